@@ -2,7 +2,7 @@
 
 use flashtwin_trace::{NO_CONTENT, Op, Requests};
 
-use crate::Accumulator;
+use crate::accumulator::Accumulator;
 use crate::extents::Extents;
 use crate::page_ops::{PAGE_BYTES, PageOp, page_ops};
 use crate::pages::{NO_PAGE, PageTable};

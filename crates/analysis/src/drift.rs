@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::accumulator::Accumulator;
 use crate::metric::{Known, Metric, Tables, named};
 use crate::page_ops::{at, known};
 use crate::periods::Clock;
@@ -14,7 +15,7 @@ use crate::rows::Row as _;
 use crate::rows::batch_of;
 use crate::sample::{GROUPS, Sample};
 use crate::value_counts::percent;
-use crate::{Accumulator, error, rows};
+use crate::{error, rows};
 
 /// Most periods whose curves are kept: more would not be told apart in a chart.
 const CURVES_MAX: usize = 31;

@@ -6,12 +6,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::accumulator::Accumulator;
 use crate::metric::{Known, Metric, Tables, named};
 use crate::page_ops::page_ops;
 use crate::rows::{Row, batch_of};
 use crate::sample::{GROUPS, Sample};
 use crate::value_counts::percent;
-use crate::{Accumulator, error, rows};
+use crate::{error, rows};
 
 /// Planes of one word of marks.
 const WORD: u32 = u64::BITS;

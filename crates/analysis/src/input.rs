@@ -3,7 +3,7 @@
 use flashtwin_trace::{Op, OpenOptions, Progress, Quality, Requests, Source, Trace, TraceError, TraceStream};
 use rayon::prelude::*;
 
-use crate::Accumulator;
+use crate::accumulator::Accumulator;
 
 /// Requests that are looked at together, by one metric after the other, while they are in the cache.
 const RUN_REQUESTS: usize = 1 << 16;

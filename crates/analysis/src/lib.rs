@@ -3,6 +3,7 @@
 //! Every metric has its definition and source in its doc comment. A ratio that is undefined (of no
 //! reads, say) is missing, never NaN.
 
+mod accumulator;
 mod basics;
 mod before;
 mod characterize;
@@ -41,9 +42,8 @@ pub use characterize::{Characterization, characterization_schema, characterize, 
 pub use drift::{Drift, drift};
 pub use duplication::{Duplication, duplication};
 pub use input::{About, Asked, InMemory, Input, Streamed};
-pub use logical_locality::{
-    Direction, LocalityOfKind, LogicalLocality, LogicalLocalityOptions, logical_locality,
-};
+pub use logical_locality::options::{Direction, LogicalLocalityOptions};
+pub use logical_locality::{LocalityOfKind, LogicalLocality, logical_locality};
 pub use options::{Options, Window};
 pub use popularity::{Concentration, Popularity, popularity};
 pub use read_amplification::{ReadAmplification, read_amplification};
@@ -61,26 +61,8 @@ pub use wa::{
     physical_blocks, simulate, write_amplification,
 };
 
-pub(crate) use metric::Accumulator;
 use periods::WorkloadPeriodRow;
 use popularity::PopularityRow;
-
-metric::metrics! {
-    /// Drift of popularity; `null` without contents.
-    drift: drift::DriftFollower,
-    /// Duplicates among writes, and space; `null` without contents.
-    space: Option<space::SpaceFollower>,
-    /// Duplicates by plane; `null` without contents.
-    duplication: duplication::DuplicationCounter,
-    /// Temporal locality of contents and of addresses.
-    value_locality: value_locality::ValueLocalityMeter,
-    /// Read amplification.
-    read_amplification: read_amplification::ReadSimulator,
-    /// Flash time of reading.
-    read_cost: read_cost::ReadCostMeter,
-    /// Logical locality.
-    logical_locality: logical_locality::LogicalLocalityMeter,
-}
 
 /// [`trace_info`] as JSON.
 pub fn info(trace: &Trace) -> serde_json::Value {

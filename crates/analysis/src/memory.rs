@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use flashtwin_trace::{ErrorCause, Op, Progress, Requests, TraceError, bytes_in_words, memory_allowed_bytes};
 
-use crate::Accumulator;
+use crate::accumulator::Accumulator;
 use crate::extents::Extents;
 use crate::input::{About, Asked, Input, pass};
 use crate::options::Options;

@@ -1,11 +1,11 @@
 //! What a metric is, and the list of those that follow a trace side by side.
 
 use arrow_array::RecordBatch;
-use flashtwin_trace::Requests;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::accumulator::Accumulator;
 use crate::before::Footprint;
 use crate::input::About;
 use crate::options::Options;
@@ -20,12 +20,6 @@ pub(crate) type Tables = Vec<(String, RecordBatch)>;
 /// A table under its name.
 pub(crate) fn named<R: Row>(table: &RecordBatch) -> (String, RecordBatch) {
     (R::TABLE.to_owned(), table.clone())
-}
-
-/// A metric in the making: it is shown a trace run by run, in order, and finished by its own method.
-pub(crate) trait Accumulator: Send {
-    /// Takes in the next requests.
-    fn add(&mut self, requests: &Requests<'_>);
 }
 
 /// What the first pass over a trace found out.
@@ -84,8 +78,8 @@ macro_rules! metrics {
             }
 
             /// The last of the list first: slow ones stand there, and the others fill up the threads.
-            pub(crate) fn accumulators(&mut self) -> Vec<&mut dyn $crate::metric::Accumulator> {
-                let mut all: Vec<&mut dyn $crate::metric::Accumulator> = vec![$(&mut self.$name),+];
+            pub(crate) fn accumulators(&mut self) -> Vec<&mut dyn $crate::accumulator::Accumulator> {
+                let mut all: Vec<&mut dyn $crate::accumulator::Accumulator> = vec![$(&mut self.$name),+];
                 all.reverse();
                 all
             }

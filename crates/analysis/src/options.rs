@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::logical_locality::{Direction, LogicalLocalityOptions};
+use crate::logical_locality::options::{Direction, LogicalLocalityOptions};
 use crate::wa::WaOptions;
 
 /// Cells of the table of logical locality that may be asked for; each takes up to 24 bytes.

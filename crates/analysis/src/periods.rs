@@ -3,7 +3,7 @@
 use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, Requests};
 
-use crate::Accumulator;
+use crate::accumulator::Accumulator;
 use crate::page_ops::{at, known, soon};
 use crate::rows;
 use crate::rows::batch_of;

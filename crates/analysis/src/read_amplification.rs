@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::Accumulator;
+use crate::accumulator::Accumulator;
 use crate::logical_locality::LogicalLocality;
 use crate::metric::{Known, Metric, Tables, named};
 use crate::rows;

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::Accumulator;
+use crate::accumulator::Accumulator;
 use crate::metric::{Known, Metric, Tables, named};
 use crate::read_amplification::{SECTOR_BYTES, page_sizes};
 use crate::rows;

@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::accumulator::Accumulator;
 use crate::before::{AHEAD, Footprint, NAMELESS, NOT_KEPT, NOTHING, PagesBefore, keeps};
+use crate::error;
 use crate::input::whole;
 use crate::metric::{Known, Metric, Tables, named};
 use crate::page_ops::{PAGE_BYTES, PageOp, at, page_ops, soon};
@@ -16,7 +18,6 @@ use crate::rows;
 use crate::rows::{Row, batch_of};
 use crate::sample::{GROUPS, Sample};
 use crate::value_counts::percent;
-use crate::{Accumulator, error};
 use flashtwin_bits::prefetch_if_there as prefetch;
 
 /// Duplicates among writes, and the space of a content-addressed store.

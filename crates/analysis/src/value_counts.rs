@@ -2,9 +2,10 @@
 
 use flashtwin_trace::{Op, Requests};
 
+use crate::accumulator::Accumulator;
+use crate::error;
 use crate::page_ops::{at, known, soon};
 use crate::sample::{GROUPS, Sample};
-use crate::{Accumulator, error};
 use flashtwin_bits::prefetch_if_there as prefetch;
 
 /// Page accesses by content: the base of everything about popularity. 8 bytes a content.

@@ -99,7 +99,7 @@ impl<T> DerefMut for Slab<T> {
 #[cfg(test)]
 mod tests {
     use super::Slab;
-    use crate::SplitMix64;
+    use crate::mixing::SplitMix64;
 
     #[test]
     fn no_number_is_given_twice_and_the_last_freed_comes_first() {

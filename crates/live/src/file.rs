@@ -6,8 +6,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::Path;
 
+use crate::export::{Caller, Export, Extent, Writing};
 use crate::export::{LOOK_BYTES, Look};
-use crate::{Caller, Export, Extent, Writing};
 
 /// The bytes of a file or of a block device.
 pub struct FileExport {

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{PoisonError, RwLock};
 
-use crate::{Caller, Export, Extent, Writing};
+use crate::export::{Caller, Export, Extent, Writing};
 
 /// Bytes that lie under one lock.
 const STRIPE_BYTES: usize = 64 * 1024;

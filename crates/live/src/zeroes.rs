@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::export::Look;
-use crate::{Caller, Export, Writing};
+use crate::export::{Caller, Export, Writing};
 
 pub(crate) static ZEROES: [u8; 256 * 1024] = [0; 256 * 1024];
 

@@ -4,27 +4,16 @@
 //! the same everywhere and a wrong key or value is answered in the same words.
 
 mod accepts;
+mod error;
 mod keys;
 mod text;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use thiserror::Error;
 
+pub use error::SettingError;
 pub use keys::{Keys, nearest};
 pub use text::{bare_or_toml, shown};
-
-/// A setting that cannot be used: what is wrong, what was expected, the nearest right one.
-#[derive(Debug, Error, Clone, PartialEq, Eq)]
-#[error("{0}")]
-pub struct SettingError(pub String);
-
-impl SettingError {
-    /// A key with a value that it cannot have.
-    pub fn value(key: &str, value: impl std::fmt::Display, expected: &str) -> SettingError {
-        SettingError(format!("{key} is {}: expected {expected}", shown(&value.to_string())))
-    }
-}
 
 /// Sets a dotted key whose tables exist; another is passed over.
 pub fn set(tree: &mut Map<String, Value>, key: &str, value: Value) {

@@ -3,7 +3,7 @@
 use flashtwin_ftl::FtlError;
 use flashtwin_nand::NandRule;
 use flashtwin_settings::SettingError;
-use flashtwin_trace::TraceError;
+use flashtwin_trace::{Progress, TraceError};
 use thiserror::Error;
 
 /// A configuration that cannot be used: what, where, and the cure.
@@ -43,4 +43,9 @@ pub enum SimError {
         /// Why.
         cause: String,
     },
+}
+
+/// Ends what is under way where its user wants it to end.
+pub(crate) fn stop_if_asked(progress: &dyn Progress) -> Result<(), SimError> {
+    if progress.cancelled() { Err(SimError::Interrupted) } else { Ok(()) }
 }

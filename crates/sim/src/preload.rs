@@ -6,9 +6,8 @@ use flashtwin_nand::{FlashArray, Ppn};
 use flashtwin_trace::{FirstAccess, NO_CONTENT, Outline, PageSource, Progress};
 
 use crate::config::{Preload, PreloadContents};
-use crate::error::SimError;
+use crate::error::{SimError, stop_if_asked};
 use crate::resolve::Resolved;
-use crate::run::stop_if_asked;
 
 /// Pages between two looks at whether the run should stop.
 const LOOK_EVERY: u32 = 1 << 14;

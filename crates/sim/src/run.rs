@@ -7,7 +7,7 @@ use flashtwin_trace::{Outline, PageSource, Progress};
 use crate::aged::{self, AgedDrives};
 use crate::config::{PartialWrite, Preload};
 use crate::engine::{Arrivals, Engine};
-use crate::error::{ConfigError, SimError};
+use crate::error::{ConfigError, SimError, stop_if_asked};
 use crate::memory;
 use crate::metrics::{Following, Metrics};
 use crate::periods::{Periods, finish};
@@ -49,10 +49,6 @@ pub fn run_following(
     }
     replay.serve_all(progress)?;
     replay.finish()
-}
-
-pub(crate) fn stop_if_asked(progress: &dyn Progress) -> Result<(), SimError> {
-    if progress.cancelled() { Err(SimError::Interrupted) } else { Ok(()) }
 }
 
 fn check_fit(trace: &Outline, resolved: &Resolved) -> Result<(), SimError> {

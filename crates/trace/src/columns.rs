@@ -4,11 +4,10 @@ use std::ops::Range;
 
 use flashtwin_bits::{Room, with_room};
 
-use crate::CHUNK_BYTES;
 use crate::digest::Digests;
 use crate::error::{ErrorCause, TraceError};
 use crate::holes::Holes;
-use crate::request::{NO_CONTENT, Op};
+use crate::request::{CHUNK_BYTES, NO_CONTENT, Op};
 use crate::requests::Requests;
 use crate::volumes::Appearance;
 

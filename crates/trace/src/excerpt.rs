@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use crate::columns::Columns;
 use crate::error::{ErrorCause, TraceError};
-use crate::feed::{Feed, Parts, ROWS_AT_A_TIME};
-use crate::format::Opened;
+use crate::feed::{Feed, Opened, Parts, ROWS_AT_A_TIME};
 use crate::holes::Holes;
 use crate::progress::Progress;
 use crate::quality::Quality;
@@ -41,7 +40,7 @@ impl Trace {
         columns.digests = self.digests.clone();
         columns.zero_content = self.zero_content;
         columns.holes = Holes::clone(&self.holes);
-        columns.holes.pass(&self.requests(0..first), 0..first);
+        self.requests(0..first).pass(0..first, &mut columns.holes);
         let mut volumes = Volumes::default();
         for (key, name) in self.volume_names.iter().enumerate() {
             volumes.index(key as u64, |_| name.clone());
@@ -142,7 +141,7 @@ impl Feed for Excerpt {
                 if wanted(run[0]) {
                     columns.extend_from(&read, rows);
                 } else if run[0].saturating_sub(origin) < self.span_ns.start {
-                    holes.pass(&read.as_run(), rows);
+                    read.as_run().pass(rows, &mut holes);
                 }
                 from += run.len();
             }
@@ -193,9 +192,10 @@ mod tests {
 
     use super::*;
     use crate::input::Source;
+    use crate::options::OpenOptions;
     use crate::request::Op;
     use crate::stream::TraceStream;
-    use crate::trace::{OpenOptions, TraceBuilder};
+    use crate::trace::TraceBuilder;
 
     /// A write every second, of contents that come back.
     fn minute() -> Trace {

@@ -4,6 +4,7 @@ use crate::columns::Columns;
 use crate::digest::Digests;
 use crate::error::TraceError;
 use crate::holes::Holes;
+use crate::options::Format;
 use crate::progress::Progress;
 use crate::quality::Quality;
 use crate::tally::Tally;
@@ -51,4 +52,11 @@ pub(crate) struct Parts {
     pub(crate) digests: Digests,
     /// What all requests are like, if that was found out on the way.
     pub(crate) tally: Option<Tally>,
+}
+
+/// An opened trace: its format is known, no request is read yet.
+pub(crate) struct Opened {
+    pub(crate) name: String,
+    pub(crate) format: Format,
+    pub(crate) feed: Box<dyn Feed>,
 }

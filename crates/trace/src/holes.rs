@@ -7,9 +7,6 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::request::Op;
-use crate::requests::Requests;
-
 /// Ranges of bytes that hold nothing when a trace begins, by volume number. Ranges of one volume neither overlap nor touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holes {
@@ -91,19 +88,6 @@ impl Holes {
         }
     }
 
-    /// What is left of them, or comes to them, when these requests are over.
-    pub(crate) fn pass(&mut self, requests: &Requests<'_>, rows: Range<usize>) {
-        for row in rows {
-            let (volume, start) = (requests.volume[row], requests.offset_bytes[row]);
-            let bytes = start..start + u64::from(requests.length_bytes[row]);
-            match requests.op[row] {
-                Op::Write => self.remove(volume, &bytes),
-                Op::Trim => self.add(volume, bytes),
-                Op::Read | Op::Flush => {}
-            }
-        }
-    }
-
     /// The same with volume `numbers(volume)` in the place of each volume; without those that have none.
     pub(crate) fn renumbered(&self, numbers: impl Fn(u32) -> Option<u32>) -> Holes {
         let mut holes = Holes::default();
@@ -119,6 +103,7 @@ impl Holes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::Op;
     use crate::trace::TraceBuilder;
     use flashtwin_bits::SplitMix64;
 
@@ -166,7 +151,7 @@ mod tests {
         let trace = trace.build().unwrap();
         let mut holes = Holes::default();
         holes.add(0, 0..16384);
-        holes.pass(&trace.requests(0..4), 0..4);
+        trace.requests(0..4).pass(0..4, &mut holes);
         let left: Vec<_> = holes.iter().collect();
         assert_eq!(left, [(0, 0..4096), (0, 8192..16384), (0, 32768..40960)]);
     }

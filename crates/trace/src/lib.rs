@@ -13,9 +13,12 @@ mod excerpt;
 mod feed;
 mod format;
 mod holes;
+mod in_whole;
 mod input;
 mod memory;
 mod one_volume;
+mod opening;
+mod options;
 mod page;
 mod parts;
 mod progress;
@@ -34,21 +37,22 @@ mod volumes;
 pub use columns::Columns;
 pub use digest::Digests;
 pub use error::{ErrorCause, Place, TraceError};
-pub use format::Format;
 pub use format::parquet::{
     Recorded, Recording, batch_rows, recorded, recover_recording, request_columns, request_schema,
     write_parquet,
 };
 pub use holes::Holes;
+pub use in_whole::memory_in_whole;
 pub use input::Source;
-pub use memory::{bytes_in_words, memory_allowed_bytes, memory_available_bytes, memory_in_whole};
+pub use memory::{bytes_in_words, memory_allowed_bytes, memory_available_bytes};
+pub use options::{BlkparseAction, Format, OnBadLine, OpenOptions};
 pub use page::{
     ContentSource, FirstAccess, LastRegion, NumberedPage, Outline, PageColumns, PageQuality, PageScan,
     PageSource, PageTable, PageTrace, Window, Windows, marks,
 };
 pub use progress::Progress;
 pub use quality::{BAD_LINES_LISTED, Quality};
-pub use request::{NO_CONTENT, Op, Request};
+pub use request::{CHUNK_BYTES, NO_CONTENT, Op, Request};
 pub use requests::Requests;
 pub use sample::SampleBy;
 pub use stream::TraceStream;
@@ -57,7 +61,4 @@ pub use synthetic::{
     TrainsRecipe, Within, WritesRecipe, ZipfRecipe, synthesize, synthesize_parquet, workload_names,
     workload_toml,
 };
-pub use trace::{BlkparseAction, OnBadLine, OpenOptions, Trace, TraceBuilder};
-
-/// Bytes of a request that one recorded content covers, in every text format.
-pub const CHUNK_BYTES: u32 = 4096;
+pub use trace::{Trace, TraceBuilder};

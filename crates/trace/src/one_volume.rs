@@ -2,8 +2,7 @@
 
 use crate::columns::Columns;
 use crate::error::{ErrorCause, TraceError, quoted};
-use crate::feed::{Feed, Parts, ROWS_AT_A_TIME};
-use crate::format::Opened;
+use crate::feed::{Feed, Opened, Parts, ROWS_AT_A_TIME};
 use crate::holes::Holes;
 use crate::progress::Progress;
 use crate::quality::Quality;

@@ -1,5 +1,8 @@
 //! The vocabulary of a request.
 
+/// Bytes of a request that one recorded content covers, in every text format.
+pub const CHUNK_BYTES: u32 = 4096;
+
 /// Marks an unknown content.
 pub const NO_CONTENT: u32 = u32::MAX;
 

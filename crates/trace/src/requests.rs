@@ -4,9 +4,8 @@ use std::ops::Range;
 
 use crate::holes::Holes;
 use crate::request::Op;
-use crate::trace::Trace;
 
-/// Consecutive requests of a trace as columns; the fields are those of [`Trace`].
+/// Consecutive requests of a trace as columns; the fields are those of [`crate::Trace`].
 ///
 /// A trace in memory is cut into such runs without copying, a streamed one is read run by run, so a
 /// metric that takes runs works on traces larger than memory.
@@ -22,10 +21,10 @@ pub struct Requests<'a> {
     pub content_start: &'a [u64],
     pub content: &'a [u32],
     pub chunk_bytes: u32,
-    /// As [`Trace::durable`]: may be shorter than the others.
+    /// As [`crate::Trace::durable`]: may be shorter than the others.
     pub durable: &'a [bool],
     pub holes: &'a Holes,
-    /// As [`Trace::zero_content`]; in a stream, of what has come so far.
+    /// As [`crate::Trace::zero_content`]; in a stream, of what has come so far.
     pub zero_content: Option<u32>,
 }
 
@@ -83,27 +82,17 @@ impl<'a> Requests<'a> {
         let page = u64::from(page_bytes);
         start / page..end.div_ceil(page)
     }
-}
 
-impl Trace {
-    /// The requests `range` as columns.
-    pub fn requests(&self, range: Range<usize>) -> Requests<'_> {
-        let content_start = match self.content_start.get(range.start..=range.end) {
-            Some(starts) => starts,
-            None => &[],
-        };
-        Requests {
-            time_ns: &self.time_ns[range.clone()],
-            volume: &self.volume[range.clone()],
-            op: &self.op[range.clone()],
-            offset_bytes: &self.offset_bytes[range.clone()],
-            durable: self.durable.get(range.start..self.durable.len().min(range.end)).unwrap_or_default(),
-            length_bytes: &self.length_bytes[range],
-            content_start,
-            content: &self.content,
-            chunk_bytes: self.chunk_bytes,
-            holes: &self.holes,
-            zero_content: self.zero_content,
+    /// Makes of what holds nothing before requests `rows` of the run what holds nothing after them.
+    pub(crate) fn pass(&self, rows: Range<usize>, holes: &mut Holes) {
+        for row in rows {
+            let (volume, start) = (self.volume[row], self.offset_bytes[row]);
+            let bytes = start..start + u64::from(self.length_bytes[row]);
+            match self.op[row] {
+                Op::Write => holes.remove(volume, &bytes),
+                Op::Trim => holes.add(volume, bytes),
+                Op::Read | Op::Flush => {}
+            }
         }
     }
 }

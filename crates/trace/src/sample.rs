@@ -3,11 +3,10 @@
 use std::ops::Range;
 use std::str::FromStr;
 
-use crate::CHUNK_BYTES;
 use crate::columns::Columns;
 use crate::error::{ErrorCause, TraceError};
 use crate::memory::{bytes_in_words, memory_allowed_bytes};
-use crate::request::{NO_CONTENT, Op};
+use crate::request::{CHUNK_BYTES, NO_CONTENT, Op};
 use crate::trace::{Trace, finish};
 use crate::volumes::Volumes;
 use flashtwin_bits::mix;

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use crate::CHUNK_BYTES;
 use crate::columns::{Columns, sort_by_time};
 use crate::digest::{Digests, TraceHasher};
 use crate::error::{ErrorCause, TraceError};
-use crate::feed::Feed;
-use crate::format::{self, Format, Opened};
+use crate::feed::{Feed, Opened};
 use crate::holes::Holes;
 use crate::input::Source;
+use crate::opening;
+use crate::options::{Format, OpenOptions};
 use crate::progress::Progress;
 use crate::quality::{Figures, Quality};
-use crate::request::NO_CONTENT;
+use crate::request::{CHUNK_BYTES, NO_CONTENT};
 use crate::tally::count_unaligned;
-use crate::trace::{OpenOptions, Trace, up_to_last};
+use crate::trace::{Trace, up_to_last};
 use crate::volumes::Appearance;
 
 /// Requests of a batch; the last one has fewer.
@@ -66,7 +66,7 @@ impl TraceStream {
         if *source == Source::Stdin {
             return Err(TraceStream::read_only_once(source));
         }
-        let Opened { name, format, feed } = format::open(source, options, false, progress)?;
+        let Opened { name, format, feed } = opening::open(source, options, false, progress)?;
         let mut stream = TraceStream {
             name,
             format,

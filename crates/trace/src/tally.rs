@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use crate::CHUNK_BYTES;
 use crate::columns::Columns;
 use crate::quality::Figures;
-use crate::request::NO_CONTENT;
+use crate::request::{CHUNK_BYTES, NO_CONTENT};
 
 /// What requests are like as they come in: a reader gathers it batch by batch, instead of going through all columns
 /// afterwards.

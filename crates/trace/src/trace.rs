@@ -1,111 +1,18 @@
 //! A trace: what the host asked for, as columns.
 
 use std::ops::Range;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::columns::{Columns, check, check_digests, number_contents_by_appearance, sort_by_time};
-use crate::digest::TraceHasher;
-use crate::error::{ErrorCause, TraceError};
-use crate::format::{self, Format, Opened};
+use crate::digest::{Digests, TraceHasher};
+use crate::error::TraceError;
 use crate::holes::Holes;
-use crate::input::Source;
-use crate::memory;
-use crate::progress::Progress;
+use crate::options::Format;
 use crate::quality::Quality;
-use crate::request::{NO_CONTENT, Op, Request};
+use crate::request::{CHUNK_BYTES, NO_CONTENT, Op, Request};
+use crate::requests::Requests;
 use crate::tally::Tally;
 use crate::volumes::Volumes;
-use crate::{CHUNK_BYTES, Digests};
-
-/// What to do with a line that cannot be understood.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnBadLine {
-    /// Stop with an error that names the line.
-    #[default]
-    Fail,
-    /// Leave the line out, count it and list the first few in [`Quality::bad_lines`].
-    Skip,
-}
-
-/// Which of the events that a request causes in the kernel stands for it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BlkparseAction {
-    /// Q: a program or file system asks. Before requests are merged, split and scheduled.
-    Queued,
-    /// D: issued to the driver: what the drive sees.
-    #[default]
-    Issued,
-    /// C: completed by the drive.
-    Completed,
-}
-
-impl BlkparseAction {
-    pub(crate) fn letter(self) -> u8 {
-        match self {
-            BlkparseAction::Queued => b'Q',
-            BlkparseAction::Issued => b'D',
-            BlkparseAction::Completed => b'C',
-        }
-    }
-}
-
-impl FromStr for BlkparseAction {
-    type Err = TraceError;
-
-    fn from_str(letter: &str) -> Result<BlkparseAction, TraceError> {
-        match letter {
-            "Q" => Ok(BlkparseAction::Queued),
-            "D" => Ok(BlkparseAction::Issued),
-            "C" => Ok(BlkparseAction::Completed),
-            _ => Err(TraceError::new(
-                ErrorCause::Argument,
-                "blkparse_action",
-                format!("'{letter}' is not an action that requests can be taken from"),
-                "use Q (queued), D (issued to the driver) or C (completed)",
-            )),
-        }
-    }
-}
-
-/// How to read a trace.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OpenOptions {
-    /// The format; `None` (default) finds out from the content.
-    pub format: Option<Format>,
-    /// What to do with malformed lines; default: fail.
-    pub on_bad_line: OnBadLine,
-    /// Requests up to this much earlier than the latest one before them are sorted into place and
-    /// counted; anything earlier is an error. Nanoseconds; default one second.
-    pub sort_window_ns: u64,
-    /// Whether lines of one time, process and direction with consecutive addresses become the one
-    /// request they were (FIU, which writes a line for every 4 KB); default yes.
-    pub join_lines: bool,
-    /// Which event of a request in blkparse text is taken; default: issued to the driver.
-    pub blkparse_action: BlkparseAction,
-    /// Only the requests of the volume of this name, as a trace of its own (SWC 2.2: volumes of one server are
-    /// analysed apart); default: all volumes.
-    pub volume: Option<String>,
-    /// Only what arrives from a time on and before another, nanoseconds after the first request; default: everything.
-    pub excerpt_ns: Option<Range<i64>>,
-    /// Whether decompression runs in a thread of its own; default yes. The result is the same.
-    pub threaded: bool,
-}
-
-impl Default for OpenOptions {
-    fn default() -> OpenOptions {
-        OpenOptions {
-            format: None,
-            on_bad_line: OnBadLine::Fail,
-            sort_window_ns: 1_000_000_000,
-            join_lines: true,
-            blkparse_action: BlkparseAction::Issued,
-            volume: None,
-            excerpt_ns: None,
-            threaded: true,
-        }
-    }
-}
 
 /// What the host asked for: one entry a request in every column, sorted by time.
 #[derive(Clone, Debug, PartialEq)]
@@ -147,24 +54,25 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Reads a trace.
-    ///
-    /// # Errors
-    /// Names the place (`file:line:column` for text), what was expected there and what to do.
-    pub fn open(
-        source: &Source,
-        options: &OpenOptions,
-        progress: &dyn Progress,
-    ) -> Result<Trace, TraceError> {
-        let Opened { name, format, mut feed } = format::open(source, options, true, progress)?;
-        let label = source.label();
-        let mut columns = feed.read(usize::MAX, progress)?;
-        (columns.holes, columns.zero_content) = (feed.holes().clone(), feed.zero_content());
-        let parts = feed.into_parts(!columns.content.is_empty())?;
-        columns.digests = parts.digests;
-        memory::check_growth(&label, columns.len(), (columns.bytes(0).0, columns.finishing_bytes()))?;
-        check_digests(&label, &columns)?;
-        Ok(finish(&name, format, columns, parts.volumes, parts.quality, parts.tally))
+    /// The requests `range` as columns.
+    pub fn requests(&self, range: Range<usize>) -> Requests<'_> {
+        let content_start = match self.content_start.get(range.start..=range.end) {
+            Some(starts) => starts,
+            None => &[],
+        };
+        Requests {
+            time_ns: &self.time_ns[range.clone()],
+            volume: &self.volume[range.clone()],
+            op: &self.op[range.clone()],
+            offset_bytes: &self.offset_bytes[range.clone()],
+            durable: self.durable.get(range.start..self.durable.len().min(range.end)).unwrap_or_default(),
+            length_bytes: &self.length_bytes[range],
+            content_start,
+            content: &self.content,
+            chunk_bytes: self.chunk_bytes,
+            holes: &self.holes,
+            zero_content: self.zero_content,
+        }
     }
 
     /// Makes a trace from columns: checks them, sorts them by time (stably), lets the first request be

@@ -16,7 +16,7 @@ pub(crate) use requested::{Requested, VolumeRow};
 pub use sizes::RequestBytes;
 pub use trains::Trains;
 
-use crate::Accumulator;
+use crate::accumulator::Accumulator;
 use crate::before::{CountPages, PagesBefore};
 use crate::input::{About, InMemory, Input, pass};
 use crate::memory;

@@ -6,7 +6,7 @@ use flashtwin_trace::{NO_CONTENT, Op, PageQuality, Requests};
 use super::arrivals::Arrivals;
 use super::sizes::Sizes;
 use super::trains::TrainCounts;
-use crate::Accumulator;
+use crate::accumulator::Accumulator;
 use crate::page_ops::PAGE_BYTES;
 use crate::rows;
 use crate::rows::batch_of;

@@ -5,19 +5,20 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::metrics::{Following, Found};
+use crate::accumulator::Accumulator;
 use crate::basics::{
     IntervalRow, RequestSizeRow, Requested, Survey, SurveyedPages, TraceInfo, VolumeRow, interarrival,
     request_sizes,
 };
 use crate::input::About;
-use crate::metric::{Accumulator, Known, Tables, named};
+use crate::metric::{Known, Tables, named};
 use crate::options::Options;
 use crate::periods::{Clock, Periods, WorkloadPeriodRow};
 use crate::popularity::{self, Popularity, PopularityRow};
 use crate::rows::Row;
 use crate::sample::Sample;
 use crate::value_counts::ValueCounts;
-use crate::{Following, Found};
 
 /// What is known from the first pass, and the metrics of the second in the making.
 pub(super) struct SecondPass {

@@ -5,15 +5,10 @@ use std::ops::Range;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-use super::pages::Pages;
+use super::pages::{GROUP_PAGES, GROUPS, Pages};
 use crate::sample::mix;
 use flashtwin_bits::prefetch_if_there as prefetch;
 
-/// Neighbouring pages that are kept together.
-pub(super) const CHUNK_PAGES: u64 = (GROUPS * GROUP_PAGES) as u64;
-/// Pages whose latest touch is kept as well.
-pub(super) const GROUP_PAGES: usize = 32;
-const GROUPS: usize = 32;
 /// Chunks that are found together: as many as fill a cache line.
 const REGION_CHUNKS: u64 = 6;
 /// A chunk that has no memory.

@@ -2,6 +2,7 @@
 
 mod chunks;
 mod hits;
+pub(crate) mod options;
 mod pages;
 mod recency;
 mod tables;
@@ -11,10 +12,11 @@ pub(crate) use tables::{GainRow, LocalityRow};
 use arrow_array::RecordBatch;
 use flashtwin_trace::{Requests, Trace};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
-use crate::Accumulator;
+use self::options::{Direction, LogicalLocalityOptions};
+use crate::accumulator::Accumulator;
 use crate::metric::{Known, Metric, Tables, named};
 use crate::rows::Row as _;
 use hits::Hits;
@@ -25,52 +27,6 @@ use recency::Recency;
 const BLOCK_REQUESTS: usize = 1 << 16;
 /// How many requests ahead memory is asked for.
 const AHEAD: usize = 6;
-
-/// Which other requests a request can hit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Direction {
-    /// Later ones: will the neighbourhood be touched again soon? The definition of SWC section 5.1.
-    #[default]
-    Forward,
-    /// Earlier ones: was the neighbourhood touched a moment ago?
-    Backward,
-}
-
-/// What to look at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct LogicalLocalityOptions {
-    /// Bytes of a page: the granularity of the trace.
-    pub sector_bytes: u32,
-    /// Which other requests can be hit; default forward.
-    pub direction: Direction,
-    /// Furthest distance, in pages; default 1,024, at most 16,384.
-    pub distance_pages_max: u32,
-    /// Longest time, in requests of the kind; default 5,000, at least 1, at most 65,536.
-    pub time_requests_max: u32,
-}
-
-impl LogicalLocalityOptions {
-    /// The window of the SWC paper, on pages of `sector_bytes`.
-    pub fn new(sector_bytes: u32) -> LogicalLocalityOptions {
-        LogicalLocalityOptions {
-            sector_bytes,
-            direction: Direction::Forward,
-            distance_pages_max: 1024,
-            time_requests_max: 5000,
-        }
-    }
-
-    /// The same with everything in its range.
-    fn within_limits(self) -> LogicalLocalityOptions {
-        LogicalLocalityOptions {
-            sector_bytes: self.sector_bytes.max(1),
-            distance_pages_max: self.distance_pages_max.min(1 << 14),
-            time_requests_max: self.time_requests_max.clamp(1, 1 << 16),
-            ..self
-        }
-    }
-}
 
 /// Logical (spatial) locality of a trace (SWC paper, section 5.1).
 ///

@@ -2,7 +2,12 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use super::chunks::CHUNK_PAGES;
+/// Neighbouring pages that are kept together.
+pub(super) const CHUNK_PAGES: u64 = (GROUPS * GROUP_PAGES) as u64;
+/// Pages whose latest touch is kept as well.
+pub(super) const GROUP_PAGES: usize = 32;
+/// Groups of a chunk.
+pub(super) const GROUPS: usize = 32;
 
 /// A run of pages of one volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

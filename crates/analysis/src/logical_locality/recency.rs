@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::chunks::{CHUNK_PAGES, Chunks, GROUP_PAGES, Place, part};
+use super::chunks::{Chunks, Place, part};
 use super::pages::Pages;
+use super::pages::{CHUNK_PAGES, GROUP_PAGES};
 
 /// Some page at this distance was touched at this time, and none nearer was touched as late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

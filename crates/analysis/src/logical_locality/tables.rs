@@ -2,7 +2,8 @@
 
 use arrow_array::RecordBatch;
 
-use super::{LocalityOfKind, LogicalLocalityOptions};
+use super::LocalityOfKind;
+use super::options::LogicalLocalityOptions;
 use crate::rows;
 use crate::rows::batch_of;
 

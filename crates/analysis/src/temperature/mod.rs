@@ -16,7 +16,7 @@ pub use order::{OrderError, WriteOrder};
 pub(crate) use writes::CountWrites;
 pub use writes::PageWrites;
 
-use crate::Accumulator;
+use crate::accumulator::Accumulator;
 use crate::rows;
 use crate::rows::batch_of;
 use crate::sample::Sample;

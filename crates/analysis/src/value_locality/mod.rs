@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::Accumulator;
+use crate::accumulator::Accumulator;
 use crate::metric::{Known, Metric, Tables, named};
 use crate::page_ops::{PAGE_BYTES, known};
 use crate::pages::{NO_PAGE, PageTable};

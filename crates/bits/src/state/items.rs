@@ -4,7 +4,7 @@ use std::io;
 use std::slice;
 
 use super::{Loader, Saver, State, unfit};
-use crate::SplitMix64;
+use crate::mixing::SplitMix64;
 
 macro_rules! numbers {
     ($($number:ty),+) => {$(

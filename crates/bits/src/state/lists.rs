@@ -5,7 +5,9 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 
 use super::{Loader, Saver, State, unfit};
-use crate::{By, HugeSlice, Slab};
+use crate::huge_slice::HugeSlice;
+use crate::ids::By;
+use crate::slab::Slab;
 
 /// No list is longer: its numbers have 32 bits.
 const LONGEST: usize = 1 << 33;

@@ -2,7 +2,10 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use super::{Loader, Saver, State};
-use crate::{By, HugeSlice, Slab, SplitMix64};
+use crate::huge_slice::HugeSlice;
+use crate::ids::By;
+use crate::mixing::SplitMix64;
+use crate::slab::Slab;
 
 crate::ids! {
     /// A row of seats.

@@ -1,7 +1,7 @@
 //! What is counted of every block, in one word each.
 
 use flashtwin_bits::{By, HugeSlice};
-use flashtwin_nand::Block;
+use flashtwin_nand::{Block, Geometry, Plane};
 
 /// A block's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,3 +107,21 @@ impl BlockTable {
 }
 
 flashtwin_bits::state!(BlockTable { words });
+
+/// Blocks that are used no more, and those that are to be.
+#[derive(Default)]
+pub(super) struct Retirement {
+    /// Blocks to be retired at their next erase.
+    pub(super) due: Vec<Block>,
+    pub(super) retired: Vec<Block>,
+    /// Pages of valid data that the device must be able to hold.
+    pub(super) needed_pages: u64,
+}
+
+impl Retirement {
+    /// Pages of retired blocks of a plane.
+    pub(super) fn pages_in(&self, plane: Plane, geometry: &Geometry) -> u32 {
+        let blocks = self.retired.iter().filter(|&&block| geometry.plane_of_block(block) == plane).count();
+        blocks as u32 * geometry.pages_per_block
+    }
+}

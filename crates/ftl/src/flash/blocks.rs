@@ -4,8 +4,7 @@ use crate::ids::Owner;
 use crate::sabotage::sabotaged;
 use flashtwin_nand::{Block, Chip, Geometry, Plane, Ppn};
 
-use super::block_table::{APART, BlockState, BlockTable, ERASES_AT, Word};
-use super::retirement::Retirement;
+use super::block_table::{APART, BlockState, BlockTable, ERASES_AT, Retirement, Word};
 use super::victim::VictimSelection;
 use super::wear::{FreeBlocks, Levelling, WearConfig, WearPolicy};
 use flashtwin_bits::{By, HugeSlice};

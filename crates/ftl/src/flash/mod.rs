@@ -64,7 +64,7 @@ impl Flash {
         Self {
             blocks: Blocks::new(geometry, keys.partition.count(), keys.wear, victims),
             collector: Collector::new(keys.gc, geometry),
-            idle: keys.gc.idle.build(keys.gc, geometry),
+            idle: keys.gc.idle.build(keys.gc.idle_reserve, keys.gc.idle_valid, geometry),
             allocation: keys.allocation.build(geometry),
             redirection: keys.redirection.policy.build(),
             partitions: Partitions::new(keys.partition, footprint_pages),

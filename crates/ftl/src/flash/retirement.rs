@@ -5,28 +5,10 @@
 //! block is retired when it is erased, and only if the device can still hold what it must and its plane still collect;
 //! otherwise it is used on, and asked again at its next erase.
 
-use flashtwin_nand::{Block, Chip, Geometry, Plane};
+use flashtwin_nand::{Block, Chip, Plane};
 
 use super::block_table::{APART, BlockState};
 use super::blocks::Blocks;
-
-/// Blocks that are used no more, and those that are to be.
-#[derive(Default)]
-pub(super) struct Retirement {
-    /// Blocks to be retired at their next erase.
-    due: Vec<Block>,
-    retired: Vec<Block>,
-    /// Pages of valid data that the device must be able to hold.
-    needed_pages: u64,
-}
-
-impl Retirement {
-    /// Pages of retired blocks of a plane.
-    pub(super) fn pages_in(&self, plane: Plane, geometry: &Geometry) -> u32 {
-        let blocks = self.retired.iter().filter(|&&block| geometry.plane_of_block(block) == plane).count();
-        blocks as u32 * geometry.pages_per_block
-    }
-}
 
 impl Blocks {
     /// Uses a block no more: from now on if it is erased, else from its next erase on. The device must still be able

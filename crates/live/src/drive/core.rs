@@ -8,6 +8,7 @@ use flashtwin_ftl::{BlockUse, FlashOp, Ftl, FtlError, LoadView, Lpn};
 use flashtwin_nand::{Block, FlashArray, Ppn};
 
 use super::contents::Contents;
+use super::failure::Failure;
 use super::in_flight::InFlight;
 use super::options::{DriveOptions, Omission};
 use crate::store::Medium;
@@ -73,24 +74,6 @@ pub(crate) struct Core {
     pub(crate) failed: Option<Failure>,
     pub(crate) counts: StoreCounts,
     pub(crate) options: DriveOptions,
-}
-
-/// Something that failed, after which nothing is written.
-#[derive(Debug, Clone)]
-pub(crate) struct Failure {
-    pub(crate) kind: io::ErrorKind,
-    pub(crate) why: String,
-}
-
-impl Failure {
-    pub(crate) fn of(error: &io::Error, why: String) -> Self {
-        Self { kind: error.kind(), why }
-    }
-
-    /// What is answered from then on: a full disk stays one, so that whoever asks knows what to do.
-    pub(crate) fn error(&self) -> io::Error {
-        io::Error::new(self.kind, format!("nothing is written since {}", self.why))
-    }
 }
 
 /// The page that the host writes.

@@ -9,7 +9,7 @@ use super::Drive;
 use super::core::{Core, check_of, digest_of, make_durable};
 use super::host::PageWrite;
 use crate::export::Look;
-use crate::{Caller, Export, Extent, Writing};
+use crate::export::{Caller, Export, Extent, Writing};
 
 /// Pages of a request that are written or trimmed before others get a turn.
 const TURN_PAGES: usize = 64;

@@ -4,7 +4,7 @@
 use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::core::Failure;
+use super::failure::Failure;
 
 #[derive(Default)]
 struct State {

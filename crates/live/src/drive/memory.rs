@@ -72,9 +72,10 @@ fn refuse(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drive::Drive;
     use crate::drive::{CreateOptions, DriveOptions, Plan};
+    use crate::export::{Export, Writing};
     use crate::store::fault::FaultMedium;
-    use crate::{Drive, Export, Writing};
 
     #[test]
     fn a_drive_takes_what_was_said_before() {

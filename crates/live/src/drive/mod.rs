@@ -11,6 +11,7 @@ mod check;
 pub(crate) mod contents;
 pub(crate) mod core;
 mod export;
+mod failure;
 mod host;
 mod in_flight;
 mod memory;
@@ -27,8 +28,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use flashtwin_ftl::{Counters, Lpn};
 
 pub use self::check::{CheckReport, DriveInfo, Unreadable};
+use self::core::Core;
 pub use self::core::StoreCounts;
-use self::core::{Core, Failure};
+use self::failure::Failure;
 use self::in_flight::InFlight;
 pub use self::options::{CreateOptions, DriveOptions, Omission};
 pub use self::periods::Periods;

@@ -17,7 +17,7 @@ use super::address::Uri;
 use super::socket::Stream;
 use super::wire::{self, Numbers, Request, answer, can, command, flag, info, option};
 use crate::export::Look;
-use crate::{Caller, Export, Extent, Writing};
+use crate::export::{Caller, Export, Extent, Writing};
 
 /// Bytes of the longest read that is asked for at once.
 const PIECE_BYTES: usize = 1 << 20;

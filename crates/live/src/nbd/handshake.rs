@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::socket::Stream;
 use super::tls::{Secure, Tls};
 use super::wire::{self, Numbers, answer, can, info, option};
-use crate::Export;
+use crate::export::Export;
 
 /// Bytes of an option that are read; a client that brings more is sent away.
 const OPTION_BYTES_MAX: u32 = 64 * 1024;

@@ -16,7 +16,7 @@ use super::handshake::{self, Offer};
 use super::socket::{Listener, Stream};
 use super::tls::{Secure, Tls};
 use super::transmission::{self, Terms};
-use crate::Export;
+use crate::export::Export;
 use crate::figures::{Counters, Figures};
 
 /// How a server serves.

@@ -20,8 +20,8 @@ use super::budget::{Budget, Pool};
 use super::handshake::Agreed;
 use super::socket::Stream;
 use super::wire::{self, REQUEST_BYTES, Request, chunk, command, error, flag};
+use crate::export::{Caller, Export, Extent, Writing};
 use crate::figures::{Counters, Operation};
-use crate::{Caller, Export, Extent, Writing};
 
 /// Bytes read ahead on a connection.
 const INPUT_BYTES: usize = 64 * 1024;

@@ -2,7 +2,7 @@
 
 use flashtwin_trace::Holes;
 
-use crate::Export;
+use crate::export::Export;
 
 /// Runs of bytes that are looked at; what lies behind them counts as data.
 const RUNS_MAX: usize = 1 << 20;
@@ -53,7 +53,7 @@ mod tests {
     use std::io;
 
     use super::*;
-    use crate::{Caller, Extent, Writing};
+    use crate::export::{Caller, Extent, Writing};
 
     /// Pages that are data or not, told `at_once` runs at a time; what is asked of its bytes is not.
     struct Pages {

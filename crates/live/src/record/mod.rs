@@ -29,7 +29,7 @@ pub use sink::RecordFormat;
 use sink::Sink;
 
 use crate::export::LOOK_BYTES;
-use crate::{Caller, Export, Extent, Writing};
+use crate::export::{Caller, Export, Extent, Writing};
 
 /// How a recording is made.
 #[derive(Clone, Debug)]

@@ -16,7 +16,7 @@ use flashtwin_trace::Op;
 
 use super::numbers::Numbers;
 use super::{Asked, contents_of, unpoisoned};
-use crate::Caller;
+use crate::export::Caller;
 
 /// How often whoever waits for a request looks whether its client is still there.
 const LOOK: Duration = Duration::from_millis(50);

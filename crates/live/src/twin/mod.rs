@@ -18,13 +18,14 @@ use serde::Serialize;
 
 use self::clock::{Clock, Ticket};
 use self::numbers::Numbers;
+use crate::drive::Drive;
 use crate::drive::core::digest_of;
+use crate::export::{Caller, Export, Extent, Writing};
 use crate::figures::{TIME_RANGES, range_of};
 use crate::record::ZEROES_BYTES_MAX;
 use crate::store::DriveError;
 use crate::store::record::Digest;
 use crate::zeroes::ZEROES;
-use crate::{Caller, Drive, Export, Extent, Writing};
 
 /// A request that the simulated drive is to take in.
 struct Asked {

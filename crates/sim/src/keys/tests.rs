@@ -1,5 +1,6 @@
 use super::*;
-use crate::{resolve, system_names};
+use crate::registry::system_names;
+use crate::resolve::resolve;
 
 fn config(system: &str, sets: &[(&str, &str)]) -> Value {
     let sets: Vec<_> = sets.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();

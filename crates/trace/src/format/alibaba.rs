@@ -7,9 +7,9 @@
 //! Analysis of Cloud Block Storage Workloads in Large-Scale Production", IISWC '20.
 
 use super::{Reader, Row};
+use crate::options::OpenOptions;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed};
-use crate::trace::OpenOptions;
 
 pub(crate) const ROW: Row = Row {
     name: "alibaba",

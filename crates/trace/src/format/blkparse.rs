@@ -11,9 +11,9 @@
 //! and REQ_OP_FLUSH are the F in front); the kernel's Documentation/block/writeback_cache_control.rst.
 
 use super::{Reader, Row};
+use crate::options::OpenOptions;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
-use crate::trace::OpenOptions;
 
 pub(crate) const ROW: Row = Row {
     name: "blkparse",

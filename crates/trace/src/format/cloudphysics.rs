@@ -10,9 +10,9 @@
 //! al., "Efficient MRC Construction with SHARDS", FAST '15; operation codes: SCSI Block Commands (SBC-4).
 
 use super::{Reader, Row};
+use crate::options::OpenOptions;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
-use crate::trace::OpenOptions;
 
 pub(crate) const ROW: Row = Row {
     name: "cloudphysics",

@@ -8,9 +8,9 @@
 //! Source: J. Bucy et al., "The DiskSim Simulation Environment Version 4.0 Reference Manual", 2008.
 
 use super::{Reader, Row};
+use crate::options::OpenOptions;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
-use crate::trace::OpenOptions;
 
 pub(crate) const ROW_SECTORS: Row = Row {
     name: "disksim",

@@ -15,9 +15,9 @@
 //! Servers", IISWC '08; Microsoft, "DiskIo_TypeGroup1 class" (reads and writes) and "DiskIo_TypeGroup3 class" (flushes).
 
 use super::{Reader, Row};
+use crate::options::OpenOptions;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed};
-use crate::trace::OpenOptions;
 
 pub(crate) const ROW: Row = Row {
     name: "etw",

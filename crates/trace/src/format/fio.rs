@@ -9,9 +9,9 @@
 //! Source: fio, HOWTO, "Trace file format", and iolog.c (for the unit of version 3's times).
 
 use super::{Reader, Row};
+use crate::options::OpenOptions;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed};
-use crate::trace::OpenOptions;
 
 pub(crate) const ROW: Row = Row {
     name: "fio",

@@ -9,12 +9,11 @@
 //! description of its traces.
 
 use super::{Reader, Row};
-use crate::CHUNK_BYTES;
-use crate::request::Op;
+use crate::options::OpenOptions;
+use crate::request::{CHUNK_BYTES, Op};
 use crate::text::{
     Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES, add_contents, check_digest,
 };
-use crate::trace::OpenOptions;
 
 pub(crate) const ROW: Row = Row {
     name: "fiu",

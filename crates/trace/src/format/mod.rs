@@ -18,17 +18,14 @@ mod spc;
 mod systor;
 mod tencent;
 
-use std::fmt;
 use std::str::FromStr;
 
 use crate::error::{ErrorCause, TraceError, quoted};
-use crate::excerpt;
-use crate::feed::Feed;
+use crate::feed::Opened;
 use crate::input::{Blocks, Input, Source};
-use crate::one_volume;
+use crate::options::{Format, OpenOptions};
 use crate::progress::Progress;
 use crate::text::{LineParser, Lines, Text, is_blank, lines, lines_that_fit};
-use crate::trace::OpenOptions;
 
 /// All formats that can be read.
 static REGISTRY: &[Row] = &[
@@ -75,20 +72,9 @@ impl Reader {
     }
 }
 
-/// A trace format, by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Format(&'static str);
-
 impl Format {
-    /// Traces made in memory.
-    pub const MEMORY: Format = Format("memory");
     /// The canonical Parquet.
     pub const PARQUET: Format = Format(parquet::ROW.name);
-
-    /// Its name, as `--format` takes it.
-    pub fn name(self) -> &'static str {
-        self.0
-    }
 
     /// All formats that can be read.
     pub fn all() -> impl Iterator<Item = Format> {
@@ -102,12 +88,6 @@ impl Format {
 
     fn row(self) -> Option<&'static Row> {
         REGISTRY.iter().find(|row| row.name == self.0)
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
     }
 }
 
@@ -142,36 +122,11 @@ fn known_endings() -> Vec<&'static str> {
     compressions.into_iter().chain(texts).chain(formats).collect()
 }
 
-/// An opened trace: its format is known, no request is read yet.
-pub(crate) struct Opened {
-    pub(crate) name: String,
-    pub(crate) format: Format,
-    pub(crate) feed: Box<dyn Feed>,
-}
-
-/// Opens a trace of any format, or one volume of it, or a span of its time; `digests`: whether the digests of contents
-/// are read as well.
+/// Opens a trace of any format; `digests`: whether the digests of contents are read as well.
 ///
 /// # Errors
 /// Also when `progress` says to stop.
 pub(crate) fn open(
-    source: &Source,
-    options: &OpenOptions,
-    digests: bool,
-    progress: &dyn Progress,
-) -> Result<Opened, TraceError> {
-    let opened = open_whole(source, options, digests, progress)?;
-    let opened = match &options.volume {
-        Some(volume) => one_volume::of_opened(opened, volume, &source.label()),
-        None => opened,
-    };
-    Ok(match &options.excerpt_ns {
-        Some(span_ns) => excerpt::of_opened(opened, span_ns, options.sort_window_ns, &source.label()),
-        None => opened,
-    })
-}
-
-fn open_whole(
     source: &Source,
     options: &OpenOptions,
     digests: bool,

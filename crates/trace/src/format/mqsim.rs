@@ -5,11 +5,11 @@
 //! is a volume. A sixth column, in converted FIU traces, holds digests as `fiu` lines do.
 
 use super::{Reader, Row};
+use crate::options::OpenOptions;
 use crate::request::Op;
 use crate::text::{
     Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES, add_contents, check_digest,
 };
-use crate::trace::OpenOptions;
 
 pub(crate) const ROW: Row = Row {
     name: "mqsim",

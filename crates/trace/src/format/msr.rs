@@ -7,9 +7,9 @@
 //! repository's description of its traces.
 
 use super::{Reader, Row};
+use crate::options::OpenOptions;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed};
-use crate::trace::OpenOptions;
 
 pub(crate) const ROW: Row = Row {
     name: "msr",

@@ -6,9 +6,9 @@
 //! Source: Storage Performance Council, "SPC Trace File Format Specification", revision 1.0.1, 2002.
 
 use super::{Reader, Row};
+use crate::options::OpenOptions;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
-use crate::trace::OpenOptions;
 
 pub(crate) const ROW: Row = Row {
     name: "spc",

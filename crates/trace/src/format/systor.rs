@@ -8,9 +8,9 @@
 //! traffic characteristics on enterprise virtual desktop infrastructure", SYSTOR '17.
 
 use super::{Reader, Row};
+use crate::options::OpenOptions;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed};
-use crate::trace::OpenOptions;
 
 pub(crate) const ROW: Row = Row {
     name: "systor",

@@ -7,9 +7,9 @@
 //! Online-Model Based Cache Allocation Scheme in Cloud Block Storage Systems", ATC '20.
 
 use super::{Reader, Row};
+use crate::options::OpenOptions;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
-use crate::trace::OpenOptions;
 
 pub(crate) const ROW: Row = Row {
     name: "tencent",

@@ -6,8 +6,7 @@ use flashtwin_bits::prefetch;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-use super::follow::Known;
-use super::outline::PageQuality;
+use super::outline::{Known, PageQuality};
 use super::too_large;
 use super::window::{PageColumns, marks};
 use crate::error::TraceError;

@@ -213,3 +213,57 @@ pub(super) fn volume_bases(name: &str, mut pages: Vec<u64>) -> Result<Vec<u64>, 
     }
     Ok(pages)
 }
+
+/// Page operations of a window: few long requests are as much work as many short ones.
+const WINDOW_PAGE_OPS: u64 = 1 << 18;
+/// How many requests ahead the slots of pages are asked for.
+const AHEAD: usize = 12;
+
+/// The requests of a batch that make the next window, from `first` on: at most `most` of them, at least one.
+pub(super) fn window_of(batch: &Trace, first: usize, most: usize, page_bytes: u32) -> Range<usize> {
+    let all = batch.requests(0..batch.len());
+    let (mut end, mut page_ops) = (first, 0);
+    while end < batch.len() && end - first < most && page_ops < WINDOW_PAGE_OPS {
+        let pages = all.pages(end, page_bytes);
+        page_ops += pages.end - pages.start;
+        end += 1;
+    }
+    first..end
+}
+
+/// Whoever numbers pages.
+pub(super) trait Numbering {
+    /// Asks the memory for what the number of a page will need.
+    fn ask_for(&mut self, volume: u32, page: u64);
+
+    /// Appends the numbers of a run of pages; false where one has none.
+    fn number(&mut self, volume: u32, pages: Range<u64>, ids: &mut Vec<u32>) -> bool;
+}
+
+/// Cuts requests into page operations, without their contents. How many were moved down to the grid of contents;
+/// `None` when a page has no number.
+pub(super) fn cut_window(
+    requests: &Requests<'_>,
+    page_bytes: u32,
+    numbering: &mut impl Numbering,
+    columns: &mut PageColumns,
+) -> Option<u64> {
+    columns.clear();
+    Arc::make_mut(&mut columns.time_ns).extend_from_slice(requests.time_ns);
+    Arc::make_mut(&mut columns.op).extend_from_slice(requests.op);
+    columns.first_page_op.push(0);
+    let mut unaligned = 0;
+    for request in 0..requests.len() {
+        if let Some(&volume) = requests.volume.get(request + AHEAD) {
+            numbering.ask_for(volume, requests.pages(request + AHEAD, page_bytes).start);
+        }
+        let on = on_pages(requests, request, page_bytes);
+        unaligned += u64::from(on.unaligned);
+        columns.marks.push(on.marks);
+        if !numbering.number(requests.volume[request], on.pages, &mut columns.lpn) {
+            return None;
+        }
+        columns.first_page_op.push(columns.lpn.len() as u32);
+    }
+    Some(unaligned)
+}

@@ -3,20 +3,11 @@
 use super::ContentSource;
 use super::content::{Before, Recorded};
 use super::made::Made;
-use super::outline::{FirstAccess, PageQuality};
+use super::outline::{Known, PageQuality};
 use super::window::PageColumns;
 use crate::error::TraceError;
 use crate::request::NO_CONTENT;
 use crate::requests::Requests;
-
-/// What is known of a trace before its contents are followed.
-pub(super) struct Known<'a> {
-    pub(super) name: &'a str,
-    pub(super) page_bytes: u32,
-    pub(super) chunk_bytes: u32,
-    /// What happens first to each page; `None` while the trace is gone through for the first time.
-    pub(super) first: Option<&'a [FirstAccess]>,
-}
 
 /// Gives page operations their contents.
 pub(super) enum Follower {

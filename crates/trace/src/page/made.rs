@@ -2,8 +2,7 @@
 
 use super::content::Before;
 use super::first_access::as_first;
-use super::follow::Known;
-use super::outline::{FirstAccess, PageQuality, existed};
+use super::outline::{FirstAccess, Known, PageQuality, existed};
 use super::window::PageColumns;
 use super::zipf::Zipf;
 use super::{ContentSource, too_large};

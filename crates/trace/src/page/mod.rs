@@ -7,6 +7,7 @@ mod follow;
 mod made;
 mod numbering;
 mod outline;
+mod reader;
 mod scan;
 mod source;
 mod streamed;
@@ -26,15 +27,15 @@ use std::thread;
 
 use flashtwin_bits::{Room, with_room};
 
-use crate::CHUNK_BYTES;
 use crate::error::{ErrorCause, TraceError};
 use crate::parts::{in_parts, joined, parts, side_by_side};
-use crate::request::Op;
+use crate::request::{CHUNK_BYTES, Op};
 use crate::requests::Requests;
 use crate::trace::Trace;
 use content::Before;
 use first_access::FirstAccesses;
-use follow::{Followed, Follower, Known};
+use follow::{Followed, Follower};
+use outline::Known;
 
 /// A trace cut into page operations of one size. Read-only, to be shared by all systems replayed.
 ///

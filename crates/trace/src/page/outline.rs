@@ -100,3 +100,12 @@ impl Outline {
 pub(super) fn existed(first: FirstAccess) -> bool {
     matches!(first, FirstAccess::Read | FirstAccess::PartialWrite)
 }
+
+/// What is known of a trace before its contents are followed.
+pub(super) struct Known<'a> {
+    pub(super) name: &'a str,
+    pub(super) page_bytes: u32,
+    pub(super) chunk_bytes: u32,
+    /// What happens first to each page; `None` while the trace is gone through for the first time.
+    pub(super) first: Option<&'a [FirstAccess]>,
+}

@@ -2,26 +2,24 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use super::content::Before;
-use super::cut::{lengthen_volumes, volume_bases};
+use super::cut::{Numbering, cut_window, lengthen_volumes, volume_bases, window_of};
 use super::first_access::FirstAccesses;
-use super::follow::{Followed, Follower, Known};
-use super::outline::{FirstAccess, Outline, PageQuality};
-use super::streamed::{Numbering, Reader, cut_window, window_of};
+use super::follow::{Followed, Follower};
+use super::outline::{FirstAccess, Known, Outline, PageQuality};
+use super::reader::{Reader, Scanned, stamp};
 use super::table::PageTable;
 use super::window::PageColumns;
 use super::{ContentSource, add_bytes, check_arguments, check_contents, too_large};
-use crate::CHUNK_BYTES;
 use crate::error::{ErrorCause, TraceError};
-use crate::format::Format;
 use crate::input::Source;
 use crate::memory::{bytes_in_words, memory_allowed_bytes};
+use crate::options::Format;
+use crate::options::OpenOptions;
 use crate::progress::Progress;
-use crate::request::{NO_CONTENT, Op};
+use crate::request::{CHUNK_BYTES, NO_CONTENT, Op};
 use crate::stream::TraceStream;
-use crate::trace::OpenOptions;
 
 /// Requests of a window, unless asked otherwise.
 const WINDOW_REQUESTS: usize = 1 << 16;
@@ -40,37 +38,6 @@ const PAGE_BYTES: u64 = 56;
 #[derive(Clone)]
 pub struct PageScan {
     pub(super) scanned: Arc<Scanned>,
-}
-
-/// What every way through the file needs.
-pub(super) struct Scanned {
-    pub(super) source: Source,
-    pub(super) options: OpenOptions,
-    pub(super) window_requests: usize,
-    pub(super) outline: Outline,
-    /// Dense numbers by volume, in order of appearance, and page.
-    pub(super) table: Arc<PageTable>,
-    pub(super) before: Arc<Before>,
-    format: Format,
-    has_content: bool,
-    stamp: Option<Stamp>,
-}
-
-/// What tells that a file has been written to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
-    bytes: u64,
-    modified: Option<SystemTime>,
-}
-
-/// The stamp of a file; `None` for what is none.
-fn stamp(source: &Source) -> Result<Option<Stamp>, TraceError> {
-    let Source::File(path) = source else { return Ok(None) };
-    let metadata = std::fs::metadata(path).map_err(|error| TraceError::io(&source.label(), &error))?;
-    if !metadata.is_file() && !metadata.is_dir() {
-        return Err(TraceStream::read_only_once(source));
-    }
-    Ok(Some(Stamp { bytes: metadata.len(), modified: metadata.modified().ok() }))
 }
 
 impl PageScan {
@@ -196,32 +163,6 @@ fn follow(scanned: Scanned, progress: &dyn Progress) -> Result<PageScan, TraceEr
 /// What was noticed without following contents.
 fn without_followed(quality: &PageQuality) -> PageQuality {
     PageQuality { read_mismatches: 0, unknown_content_reads: 0, reads_of_holes: 0, ..quality.clone() }
-}
-
-impl Scanned {
-    /// Refuses a file that was written to since it was scanned.
-    pub(super) fn check_unchanged(&self) -> Result<(), TraceError> {
-        if stamp(&self.source)? == self.stamp { Ok(()) } else { Err(self.changed()) }
-    }
-
-    /// The error of a file that is not what it was.
-    pub(super) fn changed(&self) -> TraceError {
-        TraceError::new(
-            ErrorCause::Io,
-            self.source.label(),
-            "the file has changed while it was replayed; it is read several times",
-            "replay it again when nobody writes to it any more",
-        )
-    }
-
-    /// An error on reading again what could be read before: it is the file's, if that was written to.
-    pub(super) fn blame(&self, error: TraceError) -> TraceError {
-        if error.cause != ErrorCause::Cancelled && self.check_unchanged().is_err() {
-            self.changed()
-        } else {
-            error
-        }
-    }
 }
 
 /// The first way through a file. Pages are numbered by first appearance.

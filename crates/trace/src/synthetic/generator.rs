@@ -10,10 +10,9 @@ use super::runs::Runs;
 use super::trains::Trains;
 use super::writes::Writes;
 use super::zipf::Drawn;
-use crate::CHUNK_BYTES;
 use crate::columns::Columns;
 use crate::random::Random;
-use crate::request::Op;
+use crate::request::{CHUNK_BYTES, Op};
 
 // What is drawn for: draws of one purpose do not depend on how many there are of another.
 const ARRIVALS: u64 = 10;

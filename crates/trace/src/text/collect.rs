@@ -3,9 +3,9 @@
 use crate::columns::Columns;
 use crate::digest::{Digests, digests_of_zeroes, fold};
 use crate::feed::Parts;
+use crate::options::OpenOptions;
 use crate::quality::Quality;
 use crate::request::{NO_CONTENT, Op};
-use crate::trace::OpenOptions;
 use crate::volumes::Volumes;
 
 use super::fields::{Bad, Complaint, Field};

@@ -2,7 +2,7 @@
 
 use super::collect::Collector;
 use super::fields::{Complaint, Field, SECTOR_BYTES};
-use crate::CHUNK_BYTES;
+use crate::request::CHUNK_BYTES;
 
 const DIGITS: usize = 32;
 

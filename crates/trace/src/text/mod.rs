@@ -14,9 +14,9 @@ use crate::error::{ErrorCause, TraceError};
 use crate::feed::{Feed, Parts};
 use crate::input::{self, Blocks};
 use crate::memory;
+use crate::options::{OnBadLine, OpenOptions};
 use crate::progress::Progress;
 use crate::quality::BAD_LINES_LISTED;
-use crate::trace::{OnBadLine, OpenOptions};
 use crate::volumes::Volumes;
 
 /// Reads the lines of one format. It may keep what it needs of the lines before.

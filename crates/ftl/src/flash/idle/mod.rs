@@ -4,7 +4,6 @@ mod reserve;
 
 use flashtwin_nand::Geometry;
 
-use crate::flash::collection::GcConfig;
 use crate::policies::policies;
 
 /// Decides whether a plane goes on collecting in idle time.
@@ -23,7 +22,7 @@ pub trait IdleCollection: Send {
 policies! {
     /// Whether planes collect while their die has nothing else to do.
     pub enum IdlePolicy;
-    pub fn build(config: &GcConfig, geometry: &Geometry) -> Option<Box<dyn IdleCollection>>;
+    pub fn build(free: f64, valid: f64, geometry: &Geometry) -> Option<Box<dyn IdleCollection>>;
 
     /// No: a plane collects only behind a page that is written to it (no paper says otherwise).
     #[default]
@@ -31,5 +30,5 @@ policies! {
     /// Until the share `gc.idle_reserve` of the plane's blocks is free, as drives do that keep erased blocks
     /// ready for bursts; no block of which more than the share `gc.idle_valid` is valid.
     #[schemars(extend("x-traits" = ["collects-in-idle-time"]))]
-    Reserve => Some(Box::new(reserve::Reserve::new(config.idle_reserve, config.idle_valid, geometry)));
+    Reserve => Some(Box::new(reserve::Reserve::new(free, valid, geometry)));
 }

@@ -13,7 +13,7 @@ use arrow_schema::{DataType, Field, FieldRef};
 use hashbrown::HashMap;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use super::read::{BadRow, Metadata};
+use super::metadata::{BadRow, Metadata};
 use super::{DIGEST, DIGEST_BYTES, KEY_HAS_DIGESTS, KEY_TRACE_DIGEST, sound};
 use crate::columns::Columns;
 use crate::digest::{Digests, fold};

@@ -26,16 +26,15 @@ use parquet::schema::types::ColumnPath;
 
 use super::columns::BATCH_ROWS;
 use super::known::holes_in_json;
-use super::temporary::Temporary;
-use super::write::{cannot_write, properties};
+use super::temporary::{Temporary, cannot_write};
+use super::write::properties;
 use super::{
     CONTENT_DIGEST, DIGEST_BYTES, FLAGS, KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_HOLES, KEY_SCHEMA,
     KEY_SOURCE_FORMAT, KEY_SOURCE_NAME, KEY_VOLUME_NAMES, MAGIC, SCHEMA_VERSION, sound,
 };
-use crate::CHUNK_BYTES;
 use crate::error::{ErrorCause, TraceError};
 use crate::holes::Holes;
-use crate::request::Op;
+use crate::request::{CHUNK_BYTES, Op};
 
 /// What a recorder saw of a request beside what it asked for: bits of the column `flags`.
 pub mod recorded {

@@ -1,6 +1,6 @@
 //! What the metadata of a canonical Parquet file say of its contents: which bytes held nothing, and which content is zeroes.
 
-use super::read::{Metadata, malformed};
+use super::metadata::{Metadata, malformed};
 use super::{DIGEST_BYTES, KEY_HOLES, KEY_ZERO_CONTENT, KEY_ZERO_DIGEST};
 use crate::digest::{bytes_of_hex, fold};
 use crate::error::{TraceError, quoted};

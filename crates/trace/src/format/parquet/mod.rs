@@ -5,6 +5,7 @@ mod columns;
 mod digests;
 mod growing;
 mod known;
+mod metadata;
 mod place;
 mod read;
 mod sound;

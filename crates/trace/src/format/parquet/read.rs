@@ -20,12 +20,12 @@ use parquet::file::reader::Length;
 
 use super::ahead::{Batches, Reading};
 use super::known::Known;
+use super::metadata::{BadRow, Metadata, malformed};
 use super::place::Place;
 use super::{
     CONTENT_DIGEST, FLAGS, KEY_CHUNK_BYTES, KEY_QUALITY, KEY_SCHEMA, KEY_VOLUME_NAMES, SCHEMA_VERSION,
     digests, digests_path, growing, recorded, sound,
 };
-use crate::CHUNK_BYTES;
 use crate::columns::{Columns, check_lengths, check_requests};
 use crate::digest::{Digests, digests_of_zeroes};
 use crate::error::{ErrorCause, TraceError, quoted};
@@ -33,11 +33,11 @@ use crate::feed::{Feed, Parts};
 use crate::holes::Holes;
 use crate::input::{Input, Source};
 use crate::memory;
+use crate::options::OpenOptions;
 use crate::progress::Progress;
 use crate::quality::Quality;
-use crate::request::{NO_CONTENT, Op};
+use crate::request::{CHUNK_BYTES, NO_CONTENT, Op};
 use crate::tally::Tally;
-use crate::trace::OpenOptions;
 use crate::volumes::Volumes;
 
 /// Opens the requests of `input`. Parquet is read from its end, so a compressed file, or an input that is no file,
@@ -167,12 +167,6 @@ const REQUIRED: [(&str, DataType); 5] = [
 ];
 const CONTENT: &str = "content";
 const DIGEST: &str = super::DIGEST;
-const SCHEMA_CURE: &str =
-    "write the columns as docs/trace-formats.md lists them, or make the file with `flashtwin trace convert`";
-
-pub(super) fn malformed(name: &str, what: impl Into<String>) -> TraceError {
-    TraceError::new(ErrorCause::Malformed, name, what, SCHEMA_CURE)
-}
 
 fn broken(name: &str, error: &dyn std::fmt::Display) -> TraceError {
     TraceError::new(
@@ -465,29 +459,6 @@ impl Rows {
         .at_line(row as u64 + 1, None)
     }
 }
-
-/// Key-value metadata of a file.
-pub(super) struct Metadata(Vec<(String, String)>);
-
-impl Metadata {
-    pub(super) fn of(metadata: &ParquetMetaData) -> Metadata {
-        let pairs = metadata.file_metadata().key_value_metadata();
-        Metadata(
-            pairs
-                .into_iter()
-                .flatten()
-                .filter_map(|pair| Some((pair.key.clone(), pair.value.clone()?)))
-                .collect(),
-        )
-    }
-
-    pub(super) fn get(&self, key: &str) -> Option<&str> {
-        self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
-    }
-}
-
-/// A row of a batch and the error in it.
-pub(super) type BadRow = (usize, String);
 
 /// Appends an integer column of any width to `values`.
 fn extend<T: ArrowPrimitiveType>(values: &mut Vec<T::Native>, array: &dyn Array) -> Result<(), BadRow>

@@ -12,20 +12,20 @@ use parquet::file::metadata::KeyValue;
 use parquet::schema::types::ColumnPath;
 
 use super::columns::{BATCH_ROWS, columns_of, request_schema};
-use super::temporary::Temporary;
-use super::write::{cannot_write, properties};
+use super::temporary::{Temporary, cannot_write};
+use super::write::properties;
 use super::{
     KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_QUALITY, KEY_SCHEMA, KEY_SOURCE_FORMAT, KEY_SOURCE_NAME,
     KEY_TRACE_DIGEST, KEY_VOLUME_NAMES, SCHEMA_VERSION, digests, digests_path,
 };
-use crate::CHUNK_BYTES;
 use crate::columns::Columns;
 use crate::digest::TraceHasher;
 use crate::error::TraceError;
-use crate::format::Format;
 use crate::holes::Holes;
+use crate::options::Format;
 use crate::progress::Progress;
 use crate::quality::{Figures, Quality};
+use crate::request::CHUNK_BYTES;
 
 /// Batches made ahead of the one that is being written.
 const AHEAD: usize = 2;

@@ -3,8 +3,7 @@
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
-use super::write::cannot_write;
-use crate::error::TraceError;
+use crate::error::{ErrorCause, TraceError};
 
 /// Ending of temporary names.
 const ENDING: &str = ".part";
@@ -97,4 +96,14 @@ fn is_at(file: &File, path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_at(_file: &File, path: &Path) -> bool {
     path.exists()
+}
+
+/// The error of a file that cannot be written.
+pub(super) fn cannot_write(path: &Path, why: &str) -> TraceError {
+    TraceError::new(
+        ErrorCause::Io,
+        path.display().to_string(),
+        format!("cannot write ({why})"),
+        "choose a folder that exists and is writable, with space left",
+    )
 }

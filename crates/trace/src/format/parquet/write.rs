@@ -15,13 +15,13 @@ use parquet::schema::types::ColumnPath;
 use super::columns::{BATCH_ROWS, batch_rows, request_columns, request_schema};
 use super::digests::{self, ByFirstAppearance};
 use super::known::holes_in_json;
-use super::temporary::Temporary;
+use super::temporary::{Temporary, cannot_write};
 use super::{
     DIGEST, FLAGS, INSIDE, KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_HOLES, KEY_QUALITY, KEY_SCHEMA,
     KEY_SOURCE_FORMAT, KEY_SOURCE_NAME, KEY_TRACE_DIGEST, KEY_VOLUME_NAMES, KEY_ZERO_CONTENT, SCHEMA_VERSION,
     digests_path, recorded,
 };
-use crate::error::{ErrorCause, TraceError};
+use crate::error::TraceError;
 use crate::progress::Progress;
 use crate::trace::Trace;
 
@@ -35,15 +35,6 @@ pub fn write_parquet(trace: &Trace, path: &Path, progress: &dyn Progress) -> Res
     // Digests that an earlier version wrote beside a trace of this name belong to another one.
     digests::remove_beside(&digests_path(path));
     Ok(())
-}
-
-pub(super) fn cannot_write(path: &Path, why: &str) -> TraceError {
-    TraceError::new(
-        ErrorCause::Io,
-        path.display().to_string(),
-        format!("cannot write ({why})"),
-        "choose a folder that exists and is writable, with space left",
-    )
 }
 
 /// Plain values under a light compression: what reads fastest.

@@ -1,0 +1,50 @@
+//! The window of logical locality.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which other requests a request can hit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Later ones: will the neighbourhood be touched again soon? The definition of SWC section 5.1.
+    #[default]
+    Forward,
+    /// Earlier ones: was the neighbourhood touched a moment ago?
+    Backward,
+}
+
+/// What to look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LogicalLocalityOptions {
+    /// Bytes of a page: the granularity of the trace.
+    pub sector_bytes: u32,
+    /// Which other requests can be hit; default forward.
+    pub direction: Direction,
+    /// Furthest distance, in pages; default 1,024, at most 16,384.
+    pub distance_pages_max: u32,
+    /// Longest time, in requests of the kind; default 5,000, at least 1, at most 65,536.
+    pub time_requests_max: u32,
+}
+
+impl LogicalLocalityOptions {
+    /// The window of the SWC paper, on pages of `sector_bytes`.
+    pub fn new(sector_bytes: u32) -> LogicalLocalityOptions {
+        LogicalLocalityOptions {
+            sector_bytes,
+            direction: Direction::Forward,
+            distance_pages_max: 1024,
+            time_requests_max: 5000,
+        }
+    }
+
+    /// The same with everything in its range.
+    pub(super) fn within_limits(self) -> LogicalLocalityOptions {
+        LogicalLocalityOptions {
+            sector_bytes: self.sector_bytes.max(1),
+            distance_pages_max: self.distance_pages_max.min(1 << 14),
+            time_requests_max: self.time_requests_max.clamp(1, 1 << 16),
+            ..self
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! A failure after which nothing is written.
+
+use std::io;
+
+/// Something that failed, after which nothing is written.
+#[derive(Debug, Clone)]
+pub(crate) struct Failure {
+    pub(crate) kind: io::ErrorKind,
+    pub(crate) why: String,
+}
+
+impl Failure {
+    pub(crate) fn of(error: &io::Error, why: String) -> Self {
+        Self { kind: error.kind(), why }
+    }
+
+    /// What is answered from then on: a full disk stays one, so that whoever asks knows what to do.
+    pub(crate) fn error(&self) -> io::Error {
+        io::Error::new(self.kind, format!("nothing is written since {}", self.why))
+    }
+}

@@ -1,0 +1,57 @@
+//! Opening a trace: of any format, one volume of it or all, a span of its time or all of it.
+
+use crate::columns::check_digests;
+use crate::error::TraceError;
+use crate::excerpt;
+use crate::feed::Opened;
+use crate::format;
+use crate::input::Source;
+use crate::memory;
+use crate::one_volume;
+use crate::options::OpenOptions;
+use crate::progress::Progress;
+use crate::trace::{Trace, finish};
+
+/// Opens a trace of any format, or one volume of it, or a span of its time; `digests`: whether the digests of contents
+/// are read as well.
+///
+/// # Errors
+/// Also when `progress` says to stop.
+pub(crate) fn open(
+    source: &Source,
+    options: &OpenOptions,
+    digests: bool,
+    progress: &dyn Progress,
+) -> Result<Opened, TraceError> {
+    let opened = format::open(source, options, digests, progress)?;
+    let opened = match &options.volume {
+        Some(volume) => one_volume::of_opened(opened, volume, &source.label()),
+        None => opened,
+    };
+    Ok(match &options.excerpt_ns {
+        Some(span_ns) => excerpt::of_opened(opened, span_ns, options.sort_window_ns, &source.label()),
+        None => opened,
+    })
+}
+
+impl Trace {
+    /// Reads a trace.
+    ///
+    /// # Errors
+    /// Names the place (`file:line:column` for text), what was expected there and what to do.
+    pub fn open(
+        source: &Source,
+        options: &OpenOptions,
+        progress: &dyn Progress,
+    ) -> Result<Trace, TraceError> {
+        let Opened { name, format, mut feed } = open(source, options, true, progress)?;
+        let label = source.label();
+        let mut columns = feed.read(usize::MAX, progress)?;
+        (columns.holes, columns.zero_content) = (feed.holes().clone(), feed.zero_content());
+        let parts = feed.into_parts(!columns.content.is_empty())?;
+        columns.digests = parts.digests;
+        memory::check_growth(&label, columns.len(), (columns.bytes(0).0, columns.finishing_bytes()))?;
+        check_digests(&label, &columns)?;
+        Ok(finish(&name, format, columns, parts.volumes, parts.quality, parts.tally))
+    }
+}

@@ -1,0 +1,116 @@
+//! How a trace is to be read.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use crate::error::{ErrorCause, TraceError};
+
+/// A trace format, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Format(pub(crate) &'static str);
+
+impl Format {
+    /// Traces made in memory.
+    pub const MEMORY: Format = Format("memory");
+
+    /// Its name, as `--format` takes it.
+    pub fn name(self) -> &'static str {
+        self.0
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+/// What to do with a line that cannot be understood.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnBadLine {
+    /// Stop with an error that names the line.
+    #[default]
+    Fail,
+    /// Leave the line out, count it and list the first few in [`crate::Quality::bad_lines`].
+    Skip,
+}
+
+/// Which of the events that a request causes in the kernel stands for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BlkparseAction {
+    /// Q: a program or file system asks. Before requests are merged, split and scheduled.
+    Queued,
+    /// D: issued to the driver: what the drive sees.
+    #[default]
+    Issued,
+    /// C: completed by the drive.
+    Completed,
+}
+
+impl BlkparseAction {
+    pub(crate) fn letter(self) -> u8 {
+        match self {
+            BlkparseAction::Queued => b'Q',
+            BlkparseAction::Issued => b'D',
+            BlkparseAction::Completed => b'C',
+        }
+    }
+}
+
+impl FromStr for BlkparseAction {
+    type Err = TraceError;
+
+    fn from_str(letter: &str) -> Result<BlkparseAction, TraceError> {
+        match letter {
+            "Q" => Ok(BlkparseAction::Queued),
+            "D" => Ok(BlkparseAction::Issued),
+            "C" => Ok(BlkparseAction::Completed),
+            _ => Err(TraceError::new(
+                ErrorCause::Argument,
+                "blkparse_action",
+                format!("'{letter}' is not an action that requests can be taken from"),
+                "use Q (queued), D (issued to the driver) or C (completed)",
+            )),
+        }
+    }
+}
+
+/// How to read a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenOptions {
+    /// The format; `None` (default) finds out from the content.
+    pub format: Option<Format>,
+    /// What to do with malformed lines; default: fail.
+    pub on_bad_line: OnBadLine,
+    /// Requests up to this much earlier than the latest one before them are sorted into place and
+    /// counted; anything earlier is an error. Nanoseconds; default one second.
+    pub sort_window_ns: u64,
+    /// Whether lines of one time, process and direction with consecutive addresses become the one
+    /// request they were (FIU, which writes a line for every 4 KB); default yes.
+    pub join_lines: bool,
+    /// Which event of a request in blkparse text is taken; default: issued to the driver.
+    pub blkparse_action: BlkparseAction,
+    /// Only the requests of the volume of this name, as a trace of its own (SWC 2.2: volumes of one server are
+    /// analysed apart); default: all volumes.
+    pub volume: Option<String>,
+    /// Only what arrives from a time on and before another, nanoseconds after the first request; default: everything.
+    pub excerpt_ns: Option<Range<i64>>,
+    /// Whether decompression runs in a thread of its own; default yes. The result is the same.
+    pub threaded: bool,
+}
+
+impl Default for OpenOptions {
+    fn default() -> OpenOptions {
+        OpenOptions {
+            format: None,
+            on_bad_line: OnBadLine::Fail,
+            sort_window_ns: 1_000_000_000,
+            join_lines: true,
+            blkparse_action: BlkparseAction::Issued,
+            volume: None,
+            excerpt_ns: None,
+            threaded: true,
+        }
+    }
+}
