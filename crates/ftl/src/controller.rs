@@ -3,17 +3,57 @@
 use flashtwin_nand::{Block, Plane, Ppn};
 
 use crate::error::FtlError;
-use crate::ftl::Ftl;
 use crate::ids::{Content, Lpn};
 use crate::loads::LoadView;
 use crate::op::{FlashOp, Host, Lookup, ReadOutcome, ReadTarget, WriteOutcome};
 
-/// The controller as the engine sees it. [`Ftl`] is one; tests and the bare
-/// loop of the benchmark bring others.
-pub trait Controller {
-    /// See [`Ftl::read`].
+/// What is asked of memory ahead. A trace-driven simulator knows its future, and waiting for memory is most of what it
+/// does; nothing is changed by a hint.
+pub trait Hints {
+    /// Whether what is asked for ahead differs between reads and writes.
+    fn wants_kind(&self) -> bool {
+        false
+    }
+
+    /// Whether the allocation looks at host addresses; otherwise they need not be given.
+    fn wants_address(&self) -> bool {
+        false
+    }
+
+    /// Asks for the tables that an operation some way ahead will look into first.
+    fn prefetch_far(&self, _lpn: Lpn, _content: Content, _write: bool) {}
+
+    /// Asks for what those tables point to; the operation is nearer now.
+    fn prefetch_near(&self, _lpn: Lpn, _content: Content, _write: bool) {}
+
+    /// Asks for what is looked at last; the operation is about to come.
+    fn prefetch_next(&self, _lpn: Lpn, _content: Content) {}
+
+    /// Asks for what those tables point to in turn.
+    fn prefetch_last(&self, _lpn: Lpn) {}
+
+    /// Asks for the tables of the page that a write to `address` will probably get; returns that page. Where the
+    /// allocation follows the address, writes touch planes in the order of the host's addresses, not in turn:
+    /// nothing of them is in the cache by itself.
+    fn prefetch_place(&self, _address: u64) -> Option<Ppn> {
+        None
+    }
+}
+
+/// The controller as the engine sees it. [`crate::Ftl`] is one; tests and the bare loop of the benchmark bring others.
+pub trait Controller: Hints {
+    /// Serves a page read. Orders nothing by itself; [`Controller::begin_jobs`] does what follows from it.
+    ///
+    /// # Errors
+    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
     fn read(&mut self, lpn: Lpn, loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError>;
-    /// See [`Ftl::locate_among`].
+
+    /// Where a logical page would be read now if only the copies that are `there` counted, and the name
+    /// of its data; `None` if none is that the redirection may choose. Tables run ahead of the flash:
+    /// for a driver that does not read from RAM what is still on its way.
+    ///
+    /// # Errors
+    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
     fn locate_among(
         &self,
         _lpn: Lpn,
@@ -22,9 +62,17 @@ pub trait Controller {
     ) -> Result<Option<(ReadTarget, u64)>, FtlError> {
         Ok(None)
     }
-    /// See [`Ftl::arrived`].
+
+    /// A page write has arrived that cannot be decided yet; for verification. Until [`Controller::write`], the page's newest
+    /// data are in controller RAM.
     fn arrived(&mut self, _lpn: Lpn) {}
-    /// See [`Ftl::prepare_write`].
+
+    /// What must be read before a page write can be decided: the page's old data, where the write is
+    /// `partial`; and, by [`Controller::take_lookups`], pages of the mapping tables. The old data may be of a
+    /// page whose program is still on its way to the flash.
+    ///
+    /// # Errors
+    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
     fn prepare_write(
         &mut self,
         _lpn: Lpn,
@@ -33,9 +81,21 @@ pub trait Controller {
     ) -> Result<Option<ReadTarget>, FtlError> {
         Ok(None)
     }
-    /// See [`Ftl::was_read_in_ram`].
+
+    /// A page whose write has just been decided was read before that, from RAM: the read counts, too.
     fn was_read_in_ram(&mut self, _lpn: Lpn) {}
-    /// See [`Ftl::write`].
+
+    /// Serves a page write: decides whether a page is programmed, and where. The page is whole;
+    /// `fingerprinted`: its fingerprint is known (a system that does not look at contents has no use for
+    /// it). What garbage collection does about it is appended to `ops`.
+    ///
+    /// Whoever drives the controller asks when all that is so, with the loads of that moment, and not
+    /// before: a drive does not know earlier whether the page needs a place (RR-SSD paper III.B,
+    /// "Handling Write Requests").
+    ///
+    /// # Errors
+    /// [`FtlError::DeviceFull`] when no block can be reclaimed; [`FtlError::Broken`] when
+    /// verification is on and finds the tables wrong.
     fn write(
         &mut self,
         page: Host,
@@ -43,69 +103,89 @@ pub trait Controller {
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
     ) -> Result<WriteOutcome, FtlError>;
-    /// See [`Ftl::trim`].
+
+    /// Forgets a logical page. The next [`Controller::begin_jobs`] writes back the table pages that this changes.
     fn trim(&mut self, lpn: Lpn);
-    /// See [`Ftl::wants_address`].
-    fn wants_address(&self) -> bool {
-        false
-    }
-    /// See [`Ftl::wants_kind`].
-    fn wants_kind(&self) -> bool {
-        false
-    }
-    /// See [`Ftl::prefetch_far`].
-    fn prefetch_far(&self, _lpn: Lpn, _content: Content, _write: bool) {}
-    /// See [`Ftl::prefetch_near`].
-    fn prefetch_near(&self, _lpn: Lpn, _content: Content, _write: bool) {}
-    /// See [`Ftl::prefetch_next`].
-    fn prefetch_next(&self, _lpn: Lpn, _content: Content) {}
-    /// See [`Ftl::prefetch_last`].
-    fn prefetch_last(&self, _lpn: Lpn) {}
-    /// See [`Ftl::prefetch_place`].
-    fn prefetch_place(&self, _address: u64) -> Option<Ppn> {
-        None
-    }
-    /// See [`Ftl::sampling_pages`].
+
+    /// Pages of a write that share a sample; 1: every page is fingerprinted.
     fn sampling_pages(&self) -> u32 {
         1
     }
-    /// See [`Ftl::pages_tables`].
+
+    /// Whether pages of the mapping tables may be missing in RAM, so that the host must wait for them.
     fn pages_tables(&self) -> bool {
         false
     }
-    /// See [`Ftl::take_lookups`].
+
+    /// Moves what the last page operation looked into to the end of `lookups`.
     fn take_lookups(&mut self, _lookups: &mut Vec<Lookup>) {}
-    /// See [`Ftl::pages_fingerprints`].
+
+    /// Whether looking a content up may have to wait for a page of the fingerprint store.
     fn pages_fingerprints(&self) -> bool {
         false
     }
-    /// See [`Ftl::look_up_fingerprint`].
+
+    /// Looks up the page of the fingerprint store in which a written content would be found; what that
+    /// waits for, [`Controller::take_lookups`] tells. To be called when its hash is known, before [`Controller::write`].
+    ///
+    /// # Errors
+    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
     fn look_up_fingerprint(&mut self, _content: Content) -> Result<(), FtlError> {
         Ok(())
     }
-    /// See [`Ftl::checkpoint`].
+
+    /// Writes every page of the mapping tables that was changed since it was last written.
+    ///
+    /// # Errors
+    /// As [`Controller::write`].
     fn checkpoint(&mut self, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         Ok(())
     }
-    /// See [`Ftl::erases_take_time`].
+
+    /// The driver will say when an erase is carried out ([`Controller::erased`]). Otherwise it is when it is ordered.
     fn erases_take_time(&mut self) {}
-    /// See [`Ftl::erased`].
+
+    /// A block is erased, and no other erase of it is ordered. The controller writes to such blocks first.
     fn erased(&mut self, _block: Block) {}
-    /// See [`Ftl::works_in_idle_time`].
+
+    /// Whether the controller has a use for idle time beyond its background jobs.
     fn works_in_idle_time(&self) -> bool {
         false
     }
-    /// See [`Ftl::use_idle_time`].
+
+    /// The unit of these planes is idle: a step of collection is appended to `ops` (job [`crate::IDLE_STEP`]), if a plane
+    /// wants one. To be called again when it is done, as long as nothing else comes.
+    ///
+    /// # Errors
+    /// As [`Controller::write`].
     fn use_idle_time(&mut self, _planes: &[Plane], _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         Ok(())
     }
-    /// See [`Ftl::end_period`].
+
+    /// Ends a profiling period: makes the copies that popularity has earned, then zeroes the
+    /// counters. The operations are those of the replication phase, in which the host is
+    /// served elsewhere (RR-SSD paper III.B: by the mirror). Without replication, only the
+    /// counters are zeroed.
+    ///
+    /// # Errors
+    /// As [`Controller::write`].
     fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError>;
-    /// See [`Ftl::begin_jobs`].
+
+    /// Begins the background jobs that the reads so far have earned: reads of the pages to be copied;
+    /// where tables are on flash, writes those of their pages that gave way. To be called after each
+    /// read, and after trims.
+    ///
+    /// # Errors
+    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
     fn begin_jobs(&mut self, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         Ok(())
     }
-    /// See [`Ftl::job_done`].
+
+    /// An operation of a background job ([`FlashOp::job`]) is done; what it leads to is appended to
+    /// `ops`.
+    ///
+    /// # Errors
+    /// As [`Controller::write`].
     fn job_done(
         &mut self,
         _job: u32,
@@ -113,116 +193,5 @@ pub trait Controller {
         _ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
         Ok(())
-    }
-}
-
-impl Controller for Ftl {
-    #[inline]
-    fn read(&mut self, lpn: Lpn, loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
-        Ftl::read(self, lpn, loads)
-    }
-    fn locate_among(
-        &self,
-        lpn: Lpn,
-        loads: &LoadView<'_>,
-        there: &dyn Fn(Ppn) -> bool,
-    ) -> Result<Option<(ReadTarget, u64)>, FtlError> {
-        Ftl::locate_among(self, lpn, loads, there)
-    }
-    #[inline]
-    fn arrived(&mut self, lpn: Lpn) {
-        Ftl::arrived(self, lpn);
-    }
-    fn prepare_write(
-        &mut self,
-        lpn: Lpn,
-        partial: bool,
-        loads: &LoadView<'_>,
-    ) -> Result<Option<ReadTarget>, FtlError> {
-        Ftl::prepare_write(self, lpn, partial, loads)
-    }
-    fn was_read_in_ram(&mut self, lpn: Lpn) {
-        Ftl::was_read_in_ram(self, lpn);
-    }
-    #[inline]
-    fn write(
-        &mut self,
-        page: Host,
-        fingerprinted: bool,
-        loads: &LoadView<'_>,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<WriteOutcome, FtlError> {
-        Ftl::write(self, page, fingerprinted, loads, ops)
-    }
-    fn trim(&mut self, lpn: Lpn) {
-        Ftl::trim(self, lpn);
-    }
-    fn wants_address(&self) -> bool {
-        Ftl::wants_address(self)
-    }
-    fn wants_kind(&self) -> bool {
-        Ftl::wants_kind(self)
-    }
-    #[inline]
-    fn prefetch_far(&self, lpn: Lpn, content: Content, write: bool) {
-        Ftl::prefetch_far(self, lpn, content, write);
-    }
-    #[inline]
-    fn prefetch_near(&self, lpn: Lpn, content: Content, write: bool) {
-        Ftl::prefetch_near(self, lpn, content, write);
-    }
-    #[inline]
-    fn prefetch_next(&self, lpn: Lpn, content: Content) {
-        Ftl::prefetch_next(self, lpn, content);
-    }
-    #[inline]
-    fn prefetch_last(&self, lpn: Lpn) {
-        Ftl::prefetch_last(self, lpn);
-    }
-    #[inline]
-    fn prefetch_place(&self, address: u64) -> Option<Ppn> {
-        Ftl::prefetch_place(self, address)
-    }
-    fn sampling_pages(&self) -> u32 {
-        Ftl::sampling_pages(self)
-    }
-    fn erases_take_time(&mut self) {
-        Ftl::erases_take_time(self);
-    }
-    #[inline]
-    fn erased(&mut self, block: Block) {
-        Ftl::erased(self, block);
-    }
-    fn works_in_idle_time(&self) -> bool {
-        Ftl::works_in_idle_time(self)
-    }
-    fn use_idle_time(&mut self, planes: &[Plane], ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        Ftl::use_idle_time(self, planes, ops)
-    }
-    fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        Ftl::end_period(self, ops)
-    }
-    #[inline]
-    fn begin_jobs(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        Ftl::begin_jobs(self, ops)
-    }
-    #[inline]
-    fn take_lookups(&mut self, lookups: &mut Vec<Lookup>) {
-        Ftl::take_lookups(self, lookups);
-    }
-    fn pages_tables(&self) -> bool {
-        Ftl::pages_tables(self)
-    }
-    fn pages_fingerprints(&self) -> bool {
-        Ftl::pages_fingerprints(self)
-    }
-    fn look_up_fingerprint(&mut self, content: Content) -> Result<(), FtlError> {
-        Ftl::look_up_fingerprint(self, content)
-    }
-    fn checkpoint(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        Ftl::checkpoint(self, ops)
-    }
-    fn job_done(&mut self, job: u32, loads: &LoadView<'_>, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        Ftl::job_done(self, job, loads, ops)
     }
 }

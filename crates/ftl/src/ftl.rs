@@ -7,6 +7,7 @@ use flashtwin_nand::{Block, Geometry, Plane, Ppn};
 use crate::config::{FtlConfig, MappingForm};
 use crate::content::replication::Replicator;
 use crate::content::{ContentMap, ContentSide};
+use crate::controller::{Controller, Hints};
 use crate::decimal::times;
 use crate::dedup::{FingerprintStore, History, OutOfLinePolicy, TableForm};
 use crate::error::FtlError;
@@ -181,113 +182,11 @@ impl Ftl {
 
 /// Page operations of the host.
 impl Ftl {
-    /// Serves a page read. Orders nothing by itself; [`Ftl::begin_jobs`] does what follows from it.
-    ///
-    /// # Errors
-    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
-    pub fn read(&mut self, lpn: Lpn, loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
-        with_tables!(&mut self.tables, side => host::read(&mut **side, &mut self.flash, lpn, loads))
-    }
-
-    /// Where a logical page would be read now if only the copies that are `there` counted, and the name
-    /// of its data; `None` if none is that the redirection may choose. Tables run ahead of the flash:
-    /// for a driver that does not read from RAM what is still on its way.
-    ///
-    /// # Errors
-    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
-    pub fn locate_among(
-        &self,
-        lpn: Lpn,
-        loads: &LoadView<'_>,
-        there: &dyn Fn(Ppn) -> bool,
-    ) -> Result<Option<(ReadTarget, u64)>, FtlError> {
-        with_tables!(&self.tables, side => host::locate_among(&**side, &self.flash, lpn, loads, there))
-    }
-
-    /// A page whose write has just been decided was read before that, from RAM: the read counts, too.
-    pub fn was_read_in_ram(&mut self, lpn: Lpn) {
-        with_tables!(&mut self.tables, side => host::was_read_in_ram(&mut **side, &mut self.flash, lpn));
-    }
-
-    /// A page write has arrived that cannot be decided yet; for verification. Until [`Ftl::write`], the page's newest
-    /// data are in controller RAM.
-    pub fn arrived(&mut self, lpn: Lpn) {
-        if let Some(checker) = &mut self.flash.checker {
-            checker.arrived(lpn);
-        }
-    }
-
-    /// What must be read before a page write can be decided: the page's old data, where the write is
-    /// `partial`; and, by [`Ftl::take_lookups`], pages of the mapping tables. The old data may be of a
-    /// page whose program is still on its way to the flash.
-    ///
-    /// # Errors
-    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
-    pub fn prepare_write(
-        &mut self,
-        lpn: Lpn,
-        partial: bool,
-        loads: &LoadView<'_>,
-    ) -> Result<Option<ReadTarget>, FtlError> {
-        let flash = &mut self.flash;
-        with_tables!(&mut self.tables, side => host::prepare_write(&mut **side, flash, lpn, partial, loads))
-    }
-
-    /// Serves a page write: decides whether a page is programmed, and where. The page is whole;
-    /// `fingerprinted`: its fingerprint is known (a system that does not look at contents has no use for
-    /// it). What garbage collection does about it is appended to `ops`.
-    ///
-    /// Whoever drives the controller asks when all that is so, with the loads of that moment, and not
-    /// before: a drive does not know earlier whether the page needs a place (RR-SSD paper III.B,
-    /// "Handling Write Requests").
-    ///
-    /// # Errors
-    /// [`FtlError::DeviceFull`] when no block can be reclaimed; [`FtlError::Broken`] when
-    /// verification is on and finds the tables wrong.
-    #[inline]
-    pub fn write(
-        &mut self,
-        page: Host,
-        fingerprinted: bool,
-        loads: &LoadView<'_>,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<WriteOutcome, FtlError> {
-        let flash = &mut self.flash;
-        with_tables!(&mut self.tables, side => host::write(&mut **side, flash, page, fingerprinted, loads, ops))
-    }
-
-    /// Pages of a write that share a sample; 1: every page is fingerprinted.
-    pub fn sampling_pages(&self) -> u32 {
-        self.sampling_pages
-    }
-
-    /// Forgets a logical page. The next [`Ftl::begin_jobs`] writes back the table pages that this changes.
-    pub fn trim(&mut self, lpn: Lpn) {
-        if let Some(checker) = &mut self.flash.checker {
-            checker.trim(lpn);
-        }
-        with_tables!(&mut self.tables, side => side.trim(lpn, &mut self.flash));
-    }
-
-    /// Looks up the page of the fingerprint store in which a written content would be found; what that
-    /// waits for, [`Ftl::take_lookups`] tells. To be called when its hash is known, before [`Ftl::write`].
-    ///
-    /// # Errors
-    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
-    pub fn look_up_fingerprint(&mut self, content: Content) -> Result<(), FtlError> {
-        with_tables!(&mut self.tables, side => side.look_up_fingerprint(content, &mut self.flash))
-    }
-
-    /// Moves what the last page operation looked into to the end of `lookups`.
-    pub fn take_lookups(&mut self, lookups: &mut Vec<Lookup>) {
-        with_tables!(&mut self.tables, side => side.take_lookups(lookups));
-    }
-
     /// Writes a logical page's content to another place, as ageing does: the mapping form
     /// and its contents stay as they are. A page that is not mapped is left alone.
     ///
     /// # Errors
-    /// As [`Ftl::write`].
+    /// As [`Controller::write`].
     pub fn rewrite(
         &mut self,
         lpn: Lpn,
@@ -302,17 +201,6 @@ impl Ftl {
         })
     }
 
-    /// The driver will say when an erase is carried out ([`Ftl::erased`]). Otherwise it is when it is ordered.
-    pub fn erases_take_time(&mut self) {
-        self.flash.blocks.erases_take_time();
-    }
-
-    /// A block is erased, and no other erase of it is ordered. The controller writes to such blocks first.
-    #[inline]
-    pub fn erased(&mut self, block: Block) {
-        self.flash.blocks.erased(block);
-    }
-
     /// Ends preloading: everything counted so far, wear included, is forgotten.
     pub fn end_preload(&mut self) {
         self.flash.end_preload();
@@ -320,68 +208,6 @@ impl Ftl {
             self.flash.note_peak(side.pages_in_use(), side.replica_pages());
             side.end_preload();
         });
-    }
-}
-
-/// Work that waits for idle time, for the end of a period, for a checkpoint.
-impl Ftl {
-    /// Begins the background jobs that the reads so far have earned: reads of the pages to be copied;
-    /// where tables are on flash, writes those of their pages that gave way. To be called after each
-    /// read, and after trims.
-    ///
-    /// # Errors
-    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
-    #[inline]
-    pub fn begin_jobs(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        with_tables!(&mut self.tables, side => side.begin_jobs(&mut self.flash, ops))
-    }
-
-    /// Whether the controller has a use for idle time beyond its background jobs.
-    pub fn works_in_idle_time(&self) -> bool {
-        self.flash.works_in_idle_time()
-    }
-
-    /// The unit of these planes is idle: a step of collection is appended to `ops` (job [`crate::IDLE_STEP`]), if a plane
-    /// wants one. To be called again when it is done, as long as nothing else comes.
-    ///
-    /// # Errors
-    /// As [`Ftl::write`].
-    pub fn use_idle_time(&mut self, planes: &[Plane], ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        with_tables!(&mut self.tables, side => side.use_idle_time(planes, &mut self.flash, ops))?;
-        self.begin_jobs(ops)
-    }
-
-    /// An operation of a background job ([`FlashOp::job`]) is done; what it leads to is appended to
-    /// `ops`.
-    ///
-    /// # Errors
-    /// As [`Ftl::write`].
-    pub fn job_done(
-        &mut self,
-        job: u32,
-        loads: &LoadView<'_>,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
-        with_tables!(&mut self.tables, side => side.job_done(job, &mut self.flash, loads, ops))
-    }
-
-    /// Ends a profiling period: makes the copies that popularity has earned, then zeroes the
-    /// counters. The operations are those of the replication phase, in which the host is
-    /// served elsewhere (RR-SSD paper III.B: by the mirror). Without replication, only the
-    /// counters are zeroed.
-    ///
-    /// # Errors
-    /// As [`Ftl::write`].
-    pub fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        with_tables!(&mut self.tables, side => side.end_period(&mut self.flash, ops))
-    }
-
-    /// Writes every page of the mapping tables that was changed since it was last written.
-    ///
-    /// # Errors
-    /// As [`Ftl::write`].
-    pub fn checkpoint(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        with_tables!(&mut self.tables, side => side.checkpoint(&mut self.flash, ops))
     }
 }
 
@@ -409,58 +235,146 @@ impl Ftl {
     }
 }
 
-/// What is asked of memory ahead. A trace-driven simulator knows its future, and waiting for memory is most of what it
-/// does; nothing is changed.
-impl Ftl {
-    /// Whether what is asked for ahead differs between reads and writes.
-    pub fn wants_kind(&self) -> bool {
-        with_tables!(&self.tables, side => side.wants_kind())
+impl Controller for Ftl {
+    fn read(&mut self, lpn: Lpn, loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
+        with_tables!(&mut self.tables, side => host::read(&mut **side, &mut self.flash, lpn, loads))
     }
 
-    /// Whether the allocation looks at host addresses; otherwise they need not be given.
-    pub fn wants_address(&self) -> bool {
-        self.flash.wants_address()
+    fn locate_among(
+        &self,
+        lpn: Lpn,
+        loads: &LoadView<'_>,
+        there: &dyn Fn(Ppn) -> bool,
+    ) -> Result<Option<(ReadTarget, u64)>, FtlError> {
+        with_tables!(&self.tables, side => host::locate_among(&**side, &self.flash, lpn, loads, there))
     }
 
-    /// Whether pages of the mapping tables may be missing in RAM, so that the host must wait for them.
-    pub fn pages_tables(&self) -> bool {
+    fn arrived(&mut self, lpn: Lpn) {
+        if let Some(checker) = &mut self.flash.checker {
+            checker.arrived(lpn);
+        }
+    }
+
+    fn prepare_write(
+        &mut self,
+        lpn: Lpn,
+        partial: bool,
+        loads: &LoadView<'_>,
+    ) -> Result<Option<ReadTarget>, FtlError> {
+        let flash = &mut self.flash;
+        with_tables!(&mut self.tables, side => host::prepare_write(&mut **side, flash, lpn, partial, loads))
+    }
+
+    fn was_read_in_ram(&mut self, lpn: Lpn) {
+        with_tables!(&mut self.tables, side => host::was_read_in_ram(&mut **side, &mut self.flash, lpn));
+    }
+
+    #[inline]
+    fn write(
+        &mut self,
+        page: Host,
+        fingerprinted: bool,
+        loads: &LoadView<'_>,
+        ops: &mut Vec<FlashOp>,
+    ) -> Result<WriteOutcome, FtlError> {
+        let flash = &mut self.flash;
+        with_tables!(&mut self.tables, side => host::write(&mut **side, flash, page, fingerprinted, loads, ops))
+    }
+
+    fn trim(&mut self, lpn: Lpn) {
+        if let Some(checker) = &mut self.flash.checker {
+            checker.trim(lpn);
+        }
+        with_tables!(&mut self.tables, side => side.trim(lpn, &mut self.flash));
+    }
+
+    fn sampling_pages(&self) -> u32 {
+        self.sampling_pages
+    }
+
+    fn pages_tables(&self) -> bool {
         with_tables!(&self.tables, side => side.pages_tables())
     }
 
-    /// Whether looking a content up may have to wait for a page of the fingerprint store.
-    pub fn pages_fingerprints(&self) -> bool {
+    fn take_lookups(&mut self, lookups: &mut Vec<Lookup>) {
+        with_tables!(&mut self.tables, side => side.take_lookups(lookups));
+    }
+
+    fn pages_fingerprints(&self) -> bool {
         with_tables!(&self.tables, side => side.pages_fingerprints())
     }
 
-    /// Asks for the tables that an operation some way ahead will look into first.
+    fn look_up_fingerprint(&mut self, content: Content) -> Result<(), FtlError> {
+        with_tables!(&mut self.tables, side => side.look_up_fingerprint(content, &mut self.flash))
+    }
+
+    fn checkpoint(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        with_tables!(&mut self.tables, side => side.checkpoint(&mut self.flash, ops))
+    }
+
+    fn erases_take_time(&mut self) {
+        self.flash.blocks.erases_take_time();
+    }
+
     #[inline]
-    pub fn prefetch_far(&self, lpn: Lpn, content: Content, write: bool) {
+    fn erased(&mut self, block: Block) {
+        self.flash.blocks.erased(block);
+    }
+
+    fn works_in_idle_time(&self) -> bool {
+        self.flash.works_in_idle_time()
+    }
+
+    fn use_idle_time(&mut self, planes: &[Plane], ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        with_tables!(&mut self.tables, side => side.use_idle_time(planes, &mut self.flash, ops))?;
+        self.begin_jobs(ops)
+    }
+
+    fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        with_tables!(&mut self.tables, side => side.end_period(&mut self.flash, ops))
+    }
+
+    #[inline]
+    fn begin_jobs(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        with_tables!(&mut self.tables, side => side.begin_jobs(&mut self.flash, ops))
+    }
+
+    fn job_done(&mut self, job: u32, loads: &LoadView<'_>, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        with_tables!(&mut self.tables, side => side.job_done(job, &mut self.flash, loads, ops))
+    }
+}
+
+impl Hints for Ftl {
+    fn wants_kind(&self) -> bool {
+        with_tables!(&self.tables, side => side.wants_kind())
+    }
+
+    fn wants_address(&self) -> bool {
+        self.flash.wants_address()
+    }
+
+    #[inline]
+    fn prefetch_far(&self, lpn: Lpn, content: Content, write: bool) {
         with_tables!(&self.tables, side => side.prefetch_far(lpn, content, write));
     }
 
-    /// Asks for what those tables point to; the operation is nearer now.
     #[inline]
-    pub fn prefetch_near(&self, lpn: Lpn, content: Content, write: bool) {
+    fn prefetch_near(&self, lpn: Lpn, content: Content, write: bool) {
         with_tables!(&self.tables, side => side.prefetch_near(lpn, content, write, &self.flash));
     }
 
-    /// Asks for what is looked at last; the operation is about to come.
     #[inline]
-    pub fn prefetch_next(&self, lpn: Lpn, content: Content) {
+    fn prefetch_next(&self, lpn: Lpn, content: Content) {
         with_tables!(&self.tables, side => side.prefetch_next(lpn, content, &self.flash));
     }
 
-    /// Asks for what those tables point to in turn.
     #[inline]
-    pub fn prefetch_last(&self, lpn: Lpn) {
+    fn prefetch_last(&self, lpn: Lpn) {
         with_tables!(&self.tables, side => side.prefetch_last(lpn));
     }
 
-    /// Asks for the tables of the page that a write to `address` will probably get; returns that page. Where the
-    /// allocation follows the address, writes touch planes in the order of the host's addresses, not in turn:
-    /// nothing of them is in the cache by itself.
     #[inline]
-    pub fn prefetch_place(&self, address: u64) -> Option<Ppn> {
+    fn prefetch_place(&self, address: u64) -> Option<Ppn> {
         self.flash.prefetch_place(address)
     }
 }

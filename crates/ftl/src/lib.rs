@@ -38,7 +38,7 @@ mod tests;
 pub use config::{FtlConfig, MappingForm};
 pub use content::replication;
 pub use content::replication::{ReplicationConfig, ReplicationPolicy};
-pub use controller::Controller;
+pub use controller::{Controller, Hints};
 pub use counts::Count;
 pub use dedup::{DedupConfig, Entries};
 pub use error::{FtlError, RangeError};

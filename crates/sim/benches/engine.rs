@@ -15,7 +15,7 @@
 use std::time::Instant;
 
 use flashtwin_ftl::{
-    Cause, FlashOp, FtlError, Host, LoadView, Lpn, ReadOutcome, ReadTarget, Rng, WriteOutcome,
+    Cause, FlashOp, FtlError, Hints, Host, LoadView, Lpn, ReadOutcome, ReadTarget, Rng, WriteOutcome,
 };
 use flashtwin_nand::{FlashArray, Geometry, Plane};
 use flashtwin_sim::engine::{Arrivals, Controller, Engine, Observer};
@@ -59,6 +59,8 @@ struct NoController {
     plane: u32,
     rng: Rng,
 }
+
+impl Hints for NoController {}
 
 impl Controller for NoController {
     fn read(&mut self, _lpn: Lpn, _loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {

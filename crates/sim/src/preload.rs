@@ -1,6 +1,7 @@
 //! What a drive holds before the trace begins: pages that the trace takes for granted, or its whole
 //! footprint, and the wear of use.
 
+use flashtwin_ftl::Controller;
 use flashtwin_ftl::{Content, FlashOp, Ftl, Host, IDLE_STEP, LoadView, Lpn, OpKind, Rng};
 use flashtwin_nand::{FlashArray, Ppn};
 use flashtwin_trace::{FirstAccess, NO_CONTENT, Outline, PageSource, Progress};

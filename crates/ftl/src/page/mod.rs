@@ -406,6 +406,7 @@ flashtwin_bits::state!(PageSide { tables, written });
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::controller::Controller;
     use crate::ftl::{Form, Ftl};
     use crate::page::spread::SpreadPolicy;
 

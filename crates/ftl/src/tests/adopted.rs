@@ -1,5 +1,6 @@
 //! Pages that a controller takes over from another: what it knows of them, and which lists of them it refuses.
 
+use crate::controller::Controller;
 use flashtwin_nand::Ppn;
 
 use super::driver::geometry;

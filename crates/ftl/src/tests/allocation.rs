@@ -2,6 +2,7 @@
 
 use super::driver::{Driver, Options, geometry};
 use crate::FtlConfig;
+use crate::controller::Hints;
 use crate::flash::allocation::{AllocationConfig, AllocationPolicy};
 
 #[test]

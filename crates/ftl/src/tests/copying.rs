@@ -3,6 +3,7 @@
 use super::driver::{Driver, Options, Step, Workload};
 use crate::content::replication::degree::DegreePolicy;
 use crate::content::replication::placement::PlacementPolicy;
+use crate::controller::Controller;
 use crate::flash::allocation::AllocationPolicy;
 use crate::ids::{Content, Lpn};
 use crate::redirection::RedirectionPolicy;

@@ -1,5 +1,6 @@
 //! What the tests of the controller share: tiny devices, random options, an untimed driver.
 
+use crate::controller::Controller;
 use flashtwin_nand::Geometry;
 
 use super::drawn;

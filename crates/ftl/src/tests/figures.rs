@@ -403,6 +403,8 @@ fn a_page_whose_content_has_a_number_beyond_those_told_apart_is_of_no_known_cont
 /// A controller of which an engine knows nothing but what it must.
 struct Plain;
 
+impl crate::Hints for Plain {}
+
 impl Controller for Plain {
     fn read(&mut self, _: Lpn, _: &crate::LoadView<'_>) -> Result<crate::ReadOutcome, crate::FtlError> {
         Ok(crate::ReadOutcome::Unmapped)

@@ -1,5 +1,6 @@
 //! Partitions of the host's data: where pages go, what collection does with them, and what they bring.
 
+use crate::controller::Controller;
 use flashtwin_nand::{Block, NO_PPN, Plane, Ppn};
 
 use super::driver::{Driver, Options, geometry};

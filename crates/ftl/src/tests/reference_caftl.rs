@@ -1,5 +1,6 @@
 //! CAFTL's rules written out on plain maps, compared step by step; and one life of a page by hand.
 
+use crate::controller::Controller;
 use std::collections::{HashMap, HashSet};
 
 use flashtwin_nand::NO_PPN;

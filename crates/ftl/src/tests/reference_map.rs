@@ -1,5 +1,6 @@
 //! A content-addressed controller as a beginner would write it, compared write by write.
 
+use crate::controller::Controller;
 use std::collections::{HashMap, HashSet};
 
 use flashtwin_nand::NO_PPN;

@@ -1,6 +1,7 @@
 //! On-line replication as its rules read (RR-SSD paper IV.B.4; systems.md, section 4), on plain lists, compared
 //! after every operation and every background job with the copies of the controller.
 
+use crate::controller::Controller;
 use std::collections::BTreeMap;
 
 use super::driver::{Driver, Options, Step, Workload};

@@ -1,6 +1,7 @@
 //! Priority-LRU as its rules read (systems.md, section 6), on plain lists, compared after every operation
 //! with the classes and copies of the controller.
 
+use crate::controller::Controller;
 use std::collections::BTreeMap;
 
 use super::driver::{Driver, Options, Step, Workload};

@@ -1,6 +1,7 @@
 //! Popularity replication as its rules read (RR-SSD paper II.D and III.B; systems.md,
 //! section 4), compared copy by copy with what the controller does at each period end.
 
+use crate::controller::Controller;
 use std::collections::BTreeMap;
 
 use super::driver::{Driver, Options, Step, Workload};

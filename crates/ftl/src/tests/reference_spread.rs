@@ -1,5 +1,6 @@
 //! Spreading of duplicates beside a plain map of what each page holds and where.
 
+use crate::controller::Controller;
 use flashtwin_nand::{Plane, Ppn};
 use std::collections::HashMap;
 

@@ -1,5 +1,6 @@
 //! Victim selection compared with a scan over all blocks.
 
+use crate::controller::Controller;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 

@@ -1,5 +1,6 @@
 //! A controller rebuilt from what another one holds goes on as one that is right.
 
+use crate::controller::Controller;
 use flashtwin_nand::{Geometry, NandDevice, device_toml};
 
 use crate::config::FtlConfig;

@@ -1,5 +1,6 @@
 //! Bugs planted on purpose: the checks that find nothing must be able to find something.
 
+use crate::controller::Controller;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,5 +1,6 @@
 //! Which copy serves a read where some are not on the flash yet; the most that was held at once.
 
+use crate::controller::Controller;
 use flashtwin_nand::Ppn;
 
 use super::copying::{holding, options};

@@ -2,6 +2,7 @@
 
 use super::driver::{Driver, Options, Step, Workload};
 use super::reach::Map;
+use crate::controller::Controller;
 use crate::flash::allocation::AllocationPolicy;
 use crate::ids::Lpn;
 use crate::page::spread::{SpreadConfig, SpreadPolicy};

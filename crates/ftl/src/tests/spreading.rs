@@ -1,6 +1,7 @@
 //! Spreading of duplicates page by page: which answers of the filters count, what is read for them, and what is known
 //! of pages that are compared, moved and aged.
 
+use crate::controller::Controller;
 use flashtwin_nand::{Channel, NO_PPN, Ppn};
 
 use super::driver::{Driver, Options};

@@ -1,6 +1,7 @@
 //! Random devices, systems and workloads: after every step the tables agree with the plain
 //! truth beside them, and the counts with one another.
 
+use crate::controller::Controller;
 use flashtwin_nand::{Block, Plane};
 use std::collections::{BTreeMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};

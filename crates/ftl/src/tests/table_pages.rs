@@ -1,5 +1,6 @@
 //! What pages of the tables on flash say, entry by entry, and when those that gave way are written.
 
+use crate::controller::Controller;
 use std::collections::BTreeSet;
 
 use super::driver::{Driver, Options};

@@ -1,6 +1,7 @@
 //! The tables of CA-SSD in both forms: what they hold, that they do the same to the flash, and
 //! what collection changes in them.
 
+use crate::controller::Controller;
 use flashtwin_nand::{NO_PPN, Plane};
 
 use super::driver::{Driver, Options, Step, Workload, geometry};

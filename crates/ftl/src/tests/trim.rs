@@ -1,6 +1,7 @@
 //! What a trim does in every form of the tables: to the mapping, to what is shared, to copies, and to what
 //! collection has to move. It never orders anything itself.
 
+use crate::controller::Controller;
 use flashtwin_nand::{NO_PPN, Plane, Ppn};
 
 use super::driver::{Driver, Options, Step, Workload};

@@ -1,5 +1,6 @@
 //! Wear levelling: which block is used next, and what is moved for it.
 
+use crate::controller::Controller;
 use flashtwin_nand::{NO_PPN, Plane, Ppn};
 
 use super::driver::{Driver, Options, geometry};

@@ -1,6 +1,7 @@
 //! Write amplification under uniform random writes against published models.
 
 use super::driver::geometry;
+use crate::controller::Controller;
 use crate::flash::victim::VictimPolicy;
 use crate::ids::{Content, Lpn};
 use crate::{Ftl, FtlConfig, Host, LoadView, Rng};

@@ -1,5 +1,6 @@
 //! The controller and what it has decided, carried out on the medium: everything behind the drive's one lock.
 
+use flashtwin_ftl::Controller;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::io;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! Page operations of the host.
 
+use flashtwin_ftl::Controller;
 use std::io;
 
 use flashtwin_ftl::dedup::sample_of;

@@ -1,5 +1,6 @@
 //! The drive programs what a controller without a medium programs, cause by cause: it has no policy of its own.
 
+use flashtwin_ftl::Controller;
 use std::collections::HashMap;
 
 use flashtwin_bits::SplitMix64;

@@ -1,5 +1,6 @@
 //! What the tests of the engine share: a device with round numbers and a log of commands.
 
+use flashtwin_ftl::Controller;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

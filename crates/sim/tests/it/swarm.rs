@@ -1,5 +1,6 @@
 //! Random systems, devices, engines and traces through the public `run`, with verification.
 
+use flashtwin_ftl::Controller;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow_array::cast::AsArray;
