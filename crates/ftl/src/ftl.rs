@@ -22,7 +22,7 @@ use crate::op::{FlashOp, Host, Lookup, ReadOutcome, ReadTarget, WriteOutcome, is
 use crate::page::spread::{SpreadPolicy, Spreader};
 use crate::page::{PageMap, PageSide, WrittenContents};
 use crate::paging::{Layout, Paging};
-use crate::side::Side;
+use crate::side::{Census, Restore, Side};
 
 /// The controller of one device.
 pub struct Ftl {

@@ -17,7 +17,7 @@ pub(crate) fn locate(side: &impl Side, flash: &Flash, lpn: Lpn, loads: &LoadView
     is_page(home).then(|| flash.serve(home, replicas, loads))
 }
 
-/// See [`crate::Ftl::locate_among`].
+/// See [`crate::Controller::locate_among`].
 pub(crate) fn locate_among(
     side: &impl Side,
     flash: &Flash,
@@ -36,7 +36,7 @@ pub(crate) fn locate_among(
     Ok(Some((target, side.data_name(lpn, target.ppn))))
 }
 
-/// See [`crate::Ftl::read`].
+/// See [`crate::Controller::read`].
 #[inline(never)]
 pub(crate) fn read(
     side: &mut impl Side,
@@ -61,14 +61,14 @@ pub(crate) fn read(
     Ok(ReadOutcome::Flash { target, new_value, replicated, data: side.data_name(lpn, target.ppn) })
 }
 
-/// See [`crate::Ftl::was_read_in_ram`].
+/// See [`crate::Controller::was_read_in_ram`].
 pub(crate) fn was_read_in_ram(side: &mut impl Side, flash: &mut Flash, lpn: Lpn) {
     let (new_value, replicated) = side.note_read(lpn, flash);
     flash.counters.pages.new_value_reads += u64::from(new_value);
     flash.counters.pages.replicated_value_reads += u64::from(replicated);
 }
 
-/// See [`crate::Ftl::prepare_write`].
+/// See [`crate::Controller::prepare_write`].
 pub(crate) fn prepare_write(
     side: &mut impl Side,
     flash: &mut Flash,
@@ -85,7 +85,7 @@ pub(crate) fn prepare_write(
     Ok(old)
 }
 
-/// See [`crate::Ftl::write`].
+/// See [`crate::Controller::write`].
 #[inline(never)]
 pub(crate) fn write(
     side: &mut impl Side,

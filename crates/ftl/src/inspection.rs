@@ -8,7 +8,7 @@ use crate::flash::counters::{Counters, PartitionSize, Peak, PlaneContents, Plane
 use crate::ftl::{Form, Ftl, with_tables};
 use crate::ids::Content;
 use crate::op::PagingSizes;
-use crate::side::Side;
+use crate::side::Census;
 
 impl Ftl {
     /// What was counted since [`Ftl::end_preload`].

@@ -65,7 +65,7 @@ pub struct FlashOp {
     pub urgent: bool,
     /// The background job that it is part of, [`NO_JOB`] or [`IDLE_STEP`]. Work of a job waits until its unit
     /// has nothing else to do, and the controller is told when it is done
-    /// ([`crate::Ftl::job_done`]). A job's read of a block that was erased before its turn came
+    /// ([`crate::Controller::job_done`]). A job's read of a block that was erased before its turn came
     /// is void: it takes no time, and the controller is told all the same.
     pub job: u32,
 }
@@ -73,7 +73,7 @@ pub struct FlashOp {
 /// The job of operations that belong to none.
 pub const NO_JOB: u32 = u32::MAX;
 
-/// The job of operations that the controller ordered when it was offered idle time ([`crate::Ftl::use_idle_time`]): they do
+/// The job of operations that the controller ordered when it was offered idle time ([`crate::Controller::use_idle_time`]): they do
 /// not end the idle time, and nobody is told of their end.
 pub const IDLE_STEP: u32 = u32::MAX - 1;
 

@@ -13,20 +13,7 @@ use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes};
 
 /// The tables of a system and what it does on their account. What only some systems do has a default that says what the
 /// others answer.
-pub(crate) trait Side: flashtwin_bits::State {
-    /// Physical pages that hold valid data.
-    fn pages_in_use(&self) -> u64;
-
-    /// Physical pages that hold replicas, which [`Side::pages_in_use`] counts, too.
-    fn replica_pages(&self) -> u64 {
-        0
-    }
-
-    /// Pages that first copies and replicas may occupy together; `None` without replication.
-    fn budget_pages(&self) -> Option<u64> {
-        None
-    }
-
+pub(crate) trait Side: Census + Restore + flashtwin_bits::State {
     /// First copies and replicas may occupy no more than so many pages together.
     fn limit_budget(&mut self, _pages: u64) {}
 
@@ -53,6 +40,12 @@ pub(crate) trait Side: flashtwin_bits::State {
     /// The same of whatever owns a page; none where an owner has one page only.
     fn places_of_owner(&self, _owner: Owner) -> (Ppn, &[Ppn]) {
         (NO_PPN, &[])
+    }
+
+    /// The first copy of a logical page and those made on purpose.
+    #[inline]
+    fn copies_of(&self, lpn: Lpn) -> (Ppn, &[Ppn]) {
+        (self.places_of(lpn).0, &[])
     }
 
     /// Names what a read of a page yields. A controller knows at least that a page is equal to itself.
@@ -89,11 +82,6 @@ pub(crate) trait Side: flashtwin_bits::State {
     /// Whether looking a content up may have to wait for a page of the fingerprint store.
     fn pages_fingerprints(&self) -> bool {
         false
-    }
-
-    /// What there is of pages of the mapping tables; `None` where all tables are in RAM and never written.
-    fn paging_sizes(&self, _flash: &Flash) -> Option<PagingSizes> {
-        None
     }
 
     /// Writes every page of the mapping tables that was changed since it was last written.
@@ -164,6 +152,27 @@ pub(crate) trait Side: flashtwin_bits::State {
 
     /// Preloading has ended.
     fn end_preload(&mut self) {}
+}
+
+/// What the tables hold, counted and compared.
+pub(crate) trait Census {
+    /// Physical pages that hold valid data.
+    fn pages_in_use(&self) -> u64;
+
+    /// Physical pages that hold replicas, which [`Census::pages_in_use`] counts, too.
+    fn replica_pages(&self) -> u64 {
+        0
+    }
+
+    /// Pages that first copies and replicas may occupy together; `None` without replication.
+    fn budget_pages(&self) -> Option<u64> {
+        None
+    }
+
+    /// What there is of pages of the mapping tables; `None` where all tables are in RAM and never written.
+    fn paging_sizes(&self, _flash: &Flash) -> Option<PagingSizes> {
+        None
+    }
 
     /// Pages written without a fingerprint that wait to be read.
     fn unhashed_pages(&self) -> u64 {
@@ -191,23 +200,20 @@ pub(crate) trait Side: flashtwin_bits::State {
         None
     }
 
-    /// The first copy of a logical page and those made on purpose.
-    #[inline]
-    fn copies_of(&self, lpn: Lpn) -> (Ppn, &[Ppn]) {
-        (self.places_of(lpn).0, &[])
-    }
+    /// Compares all tables with one another and, where verification is on, with the truth.
+    fn audit(&self, flash: &Flash) -> Result<(), FtlError>;
+}
 
+/// Tables from what another controller left, and what tells of it.
+pub(crate) trait Restore {
     /// Takes a page that another controller wrote, and the first logical page that points to it.
     fn restore_page(&mut self, page: HeldPage<'_>, flash: &mut Flash) -> Result<(), String>;
 
-    /// Points another logical page at a page that [`Side::restore_page`] took.
+    /// Points another logical page at a page that [`Restore::restore_page`] took.
     fn restore_reference(&mut self, lpn: Lpn, home: Ppn, flash: &mut Flash) -> Result<(), String>;
 
     /// Forgets that the device ever held `content`: its next write counts as unique, not as reborn.
     fn forget_content(&mut self, _content: Content) {}
-
-    /// Compares all tables with one another and, where verification is on, with the truth.
-    fn audit(&self, flash: &Flash) -> Result<(), FtlError>;
 }
 
 /// The message for a listed LPN that is out of range or mapped twice.

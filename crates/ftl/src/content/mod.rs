@@ -19,7 +19,7 @@ use crate::jobs::Jobs;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes};
 use crate::paging::{Paging, Tables};
-use crate::side::{Side, audit_pages, unfit};
+use crate::side::{Census, Restore, Side, audit_pages, unfit};
 use background::Background;
 #[cfg(test)]
 pub(crate) use background::Candidate;
@@ -217,17 +217,8 @@ fn invalidate_all(released: Option<Released>, flash: &mut Flash) {
 
 impl Side for ContentSide {
     #[inline]
-    fn pages_in_use(&self) -> u64 {
-        self.tables.map.pages_in_use()
-    }
-
-    #[inline]
-    fn replica_pages(&self) -> u64 {
-        self.tables.map.replicas.pages()
-    }
-
-    fn budget_pages(&self) -> Option<u64> {
-        self.replicator.as_ref().map(Replicator::budget_pages)
+    fn copies_of(&self, lpn: Lpn) -> (Ppn, &[Ppn]) {
+        self.places_of(lpn)
     }
 
     fn limit_budget(&mut self, pages: u64) {
@@ -296,10 +287,6 @@ impl Side for ContentSide {
 
     fn pages_fingerprints(&self) -> bool {
         self.tables.fingerprints_may_be_missing()
-    }
-
-    fn paging_sizes(&self, flash: &Flash) -> Option<PagingSizes> {
-        self.tables.paging_sizes(flash)
     }
 
     fn checkpoint(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
@@ -427,6 +414,26 @@ impl Side for ContentSide {
     fn end_preload(&mut self) {
         self.tables.map.reset_popularity();
     }
+}
+
+impl Census for ContentSide {
+    #[inline]
+    fn pages_in_use(&self) -> u64 {
+        self.tables.map.pages_in_use()
+    }
+
+    #[inline]
+    fn replica_pages(&self) -> u64 {
+        self.tables.map.replicas.pages()
+    }
+
+    fn budget_pages(&self) -> Option<u64> {
+        self.replicator.as_ref().map(Replicator::budget_pages)
+    }
+
+    fn paging_sizes(&self, flash: &Flash) -> Option<PagingSizes> {
+        self.tables.paging_sizes(flash)
+    }
 
     fn unhashed_pages(&self) -> u64 {
         self.late.as_ref().map_or(0, |late| late.waiting(&self.tables.map))
@@ -473,11 +480,22 @@ impl Side for ContentSide {
         Some(live.flat_map(|vpn| map.copies(vpn).map(move |ppn| (ppn, map.content(vpn)))).collect())
     }
 
-    #[inline]
-    fn copies_of(&self, lpn: Lpn) -> (Ppn, &[Ppn]) {
-        self.places_of(lpn)
+    fn audit(&self, flash: &Flash) -> Result<(), FtlError> {
+        let map = &self.tables.map;
+        self.tables.audit(flash).map_err(FtlError::Broken)?;
+        map.audit().map_err(FtlError::Broken)?;
+        let pages = Lpn::each(0..map.lpns()).map(|lpn| (lpn, map.vpn_of(lpn)));
+        let mapped = pages.filter(|&(_, vpn)| vpn != NO_VPN);
+        audit_pages(flash, mapped.map(|(lpn, vpn)| (lpn, Owner::of(vpn), map.home(vpn))))?;
+        self.audit_copies(flash).map_err(FtlError::Broken)?;
+        match &self.replicator {
+            Some(replicator) => replicator.audit(map, flash).map_err(FtlError::Broken),
+            None => Ok(()),
+        }
     }
+}
 
+impl Restore for ContentSide {
     fn restore_page(&mut self, page: HeldPage<'_>, flash: &mut Flash) -> Result<(), String> {
         let HeldPage { lpn, content, home, replicas } = page;
         let map = &mut self.tables.map;
@@ -520,20 +538,6 @@ impl Side for ContentSide {
 
     fn forget_content(&mut self, content: Content) {
         self.tables.map.history.forget(content);
-    }
-
-    fn audit(&self, flash: &Flash) -> Result<(), FtlError> {
-        let map = &self.tables.map;
-        self.tables.audit(flash).map_err(FtlError::Broken)?;
-        map.audit().map_err(FtlError::Broken)?;
-        let pages = Lpn::each(0..map.lpns()).map(|lpn| (lpn, map.vpn_of(lpn)));
-        let mapped = pages.filter(|&(_, vpn)| vpn != NO_VPN);
-        audit_pages(flash, mapped.map(|(lpn, vpn)| (lpn, Owner::of(vpn), map.home(vpn))))?;
-        self.audit_copies(flash).map_err(FtlError::Broken)?;
-        match &self.replicator {
-            Some(replicator) => replicator.audit(map, flash).map_err(FtlError::Broken),
-            None => Ok(()),
-        }
     }
 }
 

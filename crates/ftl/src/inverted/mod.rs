@@ -12,7 +12,7 @@ use crate::held::HeldPage;
 use crate::ids::{Content, Lpn, Owner};
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, is_page};
-use crate::side::{Side, audit_pages, unfit};
+use crate::side::{Census, Restore, Side, audit_pages, unfit};
 pub(crate) use map::InvertedMap;
 
 /// The tables; a page is owned by its content, whichever of its LPNs is looked at.
@@ -56,11 +56,6 @@ impl Owners for InvertedSide {
 }
 
 impl Side for InvertedSide {
-    #[inline]
-    fn pages_in_use(&self) -> u64 {
-        self.map.live()
-    }
-
     #[inline]
     fn prefetch_far(&self, lpn: Lpn, content: Content, _write: bool) {
         self.map.prefetch_far(lpn, content);
@@ -153,6 +148,13 @@ impl Side for InvertedSide {
         flash.rewritten(from, plane, self, ops)?;
         Ok(to)
     }
+}
+
+impl Census for InvertedSide {
+    #[inline]
+    fn pages_in_use(&self) -> u64 {
+        self.map.live()
+    }
 
     fn table_sizes(&self, flash: &Flash) -> TableSizes {
         let map = &self.map;
@@ -178,6 +180,20 @@ impl Side for InvertedSide {
         Some(pages.into_iter().filter_map(|ppn| Some((ppn, flash.blocks.owner(ppn)?.id()))).collect())
     }
 
+    fn audit(&self, flash: &Flash) -> Result<(), FtlError> {
+        self.map.audit(|ppn| flash.blocks.owner(ppn).map(Owner::id)).map_err(FtlError::Broken)?;
+        let written = |lpn| flash.checker.as_ref().and_then(|checker| checker.content(lpn));
+        let pages = Lpn::each(0..self.map.lpns()).map(|lpn| (lpn, self.map.get(lpn)));
+        let mapped = pages.filter(|&(_, ppn)| is_page(ppn));
+        let owned = mapped.filter_map(|(lpn, ppn)| {
+            let owner = written(lpn).map(Owner::of).or_else(|| flash.blocks.owner(ppn))?;
+            Some((lpn, owner, ppn))
+        });
+        audit_pages(flash, owned)
+    }
+}
+
+impl Restore for InvertedSide {
     fn restore_page(&mut self, page: HeldPage<'_>, flash: &mut Flash) -> Result<(), String> {
         let HeldPage { lpn, content, home, replicas } = page;
         if content.number() >= self.map.history.contents() || !replicas.is_empty() {
@@ -205,18 +221,6 @@ impl Side for InvertedSide {
 
     fn forget_content(&mut self, content: Content) {
         self.map.history.forget(content);
-    }
-
-    fn audit(&self, flash: &Flash) -> Result<(), FtlError> {
-        self.map.audit(|ppn| flash.blocks.owner(ppn).map(Owner::id)).map_err(FtlError::Broken)?;
-        let written = |lpn| flash.checker.as_ref().and_then(|checker| checker.content(lpn));
-        let pages = Lpn::each(0..self.map.lpns()).map(|lpn| (lpn, self.map.get(lpn)));
-        let mapped = pages.filter(|&(_, ppn)| is_page(ppn));
-        let owned = mapped.filter_map(|(lpn, ppn)| {
-            let owner = written(lpn).map(Owner::of).or_else(|| flash.blocks.owner(ppn))?;
-            Some((lpn, owner, ppn))
-        });
-        audit_pages(flash, owned)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::ids::{Content, Lpn, NO_CONTENT, Owner, TablePage};
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes, is_page};
 use crate::paging::{EntriesOf, Layout, Map, Paging, Tables};
-use crate::side::{Side, audit_pages, unfit};
+use crate::side::{Census, Restore, Side, audit_pages, unfit};
 pub(crate) use map::PageMap;
 use spread::Spreader;
 pub(crate) use written::WrittenContents;
@@ -160,11 +160,6 @@ impl PageSide {
 }
 
 impl Side for PageSide {
-    #[inline]
-    fn pages_in_use(&self) -> u64 {
-        self.map().mapped()
-    }
-
     fn wants_kind(&self) -> bool {
         self.spreader().is_some()
     }
@@ -234,10 +229,6 @@ impl Side for PageSide {
 
     fn pages_tables(&self) -> bool {
         self.tables.may_be_missing()
-    }
-
-    fn paging_sizes(&self, flash: &Flash) -> Option<PagingSizes> {
-        self.tables.paging_sizes(flash)
     }
 
     fn checkpoint(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
@@ -337,6 +328,17 @@ impl Side for PageSide {
             written.clear();
         }
     }
+}
+
+impl Census for PageSide {
+    #[inline]
+    fn pages_in_use(&self) -> u64 {
+        self.map().mapped()
+    }
+
+    fn paging_sizes(&self, flash: &Flash) -> Option<PagingSizes> {
+        self.tables.paging_sizes(flash)
+    }
 
     fn contents_written(&self) -> Option<By<Plane, Vec<PlaneWrites>>> {
         self.written.as_ref().map(|written| written.planes())
@@ -366,6 +368,18 @@ impl Side for PageSide {
         (map.contents() > 0).then(|| known.map(|lpn| (map.get(lpn), map.content(lpn))).collect())
     }
 
+    fn audit(&self, flash: &Flash) -> Result<(), FtlError> {
+        self.tables.audit(flash).map_err(FtlError::Broken)?;
+        let map = self.map();
+        audit_pages(flash, Lpn::each(0..map.len()).map(|lpn| (lpn, Owner::of(lpn), map.get(lpn))))?;
+        match self.spreader() {
+            Some(spreader) => spreader.audit(map, flash).map_err(FtlError::Broken),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Restore for PageSide {
     fn restore_page(&mut self, page: HeldPage<'_>, flash: &mut Flash) -> Result<(), String> {
         let HeldPage { lpn, content, home, replicas } = page;
         let SpreadMap { map, spreader } = &mut self.tables.map;
@@ -387,16 +401,6 @@ impl Side for PageSide {
 
     fn restore_reference(&mut self, lpn: Lpn, _home: Ppn, _flash: &mut Flash) -> Result<(), String> {
         Err(format!("LPN {lpn} shares its page with another, which a conventional SSD does not do"))
-    }
-
-    fn audit(&self, flash: &Flash) -> Result<(), FtlError> {
-        self.tables.audit(flash).map_err(FtlError::Broken)?;
-        let map = self.map();
-        audit_pages(flash, Lpn::each(0..map.len()).map(|lpn| (lpn, Owner::of(lpn), map.get(lpn))))?;
-        match self.spreader() {
-            Some(spreader) => spreader.audit(map, flash).map_err(FtlError::Broken),
-            None => Ok(()),
-        }
     }
 }
 
