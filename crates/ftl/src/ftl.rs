@@ -15,7 +15,7 @@ use crate::flash::blocks::Blocks;
 use crate::flash::{Flash, FlashKeys, capacity_pages};
 use crate::held::HeldPage;
 use crate::host;
-use crate::ids::{Content, Lpn};
+use crate::ids::{Content, Lpn, TraceSizes};
 use crate::inverted::{InvertedMap, InvertedSide};
 use crate::loads::LoadView;
 use crate::op::{FlashOp, Host, Lookup, ReadOutcome, ReadTarget, WriteOutcome, is_page};
@@ -53,17 +53,12 @@ macro_rules! with_tables {
 pub(crate) use with_tables;
 
 impl Form {
-    fn new(
-        config: &FtlConfig,
-        geometry: &Geometry,
-        (footprint_pages, contents): (u32, u32),
-        seed: u64,
-    ) -> Self {
+    fn new(config: &FtlConfig, geometry: &Geometry, sizes: TraceSizes, seed: u64) -> Self {
         let jobs = config.background.jobs;
+        let TraceSizes { footprint_pages, contents } = sizes;
         if config.mapping == MappingForm::Page {
             let spreads = config.spread.policy == SpreadPolicy::Duplicates;
             let order = config.allocation.order;
-            let sizes = (footprint_pages, contents);
             let spreader =
                 spreads.then(|| Box::new(Spreader::new(&config.spread, order, geometry, sizes, jobs)));
             let written = config
@@ -114,7 +109,7 @@ impl Ftl {
         let keys = FlashKeys { allocation, gc, partition, redirection, wear };
         let mut ftl = Self {
             flash: Flash::new(&keys, geometry, footprint_pages, seed),
-            tables: Form::new(config, geometry, (footprint_pages, contents), seed),
+            tables: Form::new(config, geometry, TraceSizes { footprint_pages, contents }, seed),
             sampling_pages: config.sampling_pages(),
         };
         if config.mapping_cache.is_on() {

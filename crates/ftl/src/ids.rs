@@ -30,6 +30,22 @@ pub const NO_CONTENT: Content = Content::new(u32::MAX);
 /// No virtual page number.
 pub const NO_VPN: Vpn = Vpn::new(u32::MAX);
 
+/// A logical page and the content that it holds, has held or is to hold.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PageData {
+    pub(crate) lpn: Lpn,
+    pub(crate) content: Content,
+}
+
+/// How much a trace touches.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TraceSizes {
+    /// Logical pages.
+    pub(crate) footprint_pages: u32,
+    /// Contents.
+    pub(crate) contents: u32,
+}
+
 impl Owner {
     /// The owner that the tables know by this id.
     #[inline]

@@ -11,7 +11,7 @@ use crate::error::FtlError;
 use crate::flash::counters::{PlaneWrites, TableSizes};
 use crate::flash::{Flash, Moved};
 use crate::held::HeldPage;
-use crate::ids::{Content, Lpn, NO_CONTENT, Owner, TablePage};
+use crate::ids::{Content, Lpn, NO_CONTENT, Owner, PageData, TablePage};
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes, is_page};
 use crate::paging::{EntriesOf, Layout, Map, Paging, Tables};
@@ -32,7 +32,7 @@ impl SpreadMap {
     fn relocate(&mut self, lpn: Lpn, from: Ppn, to: Ppn, flash: &mut Flash) -> bool {
         let known = self.map.set(lpn, to) == from;
         if let Some(spreader) = &mut self.spreader {
-            spreader.page_moved((lpn, self.map.content(lpn)), from, to, flash);
+            spreader.page_moved(PageData { lpn, content: self.map.content(lpn) }, from, to, flash);
         }
         known
     }
@@ -43,14 +43,14 @@ impl SpreadMap {
     fn point(&mut self, lpn: Lpn, ppn: Ppn, content: Content, flash: &mut Flash) -> Option<Channel> {
         let (old, held) = (self.map.set(lpn, ppn), self.map.hold(lpn, content));
         if let Some(spreader) = &mut self.spreader {
-            spreader.forget_page((lpn, held), old, flash);
+            spreader.forget_page(PageData { lpn, content: held }, old, flash);
         }
         if is_page(old) {
             flash.blocks.invalidate(old);
         }
         let spreader = self.spreader.as_mut()?;
         if is_page(ppn) {
-            spreader.note_page((lpn, content), ppn, flash);
+            spreader.note_page(PageData { lpn, content }, ppn, flash);
         }
         let same = is_page(old) && held == content && held != NO_CONTENT;
         same.then(|| spreader.channel_of(old, flash.geometry()))
@@ -138,7 +138,7 @@ impl PageSide {
         let mut plane = flash.pick_plane(page.address, loads)?;
         let SpreadMap { map, spreader } = &mut self.tables.map;
         if let Some(spreader) = spreader {
-            plane = spreader.place_write(plane, (page.lpn, content), map, flash, loads);
+            plane = spreader.place_write(plane, PageData { lpn: page.lpn, content }, map, flash, loads);
         }
         let ppn = flash.take_page((plane, stream), Owner::of(page.lpn), &mut self.tables, ops)?;
         if let Some(version) = self.check_write(page, content, flash) {
@@ -153,7 +153,7 @@ impl PageSide {
         flash.collect_behind(plane, &mut self.tables, ops)?;
         let SpreadMap { map, spreader } = &mut self.tables.map;
         if let Some(spreader) = spreader {
-            spreader.compare_later((page.lpn, content), rewritten, map, flash, ops)?;
+            spreader.compare_later(PageData { lpn: page.lpn, content }, rewritten, map, flash, ops)?;
         }
         Ok(ppn)
     }
@@ -303,7 +303,7 @@ impl Side for PageSide {
         let mut plane = flash.pick_plane(address, loads)?;
         let content = self.map().content(lpn);
         if let Some(spreader) = &mut self.tables.map.spreader {
-            plane = spreader.place_aged(plane, (lpn, content), flash, loads);
+            plane = spreader.place_aged(plane, PageData { lpn, content }, flash, loads);
         }
         let (stream, partition) = flash.aged_stream(lpn);
         let to = flash.take_page((plane, stream), Owner::of(lpn), &mut self.tables, ops)?;
@@ -394,7 +394,7 @@ impl Restore for PageSide {
         map.set(lpn, home);
         map.hold(lpn, content);
         if let Some(spreader) = spreader {
-            spreader.note_page((lpn, content), home, flash);
+            spreader.note_page(PageData { lpn, content }, home, flash);
         }
         Ok(())
     }

@@ -23,7 +23,7 @@ use super::map::PageMap;
 use crate::error::FtlError;
 use crate::flash::Flash;
 use crate::flash::allocation::Order;
-use crate::ids::{Content, Lpn, NO_CONTENT};
+use crate::ids::{Content, Lpn, NO_CONTENT, PageData, TraceSizes};
 use crate::jobs::Jobs;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, NO_JOB, OpKind, is_page};
@@ -78,7 +78,7 @@ impl Spreader {
         config: &SpreadConfig,
         order: Order,
         geometry: &Geometry,
-        (footprint_pages, contents): (u32, u32),
+        TraceSizes { footprint_pages, contents }: TraceSizes,
         jobs: u32,
     ) -> Self {
         let channels = geometry.channels;
@@ -300,7 +300,7 @@ impl Spreader {
     pub(crate) fn place_write(
         &mut self,
         proposal: Plane,
-        (lpn, content): (Lpn, Content),
+        PageData { lpn, content }: PageData,
         map: &PageMap,
         flash: &mut Flash,
         loads: &LoadView<'_>,
@@ -322,7 +322,7 @@ impl Spreader {
     pub(crate) fn place_aged(
         &mut self,
         proposal: Plane,
-        (lpn, content): (Lpn, Content),
+        PageData { lpn, content }: PageData,
         flash: &mut Flash,
         loads: &LoadView<'_>,
     ) -> Plane {
@@ -378,7 +378,12 @@ impl Spreader {
     }
 
     /// A logical page is about to lose what it holds (and its page `old` with it).
-    pub(crate) fn forget_page(&mut self, (lpn, held): (Lpn, Content), old: Ppn, flash: &mut Flash) {
+    pub(crate) fn forget_page(
+        &mut self,
+        PageData { lpn, content: held }: PageData,
+        old: Ppn,
+        flash: &mut Flash,
+    ) {
         if !sabotaged!(KeptTwin if !self.choices(lpn).is_empty()) {
             self.twins.leave(lpn, &mut self.pages);
         }
@@ -390,7 +395,7 @@ impl Spreader {
     }
 
     /// A logical page now holds `content` in its page `ppn`.
-    pub(crate) fn note_page(&mut self, (lpn, content): (Lpn, Content), ppn: Ppn, flash: &Flash) {
+    pub(crate) fn note_page(&mut self, PageData { lpn, content }: PageData, ppn: Ppn, flash: &Flash) {
         let channel = self.channel_of(ppn, flash.geometry());
         if content != NO_CONTENT {
             self.came(lpn, content, channel);
@@ -400,7 +405,7 @@ impl Spreader {
     /// The page of a logical page moved, on its channel or to another.
     pub(crate) fn page_moved(
         &mut self,
-        (lpn, content): (Lpn, Content),
+        PageData { lpn, content }: PageData,
         from: Ppn,
         to: Ppn,
         flash: &mut Flash,
@@ -420,7 +425,7 @@ impl Spreader {
     #[inline]
     pub(crate) fn compare_later(
         &mut self,
-        (lpn, content): (Lpn, Content),
+        PageData { lpn, content }: PageData,
         own_channel: Option<Channel>,
         map: &PageMap,
         flash: &mut Flash,
