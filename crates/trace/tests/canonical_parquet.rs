@@ -90,56 +90,6 @@ fn equal_traces_give_equal_bytes() {
     assert_eq!(twice.digest(), once.digest());
 }
 
-/// The pair that earlier versions wrote, under another name.
-fn older_pair(folder: &Folder, name: &str) -> PathBuf {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data");
-    for ending in ["parquet", "digests.parquet"] {
-        std::fs::copy(data.join(format!("sample.{ending}")), folder.file(&format!("{name}.{ending}")))
-            .unwrap();
-    }
-    folder.file(&format!("{name}.parquet"))
-}
-
-#[test]
-fn what_earlier_versions_wrote_is_read() {
-    let folder = Folder::new("older");
-    let path = older_pair(&folder, "old");
-    let old = open(&path).unwrap();
-    assert_eq!(old.digests.len(), old.content_count() as usize);
-    assert!(old.digests.len() > 10);
-    // Without its digests it is still the same trace.
-    std::fs::remove_file(folder.file("old.digests.parquet")).unwrap();
-    let bare = open(&path).unwrap();
-    assert_eq!((bare.digest(), bare.digests.len()), (old.digest(), 0));
-    // Written again they are one file.
-    old.write_parquet(&folder.file("new.parquet")).unwrap();
-    assert_eq!(open(&folder.file("new.parquet")).unwrap().digests, old.digests);
-    assert_eq!(folder.names(), ["new.parquet", "old.parquet"]);
-}
-
-#[test]
-fn digests_never_stand_beside_a_trace_that_is_not_theirs() {
-    let folder = Folder::new("replaced");
-    let path = older_pair(&folder, "a");
-    let old = open(&path).unwrap();
-    // Replacing a pair is one rename. Before it the old pair is whole ...
-    let new = fiu();
-    let partial = folder.file("new.parquet");
-    new.write_parquet(&partial).unwrap();
-    assert_eq!(open(&path).unwrap().digests, old.digests);
-    // ... and after it the new trace has its own digests, though the old ones are not removed yet.
-    std::fs::rename(&partial, &path).unwrap();
-    assert_eq!(folder.names(), ["a.digests.parquet", "a.parquet"]);
-    assert_eq!(open(&path).unwrap().digests, new.digests);
-    new.write_parquet(&path).unwrap();
-    assert_eq!(folder.names(), ["a.parquet"]);
-    // What others called so stays.
-    std::fs::write(folder.file("a.digests.parquet"), "mine").unwrap();
-    new.write_parquet(&path).unwrap();
-    assert_eq!(folder.names(), ["a.digests.parquet", "a.parquet"]);
-    assert_eq!(open(&path).unwrap().digests, new.digests);
-}
-
 #[test]
 fn what_killed_processes_left_is_removed_and_what_others_write_is_not() {
     let folder = Folder::new("left-over");
@@ -218,27 +168,6 @@ fn requests_with_and_without_content_and_many_row_groups() {
     assert_eq!(read.digest(), trace.digest());
     assert_eq!(read.volume_names, ["0", "10", "20", "30", "40"]);
     assert_eq!(folder.names(), ["mixed.parquet"]);
-}
-
-#[test]
-fn digests_of_another_trace_are_refused() {
-    let folder = Folder::new("another");
-    older_pair(&folder, "b");
-    let told = |key: &str, value: &str| KeyValue::new(format!("flashtwin.{key}"), value.to_owned());
-    let metadata = vec![told("has_digests", "true"), told("trace_digest", "of another")];
-    let properties = WriterProperties::builder().set_key_value_metadata(Some(metadata)).build();
-    let mut lists = ListBuilder::new(UInt32Builder::new());
-    lists.append_null();
-    lists.append_null();
-    lists.values().append_value(0);
-    lists.append(true);
-    let batch = RecordBatch::try_from_iter(with("content", Arc::new(lists.finish()))).unwrap();
-    let file = File::create(folder.file("b.parquet")).unwrap();
-    let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
-    let error = open(&folder.file("b.parquet")).unwrap_err();
-    assert!(error.to_string().contains("another trace"), "{error}");
 }
 
 #[test]

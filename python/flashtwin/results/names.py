@@ -93,10 +93,8 @@ TABLE = ".parquet"
 #: What a drive did while it was served, in the folder that `flashtwin serve --out` names.
 SERVED = "served.json"
 
-#: Digests of contents, beside a trace that an earlier version wrote.
-DIGESTS = f".digests{TABLE}"
 #: Endings of what lies beside traces and is none.
-NOT_TRACES = (".md", DIGESTS, ".json", ".html", ".toml")
+NOT_TRACES = (".md", ".json", ".html", ".toml")
 
 #: What makes a folder one of an explained trace, without runs.
 EXPLAINED_FROM = ".explained-from.json"

@@ -1,23 +1,18 @@
-//! Digests of contents in the canonical Parquet: a column of the file, or (of earlier versions) a file beside it.
+//! Digests of contents in the canonical Parquet: a column of the file.
 
-use std::fs::File;
-use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::builder::FixedSizeBinaryBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::types::UInt32Type;
 use arrow_array::{Array, ArrayRef, ListArray};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, FieldRef};
 use hashbrown::HashMap;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use super::metadata::{BadRow, Metadata};
-use super::{DIGEST, DIGEST_BYTES, KEY_HAS_DIGESTS, KEY_TRACE_DIGEST, sound};
+use super::metadata::BadRow;
+use super::{DIGEST, DIGEST_BYTES};
 use crate::columns::Columns;
 use crate::digest::{Digests, fold};
-use crate::error::{ErrorCause, TraceError};
 use crate::request::NO_CONTENT;
 use crate::trace::Trace;
 use crate::volumes::Appearance;
@@ -182,57 +177,4 @@ impl Named {
     pub(super) fn finish(self) -> Digests {
         Digests::new(self.digests)
     }
-}
-
-/// Removes the file of digests that an earlier version wrote beside a trace, and no other file of that name.
-pub(super) fn remove_beside(path: &Path) {
-    let is_ours = File::open(path).ok().and_then(|file| ParquetRecordBatchReaderBuilder::try_new(file).ok());
-    if is_ours.is_some_and(|file| Metadata::of(file.metadata()).get(KEY_TRACE_DIGEST).is_some()) {
-        // A file that stays does no harm: the metadata of the trace say that its digests are inside.
-        let _ = std::fs::remove_file(path);
-    }
-}
-
-/// Reads the file of digests that earlier versions wrote; a trace is complete without it.
-pub(super) fn read_beside(path: &Path, trace: &Metadata) -> Result<Digests, TraceError> {
-    if trace.get(KEY_HAS_DIGESTS).is_some_and(|told| told != "true") {
-        return Ok(Digests::default());
-    }
-    let Ok(file) = File::open(path) else {
-        return Ok(Digests::default());
-    };
-    let name = path.display().to_string();
-    let broken = |what: String| {
-        let cure = "remove the file (digests are optional), or convert the trace again";
-        TraceError::new(ErrorCause::Malformed, &name, what, cure)
-    };
-    let bytes = file.metadata().map_or(0, |metadata| metadata.len());
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file)
-        .map_err(|error| broken(format!("this Parquet file cannot be read ({error})")))?;
-    sound::check(builder.metadata(), bytes)
-        .map_err(|error| broken(format!("this Parquet file cannot be read ({error})")))?;
-    let metadata = Metadata::of(builder.metadata());
-    if let (Some(own), Some(wanted)) = (metadata.get(KEY_TRACE_DIGEST), trace.get(KEY_TRACE_DIGEST))
-        && own != wanted
-    {
-        return Err(broken("these digests belong to another trace".to_owned()));
-    }
-    let batches =
-        builder.build().map_err(|error| broken(format!("this Parquet file cannot be read ({error})")))?;
-    let mut found: Vec<(u32, [u8; 16])> = Vec::new();
-    for batch in batches {
-        let batch = batch.map_err(|error| broken(format!("this Parquet file cannot be read ({error})")))?;
-        let ids = batch.column_by_name("content").and_then(|c| c.as_primitive_opt::<UInt32Type>());
-        let digests = batch.column_by_name("digest").and_then(|c| c.as_binary_opt::<i32>());
-        let (Some(ids), Some(digests)) = (ids, digests) else {
-            let what = "columns content (UInt32) and digest (Binary) were expected";
-            return Err(broken(what.to_owned()));
-        };
-        found.extend(ids.values().iter().zip(digests).filter_map(|(&id, digest)| Some((id, fold(digest?)))));
-    }
-    found.sort_by_key(|&(id, _)| id);
-    if !found.iter().enumerate().all(|(at, &(id, _))| at == id as usize) {
-        return Err(broken("contents must be numbered from 0 without gaps".to_owned()));
-    }
-    Ok(Digests::new(found.into_iter().map(|(_, digest)| digest).collect()))
 }

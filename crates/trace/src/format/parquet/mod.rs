@@ -13,8 +13,6 @@ mod streamed;
 mod temporary;
 mod write;
 
-use std::path::{Path, PathBuf};
-
 pub use columns::{batch_rows, request_columns, request_schema};
 pub use growing::{Recorded, Recording, recorded, recover_recording};
 pub(crate) use read::open;
@@ -60,8 +58,3 @@ const CONTENT_DIGEST: &str = "content_digest";
 const DIGEST_BYTES: i32 = 16;
 /// What a recorder saw of a request beside what it asked for.
 const FLAGS: &str = "flags";
-
-/// Where earlier versions put the digests of a trace's contents: `NAME.digests.parquet` beside `NAME.parquet`.
-fn digests_path(path: &Path) -> PathBuf {
-    path.with_extension("digests.parquet")
-}

@@ -1,7 +1,6 @@
 //! Reading the canonical Parquet.
 
 use std::fs::File;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -24,7 +23,7 @@ use super::metadata::{BadRow, Metadata, malformed};
 use super::place::Place;
 use super::{
     CONTENT_DIGEST, FLAGS, KEY_CHUNK_BYTES, KEY_QUALITY, KEY_SCHEMA, KEY_VOLUME_NAMES, SCHEMA_VERSION,
-    digests, digests_path, growing, recorded, sound,
+    digests, growing, recorded, sound,
 };
 use crate::columns::{Columns, check_lengths, check_requests};
 use crate::digest::{Digests, digests_of_zeroes};
@@ -50,13 +49,13 @@ pub(crate) fn open(
 ) -> Result<Box<dyn Feed>, TraceError> {
     let name = input.name.clone();
     let bytes = input.total;
-    let (plan, beside) = match source {
+    let plan = match source {
         Source::File(path) if !input.is_compressed() => {
             let place =
                 File::open(path).and_then(Place::file).map_err(|error| TraceError::io(&name, &error))?;
-            (plan(&name, place, digests, options.threaded)?, Some(digests_path(path)))
+            plan(&name, place, digests, options.threaded)?
         }
-        _ => (plan(&name, Place::Memory(input.read_all()?.into()), digests, options.threaded)?, None),
+        _ => plan(&name, Place::Memory(input.read_all()?.into()), digests, options.threaded)?,
     };
     let inside = plan.digests.then(digests::Inside::default);
     let named = plan.named.then(digests::Named::default);
@@ -83,7 +82,6 @@ pub(crate) fn open(
         quality,
         inside,
         named,
-        beside,
         tally: None,
     };
     for (volume, range) in std::mem::take(&mut rows.known.holes).iter() {
@@ -254,8 +252,6 @@ struct Rows {
     inside: Option<digests::Inside>,
     /// Contents by their digests, where the file tells them so.
     named: Option<digests::Named>,
-    /// The file of digests that earlier versions wrote beside the trace.
-    beside: Option<PathBuf>,
     /// What the rows are like, where all are read at once.
     tally: Option<Tally>,
 }
@@ -297,10 +293,9 @@ impl Feed for Rows {
     }
 
     fn into_parts(self: Box<Self>, digests: bool) -> Result<Parts, TraceError> {
-        let digests = match (self.inside, self.named, &self.beside) {
-            (Some(inside), ..) => inside.finish(),
-            (None, Some(named), _) if digests => named.finish(),
-            (None, None, Some(path)) if digests => digests::read_beside(path, &self.plan.metadata)?,
+        let digests = match (self.inside, self.named) {
+            (Some(inside), _) => inside.finish(),
+            (None, Some(named)) if digests => named.finish(),
             _ => Digests::default(),
         };
         Ok(Parts { volumes: self.volumes, quality: self.quality, digests, tally: self.tally })

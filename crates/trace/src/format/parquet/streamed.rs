@@ -16,7 +16,7 @@ use super::temporary::{Temporary, cannot_write};
 use super::write::properties;
 use super::{
     KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_QUALITY, KEY_SCHEMA, KEY_SOURCE_FORMAT, KEY_SOURCE_NAME,
-    KEY_TRACE_DIGEST, KEY_VOLUME_NAMES, SCHEMA_VERSION, digests, digests_path,
+    KEY_TRACE_DIGEST, KEY_VOLUME_NAMES, SCHEMA_VERSION,
 };
 use crate::columns::Columns;
 use crate::digest::TraceHasher;
@@ -74,8 +74,6 @@ pub(crate) fn write_streamed(
         }
     }
     let requests = file.finish()?;
-    // Digests that an earlier version wrote beside a trace of this name belong to another one.
-    digests::remove_beside(&digests_path(path));
     Ok(requests)
 }
 

@@ -19,7 +19,7 @@ use super::temporary::{Temporary, cannot_write};
 use super::{
     DIGEST, FLAGS, INSIDE, KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_HOLES, KEY_QUALITY, KEY_SCHEMA,
     KEY_SOURCE_FORMAT, KEY_SOURCE_NAME, KEY_TRACE_DIGEST, KEY_VOLUME_NAMES, KEY_ZERO_CONTENT, SCHEMA_VERSION,
-    digests_path, recorded,
+    recorded,
 };
 use crate::error::TraceError;
 use crate::progress::Progress;
@@ -32,8 +32,6 @@ use crate::trace::Trace;
 /// [`ErrorCause::Io`] when the folder cannot be written to, [`ErrorCause::Cancelled`] when `progress` says so.
 pub fn write_parquet(trace: &Trace, path: &Path, progress: &dyn Progress) -> Result<(), TraceError> {
     write_requests(trace, path, progress)?;
-    // Digests that an earlier version wrote beside a trace of this name belong to another one.
-    digests::remove_beside(&digests_path(path));
     Ok(())
 }
 
