@@ -146,6 +146,15 @@ def test_rates_that_are_too_high_count_for_nothing(start: float, target: float, 
     assert met or found.rate > 50.0
 
 
+def test_where_everything_comes_at_one_instant_the_search_for_a_lower_rate_ends() -> None:
+    """The captured traces have trains of one instant: their reads wait by any clock, and 110 years are refused."""
+    rates: list[float] = []
+    found = rate_for(20.0, lambda rate: rates.append(rate) or 60.0 + rate)
+    assert not found.met
+    assert found.value == min(value for _, value in found.tried)
+    assert min(rates) >= 1 / 256
+
+
 def test_when_no_rate_means_anything_none_is_met() -> None:
     found = rate_for(20.0, lambda _: None)
     assert (found.met, found.tried) == (False, ())

@@ -41,8 +41,8 @@ RR_SSD = {
         "save the same."
     ),
     "fig-2": (
-        "Queues grow with the pages of a train that lie on one chip, eight in a row here. With four times as many the "
-        "ratio is as published or above (last note)."
+        "A queue is as long as the pages of a train that lie on one chip: eight in a row here, four times as many in "
+        "the last note. Which 100 s the figure shows is not said; measured are the busiest."
     ),
     "fig-4": (
         "Where 80 % of the values read are unique, 80 % of the reads need at least 75 % of the values that are read: "
@@ -65,7 +65,7 @@ RR_SSD = {
     "fig-12": (
         "Copies made on-line serve the same day, those of the day's end only the next. The paper's on-line copies "
         "slow down writes; here writes do not wait for their programs. Where they do (last table), on-line copies are "
-        "ahead on most all the same: idle time is long enough at these rates."
+        "not behind either."
     ),
     "degrees": (
         "A second copy lets a read evade nearly as well as ten do, and the space goes further: `table-5` shows that "

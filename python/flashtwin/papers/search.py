@@ -12,6 +12,8 @@ CLOSE = 0.25
 STEP = 4.0
 #: Rates tried to bracket the target, and within the bracket.
 BRACKET, BISECT = 12, 10
+#: No lower rate is tried: what waits at a 256th of the recorded clock came at one instant, and does so by any clock.
+LOWEST = 1 / 256
 
 
 #: What a rate yields; None for one that is too high.
@@ -86,9 +88,11 @@ def _climb(target: float, value: Measure, start: float) -> None:
 
 
 def _descend(target: float, value: Measure, start: float) -> None:
-    """Tries lower rates until one means something and stays below the target."""
+    """Tries lower rates until one means something and stays below the target, or none lower makes sense."""
     rate, before = start, value(start)
     for _ in range(BRACKET):
+        if rate / STEP < LOWEST:
+            return
         rate /= STEP
         found = value(rate)
         if found is not None and found < target:
