@@ -26,8 +26,13 @@ FIELDS = schema.SUMMARY | schema.CHARACTERIZATION
 #: a row of many traces that are made from tables, the facts of a paper, the parts of a recipe, what a server tells.
 MODULES: dict[str, set[str]] = {
     "causes/figures.py": set(),
-    "characterization/replayed.py": {"baseline"},
-    "characterization/rows.py": {"wa_page_bytes", "wa_partitions_1", "wa_why_missing"},
+    "judgement/contents.py": {"fingerprint_bytes"},
+    "judgement/facts.py": set(),
+    "judgement/ledger.py": set(),
+    "judgement/reasons.py": {"hash", "hash_wait"},
+    "judgement/systems.py": set(),
+    "judgement/workload.py": {"saved_percent", "wa_why_missing"},
+    "results/rows.py": {"wa_page_bytes", "wa_partitions_1", "wa_why_missing"},
     "characterization/statistics.py": {"unique_read_percent"},
     "cli/serve.py": {
         "drive", "drive.notes", "failure", "held_back", "late_ns", "listen", "read_only", "socket", "store_was_slower",

@@ -190,7 +190,7 @@ def test_same_bytes_elsewhere_and_without_the_native_core(built: Path, four: Pat
 def test_says_findings_choices_and_origin(built: Path, four: Path) -> None:
     text = re.sub(r"\s+", " ", check(built / "report.html").text.replace("\u00a0", " "))
     for finding in report.findings(four):
-        assert finding.headline.replace("`", "") in text
+        assert finding.claim.replace("`", "") in text
     for words in (
         "when its page is programmed",
         "each die of a chip",

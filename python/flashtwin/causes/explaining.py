@@ -14,6 +14,7 @@ from flashtwin.causes.inquiry import Inquiry
 from flashtwin.causes.replaying import KeptFigures, base_figures, base_replays, replay_all
 from flashtwin.causes.stored import runs_of, set_otherwise, system_of, trace_of
 from flashtwin.errors import ArgumentError, ConfigError, ReportError
+from flashtwin.judgement.verdict import Verdict
 from flashtwin.progress import Progress
 from flashtwin.replays.presets import System
 from flashtwin.replays.presets import systems as presets
@@ -48,19 +49,19 @@ class Explanation(Framed):
         return str(self.data["system"])
 
     @property
-    def verdict(self) -> str:
-        """The first cause: `hash`, `bus`, `gc`, ...; `nothing`; `unknown` where the time allowed no replay."""
-        return str(self.data["verdict"])
+    def verdict(self) -> Verdict:
+        """What holds the trace back, the replay that shows it, and what to do."""
+        return Verdict.read(self.data)
 
     @property
-    def headline(self) -> str:
-        """What holds the trace back, in one sentence."""
-        return str(self.data["headline"])
+    def answer(self) -> str:
+        """The first cause: `hash`, `bus`, `gc`, ...; `nothing`; `unknown` where the time allowed no replay."""
+        return self.verdict.answer
 
     @property
     def command(self) -> str:
         """The command of the step that brings most."""
-        return str(self.data["action"]["command"])
+        return self.verdict.action.command
 
     @property
     def text(self) -> str:
@@ -86,7 +87,7 @@ class Explanation(Framed):
                    "command": one["command"]}  # fmt: skip
 
     def __repr__(self) -> str:
-        return f"<flashtwin.Explanation of {self.system!r}: {self.verdict}>"
+        return f"<flashtwin.Explanation of {self.system!r}: {self.answer}>"
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self.text)}</pre>{shown(self.to_arrow())}"
@@ -134,7 +135,7 @@ class Explanations(Framed):
         return table_of([row for one in self._found.values() for row in one._rows()])
 
     def __repr__(self) -> str:
-        return f"<flashtwin.Explanations: {', '.join(f'{name}: {one.verdict}' for name, one in self.items())}>"
+        return f"<flashtwin.Explanations: {', '.join(f'{name}: {one.answer}' for name, one in self.items())}>"
 
     def _repr_html_(self) -> str:
         return "".join(one._repr_html_() for one in self._found.values())
@@ -191,7 +192,7 @@ def explain(
 
     >>> import flashtwin as ft
     >>> found = ft.explain("traces/webvm-small.fiu.zst", "ca-ssd", period_s=120, speed=100)
-    >>> found["ca-ssd"].verdict
+    >>> found["ca-ssd"].answer
     'hash'
     """
     keys = merged(settings, sets)

@@ -13,7 +13,7 @@ from typing import Any
 
 from flashtwin.progress import Notify
 from flashtwin.replays.presets import System, system_toml, systems
-from flashtwin.results.keys import matters
+from flashtwin.results.keys import copies_at_period_ends, matters, traits
 from flashtwin.results.trees import dig
 
 KEY = "replay.period_s"
@@ -64,9 +64,7 @@ def with_periods(duration_ns: int, chosen: Mapping[str, System], notify: Notify 
         notify(
             f"periods of {_words(length)}, chosen from the trace's {_words(duration_ns / 1e9)}; --period sets another"
         )
-    copying = [
-        name for name, system in found.items() if dig(system.config, "ftl.replication.policy") == "end-of-period"
-    ]
+    copying = [name for name, system in found.items() if copies_at_period_ends(traits(system.config))]
     late = [name for name in copying if found[name].period_s * 1e9 > duration_ns]
     if notify and late:
         longest = max(found[name].period_s for name in late)

@@ -56,6 +56,11 @@ def traits(config: Config) -> frozenset[str]:
     return _meaning(_text(config))[1]
 
 
+def copies_at_period_ends(traits_: frozenset[str]) -> bool:
+    """Whether a system with such traits makes copies when a period ends, not as they are earned."""
+    return "replicates" in traits_ and "background-jobs" not in traits_
+
+
 def _text(config: Config) -> str:
     return json.dumps(config)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from flashtwin import units
 from flashtwin.results.reading import StudyFolder
 
-from .. import style, units
+from .. import style
 from .base import Chart, Data, Drawing, nothing
 
 #: Causes shown at most, those that cost most in any system.

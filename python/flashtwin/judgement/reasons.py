@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from flashtwin import units
+from flashtwin.judgement import facts, ledger
 from flashtwin.results import ground
 from flashtwin.results.reading import SavedRun
-
-from . import facts, ledger, units
 
 PART_WORDS = {
     "queueing": "queueing at the chips",
@@ -28,8 +28,6 @@ PART_WORDS = {
 _TOLD = 0.05
 #: Waits that are less than this share of a response time are not worth a word, in percent.
 _TOLD_PERCENT = 5.0
-#: The choice of a read's chip, and the copies to choose from.
-CHOICE_KEYS = ("ftl.redirection.", "ftl.replication.")
 
 
 def parts(run: SavedRun, base: SavedRun, kind: str) -> str:
@@ -119,3 +117,8 @@ def unlike_ground(run: SavedRun, other: SavedRun) -> str:
         return ""
     verb = "moves" if len(keys) == 1 else "move"
     return f"They also differ in {units.names(keys)}, which {verb} times whatever the design does (`--equal-ground`)."
+
+
+def of_choice(run: SavedRun, base: SavedRun) -> str:
+    """In which parts of the time two runs differ, and what else does."""
+    return f"{parts(run, base, 'all')} {unlike_ground(run, base)}".strip()
