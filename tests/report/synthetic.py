@@ -113,10 +113,12 @@ def _write_explained(folder: Path, name: str, place: int, seed: int) -> None:
     """What `explain` would have found to hold a run back: numbers are made up, fields are those of `causes.wording`."""
     before = 1e6 * (1 + place) + seed * 1e4
     command = f"flashtwin replay synthetic.parquet --system {name}"
+    labels = {"hash": "hash unit", "dies": "too few dies", "program": "tPROG"}
     percents = {"hash": 40.0 + seed, "dies": 22.0 + place, "program": 60.0 + seed / 7}
     causes = [
-        {"name": cause, "words": cause, "without": f"no {cause}", "after_ns": before * (1 - percent / 100),
-         "cost_ns": before * percent / 100, "percent": percent, "reached": True, "within": [], "is_cells": False,
+        {"name": cause, "label": labels[cause], "words": cause, "without": f"no {cause}",
+         "after_ns": before * (1 - percent / 100), "cost_ns": before * percent / 100, "percent": percent,
+         "reached": True, "within": [], "is_cells": False,
          "sets": {}, "command": command}
         for cause, percent in percents.items()
     ]  # fmt: skip

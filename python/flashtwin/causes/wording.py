@@ -13,14 +13,12 @@ from flashtwin.causes.attribution import Cause, Pair, Taken
 from flashtwin.causes.figures import usual_goal
 from flashtwin.causes.inquiry import Inquiry
 from flashtwin.judgement.judging import BOTTLENECK
-from flashtwin.judgement.verdict import Action, Verdict, upper
+from flashtwin.judgement.verdict import Action, Verdict, upper, with_made_up_contents
+from flashtwin.results.keys import traits
 from flashtwin.results.trees import literal
 
 #: Keys that have an option of their own.
 _OPTIONS = {"replay.speed": "--speed", "replay.queue_depth": "--queue-depth", "replay.content": "--content"}
-_MADE_UP = (
-    "The contents are made up (`{}`): what is said of deduplication and copies holds for these, not for the trace."
-)
 #: Share of what two changes bring together that each must bring alone for either to do.
 _EITHER_SHARE = 0.8
 #: Steps that the words name; all stand in the data.
@@ -58,17 +56,17 @@ class Command:
         return " ".join(words)
 
 
-def told(inquiry: Inquiry, command: Command, *, say_contents: bool = True, interrupted: bool = False) -> dict[str, Any]:
+def told(inquiry: Inquiry, command: Command, *, interrupted: bool = False) -> dict[str, Any]:
     """Everything that is known of one system, with its sentences; what is written as a file."""
     causes, steps, pairs = inquiry.causes(), inquiry.steps(), inquiry.pairs()
-    untried, skipped = inquiry.untried(), inquiry.skipped()
-    of = attribution.verdict(causes, inquiry.base, inquiry.goal)
-    # That nothing holds it back is known only once all has been tried.
-    if inquiry.before_ns == 0 or (untried and (of == attribution.NOTHING or not inquiry.known)):
-        of = attribution.UNKNOWN
+    of = inquiry.answer()
     content = inquiry.config["replay"]["content"]
+    made_up = None if content == "recorded" else str(content)
+    claim = _claim(inquiry, causes, of, command)
+    if "looks-at-contents" in traits(inquiry.config):
+        claim = with_made_up_contents(claim, made_up)
     judged = Verdict(
-        BOTTLENECK, _claim(inquiry, causes, of, command), of, figures=_figures(inquiry, causes, of),
+        BOTTLENECK, claim, of, figures=_figures(inquiry, causes, of),
         evidence=(command.name,), action=_action(inquiry, steps, of, command),
     )  # fmt: skip
     found: dict[str, Any] = {
@@ -78,7 +76,7 @@ def told(inquiry: Inquiry, command: Command, *, say_contents: bool = True, inter
         "goal_words": inquiry.goal.words,
         "before_ns": inquiry.before_ns,
         "waiting_percent": inquiry.base.waited_share(inquiry.goal) * 100.0,
-        "made_up_contents": None if content == "recorded" else str(content),
+        "made_up_contents": made_up,
         "causes": [_cause(cause, command) for cause in causes],
         "interactions": [_pair(pair, command) for pair in pairs],
         "steps": [_step(taken, command) for taken in steps],
@@ -86,15 +84,14 @@ def told(inquiry: Inquiry, command: Command, *, say_contents: bool = True, inter
             {"speed": speed, "lanes": lanes, "mean_ns": mean} for speed, lanes, mean in sorted(inquiry.knee())
         ],
         "replays": len(inquiry.known),
-        "untried": [knob.name for knob in untried],
+        "untried": [knob.name for knob in inquiry.untried()],
         "left_out": inquiry.left_out(),
         "interrupted": interrupted,
-        "skipped": [{"words": one.words, "sets": dict(one.sets), "reason": one.reason} for one in skipped],
+        "skipped": [{"words": one.words, "sets": dict(one.sets), "reason": one.reason} for one in inquiry.skipped()],
         "command": command.replay({}),
     }  # fmt: skip
-    made_up = [_MADE_UP.format(content)] if say_contents and content != "recorded" else []
     caveats = _caveats(inquiry, causes, command, interrupted=interrupted)
-    found["more"] = [*made_up, *_interactions(pairs), *_knee(inquiry), *caveats]
+    found["more"] = [*_interactions(pairs), *_knee(inquiry), *caveats]
     return found
 
 
@@ -110,9 +107,8 @@ def _claim(inquiry: Inquiry, causes: list[Cause], of: str, command: Command) -> 
         if inquiry.before_ns == 0:
             return f"`{command.name}`: the trace has no {inquiry.goal.kind}s, so that nothing can be said of {goal}."
         if not inquiry.known:
-            return f"`{command.name}`: what holds it back is not known, for the time allowed no replay."
-        tried = units.plural(len(inquiry.known), "replay")
-        return f"`{command.name}`: what holds it back is not known: {tried} so far, and none names a cause."
+            return f"`{command.name}`: no bottleneck found, for the time allowed no replay."
+        return f"`{command.name}`: no bottleneck found yet, in {units.plural(len(inquiry.known), 'replay')}."
     if of == attribution.NOTHING:
         share = units.percent(inquiry.base.waited_share(inquiry.goal) * 100.0)
         rest = "the rest is what the flash, the channels and the controller take"
@@ -120,7 +116,7 @@ def _claim(inquiry: Inquiry, causes: list[Cause], of: str, command: Command) -> 
     first = next(cause for cause in causes if cause.knob.name == of)
     verb = "holds" if first.knob.name in _SINGULAR else "hold"
     return (
-        f"{upper(first.knob.words)} {verb} `{command.name}` back: with {first.without} {goal} is "
+        f"{upper(first.knob.words)} {verb} `{command.name}` back: with {first.words} {goal} is "
         f"{units.duration(first.after_ns)} instead of {before} ({units.percent(first.percent)} less)."
     )
 
@@ -142,14 +138,14 @@ def _action(inquiry: Inquiry, steps: list[Taken], of: str, command: Command) -> 
         line = command.explain("--goal read.p99 --effort 5m")
         return Action(f"Nothing to do for {inquiry.goal.words}: {tried}; ask about another figure", line)
     opening = "" if of != attribution.NOTHING else "Nothing needs to be done. What brings most: "
-    words = best.step.words if opening else upper(best.step.words)
+    words = best.words if opening else upper(best.words)
     told = f"{opening}{words}: {units.duration(best.after_ns)} ({units.percent(best.percent)} less){_takes(best)}"
     return Action(told, command.replay(best.sets), dict(best.sets))
 
 
 def _takes(taken: Taken) -> str:
     """What a step costs, in words; nothing where it costs nothing."""
-    parts = [taken.step.takes] if taken.step.takes else []
+    parts = [taken.takes] if taken.takes else []
     for number, noun in ((taken.programs, "program"), (taken.erases, "erase")):
         if number:
             parts.append(f"{units.plural(abs(number), noun)} {'more' if number > 0 else 'fewer'}")
@@ -275,7 +271,7 @@ def _plain(text: str) -> str:
 
 def _cause(cause: Cause, command: Command) -> dict[str, Any]:
     return {
-        "name": cause.knob.name, "words": cause.knob.words, "without": cause.without,
+        "name": cause.knob.name, "label": cause.knob.label, "words": cause.knob.words, "without": cause.words,
         "after_ns": cause.after_ns, "cost_ns": cause.cost_ns, "percent": cause.percent, "reached": cause.reached,
         "within": sorted(cause.knob.within), "is_cells": cause.knob.is_cells, "sets": dict(cause.sets),
         "command": command.replay(cause.sets),
@@ -292,9 +288,9 @@ def _pair(pair: Pair, command: Command) -> dict[str, Any]:
 
 def _step(taken: Taken, command: Command) -> dict[str, Any]:
     return {
-        "cause": taken.knob.name, "words": taken.step.words, "sets": dict(taken.sets), "after_ns": taken.after_ns,
+        "cause": taken.knob.name, "words": taken.words, "sets": dict(taken.sets), "after_ns": taken.after_ns,
         "percent": taken.percent, "programs": taken.programs, "erases": taken.erases,
-        "ram_bytes": taken.ram_bytes, "takes": taken.step.takes, "costs": _takes(taken),
+        "ram_bytes": taken.ram_bytes, "takes": taken.takes, "costs": _takes(taken),
         "command": command.replay(taken.sets),
     }  # fmt: skip
 

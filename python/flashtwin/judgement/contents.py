@@ -77,11 +77,6 @@ def _promised(expected: Verdict | None) -> str:
     return UNKNOWN if expected is None else expected.answer
 
 
-def made_up(*runs: SavedRun) -> str | None:
-    """Where the contents that runs looked at came from, unless the trace recorded them."""
-    return next((source for run in runs if (source := facts.made_up_contents(run))), None)
-
-
 def _plainest(runs: list[SavedRun]) -> SavedRun | None:
     """The run whose effect is deduplication's alone; else the fastest design, else any."""
     timed = [run for run in runs if facts.mean(run, "all") is not None] or runs
@@ -129,9 +124,10 @@ def _replayed_deduplication(study: StudyFolder, run: SavedRun, expected: Verdict
         **{f"{run.name}:response.{kind}.mean_change_percent": value for kind, value in changes.items()},
         f"{best.name}:response.all.mean_change_percent": change,
     }
-    answer = _answer(change, expected, fewer=facts.gains(programs))
+    decides = not facts.made_up_contents(run, best)
+    answer = _answer(change, expected, fewer=facts.gains(programs)) if decides else _promised(expected)
     return Verdict(
-        "deduplication", _deduplicating(run, best, base), _promised(expected) if made_up(run, best) else answer,
+        "deduplication", _deduplicating(run, best, base), answer,
         _why_deduplication(run, base, changes["write"]),
         {name: value for name, value in figures.items() if value is not None},
         run_names(dict.fromkeys((run, best, base))),
@@ -224,7 +220,7 @@ def _replayed_replication(study: StudyFolder, expected: Verdict | None) -> Verdi
     answer = _pays(expected) if facts.gains(change) else "longer reads" if facts.loses(change) else "no gain"
     if not any(one.number("replication.copies") for one in copying):
         answer, claim = "no copy made", f"{claim} No copy was made, so that this says nothing of copies."
-    answer = _promised(expected) if made_up(best, ref) else answer
+    answer = _promised(expected) if facts.made_up_contents(best, ref) else answer
     runs = [best, *(one for one in copying if one is not best), ref]
     figures = {f"{one.name}:response.read.mean_ns": facts.mean(one, "read") or 0.0 for one in runs}
     return Verdict("replication", claim, answer, figures=figures, evidence=run_names(runs))

@@ -106,11 +106,11 @@ def redirects(run: SavedRun) -> bool:
     return "redirects" in run.traits
 
 
-def made_up_contents(run: SavedRun) -> str | None:
-    """Where the contents came from that the system looked at, unless the trace recorded them."""
-    source = dig(run.summary, "trace.content_source")
-    made_up = isinstance(source, str) and source not in ("recorded", "none") and "looks-at-contents" in run.traits
-    return source if made_up else None
+def made_up_contents(*runs: SavedRun) -> str | None:
+    """Where the contents came from that a system looked at, unless the trace recorded them."""
+    looking = [run for run in runs if "looks-at-contents" in run.traits]
+    sources = [source for run in looking if isinstance(source := dig(run.summary, "trace.content_source"), str)]
+    return next((source for source in sources if source not in ("recorded", "none")), None)
 
 
 def no_pass_could_run(run: SavedRun) -> bool:

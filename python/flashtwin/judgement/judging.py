@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from flashtwin.judgement import contents, systems, workload
+from flashtwin.judgement import contents, facts, systems, workload
 from flashtwin.judgement.evidence import Evidence
-from flashtwin.judgement.verdict import Verdict, lower
+from flashtwin.judgement.verdict import Action, Verdict, with_made_up_contents
 from flashtwin.results.reading import StudyFolder
 
 #: What runs say, whatever is known of the trace.
@@ -30,30 +30,32 @@ FINDINGS = (("choice",), ("redirection", "deduplication"), ("wear", "tail", "loa
 
 def judge(of: Evidence) -> list[Verdict]:
     """All verdicts: the bottleneck of each run that was explained, and every other topic once."""
-    found: list[Verdict | None] = [Verdict.read(data) for data in of.explained.values()]
-    found += [topic(of) for topic in _ON_CONTENTS]
+    found: list[Verdict | None] = [topic(of) for topic in _ON_CONTENTS]
     if of.study is not None:
         found += [topic(of, of.study) for topic in _ON_RUNS]
     if of.row is not None:
         found += [topic(of) for topic in _ON_TRACE]
-    return [_with_contents(of, one) for one in found if one is not None]
+    judged = [_with_contents(of, one) for one in found if one is not None]
+    return [*map(Verdict.read, of.explained.values()), *judged]
 
 
 def _with_contents(of: Evidence, one: Verdict) -> Verdict:
     """Says so where a verdict is about systems that looked at contents nobody recorded."""
-    source = contents.made_up(*(run for run in of.runs if run.name in one.evidence))
-    if source is None or one.topic == BOTTLENECK:
-        return one
-    return replace(one, claim=f"With made-up contents (`{source}`), {lower(one.claim)}")
+    source = facts.made_up_contents(*(run for run in of.runs if run.name in one.evidence))
+    return replace(one, claim=with_made_up_contents(one.claim, source))
 
 
 def findings(verdicts: Sequence[Verdict], count: int | None = None) -> list[Verdict]:
-    """What runs show, the most important first; at most `count`."""
-    shown = []
+    """What runs show, the most important first; at most `count`.
+
+    A finding ends in an action where one of its runs was explained: only these have a command with all their keys.
+    """
+    explained = {name for one in verdicts if one.topic == BOTTLENECK for name in one.evidence}
+    shown: list[Verdict] = []
     for topics in FINDINGS:
         of_topics = [one for one in verdicts if one.topic in topics and one.evidence]
         shown += sorted(of_topics, key=lambda one: (-one.weight, topics.index(one.topic)))
-    return shown[:count]
+    return [one if explained & set(one.evidence) else replace(one, action=Action()) for one in shown[:count]]
 
 
 def advice(verdicts: Sequence[Verdict]) -> list[Verdict]:

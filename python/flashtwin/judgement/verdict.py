@@ -83,6 +83,11 @@ class Verdict:
         }  # fmt: skip
 
 
+def with_made_up_contents(claim: str, source: str | None) -> str:
+    """Says so where a claim is about systems that looked at contents nobody recorded; None where they were recorded."""
+    return claim if source is None else f"With made-up contents (`{source}`), {lower(claim)}"
+
+
 def lower(text: str) -> str:
     """A sentence to follow other words: its first letter small, but for an abbreviation (`RAM ...`) or a name."""
     return f"{text[:1].lower()}{text[1:]}" if text[1:2].islower() or text[1:2] == " " else text

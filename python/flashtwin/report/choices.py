@@ -145,7 +145,7 @@ def choices(study: StudyFolder) -> list[tuple[str, str]]:
 
 def _of_key(run: SavedRun, key: str, words: Words) -> str | None:
     value = run.setting(key)
-    return words(value) if value is not None and matters(key, run.summary["config"]) else None
+    return words(value) if value is not None and matters(key, run.config) else None
 
 
 def _grouped(values: Mapping[str, str | None]) -> str | None:
@@ -163,8 +163,7 @@ def _grouped(values: Mapping[str, str | None]) -> str | None:
 
 def settings(run: SavedRun) -> list[tuple[str, str]]:
     """Every key of the resolved configuration with its value, in the order of the file."""
-    config = run.summary.get("config")
-    return [(path, _value(value)) for path, value in leaves(config)] if isinstance(config, Mapping) else []
+    return [(path, _value(value)) for path, value in leaves(run.config)]
 
 
 def differences(study: StudyFolder) -> list[tuple[str, list[str], str]]:
@@ -190,10 +189,8 @@ def _what_it_is(one: ground.Difference | None, key: str) -> str:
 
 
 def _configs(study: StudyFolder) -> dict[str, Mapping[str, Any]]:
-    """The configurations that were recorded, the baseline's first."""
-    runs = (study.baseline, *study.others(study.baseline))
-    found = {run.label: run.summary.get("config") for run in runs}
-    return {label: config for label, config in found.items() if isinstance(config, Mapping) and config}
+    """The configurations, the baseline's first."""
+    return {run.label: run.config for run in (study.baseline, *study.others(study.baseline))}
 
 
 def unequal_ground(study: StudyFolder) -> list[ground.Difference]:

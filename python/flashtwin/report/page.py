@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -22,6 +22,7 @@ from markupsafe import Markup
 from flashtwin import units
 from flashtwin.judgement import facts, judging
 from flashtwin.judgement.evidence import Evidence
+from flashtwin.judgement.verdict import Verdict
 from flashtwin.results.reading import Collection, SavedRun, StudyFolder, TraceResults, as_number
 from flashtwin.results.trees import leaves
 
@@ -92,7 +93,7 @@ def page(results: TraceResults | Collection, rendered: list[Rendered]) -> str:
         "unequal": [],
         "made_equal": False,
         "workload_facts": [],
-        "advice": judging.advice(verdicts),
+        "advice": [],
         "choices": [],
         "warnings": [],
         "differences": [],
@@ -121,7 +122,7 @@ def page(results: TraceResults | Collection, rendered: list[Rendered]) -> str:
             "differences": choices.differences(study),
             "settings": [(run.label, choices.settings(run)) for run in study.runs],
         }
-    values |= _of_collection(results) if isinstance(results, Collection) else _of_workload(results)
+    values |= _of_collection(results) if isinstance(results, Collection) else _of_workload(results, verdicts)
     figures = [(one.chart.section, figure_of(one, pairs)) for one in rendered]
     sections = [(key, name, [fig for section, fig in figures if section == key]) for key, name in values.pop("parts")]
     return template("page.html.j2").render(
@@ -132,7 +133,7 @@ def page(results: TraceResults | Collection, rendered: list[Rendered]) -> str:
     )
 
 
-def _of_workload(results: TraceResults) -> dict[str, Any]:
+def _of_workload(results: TraceResults, verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """What the page says of one trace, with or without runs."""
     replayed = isinstance(results, StudyFolder)
     options = results.characterization.get("options")
@@ -142,6 +143,7 @@ def _of_workload(results: TraceResults) -> dict[str, Any]:
         "title": str(results.trace.get("name") or results.folder.resolve().name),
         "facts_line": _facts_line(results),
         "workload_facts": table_of_facts(results),
+        "advice": judging.advice(verdicts) if results.characterization else [],
         "warnings": choices.warnings(results),
         "origin": _origin(results),
     }

@@ -93,6 +93,12 @@ class SavedRun:
         """Whether the run is a bound (reads served by any chip at no cost), not a design."""
         return "bound" in self.traits
 
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The resolved configuration, nested."""
+        found: Mapping[str, Any] = self.summary[schema.CONFIG]
+        return found
+
     @cached_property
     def traits(self) -> frozenset[str]:
         """What the system is by its policies, as the core wrote it: `deduplicates`, `redirects`, `bound`, ..."""
