@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 import flashtwin as ft
-from flashtwin.judgement import contents, judging, workload
+from flashtwin.judgement import judging, workload
 from flashtwin.judgement.evidence import Evidence
 from flashtwin.judgement.verdict import Verdict
+from flashtwin.results import rows
 from flashtwin.results.reading import StudyFolder, load
 from flashtwin.results.rows import PAGE_SIZES
 
@@ -37,8 +38,8 @@ GOOD: dict[str, Any] = {
     **{f"ra_{size}": 1.0 + size / 16_384 for size in PAGE_SIZES},
     **{f"read_full_ns_{size}": 10e9 * size / 4_096 for size in PAGE_SIZES},
     "read_partial_ns_16384": 10e9,
-    contents.ENTRIES: 11_046,
-    contents.SPACE: 48.0,
+    rows.ENTRIES: 11_046,
+    rows.SPACE: 48.0,
     "drift.periods": 7,
     "drift.popular_before_percent": 60.0,
     "drift.read_before_percent": 75.0,

@@ -11,7 +11,7 @@ import flashtwin as ft
 from flashtwin import report
 from flashtwin.judgement import facts, judging, workload
 from flashtwin.judgement.evidence import Evidence
-from flashtwin.judgement.verdict import Verdict
+from flashtwin.judgement.verdict import BOTTLENECK, Verdict
 from flashtwin.results import names
 from flashtwin.results.keys import traits
 from flashtwin.results.reading import SavedRun, StudyFolder, load, read_json
@@ -118,9 +118,9 @@ def test_a_study_shows_one_list_in_three_ways(small_trace: Path, tmp_path: Path)
     """The four systems on a small trace: findings, advice, its file and the page hold the same verdicts."""
     done = ft.study(small_trace, tmp_path / "out", period_s=0.05, effort_s=1.0, write_cache=False)
     verdicts = judging.judge(Evidence.of(load(done.path)))
-    topics = [(one.topic, one.evidence if one.topic == judging.BOTTLENECK else ()) for one in verdicts]
+    topics = [(one.topic, one.evidence if one.topic == BOTTLENECK else ()) for one in verdicts]
     assert len(topics) == len(set(topics))
-    assert [one for one in verdicts if one.topic == judging.BOTTLENECK] == [Verdict.read(one) for one in done.limits]
+    assert [one for one in verdicts if one.topic == BOTTLENECK] == [Verdict.read(one) for one in done.limits]
     assert [one.text for one in report.findings(done.path)] == done.findings
     told = read_json(done.path / names.ADVICE)["advice"]
     assert told == [one.as_json() for one in judging.advice(verdicts)]

@@ -12,8 +12,7 @@ from flashtwin.causes import attribution
 from flashtwin.causes.attribution import Cause, Pair, Taken
 from flashtwin.causes.figures import usual_goal
 from flashtwin.causes.inquiry import Inquiry
-from flashtwin.judgement.judging import BOTTLENECK
-from flashtwin.judgement.verdict import Action, Verdict, upper, with_made_up_contents
+from flashtwin.judgement.verdict import BOTTLENECK, Action, Verdict, upper, with_made_up_contents
 from flashtwin.results.keys import traits
 from flashtwin.results.trees import literal
 

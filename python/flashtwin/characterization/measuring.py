@@ -14,13 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from flashtwin import _core
 from flashtwin.errors import FlashtwinError, ReportError
-from flashtwin.judgement import judging
-from flashtwin.judgement.evidence import Evidence
 from flashtwin.judgement.verdict import Verdict
 from flashtwin.progress import Progress, named
 from flashtwin.results import folder, names, rows
 from flashtwin.results.frames import ArrowTable, Framed, Table, shown, table_of
-from flashtwin.results.reading import StudyFolder, load
 from flashtwin.settings import Setting, merged, texts
 from flashtwin.traces.reading import Reading
 from flashtwin.traces.scan import Replayable, Scan
@@ -29,6 +26,8 @@ from flashtwin.traces.trace import OnBadLine, Trace, refuse_what_is_no_trace
 if TYPE_CHECKING:
     import pyarrow
     from matplotlib.figure import Figure
+
+    from flashtwin.results.reading import StudyFolder
 
 #: Length of a period unless another is asked for: a day, as in the RR-SSD paper.
 PERIOD_S = 86_400.0
@@ -143,6 +142,10 @@ class Characterization(Framed):
     @cached_property
     def advice(self) -> list[Verdict]:
         """What would pay on this workload, one verdict a topic."""
+        # These load NumPy and PyArrow, which a replay does without.
+        from flashtwin.judgement import judging
+        from flashtwin.judgement.evidence import Evidence
+
         return judging.advice(judging.judge(Evidence(self.study, self.row, self.trace)))
 
     def chart(self, name: str) -> Figure:
@@ -185,6 +188,8 @@ def _restored(
 
 def _study(path: Path) -> StudyFolder | None:
     """The finished runs in a folder; None without any that can be read."""
+    from flashtwin.results.reading import load
+
     if not (path / names.STUDY).is_file():
         return None
     try:

@@ -14,8 +14,8 @@ import click
 from flashtwin.characterization.measuring import Characterization, Options, options_from_text
 from flashtwin.cli._options import Command, Duration, KeyValue, how_to_read, taken_reading
 from flashtwin.cli._talk import data, data_json, pairs, say, table
-from flashtwin.judgement.contents import ENTRIES
 from flashtwin.results import folder
+from flashtwin.results.rows import ENTRIES
 from flashtwin.sweeps.batch import Batch
 from flashtwin.traces.reading import Reading, Source
 

@@ -17,6 +17,7 @@ from flashtwin.judgement.systems import log_ratio, run_names, than
 from flashtwin.judgement.verdict import Verdict, lower
 from flashtwin.judgement.workload import UNKNOWN, untold
 from flashtwin.results.reading import SavedRun, StudyFolder
+from flashtwin.results.rows import ENTRIES, SPACE
 
 #: CA-SSD 5.3: without duplicates, hashing lengthens the mean response by up to a tenth; less does not pay.
 DUPLICATES_PAY_PERCENT = 10.0
@@ -29,9 +30,6 @@ FINGERPRINT_BYTES = 28
 STABLE_PERCENT = 50.0
 #: A tenth of the contents gets a tenth of the reads when popularity tells nothing; twice that tells something.
 UNSTABLE_PERCENT = 20.0
-#: Where the row holds these.
-ENTRIES = "value_locality.write.content.entries_for_90_percent_of_reaccesses"
-SPACE = "space.contents_of_pages_held_percent"
 #: What no characterization can tell.
 HASHING = "Whether hashing keeps up with bursts of writes, only a replay on `ca-ssd` tells."
 #: A choice of chips brings less than this, in percent, even at its bound: there is little to gain.

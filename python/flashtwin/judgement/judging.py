@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from flashtwin.judgement import contents, facts, systems, workload
 from flashtwin.judgement.evidence import Evidence
-from flashtwin.judgement.verdict import Action, Verdict, with_made_up_contents
+from flashtwin.judgement.verdict import BOTTLENECK, Action, Verdict, with_made_up_contents
 from flashtwin.results.reading import StudyFolder
 
 #: What runs say, whatever is known of the trace.
@@ -19,8 +19,6 @@ _ON_CONTENTS = (contents.deduplication, contents.replication)
 #: What the trace alone says.
 _ON_TRACE = (workload.partitions, workload.page_size, workload.partial_reads, workload.waiting)
 
-#: The topic of what `explain` finds, one verdict a run.
-BOTTLENECK = "bottleneck"
 #: The topics of advice, in order.
 ADVICE = ("partitions", "page size", "partial reads", "deduplication", "replication", "waiting")
 #: The topics of findings: what to choose comes first, then what these systems are compared for, however small the

@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+#: The topic of what `explain` finds, one verdict a run.
+BOTTLENECK = "bottleneck"
+
 
 @dataclass(frozen=True)
 class Action:
