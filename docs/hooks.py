@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 API = {
     "Traces": ("open", "Trace", "scan", "Scan"),
     "Characterization": (
-        "characterize", "Characterization", "Advice", "characterize_many", "Batch", "options_schema",
+        "characterize", "Characterization", "Verdict", "characterize_many", "Batch", "options_schema",
     ),
     "Replays": ("replay", "Result", "compare", "Comparison", "study", "Study", "sweep", "Sweep"),
     "Causes": ("explain", "Explanation", "Explanations"),

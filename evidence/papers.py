@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from evidence.forms import NOTHING, grid, us
-from flashtwin.papers.claims import Verdict
+from flashtwin.papers.claims import Agreement
 from flashtwin.papers.markdown import MARKS
+from flashtwin.report.agreement import sentences
 from flashtwin.report.reproduction import published, value
-from flashtwin.report.verdicts import sentences
 
 Figures = Mapping[str, Any]
 #: An item, a subject and a quantity of it.
@@ -158,8 +158,8 @@ class Found:
         rows = []
         for item in self.paper["items"]:
             counts = item["counts"]
-            known = sum(count for verdict, count in counts.items() if verdict != Verdict.UNKNOWN)
-            agree, sign = counts[Verdict.AGREES], counts[Verdict.SIGN]
+            known = sum(count for verdict, count in counts.items() if verdict != Agreement.UNKNOWN)
+            agree, sign = counts[Agreement.AGREES], counts[Agreement.SIGN]
             rows.append([f"`{item['id']}`", item["place"], item["title"], item["verdict"], f"{agree} + {sign}", known])
         return grid(["item", "place", "what", "verdict", "✓ + ~", "of"], rows)
 
@@ -218,13 +218,13 @@ def parsed(text: str, place: int = 0) -> float | None:
 
 def summary(data: Figures) -> str:
     """What became of the papers' figures in five sentences, then by paper: items and numbers with each verdict."""
-    head = ["paper", "items", *(str(verdict) for verdict in Verdict), "numbers", *MARKS.values()]
+    head = ["paper", "items", *(str(verdict) for verdict in Agreement), "numbers", *MARKS.values()]
     rows = []
     for paper in data["papers"]:
         items, claims = paper["items"], [claim for item in paper["items"] for claim in item["claims"]]
         known = [claim for claim in claims if claim["measured"] is not None]
         rows.append([
-            paper["id"], len(items), *(sum(item["verdict"] == verdict for item in items) for verdict in Verdict),
+            paper["id"], len(items), *(sum(item["verdict"] == verdict for item in items) for verdict in Agreement),
             len(known), *(sum(claim["verdict"] == verdict for claim in known) for verdict in MARKS),
         ])  # fmt: skip
     return f"{' '.join(sentences(data['papers']))}\n\n{grid(head, rows)}"
@@ -331,7 +331,7 @@ def _value(claim: Figures) -> str:
 
 
 def _measured(claim: Figures) -> str:
-    return NOTHING if claim["measured"] is None else f"{_value(claim)} {MARKS[Verdict(claim['verdict'])]}"
+    return NOTHING if claim["measured"] is None else f"{_value(claim)} {MARKS[Agreement(claim['verdict'])]}"
 
 
 def _pair(claim: Figures | None) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flashtwin.characterization import rows
+from flashtwin.results import rows
 from flashtwin.sweeps import across
 from flashtwin.sweeps.across import Traced
 

@@ -9,8 +9,13 @@ from typing import Any
 
 import pytest
 
-from flashtwin.characterization import advice
-from flashtwin.characterization.replayed import Replay
+import flashtwin as ft
+from flashtwin.judgement import judging, workload
+from flashtwin.judgement.evidence import Evidence
+from flashtwin.judgement.verdict import Verdict
+from flashtwin.results import rows
+from flashtwin.results.reading import StudyFolder, load
+from flashtwin.results.rows import PAGE_SIZES
 
 from . import fabricated
 from .conftest import Cli
@@ -29,12 +34,12 @@ GOOD: dict[str, Any] = {
     "wa_fr3": 1.5,
     "wa_fr2": 1.45,
     "overhead_fr3": 0.05,
-    **{f"wa_fr3_{size}": 1.5 for size in advice.PAGE_SIZES},
-    **{f"ra_{size}": 1.0 + size / 16_384 for size in advice.PAGE_SIZES},
-    **{f"read_full_ns_{size}": 10e9 * size / 4_096 for size in advice.PAGE_SIZES},
+    **{f"wa_fr3_{size}": 1.5 for size in PAGE_SIZES},
+    **{f"ra_{size}": 1.0 + size / 16_384 for size in PAGE_SIZES},
+    **{f"read_full_ns_{size}": 10e9 * size / 4_096 for size in PAGE_SIZES},
     "read_partial_ns_16384": 10e9,
-    advice.ENTRIES: 11_046,
-    advice.SPACE: 48.0,
+    rows.ENTRIES: 11_046,
+    rows.SPACE: 48.0,
     "drift.periods": 7,
     "drift.popular_before_percent": 60.0,
     "drift.read_before_percent": 75.0,
@@ -46,77 +51,82 @@ GOOD: dict[str, Any] = {
 TOPICS = ["partitions", "page size", "partial reads", "deduplication", "replication", "waiting"]
 
 
-def on(topic: str, **changes: Any) -> advice.Advice:
+def advise(row: dict[str, Any], study: StudyFolder | None = None, trace: str = "TRACE") -> list[Verdict]:
+    """All advice on a workload."""
+    return judging.advice(judging.judge(Evidence(study, row, trace)))
+
+
+def on(topic: str, **changes: Any) -> Verdict:
     """The advice on a topic when some of the good numbers are others; None takes a number away."""
     row = {**GOOD, **{key.replace("__", "."): value for key, value in changes.items()}}
-    return next(entry for entry in advice.advise(row) if entry.topic == topic)
+    return next(entry for entry in advise(row) if entry.topic == topic)
 
 
 def test_always_the_same_topics_in_the_same_order() -> None:
-    assert [entry.topic for entry in advice.advise(GOOD)] == TOPICS
-    assert [entry.topic for entry in advice.advise({})] == TOPICS
+    assert [entry.topic for entry in advise(GOOD)] == TOPICS
+    assert [entry.topic for entry in advise({})] == TOPICS
 
 
 @pytest.mark.parametrize("row", [GOOD, {}, {"info.has_content": False}, {"info.duration_ns": 6e10, "drift.periods": 1}])
 def test_every_piece_ends_in_a_key_and_a_command(row: dict[str, Any]) -> None:
-    for entry in advice.advise(row, trace="mail.fiu.zst"):
-        assert re.search(r"`(ftl|nand|engine|replay)\.[a-z_.]+", entry.action), entry
-        assert re.match(r"flashtwin (replay|compare|sweep) mail\.fiu\.zst --systems? ", entry.command), entry
-        assert str(entry).endswith(f"`{entry.command}`.")
+    for entry in advise(row, trace="mail.fiu.zst"):
+        assert re.search(r"`(ftl|nand|engine|replay)\.[a-z_.]+", entry.action.words), entry
+        assert re.match(r"flashtwin (replay|compare|sweep) mail\.fiu\.zst --systems? ", entry.action.command), entry
+        assert entry.text.endswith(f"`{entry.action.command}`.")
 
 
-def test_partitions_are_compared_on_equal_flash() -> None:
+def test_partitions_are_compared_on_equal_flash(small_trace: Path, tmp_path: Path) -> None:
     """Alone, a drive with partitions would be larger at the same fill. What a study knew of its baseline stays."""
-    command = "flashtwin replay mail.fiu.zst --system conventional --period 90s --set nand.channels=2"
-    runs = [Replay("conventional", {}, {"command": command}, is_baseline=True)]
-    entry = next(entry for entry in advice.advise(GOOD, runs) if entry.topic == "partitions")
-    assert entry.command == (
-        "flashtwin sweep mail.fiu.zst --systems conventional --set replay.period_s=90 --set nand.channels=2 "
+    ft.study(
+        ft.open(small_trace), tmp_path / "out", ["conventional"], settings={"nand.channels": 2}, period_s=90,
+        effort_s=1e-6, write_cache=False,
+    )  # fmt: skip
+    entry = advise(GOOD, load(tmp_path / "out"))[0]
+    assert entry.action.command == (
+        f"flashtwin sweep {small_trace} --systems conventional --set nand.channels=2 "
         "--set ftl.partition.policy=none,offline --set ftl.partition.partitions=6 "
         "--set replay.preload=footprint --fill 93% --trade wa,programs"
     )
-    assert (
-        "policy=none,bloom-filters,offline --set ftl.partition.partitions=2 "
-        in on("partitions", partitions_fr3=2).command
-    )
+    both = "policy=none,bloom-filters,offline --set ftl.partition.partitions=2 "
+    assert both in on("partitions", partitions_fr3=2).action.command
 
 
 def test_a_trace_of_one_period_is_cut_into_more() -> None:
     row = {"info.duration_ns": 6e10, "drift.periods": 1}
-    entry = next(entry for entry in advice.advise(row) if entry.topic == "replication")
-    assert entry.command.endswith("--period 5s")
+    entry = next(entry for entry in advise(row) if entry.topic == "replication")
+    assert entry.action.command.endswith("--period 5s")
 
 
 @pytest.mark.parametrize("row", [GOOD, {}, {"info.has_content": False}], ids=["good", "empty", "no contents"])
 def test_every_command_can_be_run(row: dict[str, Any], cli: Cli, small_trace: Path) -> None:
-    for entry in advice.advise(row, trace=str(small_trace)):
-        done = cli(*shlex.split(entry.command)[1:])
-        assert done.status == 0, f"{entry.command}: {done.err}"
+    for entry in advise(row, trace=str(small_trace)):
+        done = cli(*shlex.split(entry.action.command)[1:])
+        assert done.status == 0, f"{entry.action.command}: {done.err}"
 
 
 def test_what_is_missing_is_not_guessed() -> None:
-    for entry in advice.advise({}):
-        assert entry.verdict == "unknown"
+    for entry in advise({}):
+        assert entry.answer == "unknown"
         assert "cannot be told, because" in entry.sentence
-        assert not entry.numbers
+        assert not entry.figures
 
 
 @pytest.mark.parametrize("row", [GOOD, {}, dict.fromkeys(GOOD, 0)], ids=["good", "empty", "zeros"])
 def test_every_sentence_is_one(row: dict[str, Any]) -> None:
-    for entry in advice.advise(row):
+    for entry in advise(row):
         assert entry.sentence.endswith(".")
         assert "nan" not in entry.sentence.lower().split()
         assert "None" not in entry.sentence
 
 
 def test_sentences_hold_the_numbers() -> None:
-    good = {entry.topic: entry for entry in advice.advise(GOOD)}
+    good = {entry.topic: entry for entry in advise(GOOD)}
     for words in ("6 partitions", "9 within 2", "2.00 with one", "1.50 with 6", "1.45 with 9", "25 % less", "5.0 %"):
         assert words in good["partitions"].sentence
-    assert good["partitions"].numbers["saved_percent"] == pytest.approx(25.0)
+    assert good["partitions"].figures["saved_percent"] == pytest.approx(25.0)
     # CA-SSD, Fig. 3: 11,046 positions at 28 B each; the paper's 600 KB are those of twice as many.
-    assert good["deduplication"].numbers["fingerprint_bytes"] == 11_046 * 28
-    assert "302.0 KB" in good["deduplication"].sentence
+    assert good["deduplication"].figures["fingerprint_bytes"] == 11_046 * 28
+    assert "302 KiB" in good["deduplication"].sentence
     assert "75 % less" in good["partial reads"].sentence
 
 
@@ -137,7 +147,7 @@ def test_sentences_hold_the_numbers() -> None:
     ],
 )
 def test_partitions(changes: dict[str, Any], verdict: str) -> None:
-    assert on("partitions", **changes).verdict == verdict
+    assert on("partitions", **changes).answer == verdict
 
 
 def test_partitions_say_why_they_cannot_be_told() -> None:
@@ -173,7 +183,7 @@ def test_too_few_writes_are_a_reservation(changes: dict[str, Any], weak: bool) -
     ],
 )
 def test_page_size(changes: dict[str, Any], verdict: str) -> None:
-    assert on("page size", **changes).verdict == verdict
+    assert on("page size", **changes).answer == verdict
 
 
 @pytest.mark.parametrize(
@@ -190,13 +200,13 @@ def test_page_size(changes: dict[str, Any], verdict: str) -> None:
 )
 def test_partial_reads(partial: float | None, verdict: str, words: str) -> None:
     found = on("partial reads", read_partial_ns_16384=partial)
-    assert found.verdict == verdict
+    assert found.answer == verdict
     assert words in found.sentence
 
 
 @pytest.mark.parametrize(("reads", "verdict"), [(5_000, "yes"), (4_999, "unknown")])
 def test_partial_reads_need_reads(reads: int, verdict: str) -> None:
-    assert on("partial reads", info__reads=reads).verdict == verdict
+    assert on("partial reads", info__reads=reads).answer == verdict
 
 
 @pytest.mark.parametrize(
@@ -204,7 +214,7 @@ def test_partial_reads_need_reads(reads: int, verdict: str) -> None:
     [(0.0, "no"), (9.99, "no"), (10.0, "some"), (33.62, "some"), (33.63, "yes"), (100.0, "yes"), (None, "unknown")],
 )
 def test_deduplication(share: float | None, verdict: str) -> None:
-    assert on("deduplication", info__duplicate_write_percent=share).verdict == verdict
+    assert on("deduplication", info__duplicate_write_percent=share).answer == verdict
 
 
 def test_no_content_is_a_reason() -> None:
@@ -229,7 +239,7 @@ def test_no_content_is_a_reason() -> None:
 )
 def test_replication(popular: float | None, read: float | None, verdict: str) -> None:
     changes = {"drift__popular_before_percent": popular, "drift__read_before_percent": read}
-    assert on("replication", **changes).verdict == verdict
+    assert on("replication", **changes).answer == verdict
 
 
 def test_one_period_says_nothing_of_the_next() -> None:
@@ -248,10 +258,10 @@ def test_one_period_says_nothing_of_the_next() -> None:
     ],
 )
 def test_waiting(wait: float, distance: float, verdict: str) -> None:
-    assert on("waiting", write_gain_of_waiting=wait, write_gain_of_distance=distance).verdict == verdict
+    assert on("waiting", write_gain_of_waiting=wait, write_gain_of_distance=distance).answer == verdict
 
 
 def test_the_row_holds_all_that_advice_asks_for() -> None:
     found = fabricated.characterization()
     assert set(GOOD) <= set(found.row)
-    assert "unknown" not in {entry.verdict for entry in found.advice}
+    assert workload.UNKNOWN not in {entry.answer for entry in found.advice}

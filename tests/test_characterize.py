@@ -94,7 +94,7 @@ def test_advice_of_a_folder_is_that_of_the_trace(cli: Cli, small_trace: Path) ->
 
 def test_advice_of_a_study_knows_its_runs(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     study = ("study", small_trace, "--systems", "conventional,ca-ssd", "--period", "0.05s", "--out", "both")
-    told = "Replayed here: `ca-ssd` programs "
+    told = "of the page writes bring a content that `ca-ssd` already holds; it programs "
     # Once made, once used again.
     for _ in range(2):
         assert cli(*study).status == 0
@@ -135,7 +135,7 @@ def test_a_study_holds_the_characterization_too(cli: Cli, small_trace: Path, tmp
         assert (tmp_path / "study" / name).read_bytes() == (tmp_path / "alone" / name).read_bytes(), name
     # What to do is the same; a study builds its commands on its runs.
     advice = [json.loads((tmp_path / path / "advice.json").read_text())["advice"] for path in ("study", "alone")]
-    commands = [[entry.pop("command") for entry in entries] for entries in advice]
+    commands = [[entry["action"].pop("command") for entry in entries] for entries in advice]
     assert advice[0] == advice[1]
     plain = [[re.sub(r" --(period 0.05s|set replay.period_s=0.05)", "", one) for one in found] for found in commands]
     assert plain[0] == plain[1]

@@ -26,8 +26,13 @@ FIELDS = schema.SUMMARY | schema.CHARACTERIZATION
 #: a row of many traces that are made from tables, the facts of a paper, the parts of a recipe, what a server tells.
 MODULES: dict[str, set[str]] = {
     "causes/figures.py": set(),
-    "characterization/replayed.py": {"baseline"},
-    "characterization/rows.py": {"wa_page_bytes", "wa_partitions_1", "wa_why_missing"},
+    "judgement/contents.py": {"fingerprint_bytes"},
+    "judgement/facts.py": set(),
+    "judgement/ledger.py": set(),
+    "judgement/reasons.py": {"hash", "hash_wait"},
+    "judgement/systems.py": set(),
+    "judgement/workload.py": {"saved_percent", "wa_why_missing"},
+    "results/rows.py": {"wa_page_bytes", "wa_partitions_1", "wa_why_missing"},
     "characterization/statistics.py": {"unique_read_percent"},
     "cli/serve.py": {
         "drive", "drive.notes", "failure", "held_back", "late_ns", "listen", "read_only", "socket", "store_was_slower",
@@ -104,3 +109,28 @@ _at("info", "train")
     assert set(asked(ast.parse(wrong))) - KNOWN == {
         "response.read.mean_us", "popularity.reads", "f_max", "att", "train",
     }  # fmt: skip
+
+
+def policies(schema_: object) -> set[str]:
+    """The names of all policies of a schema's keys; but for those that are words of other things as well."""
+    if isinstance(schema_, list):
+        return {name for one in schema_ for name in policies(one)}
+    if not isinstance(schema_, dict):
+        return set()
+    own = {schema_["const"]} if isinstance(schema_.get("const"), str) else set()
+    listed = {name for name in schema_.get("enum", ()) if isinstance(name, str)}
+    inner = {name for one in schema_.values() for name in policies(one)}
+    return (own | listed | inner) - {"none", "mean", "content", "page"}
+
+
+def test_nothing_compares_with_a_policy_by_name() -> None:
+    """What a system does is known by its traits: a new policy says its own, and a list of names would miss it."""
+    known = policies(ft.config_schema()["properties"]["ftl"])
+    assert {"end-of-period", "any-chip", "reserve", "least-loaded"} <= known
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if "papers" in path.parts or path.name == "presets.py":
+            continue
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        compared = [node for node in nodes if isinstance(node, ast.Compare)]
+        texts = {text.value for node in compared for text in ast.walk(node) if isinstance(text, ast.Constant)}
+        assert not texts & known, path.relative_to(PACKAGE)

@@ -14,7 +14,7 @@ import flashtwin as ft
 from flashtwin.papers import choose, experiment, running, swc_causes
 from flashtwin.papers.ca_ssd import anchor_item, locality_items, result_items
 from flashtwin.papers.ca_ssd import experiment_item as ca_ssd_experiment
-from flashtwin.papers.claims import Verdict
+from flashtwin.papers.claims import Agreement
 from flashtwin.papers.ds_ftl import experiment_item as ds_ftl_experiment
 from flashtwin.papers.ds_ftl import placement_items
 from flashtwin.papers.ds_ftl import published as ds_ftl
@@ -40,7 +40,7 @@ def test_published_half_of_hm_is_more_values_than_table_3_has_writes_for() -> No
     outcome = locality_items.judge_hm({"hm": {"writes": 6.08, "0": 1.2, "0.4": 1.0, "law 0": 3.04, "law 0.4": 1.9}})
     assert "Half of them are 3.04 M writes, which cannot go to 4.5 M values" in outcome.notes[0]
     assert "at a = 0.64, not at 0.4" in outcome.notes[1]
-    assert next(claim.verdict for claim in outcome.claims) is Verdict.DISAGREES
+    assert next(claim.verdict for claim in outcome.claims) is Agreement.DISAGREES
 
 
 def test_variance_falls_with_the_square_of_the_deviation() -> None:

@@ -13,7 +13,7 @@ import flashtwin as ft
 from flashtwin.cli import run as cli_run
 from flashtwin.papers import bench, choose, explanations, papers, running, sources
 from flashtwin.papers.ca_ssd import drive_items
-from flashtwin.papers.claims import Claim, Verdict, judge, number, orders
+from flashtwin.papers.claims import Agreement, Claim, judge, number, orders
 from flashtwin.papers.ds_ftl import load_item
 from flashtwin.papers.model import Paper, PaperWorkload
 from flashtwin.papers.rr_ssd import recorded_item
@@ -47,43 +47,43 @@ ITEMS = {
 @pytest.mark.parametrize(
     ("claim", "verdict"),
     [
-        (number("w", "q", 20.0, 24.0), Verdict.AGREES),  # a fifth
-        (number("w", "q", 20.0, 24.1), Verdict.SIGN),
-        (number("w", "q", 5.0, 8.0), Verdict.AGREES),  # 3 points
-        (number("w", "q", 5.0, 8.1, "x"), Verdict.SIGN),  # no points for a factor
-        (number("w", "q", 20.0, 40.1), Verdict.DISAGREES),  # more than twice
-        (number("w", "q", 20.0, 9.9), Verdict.DISAGREES),
-        (number("w", "q", 20.0, 1.0, effect=True), Verdict.SIGN),
-        (number("w", "q", 20.0, 0.4, effect=True), Verdict.DISAGREES),  # no effect
-        (number("w", "q", 20.0, -5.0, effect=True), Verdict.DISAGREES),
-        (number("w", "q", -20.0, -90.0, effect=True), Verdict.SIGN),
-        (number("w", "q", 20.0, None), Verdict.UNKNOWN),
-        (Claim("w", "q", 25.0, 77.0, 20.5), Verdict.AGREES),  # a fifth below the lower end
-        (Claim("w", "q", 25.0, 77.0, 92.3), Verdict.AGREES),
-        (Claim("w", "q", 25.0, 77.0, 93.0), Verdict.SIGN),
-        (Claim("w", "q", 32.0, None, 4000.0, "x"), Verdict.AGREES),
-        (Claim("w", "q", 32.0, None, 20.0, "x"), Verdict.SIGN),
-        (Claim("w", "q", None, 8.0, 0.0), Verdict.AGREES),
-        (Claim("w", "q", 0.0, None, 0.0, "points", effect=True), Verdict.AGREES),
-        (Claim("w", "q", 0.0, None, -0.4, "points", effect=True), Verdict.DISAGREES),
-        (Claim("w", "q", 0.0, None, -40.0, "points", effect=True), Verdict.DISAGREES),
+        (number("w", "q", 20.0, 24.0), Agreement.AGREES),  # a fifth
+        (number("w", "q", 20.0, 24.1), Agreement.SIGN),
+        (number("w", "q", 5.0, 8.0), Agreement.AGREES),  # 3 points
+        (number("w", "q", 5.0, 8.1, "x"), Agreement.SIGN),  # no points for a factor
+        (number("w", "q", 20.0, 40.1), Agreement.DISAGREES),  # more than twice
+        (number("w", "q", 20.0, 9.9), Agreement.DISAGREES),
+        (number("w", "q", 20.0, 1.0, effect=True), Agreement.SIGN),
+        (number("w", "q", 20.0, 0.4, effect=True), Agreement.DISAGREES),  # no effect
+        (number("w", "q", 20.0, -5.0, effect=True), Agreement.DISAGREES),
+        (number("w", "q", -20.0, -90.0, effect=True), Agreement.SIGN),
+        (number("w", "q", 20.0, None), Agreement.UNKNOWN),
+        (Claim("w", "q", 25.0, 77.0, 20.5), Agreement.AGREES),  # a fifth below the lower end
+        (Claim("w", "q", 25.0, 77.0, 92.3), Agreement.AGREES),
+        (Claim("w", "q", 25.0, 77.0, 93.0), Agreement.SIGN),
+        (Claim("w", "q", 32.0, None, 4000.0, "x"), Agreement.AGREES),
+        (Claim("w", "q", 32.0, None, 20.0, "x"), Agreement.SIGN),
+        (Claim("w", "q", None, 8.0, 0.0), Agreement.AGREES),
+        (Claim("w", "q", 0.0, None, 0.0, "points", effect=True), Agreement.AGREES),
+        (Claim("w", "q", 0.0, None, -0.4, "points", effect=True), Agreement.DISAGREES),
+        (Claim("w", "q", 0.0, None, -40.0, "points", effect=True), Agreement.DISAGREES),
     ],
 )
-def test_verdict_of_a_claim(claim: Claim, verdict: Verdict) -> None:
+def test_verdict_of_a_claim(claim: Claim, verdict: Agreement) -> None:
     assert claim.verdict is verdict
 
 
 def test_verdict_of_an_item() -> None:
     good, fair, bad = number("a", "q", 10.0, 10.0), number("b", "q", 30.0, 50.0), number("c", "q", 60.0, 1.0)
-    assert judge([]).verdict is Verdict.UNKNOWN
-    assert judge([number("a", "q", 1.0, None)]).verdict is Verdict.UNKNOWN
-    assert judge([good, number("d", "q", 1.0, None)]).verdict is Verdict.AGREES
-    assert judge([good, fair]).verdict is Verdict.SIGN
-    assert judge([good, bad]).verdict is Verdict.DISAGREES
+    assert judge([]).verdict is Agreement.UNKNOWN
+    assert judge([number("a", "q", 1.0, None)]).verdict is Agreement.UNKNOWN
+    assert judge([good, number("d", "q", 1.0, None)]).verdict is Agreement.AGREES
+    assert judge([good, fair]).verdict is Agreement.SIGN
+    assert judge([good, bad]).verdict is Agreement.DISAGREES
     assert judge([good, fair]).orders == (1, 1)
     # One in four may miss, unless the order goes with it.
-    assert judge([good, good, good, number("c", "other", 60.0, 1.0)]).verdict is Verdict.SIGN
-    assert judge([good, fair, fair, bad]).verdict is Verdict.DISAGREES
+    assert judge([good, good, good, number("c", "other", 60.0, 1.0)]).verdict is Agreement.SIGN
+    assert judge([good, fair, fair, bad]).verdict is Agreement.DISAGREES
 
 
 def test_orders_are_of_one_quantity_and_clearly_apart() -> None:

@@ -12,8 +12,9 @@ import pyarrow
 import pytest
 
 import flashtwin as ft
-from flashtwin.characterization import advice
 from flashtwin.cli import _characterizing
+from flashtwin.judgement import judging
+from flashtwin.judgement.evidence import Evidence
 from flashtwin.results import names, schema
 from flashtwin.results.reading import load
 from flashtwin.results.trees import leaves
@@ -114,6 +115,6 @@ class Asked(dict[str, Any]):
 def test_advice_and_the_command_line_ask_for_what_a_row_holds(trace: ft.Trace) -> None:
     row = ft.characterize(trace, period_s=0.005).row
     asked = Asked(row)
-    advice.advise(asked)
+    judging.judge(Evidence(row=asked))
     assert len(asked.keys_asked) > 10
     assert asked.keys_asked | {key for _, key, _, _ in _characterizing._FIGURES} <= row.keys()

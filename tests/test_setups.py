@@ -10,7 +10,7 @@ import pytest
 import flashtwin as ft
 from flashtwin.papers import experiment, papers
 from flashtwin.papers.bench import Stand
-from flashtwin.papers.claims import Claim, Verdict, number
+from flashtwin.papers.claims import Agreement, Claim, number
 from flashtwin.papers.experiment import PRESETS, SETUP, Experiment
 from flashtwin.papers.rr_ssd import drives, experiment_item, workload_items
 from flashtwin.papers.sensitivity import Headline
@@ -46,7 +46,7 @@ def test_distance_is_one_where_a_number_just_agrees(claim: Claim, distance: floa
     found = claim.distance
     assert found == (distance if distance is None else pytest.approx(distance))
     if found is not None and abs(found - 1.0) > 1e-9:
-        assert (found < 1.0) == (claim.verdict is Verdict.AGREES)
+        assert (found < 1.0) == (claim.verdict is Agreement.AGREES)
 
 
 FACTORS = (

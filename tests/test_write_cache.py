@@ -187,8 +187,7 @@ def told(
     response = {}
     for name, (before, after) in means.items():
         kinds = {kind: {"count": 1, "mean_ns": before * 1e3, "p99_ns": before * 1e3} for kind in ("all", "write")}
-        policy = "any-chip" if name == "oracle" else "home"
-        summary = {"response": kinds, "config": {"ftl": {"redirection": {"policy": policy}}}}
+        summary = {"response": kinds, "traits": ["bound"] if name == "oracle" else []}
         names.run(path, name).mkdir(parents=True, exist_ok=True)
         (names.run(path, name) / names.SUMMARY).write_text(json.dumps(summary), encoding="utf-8")
         if name not in (skipped or {}):

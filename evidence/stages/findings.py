@@ -14,15 +14,16 @@ from evidence.places import ROOT
 from evidence.stage import CAPTURED, Lab, Stage
 from evidence.stages.drives import PERIOD_S
 from evidence.stages.model import hot_writes
-from flashtwin.characterization import rows, statistics
+from flashtwin.characterization import statistics
 from flashtwin.characterization.measuring import Characterization
 from flashtwin.papers import swc, swc_causes
 from flashtwin.papers.model import Facts, PaperWorkload
+from flashtwin.results import rows
 from flashtwin.sweeps import across
 
 CODE = (
     *sources.ANALYSIS, *sources.PAPERS, "python/flashtwin/sweeps/across.py",
-    "python/flashtwin/characterization/rows.py",
+    "python/flashtwin/results/rows.py",
     "python/flashtwin/characterization/statistics.py", "evidence/stages/model.py",
 )  # fmt: skip
 OPTIONS: Mapping[str, Any] = {"period_s": PERIOD_S, **swc.PAPER.options}

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from flashtwin._core import __version__
     from flashtwin.causes.explaining import Explanation, Explanations, explain
-    from flashtwin.characterization.advice import Advice
     from flashtwin.characterization.measuring import Characterization, characterize, options_schema
     from flashtwin.errors import (
         ArgumentError,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
         SimError,
         TraceError,
     )
+    from flashtwin.judgement.verdict import Verdict
     from flashtwin.live.beside import compare_drive, drive_system
     from flashtwin.live.drives import check_drive, drive_info, serve
     from flashtwin.live.recording import Server, import_log, record, recover
@@ -55,12 +55,12 @@ if TYPE_CHECKING:
 _ROOMS = {
     "flashtwin._core": ("__version__",),
     "flashtwin.causes.explaining": ("Explanation", "Explanations", "explain"),
-    "flashtwin.characterization.advice": ("Advice",),
     "flashtwin.characterization.measuring": ("Characterization", "characterize", "options_schema"),
     "flashtwin.errors": (
         "ArgumentError", "ConfigError", "FlashtwinError", "InternalError", "LiveError", "OutputError", "ReportError",
         "SimError", "TraceError",
     ),
+    "flashtwin.judgement.verdict": ("Verdict",),
     "flashtwin.live.beside": ("compare_drive", "drive_system"),
     "flashtwin.live.drives": ("check_drive", "drive_info", "serve"),
     "flashtwin.live.recording": ("Server", "import_log", "record", "recover"),
@@ -81,7 +81,6 @@ _ROOMS = {
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
-    "Advice",
     "ArgumentError",
     "Batch",
     "Characterization",
@@ -104,6 +103,7 @@ __all__ = [
     "System",
     "Trace",
     "TraceError",
+    "Verdict",
     "Workload",
     "__version__",
     "characterize",

@@ -221,7 +221,7 @@ def test_nothing_is_no_answer_before_all_was_tried(monkeypatch: pytest.MonkeyPat
             threads=1,
             clock=machine.clock,
         )
-        verdicts[effort_s] = _told(trace, {"conventional": (chosen, inquiry)})["conventional"].verdict
+        verdicts[effort_s] = _told(trace, {"conventional": (chosen, inquiry)})["conventional"].answer
     assert verdicts == {2.0: "unknown", None: "nothing"}
 
 

@@ -27,7 +27,7 @@ def test_a_folder_is_explained_from_what_it_holds(compared: Path) -> None:
     with pytest.raises(ft.ReportError, match="nothing in it was explained"):
         ft.Explanations.read(compared)
     found = ft.explain(compared, effort_s=None)
-    assert found["conventional"].verdict == "bus"
+    assert found["conventional"].answer == "bus"
     assert ft.Explanations.read(compared)["conventional"].data == found["conventional"].data
     assert "--set nand.bus_mt_s=" in found["conventional"].command
 
@@ -58,9 +58,7 @@ def test_a_trace_that_is_gone_or_another_is_named_with_the_cure(compared: Path) 
     file.rename(compared.parent / "moved.parquet")
     with pytest.raises(ft.TraceError, match="is not there; name it: `flashtwin explain"):
         ft.explain(compared)
-    assert (
-        ft.explain(compared, trace=compared.parent / "moved.parquet", effort_s=0)["conventional"].verdict == "unknown"
-    )
+    assert ft.explain(compared, trace=compared.parent / "moved.parquet", effort_s=0)["conventional"].answer == "unknown"
     ft.Trace.from_frame({"time_ns": [0], "op": ["R"], "offset_bytes": [0], "length_bytes": [4096]}).write_parquet(file)
     with pytest.raises(ft.TraceError, match="another one than the runs were made from"):
         ft.explain(compared)

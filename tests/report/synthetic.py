@@ -19,6 +19,7 @@ from synthetic_times import Parts, deduplicated, reads, writes
 from tests import fabricated, schema
 
 from flashtwin.results import names
+from flashtwin.results.keys import traits
 
 PERIODS = 7
 PERIOD_NS = 120_000_000_000
@@ -112,10 +113,12 @@ def _write_explained(folder: Path, name: str, place: int, seed: int) -> None:
     """What `explain` would have found to hold a run back: numbers are made up, fields are those of `causes.wording`."""
     before = 1e6 * (1 + place) + seed * 1e4
     command = f"flashtwin replay synthetic.parquet --system {name}"
+    labels = {"hash": "hash unit", "dies": "too few dies", "program": "tPROG"}
     percents = {"hash": 40.0 + seed, "dies": 22.0 + place, "program": 60.0 + seed / 7}
     causes = [
-        {"name": cause, "words": cause, "without": f"no {cause}", "after_ns": before * (1 - percent / 100),
-         "cost_ns": before * percent / 100, "percent": percent, "reached": True, "within": [], "is_cells": False,
+        {"name": cause, "label": labels[cause], "words": cause, "without": f"no {cause}",
+         "after_ns": before * (1 - percent / 100), "cost_ns": before * percent / 100, "percent": percent,
+         "reached": True, "within": [], "is_cells": False,
          "sets": {}, "command": command}
         for cause, percent in percents.items()
     ]  # fmt: skip
@@ -129,10 +132,11 @@ def _write_explained(folder: Path, name: str, place: int, seed: int) -> None:
     _json(
         folder / "causes" / f"{names.file_name(name)}.explained.json",
         {"system": name, "goal": "all.mean", "goal_words": "the mean response of requests", "before_ns": before,
-         "verdict": "hash", "waiting_percent": 50.0, "made_up_contents": None, "causes": causes, "interactions": [],
+         "topic": "bottleneck", "answer": "hash", "reason": "", "estimate": "", "figures": {"before_ns": before},
+         "evidence": [name], "waiting_percent": 50.0, "made_up_contents": None, "causes": causes, "interactions": [],
          "steps": [step], "knee": knee, "replays": 12, "untried": [], "skipped": [], "command": command,
-         "headline": f"The hash unit holds `{name}` back.",
-         "action": {"words": "2 hash lanes for 1.", "sets": step["sets"], "command": step["command"]},
+         "claim": f"The hash unit holds `{name}` back.",
+         "action": {"words": "2 hash lanes for 1", "sets": step["sets"], "command": step["command"]},
          "more": [f"The hash unit: with 1 lane the mean response is {seed} times as long."]},
     )  # fmt: skip
 
@@ -300,6 +304,7 @@ def _summary(
             "content_source": "recorded" if system.deduplicates else "none",
         },
         "config": _config(system),
+        "traits": sorted(traits(_config(system))),
         "duration_ns": trace["duration_ns"],
         "completed_ns": trace["duration_ns"] // SPEED + 4_000_000,
         "requests": {"read": reads, "write": writes, "trim": 0, "flush": 0, "completed": reads + writes},
@@ -486,4 +491,5 @@ def edit_summary(folder: Path, run: str, change: Any) -> None:
     path = folder / "runs" / run / "summary.json"
     summary = json.loads(path.read_text(encoding="utf-8"))
     change(summary)
+    summary["traits"] = sorted(traits(summary["config"]))
     _json(path, summary)

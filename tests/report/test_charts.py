@@ -16,8 +16,9 @@ import pytest
 import synthetic
 from matplotlib.figure import Figure
 
-from flashtwin import report
-from flashtwin.report import facts, fitting, ledger, saving, style, units
+from flashtwin import report, units
+from flashtwin.judgement import facts, ledger
+from flashtwin.report import fitting, saving, style, timelines
 from flashtwin.report.charts import CHARTS, WORKLOAD_CHARTS
 from flashtwin.report.charts.base import Drawing
 from flashtwin.results.reading import StudyFolder, load
@@ -267,7 +268,7 @@ def test_queues_show_with_and_without_redirection_on_one_scale(four: Path) -> No
 
 def test_queue_matrix_places_rows_by_chip_and_time(four: Path) -> None:
     run = load(four).runs[2]
-    queue = facts.queues(run)
+    queue = timelines.queues(run)
     table = pq.read_table(four / "runs" / "rr-ssd" / "queue_over_time.parquet").to_pylist()
     assert queue is not None
     for row in table[:: len(table) // 20]:

@@ -13,11 +13,10 @@ from tests import fabricated
 from tests.browser import readable
 
 from flashtwin import report
-from flashtwin.characterization import rows
 from flashtwin.report import style
 from flashtwin.report.charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS
 from flashtwin.report.charts.base import Drawing
-from flashtwin.results import folder
+from flashtwin.results import folder, rows
 from flashtwin.results.reading import Collection, StudyFolder, TraceResults, load, load_any
 from flashtwin.sweeps import across
 

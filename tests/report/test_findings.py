@@ -12,8 +12,7 @@ import pytest
 import synthetic
 from synthetic_times import deduplicated, reads, writes
 
-from flashtwin import report
-from flashtwin.report import units
+from flashtwin import report, units
 
 
 def summary(folder: Path, run: str) -> dict[str, Any]:
@@ -54,19 +53,19 @@ def test_numbers_of_deduplication_are_those_of_the_data(four: Path) -> None:
 def test_numbers_of_redirection_are_those_of_the_data(four: Path) -> None:
     finding = report.findings(four)[2]
     rr, ca, oracle = (summary(four, name)["response"]["read"]["mean_ns"] for name in ("rr-ssd", "ca-ssd", "oracle"))
-    assert f"`rr-ssd` {units.percent(-change(rr, ca))} shorter than under `ca-ssd`" in finding.headline
-    assert f"{units.percent(-change(oracle, ca))} shorter" in finding.headline
-    assert units.percent((ca - rr) / (ca - oracle) * 100) in finding.headline
-    assert finding.numbers["rr-ssd:response.read.mean_ns"] == rr
+    assert f"`rr-ssd` {units.percent(-change(rr, ca))} shorter than under `ca-ssd`" in finding.claim
+    assert f"{units.percent(-change(oracle, ca))} shorter" in finding.claim
+    assert units.percent((ca - rr) / (ca - oracle) * 100) in finding.claim
+    assert finding.figures["rr-ssd:response.read.mean_ns"] == rr
 
 
 def test_rr_ssd_loses_and_it_is_said(made: Callable[..., Path]) -> None:
     worse = replace(synthetic.RR_SSD, read_us=reads(190), write_us=deduplicated(700), gc_share=0.2)
     folder = made({**synthetic.FOUR, "rr-ssd": worse})
     found = {finding.topic: finding for finding in report.findings(folder, 9)}
-    assert found["choice"].headline.startswith("`ca-ssd` has the shortest")
+    assert found["choice"].claim.startswith("`ca-ssd` has the shortest")
     rr, ca = (summary(folder, name)["response"]["read"]["mean_ns"] for name in ("rr-ssd", "ca-ssd"))
-    assert f"`rr-ssd` {units.percent(change(rr, ca))} longer than under `ca-ssd`" in found["redirection"].headline
+    assert f"`rr-ssd` {units.percent(change(rr, ca))} longer than under `ca-ssd`" in found["redirection"].claim
     assert "loses" in found["redirection"].reason
     assert "garbage collection moves" in found["redirection"].reason
 
@@ -138,7 +137,7 @@ def test_without_content_nothing_is_said_of_it(made: Callable[..., Path]) -> Non
 def test_no_erases_left_is_not_infinitely_important(study: Path) -> None:
     synthetic.edit_summary(study, "ca-ssd", lambda s: s["erases"].update(total=0))
     found = {finding.topic: finding for finding in report.findings(study, 9)}
-    assert found["wear"].headline.startswith("`ca-ssd` erases 0 blocks")
+    assert found["wear"].claim.startswith("`ca-ssd` erases 0 blocks")
     assert found["wear"].weight < 1.3
 
 

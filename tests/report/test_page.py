@@ -169,12 +169,12 @@ def test_same_results_same_bytes(built: Path, four: Path, tmp_path: Path) -> Non
     assert digests(tmp_path / "again") == digests(built)
 
 
-def test_same_bytes_elsewhere_and_without_the_native_core(built: Path, four: Path, tmp_path: Path) -> None:
-    """Another process, another style, another time zone, and a machine where the core cannot be imported."""
+def test_same_bytes_elsewhere(built: Path, four: Path, tmp_path: Path) -> None:
+    """Another process, another style, another time zone."""
     (tmp_path / "matplotlibrc").write_text("axes.facecolor: pink\nfont.size: 20\nsvg.hashsalt: other\n")
     code = (
         "import sys, types; bare = types.ModuleType('flashtwin'); bare.__path__ = [sys.argv[1]]\n"
-        "sys.modules['flashtwin'] = bare; sys.modules['flashtwin._core'] = None\n"
+        "sys.modules['flashtwin'] = bare\n"
         "from flashtwin import report; report.build(sys.argv[2], out=sys.argv[3])\n"
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
@@ -190,7 +190,7 @@ def test_same_bytes_elsewhere_and_without_the_native_core(built: Path, four: Pat
 def test_says_findings_choices_and_origin(built: Path, four: Path) -> None:
     text = re.sub(r"\s+", " ", check(built / "report.html").text.replace("\u00a0", " "))
     for finding in report.findings(four):
-        assert finding.headline.replace("`", "") in text
+        assert finding.claim.replace("`", "") in text
     for words in (
         "when its page is programmed",
         "each die of a chip",

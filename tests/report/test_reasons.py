@@ -87,7 +87,7 @@ def test_made_up_contents_are_said_to_be(source: str, study: Path) -> None:
     rests_on_contents = [one for one in found if one.topic != "load"]
     assert len(rests_on_contents) >= 4
     for finding in rests_on_contents:
-        assert finding.headline.startswith(f"With made-up contents (`{source}`), ")
+        assert finding.claim.startswith(f"With made-up contents (`{source}`), ")
 
 
 def test_contents_that_nobody_looks_at_need_no_word(study: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_percentile_of_nothing_is_said_in_words(study: Path) -> None:
     synthetic.edit_summary(study, "ca-ssd", lambda s: s["response"]["write"].update(p99_ns=0))
     tail = next(one for one in report.findings(study, 9) if one.topic == "tail")
     assert "0 ns" not in tail.text
-    assert "under `ca-ssd`, 99 % of them take no time." in tail.headline
+    assert "under `ca-ssd`, 99 % of them take no time." in tail.claim
 
 
 def test_the_slow_end_is_explained_by_what_it_waited_for(made: Made) -> None:

@@ -12,7 +12,8 @@ from tests import fabricated
 from tests.schema import SCHEMA, faults, leaves, table_faults
 
 import flashtwin as ft
-from flashtwin.report import facts, ledger, style
+from flashtwin.judgement import facts, ledger
+from flashtwin.report import style
 from flashtwin.results import names, trees
 from flashtwin.results.reading import SavedRun, read_json
 

@@ -46,27 +46,46 @@ UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
-class Cause:
-    """What one thing costs: the goal's figure as it is and with the thing ideal, in ns."""
+class WhatIf:
+    """A replay with some keys set otherwise: the goal's figure as it is and with them, in ns."""
 
     knob: Knob
-    #: As a sentence says that the thing is ideal.
-    without: str
+    #: As a sentence says what is otherwise: `hashing at no cost`, `16 hash lanes for 1`.
+    words: str
     sets: Sets
     before_ns: float
     after_ns: float
-    #: Whether the ideal was reached: a drive meant never to collect did not.
-    reached: bool = True
 
     @property
     def cost_ns(self) -> float:
-        """T - T(ideal)."""
+        """T - T(otherwise); below 0 where the figure grows."""
         return self.before_ns - self.after_ns
 
     @property
     def percent(self) -> float:
-        """The cost as a share of the figure."""
+        """The same as a share of the figure."""
         return self.cost_ns / self.before_ns * 100.0 if self.before_ns > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Cause(WhatIf):
+    """One thing ideal: what the figure falls by is what it costs."""
+
+    #: Whether the ideal was reached: a drive meant never to collect did not.
+    reached: bool = True
+
+
+@dataclass(frozen=True)
+class Taken(WhatIf):
+    """A step that can be taken, and what it took beside the run as it is."""
+
+    #: What no replay counts.
+    takes: str = ""
+    programs: int = 0
+    erases: int = 0
+    ram_bytes: int = 0
+    #: Its place among the steps as they are tried, small ones first.
+    place: int = 0
 
 
 @dataclass(frozen=True)
@@ -89,27 +108,6 @@ class Pair:
         return self.interaction_ns / self.first.before_ns * 100.0 if self.first.before_ns > 0 else 0.0
 
 
-@dataclass(frozen=True)
-class Taken:
-    """A step that was replayed: the figure with it, and what it took."""
-
-    knob: Knob
-    step: Step
-    sets: Sets
-    before_ns: float
-    after_ns: float
-    programs: int
-    erases: int
-    ram_bytes: int
-    #: Its place among the steps as they are tried, small ones first.
-    place: int = 0
-
-    @property
-    def percent(self) -> float:
-        """By how much the figure falls, of 100; below 0 where it grows."""
-        return (self.before_ns - self.after_ns) / self.before_ns * 100.0 if self.before_ns > 0 else 0.0
-
-
 def ordered(causes: Iterable[Cause]) -> list[Cause]:
     """The causes that cost something, the first to be named first."""
     real = [cause for cause in causes if cause.percent >= TOLD_PERCENT]
@@ -124,7 +122,7 @@ def ordered(causes: Iterable[Cause]) -> list[Cause]:
     return sorted(real, key=weight)
 
 
-def verdict(causes: Sequence[Cause], base: Figures, goal: Goal) -> str:
+def bottleneck(causes: Sequence[Cause], base: Figures, goal: Goal) -> str:
     """The name of what holds the workload back; `nothing` where it takes what flash cells and transfers take."""
     waits = base.waited_share(goal) >= WAITING_SHARE
     first = next((cause for cause in causes if not cause.knob.is_cells), None)

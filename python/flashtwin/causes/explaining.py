@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashtwin.causes import wording
-from flashtwin.causes.figures import Figures, Goal, goal, usual_goal
+from flashtwin.causes.figures import Figures, Goal, usual_goal
+from flashtwin.causes.figures import goal as named_goal
 from flashtwin.causes.inquiry import Inquiry
 from flashtwin.causes.replaying import KeptFigures, base_figures, base_replays, replay_all
 from flashtwin.causes.stored import runs_of, set_otherwise, system_of, trace_of
 from flashtwin.errors import ArgumentError, ConfigError, ReportError
+from flashtwin.judgement.verdict import Verdict
 from flashtwin.progress import Progress
 from flashtwin.replays.presets import System
 from flashtwin.replays.presets import systems as presets
@@ -48,19 +50,19 @@ class Explanation(Framed):
         return str(self.data["system"])
 
     @property
-    def verdict(self) -> str:
-        """The first cause: `hash`, `bus`, `gc`, ...; `nothing`; `unknown` where the time allowed no replay."""
-        return str(self.data["verdict"])
+    def verdict(self) -> Verdict:
+        """What holds the trace back, the replay that shows it, and what to do."""
+        return Verdict.read(self.data)
 
     @property
-    def headline(self) -> str:
-        """What holds the trace back, in one sentence."""
-        return str(self.data["headline"])
+    def answer(self) -> str:
+        """The first cause: `hash`, `bus`, `gc`, ...; `nothing`; `unknown` where the time allowed no replay."""
+        return self.verdict.answer
 
     @property
     def command(self) -> str:
         """The command of the step that brings most."""
-        return str(self.data["action"]["command"])
+        return self.verdict.action.command
 
     @property
     def text(self) -> str:
@@ -86,7 +88,7 @@ class Explanation(Framed):
                    "command": one["command"]}  # fmt: skip
 
     def __repr__(self) -> str:
-        return f"<flashtwin.Explanation of {self.system!r}: {self.verdict}>"
+        return f"<flashtwin.Explanation of {self.system!r}: {self.answer}>"
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self.text)}</pre>{shown(self.to_arrow())}"
@@ -134,7 +136,7 @@ class Explanations(Framed):
         return table_of([row for one in self._found.values() for row in one._rows()])
 
     def __repr__(self) -> str:
-        return f"<flashtwin.Explanations: {', '.join(f'{name}: {one.verdict}' for name, one in self.items())}>"
+        return f"<flashtwin.Explanations: {', '.join(f'{name}: {one.answer}' for name, one in self.items())}>"
 
     def _repr_html_(self) -> str:
         return "".join(one._repr_html_() for one in self._found.values())
@@ -191,15 +193,18 @@ def explain(
 
     >>> import flashtwin as ft
     >>> found = ft.explain("traces/webvm-small.fiu.zst", "ca-ssd", period_s=120, speed=100)
-    >>> found["ca-ssd"].verdict
+    >>> found["ca-ssd"].answer
     'hash'
     """
     keys = merged(settings, sets)
-    chosen_goal = _goal(goal)
+    how: dict[str, Any] = {
+        "goal": None if goal is None else named_goal(goal), "effort_s": effort_s, "threads": threads,
+        "progress": progress,
+    }  # fmt: skip
     if isinstance(what, str | Path) and Path(what).is_dir():
         if keys or fill is not None:
             raise ConfigError(f"{what}: runs are explained as they were made; keys are for traces")
-        return _explain_folder(Path(what), _names(systems), chosen_goal, effort_s, trace, threads, progress)
+        return _explain_folder(Path(what), _names(systems), trace, how)
     if trace is not None:
         raise ArgumentError("`trace` names the file of a folder of results; here the trace itself is given")
     if systems is None:
@@ -208,10 +213,10 @@ def explain(
     opened = as_replayable(what, progress)
     chosen = fitted(opened, chosen, fill, progress=progress)
     if out is None:
-        return _explain_trace(None, opened, chosen, chosen_goal, effort_s, threads, progress)
+        return _explain_trace(None, opened, chosen, how)
     with folder.prepared(out, holding=names.EXPLAINED_FROM) as path:
         folder.write_json(path / names.EXPLAINED_FROM, opened.digest)
-        return _explain_trace(path, opened, chosen, chosen_goal, effort_s, threads, progress)
+        return _explain_trace(path, opened, chosen, how)
 
 
 def explain_runs(
@@ -254,15 +259,12 @@ def explain_runs(
 
 def _told(trace: Replayable, asked: Mapping[str, tuple[System, Inquiry]], *, interrupted: bool = False) -> Explanations:
     """What the replays so far say."""
-    found = []
-    said = False
-    for name, (system, inquiry) in asked.items():
-        looks = "looks-at-contents" in traits(system.config)
-        command = _command(trace, name, system)
-        told = wording.told(inquiry, command, say_contents=looks and not said, interrupted=interrupted)
-        said = said or looks
-        found.append(Explanation(told))
-    return Explanations(found)
+    return Explanations(
+        [
+            Explanation(wording.told(inquiry, _command(trace, name, system), interrupted=interrupted))
+            for name, (system, inquiry) in asked.items()
+        ]
+    )
 
 
 def is_ideal(system: System) -> bool:
@@ -271,39 +273,24 @@ def is_ideal(system: System) -> bool:
 
 
 def _explain_folder(
-    path: Path,
-    wanted: list[str] | None,
-    chosen: Goal | None,
-    effort_s: float | None,
-    trace: str | Path | None,
-    threads: int,
-    progress: Progress | None,
+    path: Path, wanted: list[str] | None, trace: str | Path | None, how: Mapping[str, Any]
 ) -> Explanations:
     found = runs_of(path, wanted)
     runs = {name: (system_of(name, result.summary["config"]), base_figures(result)) for name, result in found.items()}
     if wanted is None and len(runs) > 1:
         runs = {name: one for name, one in runs.items() if not is_ideal(one[0])} or runs
     digest = str(next(iter(found.values())).summary["trace"]["digest"])
-    opened = trace_of(path, digest, trace, progress)
+    opened = trace_of(path, digest, trace, how["progress"])
     with folder.locked(path):
-        return explain_runs(path, opened, runs, goal=chosen, effort_s=effort_s, threads=threads, progress=progress)
+        return explain_runs(path, opened, runs, **how)
 
 
 def _explain_trace(
-    path: Path | None,
-    trace: Replayable,
-    chosen: Mapping[str, System],
-    of: Goal | None,
-    effort_s: float | None,
-    threads: int,
-    progress: Progress | None,
+    path: Path | None, trace: Replayable, chosen: Mapping[str, System], how: Mapping[str, Any]
 ) -> Explanations:
-    kept = KeptFigures.of(path)
-    figures, replay_s = base_replays(trace, chosen, kept, threads, progress)
+    figures, replay_s = base_replays(trace, chosen, KeptFigures.of(path), how["threads"], how["progress"])
     runs = {name: (system, figures[name]) for name, system in chosen.items()}
-    return explain_runs(
-        path, trace, runs, goal=of, effort_s=effort_s, replay_s=replay_s, threads=threads, progress=progress
-    )
+    return explain_runs(path, trace, runs, replay_s=replay_s, **how)
 
 
 def _command(trace: Replayable, name: str, system: System) -> wording.Command:
@@ -313,10 +300,6 @@ def _command(trace: Replayable, name: str, system: System) -> wording.Command:
     preset = system.recipe[0]
     base = preset if preset in presets() or Path(preset).is_file() else str(dict(leaves(system.config))["name"])
     return wording.Command(shlex.join([path, *Reading(**how).words]), name, base, set_otherwise(system.config, base))
-
-
-def _goal(text: str | None) -> Goal | None:
-    return None if text is None else goal(text)
 
 
 def _names(wanted: object) -> list[str] | None:

@@ -71,7 +71,7 @@ class Inquiry:
         ideals = [(knob.words_without(self._case), sets) for knob, sets in self._to_switch_off]
         steps = [(step.words, knobs.changes(self.config, step.sets)) for _, step in self._to_take()]
         pairs = [
-            (f"{one.without} and {other.without} together", attribution.both(one, other))
+            (f"{one.words} and {other.words} together", attribution.both(one, other))
             for one, other in attribution.to_pair(self.causes())
         ]
         found = {key_of(sets): Skipped(words, sets, self._reason(sets)) for words, sets in [*ideals, *steps, *pairs]}
@@ -119,12 +119,17 @@ class Inquiry:
                 continue
             found.append(
                 Taken(
-                    knob, step, sets, self.before_ns, after, figures.programs - self.base.programs,
-                    figures.erases - self.base.erases, figures.ram_bytes - self.base.ram_bytes,
-                    place,
+                    knob, step.words, sets, self.before_ns, after, step.takes, figures.programs - self.base.programs,
+                    figures.erases - self.base.erases, figures.ram_bytes - self.base.ram_bytes, place,
                 )
             )  # fmt: skip
         return attribution.ranked(found)
+
+    def answer(self) -> str:
+        """The name of what holds the system back, `nothing`, or `unknown` as long as that may be wrong."""
+        found = attribution.bottleneck(self.causes(), self.base, self.goal)
+        untold = bool(self.untried()) and (found == attribution.NOTHING or not self.known)
+        return attribution.UNKNOWN if untold or self.before_ns == 0 else found
 
     def knee(self) -> list[tuple[float, int, float]]:
         """Speed, lanes and the mean response of all requests in ns, where the knee was looked for."""
@@ -174,7 +179,7 @@ class Inquiry:
     def _first_steps(self) -> list[Sets]:
         """Steps against what the replays so far blame: to know what to do is worth more than a longer list."""
         causes = self.causes()
-        blamed = attribution.verdict(causes, self.base, self.goal)
+        blamed = attribution.bottleneck(causes, self.base, self.goal)
         return [knobs.changes(self.config, step.sets) for knob, step in self._to_take() if knob.name == blamed]
 
     def _measured(self) -> Iterator[Cause]:

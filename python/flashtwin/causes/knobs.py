@@ -36,6 +36,8 @@ class Knob:
     """Something that may hold a workload back."""
 
     name: str
+    #: As a chart names it.
+    label: str
     #: As a sentence names it.
     words: str
     #: As a sentence says that it is switched off; of a drive that depends on the case, what says so.
@@ -83,6 +85,10 @@ def _fixed(sets: Mapping[str, Value]) -> Callable[[Case], Sets]:
     return lambda _: dict(sets)
 
 
+def _several_times_the_dies(case: Case) -> str:
+    return f"{more_dies(case, _DIES_TIMES)[0]} times the dies"
+
+
 def _many_dies(case: Case) -> Sets:
     engine: Sets = {"engine.concurrency": "die"} if case.config["engine"]["concurrency"] == "chip" else {}
     return {**more_dies(case, _DIES_TIMES)[1], **engine}
@@ -120,36 +126,36 @@ _CELLS = frozenset(("program", "read"))
 #: The things that may hold a workload back.
 KNOBS: tuple[Knob, ...] = (
     Knob(
-        "hash", "the hash unit", "hashing at no cost", frozenset(("hash_queue",)),
+        "hash", "hash unit", "the hash unit", "hashing at no cost", frozenset(("hash_queue",)),
         lambda case: case.base.pages_hashed > 0,
         _fixed({"engine.hash_us": 0.0, "engine.hash_lanes": _ALL_LANES}), remedies.hashing,
     ),
     Knob(
-        "bus", "the channels", "channels without a transfer time", frozenset(("channel",)),
+        "bus", "channels", "the channels", "channels without a transfer time", frozenset(("channel",)),
         _always, _fixed({"nand.bus_mt_s": _FREE_BUS_MT_S, "nand.command_ns": 0}), remedies.bus,
     ),
     Knob(
-        "gc", "garbage collection", "a new drive that never collects",
+        "gc", "garbage collection", "garbage collection", "a new drive that never collects",
         frozenset(("gc_read", "gc_program", "erase")), _collects, _new_drive, remedies.collection,
         within=frozenset(("suspension", "dies", "placement", "read", "program")),
     ),
     Knob(
-        "erase", "erases", "erases that take no time", frozenset(("erase",)),
+        "erase", "erases", "erases", "erases that take no time", frozenset(("erase",)),
         lambda case: case.base.erases > 0, _fixed({"nand.erase_us": 0.0}), remedies.erases,
         within=frozenset(("gc", "suspension", "dies", "placement", "read", "program")),
     ),
     Knob(
-        "placement", "pages that wait at busy chips while others are idle",
+        "placement", "uneven chips", "pages that wait at busy chips while others are idle",
         "writes to the chip with the shortest wait and reads from it, wherever the page lies", _CHIP, _always, _even,
         remedies.placement, within=frozenset(("dies", "suspension", "read", "program")),
     ),
     Knob(
-        "dies", "too few dies", lambda case: f"{more_dies(case, _DIES_TIMES)[0]} times the dies", _CHIP, _always,
-        _many_dies, remedies.dies,
+        "dies", "too few dies", "too few dies", _several_times_the_dies, _CHIP, _always, _many_dies, remedies.dies,
         within=frozenset(("read", "program")),
     ),
     Knob(
-        "suspension", "reads behind programs and erases", "programs and erases that any read may interrupt",
+        "suspension", "reads behind programs", "reads behind programs and erases",
+        "programs and erases that any read may interrupt",
         frozenset(("host_program", "gc_program", "erase", "copy")), _suspends_nothing,
         _fixed({
             "engine.suspend": "program-erase", "engine.suspend_us": 0.0, "engine.resume_us": 0.0,
@@ -158,32 +164,36 @@ KNOBS: tuple[Knob, ...] = (
         remedies.suspension, within=frozenset(("program",)),
     ),
     Knob(
-        "mapping", "misses in the mapping cache", "all mapping tables in RAM", frozenset(("tables", "table_page")),
+        "mapping", "mapping misses", "misses in the mapping cache", "all mapping tables in RAM",
+        frozenset(("tables", "table_page")),
         lambda case: case.base.mapping_misses > 0, _tables, remedies.mapping,
         within=frozenset(("dies", "placement", "suspension", "read", "program", "bus")),
     ),
     Knob(
-        "fingerprints", "duplicates that a small fingerprint store misses", "a store of all fingerprints", frozenset(),
+        "fingerprints", "missed duplicates", "duplicates that a small fingerprint store misses",
+        "a store of all fingerprints", frozenset(),
         lambda case: case.base.duplicates_missed > 0,
         _fixed({"ftl.dedup.fingerprint_entries": "unlimited"}), remedies.fingerprints,
         within=frozenset(("dies", "placement", "suspension", "read", "program")),
     ),
     Knob(
-        "copies", "the making of copies", "no copies", frozenset(("copy",)),
+        "copies", "making copies", "the making of copies", "no copies", frozenset(("copy",)),
         lambda case: case.base.copies > 0, _fixed({"ftl.replication.policy": "none"}), remedies.copies,
         within=frozenset(("dies", "placement", "suspension", "read", "program")),
     ),
     Knob(
-        "queue_depth", "the number of requests that the host keeps under way", "another queue depth", frozenset(),
+        "queue_depth", "queue depth", "the number of requests that the host keeps under way", "another queue depth",
+        frozenset(),
         lambda case: case.config["replay"]["queue_depth"] > 0, _depth, remedies.depth,
     ),
     Knob(
-        "program", "the time of programs (tPROG)", "programs that take no time",
+        "program", "tPROG", "the time of programs (tPROG)", "programs that take no time",
         frozenset(("host_program", "gc_program", "copy", "page_program")), _programs,
         _fixed({"nand.program_us": 0.0}), remedies.programs, is_cells=True,
     ),
     Knob(
-        "read", "the time of reads (tR)", "reads that take no time", frozenset(("host_read", "gc_read", "table_page")),
+        "read", "tR", "the time of reads (tR)", "reads that take no time",
+        frozenset(("host_read", "gc_read", "table_page")),
         _always, _fixed({"nand.read_us": 0.0}), remedies.reads, is_cells=True,
     ),
 )  # fmt: skip

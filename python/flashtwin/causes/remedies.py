@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from flashtwin.causes.case import Case, Config, at, more_dies
 from flashtwin.causes.figures import TIME
 from flashtwin.replays import caching
+from flashtwin.results.keys import traits
 from flashtwin.settings import Value
 
 #: Speeds of NAND interfaces in MT/s: SDR, then ONFI and Toggle grades (ONFI 1.0 to 5.1).
@@ -94,7 +95,7 @@ def _spare(case: Case) -> Iterator[Step]:
 def _idle(case: Case) -> Iterator[Step]:
     """Collection in idle time: blocks erased beforehand beyond those at which collection begins anyway."""
     blocks = int(at(case.config, "nand.blocks_per_plane"))
-    collects = at(case.config, "ftl.gc.idle") == "reserve"
+    collects = "collects-in-idle-time" in traits(case.config)
     now = math.ceil(float(at(case.config, "ftl.gc.idle_reserve")) * blocks) if collects else _begins_at(case.config)
     for times in (1, 3):
         count = now + times * _step(blocks)
@@ -154,7 +155,7 @@ def placement(case: Case) -> Iterator[Step]:
     for policy in ("least-loaded", "dynamic", "static"):
         yield Step(f"pages placed by `{policy}`", {"ftl.allocation.policy": policy})
     yield Step("chip load as expected wait", {"engine.load": "expected-wait"})
-    if at(case.config, "ftl.replication.policy") != "none" and at(case.config, "ftl.redirection.policy") == "home":
+    if "replicates" in traits(case.config) and "redirects" not in traits(case.config):
         yield Step("reads from any copy", {"ftl.redirection.policy": "replicas"})
     yield from _merging()
 
@@ -206,7 +207,7 @@ def fingerprints(case: Case) -> Iterator[Step]:
 
 def copies(case: Case) -> Iterator[Step]:
     """Fewer copies, of what is read more; at other times; more room for them."""
-    if at(case.config, "ftl.replication.policy") == "end-of-period":
+    if "copies-at-period-ends" in traits(case.config):
         yield Step("a copy for every fourth read", {"ftl.replication.copies_per_read": 0.25})
         yield Step("one copy more at most", {"ftl.replication.most_copies": 2})
         yield Step("copies as soon as they are earned", {"ftl.replication.policy": "on-line"})

@@ -21,7 +21,12 @@ from flashtwin.traces.trace import open as open_trace
 
 
 def set_otherwise(config: Mapping[str, Any], preset: str) -> dict[str, Any]:
-    """The keys of a configuration that are not as the preset (or the TOML file) has them."""
+    """The keys that matter and are not as the preset (or the TOML file) has them: a command needs no others."""
+    return {key: value for key, value in _unlike(config, preset).items() if matters(key, config)}
+
+
+def _unlike(config: Mapping[str, Any], preset: str) -> dict[str, Any]:
+    """The keys of a configuration that are not as the preset has them, but for labels."""
     usual = dict(leaves(system(preset).config))
     found = {key: value for key, value in leaves(config) if usual.get(key) != value}
     if "device" in found and found["device"] in devices():
@@ -30,12 +35,7 @@ def set_otherwise(config: Mapping[str, Any], preset: str) -> dict[str, Any]:
         found = {key: value for key, value in leaves(config) if key == "device" or of_device.get(key) != value}
     elif "device" in found:
         del found["device"]
-    return {
-        key: value
-        for key, value in found.items()
-        # A system that does not hash does the same whatever its hash unit is like.
-        if key not in LABELS and matters(key, config)
-    }
+    return {key: value for key, value in found.items() if key not in LABELS}
 
 
 def system_of(name: str, config: Mapping[str, Any]) -> System:
@@ -47,7 +47,8 @@ def system_of(name: str, config: Mapping[str, Any]) -> System:
     preset = str(config.get("name"))
     base = preset if preset in systems() else "conventional"
     try:
-        made = system(base, settings=set_otherwise(config, base))
+        # All of them: with the same configuration, what was replayed before is found again.
+        made = system(base, settings=_unlike(config, base))
     except ConfigError as error:
         raise ConfigError(f"run '{name}': its configuration cannot be made again ({error}); replay it anew") from None
     return replace(made, name=name)

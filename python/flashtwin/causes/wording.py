@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from flashtwin import units
 from flashtwin.causes import attribution
 from flashtwin.causes.attribution import Cause, Pair, Taken
 from flashtwin.causes.figures import usual_goal
 from flashtwin.causes.inquiry import Inquiry
+from flashtwin.judgement.verdict import BOTTLENECK, Action, Verdict, upper, with_made_up_contents
+from flashtwin.results.keys import traits
 from flashtwin.results.trees import literal
 
 #: Keys that have an option of their own.
 _OPTIONS = {"replay.speed": "--speed", "replay.queue_depth": "--queue-depth", "replay.content": "--content"}
-_MADE_UP = (
-    "The contents are made up (`{}`): what is said of deduplication and copies holds for these, not for the trace."
-)
 #: Share of what two changes bring together that each must bring alone for either to do.
 _EITHER_SHARE = 0.8
 #: Steps that the words name; all stand in the data.
@@ -55,23 +55,27 @@ class Command:
         return " ".join(words)
 
 
-def told(inquiry: Inquiry, command: Command, *, say_contents: bool = True, interrupted: bool = False) -> dict[str, Any]:
+def told(inquiry: Inquiry, command: Command, *, interrupted: bool = False) -> dict[str, Any]:
     """Everything that is known of one system, with its sentences; what is written as a file."""
     causes, steps, pairs = inquiry.causes(), inquiry.steps(), inquiry.pairs()
-    untried, skipped = inquiry.untried(), inquiry.skipped()
-    of = attribution.verdict(causes, inquiry.base, inquiry.goal)
-    # That nothing holds it back is known only once all has been tried.
-    if inquiry.before_ns == 0 or (untried and (of == attribution.NOTHING or not inquiry.known)):
-        of = attribution.UNKNOWN
+    of = inquiry.answer()
     content = inquiry.config["replay"]["content"]
+    made_up = None if content == "recorded" else str(content)
+    claim = _claim(inquiry, causes, of, command)
+    if "looks-at-contents" in traits(inquiry.config):
+        claim = with_made_up_contents(claim, made_up)
+    judged = Verdict(
+        BOTTLENECK, claim, of, figures=_figures(inquiry, causes, of),
+        evidence=(command.name,), action=_action(inquiry, steps, of, command),
+    )  # fmt: skip
     found: dict[str, Any] = {
+        **judged.as_json(),
         "system": command.name,
         "goal": inquiry.goal.name,
         "goal_words": inquiry.goal.words,
         "before_ns": inquiry.before_ns,
-        "verdict": of,
         "waiting_percent": inquiry.base.waited_share(inquiry.goal) * 100.0,
-        "made_up_contents": None if content == "recorded" else str(content),
+        "made_up_contents": made_up,
         "causes": [_cause(cause, command) for cause in causes],
         "interactions": [_pair(pair, command) for pair in pairs],
         "steps": [_step(taken, command) for taken in steps],
@@ -79,31 +83,31 @@ def told(inquiry: Inquiry, command: Command, *, say_contents: bool = True, inter
             {"speed": speed, "lanes": lanes, "mean_ns": mean} for speed, lanes, mean in sorted(inquiry.knee())
         ],
         "replays": len(inquiry.known),
-        "untried": [knob.name for knob in untried],
+        "untried": [knob.name for knob in inquiry.untried()],
         "left_out": inquiry.left_out(),
         "interrupted": interrupted,
-        "skipped": [{"words": one.words, "sets": dict(one.sets), "reason": one.reason} for one in skipped],
+        "skipped": [{"words": one.words, "sets": dict(one.sets), "reason": one.reason} for one in inquiry.skipped()],
         "command": command.replay({}),
     }  # fmt: skip
-    found["headline"] = _headline(inquiry, causes, of, command)
-    found["action"] = _action(inquiry, steps, of, command)
-    made_up = [_MADE_UP.format(content)] if say_contents and content != "recorded" else []
     caveats = _caveats(inquiry, causes, command, interrupted=interrupted)
-    found["more"] = [*made_up, *_interactions(pairs), *_knee(inquiry), *caveats]
+    found["more"] = [*_interactions(pairs), *_knee(inquiry), *caveats]
     return found
 
 
-def _headline(inquiry: Inquiry, causes: list[Cause], of: str, command: Command) -> str:
-    from flashtwin.report import units
+def _figures(inquiry: Inquiry, causes: list[Cause], of: str) -> dict[str, float]:
+    """The goal's figure in ns as it is, and without the cause that is named."""
+    named = [cause.after_ns for cause in causes if cause.knob.name == of]
+    return dict(zip(("before_ns", "after_ns"), (inquiry.before_ns, *named), strict=False))
 
+
+def _claim(inquiry: Inquiry, causes: list[Cause], of: str, command: Command) -> str:
     goal, before = inquiry.goal.words, units.duration(inquiry.before_ns)
     if of == attribution.UNKNOWN:
         if inquiry.before_ns == 0:
             return f"`{command.name}`: the trace has no {inquiry.goal.kind}s, so that nothing can be said of {goal}."
         if not inquiry.known:
-            return f"`{command.name}`: what holds it back is not known, for the time allowed no replay."
-        tried = units.plural(len(inquiry.known), "replay")
-        return f"`{command.name}`: what holds it back is not known: {tried} so far, and none names a cause."
+            return f"`{command.name}`: no bottleneck found, for the time allowed no replay."
+        return f"`{command.name}`: no bottleneck found yet, in {units.plural(len(inquiry.known), 'replay')}."
     if of == attribution.NOTHING:
         share = units.percent(inquiry.base.waited_share(inquiry.goal) * 100.0)
         rest = "the rest is what the flash, the channels and the controller take"
@@ -111,7 +115,7 @@ def _headline(inquiry: Inquiry, causes: list[Cause], of: str, command: Command) 
     first = next(cause for cause in causes if cause.knob.name == of)
     verb = "holds" if first.knob.name in _SINGULAR else "hold"
     return (
-        f"{_upper(first.knob.words)} {verb} `{command.name}` back: with {first.without} {goal} is "
+        f"{upper(first.knob.words)} {verb} `{command.name}` back: with {first.words} {goal} is "
         f"{units.duration(first.after_ns)} instead of {before} ({units.percent(first.percent)} less)."
     )
 
@@ -120,36 +124,27 @@ def _headline(inquiry: Inquiry, causes: list[Cause], of: str, command: Command) 
 _SINGULAR = frozenset(("hash", "gc", "copies", "queue_depth", "program", "read"))
 
 
-def _action(inquiry: Inquiry, steps: list[Taken], of: str, command: Command) -> dict[str, Any]:
-    """The first thing to do: words, the keys, the command."""
-    from flashtwin.report import units
-
+def _action(inquiry: Inquiry, steps: list[Taken], of: str, command: Command) -> Action:
+    """The first thing to do."""
     if inquiry.before_ns == 0:
-        return {"words": "Ask about another figure.", "sets": {}, "command": command.explain("--goal all.mean")}
+        return Action("Ask about another figure", command.explain("--goal all.mean"))
     best = attribution.first_step(steps, of)
     if of == attribution.UNKNOWN or (best is None and inquiry.left_out()["steps"]):
-        none = "" if of == attribution.UNKNOWN else " None of the steps tried so far shortens it by 1 %." * bool(steps)
-        return {"words": f"Give it more time.{none}", "sets": {}, "command": _with_time(inquiry, command)}
+        none = "" if of == attribution.UNKNOWN else ". None of the steps tried so far shortens it by 1 %" * bool(steps)
+        return Action(f"Give it more time{none}", _with_time(inquiry, command))
     if best is None:
         tried = f"none of {units.plural(len(steps), 'step')} tried shortens it by 1 %" if steps else "no step was tried"
         line = command.explain("--goal read.p99 --effort 5m")
-        return {"words": f"Nothing to do for {inquiry.goal.words}: {tried}; ask about another figure.", "sets": {},
-                "command": line}  # fmt: skip
+        return Action(f"Nothing to do for {inquiry.goal.words}: {tried}; ask about another figure", line)
     opening = "" if of != attribution.NOTHING else "Nothing needs to be done. What brings most: "
-    words = best.step.words if opening else _upper(best.step.words)
-    return {
-        "words": f"{opening}{words}: {units.duration(best.after_ns)} ({units.percent(best.percent)} less)"
-        f"{_takes(best)}.",
-        "sets": dict(best.sets),
-        "command": command.replay(best.sets),
-    }
+    words = best.words if opening else upper(best.words)
+    told = f"{opening}{words}: {units.duration(best.after_ns)} ({units.percent(best.percent)} less){_takes(best)}"
+    return Action(told, command.replay(best.sets), dict(best.sets))
 
 
 def _takes(taken: Taken) -> str:
     """What a step costs, in words; nothing where it costs nothing."""
-    from flashtwin.report import units
-
-    parts = [taken.step.takes] if taken.step.takes else []
+    parts = [taken.takes] if taken.takes else []
     for number, noun in ((taken.programs, "program"), (taken.erases, "erase")):
         if number:
             parts.append(f"{units.plural(abs(number), noun)} {'more' if number > 0 else 'fewer'}")
@@ -159,8 +154,6 @@ def _takes(taken: Taken) -> str:
 
 
 def _interactions(pairs: list[Pair]) -> list[str]:
-    from flashtwin.report import units
-
     sentences = []
     for pair in pairs:
         if abs(pair.percent) < attribution.PAIR_PERCENT:
@@ -170,21 +163,19 @@ def _interactions(pairs: list[Pair]) -> list[str]:
         alone = f"alone {units.percent(pair.first.percent)} and {units.percent(pair.second.percent)}"
         if pair.interaction_ns > 0:
             text = (
-                f"{_upper(one)} and {other} hide behind one another: both gone bring {together}, {alone}; change both."
+                f"{upper(one)} and {other} hide behind one another: both gone bring {together}, {alone}; change both."
             )
         else:
             larger = one if pair.first.cost_ns >= pair.second.cost_ns else other
             least = min(pair.first.cost_ns, pair.second.cost_ns)
             advice = "either will do" if least >= _EITHER_SHARE * pair.cost_ns else f"begin with {larger}"
-            text = f"{_upper(one)} and {other} share the blame: both gone bring {together}, {alone}; {advice}."
+            text = f"{upper(one)} and {other} share the blame: both gone bring {together}, {alone}; {advice}."
         sentences.append(text)
     return sentences
 
 
 def _knee(inquiry: Inquiry) -> list[str]:
     """How many lanes are enough at the speed asked for, and up to which speed one is."""
-    from flashtwin.report import units
-
     speed = float(inquiry.config["replay"]["speed"])
     points = inquiry.knee()
     here = {lanes: mean for at, lanes, mean in points if at == speed}
@@ -221,8 +212,6 @@ def _caveats(inquiry: Inquiry, causes: list[Cause], command: Command, *, interru
 
 def _skipped(inquiry: Inquiry) -> list[str]:
     """What cannot be built on this drive, one sentence a reason."""
-    from flashtwin.report import units
-
     by_reason: dict[str, list[str]] = {}
     for one in inquiry.skipped():
         by_reason.setdefault(one.reason.rstrip("."), []).append(one.words)
@@ -231,8 +220,6 @@ def _skipped(inquiry: Inquiry) -> list[str]:
 
 def _left_out(inquiry: Inquiry) -> str:
     """What was not replayed, as a noun; empty where all was."""
-    from flashtwin.report import units
-
     left = inquiry.left_out()
     parts = []
     if left["causes"]:
@@ -254,12 +241,10 @@ def _with_time(inquiry: Inquiry, command: Command) -> str:
 
 def lines(found: Mapping[str, Any]) -> list[str]:
     """As a terminal shows it: what holds the system back, what removes it, what that brings, the command."""
-    from flashtwin.report import units
-
-    text = [_plain(found["headline"])]
+    text = [_plain(found["claim"])]
     if found.get("interrupted"):
         text.insert(0, f"Interrupted after {units.plural(found['replays'], 'replay')}; the answer so far:")
-    text += [f"  do: {_plain(found['action']['words'])}", f"      {found['action']['command']}"]
+    text += [f"  do: {_plain(found['action']['words'])}.", f"      {found['action']['command']}"]
     text += [f"  {_plain(sentence)}" for sentence in found["more"]]
     causes = found["causes"]
     if causes:
@@ -285,7 +270,7 @@ def _plain(text: str) -> str:
 
 def _cause(cause: Cause, command: Command) -> dict[str, Any]:
     return {
-        "name": cause.knob.name, "words": cause.knob.words, "without": cause.without,
+        "name": cause.knob.name, "label": cause.knob.label, "words": cause.knob.words, "without": cause.words,
         "after_ns": cause.after_ns, "cost_ns": cause.cost_ns, "percent": cause.percent, "reached": cause.reached,
         "within": sorted(cause.knob.within), "is_cells": cause.knob.is_cells, "sets": dict(cause.sets),
         "command": command.replay(cause.sets),
@@ -302,16 +287,12 @@ def _pair(pair: Pair, command: Command) -> dict[str, Any]:
 
 def _step(taken: Taken, command: Command) -> dict[str, Any]:
     return {
-        "cause": taken.knob.name, "words": taken.step.words, "sets": dict(taken.sets), "after_ns": taken.after_ns,
+        "cause": taken.knob.name, "words": taken.words, "sets": dict(taken.sets), "after_ns": taken.after_ns,
         "percent": taken.percent, "programs": taken.programs, "erases": taken.erases,
-        "ram_bytes": taken.ram_bytes, "takes": taken.step.takes, "costs": _takes(taken),
+        "ram_bytes": taken.ram_bytes, "takes": taken.takes, "costs": _takes(taken),
         "command": command.replay(taken.sets),
     }  # fmt: skip
 
 
 def _short(value: Any) -> str:
     return literal(value) if not isinstance(value, float) or value.is_integer() else repr(value)
-
-
-def _upper(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"

@@ -6,18 +6,17 @@ import html
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from flashtwin import _core
-from flashtwin.characterization import advice, rows
-from flashtwin.characterization.replayed import Replay
-from flashtwin.errors import FlashtwinError
+from flashtwin.errors import FlashtwinError, ReportError
+from flashtwin.judgement.verdict import Verdict
 from flashtwin.progress import Progress, named
-from flashtwin.results import folder, names
+from flashtwin.results import folder, names, rows
 from flashtwin.results.frames import ArrowTable, Framed, Table, shown, table_of
 from flashtwin.settings import Setting, merged, texts
 from flashtwin.traces.reading import Reading
@@ -27,6 +26,8 @@ from flashtwin.traces.trace import OnBadLine, Trace, refuse_what_is_no_trace
 if TYPE_CHECKING:
     import pyarrow
     from matplotlib.figure import Figure
+
+    from flashtwin.results.reading import StudyFolder
 
 #: Length of a period unless another is asked for: a day, as in the RR-SSD paper.
 PERIOD_S = 86_400.0
@@ -82,8 +83,8 @@ class Characterization(Framed):
     _tables: Mapping[str, Callable[[], ArrowTable]] = field(repr=False)
     #: Where it was asked for and the trace has several: each volume by itself, by name.
     volumes: Mapping[str, Characterization] = field(default_factory=dict, repr=False)
-    #: Finished runs beside it, in a study's folder.
-    replays: Sequence[Replay] = field(default=(), repr=False)
+    #: The runs beside it, in a study's folder.
+    study: StudyFolder | None = field(default=None, repr=False)
     #: How a command line names the trace and how it is read.
     trace: str = "TRACE"
 
@@ -99,7 +100,7 @@ class Characterization(Framed):
         files = names.tables(path / names.WORKLOAD)
         tables = {name: lambda file=file: folder.read_table(file) for name, file in files.items()}
         volumes = {name: cls.read(place) for name, place in folder.volumes(path).items()}
-        return cls(summary, tables, volumes, _replays(path), _told_by(path))
+        return cls(summary, tables, volumes, _study(path), _told_by(path))
 
     @property
     def name(self) -> str:
@@ -120,14 +121,14 @@ class Characterization(Framed):
 
     def __reduce__(self) -> tuple[Any, ...]:
         tables = {name: self.table(name).to_arrow() for name in self._tables}
-        return _restored, (self.summary, tables, dict(self.volumes), list(self.replays), self.trace)
+        return _restored, (self.summary, tables, dict(self.volumes), self.study, self.trace)
 
     def to_arrow(self) -> pyarrow.Table:
         """`row` as a table of PyArrow."""
         return table_of([self.row])
 
     def _repr_html_(self) -> str:
-        told = [{"topic": one.topic, "verdict": one.verdict, "why": str(one)} for one in self.advice]
+        told = [{"topic": one.topic, "answer": one.answer, "why": one.sentence} for one in self.advice]
         return f"<p>{html.escape(self.name)}</p>{shown(table_of(told))}"
 
     @cached_property
@@ -139,9 +140,13 @@ class Characterization(Framed):
         return dict(rows.flat(self.summary, tables))
 
     @cached_property
-    def advice(self) -> list[advice.Advice]:
-        """What would pay on this workload, one entry a topic."""
-        return advice.advise(self.row, self.replays, self.trace)
+    def advice(self) -> list[Verdict]:
+        """What would pay on this workload, one verdict a topic."""
+        # These load NumPy and PyArrow, which a replay does without.
+        from flashtwin.judgement import judging
+        from flashtwin.judgement.evidence import Evidence
+
+        return judging.advice(judging.judge(Evidence(self.study, self.row, self.trace)))
 
     def chart(self, name: str) -> Figure:
         """One of the report's charts of the workload, as a Matplotlib figure."""
@@ -166,25 +171,31 @@ class Characterization(Framed):
 
     def write_advice(self, path: Path) -> None:
         """Writes the advice alone, which knows of the runs in the folder."""
-        told = replace(self, replays=_replays(path)).advice
-        folder.write_json(path / names.ADVICE, {"trace": self.trace, "advice": [asdict(entry) for entry in told]})
+        told = replace(self, study=_study(path)).advice
+        folder.write_json(path / names.ADVICE, {"trace": self.trace, "advice": [entry.as_json() for entry in told]})
 
 
 def _restored(
     summary: dict[str, Any],
     tables: Mapping[str, pyarrow.Table],
     volumes: Mapping[str, Characterization],
-    replays: Sequence[Replay],
+    study: StudyFolder | None,
     trace: str,
 ) -> Characterization:
     kept = {name: lambda table=table: table for name, table in tables.items()}
-    return Characterization(summary, kept, volumes, replays, trace)
+    return Characterization(summary, kept, volumes, study, trace)
 
 
-def _replays(path: Path) -> list[Replay]:
-    """The complete runs in a folder."""
-    baseline, found = folder.run_summaries(path)
-    return [Replay(name, summary, explained, name == baseline) for name, (summary, explained) in found.items()]
+def _study(path: Path) -> StudyFolder | None:
+    """The finished runs in a folder; None without any that can be read."""
+    from flashtwin.results.reading import load
+
+    if not (path / names.STUDY).is_file():
+        return None
+    try:
+        return load(path)
+    except ReportError:
+        return None
 
 
 def _told_by(path: Path) -> str:
@@ -231,7 +242,7 @@ def characterize(
     >>> found = ft.characterize("traces/webvm-small.fiu.zst", period_s=120)
     >>> found.summary["temperature"]["partitions_for_ratio_2"]
     3
-    >>> [advice.verdict for advice in found.advice if advice.topic == "deduplication"]
+    >>> [advice.answer for advice in found.advice if advice.topic == "deduplication"]
     ['yes']
     """
     chosen = options({"sample_rate": sample, **merged(settings, sets)}, threads)

@@ -11,11 +11,11 @@ from typing import Any, cast
 
 import click
 
-from flashtwin.characterization.advice import ENTRIES
 from flashtwin.characterization.measuring import Characterization, Options, options_from_text
 from flashtwin.cli._options import Command, Duration, KeyValue, how_to_read, taken_reading
 from flashtwin.cli._talk import data, data_json, pairs, say, table
 from flashtwin.results import folder
+from flashtwin.results.rows import ENTRIES
 from flashtwin.sweeps.batch import Batch
 from flashtwin.traces.reading import Reading, Source
 
@@ -209,7 +209,7 @@ def show_batch(done: Batch, *, as_json: bool) -> None:
 
 def _json(found: Characterization) -> dict[str, Any]:
     """Everything about a trace for machines."""
-    return {**found.summary, "row": found.row, "advice": [asdict(entry) for entry in found.advice]}
+    return {**found.summary, "row": found.row, "advice": [entry.as_json() for entry in found.advice]}
 
 
 def _table(what: str, rows: dict[str, dict[str, Any]]) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from flashtwin import units
 from flashtwin.results.ground import Difference
 
 if TYPE_CHECKING:
@@ -96,8 +97,8 @@ def show_report(
         )
         return
     for one in limits:
-        data(str(one["headline"]).replace("`", ""))
-        data(f"  do: {one['action']['words']}\n      {one['action']['command']}".replace("`", ""))
+        data(str(one["claim"]).replace("`", ""))
+        data(f"  do: {one['action']['words']}.\n      {one['action']['command']}".replace("`", ""))
     for number, finding in enumerate(findings, start=1):
         data(f"{number}. {finding}")
     if cached is not None:
@@ -107,8 +108,6 @@ def show_report(
 
 def _show_cached(cached: WriteCache) -> None:
     """What a write cache changes: the sentences, and the means without and with it."""
-    from flashtwin.report import units
-
     for sentence in cached.sentences:
         data(sentence.replace("`", ""))
     if cached.rows:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -44,7 +43,8 @@ def advise(path: str, measuring: MeasuringOptions, as_json: bool) -> None:
                 progress=bars.named("characterizing", "steps"),
             )
     if as_json:
-        data_json({"trace": found.name, "advice": [asdict(entry) for entry in found.advice]})
+        data_json({"trace": found.name, "advice": [entry.as_json() for entry in found.advice]})
         return
     for entry in found.advice:
-        data(f"{entry.topic}: {entry.verdict}\n  {entry.sentence}\n  do: {entry.action}\n      {entry.command}")
+        done = entry.action
+        data(f"{entry.topic}: {entry.answer}\n  {entry.sentence}\n  do: {done.words}\n      {done.command}")

@@ -30,7 +30,7 @@ FACTOR = 2.0
 OUTLIERS, ORDERS = 0.25, 0.75
 
 
-class Verdict(StrEnum):
+class Agreement(StrEnum):
     """How published and measured compare."""
 
     AGREES = "agrees"
@@ -58,15 +58,15 @@ class Claim:
     why: str = ""
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Agreement:
         """How it compares."""
         if self.measured is None:
-            return Verdict.UNKNOWN
+            return Agreement.UNKNOWN
         if self._within(self.measured):
-            return Verdict.AGREES
+            return Agreement.AGREES
         if self._similar(self.measured):
-            return Verdict.SIGN
-        return Verdict.DISAGREES
+            return Agreement.SIGN
+        return Agreement.DISAGREES
 
     @property
     def published(self) -> float | None:
@@ -118,7 +118,7 @@ def number(
 class Judgement:
     """The verdict on an item and what it stands on."""
 
-    verdict: Verdict
+    verdict: Agreement
     #: Claims with each verdict.
     counts: dict[str, int]
     #: Pairs of claims whose published order holds, and pairs in all.
@@ -128,17 +128,17 @@ class Judgement:
 def judge(claims: Sequence[Claim]) -> Judgement:
     """The verdict on an item from its claims."""
     verdicts = [claim.verdict for claim in claims]
-    counts = {verdict.value: verdicts.count(verdict) for verdict in Verdict}
+    counts = {verdict.value: verdicts.count(verdict) for verdict in Agreement}
     held, pairs = orders(claims)
-    known = len(claims) - counts[Verdict.UNKNOWN]
+    known = len(claims) - counts[Agreement.UNKNOWN]
     if known == 0:
-        verdict = Verdict.UNKNOWN
-    elif counts[Verdict.AGREES] == known:
-        verdict = Verdict.AGREES
-    elif counts[Verdict.DISAGREES] <= OUTLIERS * known and held >= ORDERS * pairs:
-        verdict = Verdict.SIGN
+        verdict = Agreement.UNKNOWN
+    elif counts[Agreement.AGREES] == known:
+        verdict = Agreement.AGREES
+    elif counts[Agreement.DISAGREES] <= OUTLIERS * known and held >= ORDERS * pairs:
+        verdict = Agreement.SIGN
     else:
-        verdict = Verdict.DISAGREES
+        verdict = Agreement.DISAGREES
     return Judgement(verdict, counts, (held, pairs))
 
 

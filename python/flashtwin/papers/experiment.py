@@ -16,7 +16,7 @@ from typing import Any
 
 from flashtwin.errors import FlashtwinError
 from flashtwin.papers.bench import Stand
-from flashtwin.papers.claims import Claim, Verdict, number
+from flashtwin.papers.claims import Agreement, Claim, number
 from flashtwin.papers.model import Facts, Item, Outcome, Series, bars, chart
 from flashtwin.papers.sensitivity import Headline
 from flashtwin.settings import Value
@@ -142,7 +142,7 @@ class Tried:
     @property
     def agree(self) -> int:
         """Numbers that agree."""
-        return sum(one.verdict is Verdict.AGREES for one in self.claims)
+        return sum(one.verdict is Agreement.AGREES for one in self.claims)
 
     @property
     def known(self) -> int:

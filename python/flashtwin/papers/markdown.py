@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flashtwin.papers.claims import Verdict
+from flashtwin.papers.claims import Agreement
 
 #: What stands behind a measured value.
-MARKS = {Verdict.AGREES: "✓", Verdict.SIGN: "~", Verdict.DISAGREES: "✗"}
+MARKS = {Agreement.AGREES: "✓", Agreement.SIGN: "~", Agreement.DISAGREES: "✗"}
 #: Columns beside the subject; what has more is laid out as one claim a row.
 COLUMNS_MAX = 5
 
@@ -64,10 +64,10 @@ def _sentence(item: Mapping[str, Any]) -> str:
 
 
 _WORDS = {
-    Verdict.AGREES: "agree",
-    Verdict.SIGN: "in sign",
-    Verdict.DISAGREES: "disagree",
-    Verdict.UNKNOWN: "not measurable",
+    Agreement.AGREES: "agree",
+    Agreement.SIGN: "in sign",
+    Agreement.DISAGREES: "disagree",
+    Agreement.UNKNOWN: "not measurable",
 }
 
 
@@ -75,7 +75,7 @@ def _verdicts(paper: Mapping[str, Any]) -> list[str]:
     rows = []
     for item in paper["items"]:
         held, pairs = item["orders"]
-        counts = [str(item["counts"][verdict] or "") for verdict in Verdict]
+        counts = [str(item["counts"][verdict] or "") for verdict in Agreement]
         orders = f"{held} of {pairs}" if pairs else ""
         rows.append([f"`{item['id']}`", item["place"], item["title"], item["verdict"], *counts, orders])
     header = ["item", "place", "what", "verdict", "✓", "~", "✗", "?", "orders held"]
@@ -124,7 +124,7 @@ def _cell(claim: Mapping[str, Any]) -> str:
 
     if claim["measured"] is None:
         return f"{published(claim)} → –"
-    mark = MARKS[Verdict(claim["verdict"])]
+    mark = MARKS[Agreement(claim["verdict"])]
     return f"{published(claim)} → {value(claim['measured'], claim['unit'])} {mark}"
 
 

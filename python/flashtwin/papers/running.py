@@ -16,7 +16,7 @@ from flashtwin.characterization.measuring import PERIOD_S
 from flashtwin.errors import FlashtwinError
 from flashtwin.papers import markdown, sensitivity, spread
 from flashtwin.papers.bench import Stand, Stopped
-from flashtwin.papers.claims import Claim, Judgement, Verdict, judge
+from flashtwin.papers.claims import Agreement, Claim, Judgement, judge
 from flashtwin.papers.explanations import why_different
 from flashtwin.papers.model import Facts, Item, Paper, PaperWorkload, Scale
 from flashtwin.papers.sources import WorkloadSource, find
@@ -284,7 +284,7 @@ def _item(paper: Paper, item: Item, benches: Sequence[PaperBench]) -> dict[str, 
         "chart": outcome.chart,
         "tables": outcome.tables,
         "notes": outcome.notes,
-        "explanation": why_different(paper.id, item.id) if found.verdict is not Verdict.AGREES else "",
+        "explanation": why_different(paper.id, item.id) if found.verdict is not Agreement.AGREES else "",
     }
 
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from flashtwin.characterization import rows
 from flashtwin.errors import FlashtwinError
 from flashtwin.papers import ca_ssd, ds_ftl, rr_ssd, swc_causes
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.model import Facts, Item, Outcome, Paper, PaperWorkload, bars, chart, lines
+from flashtwin.results import rows
 from flashtwin.sweeps import across
 from flashtwin.sweeps.batch import find
 from flashtwin.traces.trace import requests_by_volume

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flashtwin.characterization import rows
 from flashtwin.papers.bench import Stand, table_of
 from flashtwin.papers.markdown import MARKS
 from flashtwin.papers.model import Facts, Outcome
+from flashtwin.results import rows
 from flashtwin.sweeps import across
 from flashtwin.traces.trace import Trace
 

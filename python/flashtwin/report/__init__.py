@@ -16,16 +16,17 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from flashtwin.errors import ReportError
+from flashtwin.judgement.verdict import Verdict
 from flashtwin.results import names
 from flashtwin.results.reading import Collection, StudyFolder, load_any
 
 from . import caching, files, fitting, rendering, reproduction, style, sweep
 from .caching import WriteCache
 from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, note_figure
-from .findings import Finding, findings
+from .findings import findings
 from .page import page, render
 
-__all__ = ["Finding", "ReportError", "WriteCache", "build", "chart", "chart_names", "findings", "write_cache"]
+__all__ = ["ReportError", "Verdict", "WriteCache", "build", "chart", "chart_names", "findings", "write_cache"]
 
 
 def build(folder: Path | str, *, out: Path | str | None = None) -> Path:

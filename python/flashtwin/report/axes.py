@@ -12,7 +12,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-from . import style, units
+from flashtwin import units
+
+from . import style
 
 #: Above this many sizes, every other one is labelled.
 _LABELS_MAX = 10

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from flashtwin import units
+from flashtwin.judgement import facts
 from flashtwin.results.reading import SavedRun, StudyFolder, as_number
-
-from . import facts, units
 
 #: Systems whose means differ by no more than this, in percent, are called equal.
 EQUAL_PERCENT = 1.0

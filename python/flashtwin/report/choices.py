@@ -10,24 +10,101 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from flashtwin import units
+from flashtwin.judgement import facts
 from flashtwin.results import ground
+from flashtwin.results.keys import matters
 from flashtwin.results.reading import SavedRun, StudyFolder, TraceResults, as_number
 from flashtwin.results.trees import dig, leaves
 
-from . import facts, units
+#: The value of a key, in words.
+Words = Callable[[Any], str | None]
 
-Words = Callable[[SavedRun], str | None]
 
-
-def _count_of(run: SavedRun, key: str) -> str | None:
-    value = run.setting(key)
+def _as_given(value: Any) -> str:
     number = as_number(value)
-    return None if value is None else (f"`{value}`" if number is None else units.count(number))
+    return f"`{value}`" if number is None else units.count(number)
+
+
+def _period(seconds: float) -> str:
+    return f"{units.duration(seconds * 1e9)} of the trace's clock"
+
+
+def _alpha(alpha: float) -> str:
+    return f"what deduplication saves, plus {units.percent(alpha * 100.0)} of the footprint (alpha = {alpha:g})"
+
+
+def _of(words: Mapping[str, str]) -> Words:
+    """The value in words; as it stands where there are none for it."""
+    return lambda value: words.get(str(value), f"`{value}`")
+
+
+#: Title, key, and the words for its value; told of the systems to which the key matters.
+_CHOICES: tuple[tuple[str, str, Words], ...] = (
+    (
+        "A write is answered",
+        "engine.write_completes",
+        _of(
+            {
+                "programmed": "when its page is programmed (the papers' way)",
+                "transferred": "when its data is in the chip's register",
+                "hashed": "when its page is hashed and has a place in power-protected RAM",
+                "buffered": "when the controller has it, in power-protected RAM",
+            }
+        ),
+    ),
+    (
+        "A flush waits",
+        "engine.flush",
+        _of({"writes": "for every write before it, until that survives a power cut", "none": "for nothing"}),
+    ),
+    (
+        "Works on its own",
+        "engine.concurrency",
+        _of(
+            {"die": "each die of a chip", "chip": "each chip: one operation at a time", "plane": "each plane of a die"}
+        ),
+    ),
+    (
+        "On the device before the trace",
+        "replay.preload",
+        _of(
+            {
+                "first-reads": "every page whose first access is a read, with that content; loading is not counted",
+                "footprint": "every page, overwritten until garbage collection is steady; not counted",
+                "none": "nothing",
+            }
+        ),
+    ),
+    (
+        "A write of part of a page",
+        "replay.partial_write",
+        _of({"read-modify-write": "reads the page first, then writes it whole", "ignore": "counts as a whole page"}),
+    ),
+    (
+        "Load of a chip",
+        "engine.load",
+        _of(
+            {
+                "queue-length": "the number of operations waiting and in service",
+                "reads-waiting": "the number of reads waiting and in service",
+                "expected-wait": "the sum of the service times ahead of a new read",
+            }
+        ),
+    ),
+    ("Fingerprints kept", "ftl.dedup.fingerprint_entries", _as_given),
+    ("Room for replicas", "ftl.replication.alpha", _alpha),
+)
+_CONTENTS = {
+    "recorded": "as recorded in the trace",
+    "unique": "made up: every page write brings a new one",
+    "none": "none; the systems do not look at it",
+}
 
 
 def _arrivals(run: SavedRun) -> str | None:
     """Open or closed loop, and the speed."""
-    depth, speed = as_number(run.setting("queue_depth")), as_number(run.setting("replay.speed"))
+    depth, speed = as_number(run.setting("replay.queue_depth")), as_number(run.setting("replay.speed"))
     if depth:
         return f"closed loop: {units.count(depth)} requests kept under way, whatever the trace's times"
     if speed is None:
@@ -35,137 +112,40 @@ def _arrivals(run: SavedRun) -> str | None:
     return "open loop, at the trace's times" + ("" if speed == 1 else f", its clock {speed:g} times faster")
 
 
-def _words(key: str, words: Mapping[str, str], applies: Callable[[SavedRun], bool] = lambda _: True) -> Words:
-    """The value of a key in words (as it stands when there are none for it), for the runs that it concerns."""
-
-    def told(run: SavedRun) -> str | None:
-        value = run.setting(key)
-        return None if value is None or not applies(run) else words.get(str(value), f"`{value}`")
-
-    return told
-
-
-def _uses_load(run: SavedRun) -> bool:
-    return facts.redirects(run) or run.setting("allocation.policy") == "least-loaded"
-
-
-def _period(run: SavedRun) -> str | None:
-    seconds = as_number(run.setting("period_s"))
-    return None if seconds is None else f"{units.duration(seconds * 1e9)} of the trace's clock"
-
-
 def _hashing(run: SavedRun) -> str | None:
-    time, lanes = run.setting("hash_us"), run.setting("hash_lanes")
+    time, lanes = run.setting("engine.hash_us"), run.setting("engine.hash_lanes")
     if time is None or not facts.deduplicates(run):
         return None
     at_once = {None: "", 0: ", in a pipeline"}.get(lanes, f", {lanes} at a time")
     return f"{time:g} µs a page{at_once}"
 
 
-def _device(run: SavedRun) -> str | None:
-    name = dig(run.summary, "config.device")
-    return f"`{name}`" if isinstance(name, str) else None
+def _contents(run: SavedRun) -> str | None:
+    source = dig(run.summary, "trace.content_source")
+    return source and _CONTENTS.get(source, f"`{source}`")
 
 
-def _alpha(run: SavedRun) -> str | None:
-    alpha = as_number(run.setting("alpha"))
-    if alpha is None or not facts.replicates(run):
-        return None
-    return f"what deduplication saves, plus {units.percent(alpha * 100.0)} of the footprint (alpha = {alpha:g})"
-
-
-#: Title, and the words for one run (None where the choice does not concern it or was not recorded).
-_CHOICES: tuple[tuple[str, Words], ...] = (
-    (
-        "A write is answered",
-        _words(
-            "write_completes",
-            {
-                "programmed": "when its page is programmed (the papers' way)",
-                "transferred": "when its data is in the chip's register",
-                "hashed": "when its page is hashed and has a place in power-protected RAM",
-                "buffered": "when the controller has it, in power-protected RAM",
-            },
-        ),
-    ),
-    (
-        "A flush waits",
-        _words(
-            "flush",
-            {"writes": "for every write before it, until that survives a power cut", "none": "for nothing"},
-        ),
-    ),
-    (
-        "Works on its own",
-        _words(
-            "concurrency",
-            {"die": "each die of a chip", "chip": "each chip: one operation at a time", "plane": "each plane of a die"},
-        ),
-    ),
-    (
-        "On the device before the trace",
-        _words(
-            "preload",
-            {
-                "first-reads": "every page whose first access is a read, with that content; loading is not counted",
-                "footprint": "every page, overwritten until garbage collection is steady; not counted",
-                "none": "nothing",
-            },
-        ),
-    ),
+#: What no single key says.
+_TOLD: tuple[tuple[str, Callable[[SavedRun], str | None]], ...] = (
     ("Arrivals", _arrivals),
-    ("Period", _period),
-    (
-        "A write of part of a page",
-        _words(
-            "partial_write",
-            {"read-modify-write": "reads the page first, then writes it whole", "ignore": "counts as a whole page"},
-        ),
-    ),
-    (
-        "Load of a chip",
-        _words(
-            "engine.load",
-            {
-                "queue-length": "the number of operations waiting and in service",
-                "reads-waiting": "the number of reads waiting and in service",
-                "expected-wait": "the sum of the service times ahead of a new read",
-            },
-            _uses_load,
-        ),
-    ),
+    ("Period", lambda run: None if (value := run.setting("replay.period_s")) is None else _period(value)),
     ("Hashing", _hashing),
-    (
-        "Fingerprints kept",
-        lambda run: _count_of(run, "fingerprint_entries") if facts.deduplicates(run) else None,
-    ),
-    ("Room for replicas", _alpha),
-    ("Device", _device),
-    ("The system is", lambda run: str(dig(run.summary, "config.description") or "").rstrip(".") or None),
+    ("Device", lambda run: None if (value := run.setting("device")) is None else f"`{value}`"),
+    ("The system is", lambda run: str(run.setting("description") or "").rstrip(".") or None),
+    ("Content of the pages", _contents),
 )
-#: Stated even when the results do not hold them, because response times depend on them most.
-_ALWAYS = ("A write is answered", "Works on its own", "On the device before the trace", "Arrivals")
 
 
 def choices(study: StudyFolder) -> list[tuple[str, str]]:
     """(title, words) for every choice; where systems differ, each value with the systems that have it."""
-    rows = []
-    for title, words in _CHOICES:
-        text = _grouped({run.label: words(run) for run in study.runs})
-        if text is not None:
-            rows.append((title, text))
-        elif title in _ALWAYS:
-            rows.append((title, "not recorded in these results"))
-    source = {
-        "recorded": "as recorded in the trace",
-        "unique": "made up: every page write brings a new one",
-        "none": "none; the systems do not look at it",
-    }
-    sources = {run.label: dig(run.summary, "trace.content_source") for run in study.runs}
-    text = _grouped({name: value and source.get(value, f"`{value}`") for name, value in sources.items()})
-    if text is not None:
-        rows.append(("Content of the pages", text))
-    return rows
+    of_keys = [(title, {run.label: _of_key(run, key, words) for run in study.runs}) for title, key, words in _CHOICES]
+    told = [(title, {run.label: words(run) for run in study.runs}) for title, words in _TOLD]
+    return [(title, text) for title, values in (*of_keys, *told) if (text := _grouped(values)) is not None]
+
+
+def _of_key(run: SavedRun, key: str, words: Words) -> str | None:
+    value = run.setting(key)
+    return words(value) if value is not None and matters(key, run.config) else None
 
 
 def _grouped(values: Mapping[str, str | None]) -> str | None:
@@ -183,8 +163,7 @@ def _grouped(values: Mapping[str, str | None]) -> str | None:
 
 def settings(run: SavedRun) -> list[tuple[str, str]]:
     """Every key of the resolved configuration with its value, in the order of the file."""
-    config = run.summary.get("config")
-    return [(path, _value(value)) for path, value in leaves(config)] if isinstance(config, Mapping) else []
+    return [(path, _value(value)) for path, value in leaves(run.config)]
 
 
 def differences(study: StudyFolder) -> list[tuple[str, list[str], str]]:
@@ -210,10 +189,8 @@ def _what_it_is(one: ground.Difference | None, key: str) -> str:
 
 
 def _configs(study: StudyFolder) -> dict[str, Mapping[str, Any]]:
-    """The configurations that were recorded, the baseline's first."""
-    runs = (study.baseline, *study.others(study.baseline))
-    found = {run.label: run.summary.get("config") for run in runs}
-    return {label: config for label, config in found.items() if isinstance(config, Mapping) and config}
+    """The configurations, the baseline's first."""
+    return {run.label: run.config for run in (study.baseline, *study.others(study.baseline))}
 
 
 def unequal_ground(study: StudyFolder) -> list[ground.Difference]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from flashtwin import units
+from flashtwin.judgement import facts
 from flashtwin.results import names
 from flashtwin.results.reading import Collection, SavedTable
-
-from . import facts, units
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -19,14 +19,17 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from flashtwin import units
+from flashtwin.judgement import facts, judging
+from flashtwin.judgement.evidence import Evidence
+from flashtwin.judgement.verdict import Verdict
 from flashtwin.results.reading import Collection, SavedRun, StudyFolder, TraceResults, as_number
 from flashtwin.results.trees import leaves
 
-from . import caching, choices, facts, listing, rendering, style, units
+from . import caching, choices, listing, rendering, style
 from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, Chart, knee
 from .charts.workload import CHART as BRIEF
 from .charts.workload import table_of_facts
-from .findings import findings
 from .rendering import Rendered, figure_of
 
 _CHARACTERIZATION = (
@@ -75,10 +78,11 @@ def _of_runs(study: StudyFolder) -> list[Chart[StudyFolder]]:
 def page(results: TraceResults | Collection, rendered: list[Rendered]) -> str:
     """The whole page as text."""
     study = results if isinstance(results, StudyFolder) else None
+    verdicts = judging.judge(Evidence.of(results)) if isinstance(results, TraceResults) else []
     pairs = style.page_pairs(study)
     values: dict[str, Any] = {
         "study": study,
-        "findings": findings(study) if study is not None else None,
+        "findings": judging.findings(verdicts, 3) if study is not None else None,
         "limits": [],
         "columns": [],
         "rows": [],
@@ -118,7 +122,7 @@ def page(results: TraceResults | Collection, rendered: list[Rendered]) -> str:
             "differences": choices.differences(study),
             "settings": [(run.label, choices.settings(run)) for run in study.runs],
         }
-    values |= _of_collection(results) if isinstance(results, Collection) else _of_workload(results)
+    values |= _of_collection(results) if isinstance(results, Collection) else _of_workload(results, verdicts)
     figures = [(one.chart.section, figure_of(one, pairs)) for one in rendered]
     sections = [(key, name, [fig for section, fig in figures if section == key]) for key, name in values.pop("parts")]
     return template("page.html.j2").render(
@@ -129,7 +133,7 @@ def page(results: TraceResults | Collection, rendered: list[Rendered]) -> str:
     )
 
 
-def _of_workload(results: TraceResults) -> dict[str, Any]:
+def _of_workload(results: TraceResults, verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """What the page says of one trace, with or without runs."""
     replayed = isinstance(results, StudyFolder)
     options = results.characterization.get("options")
@@ -139,26 +143,13 @@ def _of_workload(results: TraceResults) -> dict[str, Any]:
         "title": str(results.trace.get("name") or results.folder.resolve().name),
         "facts_line": _facts_line(results),
         "workload_facts": table_of_facts(results),
-        "advice": [
-            {
-                "topic": str(entry.get("topic")),
-                "verdict": str(entry.get("verdict")),
-                "sentence": _with_action(entry),
-            }
-            for entry in results.advice
-        ],
+        "advice": judging.advice(verdicts) if results.characterization else [],
         "warnings": choices.warnings(results),
         "origin": _origin(results),
     }
     if isinstance(options, dict) and not replayed:
         values["settings"] = [("the characterization", [(key, str(value)) for key, value in leaves(options)])]
     return values
-
-
-def _with_action(advice: Mapping[str, Any]) -> str:
-    """The sentence, then what to do with the command; results of before have none."""
-    sentence, action, command = (str(advice.get(key) or "") for key in ("sentence", "action", "command"))
-    return f"{sentence} {action}: `{command}`." if action and command else sentence
 
 
 def _of_collection(results: Collection) -> dict[str, Any]:
@@ -227,7 +218,7 @@ def _facts_line(study: TraceResults) -> str:
 
 def _pace(study: StudyFolder) -> list[str]:
     """How the trace's clock was changed; nothing where it was not."""
-    depths = {depth for run in study.runs if (depth := as_number(run.setting("queue_depth")))}
+    depths = {depth for run in study.runs if (depth := as_number(run.setting("replay.queue_depth")))}
     speeds = {speed for run in study.runs if (speed := as_number(run.setting("replay.speed"))) not in (None, 1.0)}
     if depths:
         return [

@@ -9,10 +9,11 @@ from typing import Any
 
 from markupsafe import Markup
 
+from flashtwin import units
 from flashtwin.results import names
 from flashtwin.results.reading import read_json
 
-from . import files, rendering, style, units, verdicts
+from . import agreement, files, rendering, style
 from .charts import reproduced
 from .charts.base import Chart
 from .page import resource, template
@@ -59,7 +60,7 @@ def build(folder: Path, target: Path) -> Path:
     html = target / names.REPORT
     page = template("reproduction.html.j2").render(
         papers=papers,
-        summary=verdicts.sentences(results.get("papers", ())),
+        summary=agreement.sentences(results.get("papers", ())),
         choices=results.get("sensitivity") or [],
         pairs=pairs,
         css=Markup(resource("page.css")),  # noqa: S704 - our own file

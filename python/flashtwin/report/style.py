@@ -20,9 +20,10 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from flashtwin import units
 from flashtwin.results.reading import SavedRun, StudyFolder
 
-from . import fonts, units
+from . import fonts
 from .colours import (
     CAUSE_COLOURS,
     GREY,

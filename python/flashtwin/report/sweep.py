@@ -9,10 +9,11 @@ from typing import Any
 
 from markupsafe import Markup
 
+from flashtwin import units
 from flashtwin.results import figures, names, over
 from flashtwin.results.sweeps import Swept, is_sweep, load, number
 
-from . import files, rendering, style, units
+from . import files, rendering, style
 from .charts import over_traces, swept, throughput
 from .charts.base import Chart
 from .page import resource, template

@@ -286,31 +286,6 @@ def finished_runs(path: Path) -> dict[str, str]:
     return {str(name): str(key) for name, key in keys.items() if (names.run(path, name) / names.SUMMARY).is_file()}
 
 
-def run_summaries(path: Path) -> tuple[str | None, dict[str, tuple[dict[str, Any], dict[str, Any]]]]:
-    """The baseline's name; of each complete run, by name, its summary and what holds it back, where that was found."""
-    try:
-        study = json.loads((path / names.STUDY).read_text(encoding="utf-8"))
-        listed, baseline = [str(name) for name in study["runs"]], str(study["baseline"])
-    except (OSError, ValueError, KeyError, TypeError):
-        listed, baseline = [], None
-    found = {}
-    for file in sorted((path / names.RUNS).glob(f"*/{names.SUMMARY}")):
-        summary = _object(file)
-        name = file.parent.name
-        if summary and (not listed or name in listed):
-            found[name] = (summary, _object(names.explained_file(path, name)))
-    return baseline, {name: found[name] for name in (listed or found) if name in found}
-
-
-def _object(file: Path) -> dict[str, Any]:
-    """A file of JSON; empty where it cannot be read."""
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
 def record_run(path: Path, name: str, key: str) -> None:
     """Notes what a finished run was made from."""
     write_json(path / names.MADE_FROM, dict(sorted({**finished_runs(path), name: key}.items())))

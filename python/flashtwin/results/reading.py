@@ -23,15 +23,12 @@ from numpy.typing import NDArray
 
 from flashtwin.errors import ReportError
 from flashtwin.results import documents, names, schema
-from flashtwin.results.trees import dig, leaves
+from flashtwin.results.trees import dig
 
 Floats = NDArray[np.float64]
 
 #: A JSON object from a file; see `documents`.
 read_json = documents.read_json
-
-#: Systems that no device could be built as, for results that do not hold their configuration.
-IDEAL_SYSTEMS = ("oracle", "ideal")
 
 
 @dataclass(frozen=True)
@@ -94,8 +91,18 @@ class SavedRun:
     @property
     def is_ideal(self) -> bool:
         """Whether the run is a bound (reads served by any chip at no cost), not a design."""
-        policy = self.setting("redirection.policy")
-        return self.system.startswith(IDEAL_SYSTEMS) if policy is None else policy == "any-chip"
+        return "bound" in self.traits
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The resolved configuration, nested."""
+        found: Mapping[str, Any] = self.summary[schema.CONFIG]
+        return found
+
+    @cached_property
+    def traits(self) -> frozenset[str]:
+        """What the system is by its policies, as the core wrote it: `deduplicates`, `redirects`, `bound`, ..."""
+        return frozenset(self.summary.get("traits") or ())
 
     def number(self, path: str) -> float | None:
         """A number of the summary by its dotted path; None when missing, null or not finite."""
@@ -106,15 +113,8 @@ class SavedRun:
         return self.number(path) or 0.0
 
     def setting(self, key: str) -> Any:
-        """A value of the resolved configuration by its last key (or dotted suffix), wherever it is nested.
-
-        None when no such key exists. The outermost one wins when there are several.
-        """
-        config = self.summary.get("config")
-        if not isinstance(config, Mapping):
-            return None
-        hits = [(path.count("."), value) for path, value in leaves(config) if ("." + path).endswith("." + key)]
-        return min(hits, key=lambda hit: hit[0])[1] if hits else None
+        """A value of the resolved configuration by its whole key, such as `engine.load`; None where there is none."""
+        return dig(self.summary, f"{schema.CONFIG}.{key}")
 
     def table(self, name: str) -> SavedTable | None:
         """One of the run's tables; None when it was not written or has no rows."""
@@ -148,13 +148,6 @@ class TraceResults:
         """The characterization; empty when the trace was not characterized."""
         path = self.folder / names.CHARACTERIZATION
         return read_json(path) if path.is_file() else {}
-
-    @cached_property
-    def advice(self) -> tuple[Mapping[str, Any], ...]:
-        """The entries of the advice: topic, verdict, sentence, numbers; none when it was not written."""
-        path = self.folder / names.ADVICE
-        entries = read_json(path).get("advice") if path.is_file() else None
-        return tuple(entry for entry in entries if isinstance(entry, Mapping)) if isinstance(entries, list) else ()
 
     def measured(self, path: str) -> float | None:
         """A number of the characterization; None when it is missing or null."""
@@ -195,11 +188,6 @@ class StudyFolder(TraceResults):
         path = self.folder / names.WRITE_CACHE
         found = read_json(path) if path.is_file() else {}
         return found if {"pages", "bytes", "response", "skipped"} <= found.keys() else {}
-
-    def run_of(self, system: str) -> SavedRun | None:
-        """The first run of a system, found by the run's name, then by its preset."""
-        named = [run for run in self.runs if run.name == system]
-        return next(iter(named + [run for run in self.runs if run.system == system]), None)
 
     def others(self, run: SavedRun) -> tuple[SavedRun, ...]:
         """All runs but this one, in order."""

@@ -12,12 +12,11 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flashtwin.characterization import rows
 from flashtwin.characterization.measuring import Characterization, Options
 from flashtwin.characterization.measuring import options as resolved
 from flashtwin.errors import OutputError
 from flashtwin.progress import Notify, Progress
-from flashtwin.results import folder, names
+from flashtwin.results import folder, names, rows
 from flashtwin.results.frames import Framed, table_of
 from flashtwin.settings import Setting, merged
 from flashtwin.sweeps import crew, jobs, plan, store

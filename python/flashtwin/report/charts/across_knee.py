@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 
+from flashtwin import units
 from flashtwin.results.reading import Collection, SavedTable
 
-from .. import style, units
+from .. import style
 from . import across
 from .across_write_amplification import NEEDED
 from .base import Chart, Drawing, nothing

@@ -8,10 +8,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from flashtwin import units
 from flashtwin.results.reading import Collection, Floats, SavedTable
 
 from .. import axes as scales
-from .. import style, units
+from .. import style
 from . import across
 from .base import Chart, Drawing, nothing
 

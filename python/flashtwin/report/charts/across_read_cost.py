@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from flashtwin import units
 from flashtwin.results.reading import Collection, SavedTable
 
 from .. import axes as scales
-from .. import style, units
+from .. import style
 from . import across
 from .across_read_amplification import NEEDED
 from .base import Chart, Drawing, nothing

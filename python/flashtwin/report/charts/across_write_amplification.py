@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
+from flashtwin import units
 from flashtwin.results.reading import Collection, SavedTable
 
 from .. import axes as scales
-from .. import style, units
+from .. import style
 from . import across
 from .base import Chart, Drawing, nothing
 

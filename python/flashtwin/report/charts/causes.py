@@ -5,29 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from flashtwin import units
 from flashtwin.results.reading import StudyFolder
 
-from .. import style, units
+from .. import style
 from .base import Chart, Data, Drawing, nothing
 
 #: Causes shown at most, those that cost most in any system.
 SHOWN = 8
-#: What each thing is called beside its bar.
-LABELS: Mapping[str, str] = {
-    "hash": "hash unit",
-    "bus": "channels",
-    "gc": "garbage collection",
-    "erase": "erases",
-    "placement": "uneven chips",
-    "dies": "too few dies",
-    "suspension": "reads behind programs",
-    "mapping": "mapping misses",
-    "fingerprints": "missed duplicates",
-    "copies": "making copies",
-    "queue_depth": "queue depth",
-    "program": "tPROG",
-    "read": "tR",
-}
 
 
 def draw(study: StudyFolder) -> Drawing:
@@ -51,7 +36,8 @@ def draw(study: StudyFolder) -> Drawing:
             y = row - 0.4 + (place + 0.5) * height
             axes.barh(y, percent, height * 0.9, color=colours[run.name], linewidth=0)
             style.value_label(axes, percent, y, units.percent(percent))
-    axes.set_yticks(range(len(causes)), [LABELS.get(cause, cause) for cause in causes])
+    labels = {one["name"]: str(one["label"]) for data in found.values() for one in data["causes"]}
+    axes.set_yticks(range(len(causes)), [labels[cause] for cause in causes])
     axes.invert_yaxis()
     style.quiet(axes, "x")
     style.percents(axes, "x")
@@ -65,7 +51,7 @@ def draw(study: StudyFolder) -> Drawing:
 def _sees(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
     goals = sorted({str(data["goal_words"]) for data in found.values()})
     largest = [
-        f"Under `{name}` {LABELS.get(one['name'], one['name'])} costs most, {units.percent(one['percent'])}."
+        f"Under `{name}` {one['label']} costs most, {units.percent(one['percent'])}."
         for name, data in found.items()
         for one in sorted(data["causes"], key=lambda one: -float(one["percent"]))[:1]
     ]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from flashtwin import units
+from flashtwin.judgement import facts
 from flashtwin.results.reading import Floats, SavedRun, StudyFolder
 
-from .. import facts, style, units
+from .. import style
 from .base import Chart, Data, Drawing, nothing
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.lines import Line2D
 
+from flashtwin import units
 from flashtwin.results.reading import Floats, SavedRun, StudyFolder
 
-from .. import style, units
+from .. import style
 from .base import Chart, Data, Drawing, nothing
 
 

@@ -8,10 +8,11 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
+from flashtwin import units
 from flashtwin.results.reading import StudyFolder
 
 from .. import axes as marks
-from .. import style, units
+from .. import style
 from .base import Chart, Data, Drawing, nothing
 
 

@@ -10,9 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
 
+from flashtwin import units
+from flashtwin.judgement import facts
 from flashtwin.results.reading import Floats, SavedRun, StudyFolder
 
-from .. import facts, style, units
+from .. import style
 from .base import Chart, Data, Drawing, nothing
 
 #: Points that are enough for a smooth line at the width of the page.

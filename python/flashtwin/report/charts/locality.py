@@ -7,10 +7,11 @@ from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
+from flashtwin import units
 from flashtwin.results.reading import Floats, SavedTable, TraceResults
 
 from .. import axes as scales
-from .. import style, units
+from .. import style
 from .base import Chart, Data, Drawing, nothing
 
 _AT_TIMES = (1.0, 25.0, 250.0)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
+from flashtwin import units
 from flashtwin.results.reading import Floats, TraceResults
 
 from .. import axes as scales
-from .. import style, units
+from .. import style
 from .base import Chart, Data, Drawing, nothing
 from .curves import curve, first_at
 

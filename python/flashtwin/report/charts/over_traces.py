@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from matplotlib.lines import Line2D
 
+from flashtwin import units
 from flashtwin.results import figures
 from flashtwin.results.over import Trial
 from flashtwin.results.sweeps import Swept
 
-from .. import style, units
+from .. import style
 from .base import Data, Drawing, nothing
 
 #: How several traces are looked at as one.

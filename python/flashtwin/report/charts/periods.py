@@ -10,9 +10,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from flashtwin import units
+from flashtwin.judgement import facts
 from flashtwin.results.reading import Floats, SavedRun, StudyFolder
 
-from .. import facts, style, units
+from .. import style, timelines
 from .base import Chart, Data, Drawing, nothing
 
 PANELS = (("read_mean_ns", "reads"), ("all_mean_ns", "all requests"))
@@ -49,17 +51,17 @@ def draw(study: StudyFolder) -> Drawing:
     return Drawing(fig, _sees(series, base, shares), notes, data)
 
 
-def _improvements(runs: tuple[SavedRun, ...], base: SavedRun, column: str) -> list[tuple[SavedRun, facts.Periods]]:
+def _improvements(runs: tuple[SavedRun, ...], base: SavedRun, column: str) -> list[tuple[SavedRun, timelines.Periods]]:
     found = []
     for run in runs:
-        periods = facts.by_period(run, base, column)
+        periods = timelines.by_period(run, base, column)
         if periods is not None and np.isfinite(periods.improvement).any():
             found.append((run, periods))
     return found
 
 
 def _improvement(
-    axes: Axes, study: StudyFolder, series: list[tuple[SavedRun, facts.Periods]], data: Data, words: str
+    axes: Axes, study: StudyFolder, series: list[tuple[SavedRun, timelines.Periods]], data: Data, words: str
 ) -> None:
     """Designs as bars side by side, bounds (oracle) as a line across them: the paper's form."""
     colours = style.colours(study)
@@ -126,7 +128,7 @@ def _new_and_rep(
 def _legend(
     fig: Figure,
     study: StudyFolder,
-    series: dict[str, list[tuple[SavedRun, facts.Periods]]],
+    series: dict[str, list[tuple[SavedRun, timelines.Periods]]],
     shares: list[tuple[str, SavedRun, Floats, Floats]],
 ) -> None:
     colours = style.colours(study)
@@ -144,7 +146,7 @@ def _legend(
 
 
 def _sees(
-    series: dict[str, list[tuple[SavedRun, facts.Periods]]],
+    series: dict[str, list[tuple[SavedRun, timelines.Periods]]],
     base: SavedRun,
     shares: list[tuple[str, SavedRun, Floats, Floats]],
 ) -> list[str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from flashtwin import units
 from flashtwin.results.reading import TraceResults
 
-from .. import style, units
+from .. import style
 from .base import Chart, Data, Drawing, nothing
 from .popularity_reads import no_content
 

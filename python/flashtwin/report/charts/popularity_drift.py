@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from flashtwin import units
 from flashtwin.results.reading import Floats, TraceResults
 
 from .. import axes as scales
-from .. import style, units
+from .. import style
 from .base import Chart, Data, Drawing, nothing
 from .curves import curve
 from .popularity_reads import no_content

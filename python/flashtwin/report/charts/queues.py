@@ -14,9 +14,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
+from flashtwin import units
+from flashtwin.judgement import facts
 from flashtwin.results.reading import Floats, SavedRun, StudyFolder
 
-from .. import facts, style, units
+from .. import style, timelines
 from .base import Chart, Data, Drawing, nothing
 
 #: More heat maps than this do not fit on a page.
@@ -27,12 +29,12 @@ def draw(study: StudyFolder) -> Drawing:
     """A heat map a system on one colour scale; under it the shortest, mean and longest queue, and the hash unit's."""
     base = facts.reference(study)
     wanted = (base, *facts.subjects(study))
-    known = [(run, facts.queues(run)) for run in wanted]
+    known = [(run, timelines.queues(run)) for run in wanted]
     shown = [(run, queue) for run, queue in known if queue is not None][:MAX_PANELS]
     if not shown:
         return nothing("No run has the table `queue_over_time`, so queues cannot be shown.")
     notes = _absent(known)
-    hashing = {run.name: facts.hash_queue(run) for run, _ in shown}
+    hashing = {run.name: timelines.hash_queue(run) for run, _ in shown}
     fig, panels = _panels([hashing[run.name] is not None for run, _ in shown])
     top = max(float(queue.mean.max()) for _, queue in shown)
     longest = max(float(queue.spread[2].max()) for _, queue in shown)
@@ -75,7 +77,7 @@ def _panels(hashes: Sequence[bool]) -> tuple[Figure, list[tuple[Axes, Axes, Axes
     return fig, [(next(left), next(left), next(left) if hash_unit else None) for hash_unit in hashes]
 
 
-def _heat(axes: Axes, queue: facts.Queues, norm: Normalize) -> None:
+def _heat(axes: Axes, queue: timelines.Queues, norm: Normalize) -> None:
     edges = np.append(queue.start_ns, queue.start_ns[-1] + queue.width_ns[-1])
     rows = np.arange(queue.chips.size + 1) - 0.5
     # Rasterised: a mesh of 512 x 64 vector cells would be megabytes.
@@ -88,7 +90,7 @@ def _heat(axes: Axes, queue: facts.Queues, norm: Normalize) -> None:
     axes.tick_params(axis="x", length=0)
 
 
-def _lines(axes: Axes, queue: facts.Queues, longest: float, colour: str) -> None:
+def _lines(axes: Axes, queue: timelines.Queues, longest: float, colour: str) -> None:
     low, mean, high = queue.spread
     ends = np.append(queue.start_ns, queue.start_ns[-1] + queue.width_ns[-1])
 
@@ -104,7 +106,7 @@ def _lines(axes: Axes, queue: facts.Queues, longest: float, colour: str) -> None
     axes.set_ylabel("chips")
 
 
-def _hash_unit_line(axes: Axes | None, queue: facts.HashQueue | None, most: float) -> dict[float, float]:
+def _hash_unit_line(axes: Axes | None, queue: timelines.HashQueue | None, most: float) -> dict[float, float]:
     """Draws the hash unit's queue; its means by the bins' starts, none without hashing."""
     if queue is None or axes is None:
         return {}
@@ -145,7 +147,7 @@ def _decades(longest: float) -> FixedLocator:
     return FixedLocator(ticks if len(ticks) < 5 else [0.0, *ticks[2::2]])
 
 
-def _sees(shown: list[tuple[SavedRun, facts.Queues]]) -> list[str]:
+def _sees(shown: list[tuple[SavedRun, timelines.Queues]]) -> list[str]:
     sentences = []
     for run, queue in shown:
         imbalance = queue.imbalance
@@ -167,7 +169,7 @@ def _hash_unit(run: SavedRun) -> str:
     return f"; its hash unit holds {units.significant(mean)} pages on average and {units.count(most)} at most"
 
 
-def _absent(known: list[tuple[SavedRun, facts.Queues | None]]) -> list[str]:
+def _absent(known: list[tuple[SavedRun, timelines.Queues | None]]) -> list[str]:
     notes = []
     missing = [run.label for run, queue in known if queue is None]
     if missing:

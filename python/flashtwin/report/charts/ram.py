@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from matplotlib.patches import Patch
 
+from flashtwin import units
+from flashtwin.judgement import facts
 from flashtwin.results.reading import SavedRun, StudyFolder
 
-from .. import facts, style, units
+from .. import style
 from .base import Chart, Data, Drawing, nothing
 
 PARTS = (

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from flashtwin import units
 from flashtwin.results.reading import SavedTable, TraceResults
 
 from .. import axes as scales
-from .. import style, units
+from .. import style
 from .base import Chart, Data, Drawing, nothing
 from .curves import curve
 

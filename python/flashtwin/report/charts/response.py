@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
+from flashtwin import units
+from flashtwin.judgement import facts
 from flashtwin.results.reading import SavedRun, StudyFolder
 
-from .. import facts, style, units
+from .. import style
 from .base import Chart, Data, Drawing, nothing
 
 #: How strongly each part is painted in its system's colour: waiting, which policies act on, more than service.

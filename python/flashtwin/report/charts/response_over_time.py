@@ -10,9 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from flashtwin import units
+from flashtwin.judgement import facts, ledger
 from flashtwin.results.reading import Floats, SavedRun, StudyFolder
 
-from .. import facts, ledger, style, units
+from .. import style
 from .base import Chart, Data, Drawing, nothing
 
 #: The two slices, as columns of the table, with the words for them.

@@ -11,11 +11,12 @@ from matplotlib.figure import Figure as Drawn
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from flashtwin import units
 from flashtwin.results import figures
 from flashtwin.results.sweeps import Swept, number
 
 from .. import axes as scales
-from .. import style, units
+from .. import style
 from .base import Data, Drawing, nothing
 
 #: Traces that have panels of their own; figures that a trace has, when there are several traces.

@@ -8,10 +8,11 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from flashtwin import units
 from flashtwin.results import figures
 from flashtwin.results.sweeps import DEPTH, Swept, number
 
-from .. import style, units
+from .. import style
 from . import swept
 from .base import Data, Drawing, nothing
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
+from flashtwin import units
 from flashtwin.results.reading import Floats, SavedRun, StudyFolder
 
-from .. import style, units
+from .. import style
 from .base import Chart, Data, Drawing, nothing
 
 HASH_UNIT = "hash_unit"

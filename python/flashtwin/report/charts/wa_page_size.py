@@ -7,10 +7,11 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from flashtwin import units
 from flashtwin.results.reading import SavedTable, TraceResults
 
 from .. import axes as scales
-from .. import style, units
+from .. import style
 from .base import Chart, Data, Drawing, nothing
 from .curves import curve
 from .wa_partitions import BLOCK_PAGES, absent, why_missing

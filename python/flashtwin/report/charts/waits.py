@@ -7,10 +7,12 @@ from collections.abc import Collection, Sequence
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
+from flashtwin import units
+from flashtwin.judgement import ledger
+from flashtwin.judgement.ledger import Ledger
 from flashtwin.results.reading import SavedRun, StudyFolder
 
-from .. import ledger, style, units
-from ..ledger import Ledger
+from .. import style
 from .base import Chart, Data, Drawing, nothing
 
 KINDS = (("read", "Reads"), ("write", "Writes"))

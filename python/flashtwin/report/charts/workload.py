@@ -8,9 +8,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from flashtwin import units
+from flashtwin.judgement import facts
 from flashtwin.results.reading import Floats, SavedTable, StudyFolder, TraceResults
 
-from .. import facts, style, units
+from .. import style
 from .base import Chart, Data, Drawing, nothing
 
 #: With more periods than this, bars become an area.

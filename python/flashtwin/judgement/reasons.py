@@ -7,12 +7,10 @@ the chip, the channel or the hash unit while a request waited.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from flashtwin import units
+from flashtwin.judgement import facts, ledger
 from flashtwin.results import ground
 from flashtwin.results.reading import SavedRun
-
-from . import facts, ledger, units
 
 PART_WORDS = {
     "queueing": "queueing at the chips",
@@ -28,8 +26,6 @@ PART_WORDS = {
 _TOLD = 0.05
 #: Waits that are less than this share of a response time are not worth a word, in percent.
 _TOLD_PERCENT = 5.0
-#: The choice of a read's chip, and the copies to choose from.
-CHOICE_KEYS = ("ftl.redirection.", "ftl.replication.")
 
 
 def parts(run: SavedRun, base: SavedRun, kind: str) -> str:
@@ -93,29 +89,30 @@ def slowest(run: SavedRun, base: SavedRun, kind: str) -> str:
     return f"They take {'; '.join(told)}." if told else ""
 
 
-def differences(run: SavedRun, other: SavedRun) -> list[ground.Difference] | None:
-    """What differs between two runs' configurations; None when one was not recorded."""
-    configs = {one.name: one.summary.get("config") for one in (other, run)}
-    known = {name: config for name, config in configs.items() if isinstance(config, Mapping) and config}
-    return ground.differences(known) if len(known) == 2 else None
+def differences(run: SavedRun, other: SavedRun) -> list[ground.Difference]:
+    """What differs between two runs' configurations."""
+    return ground.differences({one.name: one.config for one in (other, run)})
 
 
 def differs_only_in(run: SavedRun, other: SavedRun, keys: tuple[str, ...]) -> bool:
     """Whether the other run is this one with something switched off: no key differs but the given ones."""
-    found = differences(run, other)
-    return found is not None and all(one.key.startswith(keys) for one in found)
+    return all(one.key.startswith(keys) for one in differences(run, other))
 
 
 def besides(run: SavedRun, other: SavedRun, keys: tuple[str, ...]) -> str:
-    """The keys that differ besides the given ones, as code; empty where none does, or nobody knows."""
-    found = differences(run, other) or []
-    return units.names([one.key for one in found if not one.key.startswith(keys)])
+    """The keys that differ besides the given ones, as code; empty where none does."""
+    return units.names([one.key for one in differences(run, other) if not one.key.startswith(keys)])
 
 
 def unlike_ground(run: SavedRun, other: SavedRun) -> str:
     """A sentence naming the ground that differs between two runs and moves times; empty where none does."""
-    keys = [one.key for one in differences(run, other) or [] if one.warns]
+    keys = [one.key for one in differences(run, other) if one.warns]
     if not keys:
         return ""
     verb = "moves" if len(keys) == 1 else "move"
     return f"They also differ in {units.names(keys)}, which {verb} times whatever the design does (`--equal-ground`)."
+
+
+def of_choice(run: SavedRun, base: SavedRun) -> str:
+    """In which parts of the time two runs differ, and what else does."""
+    return f"{parts(run, base, 'all')} {unlike_ground(run, base)}".strip()

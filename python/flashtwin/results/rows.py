@@ -25,6 +25,10 @@ DISTANCE, TIME = 64, 250
 #: Page size of the figures about partitions: what file systems write (SWC 4).
 PAGE_BYTES = 4_096
 
+#: Where the row holds fingerprints for 90 % of the repeats, and the space that distinct contents take.
+ENTRIES = "value_locality.write.content.entries_for_90_percent_of_reaccesses"
+SPACE = "space.contents_of_pages_held_percent"
+
 
 def flat(summary: Mapping[str, Any], tables: Mapping[str, Rows]) -> dict[str, Scalar]:
     """The row: scalars of the summary under dotted names, then what follows from the tables."""

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import units
+from flashtwin import units
 
 Papers = Sequence[Mapping[str, Any]]
 

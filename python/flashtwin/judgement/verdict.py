@@ -1,0 +1,101 @@
+"""One judgement: what is claimed, the figures behind it, the runs that show it, and what to do about it.
+
+`flashtwin explain`, `flashtwin advise` and the report's findings are three ways to show the same list
+(`judging.judge`), so that no two of them can say different things of one topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+#: The topic of what `explain` finds, one verdict a run.
+BOTTLENECK = "bottleneck"
+
+
+@dataclass(frozen=True)
+class Action:
+    """What to do; false where there is nothing."""
+
+    #: What, and with which key; without a full stop.
+    words: str = ""
+    command: str = ""
+    #: The keys that the command sets for this; empty where it tries something.
+    sets: Mapping[str, Any] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.command)
+
+    @property
+    def text(self) -> str:
+        """As one sentence; empty where there is nothing to do."""
+        return f"{self.words}: `{self.command}`." if self else ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What figures say about one topic."""
+
+    topic: str
+    #: What is so, with the numbers; one sentence or two.
+    claim: str
+    #: In a word or two: `yes`, `no gain`, `6 partitions`, `hash`.
+    answer: str = ""
+    #: What the claim is made of: parts of a time, what was waited for, what else differs.
+    reason: str = ""
+    #: The values behind the words, by where they come from: `rr-ssd:response.read.mean_ns`, `info.writes`.
+    figures: Mapping[str, float] = field(default_factory=dict)
+    #: Names of the runs that show it; none where the trace alone does.
+    evidence: tuple[str, ...] = ()
+    action: Action = field(default_factory=Action)
+    #: How large the effect is: the logarithm of a ratio, or a share. Orders the findings.
+    weight: float = 0.0
+    #: What the trace alone says, where the claim is what runs say.
+    estimate: str = ""
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def text(self) -> str:
+        """Claim, reason and action as one paragraph: a finding."""
+        return " ".join(part for part in (self.claim, self.reason, self.action.text) if part)
+
+    @property
+    def sentence(self) -> str:
+        """What runs say, then what the trace alone does: a piece of advice, without its action."""
+        replayed = f"Replayed here: {lower(self.claim)}" if self.evidence else self.claim
+        return f"{replayed} From the trace alone: {lower(self.estimate)}" if self.estimate else replayed
+
+    @classmethod
+    def read(cls, found: Mapping[str, Any]) -> Verdict:
+        """What `as_json` wrote, among whatever else stands there."""
+        done = found["action"]
+        return cls(
+            found["topic"], found["claim"], found["answer"], found["reason"], found["figures"],
+            tuple(found["evidence"]), Action(done["words"], done["command"], done["sets"]), estimate=found["estimate"],
+        )  # fmt: skip
+
+    def as_json(self) -> dict[str, Any]:
+        """As it is written; the runs by name, the action as words, keys and command."""
+        return {
+            "topic": self.topic, "answer": self.answer, "claim": self.claim, "reason": self.reason,
+            "estimate": self.estimate, "figures": dict(self.figures), "evidence": list(self.evidence),
+            "action": {"words": self.action.words, "sets": dict(self.action.sets), "command": self.action.command},
+        }  # fmt: skip
+
+
+def with_made_up_contents(claim: str, source: str | None) -> str:
+    """Says so where a claim is about systems that looked at contents nobody recorded; None where they were recorded."""
+    return claim if source is None else f"With made-up contents (`{source}`), {lower(claim)}"
+
+
+def lower(text: str) -> str:
+    """A sentence to follow other words: its first letter small, but for an abbreviation (`RAM ...`) or a name."""
+    return f"{text[:1].lower()}{text[1:]}" if text[1:2].islower() or text[1:2] == " " else text
+
+
+def upper(text: str) -> str:
+    """Words that begin a sentence."""
+    return f"{text[:1].upper()}{text[1:]}"

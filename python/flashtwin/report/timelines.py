@@ -1,0 +1,124 @@
+"""Tables of runs as arrays that charts draw: queues by chip and time, the hash unit's queue, figures by period.
+
+A ratio whose parts are missing or whose denominator is zero is NaN in an array and None alone. No wording here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flashtwin.results.reading import Floats, SavedRun
+
+Indices = NDArray[np.signedinteger[Any]]
+
+
+@dataclass(frozen=True)
+class Queues:
+    """Queue length per chip over time: `mean[chip, bin]`; one row a chip, one column a time bin."""
+
+    start_ns: Floats
+    width_ns: Floats
+    chips: Floats
+    mean: Floats
+    longest: Floats
+
+    @property
+    def spread(self) -> tuple[Floats, Floats, Floats]:
+        """Minimum, mean and maximum over the chips, per time bin."""
+        return self.mean.min(axis=0), self.mean.mean(axis=0), self.mean.max(axis=0)
+
+    @property
+    def imbalance(self) -> float | None:
+        """How many times the average chip's queue the longest one is, averaged over time by load.
+
+        None when all queues were empty. 1 means perfectly even.
+        """
+        _, average, longest = self.spread
+        return float(longest.sum() / average.sum()) if average.sum() > 0 else None
+
+
+@dataclass(frozen=True)
+class HashQueue:
+    """Pages waiting for the hash unit and in it, by time bin."""
+
+    start_ns: Floats
+    width_ns: Floats
+    mean: Floats
+
+
+def hash_queue(run: SavedRun) -> HashQueue | None:
+    """The table `hash_queue_over_time`; None for a system that does not hash."""
+    table = run.table("hash_queue_over_time")
+    if table is None:
+        return None
+    start, width, level = table.get("start_ns"), table.get("width_ns"), table.get("queue_mean")
+    if start is None or width is None or level is None:
+        return None
+    return HashQueue(start, width, np.nan_to_num(level))
+
+
+def queues(run: SavedRun) -> Queues | None:
+    """The table `queue_over_time` as a matrix; bins or chips without a row had an empty queue."""
+    table = run.table("queue_over_time")
+    if table is None:
+        return None
+    start, chip, level = table.get("start_ns"), table.get("chip"), table.get("queue_mean")
+    if start is None or chip is None or level is None:
+        return None
+    bins, column = np.unique(start, return_inverse=True)
+    chips, row = np.unique(chip, return_inverse=True)
+    matrix = np.zeros((chips.size, bins.size))
+    matrix[row, column] = np.nan_to_num(level)
+    longest = np.zeros_like(matrix)
+    peak = table.get("queue_max")
+    longest[row, column] = np.nan_to_num(level if peak is None else peak)
+    width = table.get("width_ns")
+    step = np.zeros(bins.size)
+    if width is not None:
+        step[column] = np.nan_to_num(width)
+    elif bins.size > 1:
+        step[:] = np.median(np.diff(bins))
+    step[step <= 0] = 1.0
+    return Queues(bins, step, chips, matrix, longest)
+
+
+@dataclass(frozen=True)
+class Periods:
+    """Rows of the table `periods` that two runs share, as arrays over `period`."""
+
+    period: Floats
+    new: Floats
+    old: Floats
+
+    @property
+    def improvement(self) -> Floats:
+        """How much shorter the mean response is than the reference's, in percent; NaN where undefined."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = (1.0 - self.new / self.old) * 100.0
+        return np.where(np.isfinite(value), value, np.nan)
+
+
+def by_period(run: SavedRun, other: SavedRun, column: str) -> Periods | None:
+    """One column of both runs' periods, for the periods that both have."""
+    mine, theirs = run.table("periods"), other.table("periods")
+    if mine is None or theirs is None:
+        return None
+    values = [table.columns.get(name) for table in (mine, theirs) for name in ("period", column)]
+    if any(value is None for value in values):
+        return None
+    period, new, other_period, old = (np.asarray(value) for value in values)
+    shared, left, right = np.intersect1d(period, other_period, return_indices=True)
+    if shared.size == 0 or not same_periods(mine.get("start_ns"), theirs.get("start_ns"), left, right):
+        return None
+    return Periods(shared, new[left], old[right])
+
+
+def same_periods(mine: Floats | None, theirs: Floats | None, left: Indices, right: Indices) -> bool:
+    """Whether the shared periods begin at the same times (runs with another `period_s` do not)."""
+    if mine is None or theirs is None:
+        return True
+    return bool(np.array_equal(mine[left], theirs[right]))
