@@ -13,12 +13,12 @@ use flashtwin_ftl::dedup::sample_of;
 use flashtwin_ftl::{Content, Host, Lpn};
 use hashbrown::HashMap;
 
-use super::arrival::{FAR, NEAR};
-use super::ledger::{Charge, Ledger};
+use super::super::accounts::Accounts;
+use super::super::pool::Slot;
+use super::look_ahead::{FAR, NEAR};
 use super::newest::Newest;
-use super::pool::{NONE, Pool, Slot, Work};
 use super::tables::Then;
-use super::{Arrivals, Controller, Engine, Observer};
+use super::{Arrivals, Charge, Controller, Engine, Ledger, NONE, Observer, OpenLedger, Pool};
 use crate::config::WriteCompletes;
 use crate::error::SimError;
 
@@ -70,6 +70,8 @@ pub(super) struct PageWrite {
     trimmed: bool,
     /// Reads that it served from controller RAM: the controller is told of them once the content is known.
     reads: u32,
+    /// What it was charged so far, where it waited for more than the hash unit.
+    charged: OpenLedger,
     /// When it came to the hash unit.
     entered_ns: u64,
 }
@@ -91,8 +93,6 @@ pub(super) struct Undecided {
     newest: Newest,
     /// By the write that is a sample: the writes that share it.
     followers: HashMap<u32, Vec<u32>>,
-    /// By write: what it was charged so far, where it waited for more than the hash unit.
-    charged: HashMap<u32, Ledger>,
     /// By write: the requests that read its page and wait for it, and since when; only where controller RAM
     /// serves no reads.
     readers: HashMap<u32, Vec<(u32, u64)>>,
@@ -109,7 +109,6 @@ impl Undecided {
             writes: Pool::new(),
             newest: Newest::new(),
             followers: HashMap::new(),
-            charged: HashMap::new(),
             readers: HashMap::new(),
             due: VecDeque::new(),
             looking: false,
@@ -123,12 +122,32 @@ impl Undecided {
     }
 
     /// Charges part of the wait of a page write, unless its request is complete and nobody asks.
-    pub(super) fn charge(&mut self, write: u32, ledger: &Ledger) {
-        if self.writes[write].request == NONE {
-            return;
+    pub(super) fn charge<O: Observer>(&mut self, write: u32, ledger: &Ledger, accounts: &mut Accounts<O>) {
+        let write = &mut self.writes[write];
+        if write.request != NONE {
+            write.plain = false;
+            accounts.charge(&mut write.charged, ledger);
         }
-        self.writes[write].plain = false;
-        self.charged.entry(write).or_default().add(ledger);
+    }
+
+    /// Whether the page of a write is trimmed as soon as it is written.
+    pub(super) fn is_trimmed(&self, write: u32) -> bool {
+        self.writes[write].trimmed
+    }
+
+    /// A read was served from controller RAM, which has the page of a write.
+    pub(super) fn count_read(&mut self, write: u32) {
+        self.writes[write].reads += 1;
+    }
+
+    /// A request waits since `since_ns` for a write, to read its page.
+    pub(super) fn wait_to_read(&mut self, write: u32, request: u32, since_ns: u64) {
+        self.readers.entry(write).or_default().push((request, since_ns));
+    }
+
+    /// The requests that waited for a write to read its page, and since when.
+    pub(super) fn take_readers(&mut self, write: u32) -> Vec<(u32, u64)> {
+        self.readers.remove(&write).unwrap_or_default()
     }
 
     /// A page write has arrived.
@@ -148,6 +167,7 @@ impl Undecided {
             due: false,
             trimmed: false,
             reads: 0,
+            charged: OpenLedger::NONE,
             entered_ns: 0,
         });
         let before = self.newest.replace(page.lpn, slot);
@@ -215,7 +235,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     ) -> Result<Option<u32>, SimError> {
         self.look_ahead(&arrivals.window, at);
         let partial = arrivals.window.is_partial(index, at);
-        self.counts.pages.partial_writes += u64::from(partial);
+        self.accounts.counts.pages.partial_writes += u64::from(partial);
         let page = self.host_page(&arrivals.window, at);
         self.write_page(page, partial && arrivals.read_modify_write, request, fingerprint)
     }
@@ -238,7 +258,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let sample = among.start + sample_of(Content::named(&trace.content[among]));
         self.look_ahead(trace, sample);
         let partial = trace.is_partial(index, sample);
-        self.counts.pages.partial_writes += u64::from(partial);
+        self.accounts.counts.pages.partial_writes += u64::from(partial);
         let page = self.host_page(trace, sample);
         let slot = self.undecided.insert(page, request, Fingerprint::Yes);
         // It may be decided as soon as all of its run wait for it.
@@ -275,7 +295,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             {
                 hash.pass();
             }
-            self.decide(page, fingerprint == Fingerprint::Yes, request, None)?;
+            self.decide(page, fingerprint == Fingerprint::Yes, request, OpenLedger::NONE)?;
             return Ok(None);
         }
         let slot = self.undecided.insert(page, request, fingerprint);
@@ -295,7 +315,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let PageWrite { page, before, .. } = self.undecided.writes[slot];
         // The data of a write that is not decided yet are in RAM, and so is what a trim leaves of it.
         let partial = partial && before == NONE;
-        let there = match partial && self.awaited.is_some() {
+        let there = match partial && self.array.awaits_programs() {
             true => self.place_there(page.lpn)?,
             false => None,
         };
@@ -311,11 +331,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                     self.await_old_page(old, slot, errand);
                 }
                 Some((old, true)) if errand == NONE => {
-                    self.queue_read(old, NONE, Work::ReadBeforeWrite, slot);
+                    self.read_old_page(old, slot);
                 }
                 old if errand != NONE => {
                     let old = old.map(|(old, _)| old);
-                    old.iter().for_each(|old| self.keep(old));
+                    old.iter().for_each(|old| self.array.pin(old));
                     self.set_out(errand, Then::Write { write: slot, old });
                 }
                 _ => {}
@@ -327,7 +347,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     #[inline]
     fn note_arrival(&mut self, lpn: Lpn) {
-        if self.awaited.is_none() {
+        if !self.array.awaits_programs() {
             // Not where reads wait for writes: such a read may reach the flash after a newer write has arrived.
             self.controller.arrived(lpn);
         }
@@ -337,7 +357,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     pub(super) fn got_what_it_needs(&mut self, slot: u32) {
         self.undecided.writes[slot].needs -= 1;
         if let Err(error) = self.look_at(slot) {
-            self.failed.get_or_insert(error);
+            self.accounts.fail(error);
         }
     }
 
@@ -384,7 +404,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         match &mut self.hash {
             Some(hash) if hashes && !hash.takes_no_time() => self.enter(slot),
             hash => {
-                let now = self.now_ns;
+                let now = self.array.now_ns;
                 hash.iter_mut().filter(|_| hashes).for_each(|hash| hash.pass());
                 let entry = &mut self.undecided.writes[slot];
                 entry.entered_ns = now;
@@ -413,8 +433,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             return self.decide_waiting(slot);
         }
         if write.request != NONE {
-            let charged = self.charges_before_decision(slot, &write);
-            self.undecided.charge(slot, &charged);
+            let charged = self.charges_before_decision(&write);
+            self.undecided.writes[slot].charged = OpenLedger::NONE;
+            self.undecided.charge(slot, &charged, &mut self.accounts);
         }
         let entry = &mut self.undecided.writes[slot];
         (entry.stage, entry.needs) = (Stage::Known, u8::from(errand != NONE));
@@ -432,9 +453,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[inline]
     fn enter(&mut self, slot: u32) {
         let Some(hash) = &mut self.hash else { return };
-        let now = self.now_ns;
+        let now = self.array.now_ns;
         hash.submit(now, slot);
-        self.observer.hash_queue_changed(now, hash.queue_length());
+        self.accounts.observer.hash_queue_changed(now, hash.queue_length());
         let entry = &mut self.undecided.writes[slot];
         (entry.stage, entry.entered_ns) = (Stage::Hashing, now);
         let behind = entry.behind;
@@ -447,11 +468,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[inline]
     pub(super) fn hashed(&mut self, slot: u32) {
         if let Some(hash) = &self.hash {
-            self.observer.hash_queue_changed(self.now_ns, hash.queue_length());
+            self.accounts.observer.hash_queue_changed(self.array.now_ns, hash.queue_length());
         }
         self.look_ahead_in_queue();
         if let Err(error) = self.look_up_hash(slot).and_then(|()| self.look_at_all()) {
-            self.failed.get_or_insert(error);
+            self.accounts.fail(error);
         }
     }
 
@@ -474,10 +495,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// it served from RAM, sends the reads that waited for it, trims the page, and lets its followers go on.
     fn decide_waiting(&mut self, slot: u32) -> Result<(), SimError> {
         let write = self.undecided.remove(slot);
-        let charged = match write.plain || write.request == NONE {
-            true => None,
-            false => Some(Box::new(self.charges_before_decision(slot, &write))),
-        };
+        let mut charged = OpenLedger::NONE;
+        if !write.plain && write.request != NONE {
+            let ledger = self.charges_before_decision(&write);
+            self.accounts.charge(&mut charged, &ledger);
+        }
         let PageWrite { page, request, .. } = write;
         let fingerprinted = write.fingerprint == Fingerprint::Yes;
         let programmed = self.decide(page, fingerprinted, request, charged)?;
@@ -506,21 +528,21 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// The ledger of a page write up to its decision: reads of what it needed, then queue and service of the hash
     /// unit. The rest of the time is the wait for an earlier write of the same page, or for the sample of its run.
     /// A write in [`Stage::Known`] has those charged already, with the read of its fingerprint's page.
-    fn charges_before_decision(&mut self, slot: u32, write: &PageWrite) -> Ledger {
-        let mut ledger = self.undecided.charged.remove(&slot).unwrap_or_default();
+    fn charges_before_decision(&mut self, write: &PageWrite) -> Ledger {
+        let mut ledger = self.accounts.close(write.charged).unwrap_or_default();
         let since_ns = self.requests[write.request].arrival_ns + self.controller_ns;
         if write.stage == Stage::Known {
             let so_far_ns = since_ns + ledger.total_ns();
-            ledger.charge(Charge::Order, self.now_ns.saturating_sub(so_far_ns));
+            ledger.charge(Charge::Order, self.array.now_ns.saturating_sub(so_far_ns));
             return ledger;
         }
         let missing = write.entered_ns.saturating_sub(since_ns).saturating_sub(ledger.total_ns());
         let samples = self.sampling_pages > 1 && !write.is_sample;
         ledger.charge(if samples { Charge::HashQueue } else { Charge::Order }, missing);
         if let Some(hash) = self.hash.as_ref().filter(|_| write.stage == Stage::Hashing) {
-            let hash_ns = hash.hash_ns().min(self.now_ns - write.entered_ns);
+            let hash_ns = hash.hash_ns().min(self.array.now_ns - write.entered_ns);
             ledger.charge(Charge::Hash, hash_ns);
-            ledger.charge(Charge::HashQueue, self.now_ns - write.entered_ns - hash_ns);
+            ledger.charge(Charge::HashQueue, self.array.now_ns - write.entered_ns - hash_ns);
         }
         ledger
     }
@@ -544,7 +566,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         page: Host,
         fingerprinted: bool,
         request: u32,
-        charged: Option<Box<Ledger>>,
+        charged: OpenLedger,
     ) -> Result<bool, SimError> {
         let (controller, loads, own_ops) = self.controller_and_loads();
         let outcome = controller.write(page, fingerprinted, &loads, own_ops)?;
@@ -559,35 +581,6 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
         self.queue_own(false);
         Ok(outcome.program.is_some())
-    }
-
-    /// Serves a read of a page whose newest write is undecided: from controller RAM; where RAM serves no reads,
-    /// after the decision.
-    #[inline(never)]
-    pub(super) fn read_undecided(&mut self, write: u32, request: u32) {
-        if self.undecided.writes[write].trimmed {
-            self.counts.undecided_unmapped_reads += 1;
-            return self.page_done(request, None, |_, _| ());
-        }
-        if self.awaited.is_some() {
-            let since_ns = self.now_ns;
-            return self.undecided.readers.entry(write).or_default().push((request, since_ns));
-        }
-        self.counts.pages.buffer_reads += 1;
-        self.counts.undecided_reads += 1;
-        self.undecided.writes[write].reads += 1;
-        self.page_done(request, None, |_, _| ());
-    }
-
-    /// Sends the reads that waited for the decision of a write to the flash.
-    fn let_readers_go(&mut self, write: u32, lpn: Lpn) -> Result<(), SimError> {
-        for (request, since_ns) in self.undecided.readers.remove(&write).unwrap_or_default() {
-            let waited = Box::new(Ledger::only(Charge::PageProgram, self.now_ns - since_ns));
-            self.read_decided(lpn, request, Some(waited))?;
-            self.controller.begin_jobs(&mut self.own_ops)?;
-            self.queue_own(false);
-        }
-        Ok(())
     }
 
     /// Trims a page: at once, or after the decision of its newest write.

@@ -10,10 +10,8 @@ use std::ops::Range;
 use flashtwin_bits::{By, Slab};
 use flashtwin_ftl::{Host, Lpn};
 
-use super::ledger::Charge;
-use super::pool::{NONE, Request};
 use super::undecided::Fingerprint;
-use super::{Arrivals, Controller, Engine, Observer};
+use super::{Arrivals, Charge, Controller, Engine, NONE, Observer, Request};
 use crate::config::EngineConfig;
 use crate::error::SimError;
 
@@ -226,11 +224,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         for at in pages {
             self.look_ahead(&arrivals.window, at);
             let partial = arrivals.window.is_partial(index, at);
-            self.counts.pages.partial_writes += u64::from(partial);
+            self.accounts.counts.pages.partial_writes += u64::from(partial);
             let page = self.host_page(&arrivals.window, at);
             let Some(cache) = &mut self.write_cache else { continue };
             let taken = cache.write(page, partial && arrivals.read_modify_write);
-            self.counts.pages.absorbed_writes += u64::from(taken.absorbed);
+            self.accounts.counts.pages.absorbed_writes += u64::from(taken.absorbed);
             if taken.waits {
                 cache.waiting.push_back(request);
             } else {
@@ -248,7 +246,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             let most_dirty = most_dirty.unwrap_or(cache.most_dirty);
             let Some((at, page, partial)) = cache.next_to_leave(most_dirty) else { break };
             let epoch = self.flushes.page_leaves_cache();
-            let request = self.requests.insert(Request::destaging(self.now_ns, at, epoch));
+            let request = self.requests.insert(Request::destaging(self.array.now_ns, at, epoch));
             let fingerprint = if self.hash.is_some() { Fingerprint::Yes } else { Fingerprint::No };
             self.write_page(page, partial, request, fingerprint)?;
         }
@@ -257,7 +255,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Everything that is dirty goes to the flash.
     pub(super) fn flush_cache(&mut self) -> Result<(), SimError> {
-        let held = self.hold();
+        let held = self.array.hold();
         let flushed = self.destage(Some(0));
         self.release(held);
         flushed
@@ -273,18 +271,18 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// A page of a request has its place in the cache, or was found there: the answer leaves for the host.
     fn complete_cached(&mut self, request: u32) {
-        let waited_ns = self.now_ns - self.requests[request].arrival_ns - self.controller_ns;
+        let waited_ns = self.array.now_ns - self.requests[request].arrival_ns - self.controller_ns;
         match self.ram_answers.delay_ns {
             0 => self.answered(request, waited_ns),
-            _ => self.ram_answers.send(self.now_ns, request, waited_ns),
+            _ => self.ram_answers.send(self.array.now_ns, request, waited_ns),
         }
     }
 
     /// The host has the answer for a page that the cache took or served, and that had waited for a place before.
     pub(super) fn answered(&mut self, request: u32, waited_ns: u64) {
-        self.page_done(request, None, |engine, ledger| {
+        self.page_done(request, None, |host, ledger| {
             ledger.charge(Charge::CachePlace, waited_ns);
-            ledger.charge(Charge::Controller, engine.ram_answers.delay_ns);
+            ledger.charge(Charge::Controller, host.ram_answers.delay_ns);
         });
     }
 
@@ -294,7 +292,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if !self.write_cache.as_ref().is_some_and(|cache| cache.has(lpn)) {
             return false;
         }
-        self.counts.pages.cache_reads += 1;
+        self.accounts.counts.pages.cache_reads += 1;
         self.complete_cached(request);
         true
     }
@@ -303,7 +301,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     pub(super) fn trim_cached(&mut self, lpn: Lpn) {
         let Some(cache) = &mut self.write_cache else { return };
         let (dirty, next) = cache.trim(lpn);
-        self.counts.pages.absorbed_writes += u64::from(dirty);
+        self.accounts.counts.pages.absorbed_writes += u64::from(dirty);
         if let Some(request) = next {
             self.complete_cached(request);
         }

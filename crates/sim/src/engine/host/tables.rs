@@ -10,17 +10,15 @@ use flashtwin_ftl::{Cause, Lookup, ReadTarget, TablePage};
 use flashtwin_nand::Ppn;
 use hashbrown::HashMap;
 
-use super::ledger::{Charge, Ledger};
-use super::pool::{NONE, Op, Work};
-use super::unit::Queue;
-use super::{Controller, Engine, Observer};
+use super::super::array::{Op, Queue, Work};
+use super::{Charge, Controller, Engine, Ledger, NONE, Observer, OpenLedger};
 
 /// What a page operation does when it has its tables.
 #[derive(Debug, Clone)]
 pub(super) enum Then {
     /// A read for this request: the page to read and the name of its data, unless the read needs no
     /// flash; and what was charged to the request before the wait.
-    Read { target: Option<(ReadTarget, u64)>, request: u32, charged: Option<Box<Ledger>> },
+    Read { target: Option<(ReadTarget, u64)>, request: u32, charged: OpenLedger },
     /// The write of this number among the undecided ones, and the old page that it must read first.
     Write { write: u32, old: Option<ReadTarget> },
     /// The read of this number among those that wait for the program of their page as well.
@@ -29,7 +27,7 @@ pub(super) enum Then {
 
 /// Placeholder of `then` before [`Engine::set_out`] fills it and after [`Engine::go_on`] was given it: a read of nothing
 /// for nobody.
-const NOTHING: Then = Then::Read { target: None, request: NONE, charged: None };
+const NOTHING: Then = Then::Read { target: None, request: NONE, charged: OpenLedger::NONE };
 
 /// A page operation that waits for pages of the tables.
 #[derive(Debug)]
@@ -78,23 +76,23 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn prepare(&mut self) -> u32 {
         let Some(mut tables) = self.tables.take() else { return NONE };
         self.controller.take_lookups(&mut tables.looked_up);
-        let errand = tables.insert(self.now_ns);
+        let errand = tables.insert(self.array.now_ns);
         let mut lookups = std::mem::take(&mut tables.looked_up);
         for lookup in lookups.drain(..) {
             let Lookup { page, read, delays } = lookup;
             let arriving = tables.arriving.contains_key(&page);
-            let on_flash = read.and_then(|ppn| self.place_on_flash(ppn));
+            let on_flash = read.and_then(|ppn| self.array.place_on_flash(ppn));
             let step = match (read, on_flash) {
                 (Some(_), Some(ppn)) if !arriving => {
                     // The block must not be erased before the read has its turn.
-                    self.blocks.read_begins(self.geometry.block_index(ppn));
+                    self.array.pin_page(ppn);
                     tables.arriving.insert(page, Vec::new());
                     Some(Lookup { read: on_flash, ..lookup })
                 }
                 (Some(_), _) => {
                     // The page was evicted a moment ago: it is still on its way to the flash, or even still on
                     // its way to RAM. Either way controller RAM has it or will have it without another read.
-                    self.counts.own_buffer_reads[Cause::Metadata as usize] += 1;
+                    self.accounts.counts.own_buffer_reads[Cause::Metadata as usize] += 1;
                     (arriving && delays).then_some(Lookup { read: None, ..lookup })
                 }
                 (None, _) => (arriving && delays).then_some(lookup),
@@ -120,19 +118,6 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             if let Some(ppn) = read {
                 self.read_table_page(page, ppn, NONE);
             }
-        }
-    }
-
-    /// Pins the page that an operation will read once it has its tables: its block must not be erased before.
-    pub(super) fn keep(&mut self, target: &ReadTarget) {
-        if self.geometry.plane(target.ppn) == target.plane {
-            self.blocks.read_begins(self.geometry.block_index(target.ppn));
-        }
-    }
-
-    pub(super) fn keep_no_longer(&mut self, target: &ReadTarget) {
-        if self.geometry.plane(target.ppn) == target.plane {
-            self.blocks.read_ends(self.geometry.block_index(target.ppn));
         }
     }
 
@@ -171,17 +156,17 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let then = std::mem::replace(&mut state.then, NOTHING);
         let counted_only = state.steps.split_off(state.at);
         tables.errands.free(errand);
-        self.counts.tables.waits += 1;
-        self.counts.table_wait_ns += self.now_ns - since_ns;
-        self.go_on(then, Box::new(Ledger::only(Charge::Tables, self.now_ns - since_ns)));
+        self.accounts.counts.tables.waits += 1;
+        self.accounts.counts.table_wait_ns += self.array.now_ns - since_ns;
+        self.go_on(then, &Ledger::only(Charge::Tables, self.array.now_ns - since_ns));
         self.read_behind(counted_only);
     }
 
     fn read_table_page(&mut self, page: TablePage, ppn: Ppn, errand: u32) {
-        let unit = self.unit_of_plane[self.geometry.plane(ppn)];
-        let (request, ready_ns) = (page.number(), self.now_ns);
+        let (request, ready_ns) = (page.number(), self.array.now_ns);
         let op = Op { pins_block: true, other: errand, request, ready_ns, ..Op::new(ppn, Work::TableRead) };
-        self.enqueue(unit, Queue::Reads, op);
+        self.array.submit(Queue::Reads, op, &mut self.accounts);
+        self.hear_of_erases();
     }
 
     /// A page of the tables is in RAM: the errands that waited for it go on, first the one that it was read for.
@@ -191,7 +176,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let waiting = tables.arriving.remove(&page).unwrap_or_default();
         let reader = Some(errand).filter(|&errand| errand != NONE);
         // Operations that go on at the same moment may share a multi-plane command.
-        let held = self.hold();
+        let held = self.array.hold();
         for errand in reader.into_iter().chain(waiting) {
             if let Some(tables) = &mut self.tables {
                 tables.errands[errand as usize].at += 1;
@@ -202,24 +187,28 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// A page operation has its tables and goes on; `waited` charges the wait.
-    fn go_on(&mut self, then: Then, mut waited: Box<Ledger>) {
+    fn go_on(&mut self, then: Then, waited: &Ledger) {
         match then {
-            Then::Read { target: Some((target, data)), request, charged } => {
-                self.keep_no_longer(&target);
-                waited.add_all(charged.as_deref());
-                self.queue_host_read(target, data, request, Some(waited));
+            Then::Read { target, request, mut charged } => {
+                self.accounts.charge(&mut charged, waited);
+                match target {
+                    Some(page) => {
+                        self.array.unpin(&page.0);
+                        self.queue_host_read(page, request, charged);
+                    }
+                    None => self.page_done_in_ram(request, charged),
+                }
             }
-            Then::Awaited(read) => self.await_at_chip(read, Some(waited)),
-            Then::Read { target: None, request, charged } => {
-                waited.add_all(charged.as_deref());
-                self.page_done(request, None, |_, ledger| ledger.add(&waited));
+            Then::Awaited(read) => {
+                self.array.awaited_read_comes(read, Some(waited), &mut self.accounts);
+                self.hear_of_erases();
             }
             Then::Write { write, old } => {
-                self.undecided.charge(write, &waited);
+                self.undecided.charge(write, waited, &mut self.accounts);
                 match old {
                     Some(old) => {
-                        self.keep_no_longer(&old);
-                        self.queue_read(old, NONE, Work::ReadBeforeWrite, write);
+                        self.array.unpin(&old);
+                        self.read_old_page(old, write);
                     }
                     None => self.got_what_it_needs(write),
                 }
@@ -230,7 +219,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// Has the controller write its changed tables every so many nanoseconds, from now on.
     pub fn checkpoint_every(&mut self, every_ns: u64) {
         self.checkpoint_every_ns = every_ns.max(1);
-        self.checkpoint_ns = self.now_ns.saturating_add(self.checkpoint_every_ns);
+        self.checkpoint_ns = self.array.now_ns.saturating_add(self.checkpoint_every_ns);
     }
 
     /// Lets time pass to each checkpoint up to `until_ns`, and makes it.
@@ -239,9 +228,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         while self.checkpoint_ns <= until_ns {
             let due_ns = self.checkpoint_ns;
             while self.step(due_ns) {}
-            self.now_ns = self.now_ns.max(due_ns);
+            self.array.now_ns = self.array.now_ns.max(due_ns);
             if let Err(error) = self.controller.checkpoint(&mut self.own_ops) {
-                self.failed.get_or_insert(error.into());
+                self.accounts.fail(error);
             }
             let nothing_changes = self.own_ops.is_empty() && !self.step_is_pending();
             self.queue_own(false);

@@ -9,9 +9,8 @@ use std::collections::VecDeque;
 
 use flashtwin_nand::Chip;
 
-use super::ledger::{Charge, Ledger};
-use super::pool::{NONE, Op, Work};
-use super::{Controller, Engine, Observer};
+use super::super::array::{Op, Work};
+use super::{Charge, Controller, Engine, NONE, Observer, OpenLedger};
 use crate::config::WriteCompletes;
 
 /// [`Op::other`] of a program whose page has a place.
@@ -56,8 +55,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         &mut self,
         request: u32,
         hashed: bool,
-        charged: Option<Box<Ledger>>,
-    ) -> (u32, u32, Option<Box<Ledger>>) {
+        charged: OpenLedger,
+    ) -> (u32, u32, OpenLedger) {
         match self.write_completes {
             WriteCompletes::Hashed => self.complete_with_place(request, hashed, charged),
             _ => (request, NONE, charged),
@@ -69,27 +68,27 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         &mut self,
         request: u32,
         hashed: bool,
-        charged: Option<Box<Ledger>>,
-    ) -> (u32, u32, Option<Box<Ledger>>) {
+        charged: OpenLedger,
+    ) -> (u32, u32, OpenLedger) {
         if self.write_buffer.take_place() {
             self.complete_in_ram(request, hashed, charged);
-            return (NONE, HAS_PLACE, None);
+            return (NONE, HAS_PLACE, OpenLedger::NONE);
         }
         // The slot that the program will have: nothing is queued in between.
-        let ticket = self.write_buffer.wait(self.ops.next_slot());
+        let ticket = self.write_buffer.wait(self.array.next_slot());
         (request, ticket, charged)
     }
 
     /// A page has been programmed: its place goes to the page that waits for longest.
-    pub(super) fn programmed_from_buffer(&mut self, chip: Chip, slot: u32, lost_ns: u64) {
-        if self.ops[slot].other != HAS_PLACE {
+    pub(super) fn programmed_from_buffer(&mut self, chip: Chip, slot: u32, op: &Op, lost_ns: u64) {
+        if op.other != HAS_PLACE {
             // It needs no place any more. What is left of it in the list has another ticket now.
-            self.ops[slot].other = NONE;
-            return self.host_op_done(chip, slot, self.timing.program_ns, lost_ns);
+            self.array.op_mut(slot).other = NONE;
+            return self.program_done(chip, slot, op, lost_ns);
         }
         self.write_buffer.taken -= 1;
         while let Some((next, ticket)) = self.write_buffer.waiting.pop_front() {
-            let Op { work, other, .. } = self.ops[next];
+            let &Op { work, other, .. } = self.array.op(next);
             if work == Work::HostProgram && other == ticket {
                 self.write_buffer.taken += 1;
                 return self.give_place(next);
@@ -99,18 +98,17 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Completes the page of a program that has waited for a place and gets it now.
     fn give_place(&mut self, slot: u32) {
-        let charged = if self.ops[slot].charged { self.take_charged(slot) } else { None };
-        let op = &mut self.ops[slot];
-        (op.charged, op.other) = (false, HAS_PLACE);
-        let request = std::mem::replace(&mut op.request, NONE);
-        let Op { hashed, .. } = *op;
-        let came_ns = self.came_ns(&self.ops[slot]);
-        self.page_done(request, None, |engine, ledger| {
+        let op = self.array.op_mut(slot);
+        let Op { request, hashed, charged, .. } = *op;
+        (op.request, op.charged, op.other) = (NONE, OpenLedger::NONE, HAS_PLACE);
+        let came_ns = op.came_ns();
+        let charged = self.accounts.close(charged);
+        self.page_done(request, None, |host, ledger| {
             match charged {
                 Some(charged) => ledger.add(&charged),
-                None => engine.charge_hashing(ledger, request, hashed, came_ns),
+                None => host.charge_hashing(ledger, request, hashed, came_ns),
             }
-            ledger.charge(Charge::CachePlace, engine.now_ns - came_ns);
+            ledger.charge(Charge::CachePlace, host.array.now_ns - came_ns);
         });
     }
 }

@@ -15,9 +15,7 @@ use std::collections::VecDeque;
 
 use flashtwin_trace::Op as HostOp;
 
-use super::ledger::{Charge, Ledger};
-use super::pool::Request;
-use super::{Completed, Controller, Engine, Observer};
+use super::{Charge, Completed, Controller, Engine, Ledger, Observer, Request};
 use crate::config::{EngineConfig, Flush, WriteCompletes};
 use crate::error::SimError;
 
@@ -199,12 +197,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     fn complete_flush(&mut self, request: u32) {
         let Request { arrival_ns, .. } = self.requests[request];
-        let total_ns = self.now_ns - arrival_ns;
+        let total_ns = self.array.now_ns - arrival_ns;
         let mut ledger = Ledger::only(Charge::Controller, self.controller_ns);
         ledger.charge(Charge::EarlierWrites, total_ns - self.controller_ns);
         self.requests.remove(request);
         self.leave(HostOp::Flush);
-        self.observer.completed(&Completed {
+        self.accounts.observer.completed(&Completed {
             request,
             kind: HostOp::Flush,
             arrival_ns,

@@ -2,8 +2,8 @@
 
 use flashtwin_nand::{Channel, Chip};
 
-use super::ledger::{Charge, HoldTimes};
-use super::pool::{NONE, Op, Pool};
+use super::super::accounts::{Charge, HoldTimes};
+use super::{NONE, Op, Pool};
 
 /// The queues of a unit, in the order they are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,274 @@
+//! How a unit chooses what to serve next, and how an operation starts.
+
+use flashtwin_ftl::{NO_JOB, Unit};
+
+use super::op::holder;
+use super::unit::Stage;
+use super::{Accounts, Array, NONE, NOT_STARTED, Observer, Op, Queue, Work};
+
+/// Operations of a queue that are searched for one that may start, or for companions of one that starts. Controllers
+/// search a bounded number, too; here the bound keeps a search short where a die is far behind.
+pub(super) const WINDOW: u32 = 64;
+
+/// The operation that a unit serves next.
+#[derive(Clone, Copy)]
+struct Choice {
+    queue: Queue,
+    /// The operation before it in the queue; [`NONE`] for the first one.
+    before: u32,
+}
+
+impl Choice {
+    fn first(queue: Queue) -> Self {
+        Self { queue, before: NONE }
+    }
+}
+
+impl Array {
+    /// Queues an operation at the unit of its page; its slot. Inlined, so that its parts are written to their slot: a
+    /// processor does not read back in one piece what it has just written in several, but waits until memory has it.
+    #[inline(always)]
+    pub(crate) fn submit<O: Observer>(&mut self, queue: Queue, op: Op, accounts: &mut Accounts<O>) -> u32 {
+        let unit = self.unit_of_plane[self.geometry.plane(op.ppn)];
+        self.submit_to(unit, queue, op, accounts)
+    }
+
+    /// The same at a unit of the caller's choice, which for a copy served in another place is not that of the page.
+    #[inline(always)]
+    pub(super) fn submit_to<O: Observer>(
+        &mut self,
+        unit: Unit,
+        queue: Queue,
+        op: Op,
+        accounts: &mut Accounts<O>,
+    ) -> u32 {
+        let slot = self.ops.insert(op);
+        self.line_up(unit, queue, slot, accounts);
+        slot
+    }
+
+    fn line_up<O: Observer>(&mut self, unit: Unit, queue: Queue, slot: u32, accounts: &mut Accounts<O>) {
+        self.units[unit].push(queue, slot, &mut self.ops);
+        match queue {
+            Queue::Reads => {
+                self.load_up(unit, true, accounts);
+                self.suspend_for_read(unit, accounts);
+            }
+            Queue::Writes => self.load_up(unit, false, accounts),
+            // The controller's own work is load only while it is in service, and no request waits for it.
+            Queue::Background | Queue::Idle => return self.dispatch_or_hold(unit, accounts),
+        }
+        self.dispatch_or_hold(unit, accounts);
+        self.note_wait(unit, slot, accounts);
+    }
+
+    /// Notes by whom the unit was held until now if a host's operation that came to it must wait.
+    #[inline]
+    pub(super) fn note_wait<O: Observer>(&mut self, unit: Unit, slot: u32, accounts: &mut Accounts<O>) {
+        let op = &mut self.ops[slot];
+        if op.start_ns == NOT_STARTED && op.work.host_waits() {
+            (op.waits, op.came_ns) = (true, self.now_ns);
+            let unit = &self.units[unit];
+            accounts.unit_waits.begin(slot, &unit.held, unit.held_now(self.now_ns));
+        }
+    }
+
+    /// Starts the next operation of an idle unit, if one may start.
+    ///
+    /// Host reads go first (RR-SSD paper, section I), then host writes, then the controller's own work,
+    /// and last the work of background jobs; urgent work of the controller goes before all. An operation
+    /// that must wait for another (a program for the erase of its block, an erase for the last reads of
+    /// its block) lets those behind it go on, and the next queue. An operation never waits for one that was
+    /// decided after it, so something can always go on.
+    #[inline]
+    pub(crate) fn dispatch<O: Observer>(&mut self, unit: Unit, accounts: &mut Accounts<O>) {
+        if !self.is_idle(unit) {
+            return;
+        }
+        while let Some(Choice { queue, before }) = self.choose(unit) {
+            if self.units[unit].suspended.is_some()
+                && !(queue == Queue::Reads && self.read_before_resuming(unit))
+            {
+                return self.resume(unit, accounts);
+            }
+            let op = self.units[unit].pop_after(queue, before, &mut self.ops);
+            if self.start(unit, queue, op, accounts) {
+                return;
+            }
+        }
+        if self.units[unit].suspended.is_some() {
+            self.resume(unit, accounts);
+        }
+    }
+
+    #[inline]
+    fn choose(&mut self, unit: Unit) -> Option<Choice> {
+        let own = self.first_ready(unit, Queue::Background);
+        if let Some((choice, op)) = own
+            && (self.ops[op].urgent || self.ops[op].offline)
+        {
+            return Some(choice);
+        }
+        let read = self.units[unit].head(Queue::Reads);
+        if read != NONE && self.reads_before_write == 0 {
+            return Some(Choice::first(Queue::Reads));
+        }
+        let write = self.first_ready(unit, Queue::Writes);
+        let state = &mut self.units[unit];
+        if read != NONE && !(write.is_some() && state.reads_ahead >= self.reads_before_write) {
+            state.reads_ahead = if write.is_some() { state.reads_ahead + 1 } else { 0 };
+            return Some(Choice::first(Queue::Reads));
+        }
+        if let Some((choice, _)) = write {
+            state.reads_ahead = 0;
+            return Some(choice);
+        }
+        if let Some((choice, _)) = own {
+            return Some(choice);
+        }
+        let (choice, _) = self.first_ready(unit, Queue::Idle)?;
+        self.idle_long_enough(unit).then_some(choice)
+    }
+
+    /// The first operation of a queue that may start. The controller's own operations on one plane keep their order.
+    #[inline]
+    fn first_ready(&self, unit: Unit, queue: Queue) -> Option<(Choice, u32)> {
+        let head = self.units[unit].head(queue);
+        match head {
+            NONE => None,
+            head if self.may_start(head) => Some((Choice::first(queue), head)),
+            head => self.ready_behind(head, queue),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn ready_behind(&self, head: u32, queue: Queue) -> Option<(Choice, u32)> {
+        let keeps_order = matches!(queue, Queue::Background | Queue::Idle);
+        let plane_of = |op: u32| 1u64 << (self.geometry.plane(self.ops[op].ppn).number() % 64);
+        let mut waiting_planes = plane_of(head);
+        let mut before = head;
+        for _ in 1..WINDOW {
+            let op = self.ops[before].next;
+            if op == NONE {
+                break;
+            }
+            let plane = plane_of(op);
+            if !(keeps_order && waiting_planes & plane != 0) && self.may_start(op) {
+                return Some((Choice { queue, before }, op));
+            }
+            waiting_planes |= plane;
+            before = op;
+        }
+        None
+    }
+
+    /// Whether everything that the operation must follow has happened.
+    #[inline]
+    pub(super) fn may_start(&self, op: u32) -> bool {
+        let op = &self.ops[op];
+        match op.work {
+            Work::HostRead | Work::ReadBeforeWrite | Work::TableRead | Work::OwnRead => true,
+            Work::HostProgram => {
+                self.flash.is_next(&self.geometry, op.ppn)
+                    && self.blocks.life(self.geometry.block_index(op.ppn)) == op.life
+            }
+            Work::OwnProgram => {
+                // A job's program waits in a queue of its own, so that its block may still be in an
+                // earlier life.
+                self.flash.is_next(&self.geometry, op.ppn)
+                    && (op.job == NO_JOB || self.blocks.life(self.geometry.block_index(op.ppn)) == op.life)
+            }
+            Work::OwnErase => {
+                let block = self.geometry.block_index(op.ppn);
+                self.flash.is_full(&self.geometry, block) && !self.blocks.has_reads(block)
+            }
+        }
+    }
+
+    /// Starts an operation; `false` when it took no time and the unit is still idle.
+    #[inline]
+    fn start<O: Observer>(
+        &mut self,
+        unit: Unit,
+        queue: Queue,
+        slot: u32,
+        accounts: &mut Accounts<O>,
+    ) -> bool {
+        let now = self.now_ns;
+        self.ops[slot].next = NONE;
+        // Only these fields are copied: reading the whole operation back so soon after its fields were
+        // written one by one would stall the processor.
+        let Op { offline, work, cause, .. } = self.ops[slot];
+        if offline || (work == Work::OwnRead && !self.flash_has(slot)) {
+            self.carry_out_at_once(slot, accounts);
+            return false;
+        }
+        self.take_up(unit, slot, accounts);
+        let planes = self.take_up_companions(unit, queue, slot, accounts);
+        let state = &mut self.units[unit];
+        state.current = slot;
+        state.holder = holder(work, cause);
+        state.busy_since_ns = now;
+        let bus = &mut self.buses[state.channel];
+        let (command, transfer) = (self.timing.command_ns, self.timing.transfer_ns);
+        let (stage, until, what) = match work {
+            Work::HostRead | Work::ReadBeforeWrite | Work::TableRead | Work::OwnRead => {
+                (Stage::Sensing, bus.command(now, planes * command) + self.timing.read_ns, "read")
+            }
+            Work::HostProgram if self.reports_data_in => {
+                (Stage::DataIn, bus.transfer(now, planes * (command + transfer)), "program")
+            }
+            Work::HostProgram | Work::OwnProgram => {
+                let data_in = bus.transfer(now, planes * (command + transfer));
+                (Stage::Busy, data_in + self.timing.program_ns, "program")
+            }
+            Work::OwnErase => {
+                (Stage::Busy, bus.command(now, planes * command) + self.timing.erase_ns, "erase")
+            }
+        };
+        state.stage = stage;
+        state.reading = work.host_waits_to_read();
+        // Behind the stage that begins now comes, for a read, the transfer of the data to the controller; for
+        // a program whose data come first, the array's part.
+        state.busy_until_ns = until
+            + match stage {
+                Stage::Sensing => planes * transfer,
+                Stage::DataIn => self.timing.program_ns,
+                _ => 0,
+            };
+        state.lost_ns = 0;
+        self.note_suspendable(unit, work, 0);
+        self.expect(unit, until);
+        self.tell_started(slot, what, unit, accounts);
+        true
+    }
+
+    /// An operation is taken up by its unit.
+    #[inline]
+    pub(super) fn take_up<O: Observer>(&mut self, unit: Unit, slot: u32, accounts: &mut Accounts<O>) {
+        let op = &mut self.ops[slot];
+        op.start_ns = self.now_ns;
+        let Op { work, waits, other, .. } = *op;
+        if waits {
+            accounts.unit_waits.end(slot, &self.units[unit].held);
+        }
+        if work as u8 >= Work::OwnRead as u8 {
+            // The controller's own work counts as load only while it is in service: queued, it gives way.
+            self.load_up(unit, false, accounts);
+        }
+        if work == Work::HostRead {
+            self.close_merged(unit, other);
+        }
+    }
+
+    /// Whether the page is on flash that a read on the controller's own account asks for. Otherwise the read is of a
+    /// background job: the page is still in controller RAM; or the read waited so long that the page's block was
+    /// erased, and then its data are wanted no more.
+    #[inline]
+    pub(super) fn flash_has(&self, slot: u32) -> bool {
+        let op = &self.ops[slot];
+        self.flash.is_programmed(&self.geometry, op.ppn)
+            && (op.job == NO_JOB || self.blocks.life(self.geometry.block_index(op.ppn)) == op.life)
+    }
+}

@@ -1,0 +1,259 @@
+//! Requests arrive: reads are decided at once ([`super::reads`]), writes as soon as they can be ([`super::undecided`]),
+//! and what the flash must do is queued.
+
+use flashtwin_bits::prefetch;
+use flashtwin_ftl::{FlashOp, Host, Lpn};
+use flashtwin_nand::Ppn;
+use flashtwin_trace::{Op as HostOp, Window};
+
+use super::super::accounts::Arrived;
+use super::super::array::{Op, Queue, Work};
+use super::flush::NO_EPOCH;
+use super::look_ahead::{COLUMN, LINE};
+use super::{Charge, Controller, Engine, FOREVER, Ledger, NONE, Observer, OpenLedger, Request};
+use crate::error::SimError;
+
+/// How the requests of a window become arrivals.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrivals<'a> {
+    /// The window; a trace in memory is a single one.
+    pub window: Window<'a>,
+    /// Requests under way at any time; 0: by the trace's clock.
+    pub queue_depth: u32,
+    /// The trace's clock runs this many times faster.
+    pub speed: f64,
+    /// Whether a write of part of a page reads the rest first.
+    pub read_modify_write: bool,
+}
+
+impl Arrivals<'_> {
+    /// Asks the memory for the columns of requests to come. Each column is read in order, but there are more
+    /// of them side by side than a processor's own prefetching follows.
+    #[inline]
+    fn look_ahead(&self, index: usize) {
+        if index.is_multiple_of(LINE / 2) {
+            prefetch(self.window.time_ns, index + COLUMN);
+            prefetch(self.window.first_page_op, index + COLUMN);
+            prefetch(self.window.op, index + COLUMN);
+            prefetch(self.window.marks, index + COLUMN);
+        }
+    }
+
+    /// Request `index` of the window as it arrives at `arrival_ns`.
+    #[cold]
+    #[inline(never)]
+    fn arrived(&self, index: usize, arrival_ns: u64) -> Arrived {
+        let window = &self.window;
+        Arrived {
+            number: window.first_request + index as u64,
+            kind: window.op[index],
+            pages: window.first_page_op[index + 1] - window.first_page_op[index],
+            time_ns: window.time_ns[index],
+            arrival_ns,
+        }
+    }
+
+    /// Arrival of request `index` of the window by the trace's clock, in simulated nanoseconds.
+    #[inline]
+    pub fn arrival_ns(&self, index: usize) -> u64 {
+        self.simulated_ns(self.window.time_ns[index])
+    }
+
+    /// A time of the trace's clock in simulated nanoseconds.
+    #[inline]
+    pub fn simulated_ns(&self, time_ns: i64) -> u64 {
+        let time_ns = time_ns as u64;
+        if self.speed == 1.0 {
+            return time_ns;
+        }
+        (time_ns as f64 / self.speed) as u64
+    }
+}
+
+impl<C: Controller, O: Observer> Engine<C, O> {
+    /// Gets ready for a window's requests.
+    pub fn begin_window(&mut self) {
+        self.look_ahead.begin_window();
+    }
+
+    /// Lets time pass until request `index` of the window arrives, and takes it in.
+    ///
+    /// # Errors
+    /// What the controller reports, or a rule of the medium that was broken.
+    #[inline]
+    pub fn serve(&mut self, arrivals: &Arrivals<'_>, index: usize) -> Result<(), SimError> {
+        arrivals.look_ahead(index);
+        let arrival = if arrivals.queue_depth == 0 {
+            arrivals.arrival_ns(index)
+        } else {
+            self.next_place(arrivals.queue_depth)
+        };
+        self.accounts.arrived(arrival);
+        let taken_in = arrival + self.controller_ns;
+        if taken_in >= self.checkpoint_ns {
+            self.checkpoint_until(taken_in);
+        }
+        while self.step(taken_in) {}
+        self.array.now_ns = taken_in;
+        let held = self.array.hold();
+        self.take_in(arrivals, index, arrival)?;
+        self.release(held);
+        self.tell_jobs_done();
+        self.accounts.take_failure()
+    }
+
+    /// Closed loop: when the next request arrives. The first `depth` requests take a place each at time 0; every
+    /// later one takes the place of a request that is complete, the moment that this one leaves it.
+    fn next_place(&mut self, depth: u32) -> u64 {
+        if self.places < depth {
+            self.places += 1;
+            return 0;
+        }
+        while self.places_freed_ns.is_empty() && self.step(FOREVER) {}
+        self.places_freed_ns.pop_front().unwrap_or(self.array.now_ns)
+    }
+
+    /// A request is complete.
+    #[inline]
+    pub(super) fn leave(&mut self, kind: HostOp) {
+        self.accounts.left(kind, self.array.now_ns);
+        if self.places > 0 {
+            self.places_freed_ns.push_back(self.array.now_ns);
+        }
+    }
+
+    #[inline]
+    fn take_in(&mut self, arrivals: &Arrivals<'_>, index: usize, arrival_ns: u64) -> Result<(), SimError> {
+        let trace = &arrivals.window;
+        let kind = trace.op[index];
+        let followed = self.accounts.observer.follows_requests().then(|| arrivals.arrived(index, arrival_ns));
+        let pages = trace.first_page_op[index] as usize..trace.first_page_op[index + 1] as usize;
+        self.accounts.counts.page_ops[kind as usize] += pages.len() as u64;
+        if kind == HostOp::Trim {
+            // A trim of part of a page leaves the page.
+            for at in pages.filter(|&at| !trace.is_partial(index, at)) {
+                self.trim_cached(Lpn::new(trace.lpn[at]));
+                self.trim_page(Lpn::new(trace.lpn[at]));
+            }
+            if self.tables.is_some() {
+                self.controller.begin_jobs(&mut self.own_ops)?;
+                self.queue_own(false);
+            }
+            self.leave(HostOp::Trim);
+            if let Some(arrived) = &followed {
+                self.accounts.observer.trimmed(arrived);
+            }
+            return Ok(());
+        }
+        let durable = trace.is_durable(index);
+        let epoch = if kind == HostOp::Write { self.flushes.write_begins(durable) } else { NO_EPOCH };
+        let request = self.requests.insert(Request::new(arrival_ns, pages.len() as u32, epoch));
+        if let Some(arrived) = &followed {
+            self.accounts.observer.arrived(request, arrived);
+        }
+        if kind == HostOp::Flush {
+            return self.take_in_flush(request);
+        }
+        if pages.is_empty() {
+            self.requests[request].pages_left = 1;
+            self.page_done(request, None, |_, _| ());
+            return Ok(());
+        }
+        if kind == HostOp::Read {
+            for at in pages {
+                self.look_ahead(trace, at);
+                self.read_page(Lpn::new(trace.lpn[at]), request)?;
+                self.controller.begin_jobs(&mut self.own_ops)?;
+                self.queue_own(false);
+            }
+            return Ok(());
+        }
+        if self.write_cache.is_some() {
+            if !self.flushes.passes_cache(durable) {
+                return self.cache_pages(arrivals, index, pages, request);
+            }
+            // What the cache has of the pages is out of date.
+            for at in pages.clone() {
+                self.trim_cached(Lpn::new(trace.lpn[at]));
+            }
+        }
+        self.write_pages(arrivals, index, &pages, request)
+    }
+
+    /// Asks the memory for what page operations behind this one will need.
+    #[inline]
+    pub(super) fn look_ahead(&mut self, trace: &Window<'_>, at: usize) {
+        self.look_ahead.ask(&self.controller, &self.array, trace, at);
+    }
+
+    /// What a page operation writes.
+    #[inline]
+    pub(super) fn host_page(&self, trace: &Window<'_>, at: usize) -> Host {
+        self.look_ahead.host_page(trace, at)
+    }
+
+    /// Queues the program of a host's page; `place` is for [`super::write_buffer`], `charged` is what was charged to it before its decision,
+    /// where that is more than its hash and the queue there.
+    #[inline]
+    pub(super) fn queue_program(
+        &mut self,
+        ppn: Ppn,
+        request: u32,
+        place: u32,
+        hashed: bool,
+        charged: OpenLedger,
+    ) {
+        let life = self.array.life_of_program(ppn, &self.own_ops);
+        // A rule of answering needs one of them or none.
+        let other = if place == NONE { self.epoch_of_program(request) } else { place };
+        let op = Op { request, life, hashed, other, charged, ..Op::new(ppn, Work::HostProgram) };
+        self.array.submit(Queue::Writes, op, &mut self.accounts);
+        self.hear_of_erases();
+    }
+
+    /// Completes a page write, just decided, that needs nothing from the flash: a duplicate, or one that is
+    /// complete as soon as controller RAM has it.
+    #[inline]
+    pub(super) fn complete_in_ram(&mut self, request: u32, hashed: bool, charged: OpenLedger) {
+        let charged = self.accounts.close(charged);
+        self.page_done(request, None, |host, ledger| match charged {
+            Some(charged) => ledger.add(&charged),
+            None => host.charge_hashing(ledger, request, hashed, host.array.now_ns),
+        });
+    }
+
+    /// Charges the time until its decision, at `decided_ns`, of a page write that waited for nothing but
+    /// the hash unit.
+    #[inline]
+    pub(super) fn charge_hashing(&self, ledger: &mut Ledger, request: u32, hashed: bool, decided_ns: u64) {
+        if let Some(hash) = self.hash.as_ref().filter(|_| hashed) {
+            let since_ns = self.requests[request].arrival_ns + self.controller_ns;
+            let in_unit_ns = decided_ns.saturating_sub(since_ns);
+            ledger.charge(Charge::Hash, hash.hash_ns().min(in_unit_ns));
+            ledger.charge(Charge::HashQueue, in_unit_ns.saturating_sub(hash.hash_ns()));
+        }
+    }
+
+    /// Queues what the controller ordered on its own account.
+    #[inline]
+    pub(super) fn queue_own(&mut self, offline: bool) {
+        if !self.own_ops.is_empty() {
+            self.array.carry_out_orders(&self.own_ops, offline, &mut self.accounts);
+            self.own_ops.clear();
+            self.hear_of_erases();
+        }
+    }
+
+    /// Ends a profiling period. What the controller then does costs the host nothing (the
+    /// mirror serves it): it is handed to `inspect` and carried out in no time, but in order.
+    ///
+    /// # Errors
+    /// What the controller reports.
+    pub fn end_period(&mut self, inspect: impl FnOnce(&[FlashOp])) -> Result<(), SimError> {
+        self.controller.end_period(&mut self.own_ops)?;
+        inspect(&self.own_ops);
+        self.queue_own(true);
+        self.tell_jobs_done();
+        Ok(())
+    }
+}
