@@ -73,19 +73,19 @@ impl Array {
         awaited.insert(page, read)
     }
 
-    /// The read comes to its chip; `waited`: what it waited for meanwhile.
+    /// The read comes to its chip; `waited`: what it was charged meanwhile.
     pub(crate) fn awaited_read_comes<O: Observer>(
         &mut self,
         at: u32,
-        waited: Option<&Ledger>,
+        waited: OpenLedger,
         accounts: &mut Accounts<O>,
     ) {
         let now = self.now_ns;
         let Some(awaited) = &mut self.awaited else { return };
         let waiting = &mut awaited.reads[at as usize];
         waiting.ready_ns = Some(now);
-        if let Some(waited) = waited {
-            accounts.charge(&mut waiting.read.charged, waited);
+        if let Some(waited) = accounts.close(waited) {
+            accounts.charge(&mut waiting.read.charged, &waited);
         }
         let Waiting { read: AwaitedRead { target, work, .. }, programmed, .. } = *waiting;
         let unit = self.unit_of_plane[target.plane];

@@ -169,7 +169,7 @@ fn read_of_page_under_way_waits_for_its_program() {
     let (work, other, charged) = (Work::HostRead, NONE, OpenLedger::NONE);
     let read = AwaitedRead { target: scene.target(page), data: 0, request: 2, work, other, charged };
     let at = scene.array.await_program(read, &mut scene.accounts);
-    scene.array.awaited_read_comes(at, None, &mut scene.accounts);
+    scene.array.awaited_read_comes(at, OpenLedger::NONE, &mut scene.accounts);
     let ended = scene.run();
     assert_eq!(
         ended.iter().map(|&(time_ns, op)| (time_ns, op.request)).collect::<Vec<_>>(),

@@ -1,4 +1,4 @@
-//! Requests arrive: reads are decided at once ([`super::reads`]), writes as soon as they can be ([`super::undecided`]),
+//! Requests arrive: reads are decided at once ([`super::reads`]), writes as soon as they can be ([`super::writes`]),
 //! and what the flash must do is queued.
 
 use flashtwin_bits::prefetch;

@@ -160,7 +160,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn old_page_read(&mut self, slot: u32, op: &Op) {
         let mut ledger = self.accounts.close(op.charged).unwrap_or_default();
         self.charge_service(&mut ledger, slot, op, self.array.array_ns(op.work), 0);
-        self.undecided.charge(op.other, &ledger, &mut self.accounts);
+        self.page_ops.charge(op.other, &ledger, &mut self.accounts);
         self.got_what_it_needs(op.other);
     }
 }

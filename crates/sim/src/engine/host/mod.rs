@@ -10,18 +10,21 @@
 
 mod arrival;
 mod completions;
+mod decisions;
 mod flush;
 mod hash_unit;
 mod jobs;
 mod look_ahead;
 mod newest;
+mod page_op;
 mod ram_answers;
 mod reads;
 mod request;
 mod tables;
-mod undecided;
+mod waits;
 mod write_buffer;
 mod write_cache;
+mod writes;
 
 use std::collections::VecDeque;
 
@@ -39,10 +42,11 @@ use crate::error::SimError;
 use flush::{Flushes, NO_EPOCH};
 use hash_unit::HashUnit;
 use look_ahead::LookAhead;
+use page_op::PageOps;
 use ram_answers::RamAnswers;
 use request::Request;
 use tables::Tables;
-use undecided::Undecided;
+use waits::Waits;
 use write_buffer::WriteBuffer;
 use write_cache::WriteCache;
 
@@ -73,7 +77,7 @@ pub struct Engine<C, O> {
     ram_answers: RamAnswers,
     /// Which writes a flush waits for, and the flushes that do.
     flushes: Flushes,
-    /// Page operations that wait for pages of the mapping tables; none where all tables are in RAM.
+    /// What page operations need of the mapping tables; none where all tables are in RAM.
     tables: Option<Box<Tables>>,
     /// When the changed mapping tables are written next.
     checkpoint_ns: u64,
@@ -89,8 +93,9 @@ pub struct Engine<C, O> {
     pages_fingerprints: bool,
     /// What the controller has just ordered on its own account, not yet queued.
     own_ops: Vec<FlashOp>,
-    /// Page writes that are not decided yet.
-    undecided: Undecided,
+    /// Page operations that wait, and what for.
+    page_ops: PageOps,
+    waits: Waits,
 }
 
 impl<C: Controller, O: Observer> Engine<C, O> {
@@ -127,7 +132,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             checkpoint_every_ns: u64::MAX,
             controller_ns: config.controller_ns(),
             own_ops: Vec::new(),
-            undecided: Undecided::new(),
+            page_ops: PageOps::new(),
+            waits: Waits::default(),
         }
     }
 
@@ -255,6 +261,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// The same for a page that controller RAM serves, or that finds nothing: its time is what was charged to it.
+    #[inline(never)]
     fn page_done_in_ram(&mut self, request: u32, charged: OpenLedger) {
         let charged = self.accounts.close(charged);
         self.page_done(request, None, |_, ledger| ledger.add_all(charged.as_ref()));

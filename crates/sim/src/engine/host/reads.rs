@@ -3,7 +3,8 @@
 use flashtwin_ftl::{Lpn, ReadOutcome, ReadTarget};
 
 use super::super::array::{AwaitedRead, Op, Work};
-use super::tables::Then;
+use super::page_op::{PageOp, State, page_read};
+use super::waits::Condition;
 use super::{Charge, Controller, Engine, Ledger, NONE, Observer, OpenLedger};
 use crate::error::SimError;
 
@@ -13,7 +14,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if self.read_cached(lpn, request) {
             return Ok(());
         }
-        if let Some(write) = self.undecided.newest(lpn) {
+        if let Some(write) = self.page_ops.newest(lpn) {
             self.read_undecided(write, request);
             return Ok(());
         }
@@ -30,37 +31,58 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     ) -> Result<(), SimError> {
         let (controller, loads, _) = self.controller_and_loads();
         let outcome = controller.read(lpn, &loads)?;
-        let errand = self.looked_up();
+        let walk = self.looked_up();
         match outcome {
             ReadOutcome::Flash { target, data, .. } => {
                 if let Some(ppn) = self.array.place_on_flash(target.ppn) {
                     let target = ReadTarget { ppn, ..target };
-                    self.read_on_flash((target, data), request, errand, charged);
+                    self.read_on_flash(lpn, (target, data), request, walk, charged);
                     return Ok(());
                 }
                 if self.array.awaits_programs() {
-                    return self.read_when_programmed(lpn, (target, data), request, errand, charged);
+                    return self.read_when_programmed(lpn, (target, data), request, walk, charged);
                 }
                 self.accounts.counts.pages.buffer_reads += 1;
             }
             ReadOutcome::Unmapped => {}
         }
-        match errand {
+        match walk {
             NONE => self.page_done_in_ram(request, charged),
-            errand => self.set_out(errand, Then::Read { target: None, request, charged }),
+            walk => self.wait_to_read(lpn, None, request, walk, charged),
         }
         Ok(())
     }
 
-    /// Reads a page that is on flash, once its tables are in RAM where `errand` says that they are not.
+    /// Reads a page that is on flash, once its tables are in RAM where `walk` says that they are not.
     #[inline]
-    fn read_on_flash(&mut self, page: (ReadTarget, u64), request: u32, errand: u32, charged: OpenLedger) {
-        if errand == NONE {
+    fn read_on_flash(
+        &mut self,
+        lpn: Lpn,
+        page: (ReadTarget, u64),
+        request: u32,
+        walk: u32,
+        charged: OpenLedger,
+    ) {
+        if walk == NONE {
             self.queue_host_read(page, request, charged);
         } else {
             self.array.pin(&page.0);
-            self.set_out(errand, Then::Read { target: Some(page), request, charged });
+            self.wait_to_read(lpn, Some(page), request, walk, charged);
         }
+    }
+
+    /// Lets a read wait for its tables, which then reads this page, or needs no flash.
+    fn wait_to_read(
+        &mut self,
+        lpn: Lpn,
+        page: Option<(ReadTarget, u64)>,
+        request: u32,
+        walk: u32,
+        charged: OpenLedger,
+    ) {
+        let (state, now) = (State::ReadTables(page), self.array.now_ns);
+        let op = self.page_ops.insert(page_read(lpn), request, state, charged, now);
+        self.wait_for_tables(walk, op);
     }
 
     #[inline]
@@ -76,15 +98,16 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         lpn: Lpn,
         chosen: (ReadTarget, u64),
         request: u32,
-        errand: u32,
+        walk: u32,
         charged: OpenLedger,
     ) -> Result<(), SimError> {
         if let Some(page) = self.place_there(lpn)? {
-            self.read_on_flash(page, request, errand, charged);
+            self.read_on_flash(lpn, page, request, walk, charged);
             return Ok(());
         }
         let ((target, data), work, other) = (chosen, Work::HostRead, NONE);
-        self.await_program(AwaitedRead { target, data, request, work, other, charged }, errand);
+        let read = AwaitedRead { target, data, request, work, other, charged };
+        self.await_program((lpn, request), read, walk);
         Ok(())
     }
 
@@ -120,17 +143,23 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     /// The same after the program of that page.
-    pub(super) fn await_old_page(&mut self, target: ReadTarget, write: u32, errand: u32) {
+    pub(super) fn await_old_page(&mut self, target: ReadTarget, write: u32, walk: u32) {
         let (work, request, charged) = (Work::ReadBeforeWrite, NONE, OpenLedger::NONE);
-        self.await_program(AwaitedRead { target, data: 0, request, work, other: write, charged }, errand);
+        let PageOp { page, request: asks, .. } = self.page_ops[write];
+        let read = AwaitedRead { target, data: 0, request, work, other: write, charged };
+        self.await_program((page.lpn, asks), read, walk);
     }
 
-    /// Lets a read wait for a program, and sends for its mapping tables where `errand` says so.
-    fn await_program(&mut self, read: AwaitedRead, errand: u32) {
+    /// Lets a read wait for a program, and sends for its mapping tables where `walk` says so.
+    /// The page and the request are those that it is read for.
+    fn await_program(&mut self, (lpn, request): (Lpn, u32), read: AwaitedRead, walk: u32) {
         let at = self.array.await_program(read, &mut self.accounts);
-        match errand {
-            NONE => self.array.awaited_read_comes(at, None, &mut self.accounts),
-            errand => self.set_out(errand, Then::Awaited(at)),
+        if walk == NONE {
+            self.array.awaited_read_comes(at, OpenLedger::NONE, &mut self.accounts);
+        } else {
+            let (state, now) = (State::ReadProgram(at), self.array.now_ns);
+            let op = self.page_ops.insert(page_read(lpn), request, state, OpenLedger::NONE, now);
+            self.wait_for_tables(walk, op);
         }
         self.hear_of_erases();
     }
@@ -139,27 +168,28 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// after the decision.
     #[inline(never)]
     pub(super) fn read_undecided(&mut self, write: u32, request: u32) {
-        if self.undecided.is_trimmed(write) {
+        if self.page_ops[write].trimmed {
             self.accounts.counts.undecided_unmapped_reads += 1;
             return self.page_done(request, None, |_, _| ());
         }
         if self.array.awaits_programs() {
-            let since_ns = self.array.now_ns;
-            return self.undecided.wait_to_read(write, request, since_ns);
+            let (page, state, now) = (self.page_ops[write].page, State::ReadDecision, self.array.now_ns);
+            let read = self.page_ops.insert(page, request, state, OpenLedger::NONE, now);
+            return self.waits.wait(Condition::Decision(write), read);
         }
         self.accounts.counts.pages.buffer_reads += 1;
         self.accounts.counts.undecided_reads += 1;
-        self.undecided.count_read(write);
+        self.page_ops[write].reads += 1;
         self.page_done(request, None, |_, _| ());
     }
 
     /// Sends the reads that waited for the decision of a write to the flash.
-    pub(super) fn let_readers_go(&mut self, write: u32, lpn: Lpn) -> Result<(), SimError> {
-        for (request, since_ns) in self.undecided.take_readers(write) {
-            let mut charged = OpenLedger::NONE;
+    pub(super) fn let_readers_go(&mut self, write: u32) -> Result<(), SimError> {
+        for read in self.waits.wake(Condition::Decision(write)) {
+            let PageOp { page, request, mut charged, since_ns, .. } = self.page_ops.remove(read);
             let waited_ns = self.array.now_ns - since_ns;
             self.accounts.charge(&mut charged, &Ledger::only(Charge::PageProgram, waited_ns));
-            self.read_decided(lpn, request, charged)?;
+            self.read_decided(page.lpn, request, charged)?;
             self.controller.begin_jobs(&mut self.own_ops)?;
             self.queue_own(false);
         }

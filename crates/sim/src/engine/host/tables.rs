@@ -6,32 +6,17 @@
 //! be on its way there, and the operation waits for that page as well.
 
 use flashtwin_bits::Slab;
-use flashtwin_ftl::{Cause, Lookup, ReadTarget, TablePage};
+use flashtwin_ftl::{Cause, Lookup, TablePage};
 use flashtwin_nand::Ppn;
-use hashbrown::HashMap;
 
 use super::super::array::{Op, Queue, Work};
-use super::{Charge, Controller, Engine, Ledger, NONE, Observer, OpenLedger};
+use super::page_op::{PageOp, State};
+use super::waits::Condition;
+use super::{Charge, Controller, Engine, Ledger, NONE, Observer};
 
-/// What a page operation does when it has its tables.
-#[derive(Debug, Clone)]
-pub(super) enum Then {
-    /// A read for this request: the page to read and the name of its data, unless the read needs no
-    /// flash; and what was charged to the request before the wait.
-    Read { target: Option<(ReadTarget, u64)>, request: u32, charged: OpenLedger },
-    /// The write of this number among the undecided ones, and the old page that it must read first.
-    Write { write: u32, old: Option<ReadTarget> },
-    /// The read of this number among those that wait for the program of their page as well.
-    Awaited(u32),
-}
-
-/// Placeholder of `then` before [`Engine::set_out`] fills it and after [`Engine::go_on`] was given it: a read of nothing
-/// for nobody.
-const NOTHING: Then = Then::Read { target: None, request: NONE, charged: OpenLedger::NONE };
-
-/// A page operation that waits for pages of the tables.
-#[derive(Debug)]
-struct Errand {
+/// The pages of the tables that a page operation needs.
+#[derive(Debug, Default)]
+struct Walk {
     /// The pages, in the order in which they are needed. The operation goes on after the last page that
     /// delays it; pages behind that one are read all the same. A page without a place on flash is being
     /// read for another operation.
@@ -40,33 +25,30 @@ struct Errand {
     at: usize,
     /// When the operation began to wait.
     since_ns: u64,
-    then: Then,
 }
 
-/// Pages of the tables on their way to RAM, and the page operations that wait for them.
+/// Walks of page operations through pages of the tables.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     /// Lookups of the page operation in hand; empty between two of them, kept for its memory.
     looked_up: Vec<Lookup>,
-    /// By page: the errands that wait for it, except the one for which the page is read.
-    arriving: HashMap<TablePage, Vec<u32>>,
-    errands: Slab<Errand>,
+    walks: Slab<Walk>,
 }
 
 impl Tables {
     fn insert(&mut self, since_ns: u64) -> u32 {
-        self.errands.insert_with(
-            || Errand { steps: Vec::new(), at: 0, since_ns, then: NOTHING },
-            |errand| {
-                errand.steps.clear();
-                (errand.at, errand.since_ns, errand.then) = (0, since_ns, NOTHING);
+        self.walks.insert_with(
+            || Walk { since_ns, ..Walk::default() },
+            |walk| {
+                walk.steps.clear();
+                (walk.at, walk.since_ns) = (0, since_ns);
             },
         )
     }
 }
 
 impl<C: Controller, O: Observer> Engine<C, O> {
-    /// The errand of the page operation just decided; [`NONE`] if it has all its tables.
+    /// The walk of the page operation just decided; [`NONE`] if it has all its tables.
     #[inline]
     pub(super) fn looked_up(&mut self) -> u32 {
         if self.tables.is_none() { NONE } else { self.prepare() }
@@ -76,17 +58,17 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn prepare(&mut self) -> u32 {
         let Some(mut tables) = self.tables.take() else { return NONE };
         self.controller.take_lookups(&mut tables.looked_up);
-        let errand = tables.insert(self.array.now_ns);
+        let walk = tables.insert(self.array.now_ns);
         let mut lookups = std::mem::take(&mut tables.looked_up);
         for lookup in lookups.drain(..) {
             let Lookup { page, read, delays } = lookup;
-            let arriving = tables.arriving.contains_key(&page);
+            let arriving = self.waits.is_expected(Condition::TablePage(page));
             let on_flash = read.and_then(|ppn| self.array.place_on_flash(ppn));
             let step = match (read, on_flash) {
                 (Some(_), Some(ppn)) if !arriving => {
                     // The block must not be erased before the read has its turn.
                     self.array.pin_page(ppn);
-                    tables.arriving.insert(page, Vec::new());
+                    self.waits.expect(Condition::TablePage(page));
                     Some(Lookup { read: on_flash, ..lookup })
                 }
                 (Some(_), _) => {
@@ -97,16 +79,16 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 }
                 (None, _) => (arriving && delays).then_some(lookup),
             };
-            tables.errands[errand as usize].steps.extend(step);
+            tables.walks[walk as usize].steps.extend(step);
         }
         tables.looked_up = lookups;
-        let steps = &mut tables.errands[errand as usize].steps;
+        let steps = &mut tables.walks[walk as usize].steps;
         if steps.iter().any(|step| step.delays) {
             self.tables = Some(tables);
-            return errand;
+            return walk;
         }
         let counted_only = std::mem::take(steps);
-        tables.errands.free(errand);
+        tables.walks.free(walk);
         self.tables = Some(tables);
         self.read_behind(counted_only);
         NONE
@@ -121,77 +103,84 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    /// An operation begins to wait for its tables.
+    /// A page operation begins to wait for its tables.
     #[inline(never)]
-    pub(super) fn set_out(&mut self, errand: u32, then: Then) {
-        let Some(tables) = &mut self.tables else { return };
-        tables.errands[errand as usize].then = then;
-        self.walk(errand);
+    pub(super) fn wait_for_tables(&mut self, walk: u32, op: u32) {
+        self.page_ops[op].walk = walk;
+        self.walk(op);
     }
 
     /// Goes on from step to step. Returns at a page that must be waited for; after the last one, lets the
     /// page operation go on.
-    fn walk(&mut self, errand: u32) {
+    fn walk(&mut self, op: u32) {
+        let at = self.page_ops[op].walk;
         loop {
             let Some(tables) = &mut self.tables else { return };
-            let state = &mut tables.errands[errand as usize];
-            match state.steps.get(state.at) {
+            let walk = &mut tables.walks[at as usize];
+            match walk.steps.get(walk.at) {
                 Some(&Lookup { page, read: Some(ppn), delays: true }) => {
-                    return self.read_table_page(page, ppn, errand);
+                    return self.read_table_page(page, ppn, op);
                 }
-                Some(&Lookup { page, delays: true, .. }) => match tables.arriving.get_mut(&page) {
-                    Some(waiting) => return waiting.push(errand),
-                    None => state.at += 1,
-                },
+                Some(&Lookup { page, delays: true, .. }) => {
+                    if self.waits.is_expected(Condition::TablePage(page)) {
+                        return self.waits.wait(Condition::TablePage(page), op);
+                    }
+                    walk.at += 1;
+                }
                 _ => break,
             }
         }
-        self.arrive_with_tables(errand);
+        self.arrive_with_tables(op, at);
     }
 
-    fn arrive_with_tables(&mut self, errand: u32) {
+    fn arrive_with_tables(&mut self, op: u32, at: u32) {
         let Some(tables) = &mut self.tables else { return };
-        let state = &mut tables.errands[errand as usize];
-        let since_ns = state.since_ns;
-        let then = std::mem::replace(&mut state.then, NOTHING);
-        let counted_only = state.steps.split_off(state.at);
-        tables.errands.free(errand);
+        let walk = &mut tables.walks[at as usize];
+        let waited_ns = self.array.now_ns - walk.since_ns;
+        let counted_only = walk.steps.split_off(walk.at);
+        tables.walks.free(at);
         self.accounts.counts.tables.waits += 1;
-        self.accounts.counts.table_wait_ns += self.array.now_ns - since_ns;
-        self.go_on(then, &Ledger::only(Charge::Tables, self.array.now_ns - since_ns));
+        self.accounts.counts.table_wait_ns += waited_ns;
+        self.page_ops.charge(op, &Ledger::only(Charge::Tables, waited_ns), &mut self.accounts);
+        self.go_on_with_tables(op);
         self.read_behind(counted_only);
     }
 
-    fn read_table_page(&mut self, page: TablePage, ppn: Ppn, errand: u32) {
+    fn read_table_page(&mut self, page: TablePage, ppn: Ppn, reader: u32) {
         let (request, ready_ns) = (page.number(), self.array.now_ns);
-        let op = Op { pins_block: true, other: errand, request, ready_ns, ..Op::new(ppn, Work::TableRead) };
+        let op = Op { pins_block: true, other: reader, request, ready_ns, ..Op::new(ppn, Work::TableRead) };
         self.array.submit(Queue::Reads, op, &mut self.accounts);
         self.hear_of_erases();
     }
 
-    /// A page of the tables is in RAM: the errands that waited for it go on, first the one that it was read for.
+    /// A page of the tables is in RAM: the operations that waited for it go on, first the one that it was read for.
     #[inline(never)]
-    pub(super) fn table_page_read(&mut self, page: TablePage, errand: u32) {
-        let Some(tables) = &mut self.tables else { return };
-        let waiting = tables.arriving.remove(&page).unwrap_or_default();
-        let reader = Some(errand).filter(|&errand| errand != NONE);
+    pub(super) fn table_page_read(&mut self, page: TablePage, reader: u32) {
+        let waiting = self.waits.wake(Condition::TablePage(page));
+        let reader = Some(reader).filter(|&reader| reader != NONE);
         // Operations that go on at the same moment may share a multi-plane command.
         let held = self.array.hold();
-        for errand in reader.into_iter().chain(waiting) {
+        for op in reader.into_iter().chain(waiting) {
+            let at = self.page_ops[op].walk;
             if let Some(tables) = &mut self.tables {
-                tables.errands[errand as usize].at += 1;
+                tables.walks[at as usize].at += 1;
             }
-            self.walk(errand);
+            self.walk(op);
         }
         self.release(held);
     }
 
-    /// A page operation has its tables and goes on; `waited` charges the wait.
-    fn go_on(&mut self, then: Then, waited: &Ledger) {
-        match then {
-            Then::Read { target, request, mut charged } => {
-                self.accounts.charge(&mut charged, waited);
-                match target {
+    /// A page operation has its tables and goes on.
+    fn go_on_with_tables(&mut self, op: u32) {
+        match self.page_ops[op].state {
+            State::Preparing(Some(old)) => {
+                self.page_ops[op].state = State::Preparing(None);
+                self.array.unpin(&old);
+                self.read_old_page(old, op);
+            }
+            State::ReadTables(page) => {
+                let PageOp { request, charged, .. } = self.page_ops.remove(op);
+                match page {
                     Some(page) => {
                         self.array.unpin(&page.0);
                         self.queue_host_read(page, request, charged);
@@ -199,20 +188,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                     None => self.page_done_in_ram(request, charged),
                 }
             }
-            Then::Awaited(read) => {
-                self.array.awaited_read_comes(read, Some(waited), &mut self.accounts);
+            State::ReadProgram(at) => {
+                let PageOp { charged, .. } = self.page_ops.remove(op);
+                self.array.awaited_read_comes(at, charged, &mut self.accounts);
                 self.hear_of_erases();
             }
-            Then::Write { write, old } => {
-                self.undecided.charge(write, waited, &mut self.accounts);
-                match old {
-                    Some(old) => {
-                        self.array.unpin(&old);
-                        self.read_old_page(old, write);
-                    }
-                    None => self.got_what_it_needs(write),
-                }
-            }
+            _ => self.got_what_it_needs(op),
         }
     }
 

@@ -5,45 +5,35 @@
 //! rule; only the host hears earlier. A page that finds no place gets the next one that is given up, or is complete when
 //! it is programmed, whichever comes first.
 
-use std::collections::VecDeque;
-
+use flashtwin_ftl::Host;
 use flashtwin_nand::Chip;
 
-use super::super::array::{Op, Work};
+use super::super::array::Op;
+use super::page_op::State;
+use super::waits::Condition;
 use super::{Charge, Controller, Engine, NONE, Observer, OpenLedger};
 use crate::config::WriteCompletes;
 
-/// [`Op::other`] of a program whose page has a place.
+/// [`Op::other`] of a program whose page has a place. That of another is the page operation that waits for one.
 const HAS_PLACE: u32 = u32::MAX - 1;
 
-/// The places, and the programs whose pages wait for one.
+/// The places.
 #[derive(Debug, Default)]
 pub(super) struct WriteBuffer {
     /// Places that there are; 0: as many as are wanted.
     places: u32,
     taken: u32,
-    /// Slot and ticket of programs without a place, in the order in which they were decided. One that was carried out
-    /// meanwhile stays here; no operation has its ticket then.
-    waiting: VecDeque<(u32, u32)>,
-    next_ticket: u32,
 }
 
 impl WriteBuffer {
     pub(super) fn new(places: u32) -> Self {
-        Self { places, ..Self::default() }
+        Self { places, taken: 0 }
     }
 
     fn take_place(&mut self) -> bool {
         let free = self.places == 0 || self.taken < self.places;
         self.taken += u32::from(free);
         free
-    }
-
-    fn wait(&mut self, slot: u32) -> u32 {
-        let ticket = self.next_ticket;
-        self.next_ticket = (self.next_ticket + 1) % HAS_PLACE;
-        self.waiting.push_back((slot, ticket));
-        ticket
     }
 }
 
@@ -53,12 +43,13 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[inline]
     pub(super) fn ask_for_place(
         &mut self,
+        page: Host,
         request: u32,
         hashed: bool,
         charged: OpenLedger,
     ) -> (u32, u32, OpenLedger) {
         match self.write_completes {
-            WriteCompletes::Hashed => self.complete_with_place(request, hashed, charged),
+            WriteCompletes::Hashed => self.complete_with_place(page, request, hashed, charged),
             _ => (request, NONE, charged),
         }
     }
@@ -66,6 +57,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[inline(never)]
     fn complete_with_place(
         &mut self,
+        page: Host,
         request: u32,
         hashed: bool,
         charged: OpenLedger,
@@ -75,23 +67,24 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             return (NONE, HAS_PLACE, OpenLedger::NONE);
         }
         // The slot that the program will have: nothing is queued in between.
-        let ticket = self.write_buffer.wait(self.array.next_slot());
-        (request, ticket, charged)
+        let (state, now) = (State::BufferPlace(self.array.next_slot()), self.array.now_ns);
+        let waiting = self.page_ops.insert(page, request, state, OpenLedger::NONE, now);
+        self.waits.wait(Condition::BufferPlace, waiting);
+        (request, waiting, charged)
     }
 
     /// A page has been programmed: its place goes to the page that waits for longest.
     pub(super) fn programmed_from_buffer(&mut self, chip: Chip, slot: u32, op: &Op, lost_ns: u64) {
         if op.other != HAS_PLACE {
-            // It needs no place any more. What is left of it in the list has another ticket now.
-            self.array.op_mut(slot).other = NONE;
+            // It needs no place any more.
+            self.page_ops[op.other].state = State::Gone;
             return self.program_done(chip, slot, op, lost_ns);
         }
         self.write_buffer.taken -= 1;
-        while let Some((next, ticket)) = self.write_buffer.waiting.pop_front() {
-            let &Op { work, other, .. } = self.array.op(next);
-            if work == Work::HostProgram && other == ticket {
+        while let Some(next) = self.waits.wake_one(Condition::BufferPlace) {
+            if let State::BufferPlace(program) = self.page_ops.remove(next).state {
                 self.write_buffer.taken += 1;
-                return self.give_place(next);
+                return self.give_place(program);
             }
         }
     }

@@ -4,14 +4,14 @@
 //! As in DRAM-buffered drives since H. Kim, S. Ahn, "BPLRU", FAST '08, here with single pages and plain
 //! LRU of writes. Hashing, deduplication and allocation happen when a page leaves for the flash.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 
 use flashtwin_bits::{By, Slab};
 use flashtwin_ftl::{Host, Lpn};
 
-use super::undecided::Fingerprint;
-use super::{Arrivals, Charge, Controller, Engine, NONE, Observer, Request};
+use super::page_op::{Fingerprint, PageOp, State};
+use super::waits::Condition;
+use super::{Arrivals, Charge, Controller, Engine, NONE, Observer, OpenLedger, Request};
 use crate::config::EngineConfig;
 use crate::error::SimError;
 
@@ -63,8 +63,6 @@ pub(super) struct WriteCache {
     dirty: List,
     dirty_pages: u32,
     clean: List,
-    /// Requests whose page waits for a place, in order.
-    waiting: VecDeque<u32>,
 }
 
 impl WriteCache {
@@ -78,7 +76,6 @@ impl WriteCache {
             dirty: List::EMPTY,
             dirty_pages: 0,
             clean: List::EMPTY,
-            waiting: VecDeque::new(),
         })
     }
 
@@ -161,19 +158,19 @@ impl WriteCache {
         self.find(lpn).is_some_and(|at| !self.pages[at as usize].partial)
     }
 
-    /// The host trims a page. Returns whether it was dirty, and the request that gets its place.
-    fn trim(&mut self, lpn: Lpn) -> (bool, Option<u32>) {
-        let Some(at) = self.find(lpn) else { return (false, None) };
+    /// The host trims a page. Returns whether it was dirty, and whether its place is given up.
+    fn trim(&mut self, lpn: Lpn) -> (bool, bool) {
+        let Some(at) = self.find(lpn) else { return (false, false) };
         self.take_off(at);
         self.forget(at);
         let page = &mut self.pages[at as usize];
         let dirty = std::mem::replace(&mut page.dirty, false);
         page.gone = true;
         if page.flights > 0 {
-            return (dirty, None);
+            return (dirty, false);
         }
         self.pages.free(at);
-        (dirty, self.waiting.pop_front())
+        (dirty, true)
     }
 
     /// The page that must leave for the flash, if more are dirty than may be; all of them in the end.
@@ -189,25 +186,25 @@ impl WriteCache {
         Some((at, page.host, page.partial))
     }
 
-    /// A version of a page has reached the flash. Returns the request that gets its place, if it is
-    /// given up.
-    fn arrived(&mut self, at: u32) -> Option<u32> {
+    /// A version of a page has reached the flash. Returns whether the page gives up its place, which it does at the end of
+    /// its life, or where a write waits for one.
+    fn arrived(&mut self, at: u32, somebody_waits: bool) -> bool {
         let page = &mut self.pages[at as usize];
         page.flights -= 1;
         if page.flights > 0 || page.dirty {
-            return None;
+            return false;
         }
         if !page.gone {
             // The rest of a partly written page was read on its way out: all of it is in the cache now.
             page.partial = false;
-            if self.waiting.is_empty() {
+            if !somebody_waits {
                 self.push(false, at);
-                return None;
+                return false;
             }
             self.forget(at);
         }
         self.pages.free(at);
-        self.waiting.pop_front()
+        true
     }
 }
 
@@ -230,7 +227,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             let taken = cache.write(page, partial && arrivals.read_modify_write);
             self.accounts.counts.pages.absorbed_writes += u64::from(taken.absorbed);
             if taken.waits {
-                cache.waiting.push_back(request);
+                let (state, now) = (State::CachePlace, self.array.now_ns);
+                let waiting = self.page_ops.insert(page, request, state, OpenLedger::NONE, now);
+                self.waits.wait(Condition::CachePlace, waiting);
             } else {
                 self.complete_cached(request);
             }
@@ -264,7 +263,16 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// A page of the cache has been programmed, or was found to be a duplicate.
     #[inline(never)]
     pub(super) fn destaged(&mut self, at: u32) {
-        if let Some(request) = self.write_cache.as_mut().and_then(|cache| cache.arrived(at)) {
+        let Some(cache) = &mut self.write_cache else { return };
+        if cache.arrived(at, self.waits.anybody(Condition::CachePlace)) {
+            self.give_cache_place();
+        }
+    }
+
+    /// A place in the cache is given up: it goes to the page that has waited for longest.
+    fn give_cache_place(&mut self) {
+        if let Some(waiting) = self.waits.wake_one(Condition::CachePlace) {
+            let PageOp { request, .. } = self.page_ops.remove(waiting);
             self.complete_cached(request);
         }
     }
@@ -300,17 +308,17 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// The host trims a page: the cache drops what it has of it.
     pub(super) fn trim_cached(&mut self, lpn: Lpn) {
         let Some(cache) = &mut self.write_cache else { return };
-        let (dirty, next) = cache.trim(lpn);
+        let (dirty, place) = cache.trim(lpn);
         self.accounts.counts.pages.absorbed_writes += u64::from(dirty);
-        if let Some(request) = next {
-            self.complete_cached(request);
+        if place {
+            self.give_cache_place();
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{HashMap, HashSet};
+    use std::collections::{HashMap, HashSet, VecDeque};
 
     use flashtwin_ftl::{Content, Rng};
 
@@ -419,13 +427,21 @@ mod tests {
             let mut naive = Naive { capacity: capacity as usize, ..Naive::default() };
             let most_dirty = (f64::from(capacity) * share) as usize;
             let mut under_way: Vec<(u32, u32)> = Vec::new();
+            // Who waits for a place is not the cache's to know.
+            let mut waiting = VecDeque::new();
             for name in 0..600 {
                 let lpn = Lpn::new(rng.below(20));
                 match rng.below(10) {
-                    0 => assert_eq!(cache.trim(lpn), naive.trim(lpn)),
+                    0 => {
+                        let (dirty, place) = cache.trim(lpn);
+                        let next = if place { waiting.pop_front() } else { None };
+                        assert_eq!((dirty, next), naive.trim(lpn));
+                    }
                     1..=4 if !under_way.is_empty() => {
                         let (name, at) = under_way.remove(rng.below(under_way.len() as u32) as usize);
-                        assert_eq!(cache.arrived(at), naive.arrived(name));
+                        let place = cache.arrived(at, !waiting.is_empty());
+                        let next = if place { waiting.pop_front() } else { None };
+                        assert_eq!(next, naive.arrived(name));
                     }
                     _ => {
                         let partial = rng.below(3) == 0;
@@ -433,7 +449,7 @@ mod tests {
                             cache.write(Host { lpn, address: 0, content: Content::new(name) }, partial);
                         assert_eq!(taken, naive.write(lpn, partial));
                         if taken.waits {
-                            cache.waiting.push_back(name);
+                            waiting.push_back(name);
                             naive.waiting.push(name);
                         }
                     }
@@ -450,7 +466,7 @@ mod tests {
                 }
                 assert!(naive.dirty.len() <= most_dirty);
                 assert_eq!(cache.held() as usize, naive.held());
-                assert_eq!(cache.waiting.len(), naive.held().saturating_sub(capacity as usize));
+                assert_eq!(waiting.len(), naive.held().saturating_sub(capacity as usize));
                 let whole = |lpn: Lpn| {
                     let there = naive.dirty.contains(&lpn) || naive.clean.contains(&lpn) || naive.flies(lpn);
                     there && !naive.partial.contains(&lpn)
