@@ -1,7 +1,8 @@
 //! How a unit chooses what to serve next, and how an operation starts.
 
-use flashtwin_ftl::{NO_JOB, Unit};
+use flashtwin_ftl::Unit;
 
+use super::multi_plane::Held;
 use super::op::holder;
 use super::unit::Stage;
 use super::{Accounts, Array, NONE, NOT_STARTED, Observer, Op, Queue, Work};
@@ -25,43 +26,6 @@ impl Choice {
 }
 
 impl Array {
-    /// Queues an operation at the unit of its page; its slot. Inlined, so that its parts are written to their slot: a
-    /// processor does not read back in one piece what it has just written in several, but waits until memory has it.
-    #[inline(always)]
-    pub(crate) fn submit<O: Observer>(&mut self, queue: Queue, op: Op, accounts: &mut Accounts<O>) -> u32 {
-        let unit = self.unit_of_plane[self.geometry.plane(op.ppn)];
-        self.submit_to(unit, queue, op, accounts)
-    }
-
-    /// The same at a unit of the caller's choice, which for a copy served in another place is not that of the page.
-    #[inline(always)]
-    pub(super) fn submit_to<O: Observer>(
-        &mut self,
-        unit: Unit,
-        queue: Queue,
-        op: Op,
-        accounts: &mut Accounts<O>,
-    ) -> u32 {
-        let slot = self.ops.insert(op);
-        self.line_up(unit, queue, slot, accounts);
-        slot
-    }
-
-    fn line_up<O: Observer>(&mut self, unit: Unit, queue: Queue, slot: u32, accounts: &mut Accounts<O>) {
-        self.units[unit].push(queue, slot, &mut self.ops);
-        match queue {
-            Queue::Reads => {
-                self.load_up(unit, true, accounts);
-                self.suspend_for_read(unit, accounts);
-            }
-            Queue::Writes => self.load_up(unit, false, accounts),
-            // The controller's own work is load only while it is in service, and no request waits for it.
-            Queue::Background | Queue::Idle => return self.dispatch_or_hold(unit, accounts),
-        }
-        self.dispatch_or_hold(unit, accounts);
-        self.note_wait(unit, slot, accounts);
-    }
-
     /// Notes by whom the unit was held until now if a host's operation that came to it must wait.
     #[inline]
     pub(super) fn note_wait<O: Observer>(&mut self, unit: Unit, slot: u32, accounts: &mut Accounts<O>) {
@@ -163,29 +127,6 @@ impl Array {
         None
     }
 
-    /// Whether everything that the operation must follow has happened.
-    #[inline]
-    pub(super) fn may_start(&self, op: u32) -> bool {
-        let op = &self.ops[op];
-        match op.work {
-            Work::HostRead | Work::ReadBeforeWrite | Work::TableRead | Work::OwnRead => true,
-            Work::HostProgram => {
-                self.flash.is_next(&self.geometry, op.ppn)
-                    && self.blocks.life(self.geometry.block_index(op.ppn)) == op.life
-            }
-            Work::OwnProgram => {
-                // A job's program waits in a queue of its own, so that its block may still be in an
-                // earlier life.
-                self.flash.is_next(&self.geometry, op.ppn)
-                    && (op.job == NO_JOB || self.blocks.life(self.geometry.block_index(op.ppn)) == op.life)
-            }
-            Work::OwnErase => {
-                let block = self.geometry.block_index(op.ppn);
-                self.flash.is_full(&self.geometry, block) && !self.blocks.has_reads(block)
-            }
-        }
-    }
-
     /// Starts an operation; `false` when it took no time and the unit is still idle.
     #[inline]
     fn start<O: Observer>(
@@ -246,7 +187,7 @@ impl Array {
 
     /// An operation is taken up by its unit.
     #[inline]
-    pub(super) fn take_up<O: Observer>(&mut self, unit: Unit, slot: u32, accounts: &mut Accounts<O>) {
+    fn take_up<O: Observer>(&mut self, unit: Unit, slot: u32, accounts: &mut Accounts<O>) {
         let op = &mut self.ops[slot];
         op.start_ns = self.now_ns;
         let Op { work, waits, other, .. } = *op;
@@ -262,13 +203,72 @@ impl Array {
         }
     }
 
-    /// Whether the page is on flash that a read on the controller's own account asks for. Otherwise the read is of a
-    /// background job: the page is still in controller RAM; or the read waited so long that the page's block was
-    /// erased, and then its data are wanted no more.
+    /// Holds idle units back from now on, so that operations queued at the same time can share a command. Of
+    /// nested calls the outermost counts.
     #[inline]
-    pub(super) fn flash_has(&self, slot: u32) -> bool {
-        let op = &self.ops[slot];
-        self.flash.is_programmed(&self.geometry, op.ppn)
-            && (op.job == NO_JOB || self.blocks.life(self.geometry.block_index(op.ppn)) == op.life)
+    pub(crate) fn hold(&mut self) -> Held {
+        self.multi_plane.hold()
+    }
+
+    /// Dispatches the units that were held back.
+    #[inline]
+    pub(crate) fn release<O: Observer>(&mut self, held: Held, accounts: &mut Accounts<O>) {
+        if held.holds() {
+            self.let_go(accounts);
+        }
+    }
+
+    #[cold]
+    fn let_go<O: Observer>(&mut self, accounts: &mut Accounts<O>) {
+        let mut units = self.multi_plane.let_go();
+        for &unit in &units {
+            self.dispatch(unit, accounts);
+        }
+        units.clear();
+        self.multi_plane.keep_list(units);
+    }
+
+    /// Dispatches a unit: now, or at [`Array::release`] where units are held back.
+    #[inline]
+    pub(super) fn dispatch_or_hold<O: Observer>(&mut self, unit: Unit, accounts: &mut Accounts<O>) {
+        if !self.multi_plane.holds() {
+            self.dispatch(unit, accounts);
+        } else if self.is_idle(unit) {
+            self.multi_plane.hold_back(unit);
+        }
+    }
+
+    /// Takes up the companions of an operation that starts, chained to it by `next`. Returns the number of planes
+    /// of the command.
+    #[inline]
+    fn take_up_companions<O: Observer>(
+        &mut self,
+        unit: Unit,
+        queue: Queue,
+        slot: u32,
+        accounts: &mut Accounts<O>,
+    ) -> u64 {
+        if self.multi_plane.is_none() { 1 } else { self.take_up_gathered(unit, queue, slot, accounts) }
+    }
+
+    #[cold]
+    fn take_up_gathered<O: Observer>(
+        &mut self,
+        unit: Unit,
+        queue: Queue,
+        slot: u32,
+        accounts: &mut Accounts<O>,
+    ) -> u64 {
+        let planes = self.gather(unit, queue, slot);
+        let mut companion = self.next_of_command(slot);
+        while companion != NONE {
+            self.take_up(unit, companion, accounts);
+            companion = self.next_of_command(companion);
+        }
+        if planes > 1 {
+            accounts.counts.pages.multi_plane_commands += 1;
+            accounts.counts.pages.multi_plane_ops += planes;
+        }
+        planes
     }
 }

@@ -9,7 +9,7 @@ use flashtwin_nand::{Chip, Ppn};
 use hashbrown::HashMap;
 
 use super::super::accounts::HoldTimes;
-use super::{Accounts, Array, NONE, Observer, Op, OpenLedger, Queue, Work};
+use super::{Accounts, Array, NONE, Observer, OpenLedger};
 use crate::config::MergeReads;
 
 /// A host read that joined another.
@@ -79,47 +79,6 @@ impl Merging {
 }
 
 impl Array {
-    /// Queues a host's read of a page that is on flash. `data` names the data, for reads that may be merged.
-    #[inline]
-    pub(crate) fn read_for_host<O: Observer>(
-        &mut self,
-        (target, data): (&ReadTarget, u64),
-        request: u32,
-        charged: OpenLedger,
-        accounts: &mut Accounts<O>,
-    ) {
-        let unit = self.unit_of_plane[target.plane];
-        if target.redirected {
-            accounts.redirected(self.units[unit].chip);
-        }
-        let merges = self.merging.is_some();
-        if merges && self.join_read(unit, (target, data), request, charged, accounts) {
-            return;
-        }
-        let op = Op { request, charged, ..Op::new(target.ppn, Work::HostRead) };
-        let slot = self.read(target, op, accounts);
-        if merges {
-            self.may_be_joined(unit, slot, data);
-        }
-    }
-
-    /// Queues a read of a page that is on flash.
-    #[inline(always)]
-    pub(crate) fn read<O: Observer>(
-        &mut self,
-        target: &ReadTarget,
-        op: Op,
-        accounts: &mut Accounts<O>,
-    ) -> u32 {
-        let pins_block = self.geometry.plane(target.ppn) == target.plane;
-        if pins_block {
-            self.blocks.read_begins(self.geometry.block_index(target.ppn));
-        }
-        let unit = self.unit_of_plane[target.plane];
-        let op = Op { pins_block, redirected: target.redirected, ready_ns: self.now_ns, ..op };
-        self.submit_to(unit, Queue::Reads, op, accounts)
-    }
-
     /// Lets a host read join one that waits at the same chip for the same data; whether it did. `charged` is what was
     /// charged to its request before.
     pub(super) fn join_read<O: Observer>(

@@ -15,15 +15,18 @@ mod bus;
 mod dispatch;
 mod idle;
 mod loads;
+mod medium;
 mod merging;
 mod moves;
 mod multi_plane;
 mod op;
 mod orders;
+mod readiness;
 mod stages;
+mod submission;
 mod suspension;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod unit;
 
 use flashtwin_bits::By;

@@ -36,6 +36,43 @@ impl MultiPlaneRule {
         Self { rule, planes_per_die, dies_per_unit, holding: false, held: Vec::new() }
     }
 
+    /// Whether no commands are shared.
+    #[inline]
+    pub(super) fn is_none(&self) -> bool {
+        self.rule == MultiPlane::None
+    }
+
+    /// Holds units back from now on; of nested calls the outermost counts.
+    #[inline]
+    pub(super) fn hold(&mut self) -> Held {
+        let begins = !self.is_none() && !self.holding;
+        self.holding |= begins;
+        Held(begins)
+    }
+
+    /// Whether units are held back.
+    #[inline]
+    pub(super) fn holds(&self) -> bool {
+        self.holding
+    }
+
+    /// Holds an idle unit back.
+    pub(super) fn hold_back(&mut self, unit: Unit) {
+        if !self.held.contains(&unit) {
+            self.held.push(unit);
+        }
+    }
+
+    /// No unit is held back any more: those that were. The list comes back, empty, for its memory.
+    pub(super) fn let_go(&mut self) -> Vec<Unit> {
+        self.holding = false;
+        std::mem::take(&mut self.held)
+    }
+
+    pub(super) fn keep_list(&mut self, emptied: Vec<Unit>) {
+        self.held = emptied;
+    }
+
     /// Die within the unit and plane within the die. A read of `any-chip` redirection counts as a read of the
     /// same place on the chip that serves it.
     fn place(&self, plane: Plane) -> (u32, u32) {
@@ -53,65 +90,9 @@ fn kind(work: Work) -> u8 {
 }
 
 impl Array {
-    /// Holds idle units back from now on, so that operations queued at the same time can share a command. Of
-    /// nested calls the outermost counts.
-    #[inline]
-    pub(crate) fn hold(&mut self) -> Held {
-        let begins = self.multi_plane.rule != MultiPlane::None && !self.multi_plane.holding;
-        self.multi_plane.holding |= begins;
-        Held(begins)
-    }
-
-    /// Dispatches the units that were held back.
-    #[inline]
-    pub(crate) fn release<O: Observer>(&mut self, held: Held, accounts: &mut Accounts<O>) {
-        if held.0 {
-            self.let_go(accounts);
-        }
-    }
-
-    #[cold]
-    fn let_go<O: Observer>(&mut self, accounts: &mut Accounts<O>) {
-        self.multi_plane.holding = false;
-        let mut units = std::mem::take(&mut self.multi_plane.held);
-        for &unit in &units {
-            self.dispatch(unit, accounts);
-        }
-        units.clear();
-        self.multi_plane.held = units;
-    }
-
-    /// Dispatches a unit: now, or at [`Array::release`] where units are held back.
-    #[inline]
-    pub(super) fn dispatch_or_hold<O: Observer>(&mut self, unit: Unit, accounts: &mut Accounts<O>) {
-        if !self.multi_plane.holding {
-            self.dispatch(unit, accounts);
-        } else if self.is_idle(unit) && !self.multi_plane.held.contains(&unit) {
-            self.multi_plane.held.push(unit);
-        }
-    }
-
-    /// Takes up the companions of an operation that starts, chained to it by `next`. Returns the number of planes
-    /// of the command.
-    #[inline]
-    pub(super) fn take_up_companions<O: Observer>(
-        &mut self,
-        unit: Unit,
-        queue: Queue,
-        slot: u32,
-        accounts: &mut Accounts<O>,
-    ) -> u64 {
-        if self.multi_plane.rule == MultiPlane::None { 1 } else { self.gather(unit, queue, slot, accounts) }
-    }
-
-    #[cold]
-    fn gather<O: Observer>(
-        &mut self,
-        unit: Unit,
-        queue: Queue,
-        slot: u32,
-        accounts: &mut Accounts<O>,
-    ) -> u64 {
+    /// Chains the operations of a queue to one that starts which may share its command, by `next`. Returns the number of
+    /// planes of the command.
+    pub(super) fn gather(&mut self, unit: Unit, queue: Queue, slot: u32) -> u64 {
         let first = self.ops[slot];
         let (die, plane) = self.multi_plane.place(self.geometry.plane(first.ppn));
         let mut free = (u64::MAX >> (64 - self.multi_plane.planes_per_die)) & !(1 << plane);
@@ -135,15 +116,9 @@ impl Array {
             self.ops[last].next = candidate;
             last = candidate;
             self.ops[candidate].next = NONE;
-            self.take_up(unit, candidate, accounts);
             candidate = after;
         }
-        let planes = 1 + self.planes_after(slot);
-        if planes > 1 {
-            accounts.counts.pages.multi_plane_commands += 1;
-            accounts.counts.pages.multi_plane_ops += planes;
-        }
-        planes
+        1 + self.planes_after(slot)
     }
 
     /// Whether a queued operation may share the command of one that starts.

@@ -1,9 +1,9 @@
 //! What the controller orders on its own account: collection, copies, table pages, comparisons.
 
-use flashtwin_ftl::{FlashOp, IDLE_STEP, OpKind, Unit};
+use flashtwin_ftl::{FlashOp, IDLE_STEP, OpKind};
 use flashtwin_nand::Ppn;
 
-use super::{Accounts, Array, NONE, Observer, Op, Queue, Work};
+use super::{Accounts, Array, Observer, Op, Queue, Work};
 
 impl Array {
     /// Takes what the controller ordered on its own account. `offline`: in the replication phase, in which the mirror
@@ -68,37 +68,5 @@ impl Array {
         let erases =
             |order: &&FlashOp| order.kind == OpKind::Erase && self.geometry.block_index(order.ppn) == block;
         self.blocks.later(life, ordered.iter().filter(erases).count() as u32)
-    }
-
-    /// Carries out an operation of the replication phase in no time, whatever its unit does at this
-    /// moment. Returns `false`, having done nothing, where the operation must follow another that has not
-    /// happened yet.
-    #[inline(never)]
-    fn carry_out_offline<O: Observer>(&mut self, unit: Unit, op: Op, accounts: &mut Accounts<O>) -> bool {
-        if self.units[unit].head(Queue::Background) != NONE {
-            return false;
-        }
-        let slot = self.ops.insert(op);
-        let may_start = self.may_start(slot);
-        match may_start {
-            true => self.carry_out_at_once(slot, accounts),
-            false => self.ops.remove(slot),
-        }
-        may_start
-    }
-
-    /// Carries out in no time what needs none: operations of the replication phase, and reads of pages that
-    /// are still in controller RAM.
-    #[inline(never)]
-    pub(super) fn carry_out_at_once<O: Observer>(&mut self, slot: u32, accounts: &mut Accounts<O>) {
-        let op = self.ops[slot];
-        match op.work {
-            Work::OwnProgram => self.program(op.ppn, accounts),
-            Work::OwnErase => self.erase(op.ppn, accounts),
-            _ if op.offline => accounts.counts.flash_ops[0] += 1,
-            _ => accounts.counts.own_buffer_reads[op.cause as usize] += 1,
-        }
-        self.note_job_done(&op);
-        self.ops.remove(slot);
     }
 }

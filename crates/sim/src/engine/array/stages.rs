@@ -1,7 +1,6 @@
 //! The stages of an operation: what ends when, and what the end of an operation changes in the array.
 
 use flashtwin_ftl::{NO_JOB, Unit};
-use flashtwin_nand::Ppn;
 
 use super::unit::Stage;
 use super::{Accounts, Array, Completion, NO_EVENT, NONE, Observer, Op, Work};
@@ -64,7 +63,9 @@ impl Array {
                 Completion::Command(first)
             }
             Stage::Suspending => {
-                self.suspended(unit, accounts);
+                // The operation stands still: reads are served.
+                self.units[unit].fall_idle(now);
+                self.dispatch(unit, accounts);
                 Completion::None
             }
             Stage::Idle => {
@@ -110,26 +111,5 @@ impl Array {
     #[inline]
     pub(crate) fn lost_ns(&self, unit: Unit) -> u64 {
         self.units[unit].lost_ns
-    }
-
-    pub(super) fn program<O: Observer>(&mut self, ppn: Ppn, accounts: &mut Accounts<O>) {
-        accounts.counts.flash_ops[1] += 1;
-        if let Err(rule) = self.flash.program(&self.geometry, ppn) {
-            accounts.fail(rule);
-        }
-        if self.awaited.is_some() {
-            self.programmed(ppn, accounts);
-        }
-    }
-
-    #[inline(never)]
-    pub(super) fn erase<O: Observer>(&mut self, ppn: Ppn, accounts: &mut Accounts<O>) {
-        accounts.counts.flash_ops[2] += 1;
-        let block = self.geometry.block_index(ppn);
-        self.flash.erase(block);
-        self.blocks.erased(block);
-        if !self.blocks.erase_is_pending(block) {
-            self.news.erased.push(block);
-        }
     }
 }

@@ -96,13 +96,6 @@ impl Array {
         self.expect(unit, stopped_ns);
     }
 
-    /// The operation is suspended: reads are served.
-    #[cold]
-    pub(super) fn suspended<O: Observer>(&mut self, unit: Unit, accounts: &mut Accounts<O>) {
-        self.units[unit].fall_idle(self.now_ns);
-        self.dispatch(unit, accounts);
-    }
-
     /// Whether one more read is served before the suspended operation is resumed.
     #[inline]
     pub(super) fn read_before_resuming(&mut self, unit: Unit) -> bool {

@@ -20,7 +20,7 @@ impl Observer for Started {
 }
 
 /// One die of two planes, two blocks of two pages each. Command 100 ns, transfer 10 us, read 50, program 200, erase 1,000.
-fn device() -> NandDevice {
+pub(crate) fn device() -> NandDevice {
     let config = NandConfig {
         source: "round numbers".into(),
         channels: 1,

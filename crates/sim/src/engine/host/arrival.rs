@@ -2,15 +2,13 @@
 //! and what the flash must do is queued.
 
 use flashtwin_bits::prefetch;
-use flashtwin_ftl::{FlashOp, Host, Lpn};
-use flashtwin_nand::Ppn;
+use flashtwin_ftl::{FlashOp, Lpn};
 use flashtwin_trace::{Op as HostOp, Window};
 
 use super::super::accounts::Arrived;
-use super::super::array::{Op, Queue, Work};
 use super::flush::NO_EPOCH;
 use super::look_ahead::{COLUMN, LINE};
-use super::{Charge, Controller, Engine, FOREVER, Ledger, NONE, Observer, OpenLedger, Request};
+use super::{Controller, Engine, FOREVER, Observer, Request};
 use crate::error::SimError;
 
 /// How the requests of a window become arrivals.
@@ -113,15 +111,6 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.places_freed_ns.pop_front().unwrap_or(self.array.now_ns)
     }
 
-    /// A request is complete.
-    #[inline]
-    pub(super) fn leave(&mut self, kind: HostOp) {
-        self.accounts.left(kind, self.array.now_ns);
-        if self.places > 0 {
-            self.places_freed_ns.push_back(self.array.now_ns);
-        }
-    }
-
     #[inline]
     fn take_in(&mut self, arrivals: &Arrivals<'_>, index: usize, arrival_ns: u64) -> Result<(), SimError> {
         let trace = &arrivals.window;
@@ -180,70 +169,6 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.write_pages(arrivals, index, &pages, request)
     }
 
-    /// Asks the memory for what page operations behind this one will need.
-    #[inline]
-    pub(super) fn look_ahead(&mut self, trace: &Window<'_>, at: usize) {
-        self.look_ahead.ask(&self.controller, &self.array, trace, at);
-    }
-
-    /// What a page operation writes.
-    #[inline]
-    pub(super) fn host_page(&self, trace: &Window<'_>, at: usize) -> Host {
-        self.look_ahead.host_page(trace, at)
-    }
-
-    /// Queues the program of a host's page; `place` is for [`super::write_buffer`], `charged` is what was charged to it before its decision,
-    /// where that is more than its hash and the queue there.
-    #[inline]
-    pub(super) fn queue_program(
-        &mut self,
-        ppn: Ppn,
-        request: u32,
-        place: u32,
-        hashed: bool,
-        charged: OpenLedger,
-    ) {
-        let life = self.array.life_of_program(ppn, &self.own_ops);
-        // A rule of answering needs one of them or none.
-        let other = if place == NONE { self.epoch_of_program(request) } else { place };
-        let op = Op { request, life, hashed, other, charged, ..Op::new(ppn, Work::HostProgram) };
-        self.array.submit(Queue::Writes, op, &mut self.accounts);
-        self.hear_of_erases();
-    }
-
-    /// Completes a page write, just decided, that needs nothing from the flash: a duplicate, or one that is
-    /// complete as soon as controller RAM has it.
-    #[inline]
-    pub(super) fn complete_in_ram(&mut self, request: u32, hashed: bool, charged: OpenLedger) {
-        let charged = self.accounts.close(charged);
-        self.page_done(request, None, |host, ledger| match charged {
-            Some(charged) => ledger.add(&charged),
-            None => host.charge_hashing(ledger, request, hashed, host.array.now_ns),
-        });
-    }
-
-    /// Charges the time until its decision, at `decided_ns`, of a page write that waited for nothing but
-    /// the hash unit.
-    #[inline]
-    pub(super) fn charge_hashing(&self, ledger: &mut Ledger, request: u32, hashed: bool, decided_ns: u64) {
-        if let Some(hash) = self.hash.as_ref().filter(|_| hashed) {
-            let since_ns = self.requests[request].arrival_ns + self.controller_ns;
-            let in_unit_ns = decided_ns.saturating_sub(since_ns);
-            ledger.charge(Charge::Hash, hash.hash_ns().min(in_unit_ns));
-            ledger.charge(Charge::HashQueue, in_unit_ns.saturating_sub(hash.hash_ns()));
-        }
-    }
-
-    /// Queues what the controller ordered on its own account.
-    #[inline]
-    pub(super) fn queue_own(&mut self, offline: bool) {
-        if !self.own_ops.is_empty() {
-            self.array.carry_out_orders(&self.own_ops, offline, &mut self.accounts);
-            self.own_ops.clear();
-            self.hear_of_erases();
-        }
-    }
-
     /// Ends a profiling period. What the controller then does costs the host nothing (the
     /// mirror serves it): it is handed to `inspect` and carried out in no time, but in order.
     ///
@@ -254,6 +179,21 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         inspect(&self.own_ops);
         self.queue_own(true);
         self.tell_jobs_done();
+        Ok(())
+    }
+
+    /// Takes in a flush. Where the write cache is volatile, all its dirty pages leave for the flash now.
+    #[cold]
+    fn take_in_flush(&mut self, request: u32) -> Result<(), SimError> {
+        if self.flushes.answers_at_once() {
+            self.complete_flush(request);
+            return Ok(());
+        }
+        if self.flushes.empties_cache() {
+            self.flush_cache()?;
+        }
+        self.flushes.wait(request);
+        self.complete_flushes();
         Ok(())
     }
 }

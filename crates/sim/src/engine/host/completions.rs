@@ -4,7 +4,7 @@ use flashtwin_ftl::{TablePage, Unit};
 use flashtwin_nand::Chip;
 
 use super::super::accounts::charge_wait;
-use super::super::array::{Held, Op, Work};
+use super::super::array::{Op, Work};
 use super::flush::Epoch;
 use super::{Completion, Controller, Engine, Ledger, NONE, Observer, ServedBy};
 use crate::config::WriteCompletes;
@@ -41,28 +41,6 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.array.end_event(unit);
     }
 
-    /// Dispatches the units that were held back.
-    #[inline]
-    pub(super) fn release(&mut self, held: Held) {
-        self.array.release(held, &mut self.accounts);
-        self.hear_of_erases();
-    }
-
-    /// Tells the controller of blocks that have been erased meanwhile, before it decides anything else.
-    #[inline]
-    pub(super) fn hear_of_erases(&mut self) {
-        if !self.array.news.erased.is_empty() {
-            self.tell_erased();
-        }
-    }
-
-    #[inline(never)]
-    fn tell_erased(&mut self) {
-        for block in self.array.news.erased.drain(..) {
-            self.controller.erased(block);
-        }
-    }
-
     /// One operation of a command is complete.
     #[inline]
     fn complete(&mut self, unit: Unit, slot: u32) {
@@ -88,7 +66,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let epoch = Epoch::from_bits(op.other);
         match self.write_completes {
             WriteCompletes::Programmed => self.program_done(chip, slot, op, lost_ns),
-            WriteCompletes::Hashed => self.programmed_from_buffer(chip, slot, op, lost_ns),
+            WriteCompletes::Hashed => {
+                if self.programmed_from_buffer(op) {
+                    self.program_done(chip, slot, op, lost_ns);
+                }
+            }
             WriteCompletes::Transferred => {
                 if epoch.is_durable() {
                     self.program_done(chip, slot, op, lost_ns);
@@ -102,7 +84,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// A page of a request is complete by its program.
     #[inline]
-    pub(super) fn program_done(&mut self, chip: Chip, slot: u32, op: &Op, lost_ns: u64) {
+    fn program_done(&mut self, chip: Chip, slot: u32, op: &Op, lost_ns: u64) {
         self.host_op_done(chip, slot, op, self.array.array_ns(op.work), lost_ns);
     }
 

@@ -4,11 +4,12 @@
 //! served from RAM are counted, a trim takes effect, writes that shared its sample go on.
 
 use flashtwin_ftl::{Host, Lpn};
+use flashtwin_nand::Ppn;
 
+use super::super::array::{Op, Queue, Work};
 use super::look_ahead::{FAR, NEAR};
 use super::page_op::{Fingerprint, PageOp, State};
-use super::waits::Condition;
-use super::{Charge, Controller, Engine, Ledger, NONE, Observer, OpenLedger};
+use super::{Charge, Condition, Controller, Engine, Ledger, NONE, Observer, OpenLedger};
 use crate::error::SimError;
 
 impl<C: Controller, O: Observer> Engine<C, O> {
@@ -182,5 +183,27 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             Some(write) => self.page_ops[write].trimmed = true,
             None => self.controller.trim(lpn),
         }
+    }
+
+    /// Queues the program of a host's page; `place` is for [`super::write_buffer`], `charged` is what was charged to it before its decision,
+    /// where that is more than its hash and the queue there.
+    #[inline]
+    fn queue_program(&mut self, ppn: Ppn, request: u32, place: u32, hashed: bool, charged: OpenLedger) {
+        let life = self.array.life_of_program(ppn, &self.own_ops);
+        // A rule of answering needs one of them or none.
+        let other = if place == NONE { self.epoch_of_program(request) } else { place };
+        let op = Op { request, life, hashed, other, charged, ..Op::new(ppn, Work::HostProgram) };
+        self.array.submit(Queue::Writes, op, &mut self.accounts);
+        self.hear_of_erases();
+    }
+
+    /// What a program of a request keeps of its epoch; nothing where the request is complete already.
+    #[inline]
+    fn epoch_of_program(&mut self, request: u32) -> u32 {
+        if !self.flushes.register_is_volatile() {
+            return NONE;
+        }
+        let epoch = self.requests[request].epoch;
+        self.flushes.program_begins(epoch).bits()
     }
 }

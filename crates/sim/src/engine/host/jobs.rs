@@ -1,7 +1,9 @@
-//! Background jobs of the controller: it is offered idle time, and hears when an operation of a job has ended.
+//! The controller's own work: what it orders goes to the array, it is offered idle time, and it hears when an operation
+//! of a job has ended and when a block is erased.
 
-use flashtwin_ftl::Unit;
+use flashtwin_ftl::{FlashOp, LoadView, Unit};
 
+use super::super::array::Held;
 use super::{Controller, Engine, Observer};
 
 impl<C: Controller, O: Observer> Engine<C, O> {
@@ -49,5 +51,43 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.queue_own(false);
         }
         self.array.news.jobs_done.clear();
+    }
+
+    /// Queues what the controller ordered on its own account.
+    #[inline]
+    pub(super) fn queue_own(&mut self, offline: bool) {
+        if !self.own_ops.is_empty() {
+            self.array.carry_out_orders(&self.own_ops, offline, &mut self.accounts);
+            self.own_ops.clear();
+            self.hear_of_erases();
+        }
+    }
+
+    /// Dispatches the units that were held back.
+    #[inline]
+    pub(super) fn release(&mut self, held: Held) {
+        self.array.release(held, &mut self.accounts);
+        self.hear_of_erases();
+    }
+
+    /// Tells the controller of blocks that have been erased meanwhile, before it decides anything else.
+    #[inline]
+    pub(super) fn hear_of_erases(&mut self) {
+        if !self.array.news.erased.is_empty() {
+            self.tell_erased();
+        }
+    }
+
+    #[inline(never)]
+    fn tell_erased(&mut self) {
+        for block in self.array.news.erased.drain(..) {
+            self.controller.erased(block);
+        }
+    }
+
+    /// The loads as the controller may see them now, beside the controller itself.
+    #[inline]
+    pub(super) fn controller_and_loads(&mut self) -> (&mut C, LoadView<'_>, &mut Vec<FlashOp>) {
+        (&mut self.controller, self.array.load_view(), &mut self.own_ops)
     }
 }

@@ -4,7 +4,7 @@ use flashtwin_bits::prefetch;
 use flashtwin_ftl::{Content, Host, Lpn};
 use flashtwin_trace::{Op as HostOp, Window};
 
-use super::{Array, Controller};
+use super::{Array, Controller, Engine, Observer};
 
 /// How many page operations ahead memory is asked for the controller's tables. A table's entry says where in the next
 /// table to look, so that there are several distances, each for the table after: [`Controller::prefetch_far`],
@@ -98,5 +98,19 @@ impl LookAhead {
             *write = trace.op[*request] == HostOp::Write;
         }
         writes
+    }
+}
+
+impl<C: Controller, O: Observer> Engine<C, O> {
+    /// Asks the memory for what page operations behind this one will need.
+    #[inline]
+    pub(super) fn look_ahead(&mut self, trace: &Window<'_>, at: usize) {
+        self.look_ahead.ask(&self.controller, &self.array, trace, at);
+    }
+
+    /// What a page operation writes.
+    #[inline]
+    pub(super) fn host_page(&self, trace: &Window<'_>, at: usize) -> Host {
+        self.look_ahead.host_page(trace, at)
     }
 }

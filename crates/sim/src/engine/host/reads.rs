@@ -4,8 +4,7 @@ use flashtwin_ftl::{Lpn, ReadOutcome, ReadTarget};
 
 use super::super::array::{AwaitedRead, Op, Work};
 use super::page_op::{PageOp, State, page_read};
-use super::waits::Condition;
-use super::{Charge, Controller, Engine, Ledger, NONE, Observer, OpenLedger};
+use super::{Charge, Condition, Controller, Engine, Ledger, NONE, Observer, OpenLedger};
 use crate::error::SimError;
 
 impl<C: Controller, O: Observer> Engine<C, O> {

@@ -11,8 +11,7 @@ use flashtwin_nand::Ppn;
 
 use super::super::array::{Op, Queue, Work};
 use super::page_op::{PageOp, State};
-use super::waits::Condition;
-use super::{Charge, Controller, Engine, Ledger, NONE, Observer};
+use super::{Charge, Condition, Controller, Engine, Ledger, NONE, Observer};
 
 /// The pages of the tables that a page operation needs.
 #[derive(Debug, Default)]
@@ -194,32 +193,6 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 self.hear_of_erases();
             }
             _ => self.got_what_it_needs(op),
-        }
-    }
-
-    /// Has the controller write its changed tables every so many nanoseconds, from now on.
-    pub fn checkpoint_every(&mut self, every_ns: u64) {
-        self.checkpoint_every_ns = every_ns.max(1);
-        self.checkpoint_ns = self.array.now_ns.saturating_add(self.checkpoint_every_ns);
-    }
-
-    /// Lets time pass to each checkpoint up to `until_ns`, and makes it.
-    #[cold]
-    pub(super) fn checkpoint_until(&mut self, until_ns: u64) {
-        while self.checkpoint_ns <= until_ns {
-            let due_ns = self.checkpoint_ns;
-            while self.step(due_ns) {}
-            self.array.now_ns = self.array.now_ns.max(due_ns);
-            if let Err(error) = self.controller.checkpoint(&mut self.own_ops) {
-                self.accounts.fail(error);
-            }
-            let nothing_changes = self.own_ops.is_empty() && !self.step_is_pending();
-            self.queue_own(false);
-            self.tell_jobs_done();
-            // A device at rest changes no table: later checkpoints up to `until_ns` would write nothing either.
-            let skipped = if nothing_changes { (until_ns - due_ns) / self.checkpoint_every_ns } else { 0 };
-            self.checkpoint_ns =
-                due_ns.saturating_add((skipped + 1).saturating_mul(self.checkpoint_every_ns));
         }
     }
 }

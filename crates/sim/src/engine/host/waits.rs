@@ -1,28 +1,15 @@
 //! What page operations wait for, in one table by condition.
 //!
-//! To let a page operation wait for one more thing, add a condition here, and a file beside this one that calls
+//! To let a page operation wait for one more thing, add a variant of [`Condition`], and a file beside this one that calls
 //! [`Waits::wait`] where the operation must stop and [`Waits::wake`] where the thing has come. For example, a read that
-//! must stay behind the decision of a write: `waits.wait(Condition::Decision(write), read)`.
+//! must stay behind the decision of a write: `waits.wait(Condition::Decision(write), read)`. A write that waits counts
+//! one more of `PageOp::needs` meanwhile, and goes on by `Engine::got_what_it_needs`.
 
 use std::collections::VecDeque;
 
-use flashtwin_ftl::TablePage;
 use hashbrown::HashMap;
 
-/// What page operations wait for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Condition {
-    /// This page of the mapping tables is in RAM.
-    TablePage(TablePage),
-    /// The controller has decided this page write.
-    Decision(u32),
-    /// It is known whether the content of this page write, a sample of other pages, was found.
-    Sample(u32),
-    /// The write cache has a place.
-    CachePlace,
-    /// The power-protected RAM has a place.
-    BufferPlace,
-}
+use super::Condition;
 
 /// The page operations that wait, by condition; those of a condition in the order in which they came.
 #[derive(Debug, Default)]
@@ -64,6 +51,8 @@ impl Waits {
 
 #[cfg(test)]
 mod tests {
+    use flashtwin_ftl::TablePage;
+
     use super::*;
 
     #[test]

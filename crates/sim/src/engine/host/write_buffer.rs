@@ -6,12 +6,10 @@
 //! it is programmed, whichever comes first.
 
 use flashtwin_ftl::Host;
-use flashtwin_nand::Chip;
 
 use super::super::array::Op;
 use super::page_op::State;
-use super::waits::Condition;
-use super::{Charge, Controller, Engine, NONE, Observer, OpenLedger};
+use super::{Charge, Condition, Controller, Engine, NONE, Observer, OpenLedger};
 use crate::config::WriteCompletes;
 
 /// [`Op::other`] of a program whose page has a place. That of another is the page operation that waits for one.
@@ -73,20 +71,23 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         (request, waiting, charged)
     }
 
-    /// A page has been programmed: its place goes to the page that waits for longest.
-    pub(super) fn programmed_from_buffer(&mut self, chip: Chip, slot: u32, op: &Op, lost_ns: u64) {
+    /// A page has been programmed: its place goes to the page that waits for longest. Whether the page had none, so that
+    /// it is complete only now.
+    pub(super) fn programmed_from_buffer(&mut self, op: &Op) -> bool {
         if op.other != HAS_PLACE {
             // It needs no place any more.
             self.page_ops[op.other].state = State::Gone;
-            return self.program_done(chip, slot, op, lost_ns);
+            return true;
         }
         self.write_buffer.taken -= 1;
         while let Some(next) = self.waits.wake_one(Condition::BufferPlace) {
             if let State::BufferPlace(program) = self.page_ops.remove(next).state {
                 self.write_buffer.taken += 1;
-                return self.give_place(program);
+                self.give_place(program);
+                break;
             }
         }
+        false
     }
 
     /// Completes the page of a program that has waited for a place and gets it now.

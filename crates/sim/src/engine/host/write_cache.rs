@@ -4,16 +4,11 @@
 //! As in DRAM-buffered drives since H. Kim, S. Ahn, "BPLRU", FAST '08, here with single pages and plain
 //! LRU of writes. Hashing, deduplication and allocation happen when a page leaves for the flash.
 
-use std::ops::Range;
-
 use flashtwin_bits::{By, Slab};
 use flashtwin_ftl::{Host, Lpn};
 
-use super::page_op::{Fingerprint, PageOp, State};
-use super::waits::Condition;
-use super::{Arrivals, Charge, Controller, Engine, NONE, Observer, OpenLedger, Request};
+use super::{Controller, Engine, NONE, Observer};
 use crate::config::EngineConfig;
-use crate::error::SimError;
 
 /// A page in the cache.
 #[derive(Debug, Clone, Copy)]
@@ -47,16 +42,16 @@ impl List {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Taken {
     /// The page was there and had not left for the flash yet.
-    absorbed: bool,
+    pub(super) absorbed: bool,
     /// There is no place: the write is complete when one is given up.
-    waits: bool,
+    pub(super) waits: bool,
 }
 
 /// The cache. Pages beyond its capacity are those of writes that wait for a place.
 #[derive(Debug)]
 pub(super) struct WriteCache {
     capacity: u32,
-    most_dirty: u32,
+    pub(super) most_dirty: u32,
     /// Place of each logical page, [`NONE`] for those that are not here.
     place: By<Lpn, Vec<u32>>,
     pages: Slab<CachedPage>,
@@ -125,7 +120,7 @@ impl WriteCache {
     }
 
     /// The host writes a page.
-    fn write(&mut self, host: Host, partial: bool) -> Taken {
+    pub(super) fn write(&mut self, host: Host, partial: bool) -> Taken {
         if let Some(at) = self.find(host.lpn) {
             let absorbed = self.pages[at as usize].dirty;
             self.take_off(at);
@@ -174,7 +169,7 @@ impl WriteCache {
     }
 
     /// The page that must leave for the flash, if more are dirty than may be; all of them in the end.
-    fn next_to_leave(&mut self, most_dirty: u32) -> Option<(u32, Host, bool)> {
+    pub(super) fn next_to_leave(&mut self, most_dirty: u32) -> Option<(u32, Host, bool)> {
         if self.dirty_pages <= most_dirty {
             return None;
         }
@@ -188,7 +183,7 @@ impl WriteCache {
 
     /// A version of a page has reached the flash. Returns whether the page gives up its place, which it does at the end of
     /// its life, or where a write waits for one.
-    fn arrived(&mut self, at: u32, somebody_waits: bool) -> bool {
+    pub(super) fn arrived(&mut self, at: u32, somebody_waits: bool) -> bool {
         let page = &mut self.pages[at as usize];
         page.flights -= 1;
         if page.flights > 0 || page.dirty {
@@ -209,91 +204,6 @@ impl WriteCache {
 }
 
 impl<C: Controller, O: Observer> Engine<C, O> {
-    /// Pages of a host's write find a place in the cache, one by one.
-    #[inline(never)]
-    pub(super) fn cache_pages(
-        &mut self,
-        arrivals: &Arrivals<'_>,
-        index: usize,
-        pages: Range<usize>,
-        request: u32,
-    ) -> Result<(), SimError> {
-        for at in pages {
-            self.look_ahead(&arrivals.window, at);
-            let partial = arrivals.window.is_partial(index, at);
-            self.accounts.counts.pages.partial_writes += u64::from(partial);
-            let page = self.host_page(&arrivals.window, at);
-            let Some(cache) = &mut self.write_cache else { continue };
-            let taken = cache.write(page, partial && arrivals.read_modify_write);
-            self.accounts.counts.pages.absorbed_writes += u64::from(taken.absorbed);
-            if taken.waits {
-                let (state, now) = (State::CachePlace, self.array.now_ns);
-                let waiting = self.page_ops.insert(page, request, state, OpenLedger::NONE, now);
-                self.waits.wait(Condition::CachePlace, waiting);
-            } else {
-                self.complete_cached(request);
-            }
-            self.destage(None)?;
-        }
-        Ok(())
-    }
-
-    /// Sends the least recently written pages to the flash while more than `most_dirty` (by default
-    /// what the configuration says) are dirty.
-    fn destage(&mut self, most_dirty: Option<u32>) -> Result<(), SimError> {
-        while let Some(cache) = &mut self.write_cache {
-            let most_dirty = most_dirty.unwrap_or(cache.most_dirty);
-            let Some((at, page, partial)) = cache.next_to_leave(most_dirty) else { break };
-            let epoch = self.flushes.page_leaves_cache();
-            let request = self.requests.insert(Request::destaging(self.array.now_ns, at, epoch));
-            let fingerprint = if self.hash.is_some() { Fingerprint::Yes } else { Fingerprint::No };
-            self.write_page(page, partial, request, fingerprint)?;
-        }
-        Ok(())
-    }
-
-    /// Everything that is dirty goes to the flash.
-    pub(super) fn flush_cache(&mut self) -> Result<(), SimError> {
-        let held = self.array.hold();
-        let flushed = self.destage(Some(0));
-        self.release(held);
-        flushed
-    }
-
-    /// A page of the cache has been programmed, or was found to be a duplicate.
-    #[inline(never)]
-    pub(super) fn destaged(&mut self, at: u32) {
-        let Some(cache) = &mut self.write_cache else { return };
-        if cache.arrived(at, self.waits.anybody(Condition::CachePlace)) {
-            self.give_cache_place();
-        }
-    }
-
-    /// A place in the cache is given up: it goes to the page that has waited for longest.
-    fn give_cache_place(&mut self) {
-        if let Some(waiting) = self.waits.wake_one(Condition::CachePlace) {
-            let PageOp { request, .. } = self.page_ops.remove(waiting);
-            self.complete_cached(request);
-        }
-    }
-
-    /// A page of a request has its place in the cache, or was found there: the answer leaves for the host.
-    fn complete_cached(&mut self, request: u32) {
-        let waited_ns = self.array.now_ns - self.requests[request].arrival_ns - self.controller_ns;
-        match self.ram_answers.delay_ns {
-            0 => self.answered(request, waited_ns),
-            _ => self.ram_answers.send(self.array.now_ns, request, waited_ns),
-        }
-    }
-
-    /// The host has the answer for a page that the cache took or served, and that had waited for a place before.
-    pub(super) fn answered(&mut self, request: u32, waited_ns: u64) {
-        self.page_done(request, None, |host, ledger| {
-            ledger.charge(Charge::CachePlace, waited_ns);
-            ledger.charge(Charge::Controller, host.ram_answers.delay_ns);
-        });
-    }
-
     /// Serves a host's read of a page from the cache. Returns whether it is there.
     #[inline]
     pub(super) fn read_cached(&mut self, lpn: Lpn, request: u32) -> bool {

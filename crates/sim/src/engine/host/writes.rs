@@ -12,8 +12,7 @@ use flashtwin_ftl::dedup::sample_of;
 use flashtwin_ftl::{Content, Host, Lpn};
 
 use super::page_op::{Fingerprint, PageOp, State};
-use super::waits::Condition;
-use super::{Arrivals, Controller, Engine, NONE, Observer, OpenLedger};
+use super::{Arrivals, Condition, Controller, Engine, NONE, Observer, OpenLedger};
 use crate::config::WriteCompletes;
 use crate::error::SimError;
 
@@ -217,7 +216,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
         let hashes = write.fingerprint == Fingerprint::Yes;
         if write.before != NONE
-            && !(hashes && !matches!(self.page_ops[write.before].state, State::Preparing(_)))
+            && (!hashes || matches!(self.page_ops[write.before].state, State::Preparing(_)))
         {
             self.page_ops[slot].plain = false;
             return Ok(());
