@@ -126,8 +126,7 @@ impl<O: Observer> Accounts<O> {
         self.open[open.0 as usize]
     }
 
-    /// Ledgers that are open.
-    #[cfg(test)]
+    /// Ledgers that are open: none between two runs, as every page operation ends once.
     pub(super) fn open_ledgers(&self) -> u32 {
         self.open.taken()
     }

@@ -18,8 +18,7 @@ pub(crate) enum Work {
     HostProgram,
     /// The old page of a partial write, whose number among those not decided is in `other`.
     ReadBeforeWrite,
-    /// A page of the mapping tables, whose number stands for the request: the errand in `other` may go
-    /// on.
+    /// A page of the mapping tables, whose number stands for the request: the page operation in `other` may go on.
     TableRead,
     /// A read, program or erase of the controller's own.
     OwnRead,

@@ -79,9 +79,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[inline]
     pub(super) fn leave(&mut self, kind: HostOp) {
         self.accounts.left(kind, self.array.now_ns);
-        if self.places > 0 {
-            self.places_freed_ns.push_back(self.array.now_ns);
-        }
+        self.slots.give_back(self.array.now_ns);
     }
 
     /// A write or a program that flushes may wait for is safe.

@@ -84,11 +84,11 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let arrival = if arrivals.queue_depth == 0 {
             arrivals.arrival_ns(index)
         } else {
-            self.next_place(arrivals.queue_depth)
+            self.next_slot_ns(arrivals.queue_depth)
         };
         self.accounts.arrived(arrival);
         let taken_in = arrival + self.controller_ns;
-        if taken_in >= self.checkpoint_ns {
+        if taken_in >= self.checkpoints.next_ns {
             self.checkpoint_until(taken_in);
         }
         while self.step(taken_in) {}
@@ -100,15 +100,14 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.accounts.take_failure()
     }
 
-    /// Closed loop: when the next request arrives. The first `depth` requests take a place each at time 0; every
-    /// later one takes the place of a request that is complete, the moment that this one leaves it.
-    fn next_place(&mut self, depth: u32) -> u64 {
-        if self.places < depth {
-            self.places += 1;
+    /// Closed loop: when the next request arrives. The first `depth` requests take a slot each at time 0; every
+    /// later one takes the slot of a request that is complete, the moment that this one gives it back.
+    fn next_slot_ns(&mut self, depth: u32) -> u64 {
+        if self.slots.take_new(depth) {
             return 0;
         }
-        while self.places_freed_ns.is_empty() && self.step(FOREVER) {}
-        self.places_freed_ns.pop_front().unwrap_or(self.array.now_ns)
+        while self.slots.all_taken() && self.step(FOREVER) {}
+        self.slots.take_freed().unwrap_or(self.array.now_ns)
     }
 
     #[inline]

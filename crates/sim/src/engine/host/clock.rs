@@ -63,7 +63,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// # Errors
     /// What the controller reports, or a rule of the medium that was broken.
     pub fn advance(&mut self, time_ns: u64) -> Result<(), SimError> {
-        if time_ns >= self.checkpoint_ns {
+        if time_ns >= self.checkpoints.next_ns {
             self.checkpoint_until(time_ns);
         }
         while self.step(time_ns) {}
@@ -73,7 +73,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// When something will happen by itself next; `None` if nothing will.
     pub fn next_event_ns(&self) -> Option<u64> {
-        let next = self.next_step_ns().min(self.checkpoint_ns);
+        let next = self.next_step_ns().min(self.checkpoints.next_ns);
         (next != NO_EVENT).then_some(next)
     }
 
@@ -87,20 +87,22 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         while self.step(FOREVER) {}
         self.flush_cache()?;
         while self.step(FOREVER) {}
-        self.accounts.take_failure()
+        self.accounts.take_failure()?;
+        debug_assert_eq!(self.accounts.open_ledgers(), 0, "a page operation has not ended");
+        Ok(())
     }
 
     /// Has the controller write its changed tables every so many nanoseconds, from now on.
     pub fn checkpoint_every(&mut self, every_ns: u64) {
-        self.checkpoint_every_ns = every_ns.max(1);
-        self.checkpoint_ns = self.array.now_ns.saturating_add(self.checkpoint_every_ns);
+        self.checkpoints.every_ns = every_ns.max(1);
+        self.checkpoints.next_ns = self.array.now_ns.saturating_add(self.checkpoints.every_ns);
     }
 
     /// Lets time pass to each checkpoint up to `until_ns`, and makes it.
     #[cold]
     pub(super) fn checkpoint_until(&mut self, until_ns: u64) {
-        while self.checkpoint_ns <= until_ns {
-            let due_ns = self.checkpoint_ns;
+        while self.checkpoints.next_ns <= until_ns {
+            let due_ns = self.checkpoints.next_ns;
             while self.step(due_ns) {}
             self.array.now_ns = self.array.now_ns.max(due_ns);
             if let Err(error) = self.controller.checkpoint(&mut self.own_ops) {
@@ -110,9 +112,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.queue_own(false);
             self.tell_jobs_done();
             // A device at rest changes no table: later checkpoints up to `until_ns` would write nothing either.
-            let skipped = if nothing_changes { (until_ns - due_ns) / self.checkpoint_every_ns } else { 0 };
-            self.checkpoint_ns =
-                due_ns.saturating_add((skipped + 1).saturating_mul(self.checkpoint_every_ns));
+            let skipped = if nothing_changes { (until_ns - due_ns) / self.checkpoints.every_ns } else { 0 };
+            self.checkpoints.next_ns =
+                due_ns.saturating_add((skipped + 1).saturating_mul(self.checkpoints.every_ns));
         }
     }
 }

@@ -185,8 +185,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
-    /// Queues the program of a host's page; `place` is for [`super::write_buffer`], `charged` is what was charged to it before its decision,
-    /// where that is more than its hash and the queue there.
+    /// Queues the program of a host's page. `place` is the write buffer's ([`super::write_buffer`]); `charged` is what the
+    /// page was charged before its decision, where that is more than its hash and the queue there.
     #[inline]
     fn queue_program(&mut self, ppn: Ppn, request: u32, place: u32, hashed: bool, charged: OpenLedger) {
         let life = self.array.life_of_program(ppn, &self.own_ops);

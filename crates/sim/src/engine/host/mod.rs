@@ -23,6 +23,7 @@ mod page_op;
 mod ram_answers;
 mod reads;
 mod request;
+mod slots;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -30,8 +31,6 @@ mod waits;
 mod write_buffer;
 mod write_cache;
 mod writes;
-
-use std::collections::VecDeque;
 
 use flashtwin_bits::By;
 pub use flashtwin_ftl::Controller;
@@ -48,6 +47,7 @@ use look_ahead::LookAhead;
 use page_op::PageOps;
 use ram_answers::RamAnswers;
 use request::Request;
+use slots::Slots;
 use tables::Tables;
 use waits::Waits;
 use write_buffer::WriteBuffer;
@@ -76,6 +76,13 @@ enum Condition {
     BufferPlace,
 }
 
+/// Checkpoints of the mapping tables: when the changed ones are written.
+#[derive(Debug)]
+struct Checkpoints {
+    next_ns: u64,
+    every_ns: u64,
+}
+
 /// The event engine of one device: the host's side, with the array and the accounts that it uses.
 pub struct Engine<C, O> {
     /// Decides what the flash has to do.
@@ -84,10 +91,7 @@ pub struct Engine<C, O> {
     pub accounts: Accounts<O>,
     array: Array,
     requests: Pool<Request>,
-    /// Closed loop: how many of the queue's places were taken for the first time; 0 in an open loop.
-    places: u32,
-    /// Closed loop: when each place was freed that no later request has taken yet, first freed first.
-    places_freed_ns: VecDeque<u64>,
+    slots: Slots,
     hash: Option<HashUnit>,
     write_completes: WriteCompletes,
     write_buffer: WriteBuffer,
@@ -97,10 +101,8 @@ pub struct Engine<C, O> {
     flushes: Flushes,
     /// What page operations need of the mapping tables; none where all tables are in RAM.
     tables: Option<Box<Tables>>,
-    /// When the changed mapping tables are written next.
-    checkpoint_ns: u64,
-    /// Time from one checkpoint to the next.
-    checkpoint_every_ns: u64,
+    checkpoints: Checkpoints,
+    /// Time of the controller itself for each request.
     controller_ns: u64,
     /// The planes of each unit, where the controller uses idle time.
     planes_of_units: Option<Vec<Vec<Plane>>>,
@@ -138,16 +140,14 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             accounts: Accounts::new(observer),
             array,
             requests: Pool::new(),
-            places: 0,
-            places_freed_ns: VecDeque::new(),
+            slots: Slots::default(),
             hash: hashes.then(|| HashUnit::new(config.hash_ns(), config.hash_lanes)),
             write_completes: config.write_completes,
             write_buffer: WriteBuffer::new(config.write_buffer_pages),
             write_cache: WriteCache::of(config),
             ram_answers: RamAnswers::new(config.write_cache_ns()),
             flushes: Flushes::new(config),
-            checkpoint_ns: u64::MAX,
-            checkpoint_every_ns: u64::MAX,
+            checkpoints: Checkpoints { next_ns: NO_EVENT, every_ns: NO_EVENT },
             controller_ns: config.controller_ns(),
             own_ops: Vec::new(),
             page_ops: PageOps::new(),
