@@ -4,6 +4,9 @@ A circle of files is one file in several pieces: none of them can be read, teste
 name the whole that it is a part of (`use super::...` up to a folder's `mod.rs`), which names its parts: that is a
 family and no circle, and is left out. A name is imported from the file that has it, not from the crate's door
 (`lib.rs`), which has all files below it.
+
+A type whose methods stand in many files needs no `use` to go in a circle: there, `self.x(...)` counts for the file that
+has `fn x`.
 """
 
 from __future__ import annotations
@@ -16,9 +19,10 @@ import pytest
 
 from .conftest import ROOT
 
-#: Files of a circle that is borne, by crate: the engine's, until it is several machines; classes of Python whose methods
-#: make one another.
-FILES_AT_MOST = {"sim": 3, "python": 3}
+#: Files of a circle that is borne, by crate: classes of Python have methods that make one another.
+FILES_AT_MOST = {"python": 3}
+#: The same of files whose methods of one type call one another.
+METHODS_AT_MOST = 3
 CRATES = sorted(path.name for path in (ROOT / "crates").iterdir() if (path / "src").is_dir())
 
 #: `use` with what it imports; not behind `#[cfg(test)]`, as tests may look at everything.
@@ -140,6 +144,59 @@ def test_imports_are_found() -> None:
     assert sum(map(len, graph.values())) > len(graph), "the `use` lines are not found"
 
 
+#: The beginning of an `impl`, the type that it is for, and how far it is indented.
+IMPL = re.compile(r"^(?P<indent> *)impl(?:<[^{]*?>)? (?:[\w:<>, ']+ for )?(?P<type>\w+)[^{;]*\{", re.MULTILINE)
+#: A call of a method of the same type, or in a closure that is given the same object as `host`.
+CALL = re.compile(r"\b(?:self|Self|host)(?:\.|::)(\w+)(?:::<[^>]*>)?\(")
+#: Circles of calls that may have more files, each with its reason.
+LARGER = {
+    # A page operation goes from state to state, and what it waits for may be there at once: a read or a write looks
+    # its tables up, has them, and is decided, which lets other reads and writes go on.
+    ("sim", "Engine"): 4,
+}
+
+
+def calls(crate: Path) -> dict[str, Graph]:
+    """For each type with methods in several files: which of the files call methods that stand in which others."""
+    defined: dict[tuple[str, str], set[str]] = {}
+    called: dict[tuple[str, str], set[str]] = {}
+    for here, file in modules(crate).items():
+        text = re.sub(r"//.*", "", file.read_text(encoding="utf-8")).split("#[cfg(test)]\nmod tests")[0]
+        for impl in IMPL.finditer(text):
+            end = text.find(f"\n{impl['indent']}}}", impl.end())
+            body = text[impl.end() : end]
+            for name in re.findall(r"\bfn (\w+)", body):
+                defined.setdefault((impl["type"], name), set()).add(here)
+            called.setdefault((impl["type"], here), set()).update(CALL.findall(body))
+    graphs: dict[str, Graph] = {}
+    for (kind, here), names in called.items():
+        places = [defined.get((kind, name), set()) for name in names]
+        graphs.setdefault(kind, {})[here] = set().union(*(files for files in places if here not in files))
+    return {kind: graph for kind, graph in graphs.items() if len(graph) > 1}
+
+
+@pytest.mark.parametrize("crate", CRATES)
+def test_methods_of_a_type_call_in_no_large_circle(crate: str) -> None:
+    for kind, graph in calls(ROOT / "crates" / crate / "src").items():
+        whole = {name: found & graph.keys() for name, found in graph.items()}
+        most = LARGER.get((crate, kind), METHODS_AT_MOST)
+        large = [sorted(circle) for circle in circles(whole) if len(circle) > most]
+        assert not large, f"files whose methods of {kind} call one another in a circle, more than {most}: {large}"
+
+
+def test_machines_of_the_engine_know_each_other_downwards_only() -> None:
+    """The host uses the array and the accounts, the array the accounts, the accounts neither."""
+    graph = imports(ROOT / "crates" / "sim" / "src")
+    floors = ("accounts", "array", "host")
+    for name, used in graph.items():
+        for floor, machine in enumerate(floors):
+            if name == f"engine::{machine}" or name.startswith(f"engine::{machine}::"):
+                above = tuple(f"engine::{higher}" for higher in floors[floor + 1 :])
+                up = sorted(other for other in used if other.startswith(above)) if above else []
+                assert not up, f"{name} uses what is above it: {up}"
+    assert any("engine::array" in used for name, used in graph.items() if name.startswith("engine::host"))
+
+
 def test_a_circle_is_found(tmp_path: Path) -> None:
     for path, text in {
         "lib.rs": "mod a;\nmod b;\nmod c;\n",
@@ -153,3 +210,17 @@ def test_a_circle_is_found(tmp_path: Path) -> None:
     graph = imports(tmp_path)
     assert graph == {"a": {"b"}, "b": {"b::part", "c"}, "b::part": {"a", "c"}, "c": set()}
     assert circles(graph) == [{"a", "b", "b::part"}]
+
+
+def test_calls_between_files_of_a_type_are_found(tmp_path: Path) -> None:
+    for path, text in {
+        "lib.rs": "mod a;\nmod b;\nmod c;\n",
+        "a.rs": "struct Big<T>(T);\nimpl<T: Copy> Big<T> {\n    fn one(&self) {\n        self.two::<T>(1);\n    }\n}\n",
+        "b.rs": "impl<T> Big<T> {\n    fn two<U>(&self) {\n        self.with(|host, at| host.three(at));\n    }\n}\n",
+        "c.rs": "impl Big<u8> {\n    fn three(&self) {\n        self.one(); // self.two()\n    }\n}\n"
+        "impl Small {\n    fn one(&self) {\n        self.two();\n    }\n}\n",
+    }.items():
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    found = calls(tmp_path)
+    assert found == {"Big": {"a": {"b"}, "b": {"c"}, "c": {"a"}}}
+    assert circles(found["Big"]) == [{"a", "b", "c"}]

@@ -1,7 +1,7 @@
 """What CONTRIBUTING says that one more of a kind takes, done on a copy of the sources: all of it compiles and works.
 
-Policies of replication and placement, and the metric, are those that docs/adding-a-policy.md works through; victim,
-allocation, trace format and chart are copies of existing ones under another name.
+Policies of replication and placement, the metric, and the reason to wait are those that docs/adding-a-policy.md works
+through; victim, allocation, trace format and chart are copies of existing ones under another name.
 """
 
 from __future__ import annotations
@@ -61,9 +61,12 @@ class Addition:
 
 def additions() -> dict[str, Addition]:
     """All kinds of the table in CONTRIBUTING."""
-    least_popular, one_each, trims = (of_page(f"mod {name};") for name in ("least_popular", "one_each", "trims"))
+    least_popular, one_each, trims, batches = (
+        of_page(f"mod {name};") for name in ("least_popular", "one_each", "trims", "batches")
+    )
     victim, allocation = f"{FTL}/flash/victim", f"{FTL}/flash/allocation"
     formats, analysis, charts = "crates/trace/src/format", "crates/analysis/src", "python/flashtwin/report/charts"
+    host = "crates/sim/src/engine/host"
     pblru = "        priority_lru::PriorityLru::new(parts.geometry.chips(), parts.rules.class_pages);\n"
     oldest = "    /// The oldest.\n    Oldest => Box::new(oldest::Oldest::new(geometry));\n"
     turns = "    /// In turn.\n    Turns => Box::new(turns::Turns::new(config.order, geometry));\n"
@@ -132,6 +135,13 @@ mod tests {
             (
                 (f"{charts}/__init__.py", "    across_write_amplification,\n", "    busy,\n"),
                 (f"{charts}/__init__.py", "        utilisation.CHART,\n", "        busy.CHART,\n"),
+            ),
+        ),
+        "reason to wait": Addition(
+            {f"{host}/batches.rs": rust("//! Writes that wait while collection")},
+            (
+                (f"{host}/mod.rs", "mod arrival;\n", batches[0]),
+                (f"{host}/mod.rs", "    /// The power-protected RAM has a place.\n    BufferPlace,\n", batches[1]),
             ),
         ),
         **{name: Addition({}, places, places=2) for name, places in COUNTERS.items()},
@@ -267,6 +277,7 @@ NAMED = (
     "a_format_added_is_known_by_its_name",
     "of_nothing_written_no_share_is_trimmed",
     "what_was_added_is_counted_and_shown",
+    "writes_go_on_in_order_when_a_batch_ends",
     "swarm",
     "copying",
 )

@@ -37,13 +37,13 @@ impl Periods {
         if replicate {
             engine.end_period(|ops| phase = phase_time(ops, &resolved.device))?;
         }
-        let (counts, ftl) = (engine.counts, *engine.controller.counters());
+        let (counts, ftl) = (engine.accounts.counts, *engine.controller.counters());
         let row = PeriodRow {
             start_ns: self.rows.last().map_or(0, |row| row.end_ns),
             end_ns,
-            reads: engine.observer.reads.end_period(),
-            writes: engine.observer.writes.end_period(),
-            flushes: engine.observer.flushes.end_period(),
+            reads: engine.accounts.observer.reads.end_period(),
+            writes: engine.accounts.observer.writes.end_period(),
+            flushes: engine.accounts.observer.flushes.end_period(),
             engine: counts.since(&self.engine_before),
             ftl: ftl.since(&self.ftl_before),
             phase,
@@ -69,7 +69,7 @@ pub(crate) fn finish(
     trace: &Outline,
     resolved: &Resolved,
 ) -> Result<RunResult, SimError> {
-    let requests = engine.observer.following.finish()?;
+    let requests = engine.accounts.observer.following.finish()?;
     let passes = periods.rows.len() as u64 - 1;
     // On-line copies and priority-LRU know no passes.
     let replicates = resolved.config.ftl.replication.policy.copies_at_period_ends();

@@ -45,7 +45,7 @@ pub fn run_following(
     let mut replay = Replay::new(trace, resolved, progress, drives)?;
     if *requests != RequestsTo::Nowhere {
         let log = RequestLog::new(&resolved.config.name, requests)?;
-        replay.engine.observer.following = Following::Log(Box::new(log));
+        replay.engine.accounts.observer.following = Following::Log(Box::new(log));
     }
     replay.serve_all(progress)?;
     replay.finish()
@@ -222,7 +222,7 @@ impl<'a> Replay<'a> {
                 if done & 0x3fff == 0 {
                     progress.update(done, total);
                     stop_if_asked(progress)?;
-                    self.engine.observer.following.check()?;
+                    self.engine.accounts.observer.following.check()?;
                 }
                 while window.time_ns[index] >= boundary {
                     if replay.queue_depth == 0 {
@@ -236,7 +236,7 @@ impl<'a> Replay<'a> {
             }
         }
         self.engine.drain()?;
-        let completed: u64 = self.engine.counts.requests.iter().sum();
+        let completed: u64 = self.engine.accounts.counts.requests.iter().sum();
         if completed != total {
             let text = format!("{} of {total} requests were never completed", total - completed);
             return Err(FtlError::Broken(text).into());

@@ -76,7 +76,7 @@ impl Twin {
         let hashes = config.ftl.mapping == MappingForm::Content;
         let metrics = Metrics::new(geometry.chips());
         let mut engine = Engine::new(ftl, metrics, &resolved.device, &config.engine, flash, hashes);
-        engine.observer.following = Following::Caller(Box::default());
+        engine.accounts.observer.following = Following::Caller(Box::default());
         let pages = logical_pages as usize;
         let outline = Outline {
             name: name.into(),
@@ -158,7 +158,7 @@ impl Twin {
 
     /// Takes what was completed since this was asked last: numbers, and when.
     pub fn take_done(&mut self, into: &mut Vec<(u64, u64)>) {
-        if let Following::Caller(completions) = &mut self.engine.observer.following {
+        if let Following::Caller(completions) = &mut self.engine.accounts.observer.following {
             let Completions { done, .. } = &mut **completions;
             into.append(done);
         }

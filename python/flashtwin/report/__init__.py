@@ -5,8 +5,7 @@
     report.findings("out")[0].text
     report.chart("queues", "out")  # a matplotlib Figure
 
-It reads result files only and never the native core, so results made
-elsewhere, or long ago, can be reported on anywhere.
+It reads result files and replays nothing, so results made elsewhere, or long ago, can be reported on anywhere.
 """
 
 from __future__ import annotations

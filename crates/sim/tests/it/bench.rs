@@ -340,11 +340,16 @@ impl Bench {
         let engine = self.serve_trace(&trace, Log::default());
         engine.controller.audit().unwrap();
         assert!(
-            engine.observer.queues.values().all(|&length| length == 0),
+            engine.accounts.observer.queues.values().all(|&length| length == 0),
             "a queue is not empty at the end"
         );
         let device = self.nand.resolve().unwrap();
-        Outcome { counts: engine.counts, end_ns: engine.now_ns(), log: engine.observer, device }
+        Outcome {
+            counts: engine.accounts.counts,
+            end_ns: engine.now_ns(),
+            log: engine.accounts.observer,
+            device,
+        }
     }
 
     /// The same with an observer of one's own, for traces too long to log.

@@ -100,7 +100,8 @@ impl Summary {
         let (config, trace) = (&run.resolved.config, run.trace);
         let counters = run.engine.controller.counters();
         // What the write cache kept from the controller, the host wrote all the same.
-        let host_pages_written = counters.host_pages_written + run.engine.counts.pages.absorbed_writes;
+        let host_pages_written =
+            counters.host_pages_written + run.engine.accounts.counts.pages.absorbed_writes;
         Summary {
             flashtwin: env!("CARGO_PKG_VERSION"),
             system: config.name.clone(),
@@ -110,12 +111,12 @@ impl Summary {
             config: run.resolved.json(),
             duration_ns: trace.duration_ns,
             completed_ns: run.engine.now_ns(),
-            requests: RequestCounts::of(&run.engine.counts),
-            response: Responses::of(&run.engine.observer),
+            requests: RequestCounts::of(&run.engine.accounts.counts),
+            response: Responses::of(&run.engine.accounts.observer),
             throughput: Throughput::of(run),
             page_ops: PageOps::of(run),
-            flash_operations: FlashOperations::of(&run.engine.counts),
-            flash_reads: FlashReads::of(counters, &run.engine.counts),
+            flash_operations: FlashOperations::of(&run.engine.accounts.counts),
+            flash_reads: FlashReads::of(counters, &run.engine.accounts.counts),
             flash_writes: FlashWrites::of(counters),
             pages_programmed: counters.pages_programmed(),
             host_pages_written,

@@ -62,7 +62,7 @@ pub(super) struct Spread {
 
 impl Spread {
     pub(super) fn of(run: &Finished<'_>) -> Spread {
-        let (counters, counts) = (run.engine.controller.counters(), &run.engine.counts);
+        let (counters, counts) = (run.engine.controller.counters(), &run.engine.accounts.counts);
         let sizes = run.engine.controller.table_sizes();
         let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
         Spread {

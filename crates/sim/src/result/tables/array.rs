@@ -40,9 +40,9 @@ rows! {
 impl ChipRow {
     pub(super) fn all(run: &mut Finished<'_>) -> Vec<ChipRow> {
         let end_ns = run.engine.now_ns();
-        let queues = run.engine.observer.queues.finish(end_ns);
+        let queues = run.engine.accounts.observer.queues.finish(end_ns);
         let (engine, geometry) = (&run.engine, &run.resolved.device.geometry);
-        let (ftl, metrics) = (&engine.controller, &engine.observer);
+        let (ftl, metrics) = (&engine.controller, &engine.accounts.observer);
         let replicas = ftl.chip_replica_pages();
         let share = |part: f64| (end_ns > 0).then(|| part / end_ns as f64);
         let row = |(chip, &busy_ns): (Chip, &u64)| {

@@ -39,7 +39,7 @@ rows! {
 
 impl CourseRow {
     pub(super) fn all(run: &mut Finished<'_>) -> Vec<CourseRow> {
-        let metrics = &mut run.engine.observer;
+        let metrics = &mut run.engine.accounts.observer;
         make_equally_wide(metrics);
         let mut rows = Vec::new();
         for (kind, course, ledgers) in kinds(metrics) {
@@ -90,7 +90,7 @@ rows! {
 
 impl SlowRow {
     pub(super) fn all(run: &mut Finished<'_>) -> Vec<SlowRow> {
-        let metrics = &mut run.engine.observer;
+        let metrics = &mut run.engine.accounts.observer;
         make_equally_wide(metrics);
         let mut rows = Vec::new();
         for (kind, course, ledgers) in kinds(metrics) {

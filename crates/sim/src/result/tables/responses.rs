@@ -35,7 +35,7 @@ rows! {
 
 impl LedgerRow {
     pub(super) fn all(run: &Finished<'_>) -> Vec<LedgerRow> {
-        let metrics = &run.engine.observer;
+        let metrics = &run.engine.accounts.observer;
         let all = all_ledgers(metrics);
         let mut rows = Vec::new();
         for (kind, ledgers) in [
@@ -88,7 +88,7 @@ rows! {
 
 impl LatencyRow {
     pub(super) fn all(run: &Finished<'_>) -> Vec<LatencyRow> {
-        let metrics = &run.engine.observer;
+        let metrics = &run.engine.accounts.observer;
         let (reads, writes) = (metrics.reads.whole(), metrics.writes.whole());
         let mut all = reads.clone();
         all.add(writes);

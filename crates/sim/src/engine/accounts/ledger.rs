@@ -4,10 +4,6 @@
 //! it waited is charged to what held the thing it waited for; what remains is service. The entries of a
 //! [`Ledger`] sum to the response time, always.
 
-use flashtwin_ftl::Cause;
-
-use super::pool::Work;
-
 /// What a nanosecond of a request is charged to.
 ///
 /// The first [`Charge::HOLDERS`] are waits for a unit (chip, die or plane, by the engine's concurrency), by
@@ -182,51 +178,33 @@ impl Ledger {
 
     /// A ledger with one entry.
     #[inline]
-    pub(super) fn only(charge: Charge, ns: u64) -> Self {
+    pub(crate) fn only(charge: Charge, ns: u64) -> Self {
         let mut ledger = Self::default();
         ledger.charge(charge, ns);
         ledger
     }
 
     /// Adds another one's entries, if there is one.
-    pub(super) fn add_all(&mut self, other: Option<&Self>) {
+    pub(crate) fn add_all(&mut self, other: Option<&Self>) {
         if let Some(other) = other {
             self.add(other);
         }
     }
 
     /// Adds another one's entries.
-    pub(super) fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.ns.iter_mut().zip(other.ns).for_each(|(mine, theirs)| *mine += theirs);
         self.charged |= other.charged;
     }
 }
 
 /// How long a unit was held in all, by holder ([`Charge::HOLDERS`] of them).
-pub(super) type HoldTimes = [u64; Charge::HOLDERS];
-
-/// Who holds a unit that does this work.
-#[inline]
-pub(super) fn holder(work: Work, cause: Cause) -> Charge {
-    match work {
-        Work::HostRead | Work::ReadBeforeWrite => Charge::HostRead,
-        Work::HostProgram => Charge::HostProgram,
-        Work::TableRead => Charge::TablePage,
-        Work::OwnErase => Charge::Erase,
-        Work::OwnRead | Work::OwnProgram => match cause {
-            Cause::Replica => Charge::Copy,
-            Cause::Metadata => Charge::TablePage,
-            Cause::Verify | Cause::Fingerprint => Charge::Comparison,
-            _ if work == Work::OwnRead => Charge::GcRead,
-            _ => Charge::GcProgram,
-        },
-    }
-}
+pub(crate) type HoldTimes = [u64; Charge::HOLDERS];
 
 /// What each operation that waits for its unit had seen of it when it came; once the operation has
 /// begun, by whom the unit was held meanwhile. A cache line an operation.
 #[derive(Debug, Default)]
-pub(super) struct Waits {
+pub(crate) struct UnitWaits {
     held: Vec<Line>,
 }
 
@@ -234,11 +212,11 @@ pub(super) struct Waits {
 #[repr(align(64))]
 struct Line(HoldTimes);
 
-impl Waits {
+impl UnitWaits {
     /// An operation begins to wait for a unit that was `held` so long, and by `holder` for another `ns` until
     /// now.
     #[inline]
-    pub(super) fn begin(&mut self, slot: u32, held: &HoldTimes, (holder, ns): (Charge, u64)) {
+    pub(crate) fn begin(&mut self, slot: u32, held: &HoldTimes, (holder, ns): (Charge, u64)) {
         if slot as usize >= self.held.len() {
             self.held.resize(slot as usize + 1, Line::default());
         }
@@ -249,14 +227,14 @@ impl Waits {
 
     /// The operation begins; by now the unit was `held` so long.
     #[inline]
-    pub(super) fn end(&mut self, slot: u32, held: &HoldTimes) {
+    pub(crate) fn end(&mut self, slot: u32, held: &HoldTimes) {
         let waited = &mut self.held[slot as usize].0;
         waited.iter_mut().zip(held).for_each(|(then, now)| *then = now - *then);
     }
 
     /// By whom the unit was held while the operation waited.
     #[inline]
-    pub(super) fn of(&self, slot: u32) -> &HoldTimes {
+    pub(crate) fn of(&self, slot: u32) -> &HoldTimes {
         &self.held[slot as usize].0
     }
 }
@@ -264,7 +242,7 @@ impl Waits {
 /// What is charged of a wait of `waited_ns` for a unit: to who held it, and to the order of
 /// operations while nobody did.
 #[inline]
-pub(super) fn charge_wait(ledger: &mut Ledger, waited_ns: u64, held: &HoldTimes) {
+pub(crate) fn charge_wait(ledger: &mut Ledger, waited_ns: u64, held: &HoldTimes) {
     let sum: u64 = held.iter().sum();
     debug_assert!(sum <= waited_ns, "{held:?} of {waited_ns}");
     held.iter().enumerate().for_each(|(holder, &ns)| ledger.charge_numbered(holder, ns));
@@ -297,21 +275,6 @@ mod tests {
     }
 
     #[test]
-    fn the_controllers_work_is_held_against_its_cause() {
-        for (cause, read, program) in [
-            (Cause::Replica, Charge::Copy, Charge::Copy),
-            (Cause::Metadata, Charge::TablePage, Charge::TablePage),
-            (Cause::Verify, Charge::Comparison, Charge::Comparison),
-            (Cause::Fingerprint, Charge::Comparison, Charge::Comparison),
-            (Cause::Gc, Charge::GcRead, Charge::GcProgram),
-            (Cause::WearLevelling, Charge::GcRead, Charge::GcProgram),
-        ] {
-            assert_eq!([Work::OwnRead, Work::OwnProgram].map(|work| holder(work, cause)), [read, program]);
-            assert_eq!(holder(Work::OwnErase, cause), Charge::Erase);
-        }
-    }
-
-    #[test]
     fn a_ledger_names_what_is_charged_and_nothing_else() {
         let mut ledger = Ledger::only(Charge::Controller, 5);
         charge_wait(&mut ledger, 9, &[0, 4, 0, 0, 5, 0, 0, 0]);
@@ -326,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_wait_is_charged_to_holders_and_what_is_left_to_the_order() {
-        let mut waits = Waits::default();
+        let mut waits = UnitWaits::default();
         waits.begin(3, &[3, 0, 0, 7, 0, 0, 0, 0], (Charge::HostRead, 2));
         waits.end(3, &[9, 1, 0, 7, 0, 0, 0, 0]);
         let mut ledger = Ledger::default();

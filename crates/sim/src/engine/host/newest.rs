@@ -2,7 +2,7 @@
 
 use flashtwin_ftl::Lpn;
 
-use super::pool::NONE;
+use super::NONE;
 
 /// Room to begin with: more than the writes that most hash units keep waiting.
 const FIRST_ROOM: usize = 64;

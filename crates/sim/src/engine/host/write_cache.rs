@@ -4,18 +4,11 @@
 //! As in DRAM-buffered drives since H. Kim, S. Ahn, "BPLRU", FAST '08, here with single pages and plain
 //! LRU of writes. Hashing, deduplication and allocation happen when a page leaves for the flash.
 
-use std::collections::VecDeque;
-use std::ops::Range;
-
 use flashtwin_bits::{By, Slab};
 use flashtwin_ftl::{Host, Lpn};
 
-use super::ledger::Charge;
-use super::pool::{NONE, Request};
-use super::undecided::Fingerprint;
-use super::{Arrivals, Controller, Engine, Observer};
+use super::{Controller, Engine, NONE, Observer};
 use crate::config::EngineConfig;
-use crate::error::SimError;
 
 /// A page in the cache.
 #[derive(Debug, Clone, Copy)]
@@ -49,24 +42,22 @@ impl List {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Taken {
     /// The page was there and had not left for the flash yet.
-    absorbed: bool,
+    pub(super) absorbed: bool,
     /// There is no place: the write is complete when one is given up.
-    waits: bool,
+    pub(super) waits: bool,
 }
 
 /// The cache. Pages beyond its capacity are those of writes that wait for a place.
 #[derive(Debug)]
 pub(super) struct WriteCache {
     capacity: u32,
-    most_dirty: u32,
+    pub(super) most_dirty: u32,
     /// Place of each logical page, [`NONE`] for those that are not here.
     place: By<Lpn, Vec<u32>>,
     pages: Slab<CachedPage>,
     dirty: List,
     dirty_pages: u32,
     clean: List,
-    /// Requests whose page waits for a place, in order.
-    waiting: VecDeque<u32>,
 }
 
 impl WriteCache {
@@ -80,7 +71,6 @@ impl WriteCache {
             dirty: List::EMPTY,
             dirty_pages: 0,
             clean: List::EMPTY,
-            waiting: VecDeque::new(),
         })
     }
 
@@ -130,7 +120,7 @@ impl WriteCache {
     }
 
     /// The host writes a page.
-    fn write(&mut self, host: Host, partial: bool) -> Taken {
+    pub(super) fn write(&mut self, host: Host, partial: bool) -> Taken {
         if let Some(at) = self.find(host.lpn) {
             let absorbed = self.pages[at as usize].dirty;
             self.take_off(at);
@@ -163,23 +153,23 @@ impl WriteCache {
         self.find(lpn).is_some_and(|at| !self.pages[at as usize].partial)
     }
 
-    /// The host trims a page. Returns whether it was dirty, and the request that gets its place.
-    fn trim(&mut self, lpn: Lpn) -> (bool, Option<u32>) {
-        let Some(at) = self.find(lpn) else { return (false, None) };
+    /// The host trims a page. Returns whether it was dirty, and whether its place is given up.
+    fn trim(&mut self, lpn: Lpn) -> (bool, bool) {
+        let Some(at) = self.find(lpn) else { return (false, false) };
         self.take_off(at);
         self.forget(at);
         let page = &mut self.pages[at as usize];
         let dirty = std::mem::replace(&mut page.dirty, false);
         page.gone = true;
         if page.flights > 0 {
-            return (dirty, None);
+            return (dirty, false);
         }
         self.pages.free(at);
-        (dirty, self.waiting.pop_front())
+        (dirty, true)
     }
 
     /// The page that must leave for the flash, if more are dirty than may be; all of them in the end.
-    fn next_to_leave(&mut self, most_dirty: u32) -> Option<(u32, Host, bool)> {
+    pub(super) fn next_to_leave(&mut self, most_dirty: u32) -> Option<(u32, Host, bool)> {
         if self.dirty_pages <= most_dirty {
             return None;
         }
@@ -191,110 +181,36 @@ impl WriteCache {
         Some((at, page.host, page.partial))
     }
 
-    /// A version of a page has reached the flash. Returns the request that gets its place, if it is
-    /// given up.
-    fn arrived(&mut self, at: u32) -> Option<u32> {
+    /// A version of a page has reached the flash. Returns whether the page gives up its place, which it does at the end of
+    /// its life, or where a write waits for one.
+    pub(super) fn arrived(&mut self, at: u32, somebody_waits: bool) -> bool {
         let page = &mut self.pages[at as usize];
         page.flights -= 1;
         if page.flights > 0 || page.dirty {
-            return None;
+            return false;
         }
         if !page.gone {
             // The rest of a partly written page was read on its way out: all of it is in the cache now.
             page.partial = false;
-            if self.waiting.is_empty() {
+            if !somebody_waits {
                 self.push(false, at);
-                return None;
+                return false;
             }
             self.forget(at);
         }
         self.pages.free(at);
-        self.waiting.pop_front()
+        true
     }
 }
 
 impl<C: Controller, O: Observer> Engine<C, O> {
-    /// Pages of a host's write find a place in the cache, one by one.
-    #[inline(never)]
-    pub(super) fn cache_pages(
-        &mut self,
-        arrivals: &Arrivals<'_>,
-        index: usize,
-        pages: Range<usize>,
-        request: u32,
-    ) -> Result<(), SimError> {
-        for at in pages {
-            self.look_ahead(&arrivals.window, at);
-            let partial = arrivals.window.is_partial(index, at);
-            self.counts.pages.partial_writes += u64::from(partial);
-            let page = self.host_page(&arrivals.window, at);
-            let Some(cache) = &mut self.write_cache else { continue };
-            let taken = cache.write(page, partial && arrivals.read_modify_write);
-            self.counts.pages.absorbed_writes += u64::from(taken.absorbed);
-            if taken.waits {
-                cache.waiting.push_back(request);
-            } else {
-                self.complete_cached(request);
-            }
-            self.destage(None)?;
-        }
-        Ok(())
-    }
-
-    /// Sends the least recently written pages to the flash while more than `most_dirty` (by default
-    /// what the configuration says) are dirty.
-    fn destage(&mut self, most_dirty: Option<u32>) -> Result<(), SimError> {
-        while let Some(cache) = &mut self.write_cache {
-            let most_dirty = most_dirty.unwrap_or(cache.most_dirty);
-            let Some((at, page, partial)) = cache.next_to_leave(most_dirty) else { break };
-            let epoch = self.flushes.page_leaves_cache();
-            let request = self.requests.insert(Request::destaging(self.now_ns, at, epoch));
-            let fingerprint = if self.hash.is_some() { Fingerprint::Yes } else { Fingerprint::No };
-            self.write_page(page, partial, request, fingerprint)?;
-        }
-        Ok(())
-    }
-
-    /// Everything that is dirty goes to the flash.
-    pub(super) fn flush_cache(&mut self) -> Result<(), SimError> {
-        let held = self.hold();
-        let flushed = self.destage(Some(0));
-        self.release(held);
-        flushed
-    }
-
-    /// A page of the cache has been programmed, or was found to be a duplicate.
-    #[inline(never)]
-    pub(super) fn destaged(&mut self, at: u32) {
-        if let Some(request) = self.write_cache.as_mut().and_then(|cache| cache.arrived(at)) {
-            self.complete_cached(request);
-        }
-    }
-
-    /// A page of a request has its place in the cache, or was found there: the answer leaves for the host.
-    fn complete_cached(&mut self, request: u32) {
-        let waited_ns = self.now_ns - self.requests[request].arrival_ns - self.controller_ns;
-        match self.ram_answers.delay_ns {
-            0 => self.answered(request, waited_ns),
-            _ => self.ram_answers.send(self.now_ns, request, waited_ns),
-        }
-    }
-
-    /// The host has the answer for a page that the cache took or served, and that had waited for a place before.
-    pub(super) fn answered(&mut self, request: u32, waited_ns: u64) {
-        self.page_done(request, None, |engine, ledger| {
-            ledger.charge(Charge::CachePlace, waited_ns);
-            ledger.charge(Charge::Controller, engine.ram_answers.delay_ns);
-        });
-    }
-
     /// Serves a host's read of a page from the cache. Returns whether it is there.
     #[inline]
     pub(super) fn read_cached(&mut self, lpn: Lpn, request: u32) -> bool {
         if !self.write_cache.as_ref().is_some_and(|cache| cache.has(lpn)) {
             return false;
         }
-        self.counts.pages.cache_reads += 1;
+        self.accounts.counts.pages.cache_reads += 1;
         self.complete_cached(request);
         true
     }
@@ -302,17 +218,17 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// The host trims a page: the cache drops what it has of it.
     pub(super) fn trim_cached(&mut self, lpn: Lpn) {
         let Some(cache) = &mut self.write_cache else { return };
-        let (dirty, next) = cache.trim(lpn);
-        self.counts.pages.absorbed_writes += u64::from(dirty);
-        if let Some(request) = next {
-            self.complete_cached(request);
+        let (dirty, place) = cache.trim(lpn);
+        self.accounts.counts.pages.absorbed_writes += u64::from(dirty);
+        if place {
+            self.give_cache_place();
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{HashMap, HashSet};
+    use std::collections::{HashMap, HashSet, VecDeque};
 
     use flashtwin_ftl::{Content, Rng};
 
@@ -421,13 +337,21 @@ mod tests {
             let mut naive = Naive { capacity: capacity as usize, ..Naive::default() };
             let most_dirty = (f64::from(capacity) * share) as usize;
             let mut under_way: Vec<(u32, u32)> = Vec::new();
+            // Who waits for a place is not the cache's to know.
+            let mut waiting = VecDeque::new();
             for name in 0..600 {
                 let lpn = Lpn::new(rng.below(20));
                 match rng.below(10) {
-                    0 => assert_eq!(cache.trim(lpn), naive.trim(lpn)),
+                    0 => {
+                        let (dirty, place) = cache.trim(lpn);
+                        let next = if place { waiting.pop_front() } else { None };
+                        assert_eq!((dirty, next), naive.trim(lpn));
+                    }
                     1..=4 if !under_way.is_empty() => {
                         let (name, at) = under_way.remove(rng.below(under_way.len() as u32) as usize);
-                        assert_eq!(cache.arrived(at), naive.arrived(name));
+                        let place = cache.arrived(at, !waiting.is_empty());
+                        let next = if place { waiting.pop_front() } else { None };
+                        assert_eq!(next, naive.arrived(name));
                     }
                     _ => {
                         let partial = rng.below(3) == 0;
@@ -435,7 +359,7 @@ mod tests {
                             cache.write(Host { lpn, address: 0, content: Content::new(name) }, partial);
                         assert_eq!(taken, naive.write(lpn, partial));
                         if taken.waits {
-                            cache.waiting.push_back(name);
+                            waiting.push_back(name);
                             naive.waiting.push(name);
                         }
                     }
@@ -452,7 +376,7 @@ mod tests {
                 }
                 assert!(naive.dirty.len() <= most_dirty);
                 assert_eq!(cache.held() as usize, naive.held());
-                assert_eq!(cache.waiting.len(), naive.held().saturating_sub(capacity as usize));
+                assert_eq!(waiting.len(), naive.held().saturating_sub(capacity as usize));
                 let whole = |lpn: Lpn| {
                     let there = naive.dirty.contains(&lpn) || naive.clean.contains(&lpn) || naive.flies(lpn);
                     there && !naive.partial.contains(&lpn)

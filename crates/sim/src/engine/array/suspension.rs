@@ -4,10 +4,9 @@
 //! that arrives during a program or an erase suspends it; after the waiting reads it is resumed for the time that
 //! was left. A transfer of data to the register is not interrupted.
 
-use super::ledger::holder;
-use super::pool::{Op, Work};
+use super::op::holder;
 use super::unit::{Stage, Suspended, UnitState};
-use super::{Controller, Engine, Observer};
+use super::{Accounts, Array, Observer, Op, Work};
 use crate::config::{EngineConfig, Suspend};
 use flashtwin_ftl::Unit;
 
@@ -50,7 +49,7 @@ impl Suspension {
     }
 }
 
-impl<C: Controller, O: Observer> Engine<C, O> {
+impl Array {
     /// Notes whether the operation that a unit has just begun can be suspended.
     #[inline]
     pub(super) fn note_suspendable(&mut self, unit: Unit, work: Work, times: u32) {
@@ -62,15 +61,15 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Suspends the operation in service for a read that has been queued, if the read gains by it.
     #[inline]
-    pub(super) fn suspend_for_read(&mut self, unit: Unit) {
+    pub(super) fn suspend_for_read<O: Observer>(&mut self, unit: Unit, accounts: &mut Accounts<O>) {
         let state = &self.units[unit];
         if state.stage == Stage::Busy && state.suspendable {
-            self.suspend(unit);
+            self.suspend(unit, accounts);
         }
     }
 
     #[cold]
-    fn suspend(&mut self, unit: Unit) {
+    fn suspend<O: Observer>(&mut self, unit: Unit, accounts: &mut Accounts<O>) {
         let state = &mut self.units[unit];
         let array_ns = match self.ops[state.current].work {
             Work::OwnErase => self.timing.erase_ns,
@@ -93,15 +92,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             lost_ns: state.lost_ns,
             reads_left: self.suspension.reads,
         });
-        self.counts.pages.suspensions += 1;
+        accounts.counts.pages.suspensions += 1;
         self.expect(unit, stopped_ns);
-    }
-
-    /// The operation is suspended: reads are served.
-    #[cold]
-    pub(super) fn suspended(&mut self, unit: Unit) {
-        self.units[unit].fall_idle(self.now_ns);
-        self.dispatch(unit);
     }
 
     /// Whether one more read is served before the suspended operation is resumed.
@@ -118,7 +110,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Resumes the suspended operation.
     #[cold]
-    pub(super) fn resume(&mut self, unit: Unit) {
+    pub(super) fn resume<O: Observer>(&mut self, unit: Unit, accounts: &mut Accounts<O>) {
         let now = self.now_ns;
         let state = &mut self.units[unit];
         let Some(suspended) = state.suspended.take() else { return };
@@ -133,6 +125,6 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.expect(unit, until);
         self.units[unit].busy_until_ns = until;
         self.note_suspendable(unit, work, suspended.times);
-        self.observer.started(now, "resume", unit, ppn);
+        accounts.observer.started(now, "resume", unit, ppn);
     }
 }

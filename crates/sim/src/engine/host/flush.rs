@@ -13,13 +13,7 @@
 
 use std::collections::VecDeque;
 
-use flashtwin_trace::Op as HostOp;
-
-use super::ledger::{Charge, Ledger};
-use super::pool::Request;
-use super::{Completed, Controller, Engine, Observer};
 use crate::config::{EngineConfig, Flush, WriteCompletes};
-use crate::error::SimError;
 
 /// Numbers of epochs: after so many they come again, when those before are long over.
 const EPOCHS: u32 = 1 << 30;
@@ -96,6 +90,22 @@ impl Flushes {
         Epoch(if durable && self.register_is_volatile { self.present | DURABLE } else { self.present })
     }
 
+    /// Whether a flush waits for nothing.
+    pub(super) fn answers_at_once(&self) -> bool {
+        self.rule == Flush::None
+    }
+
+    /// Whether a flush writes out the write cache.
+    pub(super) fn empties_cache(&self) -> bool {
+        self.cache_is_volatile
+    }
+
+    /// Whether data in the register of a chip would be lost, and the host has been told that they are written.
+    #[inline]
+    pub(super) fn register_is_volatile(&self) -> bool {
+        self.register_is_volatile
+    }
+
     /// Whether a write goes past the write cache, because it must be on flash before it is answered.
     #[inline]
     pub(super) fn passes_cache(&self, durable: bool) -> bool {
@@ -109,7 +119,7 @@ impl Flushes {
 
     /// The epoch of a program of a write's, which is waited for longer than the write.
     #[inline]
-    fn program_begins(&mut self, write: Epoch) -> Epoch {
+    pub(super) fn program_begins(&mut self, write: Epoch) -> Epoch {
         if write == NO_EPOCH {
             return NO_EPOCH;
         }
@@ -119,7 +129,7 @@ impl Flushes {
 
     /// A write or a program is safe; whether a flush may be complete by that.
     #[inline]
-    fn is_safe(&mut self, epoch: Epoch) -> bool {
+    pub(super) fn is_safe(&mut self, epoch: Epoch) -> bool {
         let left = self.count(epoch);
         *left -= 1;
         *left == 0 && !self.waiting.is_empty()
@@ -142,75 +152,16 @@ impl Flushes {
     }
 
     /// A flush ends the epoch and waits for it and those before.
-    fn wait(&mut self, request: u32) {
+    pub(super) fn wait(&mut self, request: u32) {
         self.waiting.push_back(Waiting { request, at_risk: std::mem::take(&mut self.at_risk) });
         self.present = (self.present + 1) % EPOCHS;
     }
 
     /// The flush that waits longest, if it need wait no longer.
-    fn next_complete(&mut self) -> Option<u32> {
+    pub(super) fn next_complete(&mut self) -> Option<u32> {
         match self.waiting.front() {
             Some(oldest) if oldest.at_risk == 0 => self.waiting.pop_front().map(|oldest| oldest.request),
             _ => None,
         }
-    }
-}
-
-impl<C: Controller, O: Observer> Engine<C, O> {
-    /// What a program of a request keeps of its epoch; nothing where the request is complete already.
-    #[inline]
-    pub(super) fn epoch_of_program(&mut self, request: u32) -> u32 {
-        if !self.flushes.register_is_volatile {
-            return NONE;
-        }
-        let epoch = self.requests[request].epoch;
-        self.flushes.program_begins(epoch).bits()
-    }
-
-    /// Takes in a flush. Where the write cache is volatile, all its dirty pages leave for the flash now.
-    #[cold]
-    pub(super) fn take_in_flush(&mut self, request: u32) -> Result<(), SimError> {
-        if self.flushes.rule == Flush::None {
-            self.complete_flush(request);
-            return Ok(());
-        }
-        if self.flushes.cache_is_volatile {
-            self.flush_cache()?;
-        }
-        self.flushes.wait(request);
-        self.complete_flushes();
-        Ok(())
-    }
-
-    /// A write or a program that flushes may wait for is safe.
-    #[inline]
-    pub(super) fn is_safe(&mut self, epoch: Epoch) {
-        if epoch != NO_EPOCH && self.flushes.is_safe(epoch) {
-            self.complete_flushes();
-        }
-    }
-
-    #[cold]
-    fn complete_flushes(&mut self) {
-        while let Some(flush) = self.flushes.next_complete() {
-            self.complete_flush(flush);
-        }
-    }
-
-    fn complete_flush(&mut self, request: u32) {
-        let Request { arrival_ns, .. } = self.requests[request];
-        let total_ns = self.now_ns - arrival_ns;
-        let mut ledger = Ledger::only(Charge::Controller, self.controller_ns);
-        ledger.charge(Charge::EarlierWrites, total_ns - self.controller_ns);
-        self.requests.remove(request);
-        self.leave(HostOp::Flush);
-        self.observer.completed(&Completed {
-            request,
-            kind: HostOp::Flush,
-            arrival_ns,
-            total_ns,
-            ledger: &ledger,
-            server: None,
-        });
     }
 }

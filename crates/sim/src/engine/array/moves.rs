@@ -9,8 +9,7 @@ use flashtwin_bits::{By, HugeSlice};
 use flashtwin_ftl::{FlashOp, OpKind};
 use flashtwin_nand::{Block, Ppn};
 
-use super::pool::{NONE, Op, Pool};
-use super::{Controller, Engine, Observer};
+use super::{Array, NONE, Op, Pool};
 
 /// For each block that pages are moved to: the reads of those that are not read yet. They are linked by [`Op::other`] in
 /// the order in which they were ordered, which is nearly always that in which they end; [`Op::request`] is the place
@@ -63,7 +62,7 @@ impl Moves {
     }
 }
 
-impl<C: Controller, O: Observer> Engine<C, O> {
+impl Array {
     /// The read `slot` is queued, which is for the first of these orders: if the next one programs what it reads, the
     /// page is on its way there.
     #[inline]
@@ -110,7 +109,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// Where the flash has what the controller's tables say that this page holds; `None`: it is in controller RAM, on its
     /// way to the flash.
     #[inline]
-    pub(super) fn place_on_flash(&self, ppn: Ppn) -> Option<Ppn> {
+    pub(crate) fn place_on_flash(&self, ppn: Ppn) -> Option<Ppn> {
         if self.holds(ppn) { Some(ppn) } else { self.place_before_move(ppn) }
     }
 

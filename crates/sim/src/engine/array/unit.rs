@@ -2,8 +2,12 @@
 
 use flashtwin_nand::{Channel, Chip};
 
-use super::ledger::{Charge, HoldTimes};
-use super::pool::{NONE, Op, Pool};
+use super::super::accounts::{Charge, HoldTimes};
+use super::{NONE, Op, Pool};
+
+/// Operations of a queue that are searched for one that may start, or for companions of one that starts. Controllers
+/// search a bounded number, too; here the bound keeps a search short where a die is far behind.
+pub(super) const WINDOW: u32 = 64;
 
 /// The queues of a unit, in the order they are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,179 @@
+//! The books of a device: counts, the time of each request by cause, and the observer who is told of both.
+//!
+//! The accounts decide nothing. The flash array and the host's side write into them, and read back only ledgers that
+//! they opened themselves.
+
+mod counts;
+mod ledger;
+mod observer;
+
+use flashtwin_bits::Slab;
+use flashtwin_nand::Chip;
+use flashtwin_trace::Op as HostOp;
+
+use crate::error::SimError;
+pub use counts::{EngineCounts, EnginePageCounts, TableWaitCounts};
+pub use ledger::{Charge, Ledger};
+pub(super) use ledger::{HoldTimes, UnitWaits, charge_wait};
+pub use observer::{Arrived, Completed, Observer, ServedBy};
+
+/// A time before every arrival has come.
+const NOT_YET: u64 = u64::MAX;
+
+/// The ledger of a page operation under way, open in the accounts. Most operations have none: what they waited for can
+/// be worked out from their times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct OpenLedger(u32);
+
+impl OpenLedger {
+    /// Nothing was charged so far.
+    pub(super) const NONE: Self = Self(u32::MAX);
+
+    /// Whether anything was charged.
+    #[inline]
+    pub(super) fn is_some(self) -> bool {
+        self != Self::NONE
+    }
+}
+
+/// The books of one device.
+#[derive(Debug)]
+pub struct Accounts<O> {
+    /// Is told what happened, and when.
+    pub observer: O,
+    /// Counts so far.
+    pub counts: EngineCounts,
+    /// By whom units were held while operations waited for them.
+    pub(super) unit_waits: UnitWaits,
+    /// Ledgers of page operations under way.
+    open: Slab<Ledger>,
+    /// When the first request arrived; [`NOT_YET`] before it.
+    first_arrival_ns: u64,
+    /// When the last request so far was complete.
+    last_response_ns: u64,
+    /// The first error met in an event, which the next call of the engine returns.
+    failed: Option<SimError>,
+}
+
+impl<O: Observer> Accounts<O> {
+    /// Empty books.
+    pub fn new(observer: O) -> Self {
+        Self {
+            observer,
+            counts: EngineCounts::default(),
+            unit_waits: UnitWaits::default(),
+            open: Slab::new(),
+            first_arrival_ns: NOT_YET,
+            last_response_ns: 0,
+            failed: None,
+        }
+    }
+
+    /// When the first request arrived and when the last one was complete; `None` before any.
+    pub(super) fn served_ns(&self) -> Option<(u64, u64)> {
+        (self.first_arrival_ns != NOT_YET).then_some((self.first_arrival_ns, self.last_response_ns))
+    }
+
+    /// A request arrives.
+    #[inline]
+    pub(super) fn arrived(&mut self, arrival_ns: u64) {
+        self.first_arrival_ns = self.first_arrival_ns.min(arrival_ns);
+    }
+
+    /// A request is complete.
+    #[inline]
+    pub(super) fn left(&mut self, kind: HostOp, now_ns: u64) {
+        self.counts.requests[kind as usize] += 1;
+        self.last_response_ns = now_ns;
+    }
+
+    /// An event has failed: the first failure is the one that counts.
+    #[cold]
+    pub(super) fn fail(&mut self, error: impl Into<SimError>) {
+        self.failed.get_or_insert(error.into());
+    }
+
+    /// The first failure since the last call.
+    #[inline]
+    pub(super) fn take_failure(&mut self) -> Result<(), SimError> {
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
+    /// A read goes to another chip than the home copy's.
+    pub(super) fn redirected(&mut self, chip: Chip) {
+        self.counts.pages.redirected_reads += 1;
+        self.observer.redirected(chip);
+    }
+
+    /// Charges a page operation with more.
+    pub(super) fn charge(&mut self, open: &mut OpenLedger, ledger: &Ledger) {
+        if open.is_some() {
+            self.open[open.0 as usize].add(ledger);
+        } else {
+            *open = OpenLedger(self.open.insert(*ledger));
+        }
+    }
+
+    /// What was charged to a page operation, which has no open ledger from now on.
+    #[inline]
+    pub(super) fn close(&mut self, open: OpenLedger) -> Option<Ledger> {
+        if open.is_some() { Some(self.take_open(open)) } else { None }
+    }
+
+    #[cold]
+    fn take_open(&mut self, open: OpenLedger) -> Ledger {
+        self.open.free(open.0);
+        self.open[open.0 as usize]
+    }
+
+    /// Ledgers that are open: none between two runs, as every page operation ends once.
+    pub(super) fn open_ledgers(&self) -> u32 {
+        self.open.taken()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nobody;
+    impl Observer for Nobody {}
+
+    #[test]
+    fn open_ledger_collects_charges_until_closed() {
+        let mut accounts = Accounts::new(Nobody);
+        let mut open = OpenLedger::NONE;
+        assert_eq!(accounts.close(open), None);
+        accounts.charge(&mut open, &Ledger::only(Charge::Tables, 7));
+        accounts.charge(&mut open, &Ledger::only(Charge::PageProgram, 5));
+        let mut other = OpenLedger::NONE;
+        accounts.charge(&mut other, &Ledger::only(Charge::Hash, 1));
+        assert_eq!((open.is_some(), accounts.open_ledgers()), (true, 2));
+        let ledger = accounts.close(open).unwrap();
+        assert_eq!((ledger.of(Charge::Tables), ledger.of(Charge::PageProgram)), (7, 5));
+        assert_eq!(accounts.close(other).map(|ledger| ledger.total_ns()), Some(1));
+        assert_eq!(accounts.open_ledgers(), 0);
+    }
+
+    #[test]
+    fn the_first_failure_counts_and_is_told_once() {
+        let mut accounts = Accounts::new(Nobody);
+        accounts.fail(SimError::Interrupted);
+        accounts.fail(flashtwin_ftl::FtlError::Broken("later".into()));
+        assert!(matches!(accounts.take_failure(), Err(SimError::Interrupted)));
+        assert!(accounts.take_failure().is_ok());
+    }
+
+    #[test]
+    fn service_lasts_from_first_arrival_to_last_response() {
+        let mut accounts = Accounts::new(Nobody);
+        assert_eq!(accounts.served_ns(), None);
+        accounts.arrived(30);
+        accounts.arrived(50);
+        accounts.left(HostOp::Read, 80);
+        assert_eq!(
+            (accounts.served_ns(), accounts.counts.requests[HostOp::Read as usize]),
+            (Some((30, 80)), 1)
+        );
+    }
+}

@@ -1,0 +1,158 @@
+//! Reads that wait for the program of their page, where controller RAM does not serve reads.
+//!
+//! Such a read counts as load of its chip, but cannot start before the program; reads that came later go first. That is
+//! an order between two operations of the flash, like that of a program behind the erase of its block.
+//! After an erase the same page number is another page, so the key of a wait is the page and the life of its block.
+
+use flashtwin_bits::Slab;
+use flashtwin_ftl::{ReadTarget, Unit};
+use flashtwin_nand::Ppn;
+use hashbrown::HashMap;
+
+use super::super::accounts::{Charge, Ledger};
+use super::{Accounts, Array, NONE, Observer, Op, OpenLedger, Queue, Work};
+
+/// A read whose page is still on its way to the flash.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AwaitedRead {
+    pub(crate) target: ReadTarget,
+    /// The name of its data ([`super::merging`]); of host reads.
+    pub(crate) data: u64,
+    /// [`Op::request`] and [`Op::other`] of the operation to be.
+    pub(crate) request: u32,
+    pub(crate) work: Work,
+    pub(crate) other: u32,
+    /// What was charged to it before it came to its chip.
+    pub(crate) charged: OpenLedger,
+}
+
+/// One of them as it waits.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    read: AwaitedRead,
+    /// When it came to its chip, if it has.
+    ready_ns: Option<u64>,
+    programmed: bool,
+}
+
+/// Reads that wait for programs.
+#[derive(Debug, Default)]
+pub(super) struct Awaited {
+    /// By page and life of its block, in the order in which they came.
+    by_page: HashMap<(Ppn, u32), Vec<u32>>,
+    reads: Slab<Waiting>,
+}
+
+impl Awaited {
+    fn insert(&mut self, page: (Ppn, u32), read: AwaitedRead) -> u32 {
+        let at = self.reads.insert(Waiting { read, ready_ns: None, programmed: false });
+        self.by_page.entry(page).or_default().push(at);
+        at
+    }
+}
+
+impl Array {
+    /// Whether reads wait for the program of their page; otherwise controller RAM serves them.
+    #[inline]
+    pub(crate) fn awaits_programs(&self) -> bool {
+        self.awaited.is_some()
+    }
+
+    /// Enters a read among those that wait for a program; its number there. It has not come to its chip yet
+    /// ([`Array::awaited_read_comes`]): other things may have to be read first.
+    pub(crate) fn await_program<O: Observer>(
+        &mut self,
+        read: AwaitedRead,
+        accounts: &mut Accounts<O>,
+    ) -> u32 {
+        let ppn = read.target.ppn;
+        // The life that the mapping tables mean: erases that are ordered but not carried out count.
+        let page = (ppn, self.blocks.decided_life(self.geometry.block_index(ppn)));
+        let Some(awaited) = &mut self.awaited else { return NONE };
+        accounts.counts.pages.awaited_reads += 1;
+        awaited.insert(page, read)
+    }
+
+    /// The read comes to its chip; `waited`: what it was charged meanwhile.
+    pub(crate) fn awaited_read_comes<O: Observer>(
+        &mut self,
+        at: u32,
+        waited: OpenLedger,
+        accounts: &mut Accounts<O>,
+    ) {
+        let now = self.now_ns;
+        let Some(awaited) = &mut self.awaited else { return };
+        let waiting = &mut awaited.reads[at as usize];
+        waiting.ready_ns = Some(now);
+        if let Some(waited) = accounts.close(waited) {
+            accounts.charge(&mut waiting.read.charged, &waited);
+        }
+        let Waiting { read: AwaitedRead { target, work, .. }, programmed, .. } = *waiting;
+        let unit = self.unit_of_plane[target.plane];
+        self.load_up(unit, true, accounts);
+        if target.redirected && work == Work::HostRead {
+            accounts.redirected(self.units[unit].chip);
+        }
+        if programmed {
+            self.unpin(&target);
+            self.queue_awaited(at, None, accounts);
+        }
+    }
+
+    /// Queues the reads that waited for the program of a page, which is done.
+    #[cold]
+    pub(super) fn programmed<O: Observer>(&mut self, ppn: Ppn, accounts: &mut Accounts<O>) {
+        let page = (ppn, self.blocks.life(self.geometry.block_index(ppn)));
+        let unit = self.unit_of_plane[self.geometry.plane(ppn)];
+        let Some(reads) = self.awaited.as_mut().and_then(|awaited| awaited.by_page.remove(&page)) else {
+            return;
+        };
+        for at in reads {
+            let Some(awaited) = &mut self.awaited else { return };
+            let waiting = &mut awaited.reads[at as usize];
+            waiting.programmed = true;
+            let Waiting { read, ready_ns, .. } = *waiting;
+            match ready_ns {
+                Some(_) => self.queue_awaited(at, Some(unit), accounts),
+                // The read still waits for something else: until it comes, the block may not be erased.
+                None => self.pin(&read.target),
+            }
+        }
+    }
+
+    /// Queues a read whose page has been programmed. `programmer` is the unit of the program, if that ends now:
+    /// it dispatches itself.
+    fn queue_awaited<O: Observer>(&mut self, at: u32, programmer: Option<Unit>, accounts: &mut Accounts<O>) {
+        let Some(awaited) = &mut self.awaited else { return };
+        awaited.reads.free(at);
+        let Waiting { read, ready_ns, .. } = awaited.reads[at as usize];
+        let AwaitedRead { target, data, request, work, other, mut charged } = read;
+        let unit = self.unit_of_plane[target.plane];
+        let ready_ns = ready_ns.unwrap_or(self.now_ns);
+        accounts.charge(&mut charged, &Ledger::only(Charge::PageProgram, self.now_ns - ready_ns));
+        let may_join = work == Work::HostRead && self.merging.is_some();
+        if may_join && self.join_read(unit, (&target, data), request, charged, accounts) {
+            return self.load_down(unit, true, accounts);
+        }
+        let pins_block = self.geometry.plane(target.ppn) == target.plane;
+        self.pin(&target);
+        let slot = self.ops.insert(Op {
+            pins_block,
+            redirected: target.redirected,
+            other,
+            request,
+            charged,
+            ready_ns,
+            ..Op::new(target.ppn, work)
+        });
+        if may_join {
+            self.may_be_joined(unit, slot, data);
+        }
+        self.units[unit].push_in_order(Queue::Reads, slot, &mut self.ops);
+        if Some(unit) != programmer {
+            self.suspend_for_read(unit, accounts);
+            self.dispatch_or_hold(unit, accounts);
+        }
+        self.note_wait(unit, slot, accounts);
+    }
+}

@@ -1,0 +1,270 @@
+//! How a unit chooses what to serve next, and how an operation starts.
+
+use flashtwin_ftl::Unit;
+
+use super::multi_plane::Held;
+use super::op::holder;
+use super::unit::{Stage, WINDOW};
+use super::{Accounts, Array, NONE, NOT_STARTED, Observer, Op, Queue, Work};
+
+/// The operation that a unit serves next.
+#[derive(Clone, Copy)]
+struct Choice {
+    queue: Queue,
+    /// The operation before it in the queue; [`NONE`] for the first one.
+    before: u32,
+}
+
+impl Choice {
+    fn first(queue: Queue) -> Self {
+        Self { queue, before: NONE }
+    }
+}
+
+impl Array {
+    /// Notes by whom the unit was held until now if a host's operation that came to it must wait.
+    #[inline]
+    pub(super) fn note_wait<O: Observer>(&mut self, unit: Unit, slot: u32, accounts: &mut Accounts<O>) {
+        let op = &mut self.ops[slot];
+        if op.start_ns == NOT_STARTED && op.work.host_waits() {
+            (op.waits, op.came_ns) = (true, self.now_ns);
+            let unit = &self.units[unit];
+            accounts.unit_waits.begin(slot, &unit.held, unit.held_now(self.now_ns));
+        }
+    }
+
+    /// Starts the next operation of an idle unit, if one may start.
+    ///
+    /// Host reads go first (RR-SSD paper, section I), then host writes, then the controller's own work,
+    /// and last the work of background jobs; urgent work of the controller goes before all. An operation
+    /// that must wait for another (a program for the erase of its block, an erase for the last reads of
+    /// its block) lets those behind it go on, and the next queue. An operation never waits for one that was
+    /// decided after it, so something can always go on.
+    #[inline]
+    pub(crate) fn dispatch<O: Observer>(&mut self, unit: Unit, accounts: &mut Accounts<O>) {
+        if !self.is_idle(unit) {
+            return;
+        }
+        while let Some(Choice { queue, before }) = self.choose(unit) {
+            if self.units[unit].suspended.is_some()
+                && !(queue == Queue::Reads && self.read_before_resuming(unit))
+            {
+                return self.resume(unit, accounts);
+            }
+            let op = self.units[unit].pop_after(queue, before, &mut self.ops);
+            if self.start(unit, queue, op, accounts) {
+                return;
+            }
+        }
+        if self.units[unit].suspended.is_some() {
+            self.resume(unit, accounts);
+        }
+    }
+
+    #[inline]
+    fn choose(&mut self, unit: Unit) -> Option<Choice> {
+        let own = self.first_ready(unit, Queue::Background);
+        if let Some((choice, op)) = own
+            && (self.ops[op].urgent || self.ops[op].offline)
+        {
+            return Some(choice);
+        }
+        let read = self.units[unit].head(Queue::Reads);
+        if read != NONE && self.reads_before_write == 0 {
+            return Some(Choice::first(Queue::Reads));
+        }
+        let write = self.first_ready(unit, Queue::Writes);
+        let state = &mut self.units[unit];
+        if read != NONE && !(write.is_some() && state.reads_ahead >= self.reads_before_write) {
+            state.reads_ahead = if write.is_some() { state.reads_ahead + 1 } else { 0 };
+            return Some(Choice::first(Queue::Reads));
+        }
+        if let Some((choice, _)) = write {
+            state.reads_ahead = 0;
+            return Some(choice);
+        }
+        if let Some((choice, _)) = own {
+            return Some(choice);
+        }
+        let (choice, _) = self.first_ready(unit, Queue::Idle)?;
+        self.idle_long_enough(unit).then_some(choice)
+    }
+
+    /// The first operation of a queue that may start. The controller's own operations on one plane keep their order.
+    #[inline]
+    fn first_ready(&self, unit: Unit, queue: Queue) -> Option<(Choice, u32)> {
+        let head = self.units[unit].head(queue);
+        match head {
+            NONE => None,
+            head if self.may_start(head) => Some((Choice::first(queue), head)),
+            head => self.ready_behind(head, queue),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn ready_behind(&self, head: u32, queue: Queue) -> Option<(Choice, u32)> {
+        let keeps_order = matches!(queue, Queue::Background | Queue::Idle);
+        let plane_of = |op: u32| 1u64 << (self.geometry.plane(self.ops[op].ppn).number() % 64);
+        let mut waiting_planes = plane_of(head);
+        let mut before = head;
+        for _ in 1..WINDOW {
+            let op = self.ops[before].next;
+            if op == NONE {
+                break;
+            }
+            let plane = plane_of(op);
+            if !(keeps_order && waiting_planes & plane != 0) && self.may_start(op) {
+                return Some((Choice { queue, before }, op));
+            }
+            waiting_planes |= plane;
+            before = op;
+        }
+        None
+    }
+
+    /// Starts an operation; `false` when it took no time and the unit is still idle.
+    #[inline]
+    fn start<O: Observer>(
+        &mut self,
+        unit: Unit,
+        queue: Queue,
+        slot: u32,
+        accounts: &mut Accounts<O>,
+    ) -> bool {
+        let now = self.now_ns;
+        self.ops[slot].next = NONE;
+        // Only these fields are copied: reading the whole operation back so soon after its fields were
+        // written one by one would stall the processor.
+        let Op { offline, work, cause, .. } = self.ops[slot];
+        if offline || (work == Work::OwnRead && !self.flash_has(slot)) {
+            self.carry_out_at_once(slot, accounts);
+            return false;
+        }
+        self.take_up(unit, slot, accounts);
+        let planes = self.take_up_companions(unit, queue, slot, accounts);
+        let state = &mut self.units[unit];
+        state.current = slot;
+        state.holder = holder(work, cause);
+        state.busy_since_ns = now;
+        let bus = &mut self.buses[state.channel];
+        let (command, transfer) = (self.timing.command_ns, self.timing.transfer_ns);
+        let (stage, until, what) = match work {
+            Work::HostRead | Work::ReadBeforeWrite | Work::TableRead | Work::OwnRead => {
+                (Stage::Sensing, bus.command(now, planes * command) + self.timing.read_ns, "read")
+            }
+            Work::HostProgram if self.reports_data_in => {
+                (Stage::DataIn, bus.transfer(now, planes * (command + transfer)), "program")
+            }
+            Work::HostProgram | Work::OwnProgram => {
+                let data_in = bus.transfer(now, planes * (command + transfer));
+                (Stage::Busy, data_in + self.timing.program_ns, "program")
+            }
+            Work::OwnErase => {
+                (Stage::Busy, bus.command(now, planes * command) + self.timing.erase_ns, "erase")
+            }
+        };
+        state.stage = stage;
+        state.reading = work.host_waits_to_read();
+        // Behind the stage that begins now comes, for a read, the transfer of the data to the controller; for
+        // a program whose data come first, the array's part.
+        state.busy_until_ns = until
+            + match stage {
+                Stage::Sensing => planes * transfer,
+                Stage::DataIn => self.timing.program_ns,
+                _ => 0,
+            };
+        state.lost_ns = 0;
+        self.note_suspendable(unit, work, 0);
+        self.expect(unit, until);
+        self.tell_started(slot, what, unit, accounts);
+        true
+    }
+
+    /// An operation is taken up by its unit.
+    #[inline]
+    fn take_up<O: Observer>(&mut self, unit: Unit, slot: u32, accounts: &mut Accounts<O>) {
+        let op = &mut self.ops[slot];
+        op.start_ns = self.now_ns;
+        let Op { work, waits, other, .. } = *op;
+        if waits {
+            accounts.unit_waits.end(slot, &self.units[unit].held);
+        }
+        if work as u8 >= Work::OwnRead as u8 {
+            // The controller's own work counts as load only while it is in service: queued, it gives way.
+            self.load_up(unit, false, accounts);
+        }
+        if work == Work::HostRead {
+            self.close_merged(unit, other);
+        }
+    }
+
+    /// Holds idle units back from now on, so that operations queued at the same time can share a command. Of
+    /// nested calls the outermost counts.
+    #[inline]
+    pub(crate) fn hold(&mut self) -> Held {
+        self.multi_plane.hold()
+    }
+
+    /// Dispatches the units that were held back.
+    #[inline]
+    pub(crate) fn release<O: Observer>(&mut self, held: Held, accounts: &mut Accounts<O>) {
+        if held.holds() {
+            self.let_go(accounts);
+        }
+    }
+
+    #[cold]
+    fn let_go<O: Observer>(&mut self, accounts: &mut Accounts<O>) {
+        let mut units = self.multi_plane.let_go();
+        for &unit in &units {
+            self.dispatch(unit, accounts);
+        }
+        units.clear();
+        self.multi_plane.keep_list(units);
+    }
+
+    /// Dispatches a unit: now, or at [`Array::release`] where units are held back.
+    #[inline]
+    pub(super) fn dispatch_or_hold<O: Observer>(&mut self, unit: Unit, accounts: &mut Accounts<O>) {
+        if !self.multi_plane.holds() {
+            self.dispatch(unit, accounts);
+        } else if self.is_idle(unit) {
+            self.multi_plane.hold_back(unit);
+        }
+    }
+
+    /// Takes up the companions of an operation that starts, chained to it by `next`. Returns the number of planes
+    /// of the command.
+    #[inline]
+    fn take_up_companions<O: Observer>(
+        &mut self,
+        unit: Unit,
+        queue: Queue,
+        slot: u32,
+        accounts: &mut Accounts<O>,
+    ) -> u64 {
+        if self.multi_plane.is_none() { 1 } else { self.take_up_gathered(unit, queue, slot, accounts) }
+    }
+
+    #[cold]
+    fn take_up_gathered<O: Observer>(
+        &mut self,
+        unit: Unit,
+        queue: Queue,
+        slot: u32,
+        accounts: &mut Accounts<O>,
+    ) -> u64 {
+        let planes = self.gather(unit, queue, slot);
+        let mut companion = self.next_of_command(slot);
+        while companion != NONE {
+            self.take_up(unit, companion, accounts);
+            companion = self.next_of_command(companion);
+        }
+        if planes > 1 {
+            accounts.counts.pages.multi_plane_commands += 1;
+            accounts.counts.pages.multi_plane_ops += planes;
+        }
+        planes
+    }
+}

@@ -1,0 +1,66 @@
+//! What operations do to the medium, and operations that take no time.
+
+use flashtwin_ftl::Unit;
+use flashtwin_nand::Ppn;
+
+use super::{Accounts, Array, NONE, Observer, Op, Queue, Work};
+
+impl Array {
+    /// Carries out an operation of the replication phase in no time, whatever its unit does at this
+    /// moment. Returns `false`, having done nothing, where the operation must follow another that has not
+    /// happened yet.
+    #[inline(never)]
+    pub(super) fn carry_out_offline<O: Observer>(
+        &mut self,
+        unit: Unit,
+        op: Op,
+        accounts: &mut Accounts<O>,
+    ) -> bool {
+        if self.units[unit].head(Queue::Background) != NONE {
+            return false;
+        }
+        let slot = self.ops.insert(op);
+        let may_start = self.may_start(slot);
+        match may_start {
+            true => self.carry_out_at_once(slot, accounts),
+            false => self.ops.remove(slot),
+        }
+        may_start
+    }
+
+    /// Carries out in no time what needs none: operations of the replication phase, and reads of pages that
+    /// are still in controller RAM.
+    #[inline(never)]
+    pub(super) fn carry_out_at_once<O: Observer>(&mut self, slot: u32, accounts: &mut Accounts<O>) {
+        let op = self.ops[slot];
+        match op.work {
+            Work::OwnProgram => self.program(op.ppn, accounts),
+            Work::OwnErase => self.erase(op.ppn, accounts),
+            _ if op.offline => accounts.counts.flash_ops[0] += 1,
+            _ => accounts.counts.own_buffer_reads[op.cause as usize] += 1,
+        }
+        self.note_job_done(&op);
+        self.ops.remove(slot);
+    }
+
+    pub(super) fn program<O: Observer>(&mut self, ppn: Ppn, accounts: &mut Accounts<O>) {
+        accounts.counts.flash_ops[1] += 1;
+        if let Err(rule) = self.flash.program(&self.geometry, ppn) {
+            accounts.fail(rule);
+        }
+        if self.awaited.is_some() {
+            self.programmed(ppn, accounts);
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn erase<O: Observer>(&mut self, ppn: Ppn, accounts: &mut Accounts<O>) {
+        accounts.counts.flash_ops[2] += 1;
+        let block = self.geometry.block_index(ppn);
+        self.flash.erase(block);
+        self.blocks.erased(block);
+        if !self.blocks.erase_is_pending(block) {
+            self.news.erased.push(block);
+        }
+    }
+}

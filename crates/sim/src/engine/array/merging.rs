@@ -1,0 +1,141 @@
+//! Reads that wait for the same data at the same chip: one is served, all are complete.
+//!
+//! Sources: SSDsim (Hu et al., ICS 2011) for reads of one page, DS-FTL paper, section 4.3.2, for twins.
+//! Only a read that still waits can be joined: one in service has begun too early for whoever comes now.
+
+use flashtwin_bits::Slab;
+use flashtwin_ftl::{ReadTarget, Unit};
+use flashtwin_nand::{Chip, Ppn};
+use hashbrown::HashMap;
+
+use super::super::accounts::HoldTimes;
+use super::{Accounts, Array, NONE, NOT_STARTED, Observer, Op, OpenLedger};
+use crate::config::MergeReads;
+
+/// A host read that joined another.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MergedRead {
+    pub(crate) request: u32,
+    /// Whether another place than this chip holds the home copy.
+    pub(crate) redirected: bool,
+    /// What was charged to its request before it joined.
+    pub(crate) charged: OpenLedger,
+    /// When the read joined.
+    pub(crate) came_ns: u64,
+    /// While the other read waits: by holder, how long the unit had been held in all when this one joined.
+    /// Once the other begins: by holder, how long the unit was held from then until the beginning.
+    pub(crate) held: HoldTimes,
+}
+
+/// The reads that have joined one that waits in a unit's queue.
+#[derive(Debug)]
+struct MergedReads {
+    /// The chip of the read that waits, and the name of its data: see [`Merging::key`].
+    key: (Chip, u64),
+    /// The unit in whose queue the read waits.
+    unit: Unit,
+    joined: Vec<MergedRead>,
+}
+
+/// The reads that may be joined. The operation of such a read has the number of the reads that joined it in
+/// [`Op::other`].
+#[derive(Debug)]
+pub(super) struct Merging {
+    /// Whether reads of twins (pages of equal content) are merged, not only reads of one page.
+    twins: bool,
+    /// The number of those that joined a read that waits, by their key.
+    waiting: HashMap<(Chip, u64), u32>,
+    merged: Slab<MergedReads>,
+}
+
+impl Merging {
+    pub(super) fn of(rule: MergeReads) -> Option<Self> {
+        let twins = rule == MergeReads::SameContent;
+        let merges = rule != MergeReads::None;
+        merges.then(|| Self { twins, waiting: HashMap::new(), merged: Slab::new() })
+    }
+
+    /// What a read of the page `ppn` has in common with those that it may be merged with: the chip, and either
+    /// the page or, where twins count, the name `data` that the controller gave to its content.
+    fn key(&self, chip: Chip, ppn: Ppn, data: u64) -> (Chip, u64) {
+        (chip, if self.twins { data } else { u64::from(ppn.number()) })
+    }
+
+    /// Those that joined the read that waits, if one does.
+    fn find(&mut self, key: (Chip, u64)) -> Option<&mut MergedReads> {
+        let merged = *self.waiting.get(&key)?;
+        self.merged.get_mut(merged as usize)
+    }
+
+    /// Notes a read that has begun to wait at a unit; the number of those that will join it.
+    fn wait(&mut self, key: (Chip, u64), unit: Unit) -> u32 {
+        let merged = self.merged.insert_with(
+            || MergedReads { key, unit, joined: Vec::new() },
+            |merged| (merged.key, merged.unit) = (key, unit),
+        );
+        self.waiting.insert(key, merged);
+        merged
+    }
+}
+
+impl Array {
+    /// Lets a host read join one that waits at the same chip for the same data; whether it did. `charged` is what was
+    /// charged to its request before.
+    pub(super) fn join_read<O: Observer>(
+        &mut self,
+        unit: Unit,
+        (target, data): (&ReadTarget, u64),
+        request: u32,
+        charged: OpenLedger,
+        accounts: &mut Accounts<O>,
+    ) -> bool {
+        let (now, chip) = (self.now_ns, self.units[unit].chip);
+        let Some(merging) = &mut self.merging else { return false };
+        let Some(merged) = merging.find(merging.key(chip, target.ppn, data)) else { return false };
+        let held = self.units[merged.unit].held_until(now);
+        let redirected = target.redirected;
+        merged.joined.push(MergedRead { request, redirected, charged, came_ns: now, held });
+        accounts.counts.pages.merged_reads += 1;
+        true
+    }
+
+    /// A host read has been queued. Unless it was taken up at once, by itself or in another's command, later reads
+    /// may join it.
+    pub(super) fn may_be_joined(&mut self, unit: Unit, slot: u32, data: u64) {
+        let Op { ppn, start_ns, .. } = self.ops[slot];
+        if start_ns != NOT_STARTED {
+            return;
+        }
+        let chip = self.units[unit].chip;
+        if let Some(merging) = &mut self.merging {
+            self.ops[slot].other = merging.wait(merging.key(chip, ppn, data), unit);
+        }
+    }
+
+    /// A host read begins: from now on nobody can join it, and the waits of those that did are over.
+    #[inline]
+    pub(super) fn close_merged(&mut self, unit: Unit, merged: u32) {
+        let Some(merging) = self.merging.as_mut().filter(|_| merged != NONE) else { return };
+        let merged = &mut merging.merged[merged as usize];
+        merging.waiting.remove(&merged.key);
+        let held = &self.units[unit].held;
+        for read in &mut merged.joined {
+            read.held.iter_mut().zip(held).for_each(|(then, now)| *then = now - *then);
+        }
+    }
+
+    /// The reads that joined one that is over, in the order in which they came. To be given back, for their memory, to
+    /// [`Array::forget_merged`].
+    pub(crate) fn take_merged(&mut self, merged: u32) -> Vec<MergedRead> {
+        let Some(merging) = &mut self.merging else { return Vec::new() };
+        std::mem::take(&mut merging.merged[merged as usize].joined)
+    }
+
+    pub(crate) fn forget_merged(&mut self, merged: u32, mut joined: Vec<MergedRead>) {
+        joined.clear();
+        if let Some(merging) = &mut self.merging {
+            merging.merged[merged as usize].joined = joined;
+            merging.merged.free(merged);
+        }
+    }
+}

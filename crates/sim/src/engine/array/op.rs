@@ -1,0 +1,162 @@
+//! Operations of the flash: what each does, for whom, and who is held against it while it has its unit.
+
+use flashtwin_ftl::{Cause, NO_JOB};
+use flashtwin_nand::Ppn;
+
+use super::super::accounts::{Charge, OpenLedger};
+use super::super::pool::{NONE, Slot};
+
+/// Start time of an operation that no unit has taken up.
+pub(crate) const NOT_STARTED: u64 = u64::MAX;
+
+/// What an operation does when the flash is done with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// A host read: its page of the request is complete.
+    HostRead,
+    /// A host program: likewise, unless it completed earlier.
+    HostProgram,
+    /// The old page of a partial write, whose number among those not decided is in `other`.
+    ReadBeforeWrite,
+    /// A page of the mapping tables, whose number stands for the request: the page operation in `other` may go on.
+    TableRead,
+    /// A read, program or erase of the controller's own.
+    OwnRead,
+    OwnProgram,
+    OwnErase,
+}
+
+impl Work {
+    /// A read that a host's request waits for: it counts as the chip's load.
+    #[inline]
+    pub(crate) fn host_waits_to_read(self) -> bool {
+        matches!(self, Self::HostRead | Self::ReadBeforeWrite | Self::TableRead)
+    }
+
+    /// An operation of a host's request, whose waiting is accounted for.
+    #[inline]
+    pub(crate) fn host_waits(self) -> bool {
+        matches!(self, Self::HostRead | Self::ReadBeforeWrite | Self::HostProgram)
+    }
+}
+
+/// An operation waiting for the flash or being served by it. A cache line.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub(crate) struct Op {
+    pub(crate) ppn: Ppn,
+    /// Next in its queue, or next free slot.
+    pub(crate) next: u32,
+    /// The request it belongs to.
+    pub(crate) request: u32,
+    /// The operation that waits for this one; of a host read, the reads that share in it
+    /// ([`super::merging`]); of a host program, whether its page has a place or waits for one
+    /// (the write buffer's rule), or its epoch as bits.
+    pub(crate) other: u32,
+    /// Host programs and work of jobs: the life of its block that it belongs to.
+    pub(crate) life: u32,
+    /// What was charged to the operation before it came to its unit.
+    pub(crate) charged: OpenLedger,
+    /// The controller's background job, if any.
+    pub(crate) job: u32,
+    /// Of host reads and reads of tables: when it was ready to be served, its place in the order of their queue.
+    pub(crate) ready_ns: u64,
+    /// When it came to its unit, if it had to wait there.
+    pub(crate) came_ns: u64,
+    /// When the flash took it up; [`NOT_STARTED`] until then.
+    pub(crate) start_ns: u64,
+    pub(crate) work: Work,
+    /// Why the operation happens, where the controller ordered it on its own account.
+    pub(crate) cause: Cause,
+    /// Ahead of the host.
+    pub(crate) urgent: bool,
+    /// Carried out in no time (the replication phase, in which the mirror serves the host).
+    pub(crate) offline: bool,
+    /// Whether the operation has to wait for its unit, or has had to (the accounts' `UnitWaits`).
+    pub(crate) waits: bool,
+    /// Whether the page of a host's program was hashed.
+    pub(crate) hashed: bool,
+    /// Whether a host's read is served from another place than that of the home copy.
+    pub(crate) redirected: bool,
+    /// Whether the operation's block may not be erased before the operation is done.
+    pub(crate) pins_block: bool,
+}
+
+impl Op {
+    #[inline(always)]
+    pub(crate) fn new(ppn: Ppn, work: Work) -> Self {
+        Self {
+            ppn,
+            next: NONE,
+            request: NONE,
+            other: NONE,
+            life: 0,
+            charged: OpenLedger::NONE,
+            job: NO_JOB,
+            ready_ns: 0,
+            came_ns: 0,
+            start_ns: NOT_STARTED,
+            work,
+            cause: Cause::Host,
+            urgent: false,
+            offline: false,
+            waits: false,
+            hashed: false,
+            redirected: false,
+            pins_block: false,
+        }
+    }
+
+    /// When the operation came to its unit: one that did not wait began at that moment.
+    #[inline]
+    pub(crate) fn came_ns(&self) -> u64 {
+        if self.waits { self.came_ns } else { self.start_ns }
+    }
+}
+
+impl Slot for Op {
+    fn next(&self) -> u32 {
+        self.next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
+    }
+}
+
+/// Who holds a unit that does this work.
+#[inline]
+pub(super) fn holder(work: Work, cause: Cause) -> Charge {
+    match work {
+        Work::HostRead | Work::ReadBeforeWrite => Charge::HostRead,
+        Work::HostProgram => Charge::HostProgram,
+        Work::TableRead => Charge::TablePage,
+        Work::OwnErase => Charge::Erase,
+        Work::OwnRead | Work::OwnProgram => match cause {
+            Cause::Replica => Charge::Copy,
+            Cause::Metadata => Charge::TablePage,
+            Cause::Verify | Cause::Fingerprint => Charge::Comparison,
+            _ if work == Work::OwnRead => Charge::GcRead,
+            _ => Charge::GcProgram,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_controllers_work_is_held_against_its_cause() {
+        for (cause, read, program) in [
+            (Cause::Replica, Charge::Copy, Charge::Copy),
+            (Cause::Metadata, Charge::TablePage, Charge::TablePage),
+            (Cause::Verify, Charge::Comparison, Charge::Comparison),
+            (Cause::Fingerprint, Charge::Comparison, Charge::Comparison),
+            (Cause::Gc, Charge::GcRead, Charge::GcProgram),
+            (Cause::WearLevelling, Charge::GcRead, Charge::GcProgram),
+        ] {
+            assert_eq!([Work::OwnRead, Work::OwnProgram].map(|work| holder(work, cause)), [read, program]);
+            assert_eq!(holder(Work::OwnErase, cause), Charge::Erase);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! How operations come to their units.
+
+use flashtwin_ftl::{ReadTarget, Unit};
+
+use super::{Accounts, Array, Observer, Op, OpenLedger, Queue, Work};
+
+impl Array {
+    /// Queues an operation at the unit of its page; its slot. Inlined, so that its parts are written to their slot: a
+    /// processor does not read back in one piece what it has just written in several, but waits until memory has it.
+    #[inline(always)]
+    pub(crate) fn submit<O: Observer>(&mut self, queue: Queue, op: Op, accounts: &mut Accounts<O>) -> u32 {
+        let unit = self.unit_of_plane[self.geometry.plane(op.ppn)];
+        self.submit_to(unit, queue, op, accounts)
+    }
+
+    /// The same at a unit of the caller's choice, which for a copy served in another place is not that of the page.
+    #[inline(always)]
+    pub(super) fn submit_to<O: Observer>(
+        &mut self,
+        unit: Unit,
+        queue: Queue,
+        op: Op,
+        accounts: &mut Accounts<O>,
+    ) -> u32 {
+        let slot = self.ops.insert(op);
+        self.line_up(unit, queue, slot, accounts);
+        slot
+    }
+
+    fn line_up<O: Observer>(&mut self, unit: Unit, queue: Queue, slot: u32, accounts: &mut Accounts<O>) {
+        self.units[unit].push(queue, slot, &mut self.ops);
+        match queue {
+            Queue::Reads => {
+                self.load_up(unit, true, accounts);
+                self.suspend_for_read(unit, accounts);
+            }
+            Queue::Writes => self.load_up(unit, false, accounts),
+            // The controller's own work is load only while it is in service, and no request waits for it.
+            Queue::Background | Queue::Idle => return self.dispatch_or_hold(unit, accounts),
+        }
+        self.dispatch_or_hold(unit, accounts);
+        self.note_wait(unit, slot, accounts);
+    }
+
+    /// Queues a host's read of a page that is on flash. `data` names the data, for reads that may be merged.
+    #[inline]
+    pub(crate) fn read_for_host<O: Observer>(
+        &mut self,
+        (target, data): (&ReadTarget, u64),
+        request: u32,
+        charged: OpenLedger,
+        accounts: &mut Accounts<O>,
+    ) {
+        let unit = self.unit_of_plane[target.plane];
+        if target.redirected {
+            accounts.redirected(self.units[unit].chip);
+        }
+        let merges = self.merging.is_some();
+        if merges && self.join_read(unit, (target, data), request, charged, accounts) {
+            return;
+        }
+        let op = Op { request, charged, ..Op::new(target.ppn, Work::HostRead) };
+        let slot = self.read(target, op, accounts);
+        if merges {
+            self.may_be_joined(unit, slot, data);
+        }
+    }
+
+    /// Queues a read of a page that is on flash.
+    #[inline(always)]
+    pub(crate) fn read<O: Observer>(
+        &mut self,
+        target: &ReadTarget,
+        op: Op,
+        accounts: &mut Accounts<O>,
+    ) -> u32 {
+        let pins_block = self.geometry.plane(target.ppn) == target.plane;
+        if pins_block {
+            self.blocks.read_begins(self.geometry.block_index(target.ppn));
+        }
+        let unit = self.unit_of_plane[target.plane];
+        let op = Op { pins_block, redirected: target.redirected, ready_ns: self.now_ns, ..op };
+        self.submit_to(unit, Queue::Reads, op, accounts)
+    }
+}

@@ -1,0 +1,120 @@
+//! The clock: what happens next, be it the end of a stage in the array, of a hash, or an answer of the write cache.
+
+use super::hash_unit::HashUnit;
+use super::{Controller, Engine, FOREVER, NO_EVENT, Observer};
+use crate::error::SimError;
+
+impl<C: Controller, O: Observer> Engine<C, O> {
+    /// Carries out the next pending event at or before `limit_ns`; `false` when there is none.
+    #[inline]
+    pub(super) fn step(&mut self, limit_ns: u64) -> bool {
+        let flash = self.array.next_event_ns();
+        let hashed = self.hash.as_ref().map_or(NO_EVENT, HashUnit::next_time);
+        let answered = self.ram_answers.next_time();
+        let next = flash.min(hashed).min(answered);
+        if next > limit_ns || next == NO_EVENT {
+            return false;
+        }
+        // Of a hash and a stage that end at the same time, the hash goes first: the program that it
+        // makes ready then counts as load for whatever the end of the stage lets be decided.
+        if answered == next {
+            self.answer();
+        } else if flash < hashed {
+            self.step_array();
+        } else if let Some((time_ns, write)) = self.hash.as_mut().and_then(HashUnit::pop) {
+            self.array.now_ns = time_ns;
+            let held = self.array.hold();
+            self.hashed(write);
+            if held.holds() {
+                // Pages hashed at the same time may go to the flash as one multi-plane command.
+                while let Some(write) = self.hash.as_mut().and_then(|hash| hash.pop_at(time_ns)) {
+                    self.hashed(write);
+                }
+            }
+            self.release(held);
+        }
+        self.tell_jobs_done();
+        self.array.prefetch_event();
+        true
+    }
+
+    /// The next answer of the write cache has reached the host.
+    #[cold]
+    fn answer(&mut self) {
+        if let Some(answer) = self.ram_answers.pop() {
+            self.array.now_ns = answer.due_ns;
+            self.answered(answer.request, answer.waited_ns);
+        }
+    }
+
+    /// When something will happen by itself next; `u64::MAX` if nothing will.
+    fn next_step_ns(&self) -> u64 {
+        let hashed = self.hash.as_ref().map_or(NO_EVENT, HashUnit::next_time);
+        self.array.next_event_ns().min(hashed).min(self.ram_answers.next_time())
+    }
+
+    /// Whether anything is going to happen by itself.
+    fn step_is_pending(&self) -> bool {
+        self.next_step_ns() != NO_EVENT
+    }
+
+    /// Lets time pass until `time_ns`.
+    ///
+    /// # Errors
+    /// What the controller reports, or a rule of the medium that was broken.
+    pub fn advance(&mut self, time_ns: u64) -> Result<(), SimError> {
+        if time_ns >= self.checkpoints.next_ns {
+            self.checkpoint_until(time_ns);
+        }
+        while self.step(time_ns) {}
+        self.array.now_ns = self.array.now_ns.max(time_ns);
+        self.accounts.take_failure()
+    }
+
+    /// When something will happen by itself next; `None` if nothing will.
+    pub fn next_event_ns(&self) -> Option<u64> {
+        let next = self.next_step_ns().min(self.checkpoints.next_ns);
+        (next != NO_EVENT).then_some(next)
+    }
+
+    /// Serves everything that is under way; what the write cache holds goes to the flash last.
+    ///
+    /// # Errors
+    /// What the controller reports, or a rule of the medium that was broken.
+    pub fn drain(&mut self) -> Result<(), SimError> {
+        // Idle time after the last request is nobody's.
+        self.planes_of_units = None;
+        while self.step(FOREVER) {}
+        self.flush_cache()?;
+        while self.step(FOREVER) {}
+        self.accounts.take_failure()?;
+        debug_assert_eq!(self.accounts.open_ledgers(), 0, "a page operation has not ended");
+        Ok(())
+    }
+
+    /// Has the controller write its changed tables every so many nanoseconds, from now on.
+    pub fn checkpoint_every(&mut self, every_ns: u64) {
+        self.checkpoints.every_ns = every_ns.max(1);
+        self.checkpoints.next_ns = self.array.now_ns.saturating_add(self.checkpoints.every_ns);
+    }
+
+    /// Lets time pass to each checkpoint up to `until_ns`, and makes it.
+    #[cold]
+    pub(super) fn checkpoint_until(&mut self, until_ns: u64) {
+        while self.checkpoints.next_ns <= until_ns {
+            let due_ns = self.checkpoints.next_ns;
+            while self.step(due_ns) {}
+            self.array.now_ns = self.array.now_ns.max(due_ns);
+            if let Err(error) = self.controller.checkpoint(&mut self.own_ops) {
+                self.accounts.fail(error);
+            }
+            let nothing_changes = self.own_ops.is_empty() && !self.step_is_pending();
+            self.queue_own(false);
+            self.tell_jobs_done();
+            // A device at rest changes no table: later checkpoints up to `until_ns` would write nothing either.
+            let skipped = if nothing_changes { (until_ns - due_ns) / self.checkpoints.every_ns } else { 0 };
+            self.checkpoints.next_ns =
+                due_ns.saturating_add((skipped + 1).saturating_mul(self.checkpoints.every_ns));
+        }
+    }
+}

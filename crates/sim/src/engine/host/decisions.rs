@@ -1,0 +1,209 @@
+//! Decisions about page writes: the hash unit, the fingerprint store, and the controller's answer.
+//!
+//! A write is decided when its hash is known. What was put off until then is done right after it: reads that the write
+//! served from RAM are counted, a trim takes effect, writes that shared its sample go on.
+
+use flashtwin_ftl::{Host, Lpn};
+use flashtwin_nand::Ppn;
+
+use super::super::array::{Op, Queue, Work};
+use super::look_ahead::{FAR, NEAR};
+use super::page_op::{Fingerprint, PageOp, State};
+use super::{Charge, Condition, Controller, Engine, Ledger, NONE, Observer, OpenLedger};
+use crate::error::SimError;
+
+impl<C: Controller, O: Observer> Engine<C, O> {
+    /// Looks the hash of a page write up in the fingerprint store: at once, or after a read of the page of the
+    /// store that would hold it.
+    #[inline]
+    pub(super) fn look_up_hash(&mut self, slot: u32) -> Result<(), SimError> {
+        if self.pages_fingerprints { self.look_up_on_flash(slot) } else { self.decide_waiting(slot) }
+    }
+
+    fn look_up_on_flash(&mut self, slot: u32) -> Result<(), SimError> {
+        let write = self.page_ops[slot];
+        self.controller.look_up_fingerprint(write.page.content)?;
+        let walk = self.looked_up();
+        if walk == NONE && write.before == NONE {
+            return self.decide_waiting(slot);
+        }
+        if write.request != NONE {
+            let charged = self.charges_before_decision(&write);
+            self.page_ops[slot].charged = OpenLedger::NONE;
+            self.page_ops.charge(slot, &charged, &mut self.accounts);
+        }
+        let entry = &mut self.page_ops[slot];
+        (entry.state, entry.needs) = (State::Hashed, u8::from(walk != NONE));
+        if write.behind != NONE {
+            // The later write of the same page may be hashed during this read.
+            self.page_ops.note_due(write.behind);
+        }
+        if walk != NONE {
+            self.wait_for_tables(walk, slot);
+        }
+        Ok(())
+    }
+
+    /// Sends a page write to the hash unit.
+    #[inline]
+    pub(super) fn enter(&mut self, slot: u32) {
+        let Some(hash) = &mut self.hash else { return };
+        let now = self.array.now_ns;
+        hash.submit(now, slot);
+        self.accounts.observer.hash_queue_changed(now, hash.queue_length());
+        let entry = &mut self.page_ops[slot];
+        (entry.state, entry.since_ns) = (State::Hashing, now);
+        let behind = entry.behind;
+        if behind != NONE {
+            self.page_ops.note_due(behind);
+        }
+    }
+
+    /// The hash unit is done with a page write.
+    #[inline]
+    pub(super) fn hashed(&mut self, slot: u32) {
+        if let Some(hash) = &self.hash {
+            self.accounts.observer.hash_queue_changed(self.array.now_ns, hash.queue_length());
+        }
+        self.look_ahead_in_queue();
+        if let Err(error) = self.look_up_hash(slot).and_then(|()| self.look_at_all()) {
+            self.accounts.fail(error);
+        }
+    }
+
+    /// Prefetches the tables for the writes next in the hash unit's queue. They were prefetched on arrival, but a
+    /// long queue outlasts the processor's cache.
+    #[inline]
+    fn look_ahead_in_queue(&self) {
+        let Some(hash) = &self.hash else { return };
+        if let Some(slot) = hash.waiting(FAR) {
+            let Host { lpn, content, .. } = self.page_ops[slot].page;
+            self.controller.prefetch_far(lpn, content, true);
+        }
+        if let Some(slot) = hash.waiting(NEAR) {
+            let Host { lpn, content, .. } = self.page_ops[slot].page;
+            self.controller.prefetch_near(lpn, content, true);
+        }
+    }
+
+    /// Decides a page write that waited, then does what was put off until its decision: counts the reads that
+    /// it served from RAM, sends the reads that waited for it, trims the page, and lets its followers go on.
+    pub(super) fn decide_waiting(&mut self, slot: u32) -> Result<(), SimError> {
+        let write = self.page_ops.remove_write(slot);
+        let mut charged = OpenLedger::NONE;
+        if !write.plain && write.request != NONE {
+            let ledger = self.charges_before_decision(&write);
+            self.accounts.charge(&mut charged, &ledger);
+        }
+        let PageOp { page, request, .. } = write;
+        let fingerprinted = write.fingerprint == Fingerprint::Yes;
+        let programmed = self.decide(page, fingerprinted, request, charged)?;
+        for _ in 0..write.reads {
+            self.controller.was_read_in_ram(page.lpn);
+            self.controller.begin_jobs(&mut self.own_ops)?;
+            self.queue_own(false);
+        }
+        if self.array.awaits_programs() {
+            self.let_readers_go(slot)?;
+        }
+        if write.trimmed {
+            self.controller.trim(page.lpn);
+            self.controller.begin_jobs(&mut self.own_ops)?;
+            self.queue_own(false);
+        }
+        if write.is_sample {
+            self.sample_decided(slot, !programmed);
+        }
+        if write.behind != NONE {
+            self.page_ops.note_due(write.behind);
+        }
+        Ok(())
+    }
+
+    /// The ledger of a page write up to its decision: reads of what it needed, then queue and service of the hash
+    /// unit. The rest of the time is the wait for an earlier write of the same page, or for the sample of its run.
+    /// A write in [`State::Hashed`] has those charged already, with the read of its fingerprint's page.
+    fn charges_before_decision(&mut self, write: &PageOp) -> Ledger {
+        let mut ledger = self.accounts.close(write.charged).unwrap_or_default();
+        let since_ns = self.requests[write.request].arrival_ns + self.controller_ns;
+        if write.state == State::Hashed {
+            let so_far_ns = since_ns + ledger.total_ns();
+            ledger.charge(Charge::Order, self.array.now_ns.saturating_sub(so_far_ns));
+            return ledger;
+        }
+        let missing = write.since_ns.saturating_sub(since_ns).saturating_sub(ledger.total_ns());
+        let samples = self.sampling_pages > 1 && !write.is_sample;
+        ledger.charge(if samples { Charge::HashQueue } else { Charge::Order }, missing);
+        if let Some(hash) = self.hash.as_ref().filter(|_| write.state == State::Hashing) {
+            let hash_ns = hash.hash_ns().min(self.array.now_ns - write.since_ns);
+            ledger.charge(Charge::Hash, hash_ns);
+            ledger.charge(Charge::HashQueue, self.array.now_ns - write.since_ns - hash_ns);
+        }
+        ledger
+    }
+
+    /// The sample of a run is decided; `found`: as a duplicate. Its followers are fingerprinted only then.
+    fn sample_decided(&mut self, sample: u32, found: bool) {
+        for slot in self.waits.wake(Condition::Sample(sample)) {
+            let write = &mut self.page_ops[slot];
+            write.plain = false;
+            write.fingerprint = if found { Fingerprint::Yes } else { Fingerprint::No };
+            self.page_ops.note_due(slot);
+        }
+    }
+
+    /// The controller decides a page write: its program is queued, or its request completes in RAM. Returns
+    /// whether there is a program.
+    #[inline]
+    pub(super) fn decide(
+        &mut self,
+        page: Host,
+        fingerprinted: bool,
+        request: u32,
+        charged: OpenLedger,
+    ) -> Result<bool, SimError> {
+        let (controller, loads, own_ops) = self.controller_and_loads();
+        let outcome = controller.write(page, fingerprinted, &loads, own_ops)?;
+        self.looked_up();
+        match outcome.program {
+            Some((ppn, _)) => {
+                let (request, place, charged) = self.ask_for_place(page, request, fingerprinted, charged);
+                self.queue_program(ppn, request, place, fingerprinted, charged);
+            }
+            None if request == NONE => {}
+            None => self.complete_in_ram(request, fingerprinted, charged),
+        }
+        self.queue_own(false);
+        Ok(outcome.program.is_some())
+    }
+
+    /// Trims a page: at once, or after the decision of its newest write.
+    pub(super) fn trim_page(&mut self, lpn: Lpn) {
+        match self.page_ops.newest(lpn) {
+            Some(write) => self.page_ops[write].trimmed = true,
+            None => self.controller.trim(lpn),
+        }
+    }
+
+    /// Queues the program of a host's page. `place` is the write buffer's ([`super::write_buffer`]); `charged` is what the
+    /// page was charged before its decision, where that is more than its hash and the queue there.
+    #[inline]
+    fn queue_program(&mut self, ppn: Ppn, request: u32, place: u32, hashed: bool, charged: OpenLedger) {
+        let life = self.array.life_of_program(ppn, &self.own_ops);
+        // A rule of answering needs one of them or none.
+        let other = if place == NONE { self.epoch_of_program(request) } else { place };
+        let op = Op { request, life, hashed, other, charged, ..Op::new(ppn, Work::HostProgram) };
+        self.array.submit(Queue::Writes, op, &mut self.accounts);
+        self.hear_of_erases();
+    }
+
+    /// What a program of a request keeps of its epoch; nothing where the request is complete already.
+    #[inline]
+    fn epoch_of_program(&mut self, request: u32) -> u32 {
+        if !self.flushes.register_is_volatile() {
+            return NONE;
+        }
+        let epoch = self.requests[request].epoch;
+        self.flushes.program_begins(epoch).bits()
+    }
+}

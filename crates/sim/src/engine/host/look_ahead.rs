@@ -1,0 +1,116 @@
+//! What the next page operations will need is asked of the memory some operations ahead: a replay knows its future.
+
+use flashtwin_bits::prefetch;
+use flashtwin_ftl::{Content, Host, Lpn};
+use flashtwin_trace::{Op as HostOp, Window};
+
+use super::{Array, Controller, Engine, Observer};
+
+/// How many page operations ahead memory is asked for the controller's tables. A table's entry says where in the next
+/// table to look, so that there are several distances, each for the table after: [`Controller::prefetch_far`],
+/// `prefetch_near`, `prefetch_next`, `prefetch_last`. A few operations are about as long as memory takes to answer.
+pub(super) const FAR: usize = 16;
+pub(super) const NEAR: usize = 8;
+const NEXT: usize = 4;
+const LAST: usize = 2;
+/// How many page operations or requests ahead memory is asked for the columns of the trace.
+pub(super) const COLUMN: usize = 64;
+/// Entries of a column of 32-bit numbers that share a cache line: one request for memory serves them all.
+pub(super) const LINE: usize = 16;
+
+/// How far ahead of the page operation in hand what is asked for.
+#[derive(Debug)]
+pub(super) struct LookAhead {
+    wants_address: bool,
+    wants_kind: bool,
+    /// The requests to which the page operations [`FAR`] and [`NEAR`] ahead belong.
+    ahead: [usize; 2],
+}
+
+impl LookAhead {
+    /// What a controller will want to know of page operations ahead.
+    pub(super) fn new<C: Controller>(controller: &C) -> Self {
+        Self { wants_address: controller.wants_address(), wants_kind: controller.wants_kind(), ahead: [0; 2] }
+    }
+
+    /// A new window of the trace begins.
+    pub(super) fn begin_window(&mut self) {
+        self.ahead = [0; 2];
+    }
+
+    /// What a page operation writes.
+    #[inline]
+    pub(super) fn host_page(&self, trace: &Window<'_>, at: usize) -> Host {
+        let lpn = trace.lpn[at];
+        let address = if self.wants_address { trace.lpn_address[lpn as usize] } else { 0 };
+        Host { lpn: Lpn::new(lpn), address, content: Content::new(trace.content[at]) }
+    }
+
+    /// Lets the controller ask for the memory that the next page operations will need.
+    #[inline]
+    pub(super) fn ask<C: Controller>(
+        &mut self,
+        controller: &C,
+        array: &Array,
+        trace: &Window<'_>,
+        at: usize,
+    ) {
+        if at.is_multiple_of(LINE) {
+            prefetch(trace.lpn, at + COLUMN);
+            prefetch(trace.content, at + COLUMN);
+        }
+        if let (Some(lpn), Some(content)) = (Self::ahead(trace.lpn, at), Self::ahead(trace.content, at)) {
+            let writes = self.writes_ahead(trace, at);
+            controller.prefetch_far(Lpn::new(lpn[FAR]), Content::new(content[FAR]), writes[0]);
+            if self.wants_address {
+                prefetch(trace.lpn_address, lpn[FAR] as usize);
+            }
+            controller.prefetch_near(Lpn::new(lpn[NEAR]), Content::new(content[NEAR]), writes[1]);
+            controller.prefetch_next(Lpn::new(lpn[NEXT]), Content::new(content[NEXT]));
+            controller.prefetch_last(Lpn::new(lpn[LAST]));
+            if self.wants_address {
+                // The state of the block and of the unit that a write there will probably go to.
+                if let Some(ppn) = controller.prefetch_place(trace.lpn_address[lpn[NEXT] as usize]) {
+                    array.prefetch(ppn);
+                }
+            }
+        }
+    }
+
+    /// A column from page operation `at` to the one far ahead, if the trace goes on for so long.
+    #[inline]
+    fn ahead(column: &[u32], at: usize) -> Option<&[u32; FAR + 1]> {
+        column.get(at..)?.first_chunk()
+    }
+
+    /// Whether the page operations far and near ahead are writes, where the controller wants to know.
+    #[inline]
+    fn writes_ahead(&mut self, trace: &Window<'_>, at: usize) -> [bool; 2] {
+        if !self.wants_kind {
+            return [true; 2];
+        }
+        let mut writes = [true; 2];
+        for (write, (request, at)) in writes.iter_mut().zip(self.ahead.iter_mut().zip([at + FAR, at + NEAR]))
+        {
+            while trace.first_page_op[*request + 1] as usize <= at {
+                *request += 1;
+            }
+            *write = trace.op[*request] == HostOp::Write;
+        }
+        writes
+    }
+}
+
+impl<C: Controller, O: Observer> Engine<C, O> {
+    /// Asks the memory for what page operations behind this one will need.
+    #[inline]
+    pub(super) fn look_ahead(&mut self, trace: &Window<'_>, at: usize) {
+        self.look_ahead.ask(&self.controller, &self.array, trace, at);
+    }
+
+    /// What a page operation writes.
+    #[inline]
+    pub(super) fn host_page(&self, trace: &Window<'_>, at: usize) -> Host {
+        self.look_ahead.host_page(trace, at)
+    }
+}

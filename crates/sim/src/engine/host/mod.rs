@@ -1,0 +1,193 @@
+//! The host's side: requests and their page operations, from their arrival to their answer.
+//!
+//! The host's side owns the controller and drives it and the array. It asks the controller what a page operation needs
+//! and where it goes, sends the array what that makes necessary, and goes on when the array says what has ended. A page
+//! write is decided when its hash is known, a page read when it arrives.
+//!
+//! What is rare, or done in few systems only, is kept out of line (`cold`, `inline(never)`): compiled into the functions
+//! that serve every page operation, it lay between their instructions, and all of them together no longer fitted into a
+//! processor's first cache.
+
+mod answers;
+mod arrival;
+mod clock;
+mod completions;
+mod decisions;
+mod destaging;
+mod flush;
+mod hash_unit;
+mod jobs;
+mod look_ahead;
+mod newest;
+mod page_op;
+mod ram_answers;
+mod reads;
+mod request;
+mod slots;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod waits;
+mod write_buffer;
+mod write_cache;
+mod writes;
+
+use flashtwin_bits::By;
+pub use flashtwin_ftl::Controller;
+use flashtwin_ftl::{FlashOp, TablePage};
+use flashtwin_nand::{Chip, FlashArray, NandDevice, Plane};
+
+use super::accounts::{Accounts, Charge, Completed, Ledger, Observer, OpenLedger, ServedBy};
+use super::array::{Array, Completion};
+use super::pool::{NONE, Pool};
+use crate::config::{EngineConfig, WriteCompletes};
+use flush::Flushes;
+use hash_unit::HashUnit;
+use look_ahead::LookAhead;
+use page_op::PageOps;
+use ram_answers::RamAnswers;
+use request::Request;
+use slots::Slots;
+use tables::Tables;
+use waits::Waits;
+use write_buffer::WriteBuffer;
+use write_cache::WriteCache;
+
+pub use arrival::Arrivals;
+
+/// No event is to come.
+const NO_EVENT: u64 = u64::MAX;
+
+/// A time that no event has: 584 years. Serving up to here is serving all that is pending.
+const FOREVER: u64 = u64::MAX - 1;
+
+/// What page operations wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Condition {
+    /// This page of the mapping tables is in RAM.
+    TablePage(TablePage),
+    /// The controller has decided this page write.
+    Decision(u32),
+    /// It is known whether the content of this page write, a sample of other pages, was found.
+    Sample(u32),
+    /// The write cache has a place.
+    CachePlace,
+    /// The power-protected RAM has a place.
+    BufferPlace,
+}
+
+/// Checkpoints of the mapping tables: when the changed ones are written.
+#[derive(Debug)]
+struct Checkpoints {
+    next_ns: u64,
+    every_ns: u64,
+}
+
+/// The event engine of one device: the host's side, with the array and the accounts that it uses.
+pub struct Engine<C, O> {
+    /// Decides what the flash has to do.
+    pub controller: C,
+    /// Counts, ledgers and the observer.
+    pub accounts: Accounts<O>,
+    array: Array,
+    requests: Pool<Request>,
+    slots: Slots,
+    hash: Option<HashUnit>,
+    write_completes: WriteCompletes,
+    write_buffer: WriteBuffer,
+    write_cache: Option<WriteCache>,
+    ram_answers: RamAnswers,
+    /// Which writes a flush waits for, and the flushes that do.
+    flushes: Flushes,
+    /// What page operations need of the mapping tables; none where all tables are in RAM.
+    tables: Option<Box<Tables>>,
+    checkpoints: Checkpoints,
+    /// Time of the controller itself for each request.
+    controller_ns: u64,
+    /// The planes of each unit, where the controller uses idle time.
+    planes_of_units: Option<Vec<Vec<Plane>>>,
+    look_ahead: LookAhead,
+    /// Most pages of a write that share a sample, which alone is hashed unless it is a duplicate.
+    sampling_pages: usize,
+    /// Whether a page write that has its hash may wait for a page of the fingerprint store.
+    pages_fingerprints: bool,
+    /// What the controller has just ordered on its own account, not yet queued.
+    own_ops: Vec<FlashOp>,
+    /// Page operations that wait, and what for.
+    page_ops: PageOps,
+    waits: Waits,
+}
+
+impl<C: Controller, O: Observer> Engine<C, O> {
+    /// An idle device at time 0.
+    pub fn new(
+        mut controller: C,
+        observer: O,
+        device: &NandDevice,
+        config: &EngineConfig,
+        flash: FlashArray,
+        hashes: bool,
+    ) -> Self {
+        let array = Array::new(device, config, flash);
+        controller.erases_take_time();
+        Self {
+            look_ahead: LookAhead::new(&controller),
+            sampling_pages: controller.sampling_pages().max(1) as usize,
+            pages_fingerprints: controller.pages_fingerprints(),
+            tables: controller.pages_tables().then(Box::default),
+            planes_of_units: controller.works_in_idle_time().then(|| array.planes_of_units()),
+            controller,
+            accounts: Accounts::new(observer),
+            array,
+            requests: Pool::new(),
+            slots: Slots::default(),
+            hash: hashes.then(|| HashUnit::new(config.hash_ns(), config.hash_lanes)),
+            write_completes: config.write_completes,
+            write_buffer: WriteBuffer::new(config.write_buffer_pages),
+            write_cache: WriteCache::of(config),
+            ram_answers: RamAnswers::new(config.write_cache_ns()),
+            flushes: Flushes::new(config),
+            checkpoints: Checkpoints { next_ns: NO_EVENT, every_ns: NO_EVENT },
+            controller_ns: config.controller_ns(),
+            own_ops: Vec::new(),
+            page_ops: PageOps::new(),
+            waits: Waits::default(),
+        }
+    }
+
+    /// Simulated time so far.
+    pub fn now_ns(&self) -> u64 {
+        self.array.now_ns
+    }
+
+    /// When the first request arrived and when the last one was complete, in simulated time; `None` before any.
+    pub fn served_ns(&self) -> Option<(u64, u64)> {
+        self.accounts.served_ns()
+    }
+
+    /// Busy time of each channel.
+    pub fn channel_busy_ns(&self) -> Vec<u64> {
+        self.array.channel_busy_ns()
+    }
+
+    /// Busy time of each chip: the mean over its units.
+    pub fn chip_busy_ns(&self) -> By<Chip, Vec<u64>> {
+        self.array.chip_busy_ns()
+    }
+
+    /// Operations waiting and in service at each chip, now.
+    pub fn queue_lengths(&self) -> &By<Chip, Vec<u32>> {
+        self.array.queue_lengths()
+    }
+
+    /// Pages that the hash unit took in.
+    pub fn pages_hashed(&self) -> u64 {
+        self.hash.as_ref().map_or(0, HashUnit::pages)
+    }
+
+    /// Lanes of the hash unit, and how long they were busy, all together; `None` for a system that does
+    /// not hash.
+    pub fn hash_unit_busy(&self) -> Option<(u64, u64)> {
+        self.hash.as_ref().map(|hash| (hash.lanes(), hash.busy_ns()))
+    }
+}

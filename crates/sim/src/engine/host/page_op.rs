@@ -1,0 +1,229 @@
+//! Page operations of the host that wait, and how far each has come.
+//!
+//! Most page operations never stand here: a read that finds its tables in RAM and its page on flash goes straight to the
+//! array, and so does a write that needs no hash.
+
+use std::collections::VecDeque;
+
+use flashtwin_ftl::{Host, Lpn, NO_CONTENT, ReadTarget};
+
+use super::super::accounts::Accounts;
+use super::super::pool::Slot;
+use super::newest::Newest;
+use super::{Ledger, NONE, Observer, OpenLedger, Pool};
+
+/// Whether a page write goes through the hash unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fingerprint {
+    /// The system does not look at contents, or the sample of the page's run was not found.
+    No,
+    /// Yes. Of pages that share a sample, these are the sample, and all of them once the sample is found.
+    Yes,
+    /// As soon as it is known whether the content of its sample was found: then yes, else no.
+    AsSample,
+}
+
+/// How far a page operation has come.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum State {
+    /// A write that waits for what it needs, or for an earlier write of its page; one that does not go through the hash
+    /// unit stays here until it is decided. When it has its tables, it reads this old page, if any.
+    Preparing(Option<ReadTarget>),
+    /// A write that waits for the hash unit or is in it; the unit serves page writes in the order in which they come.
+    Hashing,
+    /// A write whose hash is known. It waits for a page of the fingerprint store, or for an earlier write that does.
+    Hashed,
+    /// A read that waits for pages of the mapping tables: then it reads this page, whose data have this name, or needs no
+    /// flash.
+    ReadTables(Option<(ReadTarget, u64)>),
+    /// A read that waits for pages of the mapping tables, and in the array, by this number, for the program of its page.
+    ReadProgram(u32),
+    /// A read that waits for the decision of the newest write of its page.
+    ReadDecision,
+    /// A page of a write that waits for a place in the write cache.
+    CachePlace,
+    /// A page of a write that waits for a place in power-protected RAM, while its program, this operation of the array, is
+    /// under way.
+    BufferPlace(u32),
+    /// It waited for a place, and is complete without one.
+    Gone,
+}
+
+/// A page operation that waits.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PageOp {
+    pub(super) page: Host,
+    pub(super) request: u32,
+    /// The undecided write of the same page that came just before this one, which must be decided first.
+    pub(super) before: u32,
+    /// The undecided write of the same page that came just after this one.
+    pub(super) behind: u32,
+    /// Next free slot.
+    next: u32,
+    /// Its walk through pages of the mapping tables ([`super::tables`]), while it waits for them.
+    pub(super) walk: u32,
+    /// Reads that a write served from controller RAM: the controller is told of them once the content is known.
+    pub(super) reads: u32,
+    /// What it was charged so far; of a write, where it waited for more than the hash unit.
+    pub(super) charged: OpenLedger,
+    /// When a write came to the hash unit, or a read began to wait.
+    pub(super) since_ns: u64,
+    pub(super) state: State,
+    /// How many of these a write still waits for: its tables, its old page, its sample.
+    pub(super) needs: u8,
+    pub(super) fingerprint: Fingerprint,
+    /// It has waited for nothing but the hash unit, so that its wait can be worked out from its request.
+    pub(super) plain: bool,
+    /// It is the sample of other pages, which wait for it.
+    pub(super) is_sample: bool,
+    /// It is in [`PageOps::due`].
+    due: bool,
+    /// The page is trimmed as soon as it is written.
+    pub(super) trimmed: bool,
+}
+
+impl Slot for PageOp {
+    fn next(&self) -> u32 {
+        self.next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
+    }
+}
+
+impl PageOp {
+    /// One that waits in this state.
+    #[inline(always)]
+    fn new(page: Host, request: u32, state: State, since_ns: u64) -> Self {
+        Self {
+            page,
+            request,
+            before: NONE,
+            behind: NONE,
+            next: NONE,
+            walk: NONE,
+            reads: 0,
+            charged: OpenLedger::NONE,
+            since_ns,
+            state,
+            needs: 0,
+            fingerprint: Fingerprint::No,
+            plain: true,
+            is_sample: false,
+            due: false,
+            trimmed: false,
+        }
+    }
+}
+
+/// The page that a read asks for.
+pub(super) fn page_read(lpn: Lpn) -> Host {
+    Host { lpn, address: 0, content: NO_CONTENT }
+}
+
+/// The page operations that wait.
+#[derive(Debug)]
+pub(super) struct PageOps {
+    slots: Pool<PageOp>,
+    /// By logical page, its newest undecided write.
+    newest: Newest,
+    /// Writes that may have all they need, to be looked at one after the other: deciding one may let others
+    /// go on, which are appended here rather than decided within its decision.
+    due: VecDeque<u32>,
+    /// Whether somebody is working through `due`.
+    pub(super) looking: bool,
+}
+
+impl PageOps {
+    pub(super) fn new() -> Self {
+        Self { slots: Pool::new(), newest: Newest::new(), due: VecDeque::new(), looking: false }
+    }
+
+    /// The newest undecided write of a logical page.
+    #[inline]
+    pub(super) fn newest(&self, lpn: Lpn) -> Option<u32> {
+        Some(self.newest.of(lpn)).filter(|&write| write != NONE)
+    }
+
+    /// Charges part of the wait of a page operation, unless its request is complete and nobody asks.
+    pub(super) fn charge<O: Observer>(&mut self, op: u32, ledger: &Ledger, accounts: &mut Accounts<O>) {
+        let op = &mut self.slots[op];
+        if op.request != NONE {
+            op.plain = false;
+            accounts.charge(&mut op.charged, ledger);
+        }
+    }
+
+    /// A page write begins to wait: it is the newest of its page.
+    #[inline]
+    pub(super) fn insert_write(&mut self, page: Host, request: u32, fingerprint: Fingerprint) -> u32 {
+        let write = PageOp { fingerprint, ..PageOp::new(page, request, State::Preparing(None), 0) };
+        let slot = self.slots.insert(write);
+        let before = self.newest.replace(page.lpn, slot);
+        if before != NONE {
+            self.slots[slot].before = before;
+            self.slots[before].behind = slot;
+        }
+        slot
+    }
+
+    /// A page write is decided.
+    #[inline]
+    pub(super) fn remove_write(&mut self, slot: u32) -> PageOp {
+        let write = self.slots[slot];
+        match write.behind {
+            NONE => self.newest.remove(write.page.lpn),
+            behind => self.slots[behind].before = NONE,
+        }
+        self.slots.remove(slot);
+        write
+    }
+
+    /// A page operation that is no undecided write begins to wait.
+    pub(super) fn insert(
+        &mut self,
+        page: Host,
+        request: u32,
+        state: State,
+        charged: OpenLedger,
+        since_ns: u64,
+    ) -> u32 {
+        self.slots.insert(PageOp { charged, ..PageOp::new(page, request, state, since_ns) })
+    }
+
+    /// It waits no longer.
+    pub(super) fn remove(&mut self, slot: u32) -> PageOp {
+        self.slots.remove(slot);
+        self.slots[slot]
+    }
+
+    /// A write may have all it needs.
+    #[inline]
+    pub(super) fn note_due(&mut self, slot: u32) {
+        if !std::mem::replace(&mut self.slots[slot].due, true) {
+            self.due.push_back(slot);
+        }
+    }
+
+    /// The next write that may have all it needs.
+    pub(super) fn next_due(&mut self) -> Option<u32> {
+        let slot = self.due.pop_front()?;
+        self.slots[slot].due = false;
+        Some(slot)
+    }
+}
+
+impl std::ops::Index<u32> for PageOps {
+    type Output = PageOp;
+    #[inline]
+    fn index(&self, slot: u32) -> &PageOp {
+        &self.slots[slot]
+    }
+}
+
+impl std::ops::IndexMut<u32> for PageOps {
+    #[inline]
+    fn index_mut(&mut self, slot: u32) -> &mut PageOp {
+        &mut self.slots[slot]
+    }
+}

@@ -1,0 +1,36 @@
+//! A request in flight.
+
+use super::super::pool::{NONE, Slot};
+use super::flush::Epoch;
+
+/// A request in flight.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Request {
+    pub(crate) arrival_ns: u64,
+    pub(crate) pages_left: u32,
+    /// Of a write, that in which flushes wait for it ([`super::flush`]); `NO_EPOCH` of a read or a flush.
+    pub(crate) epoch: Epoch,
+    /// Not the host's: the page of the write cache that it brings to the flash.
+    pub(crate) destages: u32,
+    next: u32,
+}
+
+impl Request {
+    pub(crate) fn new(arrival_ns: u64, pages_left: u32, epoch: Epoch) -> Self {
+        Self { arrival_ns, pages_left, epoch, destages: NONE, next: NONE }
+    }
+
+    /// A page of the write cache on its way to the flash.
+    pub(crate) fn destaging(now_ns: u64, page: u32, epoch: Epoch) -> Self {
+        Self { destages: page, ..Self::new(now_ns, 1, epoch) }
+    }
+}
+
+impl Slot for Request {
+    fn next(&self) -> u32 {
+        self.next
+    }
+    fn set_next(&mut self, next: u32) {
+        self.next = next;
+    }
+}

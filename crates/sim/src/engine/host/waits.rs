@@ -1,0 +1,93 @@
+//! What page operations wait for, in one table by condition.
+//!
+//! To let a page operation wait for one more thing, add a variant of [`Condition`], and a file beside this one that calls
+//! [`Waits::wait`] where the operation must stop and [`Waits::wake`] where the thing has come. For example, a read that
+//! must stay behind the decision of a write: `waits.wait(Condition::Decision(write), read)`. A write that waits counts
+//! one more of `PageOp::needs` meanwhile, and goes on by `Engine::got_what_it_needs`.
+
+use std::collections::VecDeque;
+
+use hashbrown::HashMap;
+
+use super::Condition;
+
+/// The page operations that wait, by condition; those of a condition in the order in which they came.
+#[derive(Debug, Default)]
+pub(super) struct Waits {
+    lists: HashMap<Condition, VecDeque<u32>>,
+}
+
+impl Waits {
+    /// The condition will come, whether anybody waits for it or not: [`Waits::is_expected`] until it is woken.
+    pub(super) fn expect(&mut self, condition: Condition) {
+        self.lists.entry(condition).or_default();
+    }
+
+    /// Whether a condition will come, as far as anybody has said.
+    pub(super) fn is_expected(&self, condition: Condition) -> bool {
+        self.lists.contains_key(&condition)
+    }
+
+    /// A page operation waits for a condition.
+    pub(super) fn wait(&mut self, condition: Condition, op: u32) {
+        self.lists.entry(condition).or_default().push_back(op);
+    }
+
+    /// Whether any page operation waits for a condition.
+    pub(super) fn anybody(&self, condition: Condition) -> bool {
+        self.lists.get(&condition).is_some_and(|list| !list.is_empty())
+    }
+
+    /// The condition has come for all: those that waited for it.
+    pub(super) fn wake(&mut self, condition: Condition) -> VecDeque<u32> {
+        self.lists.remove(&condition).unwrap_or_default()
+    }
+
+    /// The condition has come for one: the one that has waited for longest.
+    pub(super) fn wake_one(&mut self, condition: Condition) -> Option<u32> {
+        self.lists.get_mut(&condition)?.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashtwin_ftl::TablePage;
+
+    use super::*;
+
+    #[test]
+    fn each_condition_wakes_its_own_in_order() {
+        let mut waits = Waits::default();
+        let [page, decision] = [Condition::TablePage(TablePage::new(3)), Condition::Decision(3)];
+        waits.wait(page, 7);
+        waits.wait(decision, 8);
+        waits.wait(page, 5);
+        assert_eq!(waits.wake(page), [7, 5]);
+        assert_eq!((waits.is_expected(page), waits.anybody(decision)), (false, true));
+        assert_eq!(waits.wake(decision), [8]);
+        assert!(waits.wake(decision).is_empty());
+    }
+
+    #[test]
+    fn expected_condition_may_have_nobody() {
+        let mut waits = Waits::default();
+        let sample = Condition::Sample(1);
+        waits.expect(sample);
+        assert_eq!((waits.is_expected(sample), waits.anybody(sample)), (true, false));
+        waits.wait(sample, 4);
+        waits.expect(sample);
+        assert_eq!(waits.wake(sample), [4]);
+        assert!(!waits.is_expected(sample));
+    }
+
+    #[test]
+    fn places_go_to_one_after_the_other() {
+        let mut waits = Waits::default();
+        assert_eq!(waits.wake_one(Condition::CachePlace), None);
+        waits.wait(Condition::CachePlace, 1);
+        waits.wait(Condition::CachePlace, 2);
+        let woken = [(); 3].map(|()| waits.wake_one(Condition::CachePlace));
+        assert_eq!(woken, [Some(1), Some(2), None]);
+        assert!(!waits.anybody(Condition::CachePlace));
+    }
+}

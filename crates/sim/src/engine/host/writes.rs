@@ -1,0 +1,240 @@
+//! Page writes that the controller has not decided yet. They wait for pages of the mapping tables, for
+//! their old page, for the sample of their run, for the hash unit, or for an earlier write of their page.
+//!
+//! A drive knows whether a page must be programmed only when its hash is known (RR-SSD paper III.B), and it
+//! can write a page only when it has all of it. So the controller is asked then, with the loads of that
+//! moment, and not before. Until then the page is in controller RAM: reads of it are served from there and
+//! count towards its content as soon as that is known; a trim takes effect after it.
+
+use std::ops::Range;
+
+use flashtwin_ftl::dedup::sample_of;
+use flashtwin_ftl::{Content, Host, Lpn};
+
+use super::page_op::{Fingerprint, PageOp, State};
+use super::{Arrivals, Condition, Controller, Engine, NONE, Observer, OpenLedger};
+use crate::config::WriteCompletes;
+use crate::error::SimError;
+
+impl<C: Controller, O: Observer> Engine<C, O> {
+    /// Takes in the pages of a request to write, in runs that share a sample.
+    pub(super) fn write_pages(
+        &mut self,
+        arrivals: &Arrivals<'_>,
+        index: usize,
+        pages: &Range<usize>,
+        request: u32,
+    ) -> Result<(), SimError> {
+        let request = self.tell_of_pages(request, pages.len());
+        for first in pages.clone().step_by(self.sampling_pages) {
+            let run = first..pages.end.min(first + self.sampling_pages);
+            if run.len() == 1 {
+                let fingerprint = if self.hash.is_some() { Fingerprint::Yes } else { Fingerprint::No };
+                self.write_page_of(arrivals, index, first, request, fingerprint)?;
+            } else {
+                self.write_run(arrivals, index, run, request)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes the request where writes are complete as soon as controller RAM has them, whatever its
+    /// pages still need. Returns the request to tell when a page is written; [`NONE`] where it was told now.
+    fn tell_of_pages(&mut self, request: u32, pages: usize) -> u32 {
+        if self.write_completes != WriteCompletes::Buffered {
+            return request;
+        }
+        (0..pages).for_each(|_| self.page_done(request, None, |_, _| ()));
+        NONE
+    }
+
+    /// Takes in one page of a request; returns its number among the undecided writes, `None` if it is decided.
+    #[inline]
+    fn write_page_of(
+        &mut self,
+        arrivals: &Arrivals<'_>,
+        index: usize,
+        at: usize,
+        request: u32,
+        fingerprint: Fingerprint,
+    ) -> Result<Option<u32>, SimError> {
+        self.look_ahead(&arrivals.window, at);
+        let partial = arrivals.window.is_partial(index, at);
+        self.accounts.counts.pages.partial_writes += u64::from(partial);
+        let page = self.host_page(&arrivals.window, at);
+        self.write_page(page, partial && arrivals.read_modify_write, request, fingerprint)
+    }
+
+    /// Takes in pages that share a sample: the sample goes to the hash unit first, the others wait for
+    /// what is found of it. A page whose rest must be read first would keep them waiting, so that it is
+    /// no sample if another page can be.
+    #[inline(never)]
+    fn write_run(
+        &mut self,
+        arrivals: &Arrivals<'_>,
+        index: usize,
+        run: Range<usize>,
+        request: u32,
+    ) -> Result<(), SimError> {
+        let trace = &arrivals.window;
+        let whole: Range<usize> = run.start + usize::from(trace.is_partial(index, run.start))
+            ..run.end - usize::from(trace.is_partial(index, run.end - 1));
+        let among = if whole.is_empty() { run.clone() } else { whole };
+        let sample = among.start + sample_of(Content::named(&trace.content[among]));
+        self.look_ahead(trace, sample);
+        let partial = trace.is_partial(index, sample);
+        self.accounts.counts.pages.partial_writes += u64::from(partial);
+        let page = self.host_page(trace, sample);
+        let slot = self.page_ops.insert_write(page, request, Fingerprint::Yes);
+        // It may be decided as soon as all of its run wait for it.
+        (self.page_ops[slot].is_sample, self.page_ops[slot].needs) = (true, 1);
+        self.prepare_page(slot, partial && arrivals.read_modify_write)?;
+        for at in run.filter(|&at| at != sample) {
+            let fingerprint = Fingerprint::AsSample;
+            if let Some(follower) = self.write_page_of(arrivals, index, at, request, fingerprint)? {
+                self.waits.wait(Condition::Sample(slot), follower);
+            }
+        }
+        self.page_ops[slot].needs -= 1;
+        self.look_at(slot)
+    }
+
+    /// Takes in a page write. Decides it at once if it waits for nothing; otherwise returns its number.
+    #[inline]
+    pub(super) fn write_page(
+        &mut self,
+        page: Host,
+        partial: bool,
+        request: u32,
+        fingerprint: Fingerprint,
+    ) -> Result<Option<u32>, SimError> {
+        let at_once = match fingerprint {
+            Fingerprint::No => true,
+            Fingerprint::Yes => self.hash.as_ref().is_some_and(|hash| hash.takes_no_time()),
+            Fingerprint::AsSample => false,
+        };
+        let prepared = partial || self.tables.is_some();
+        if at_once && !prepared && self.page_ops.newest(page.lpn).is_none() {
+            if fingerprint == Fingerprint::Yes
+                && let Some(hash) = &mut self.hash
+            {
+                hash.pass();
+            }
+            self.decide(page, fingerprint == Fingerprint::Yes, request, OpenLedger::NONE)?;
+            return Ok(None);
+        }
+        let slot = self.page_ops.insert_write(page, request, fingerprint);
+        let alone = !prepared && self.page_ops[slot].before == NONE;
+        if alone && fingerprint == Fingerprint::Yes {
+            self.note_arrival(page.lpn);
+            self.enter(slot);
+        } else {
+            self.prepare_page(slot, partial)?;
+        }
+        Ok(Some(slot))
+    }
+
+    /// Reads what a page write needs before it can be hashed: pages of the tables, its old page.
+    #[inline(never)]
+    fn prepare_page(&mut self, slot: u32, partial: bool) -> Result<(), SimError> {
+        let PageOp { page, before, .. } = self.page_ops[slot];
+        // The data of a write that is not decided yet are in RAM, and so is what a trim leaves of it.
+        let partial = partial && before == NONE;
+        let there = match partial && self.array.awaits_programs() {
+            true => self.place_there(page.lpn)?,
+            false => None,
+        };
+        if partial || self.tables.is_some() {
+            let (controller, loads, _) = self.controller_and_loads();
+            let chosen = controller.prepare_write(page.lpn, partial, &loads)?;
+            let old = self.old_page(chosen, there);
+            let walk = self.looked_up();
+            let waits_for_old = old.is_some();
+            self.page_ops[slot].needs += u8::from(waits_for_old || walk != NONE);
+            match old {
+                Some((old, false)) => {
+                    self.await_old_page(old, slot, walk);
+                }
+                Some((old, true)) if walk == NONE => {
+                    self.read_old_page(old, slot);
+                }
+                old if walk != NONE => {
+                    let old = old.map(|(old, _)| old);
+                    old.iter().for_each(|old| self.array.pin(old));
+                    self.page_ops[slot].state = State::Preparing(old);
+                    self.wait_for_tables(walk, slot);
+                }
+                _ => {}
+            }
+        }
+        self.note_arrival(page.lpn);
+        self.look_at(slot)
+    }
+
+    #[inline]
+    fn note_arrival(&mut self, lpn: Lpn) {
+        if !self.array.awaits_programs() {
+            // Not where reads wait for writes: such a read may reach the flash after a newer write has arrived.
+            self.controller.arrived(lpn);
+        }
+    }
+
+    /// A page write has one of the things that it needs: its old page, or pages of the mapping tables.
+    pub(super) fn got_what_it_needs(&mut self, slot: u32) {
+        self.page_ops[slot].needs -= 1;
+        if let Err(error) = self.look_at(slot) {
+            self.accounts.fail(error);
+        }
+    }
+
+    /// Lets a page write go on if it can, and every write that becomes due by that.
+    #[inline]
+    fn look_at(&mut self, slot: u32) -> Result<(), SimError> {
+        self.page_ops.note_due(slot);
+        if self.page_ops.looking { Ok(()) } else { self.look_at_all() }
+    }
+
+    pub(super) fn look_at_all(&mut self) -> Result<(), SimError> {
+        self.page_ops.looking = true;
+        while let Some(slot) = self.page_ops.next_due() {
+            self.try_enter(slot)?;
+        }
+        self.page_ops.looking = false;
+        Ok(())
+    }
+
+    /// Sends a page write to the hash unit, or decides it, once it has what it needs and no earlier write of
+    /// the same page is in its way. An earlier write that is at the hash unit is not in the way of a later one
+    /// that goes there as well: the unit keeps their order.
+    fn try_enter(&mut self, slot: u32) -> Result<(), SimError> {
+        let write = self.page_ops[slot];
+        if write.needs > 0 || write.state == State::Hashing || write.fingerprint == Fingerprint::AsSample {
+            return Ok(());
+        }
+        if write.state == State::Hashed {
+            return if write.before == NONE { self.decide_waiting(slot) } else { Ok(()) };
+        }
+        let hashes = write.fingerprint == Fingerprint::Yes;
+        if write.before != NONE
+            && (!hashes || matches!(self.page_ops[write.before].state, State::Preparing(_)))
+        {
+            self.page_ops[slot].plain = false;
+            return Ok(());
+        }
+        match &mut self.hash {
+            Some(hash) if hashes && !hash.takes_no_time() => self.enter(slot),
+            hash => {
+                let now = self.array.now_ns;
+                hash.iter_mut().filter(|_| hashes).for_each(|hash| hash.pass());
+                let entry = &mut self.page_ops[slot];
+                entry.since_ns = now;
+                if hashes {
+                    entry.state = State::Hashing;
+                    return self.look_up_hash(slot);
+                }
+                self.decide_waiting(slot)?;
+            }
+        }
+        Ok(())
+    }
+}
