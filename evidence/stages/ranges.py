@@ -156,6 +156,7 @@ EXCLUDED: Mapping[str, str] = {
     "ftl.replication.few_copies": "of a degree that RR-SSD II.D rejects",
     "ftl.replication.placement": f"{_PUBLISHED} and compares the others (RR-SSD Fig. 11)",
     "ftl.replication.score_ties": f"{_CAUSE} `fig-11-causes`", "ftl.replication.equals": f"{_CAUSE} `fig-11-causes`",
+    "ftl.spread.count_written": "it counts, and decides nothing",
     "ftl.spread.verify": f"{_PUBLISHED}: twins are compared (DS-FTL 4.2.1)",
     "engine.hash_us": f"{_PUBLISHED}: 12 us (RR-SSD Table II), 32 us (CA-SSD 5.1)",
     "replay.queue_depth": _WHOLE, "replay.partial_write": _WHOLE, "replay.content": _WHOLE,
