@@ -83,7 +83,7 @@ def test_partitions_are_compared_on_equal_flash(small_trace: Path, tmp_path: Pat
     )  # fmt: skip
     entry = advise(GOOD, load(tmp_path / "out"))[0]
     assert entry.action.command == (
-        f"flashtwin sweep {small_trace} --systems conventional --set nand.channels=2 "
+        f"flashtwin sweep {small_trace} --systems conventional --set replay.period_s=90 --set nand.channels=2 "
         "--set ftl.partition.policy=none,offline --set ftl.partition.partitions=6 "
         "--set replay.preload=footprint --fill 93% --trade wa,programs"
     )

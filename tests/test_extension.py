@@ -127,7 +127,11 @@ mod tests {
             {f"{analysis}/trims.rs": rust("//! How much of what is written")},
             (
                 (f"{analysis}/lib.rs", "mod temperature;\n", trims[0]),
-                (f"{analysis}/lib.rs", "    logical_locality: logical_locality::LogicalLocalityMeter,\n", trims[1]),
+                (
+                    f"{analysis}/characterize/metrics.rs",
+                    "    logical_locality: crate::logical_locality::LogicalLocalityMeter,\n",
+                    trims[1],
+                ),
             ),
         ),
         "chart": Addition(

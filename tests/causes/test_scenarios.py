@@ -56,4 +56,4 @@ def test_the_words() -> None:
     assert lines[0].startswith("The hash unit holds ca-ssd back: with hashing at no cost the mean response of requests")
     assert lines[1].startswith("  do: ")
     assert " hash lanes for 1: " in lines[1]
-    assert re.match(r"      flashtwin replay TRACE --system ca-ssd --set engine.hash_lanes=", lines[2])
+    assert re.match(r"      flashtwin replay TRACE --system ca-ssd --period 0.005s --set engine.hash_lanes=", lines[2])

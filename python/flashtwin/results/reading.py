@@ -95,8 +95,8 @@ class SavedRun:
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """The resolved configuration, nested."""
-        found: Mapping[str, Any] = self.summary[schema.CONFIG]
+        """The resolved configuration, nested; empty where the summary has none."""
+        found: Mapping[str, Any] = self.summary.get(schema.CONFIG) or {}
         return found
 
     @cached_property

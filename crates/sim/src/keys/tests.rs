@@ -53,7 +53,7 @@ fn traits_of_the_presets_are_what_their_papers_say() {
         ["background-jobs", "deduplicates", "looks-at-contents", "redirects", "replicates", "weighs-load"]
     );
     assert_eq!(of("oracle"), ["bound", "deduplicates", "looks-at-contents", "redirects", "weighs-load"]);
-    assert_eq!(of("hipa"), ["weighs-load"]);
+    assert_eq!(of("hipa"), ["merges-page-reads", "weighs-load"]);
     assert_eq!(of("hot-cold"), ["partitions"]);
     assert_eq!(of("caftl"), ["background-jobs", "deduplicates", "looks-at-contents"]);
     assert_eq!(of("modern"), ["collects-in-idle-time"]);
