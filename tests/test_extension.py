@@ -289,7 +289,9 @@ NAMED = (
 
 @pytest.mark.parametrize("kind", additions())
 def test_one_more_takes_what_contributing_says(kind: str, grown: Grown) -> None:
-    assert grown.took[kind] == (FILES_AT_MOST, additions()[kind].places)
+    # The list of metrics stands above the metrics, and not in the door that has their modules.
+    files = FILES_AT_MOST + (kind == "metric")
+    assert grown.took[kind] == (files, additions()[kind].places)
 
 
 def test_all_of_it_compiles_and_passes_its_tests_and_those_that_all_share(told: str) -> None:
