@@ -11,7 +11,7 @@ use crate::request::{CHUNK_BYTES, NO_CONTENT, Op};
 use crate::requests::Requests;
 use crate::volumes::Appearance;
 
-/// The columns of a trace as anyone may bring them; see the fields of [`Trace`].
+/// The columns of a trace as anyone may bring them; see the fields of [`crate::Trace`].
 ///
 /// Unlike there, times may start anywhere, volumes need not be dense and content ids may be any numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

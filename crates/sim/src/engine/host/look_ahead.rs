@@ -7,7 +7,8 @@ use flashtwin_trace::{Op as HostOp, Window};
 use super::{Array, Controller, Engine, Observer};
 
 /// How many page operations ahead memory is asked for the controller's tables. A table's entry says where in the next
-/// table to look, so that there are several distances, each for the table after: [`Controller::prefetch_far`],
+/// table to look, so that there are several distances, each for the table after:
+/// [`flashtwin_ftl::Hints::prefetch_far`],
 /// `prefetch_near`, `prefetch_next`, `prefetch_last`. A few operations are about as long as memory takes to answer.
 pub(super) const FAR: usize = 16;
 pub(super) const NEAR: usize = 8;

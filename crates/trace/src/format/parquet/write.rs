@@ -29,7 +29,8 @@ use crate::trace::Trace;
 /// bytes. The complete file gets its name in one step; temporary files of killed processes are removed.
 ///
 /// # Errors
-/// [`ErrorCause::Io`] when the folder cannot be written to, [`ErrorCause::Cancelled`] when `progress` says so.
+/// [`crate::ErrorCause::Io`] when the folder cannot be written to, [`crate::ErrorCause::Cancelled`] when `progress`
+/// says so.
 pub fn write_parquet(trace: &Trace, path: &Path, progress: &dyn Progress) -> Result<(), TraceError> {
     write_requests(trace, path, progress)?;
     Ok(())
