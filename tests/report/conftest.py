@@ -1,4 +1,4 @@
-"""Result folders for the report's tests, made up once a session because drawing takes seconds."""
+"""Result folders for the report's tests, made once a session because drawing takes seconds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import synthetic
+from tests import tiny
 
 from flashtwin import report
 
@@ -15,15 +15,17 @@ from flashtwin import report
 @pytest.fixture(scope="session")
 def four(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study of the four systems, without a report; do not write to it."""
-    return synthetic.write_study(tmp_path_factory.mktemp("four"))
+    return tiny.write_study(tmp_path_factory.mktemp("four") / "study", explained=True)
 
 
 @pytest.fixture(scope="session")
 def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A study of four systems of the same names, all figures of which differ from those of `four`."""
-    return synthetic.write_study(
-        tmp_path_factory.mktemp("other"), synthetic.OTHER_FOUR, requests=90_000, read_share=0.7, periods=5, seed=8
-    )
+    """The same systems with another trace and another drive: all figures differ from those of `four`."""
+    return tiny.write_study(
+        tmp_path_factory.mktemp("other") / "study",
+        {name: tiny.system(name, nand__channels=2, nand__pages_per_block=32) for name in tiny.FOUR},
+        explained=True, requests=2000, read_share=0.7, periods=5, seed=8,
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -40,5 +42,6 @@ def study(four: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def made(tmp_path: Path) -> Callable[..., Path]:
-    """Makes a study as `synthetic.write_study` does, in a folder of its own."""
-    return lambda *args, **kwargs: synthetic.write_study(tmp_path / "made", *args, **kwargs)
+    """Makes a study as `tiny.write_study` does, in a folder of its own, which a test may change."""
+    places = iter(range(99))
+    return lambda *args, **kwargs: tiny.write_study(tmp_path / f"made{next(places)}", *args, **kwargs)

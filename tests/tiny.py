@@ -1,0 +1,118 @@
+"""Tiny real results for tests: a made trace of a few thousand requests, replayed in milliseconds.
+
+What no replay of it shows (a system that loses, a queue before the hash unit) a test writes into the results
+(`edit_summary`, `respond`): all else stays real.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import flashtwin as ft
+from flashtwin.characterization.measuring import Characterization
+from flashtwin.results.keys import traits
+
+PERIOD_S = 120
+#: The replay runs this many times faster than the trace.
+SPEED = 10
+#: The four that the report is about.
+FOUR = ("conventional", "ca-ssd", "rr-ssd", "oracle")
+#: A drive of eight chips with small blocks: it collects garbage at every burst where it is full.
+DRIVE = {
+    "nand.channels": 4, "nand.chips_per_channel": 2, "nand.dies_per_chip": 1, "nand.planes_per_die": 1,
+    "nand.pages_per_block": 16, "replay.preload": "footprint", "engine.hash_us": 60.0, "replay.speed": float(SPEED),
+    "replay.period_s": float(PERIOD_S),
+}  # fmt: skip
+#: Over-provisioning in percent: all that the paper on partitions asks for.
+SPARE = {f"wa.{key}": [7, 28, 50, 75, 100] for key in ("over_provisioning_percent", "other_over_provisioning_percent")}
+#: Share of the drive that the trace's pages fill.
+FILL = 0.6
+#: Requests of a burst, and the mean time between two of them in seconds of the trace.
+BURST, GAP_S = 40, 0.0008
+
+
+@functools.cache
+def trace(
+    requests: int = 3000,
+    read_share: float = 0.45,
+    periods: int = 7,
+    content: bool = True,
+    seed: int = 7,
+) -> ft.Trace:
+    """Requests of 4 KB to 16 KB in bursts, mostly on a fifth of 4,000 pages, with contents of which 300 are popular."""
+    random = np.random.default_rng(seed)
+    starts = np.sort(random.random(-(-requests // BURST))) * periods * PERIOD_S
+    times = np.repeat(starts, BURST)[:requests] + np.tile(np.arange(BURST), starts.size)[:requests] * GAP_S
+    is_read = random.random(requests) < read_share
+    page = np.where(random.random(requests) < 0.8, random.integers(0, 800, requests), random.integers(0, 4000, requests))
+    pages = random.choice([1, 1, 2, 4], requests)
+    held: dict[int, int] = {}
+    contents = [
+        [_content(int(at), bool(reads), held, random) for at in range(first, first + count)]
+        for first, count, reads in zip(page, pages, is_read, strict=True)
+    ]
+    asked: dict[str, Any] = {
+        "time_ns": np.round(times * 1e9).astype(np.int64), "op": np.where(is_read, "R", "W"),
+        "offset_bytes": page * 4096, "length_bytes": pages * 4096,
+    }  # fmt: skip
+    if content:
+        asked["content"] = contents
+    return ft.Trace.from_frame(asked, name="tiny")
+
+
+def _content(page: int, reads: bool, held: dict[int, int], random: np.random.Generator) -> int:
+    """What a page holds, or holds from now on: one of 300 popular contents, or one of its own."""
+    if not reads or page not in held:
+        popular = random.random() < 0.6
+        held[page] = int(300 * random.random() ** 3) if popular else 1_000 + int(random.integers(1 << 30))
+    return held[page]
+
+
+def system(name: str, **more: Any) -> ft.System:
+    """A system on the tiny drive, with more keys set otherwise; two underscores stand for a dot."""
+    return ft.system(name, settings={**DRIVE, **{key.replace("__", "."): value for key, value in more.items()}})
+
+
+def write_study(
+    folder: Path,
+    systems: Mapping[str, str | ft.System] | Sequence[str] = FOUR,
+    *,
+    gc: bool = True,
+    explained: bool = False,
+    **made: Any,
+) -> Path:
+    """A folder as `flashtwin study` leaves it, without its report; `made` as `trace` takes it."""
+    source = trace(**made)
+    named = dict(systems) if isinstance(systems, Mapping) else {name: name for name in systems}
+    room = {} if gc else {"replay__preload": "first-reads", "nand__blocks_per_plane": 2048}
+    chosen = {name: system(one, **room) if isinstance(one, str) else one for name, one in named.items()}
+    ft.compare(source, chosen, fill=FILL if gc else None, threads=1).save(folder)
+    characterization(**made).write_into(folder)
+    if explained:
+        with tempfile.TemporaryDirectory() as place:
+            file = Path(place) / "tiny.parquet"
+            source.write_parquet(file)
+            ft.explain(folder, trace=file, effort_s=None, threads=1)
+    return folder
+
+
+@functools.cache
+def characterization(**made: Any) -> Characterization:
+    """What the trace is like, for blocks so small that partitions of them are spared."""
+    return ft.characterize(trace(**made), settings={"period_s": PERIOD_S, "wa.block_pages": [4], **SPARE})
+
+
+def edit_summary(folder: Path, run: str, change: Callable[[dict[str, Any]], Any]) -> None:
+    """Rewrites the summary of one run through `change(summary)`."""
+    path = folder / "runs" / run / "summary.json"
+    summary = json.loads(path.read_text(encoding="utf-8"))
+    change(summary)
+    summary["traits"] = sorted(traits(summary["config"]))
+    path.write_text(json.dumps(summary, indent=1), encoding="utf-8")
