@@ -29,6 +29,7 @@ MODULES: dict[str, set[str]] = {
     "judgement/contents.py": {"fingerprint_bytes"},
     "judgement/facts.py": set(),
     "judgement/ledger.py": set(),
+    "judgement/caching.py": set(),
     "judgement/reasons.py": {"hash", "hash_wait"},
     "judgement/systems.py": set(),
     "judgement/workload.py": {"saved_percent", "wa_why_missing"},

@@ -18,6 +18,7 @@ import synthetic_times as times
 from synthetic_times import Parts, deduplicated, reads, writes
 from tests import fabricated, schema
 
+from flashtwin.judgement.verdict import Action, Verdict
 from flashtwin.results import names
 from flashtwin.results.keys import traits
 
@@ -115,29 +116,28 @@ def _write_explained(folder: Path, name: str, place: int, seed: int) -> None:
     command = f"flashtwin replay synthetic.parquet --system {name}"
     labels = {"hash": "hash unit", "dies": "too few dies", "program": "tPROG"}
     percents = {"hash": 40.0 + seed, "dies": 22.0 + place, "program": 60.0 + seed / 7}
+    row = {"sets": {}, "programs": 0, "erases": 0, "ram_bytes": 0, "takes": "", "command": command}
     causes = [
-        {"name": cause, "label": labels[cause], "words": cause, "without": f"no {cause}",
-         "after_ns": before * (1 - percent / 100), "cost_ns": before * percent / 100, "percent": percent,
-         "reached": True, "within": [], "is_cells": False,
-         "sets": {}, "command": command}
+        {**row, "name": cause, "label": labels[cause], "words": f"no {cause}",
+         "after_ns": before * (1 - percent / 100), "percent": percent}
         for cause, percent in percents.items()
     ]  # fmt: skip
     knee = [
         {"speed": speed, "lanes": lanes, "mean_ns": 1e5 * (1 + seed * speed / lanes)}
         for lanes in (1, 4, 16) for speed in (1.0, 10.0, 100.0)
     ]  # fmt: skip
-    step = {"cause": "hash", "words": "2 hash lanes for 1", "sets": {"engine.hash_lanes": 2}, "after_ns": before / 2,
-            "percent": 50.0, "programs": 0, "erases": 0, "ram_bytes": 0, "takes": "1 more hash lane",
-            "costs": "; takes 1 more hash lane", "command": f"{command} --set engine.hash_lanes=2"}  # fmt: skip
+    sets = {"engine.hash_lanes": 2}
+    step = {**row, "name": "hash", "words": "2 hash lanes for 1", "sets": sets, "after_ns": before / 2, "percent": 50.0,
+            "takes": "1 more hash lane", "command": f"{command} --set engine.hash_lanes=2"}  # fmt: skip
+    claim = f"The bottleneck of `{name}` is the hash unit, of {before:.0f} ns."
+    action = Action("2 hash lanes for 1", str(step["command"]), sets)
+    verdict = Verdict("bottleneck", claim, "hash", figures={"before_ns": before}, evidence=(name,), action=action)
+    enough = f"The hash unit: with 1 lane the mean response is {seed} times as long."
     _json(
         folder / "causes" / f"{names.file_name(name)}.explained.json",
-        {"system": name, "goal": "all.mean", "goal_words": "the mean response of requests", "before_ns": before,
-         "topic": "bottleneck", "answer": "hash", "reason": "", "estimate": "", "figures": {"before_ns": before},
-         "evidence": [name], "waiting_percent": 50.0, "made_up_contents": None, "causes": causes, "interactions": [],
-         "steps": [step], "knee": knee, "replays": 12, "untried": [], "skipped": [], "command": command,
-         "claim": f"The hash unit holds `{name}` back.",
-         "action": {"words": "2 hash lanes for 1", "sets": step["sets"], "command": step["command"]},
-         "more": [f"The hash unit: with 1 lane the mean response is {seed} times as long."]},
+        {**verdict.as_json(), "system": name, "goal": "all.mean", "goal_words": "the mean response of requests",
+         "before_ns": before, "causes": causes, "pairs": [], "steps": [step], "knee": knee, "knee_words": enough,
+         "more": [enough], "replays": 12, "interrupted": False, "command": command},
     )  # fmt: skip
 
 

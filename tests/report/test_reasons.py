@@ -41,14 +41,14 @@ def test_a_hash_unit_without_a_queue_is_not_blamed(made: Made) -> None:
 
 def test_the_choice_of_a_chip_is_a_cause_only_beside_the_run_without_it(made: Made) -> None:
     found = texts(made())
-    assert "Choosing the chip for a read makes reads under `rr-ssd`" in found["redirection"]
+    assert "By the choice of chips alone, reads under `rr-ssd` are" in found["redirection"]
     assert "of what is possible is reached" in found["redirection"]
 
 
 def test_without_the_run_that_switches_it_off_the_choice_is_not_said_to_be_the_cause(made: Made) -> None:
     """`rr-ssd` against `conventional`: deduplication shortens its reads as well."""
     found = texts(made({name: synthetic.FOUR[name] for name in ("conventional", "rr-ssd", "oracle")}))
-    assert "Choosing" not in found["redirection"]
+    assert "By the choice" not in found["redirection"]
     assert "Reads under `rr-ssd`, which chooses their chips, are" in found["redirection"]
     assert "what is possible" not in found["redirection"]
     assert "`rr-ssd` and `conventional` differ in `ftl.mapping` as well" in found["redirection"]
@@ -58,7 +58,7 @@ def test_a_bound_with_another_allocation_is_no_measure_of_what_is_possible(study
     """A drive with static allocation once beat the bound with the one that followed the load."""
     synthetic.edit_summary(study, "oracle", lambda s: s["config"]["ftl"]["allocation"].update(policy="least-loaded"))
     found = texts(study)
-    assert "the bound, `oracle`, makes them" in found["redirection"]
+    assert "; at the bound, `oracle`, they are" in found["redirection"]
     assert "what is possible" not in found["redirection"]
 
 
@@ -66,7 +66,7 @@ def test_what_else_differs_stands_beside_the_choice(study: Path) -> None:
     synthetic.edit_summary(study, "rr-ssd", lambda s: s["config"]["engine"].update(write_completes="buffered"))
     found = texts(study)
     assert "They also differ in `engine.write_completes`, which moves times whatever the design does" in found["choice"]
-    assert "Choosing" not in found["redirection"]
+    assert "By the choice" not in found["redirection"]
 
 
 def test_reads_on_another_device_are_not_blamed_on_the_choice(made: Made) -> None:
