@@ -69,15 +69,6 @@ def test_what_else_differs_stands_beside_the_choice(study: Path) -> None:
     assert "By the choice" not in found["redirection"]
 
 
-def test_reads_on_another_device_are_not_blamed_on_the_choice(made: Made) -> None:
-    other = replace(synthetic.RR_SSD, read_us=reads(900))
-    folder = made({**synthetic.FOUR, "ds-ftl": other})
-    assert "under `ds-ftl` reads are longer" in texts(folder)["redirection"]
-    synthetic.edit_summary(folder, "ds-ftl", lambda s: s["config"].update(device="ds-ftl"))
-    synthetic.edit_summary(folder, "ds-ftl", lambda s: s["config"]["nand"].update(read_us=20.0))
-    assert "ds-ftl" not in texts(folder)["redirection"]
-
-
 @pytest.mark.parametrize("source", ["unique", "zipf(0.8,100000,1)"])
 def test_made_up_contents_are_said_to_be(source: str, study: Path) -> None:
     """A share of duplicates among contents that nobody recorded was once told as a fact of the trace."""

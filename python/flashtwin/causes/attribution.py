@@ -16,7 +16,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from flashtwin.causes.candidates import BY_NAME, CANDIDATES
-from flashtwin.causes.case import Case, Outcome, WhatIf, key_of
+from flashtwin.causes.case import Case, Consequence, WhatIf, key_of
 from flashtwin.causes.figures import Figures, Goal
 
 # The thresholds are decisions of this project; no paper has them.
@@ -41,12 +41,12 @@ PAIRED = TREATED = 3
 NOTHING = "nothing"
 
 
-def ordered(causes: Iterable[Outcome]) -> list[Outcome]:
+def ordered(causes: Iterable[Consequence]) -> list[Consequence]:
     """The causes that cost something, the first to be named first."""
     real = [cause for cause in causes if cause.percent >= TOLD_PERCENT]
     cost = {cause.name: cause.cost_ns for cause in real}
 
-    def weight(cause: Outcome) -> tuple[bool, float, int, float, int]:
+    def weight(cause: Consequence) -> tuple[bool, float, int, float, int]:
         of, mine = BY_NAME[cause.name], cause.cost_ns
         wider = [cost[name] for name in of.within & cost.keys() if mine >= NARROWER_SHARE * cost[name]]
         # Among those that explain the same wider one: the narrowest, then the dearest.
@@ -55,7 +55,7 @@ def ordered(causes: Iterable[Outcome]) -> list[Outcome]:
     return sorted(real, key=weight)
 
 
-def bottleneck(causes: Sequence[Outcome], base: Figures, goal: Goal) -> str:
+def bottleneck(causes: Sequence[Consequence], base: Figures, goal: Goal) -> str:
     """The name of what holds the workload back; `nothing` where it takes what flash cells and transfers take."""
     waits = base.waited_share(goal) >= WAITING_SHARE
     first = next((cause for cause in causes if not BY_NAME[cause.name].is_cells), None)
@@ -65,7 +65,7 @@ def bottleneck(causes: Sequence[Outcome], base: Figures, goal: Goal) -> str:
     return max(causes, key=lambda cause: cause.cost_ns).name if causes and waits else NOTHING
 
 
-def pairs(causes: Sequence[Outcome]) -> list[WhatIf]:
+def pairs(causes: Sequence[Consequence]) -> list[WhatIf]:
     """Two of the first causes ideal at once, of which neither is a part of the other; keys of both are the first's."""
     large = [cause for cause in causes if cause.percent >= NAMED_PERCENT and not BY_NAME[cause.name].is_cells][:PAIRED]
     return [
@@ -78,17 +78,17 @@ def pairs(causes: Sequence[Outcome]) -> list[WhatIf]:
     ]  # fmt: skip
 
 
-def interaction(pair: Outcome, causes: Iterable[Outcome]) -> float:
+def interaction(pair: Consequence, causes: Iterable[Consequence]) -> float:
     """cost(ab) - cost(a) - cost(b), as a share of the figure in percent."""
     return pair.percent - sum(cause.percent for cause in causes if cause.name in pair.what_if.of)
 
 
-def ranked(steps: Iterable[Outcome]) -> list[Outcome]:
+def ranked(steps: Iterable[Consequence]) -> list[Consequence]:
     """Steps by what they bring, the most first; of two that bring the same, the one that costs less."""
     return sorted(steps, key=lambda one: (one.after_ns, one.more("programs"), one.more("ram_bytes"), one.what_if.key))
 
 
-def first_step(steps: Sequence[Outcome], name: str) -> Outcome | None:
+def first_step(steps: Sequence[Consequence], name: str) -> Consequence | None:
     """What to do first: of the steps against a cause the smallest that is enough, else what brings most at all.
 
     The steps are in the order in which they are tried, small ones first.
@@ -100,7 +100,7 @@ def first_step(steps: Sequence[Outcome], name: str) -> Outcome | None:
     return next((step for step in against if step.percent >= enough and step.after_ns <= longest), None)
 
 
-def steps(causes: Sequence[Outcome], case: Case) -> list[WhatIf]:
+def steps(causes: Sequence[Consequence], case: Case) -> list[WhatIf]:
     """What can be done about the causes, in their order; the same keys once, and none that is so already."""
     others = [cause for cause in causes if not BY_NAME[cause.name].is_cells]
     # What decides how a drive collects is tried wherever collection costs something; the cells where they are blamed.

@@ -43,7 +43,7 @@ class WhatIf:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Consequence:
     """What a replay with keys set otherwise says, beside the replay as it is."""
 
     what_if: WhatIf

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 EFFORT_S = 30.0
 
 
+#: Runs by name: on which system, and the figures.
+Runs = Mapping[str, tuple[System, Figures]]
 #: What an answer is made from: its key in the data, and what it is called as a row.
 _ROWS = {"causes": "cause", "pairs": "pair", "steps": "step"}
 
@@ -207,7 +209,7 @@ def explain(
 def explain_runs(
     path: Path | None,
     trace: Replayable,
-    runs: Mapping[str, tuple[System, Figures]],
+    runs: Runs,
     *,
     goal: Goal | None,
     effort_s: float | None,
@@ -241,6 +243,11 @@ def explain_runs(
     return found
 
 
+def buildable(runs: Runs) -> Runs:
+    """The runs on systems that could be built; all of them where none could."""
+    return {name: one for name, one in runs.items() if "bound" not in traits(one[0].config)} or runs
+
+
 def _told(trace: Replayable, asked: Mapping[str, Inquiry], *, interrupted: bool = False) -> Explanations:
     """What the replays so far say."""
     return Explanations(
@@ -249,18 +256,13 @@ def _told(trace: Replayable, asked: Mapping[str, Inquiry], *, interrupted: bool 
     )
 
 
-def is_ideal(system: System) -> bool:
-    """Whether no device could be built so."""
-    return "bound" in traits(system.config)
-
-
 def _explain_folder(
     path: Path, wanted: list[str] | None, trace: str | Path | None, how: Mapping[str, Any]
 ) -> Explanations:
     found = runs_of(path, wanted)
-    runs = {name: (system_of(name, result.summary["config"]), base_figures(result)) for name, result in found.items()}
-    if wanted is None and len(runs) > 1:
-        runs = {name: one for name, one in runs.items() if not is_ideal(one[0])} or runs
+    runs: Runs = {name: (system_of(name, one.summary["config"]), base_figures(one)) for name, one in found.items()}
+    if wanted is None:
+        runs = buildable(runs)
     digest = str(next(iter(found.values())).summary["trace"]["digest"])
     opened = trace_of(path, digest, trace, how["progress"])
     with folder.locked(path):

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from flashtwin.causes import attribution
 from flashtwin.causes.candidates import BY_NAME, proposed
-from flashtwin.causes.case import Case, Key, Outcome, Sets, WhatIf
+from flashtwin.causes.case import Case, Consequence, Key, Sets, WhatIf
 from flashtwin.causes.figures import Figures, Goal
 from flashtwin.judgement.verdict import UNKNOWN
 from flashtwin.replays.presets import System
@@ -59,16 +59,16 @@ class Inquiry:
         )  # fmt: skip
         return next((found for stage in stages if (found := [dict(one.sets) for one in self._missing(stage())])), [])
 
-    def causes(self) -> list[Outcome]:
+    def causes(self) -> list[Consequence]:
         """The causes among what was switched off, the first to be named first."""
         return attribution.ordered(self._replayed(self.ideals))
 
-    def pairs(self) -> list[Outcome]:
+    def pairs(self) -> list[Consequence]:
         """Of the first causes those pairs that were switched off together, what they have in common first."""
         causes = self.causes()
         return sorted(self._replayed(self._pairs()), key=lambda one: -abs(attribution.interaction(one, causes)))
 
-    def steps(self) -> list[Outcome]:
+    def steps(self) -> list[Consequence]:
         """The steps that were replayed, in the order in which they are tried."""
         return self._replayed(self._steps())
 
@@ -107,9 +107,11 @@ class Inquiry:
         stages = {"steps": self._steps(), "pairs": self._pairs(), "knee": self._knee()}
         return {"causes": len(self.untried()), **{what: len(self._missing(of)) for what, of in stages.items()}}
 
-    def _replayed(self, what_ifs: Iterable[WhatIf]) -> list[Outcome]:
+    def _replayed(self, what_ifs: Iterable[WhatIf]) -> list[Consequence]:
         """Those of which a replay has the goal's figure."""
-        found = [Outcome(one, self.base, self.known[one.key], self.goal) for one in what_ifs if one.key in self.known]
+        found = [
+            Consequence(one, self.base, self.known[one.key], self.goal) for one in what_ifs if one.key in self.known
+        ]
         return [one for one in found if one.after.value(self.goal) is not None]
 
     def _missing(self, what_ifs: Iterable[WhatIf]) -> list[WhatIf]:

@@ -11,7 +11,7 @@ from flashtwin import units
 from flashtwin.causes import attribution
 from flashtwin.causes.attribution import NOTHING
 from flashtwin.causes.candidates import BY_NAME
-from flashtwin.causes.case import Outcome, collected
+from flashtwin.causes.case import Consequence, collected
 from flashtwin.causes.figures import usual_goal
 from flashtwin.causes.inquiry import Inquiry
 from flashtwin.judgement.verdict import BOTTLENECK, UNKNOWN, Action, Verdict, upper, with_made_up_contents
@@ -94,7 +94,7 @@ def told(inquiry: Inquiry, command: Command, *, interrupted: bool = False) -> di
     }  # fmt: skip
 
 
-def _row(one: Outcome, command: Command) -> dict[str, Any]:
+def _row(one: Consequence, command: Command) -> dict[str, Any]:
     """What one replay says: the cause that it is about, what is otherwise, what that brings and takes, and how."""
     what_if = one.what_if
     return {
@@ -104,7 +104,7 @@ def _row(one: Outcome, command: Command) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _takes(step: Outcome) -> str:
+def _takes(step: Consequence) -> str:
     """What a step costs, in words; empty where it costs nothing."""
     parts = [step.what_if.takes] if step.what_if.takes else []
     for count, noun in (("programs", "program"), ("erases", "erase")):
@@ -119,7 +119,7 @@ def _brings(after_ns: float, percent: float, takes: str) -> str:
     return f"{units.duration(after_ns)} ({units.percent(percent)} less){f'; takes {takes}' if takes else ''}"
 
 
-def _claim(inquiry: Inquiry, blamed: Outcome | None, of: str, name: str) -> str:
+def _claim(inquiry: Inquiry, blamed: Consequence | None, of: str, name: str) -> str:
     goal, before = inquiry.goal.words, units.duration(inquiry.before_ns)
     if inquiry.before_ns == 0:
         return f"`{name}`: the trace has no {inquiry.goal.kind}s, so that nothing can be said of {goal}."
@@ -151,7 +151,7 @@ def _action(inquiry: Inquiry, of: str, command: Command) -> Action:
     return Action(words, command.replay(best.what_if.sets), dict(best.what_if.sets))
 
 
-def _interactions(pairs: list[Outcome], causes: list[Outcome]) -> list[str]:
+def _interactions(pairs: list[Consequence], causes: list[Consequence]) -> list[str]:
     sentences = []
     for pair in pairs:
         one, other = (cause for cause in causes if cause.name in pair.what_if.of)
@@ -191,7 +191,7 @@ def _knee(inquiry: Inquiry) -> str:
     return f"{text}; {fewest} would do up to {slow:g} times." if slow < speed else f"{text}."
 
 
-def _caveats(inquiry: Inquiry, causes: list[Outcome], command: Command, *, interrupted: bool) -> list[str]:
+def _caveats(inquiry: Inquiry, causes: list[Consequence], command: Command, *, interrupted: bool) -> list[str]:
     sentences = []
     if causes and causes[0].name == "gc" and collected(causes[0].after):
         sentences.append("The drive meant never to collect did collect at times, so that this cost is a lower bound.")

@@ -188,7 +188,7 @@ def _expected_replication(of: Evidence) -> Verdict:
         if of.has_no_contents:
             why = "the trace carries no content"
         elif of.number("drift.periods") == 1:
-            why = "there are no two periods with reads to compare; try a shorter --period"
+            why = "there are no two periods with reads to compare; try a shorter `--period`"
         return untold("replication", "whether replication pays", why, Action())
     if popular >= STABLE_PERCENT:
         answer, claim = "yes", "Read popularity is stable enough for replication to pay"
@@ -254,12 +254,12 @@ def redirection(of: Evidence, study: StudyFolder) -> Verdict | None:
     if best is None or change is None:
         return None
     limit = facts.mean_change(bound, ref, "read") if bound is not None else None
+    answer = "gain" if facts.gains(change) else "longer reads" if facts.loses(change) else "no gain"
+    claim, reason = _choosing(best, ref, change), _room(ref)
     if best is bound:
-        answer, claim, reason = "bound only", _bound(best, ref, change), _room(ref)
+        answer = "bound only"
     else:
-        answer = "gain" if facts.gains(change) else "longer reads" if facts.loses(change) else "no gain"
-        claim = f"{_choosing(best, ref, change)}{_beside(best, bound, ref)}{_worse(designs[1:], ref)}."
-        reason = _why_redirection(best, ref, change, limit)
+        claim, reason = f"{claim}{_beside(best, bound, ref)}", _why_redirection(best, ref, change, limit)
     others = reasons.besides(best, ref, CHOICE_KEYS)
     alone = (
         f"`{best.label}` and `{ref.label}` differ in {units.names(others)} as well: what the choice alone does, a run "
@@ -268,7 +268,7 @@ def redirection(of: Evidence, study: StudyFolder) -> Verdict | None:
     words = "What serving waiting reads of a page together brings beside it"
     runs = [*dict.fromkeys((best, *choosing)), ref]
     return Verdict(
-        "redirection", claim, answer, joined(reason, alone if others else ""), **_reads(runs),
+        "redirection", f"{claim}.", answer, joined(reason, alone if others else ""), **_reads(runs),
         action=actions.further(of, runs, words, {"engine.merge_reads": "same-page"}),
         # Redirection is what these systems are compared for: said even when the effect is small.
         weight=0.5 + facts.weight(change, limit),
@@ -277,19 +277,14 @@ def redirection(of: Evidence, study: StudyFolder) -> Verdict | None:
 
 def _choosing(run: SavedRun, ref: SavedRun, change: float) -> str:
     """The effect as one, where the reference differs in nothing else; else as two runs side by side."""
-    are = f"are {units.longer_or_shorter(change, f'under `{ref.label}`')}"
+    reads = f"Reads under `{run.label}`, which chooses their chips,"
     if "redirects" not in run.traits:
-        return f"Reads under `{run.label}`, which makes copies, {are}"
-    if reasons.besides(run, ref, CHOICE_KEYS):
-        return f"Reads under `{run.label}`, which chooses their chips, {are}"
-    return f"By the choice of chips alone, reads under `{run.label}` {are}"
-
-
-def _bound(bound: SavedRun, ref: SavedRun, limit: float) -> str:
-    than = units.longer_or_shorter(limit, f"under `{ref.label}`")
-    if reasons.besides(bound, ref, CHOICE_KEYS):
-        return f"Reads under `{bound.label}`, where any chip serves any read, are {than}."
-    return f"If any chip could serve any read (`{bound.label}`), reads would be {than}."
+        reads = f"Reads under `{run.label}`, which makes copies,"
+    elif run.is_ideal:
+        reads = f"Reads under `{run.label}`, where any chip serves any read,"
+    elif not reasons.besides(run, ref, CHOICE_KEYS):
+        reads = f"By the choice of chips alone, reads under `{run.label}`"
+    return f"{reads} are {units.longer_or_shorter(change, f'under `{ref.label}`')}"
 
 
 def _beside(best: SavedRun, bound: SavedRun | None, ref: SavedRun) -> str:
@@ -304,13 +299,6 @@ def _beside(best: SavedRun, bound: SavedRun | None, ref: SavedRun) -> str:
     if alone and facts.gains(change) and limit <= change:
         text += f", so {units.percent(change / limit * 100.0)} of what is possible is reached"
     return text
-
-
-def _worse(runs: list[SavedRun], ref: SavedRun) -> str:
-    """Names designs under which reads are longer; on another device they are, whatever is chosen."""
-    longer = [run for run in runs if facts.loses(facts.mean_change(run, ref, "read"))]
-    named = [run.label for run in longer if not reasons.unlike_ground(run, ref)]
-    return f"; under {units.names(named)} reads are longer" if named else ""
 
 
 def _room(ref: SavedRun) -> str:
@@ -364,11 +352,7 @@ def _no_copy(run: SavedRun) -> str:
             "(`--period` sets a shorter one)."
         )
     passes = run.number("replication.passes")
-    made = f"Its {units.count(passes)} replication passes made no copy" if passes else "It made no copy"
-    budget, used = run.number("replication.budget_pages"), run.number("space.pages_in_use")
-    if budget is None or used is None:
-        return f"{made}."
-    return f"{made}; at the end, {units.count(used)} of the {units.count(budget)} pages of its room are in use."
+    return f"Its {units.count(passes)} replication passes made no copy." if passes else "It made no copy."
 
 
 def cost(of: Evidence, study: StudyFolder) -> Verdict | None:

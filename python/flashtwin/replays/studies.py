@@ -352,10 +352,9 @@ def _explain(
     if effort_s == 0:
         return []
     runs = {name: (system, base_figures(Result.read(names.run(path, name)))) for name, system in systems.items()}
-    runs = {name: one for name, one in runs.items() if not explaining.is_ideal(one[0])} or runs
     chosen = None if goal is None else named_goal(goal)
     found = explaining.explain_runs(
-        path, trace, runs, goal=chosen, effort_s=effort_s, threads=threads, progress=progress
+        path, trace, explaining.buildable(runs), goal=chosen, effort_s=effort_s, threads=threads, progress=progress
     )
     return [one.data for _, one in found.items()]
 
