@@ -14,7 +14,6 @@ from typing import Any
 from evidence.forms import NOTHING, grid, us
 from flashtwin.papers.claims import Agreement
 from flashtwin.papers.markdown import MARKS
-from flashtwin.report.agreement import sentences
 from flashtwin.report.reproduction import published, value
 
 Figures = Mapping[str, Any]
@@ -217,7 +216,7 @@ def parsed(text: str, place: int = 0) -> float | None:
 
 
 def summary(data: Figures) -> str:
-    """What became of the papers' figures in five sentences, then by paper: items and numbers with each verdict."""
+    """What became of the papers' figures, by paper: items and numbers with each verdict."""
     head = ["paper", "items", *(str(verdict) for verdict in Agreement), "numbers", *MARKS.values()]
     rows = []
     for paper in data["papers"]:
@@ -227,7 +226,7 @@ def summary(data: Figures) -> str:
             paper["id"], len(items), *(sum(item["verdict"] == verdict for item in items) for verdict in Agreement),
             len(known), *(sum(claim["verdict"] == verdict for claim in known) for verdict in MARKS),
         ])  # fmt: skip
-    return f"{' '.join(sentences(data['papers']))}\n\n{grid(head, rows)}"
+    return grid(head, rows)
 
 
 def together(item_titles: Mapping[str, str], papers: Mapping[str, Found]) -> str:

@@ -26,12 +26,13 @@ FIELDS = schema.SUMMARY | schema.CHARACTERIZATION
 #: a row of many traces that are made from tables, the facts of a paper, the parts of a recipe, what a server tells.
 MODULES: dict[str, set[str]] = {
     "causes/figures.py": set(),
-    "judgement/contents.py": {"fingerprint_bytes"},
+    "judgement/contents.py": {"answer", "fingerprint_bytes"},
     "judgement/facts.py": set(),
     "judgement/ledger.py": set(),
+    "judgement/caching.py": {"skipped"},
     "judgement/reasons.py": {"hash", "hash_wait"},
     "judgement/systems.py": set(),
-    "judgement/workload.py": {"saved_percent", "wa_why_missing"},
+    "judgement/workload.py": {"partitions_fr3", "saved_percent", "wa_why_missing"},
     "results/rows.py": {"wa_page_bytes", "wa_partitions_1", "wa_why_missing"},
     "characterization/statistics.py": {"unique_read_percent"},
     "cli/serve.py": {

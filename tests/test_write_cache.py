@@ -11,11 +11,11 @@ import pytest
 
 import flashtwin as ft
 from flashtwin import report
+from flashtwin.judgement import caching
+from flashtwin.judgement.verdict import Verdict
 from flashtwin.replays import aged
 from flashtwin.replays.caching import PAGES, with_cache
-from flashtwin.report.caching import write_cache
 from flashtwin.results import names
-from flashtwin.results.reading import load
 
 from .conftest import Cli
 
@@ -29,6 +29,12 @@ def without_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "build", lambda path: path / names.REPORT)
 
 
+def cached(done: ft.Study) -> Verdict:
+    """What a study says of the cache."""
+    assert done.write_cache is not None
+    return done.write_cache
+
+
 def saved(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((path / names.WRITE_CACHE).read_text(encoding="utf-8"))
     return found
@@ -37,8 +43,8 @@ def saved(path: Path) -> dict[str, Any]:
 @pytest.mark.usefixtures("without_pages")
 def test_a_study_has_the_figures_of_replays_with_a_cache(small_trace: Path, tmp_path: Path) -> None:
     done = ft.study(small_trace, tmp_path / "out", SYSTEMS, **QUICK)
-    rows = {row.run.name: row for row in done.write_cache.rows}
-    assert list(rows) == list(SYSTEMS)
+    found = cached(done)
+    assert found.evidence == SYSTEMS
     for name in SYSTEMS:
         alone = ft.replay(small_trace, name, period_s=0.05, speed=5, write_cache_pages=4096).summary["response"]
         now = done.comparison[name].summary["response"]
@@ -47,10 +53,10 @@ def test_a_study_has_the_figures_of_replays_with_a_cache(small_trace: Path, tmp_
             (now[kind][key], alone[kind][key])
             for kind, key in (("all", "mean_ns"), ("read", "mean_ns"), ("write", "mean_ns"), ("write", "p99_ns"))
         ]
-        assert list(rows[name].times) == expected
+        assert caching.times(found.figures, name) == expected
         # What takes the time of a write is no longer its program.
-        assert rows[name].times[2] == (now["write"]["mean_ns"], 9000.0)
-    assert done.write_cache.size == "4,096 pages (16.0 MiB)"
+        assert expected[2] == (now["write"]["mean_ns"], 9000.0)
+    assert found.claim.startswith("With a write cache of 4,096 pages (16.0 MiB), ")
 
 
 @pytest.mark.usefixtures("without_pages")
@@ -75,17 +81,17 @@ def test_terminal_page_and_json_say_it(cli: Cli, small_trace: Path, tmp_path: Pa
     assert "all other numbers on this page are without it" in page
     # From the files alone.
     again = json.loads(cli("report", "out", "--json").out)["write_cache"]
-    assert again["sentences"][0].replace("`", "") == lines[told]
-    assert again["runs"]["ca-ssd"]["write.mean"][1] == 9000.0
+    assert f"{again['claim']} {again['reason']}".replace("`", "") == lines[told]
+    assert again["figures"]["ca-ssd+cache:response.write.mean_ns"] == 9000.0
     assert (tmp_path / "out" / "report.html").read_text(encoding="utf-8") == page
 
 
 @pytest.mark.usefixtures("without_pages")
 def test_it_can_be_left_out(small_trace: Path, tmp_path: Path) -> None:
     done = ft.study(small_trace, tmp_path / "out", SYSTEMS, **QUICK)
-    assert done.write_cache.sentences
+    assert done.write_cache is not None
     left_out = ft.study(small_trace, tmp_path / "out", SYSTEMS, write_cache=False, **QUICK)
-    assert left_out.write_cache.sentences == []
+    assert left_out.write_cache is None
     assert not (tmp_path / "out" / names.WRITE_CACHE).exists()
 
 
@@ -118,14 +124,14 @@ def test_runs_of_another_kind_take_it_away(small_trace: Path, tmp_path: Path) ->
     """A comparison written into the folder of a study has other runs than those the cache was told of."""
     done = ft.study(small_trace, tmp_path / "out", SYSTEMS, **QUICK)
     ft.compare(small_trace, SYSTEMS, period_s=0.05, speed=9).save(done.path)
-    assert report.write_cache(done.path).sentences == []
+    assert report.write_cache(done.path) is None
 
 
 @pytest.mark.usefixtures("without_pages")
 def test_every_request_is_written_of_the_runs_alone(small_trace: Path, tmp_path: Path) -> None:
     done = ft.study(small_trace, tmp_path / "out", ["conventional"], per_request=True, **QUICK)
     assert (done.path / "runs" / "conventional" / "requests.parquet").is_file()
-    assert [row.run.name for row in done.write_cache.rows] == ["conventional"]
+    assert cached(done).evidence == ("conventional",)
 
 
 @pytest.mark.usefixtures("without_pages")
@@ -137,18 +143,18 @@ def test_systems_that_answer_early_are_left_as_they_are(small_trace: Path, tmp_p
         "buffered": ft.system("conventional", period_s=0.05, write_completes="buffered"),
     }
     done = ft.study(small_trace, tmp_path / "out", systems, effort_s=0.0)
-    assert [row.run.name for row in done.write_cache.rows] == ["plain"]
-    assert done.write_cache.sentences[1:] == [
+    assert cached(done).evidence == ("plain",)
+    assert cached(done).reason.endswith(
         "Not made with a write cache: `modern` (has one of 4,096 pages already), `hashed` (answers writes before they "
         "are programmed, `engine.write_completes = hashed`), `buffered` (answers writes before they are programmed, "
         "`engine.write_completes = buffered`)."
-    ]
+    )
 
 
 @pytest.mark.usefixtures("without_pages")
 def test_a_study_of_such_systems_alone(small_trace: Path, tmp_path: Path) -> None:
     done = ft.study(small_trace, tmp_path / "out", ["modern"], effort_s=0.0, period_s=0.05)
-    assert (done.write_cache.rows, len(done.write_cache.sentences)) == ((), 1)
+    assert cached(done).text == "Not made with a write cache: `modern` (has one of 4,096 pages already)."
 
 
 @pytest.mark.parametrize("name", ft.systems())
@@ -172,8 +178,8 @@ def test_a_cache_that_fails_ends_no_study(small_trace: Path, tmp_path: Path, mon
     monkeypatch.setattr(aged, "run", failing)
     done = ft.study(small_trace, tmp_path / "out", SYSTEMS, **QUICK)
     assert list(done.comparison) == list(SYSTEMS)
-    assert [row.run.name for row in done.write_cache.rows] == ["conventional", "oracle"]
-    assert done.write_cache.sentences[-1] == "Not made with a write cache: `ca-ssd` (the controller found no block)."
+    assert cached(done).evidence == ("conventional", "oracle")
+    assert cached(done).reason.endswith("Not made with a write cache: `ca-ssd` (the controller found no block).")
     broken = "conventional"
     with pytest.raises(ft.SimError, match="found no block"):
         ft.study(small_trace, tmp_path / "other", SYSTEMS, **QUICK)
@@ -181,7 +187,7 @@ def test_a_cache_that_fails_ends_no_study(small_trace: Path, tmp_path: Path, mon
 
 def told(
     tmp_path: Path, means: dict[str, tuple[float, float]], skipped: dict[str, str] | None = None, page: int = 4096
-) -> list[str]:
+) -> Verdict:
     """What is said of systems with these means of all requests and of writes, in us, without the cache and with it."""
     path = tmp_path / "made-up"
     response = {}
@@ -196,50 +202,47 @@ def told(
     found = {"pages": 4096, "bytes": dict.fromkeys(response, 4096 * page), "response": response,
              "skipped": skipped or {}}  # fmt: skip
     (path / names.WRITE_CACHE).write_text(json.dumps(found), encoding="utf-8")
-    return write_cache(load(path)).sentences
+    verdict = report.write_cache(path)
+    assert verdict is not None
+    return verdict
 
 
-OPENING = "With a write cache of 4,096 pages (16.0 MiB) "
+OPENING = "With a write cache of 4,096 pages (16.0 MiB), "
+TWO = {"a": (200.0, 50.0), "b": (100.0, 50.1), "oracle": (90.0, 40.0)}
 
 
-def test_equal_with_a_cache(tmp_path: Path) -> None:
-    means = {"a": (200.0, 50.0), "b": (100.0, 50.4), "c": (300.0, 50.2), "oracle": (90.0, 49.95)}
-    assert told(tmp_path, means) == [
-        f"{OPENING}all four systems are within 1 % of one another; without it the slowest takes 233 % longer than the "
-        "fastest.",
-        "It takes 44.5 % to 83.3 % off the mean write.",
-    ]
-
-
-def test_equal_either_way(tmp_path: Path) -> None:
-    said = told(tmp_path, {"a": (100.0, 50.0), "b": (100.5, 50.0)})
-    assert said[0] == f"{OPENING}both systems are within 1 % of one another, as without it."
-
-
-def test_another_system_ahead(tmp_path: Path) -> None:
-    said = told(tmp_path, {"a": (100.0, 60.0), "b": (200.0, 50.0), "oracle": (80.0, 40.0)})
-    assert said[0] == (
-        f"{OPENING}`b` is the fastest; `a`, the fastest without it, takes 20.0 % longer. The slowest takes 20.0 % "
-        "longer than the fastest; without it the slowest takes 100 % longer than the fastest."
-    )
-
-
-def test_the_same_system_ahead(tmp_path: Path) -> None:
-    said = told(tmp_path, {"a": (100.0, 50.1), "b": (200.0, 60.0), "c": (300.0, 50.0)})
-    assert said[0].startswith(f"{OPENING}`a` is the fastest, as without it. The slowest takes 20.0 % longer")
+@pytest.mark.parametrize(
+    ("means", "answer", "order", "apart"),
+    [
+        (TWO, "equal", "`a` and `b` are equal", ("0.20 %", "100 %")),
+        ({**TWO, "b": (200.0, 50.0)}, "equal", "`a` and `b` are equal", ("0 %", "0 %")),
+        ({**TWO, "b": (300.0, 60.0)}, "a", "`a` is the fastest, as without it", ("20.0 %", "50.0 %")),
+        ({**TWO, "b": (100.0, 60.0)}, "a", "`a` is the fastest instead of `b`", ("20.0 %", "100 %")),
+    ],
+)
+def test_the_order_with_a_cache(
+    tmp_path: Path, means: dict[str, tuple[float, float]], answer: str, order: str, apart: tuple[str, str]
+) -> None:
+    """A bound is ahead of nobody."""
+    found = told(tmp_path, means)
+    than = f"the slowest takes {apart[0]} longer than the fastest, without it {apart[1]}."
+    assert (found.answer, found.claim) == (answer, f"{OPENING}{order}: {than}")
 
 
 def test_one_system_alone(tmp_path: Path) -> None:
-    assert told(tmp_path, {"a": (100.0, 50.0)}) == [f"{OPENING}the mean response of `a` is 50.0 µs, 50.0 % shorter."]
+    found = told(tmp_path, {"a": (100.0, 50.0)})
+    assert found.text == (
+        f"{OPENING}the mean response of `a` is 50.0 µs, 50.0 % shorter. The mean write changes by \N{MINUS SIGN}50.0 %."
+    )
 
 
-def test_systems_that_were_skipped_are_not_among_all(tmp_path: Path) -> None:
+def test_systems_that_were_skipped_are_not_among_those_compared(tmp_path: Path) -> None:
     means = {"a": (100.0, 50.0), "b": (150.0, 50.0), "c": (40.0, 0.0)}
-    said = told(tmp_path, means, {"c": "has one already"}, page=16_384)
-    assert said[0].startswith("With a write cache of 4,096 pages (64.0 MiB) `a` and `b` are within 1 % of one another;")
-    assert said[-1] == "Not made with a write cache: `c` (has one already)."
+    found = told(tmp_path, means, {"c": "has one already"}, page=16_384)
+    assert found.claim.startswith("With a write cache of 4,096 pages (64.0 MiB), `a` and `b` are equal:")
+    assert found.reason.endswith(" Not made with a write cache: `c` (has one already).")
 
 
 def test_a_cache_that_lengthens_writes_is_said_to(tmp_path: Path) -> None:
-    said = told(tmp_path, {"a": (5.0, 9.0), "b": (100.0, 50.0)})
-    assert said[1] == "It changes the mean write by \N{MINUS SIGN}50.0 % to +80.0 %."
+    found = told(tmp_path, {"a": (5.0, 9.0), "b": (100.0, 50.0)})
+    assert found.reason == "The mean write changes by \N{MINUS SIGN}50.0 % to +80.0 %."

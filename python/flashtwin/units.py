@@ -103,18 +103,18 @@ def unchanged(value: float) -> bool:
     return abs(value) < UNCHANGED_PERCENT
 
 
-def longer_or_shorter(value: float) -> str:
-    """A change of a time in words: `38.0 % shorter`, `3.1 % longer`, `unchanged (+0.2 %)`."""
+def longer_or_shorter(value: float, than: str = "") -> str:
+    """A change of a time in words: `38.0 % shorter`, `unchanged (+0.2 %)`; `as long as under a (+0.2 %)` of two."""
     if unchanged(value):
-        return f"unchanged ({change(value)})"
-    return f"{percent(abs(value))} {'longer' if value > 0 else 'shorter'}"
+        return f"as long as {than} ({change(value)})" if than else f"unchanged ({change(value)})"
+    return f"{percent(abs(value))} {'longer' if value > 0 else 'shorter'}{f' than {than}' if than else ''}"
 
 
-def more_or_fewer(value: float, fewer: str = "fewer") -> str:
-    """A change of a count in words: `12.0 % more`, `55.1 % fewer`, `as many (±0 %)`."""
+def more_or_fewer(value: float, of: str, than: str) -> str:
+    """A change of a count in words: `12.0 % more pages than a`, `as many pages as a (±0 %)`."""
     if unchanged(value):
-        return f"as many ({change(value)})" if fewer == "fewer" else f"as much ({change(value)})"
-    return f"{percent(abs(value))} {'more' if value > 0 else fewer}"
+        return f"as many {of} as {than} ({change(value)})"
+    return f"{percent(abs(value))} {'more' if value > 0 else 'fewer'} {of} than {than}"
 
 
 def plural(value: float, noun: str) -> str:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
 import flashtwin as ft
 from flashtwin import _core, cli
-from flashtwin.causes import knobs, replaying
+from flashtwin.causes import replaying
 from flashtwin.causes.budget import ROUNDS, Budget
+from flashtwin.causes.candidates import BY_NAME
 from flashtwin.causes.case import Sets, key_of
 from flashtwin.causes.explaining import InterruptedExplanation, _told
 from flashtwin.causes.figures import Figures, usual_goal
 from flashtwin.causes.inquiry import Inquiry
 from flashtwin.causes.replaying import KeptFigures, base_replays, replay_all
-from flashtwin.replays.presets import System, system
+from flashtwin.replays.presets import system
 
 from .scenarios import hash_lane, nothing, slow_bus
 
@@ -42,9 +43,9 @@ def test_only_what_fits_is_begun() -> None:
     clock.now += 5.0
     assert budget.fits(100) == 2
     clock.now += 5.0
-    assert (budget.fits(100), budget.is_over) == (0, False)
+    assert (budget.fits(100), budget.left_s) == (0, 0.0)
     clock.now += 0.1
-    assert budget.is_over
+    assert budget.left_s < 0
 
 
 def test_what_a_replay_takes_is_learned() -> None:
@@ -59,7 +60,7 @@ def test_what_a_replay_takes_is_learned() -> None:
 def test_without_a_budget_all_fits() -> None:
     budget = Budget(None, 2, 1e9, Clock())
     assert budget.fits(100) == 100
-    assert not budget.is_over
+    assert budget.left_s > 0
 
 
 @dataclass
@@ -84,7 +85,7 @@ class Machine:
                 watch(0, 0, 0)
             for wish in together:
                 kept.keep(wish.key, self.base)
-                wish.inquiry.known[key_of(wish.sets)] = self.base
+                wish.grant(self.base)
                 self.done.append(wish.sets)
 
 
@@ -93,7 +94,6 @@ class Asked:
     """One inquiry, with real figures to begin with."""
 
     trace: ft.Trace
-    system: System
     inquiry: Inquiry
 
     @classmethod
@@ -102,14 +102,14 @@ class Asked:
         trace, chosen = hash_lane().trace(), system(name)
         figures, took_s = base_replays(trace, {name: chosen}, KeptFigures(None))
         assert took_s is not None
-        return cls(trace, chosen, Inquiry(chosen, figures[name], usual_goal(chosen.config)))
+        return cls(trace, Inquiry(chosen, figures[name], usual_goal(chosen.config)))
 
 
 def spend(monkeypatch: pytest.MonkeyPatch, cost_s: Callable[[Sets], float], **how: float) -> tuple[Machine, Inquiry]:
     asked = Asked.of()
     machine = Machine(cost_s, asked.inquiry.base)
     monkeypatch.setattr(replaying, "_run", machine.run)
-    replay_all(asked.trace, [(asked.system, asked.inquiry)], KeptFigures(None), clock=machine.clock, **how)  # type: ignore[arg-type]
+    replay_all(asked.trace, [asked.inquiry], KeptFigures(None), clock=machine.clock, **how)  # type: ignore[arg-type]
     return machine, asked.inquiry
 
 
@@ -120,7 +120,7 @@ def test_a_budget_is_filled_and_kept(monkeypatch: pytest.MonkeyPatch, threads: i
     assert machine.clock.now <= effort_s
     left = inquiry.left_out()
     assert len(machine.done) == int(effort_s) * threads or not any(left.values())
-    assert (left["causes"] > 0) == (len(machine.done) < len(inquiry._ideals()))
+    assert (left["causes"] > 0) == (len(machine.done) < len(inquiry.ideals))
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -132,7 +132,7 @@ def test_replays_that_take_longer_than_thought_are_given_up(
     machine, inquiry = spend(monkeypatch, lambda _: cost_s, effort_s=10.0, replay_s=0.001, threads=threads)
     assert machine.clock.now <= 10.0 + 0.1
     assert len(machine.done) <= int(10.0 / cost_s) * threads
-    assert any(inquiry.left_out().values()) or len(machine.done) >= len(inquiry._ideals())
+    assert any(inquiry.left_out().values()) or len(machine.done) >= len(inquiry.ideals)
 
 
 def test_one_dear_replay_does_not_break_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,15 +148,14 @@ def test_what_tells_most_is_replayed_first(monkeypatch: pytest.MonkeyPatch) -> N
     for effort_s in (1.0, 4.0, 9.0):
         machine, _ = spend(monkeypatch, lambda _: 1.0, effort_s=effort_s, replay_s=1.0, threads=1)
         assert machine.done == all_of_it.done[: int(effort_s)]
-    hashing = knobs.BY_NAME["hash"].ideal(inquiry._case)
-    assert all_of_it.done[0] == knobs.changes(inquiry.config, hashing)
+    assert all_of_it.done[0] == BY_NAME["hash"].off(inquiry.case).sets
     assert list(inquiry.left_out().values()) == [0, 0, 0, 0]
 
 
 def faster(sets: Sets, base: Figures) -> Figures:
     """Told so, hashing at no cost halves the figure, and nothing else does anything."""
     half = {kind: {name: ns / 2 for name, ns in of.items()} for kind, of in base.response.items()}
-    return Figures(**{**base.as_json(), "response": half}) if "engine.hash_us" in sets else base
+    return replace(base, response=half) if "engine.hash_us" in sets else base
 
 
 def test_likely_causes_then_steps_then_all_else() -> None:
@@ -168,7 +167,7 @@ def test_likely_causes_then_steps_then_all_else() -> None:
         asked.append(wanted)
         inquiry.known |= {key_of(sets): faster(sets, base) for sets in wanted}
     likely, steps, others, *_, knee = asked
-    ideals = [key_of(sets) for sets in inquiry._ideals()]
+    ideals = [one.key for one in inquiry.ideals]
     assert {key_of(sets) for sets in [*likely, *others]} == set(ideals)
     assert key_of(likely[0]) == ideals[0]
     assert {tuple(sets) for sets in steps} == {("engine.hash_lanes",)}
@@ -178,14 +177,14 @@ def test_likely_causes_then_steps_then_all_else() -> None:
 
 def test_what_is_missing_is_counted() -> None:
     inquiry = Asked.of().inquiry
-    inquiry.known |= {key_of(sets): faster(sets, inquiry.base) for sets in inquiry._ideals()}
+    inquiry.known |= {one.key: faster(dict(one.sets), inquiry.base) for one in inquiry.ideals}
     steps = inquiry.wanted()
     assert inquiry.left_out()["steps"] == len({key_of(sets) for sets in steps}) > 0
     inquiry.known |= {key_of(sets): inquiry.base for sets in steps}
     assert inquiry.left_out()["steps"] == 0
     # Some points of the knee are steps that were taken.
     assert 0 < inquiry.left_out()["knee"] < len(inquiry._knee())
-    inquiry.known |= {key_of(sets): inquiry.base for sets in inquiry._knee()}
+    inquiry.known |= {one.key: inquiry.base for one in inquiry._knee()}
     assert inquiry.left_out()["knee"] == 0
 
 
@@ -193,14 +192,14 @@ def test_what_was_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = Asked.of()
     machine = Machine(lambda _: 1.0, asked.inquiry.base)
     monkeypatch.setattr(replaying, "_run", machine.run)
-    chosen = [(asked.system, asked.inquiry)]
-    replay_all(asked.trace, chosen, KeptFigures(None), effort_s=3.0, replay_s=1.0, threads=1, clock=machine.clock)
-    found = _told(asked.trace, {"ca-ssd": chosen[0]})["ca-ssd"]
+    one = asked.inquiry
+    replay_all(asked.trace, [one], KeptFigures(None), effort_s=3.0, replay_s=1.0, threads=1, clock=machine.clock)
+    found = _told(asked.trace, {"ca-ssd": one})["ca-ssd"]
     assert found.data["replays"] == 3
-    assert found.data["left_out"]["causes"] == len(found.data["untried"]) > 0
+    assert one.left_out()["causes"] == len(one.untried()) > 0
     said = next(sentence for sentence in found.data["more"] if sentence.startswith("The time did not allow for"))
-    for name in found.data["untried"]:
-        assert knobs.BY_NAME[name].words in said
+    for untried in one.untried():
+        assert BY_NAME[untried.of[0]].words in said
     assert "--effort 1h` does that." in said
 
 
@@ -214,14 +213,14 @@ def test_nothing_is_no_answer_before_all_was_tried(monkeypatch: pytest.MonkeyPat
     for effort_s in (2.0, None):
         replay_all(
             trace,
-            [(chosen, inquiry)],
+            [inquiry],
             KeptFigures(None),
             effort_s=effort_s,
             replay_s=1.0,
             threads=1,
             clock=machine.clock,
         )
-        verdicts[effort_s] = _told(trace, {"conventional": (chosen, inquiry)})["conventional"].answer
+        verdicts[effort_s] = _told(trace, {"conventional": inquiry})["conventional"].answer
     assert verdicts == {2.0: "unknown", None: "nothing"}
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import synthetic
-from synthetic_times import deduplicated, reads, writes
+from tests import tiny
 
 from flashtwin import report
+from flashtwin.results.reading import read_json
 
 Made = Callable[..., Path]
 
@@ -21,8 +20,10 @@ def texts(folder: Path) -> dict[str, str]:
 
 def test_a_queue_before_the_hash_unit_is_not_the_time_to_hash(made: Made) -> None:
     """Looking a content up once was said to cost 28 ms, where hashing takes 12 µs."""
-    waiting = replace(synthetic.CA_SSD, write_us=deduplicated(2, hash_wait=28_000))
-    found = texts(made({"conventional": synthetic.CONVENTIONAL, "ca-ssd": waiting}))
+    folder = made(["conventional", "ca-ssd"])
+    tiny.respond(folder, "ca-ssd", write={"queueing": 2.0, "hash_wait": 28_000.0, "hash": 12.0})
+    tiny.edit_summary(folder, "ca-ssd", lambda s: s["hash_unit"].update(utilisation=0.27, queue_max=212))
+    found = texts(folder)
     assert "waiting for the hash unit" in found["choice"]
     assert "hashing is 12.0 µs and waiting for the hash unit 28." in found["deduplication"]
     assert "with 1 lane, works 27.0 % of the time" in found["deduplication"]
@@ -32,8 +33,9 @@ def test_a_queue_before_the_hash_unit_is_not_the_time_to_hash(made: Made) -> Non
 
 
 def test_a_hash_unit_without_a_queue_is_not_blamed(made: Made) -> None:
-    slow = replace(synthetic.CA_SSD, write_us=deduplicated(3000, hash_wait=0))
-    found = texts(made({"conventional": synthetic.CONVENTIONAL, "ca-ssd": slow}))
+    folder = made(["conventional", "ca-ssd"])
+    tiny.respond(folder, "ca-ssd", write={"queueing": 3000.0, "hash": 12.0})
+    found = texts(folder)
     assert "Of a write's time, hashing is 12.0 µs." in found["deduplication"]
     assert "hash unit" not in found["deduplication"]
     assert "queueing at the chips" in found["deduplication"]
@@ -41,14 +43,14 @@ def test_a_hash_unit_without_a_queue_is_not_blamed(made: Made) -> None:
 
 def test_the_choice_of_a_chip_is_a_cause_only_beside_the_run_without_it(made: Made) -> None:
     found = texts(made())
-    assert "Choosing the chip for a read makes reads under `rr-ssd`" in found["redirection"]
+    assert "By the choice of chips alone, reads under `rr-ssd` are" in found["redirection"]
     assert "of what is possible is reached" in found["redirection"]
 
 
 def test_without_the_run_that_switches_it_off_the_choice_is_not_said_to_be_the_cause(made: Made) -> None:
     """`rr-ssd` against `conventional`: deduplication shortens its reads as well."""
-    found = texts(made({name: synthetic.FOUR[name] for name in ("conventional", "rr-ssd", "oracle")}))
-    assert "Choosing" not in found["redirection"]
+    found = texts(made(["conventional", "rr-ssd", "oracle"]))
+    assert "By the choice" not in found["redirection"]
     assert "Reads under `rr-ssd`, which chooses their chips, are" in found["redirection"]
     assert "what is possible" not in found["redirection"]
     assert "`rr-ssd` and `conventional` differ in `ftl.mapping` as well" in found["redirection"]
@@ -56,33 +58,24 @@ def test_without_the_run_that_switches_it_off_the_choice_is_not_said_to_be_the_c
 
 def test_a_bound_with_another_allocation_is_no_measure_of_what_is_possible(study: Path) -> None:
     """A drive with static allocation once beat the bound with the one that followed the load."""
-    synthetic.edit_summary(study, "oracle", lambda s: s["config"]["ftl"]["allocation"].update(policy="least-loaded"))
+    tiny.edit_summary(study, "oracle", lambda s: s["config"]["ftl"]["allocation"].update(policy="least-loaded"))
     found = texts(study)
-    assert "the bound, `oracle`, makes them" in found["redirection"]
+    assert "; at the bound, `oracle`, they are" in found["redirection"]
     assert "what is possible" not in found["redirection"]
 
 
 def test_what_else_differs_stands_beside_the_choice(study: Path) -> None:
-    synthetic.edit_summary(study, "rr-ssd", lambda s: s["config"]["engine"].update(write_completes="buffered"))
+    tiny.edit_summary(study, "rr-ssd", lambda s: s["config"]["engine"].update(write_completes="buffered"))
     found = texts(study)
     assert "They also differ in `engine.write_completes`, which moves times whatever the design does" in found["choice"]
-    assert "Choosing" not in found["redirection"]
-
-
-def test_reads_on_another_device_are_not_blamed_on_the_choice(made: Made) -> None:
-    other = replace(synthetic.RR_SSD, read_us=reads(900))
-    folder = made({**synthetic.FOUR, "ds-ftl": other})
-    assert "under `ds-ftl` reads are longer" in texts(folder)["redirection"]
-    synthetic.edit_summary(folder, "ds-ftl", lambda s: s["config"].update(device="ds-ftl"))
-    synthetic.edit_summary(folder, "ds-ftl", lambda s: s["config"]["nand"].update(read_us=20.0))
-    assert "ds-ftl" not in texts(folder)["redirection"]
+    assert "By the choice" not in found["redirection"]
 
 
 @pytest.mark.parametrize("source", ["unique", "zipf(0.8,100000,1)"])
 def test_made_up_contents_are_said_to_be(source: str, study: Path) -> None:
     """A share of duplicates among contents that nobody recorded was once told as a fact of the trace."""
     for run in ("ca-ssd", "rr-ssd", "oracle"):
-        synthetic.edit_summary(study, run, lambda s: s["trace"].update(content_source=source))
+        tiny.edit_summary(study, run, lambda s: s["trace"].update(content_source=source))
     found = report.findings(study, 9)
     rests_on_contents = [one for one in found if one.topic != "load"]
     assert len(rests_on_contents) >= 4
@@ -91,35 +84,39 @@ def test_made_up_contents_are_said_to_be(source: str, study: Path) -> None:
 
 
 def test_contents_that_nobody_looks_at_need_no_word(study: Path) -> None:
-    synthetic.edit_summary(study, "conventional", lambda s: s["trace"].update(content_source="unique"))
+    tiny.edit_summary(study, "conventional", lambda s: s["trace"].update(content_source="unique"))
     assert "made-up" not in " ".join(texts(study).values())
 
 
 def test_no_duplicates_and_as_many_programs_are_no_contradiction(made: Made) -> None:
     """ "Yet it programs as many pages" was said of 0 % duplicates."""
-    none = replace(synthetic.CA_SSD, duplicate_share=0.0004, gc_share=0.21)
-    found = texts(made({"conventional": synthetic.CONVENTIONAL, "ca-ssd": none}))
+    folder = made(["conventional", "ca-ssd"])
+    base = read_json(folder / "runs" / "conventional" / "summary.json")
+    tiny.edit_summary(folder, "ca-ssd", lambda s: s["page_ops"].update(duplicate_writes=1))
+    tiny.edit_summary(folder, "ca-ssd", lambda s: s.update({key: base[key] for key in ("pages_programmed", "flash_writes")}))
+    found = texts(folder)
     assert "; it programs as many pages as `conventional` (" in found["deduplication"]
     assert "yet" not in found["deduplication"]
 
 
 def test_a_percentile_of_nothing_is_said_in_words(study: Path) -> None:
     """ "The slowest 1 % take more than 0 ns": a write cache answers most writes at once."""
-    synthetic.edit_summary(study, "ca-ssd", lambda s: s["response"]["write"].update(p99_ns=0))
+    tiny.edit_summary(study, "ca-ssd", lambda s: s["response"]["write"].update(p99_ns=0))
     tail = next(one for one in report.findings(study, 9) if one.topic == "tail")
     assert "0 ns" not in tail.text
     assert "under `ca-ssd`, 99 % of them take no time." in tail.claim
 
 
 def test_the_slow_end_is_explained_by_what_it_waited_for(made: Made) -> None:
-    slow = replace(synthetic.CA_SSD, read_us=reads(3000))
-    found = texts(made({"conventional": synthetic.CONVENTIONAL, "ca-ssd": slow}))
+    folder = made(["conventional", "ca-ssd"])
+    tiny.respond(folder, "ca-ssd", read={"queueing": 3000.0})
+    found = texts(folder)
     assert "of it waiting for programs of the host at the chip" in found["tail"]
 
 
 def test_copies_as_they_are_earned_come_in_no_passes(study: Path) -> None:
-    synthetic.edit_summary(study, "rr-ssd", lambda s: s["replication"].update(passes=0))
-    synthetic.edit_summary(study, "rr-ssd", lambda s: s["config"]["ftl"]["replication"].update(policy="on-line"))
+    tiny.edit_summary(study, "rr-ssd", lambda s: s["replication"].update(passes=0))
+    tiny.edit_summary(study, "rr-ssd", lambda s: s["config"]["ftl"]["replication"].update(policy="on-line"))
     found = texts(study)
     assert "copies." in found["cost"]
     assert "passes" not in found["cost"]
@@ -128,12 +125,14 @@ def test_copies_as_they_are_earned_come_in_no_passes(study: Path) -> None:
 
 def test_room_that_was_never_full_is_told(study: Path) -> None:
     """So that nobody waits for `alpha` to change what never was at its limit."""
-    synthetic.edit_summary(study, "rr-ssd", lambda s: s["space"].update(pages_in_use_peak=80_000))
+    budget = read_json(study / "runs" / "rr-ssd" / "summary.json")["replication"]["budget_pages"]
+    tiny.edit_summary(study, "rr-ssd", lambda s: s["space"].update(pages_in_use_peak=round(0.498 * budget)))
     assert "At most 49.8 % of its room was in use (`replication.alpha`)." in texts(study)["cost"]
 
 
 def test_nothing_is_so_because_of_anything(made: Made) -> None:
-    idle = replace(synthetic.CONVENTIONAL, read_us=reads(1), write_us=writes(1))
-    for systems in (synthetic.FOUR, {"conventional": idle, "ca-ssd": synthetic.CA_SSD}):
-        for text in texts(made(systems)).values():
+    four, idle = made(), made(["conventional", "ca-ssd"])
+    tiny.respond(idle, "conventional", read={"queueing": 1.0}, write={"queueing": 1.0})
+    for folder in (four, idle):
+        for text in texts(folder).values():
             assert "because" not in text

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 #: Of the replays that seem to fit, no more are begun at once than rounds of these: their times are known only then.
 ROUNDS = 2
@@ -24,18 +24,15 @@ class Budget:
     #: What one replay takes: measured, or a guess until one has ended.
     replay_s: float
     clock: Callable[[], float] = time.monotonic
-    _began: float = field(init=False)
-    _rounds: int = field(init=False, default=0)
-    _spent_s: float = field(init=False, default=0.0)
 
     def __post_init__(self) -> None:
         """The time begins to run."""
-        self._began = self.clock()
+        self._began, self._rounds, self._spent_s = self.clock(), 0, 0.0
 
     @property
-    def is_over(self) -> bool:
-        """Whether the time is used up: what is under way is given up, for half a replay says nothing."""
-        return self.effort_s is not None and self.clock() - self._began > self.effort_s
+    def left_s(self) -> float:
+        """What is left of the time; below 0, what is under way is given up, for half a replay says nothing."""
+        return float("inf") if self.effort_s is None else self.effort_s - (self.clock() - self._began)
 
     def next(self, wanted: int) -> int:
         """How many of the replays wanted are to be begun now."""
@@ -43,11 +40,8 @@ class Budget:
 
     def fits(self, wanted: int) -> int:
         """How many of the replays wanted would end in the time that is left."""
-        if self.effort_s is None:
-            return wanted
-        left_s = self.effort_s - (self.clock() - self._began)
-        rounds = int(left_s / max(self.replay_s, 1e-6))
-        return min(wanted, max(rounds, 0) * self.at_once)
+        rounds = max(self.left_s, 0.0) / max(self.replay_s, 1e-6)
+        return min(wanted, int(min(rounds, wanted)) * self.at_once)
 
     def ended(self, replays: int, seconds: float) -> None:
         """Learns from replays begun together: what one takes is the mean over the rounds so far."""

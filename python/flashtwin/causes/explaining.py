@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import shlex
-from collections.abc import ItemsView, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,12 @@ if TYPE_CHECKING:
 EFFORT_S = 30.0
 
 
+#: Runs by name: on which system, and the figures.
+Runs = Mapping[str, tuple[System, Figures]]
+#: What an answer is made from: its key in the data, and what it is called as a row.
+_ROWS = {"causes": "cause", "pairs": "pair", "steps": "step"}
+
+
 class Explanation(Framed):
     """What holds a trace back on one system. As a frame: a row for each cause, pair and step, with its command."""
 
@@ -43,26 +49,14 @@ class Explanation(Framed):
         """Wraps what was found; use `flashtwin.explain` or `Explanations.read`."""
         #: Everything that was found, as it is written; times in ns, shares in percent.
         self.data = data
-
-    @property
-    def system(self) -> str:
-        """The system's name."""
-        return str(self.data["system"])
-
-    @property
-    def verdict(self) -> Verdict:
-        """What holds the trace back, the replay that shows it, and what to do."""
-        return Verdict.read(self.data)
-
-    @property
-    def answer(self) -> str:
-        """The first cause: `hash`, `bus`, `gc`, ...; `nothing`; `unknown` where the time allowed no replay."""
-        return self.verdict.answer
-
-    @property
-    def command(self) -> str:
-        """The command of the step that brings most."""
-        return self.verdict.action.command
+        #: The system's name.
+        self.system = str(data["system"])
+        #: What holds the trace back, the replay that shows it, and what to do.
+        self.verdict = Verdict.read(data)
+        #: The first cause: `hash`, `bus`, `gc`, ...; `nothing`; `unknown` where the time allowed no replay.
+        self.answer = self.verdict.answer
+        #: The command of the step that brings most.
+        self.command = self.verdict.action.command
 
     @property
     def text(self) -> str:
@@ -71,21 +65,18 @@ class Explanation(Framed):
 
     def to_arrow(self) -> pyarrow.Table:
         """A row for each cause, pair and step."""
-        return table_of(list(self._rows()))
+        return table_of(self.rows)
 
-    def _rows(self) -> Iterator[dict[str, Any]]:
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of the frame."""
         of = {"system": self.system, "goal": self.data["goal"], "before_ns": self.data["before_ns"]}
-        for one in self.data["causes"]:
-            yield {**of, "what": "cause", "name": one["name"], "after_ns": one["after_ns"], "percent": one["percent"],
-                   "command": one["command"]}  # fmt: skip
-        for one in self.data["interactions"]:
-            after = self.data["before_ns"] - one["cost_ns"]
-            yield {**of, "what": "pair", "name": f"{one['first']}+{one['second']}", "after_ns": after,
-                   "percent": one["percent"], "command": one["command"]}  # fmt: skip
-        for one in self.data["steps"]:
-            yield {**of, "what": "step", "name": one["words"], "after_ns": one["after_ns"], "percent": one["percent"],
-                   "programs": one["programs"], "erases": one["erases"], "ram_bytes": one["ram_bytes"],
-                   "command": one["command"]}  # fmt: skip
+        columns = ("name", "words", "after_ns", "percent", "programs", "erases", "ram_bytes", "command")
+        return [
+            {**of, "what": what, **{key: one[key] for key in columns}}
+            for key, what in _ROWS.items()
+            for one in self.data[key]
+        ]
 
     def __repr__(self) -> str:
         return f"<flashtwin.Explanation of {self.system!r}: {self.answer}>"
@@ -94,12 +85,21 @@ class Explanation(Framed):
         return f"<pre>{html.escape(self.text)}</pre>{shown(self.to_arrow())}"
 
 
-class Explanations(Framed):
+class Explanations(Framed, Mapping[str, Explanation]):
     """What holds a trace back, by system. As a frame: the rows of all."""
 
-    def __init__(self, found: Sequence[Explanation]) -> None:
-        """Use `flashtwin.explain` or `Explanations.read`."""
-        self._found = {one.system: one for one in found}
+    def __init__(self, found: Iterable[Mapping[str, Any]]) -> None:
+        """Wraps what was found of each system; use `flashtwin.explain` or `Explanations.read`."""
+        self._found = {str(one["system"]): Explanation(one) for one in found}
+
+    def __getitem__(self, system: str) -> Explanation:
+        return self._found[system]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
 
     @classmethod
     def read(cls, path: str | Path) -> Explanations:
@@ -111,35 +111,22 @@ class Explanations(Framed):
         files = names.explained(Path(path))
         if not files:
             raise ReportError(f"{path}: nothing in it was explained; `flashtwin explain {path}` does that")
-        return cls([Explanation(read_json(file)) for file in files])
-
-    def __getitem__(self, system: str) -> Explanation:
-        return self._found[system]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
-
-    def __len__(self) -> int:
-        return len(self._found)
-
-    def items(self) -> ItemsView[str, Explanation]:
-        """Systems and what was found of each."""
-        return self._found.items()
+        return cls(map(read_json, files))
 
     @property
     def text(self) -> str:
         """As a terminal shows it."""
-        return "\n\n".join(one.text for one in self._found.values())
+        return "\n\n".join(one.text for one in self.values())
 
     def to_arrow(self) -> pyarrow.Table:
         """A row for each system, cause, pair and step."""
-        return table_of([row for one in self._found.values() for row in one._rows()])
+        return table_of([row for one in self.values() for row in one.rows])
 
     def __repr__(self) -> str:
         return f"<flashtwin.Explanations: {', '.join(f'{name}: {one.answer}' for name, one in self.items())}>"
 
     def _repr_html_(self) -> str:
-        return "".join(one._repr_html_() for one in self._found.values())
+        return "".join(one._repr_html_() for one in self.values())
 
 
 class InterruptedExplanation(KeyboardInterrupt):
@@ -222,7 +209,7 @@ def explain(
 def explain_runs(
     path: Path | None,
     trace: Replayable,
-    runs: Mapping[str, tuple[System, Figures]],
+    runs: Runs,
     *,
     goal: Goal | None,
     effort_s: float | None,
@@ -235,13 +222,12 @@ def explain_runs(
     Raises:
         InterruptedExplanation: Ctrl-C; replays that had ended are in the folder, an earlier answer there is left.
     """
-    asked = {}
+    asked: dict[str, Inquiry] = {}
     hashing = False
     for name, (system, figures) in runs.items():
-        inquiry = Inquiry(system, figures, goal or usual_goal(system.config), with_knee=not hashing)
+        asked[name] = Inquiry(system, figures, goal or usual_goal(system.config), with_knee=not hashing)
         # The knee is the hash unit's, whatever else a system does: one that is shown is enough.
-        hashing = hashing or inquiry.base.pages_hashed > 0
-        asked[name] = (system, inquiry)
+        hashing = hashing or figures["pages_hashed"] > 0
     try:
         replay_all(
             trace, list(asked.values()), KeptFigures.of(path), effort_s=effort_s, replay_s=replay_s, threads=threads,
@@ -257,28 +243,26 @@ def explain_runs(
     return found
 
 
-def _told(trace: Replayable, asked: Mapping[str, tuple[System, Inquiry]], *, interrupted: bool = False) -> Explanations:
+def buildable(runs: Runs) -> Runs:
+    """The runs on systems that could be built; all of them where none could."""
+    return {name: one for name, one in runs.items() if "bound" not in traits(one[0].config)} or runs
+
+
+def _told(trace: Replayable, asked: Mapping[str, Inquiry], *, interrupted: bool = False) -> Explanations:
     """What the replays so far say."""
     return Explanations(
-        [
-            Explanation(wording.told(inquiry, _command(trace, name, system), interrupted=interrupted))
-            for name, (system, inquiry) in asked.items()
-        ]
+        wording.told(inquiry, _command(trace, name, inquiry.system), interrupted=interrupted)
+        for name, inquiry in asked.items()
     )
-
-
-def is_ideal(system: System) -> bool:
-    """Whether no device could be built so."""
-    return "bound" in traits(system.config)
 
 
 def _explain_folder(
     path: Path, wanted: list[str] | None, trace: str | Path | None, how: Mapping[str, Any]
 ) -> Explanations:
     found = runs_of(path, wanted)
-    runs = {name: (system_of(name, result.summary["config"]), base_figures(result)) for name, result in found.items()}
-    if wanted is None and len(runs) > 1:
-        runs = {name: one for name, one in runs.items() if not is_ideal(one[0])} or runs
+    runs: Runs = {name: (system_of(name, one.summary["config"]), base_figures(one)) for name, one in found.items()}
+    if wanted is None:
+        runs = buildable(runs)
     digest = str(next(iter(found.values())).summary["trace"]["digest"])
     opened = trace_of(path, digest, trace, how["progress"])
     with folder.locked(path):

@@ -11,21 +11,27 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from flashtwin.errors import ConfigError
+from flashtwin.judgement.ledger import ALL, SERVICE, SLOWEST_PERCENT, SLOWEST_PERMILLE
+from flashtwin.results.schema import summary_field
+from flashtwin.results.trees import dig
 
-KINDS = ("all", "read", "write")
+#: Kinds of requests, with the words for them.
+KINDS = {"all": "requests", "read": "reads", "write": "writes"}
 #: Figures of response times, each with the requests of the wait ledger that stand nearest to it.
 STATISTICS: Mapping[str, str] = {
-    "mean": "all",
-    "p50": "all",
-    "p90": "all",
-    "p95": "slowest_1_percent",
-    "p99": "slowest_1_percent",
-    "p99_9": "slowest_0_1_percent",
-    "p99_99": "slowest_0_1_percent",
-    "max": "slowest_0_1_percent",
-}
+    "mean": ALL, "p50": ALL, "p90": ALL, "p95": SLOWEST_PERCENT, "p99": SLOWEST_PERCENT, "p99_9": SLOWEST_PERMILLE,
+    "p99_99": SLOWEST_PERMILLE, "max": SLOWEST_PERMILLE,
+}  # fmt: skip
 #: The goal of a closed loop: how long the drive takes for the whole trace.
 TIME = "time"
+#: Counts that are kept of a replay, with their paths in its summary.
+COUNTS: Mapping[str, str] = {
+    "requests": "requests.completed", "completed_ns": "completed_ns", "programs": "pages_programmed",
+    "gc_programs": "flash_writes.gc", "erases": "erases.total", "copies": "flash_writes.replica",
+    "ram_bytes": "ram.total_bytes", "pages_hashed": "page_ops.pages_hashed", "page_writes": "page_ops.write",
+    "mapping_misses": "mapping_cache.misses", "duplicates_missed": "dedup.duplicates_missed",
+    "footprint_pages": "trace.footprint_pages",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -41,23 +47,12 @@ class Goal:
         return TIME if self.statistic == TIME else f"{self.kind}.{self.statistic}"
 
     @property
-    def requests(self) -> str:
-        """The requests of the wait ledger that it is about."""
-        return STATISTICS.get(self.statistic, "all")
-
-    @property
     def words(self) -> str:
         """As a sentence names it."""
         if self.statistic == TIME:
             return "the time for the whole trace"
-        of = {"all": "requests", "read": "reads", "write": "writes"}[self.kind]
-        return (
-            f"the mean response of {of}"
-            if self.statistic == "mean"
-            else f"the longest response of {of}"
-            if self.statistic == "max"
-            else f"the {self.statistic.replace('_', '.')} of {of}"
-        )
+        names = {"mean": "mean response", "max": "longest response"}
+        return f"the {names.get(self.statistic, self.statistic.replace('_', '.'))} of {KINDS[self.kind]}"
 
 
 def goal(text: str) -> Goal:
@@ -77,50 +72,37 @@ def goal(text: str) -> Goal:
 
 def usual_goal(config: Mapping[str, Any]) -> Goal:
     """The goal where nobody chose: the mean response; in a closed loop, whose times are its depth's, the whole time."""
-    return Goal("all", TIME) if config["replay"]["queue_depth"] else Goal("all", "mean")
+    return Goal("all", TIME if config["replay"]["queue_depth"] else "mean")
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What of a replay is kept: times in ns, counts, bytes. Response times that no request has are missing."""
+    """What of a replay is kept: times in ns, and counts (`figures["erases"]`)."""
 
-    #: By kind, then by statistic: ns.
+    #: By kind, then by statistic; of kinds that some request has.
     response: Mapping[str, Mapping[str, float]]
-    #: By kind, requests and charge: ns of the mean.
-    waits: Mapping[str, Mapping[str, Mapping[str, float]]]
-    #: By kind and requests: ns of the mean that are no waiting.
-    service: Mapping[str, Mapping[str, float]]
-    requests: int
-    completed_ns: int
-    programs: int
-    gc_programs: int
-    erases: int
-    copies: int
-    ram_bytes: int
-    pages_hashed: int
-    mapping_misses: int
-    duplicates_missed: int
-    page_writes: int
-    footprint_pages: int
+    #: The wait ledger's means by kind, requests and charge, `service` among them.
+    ledger: Mapping[str, Mapping[str, Mapping[str, float]]]
+    counts: Mapping[str, int]
+
+    def __getitem__(self, name: str) -> int:
+        return self.counts[name]
 
     def value(self, chosen: Goal) -> float | None:
         """The goal's figure in ns; None where no request has one."""
         if chosen.statistic == TIME:
-            return float(self.completed_ns) if self.requests else None
+            return float(self["completed_ns"]) if self["requests"] else None
         return self.response.get(chosen.kind, {}).get(chosen.statistic)
+
+    def charges(self, chosen: Goal) -> Mapping[str, float]:
+        """What the time of the goal's requests is charged to, in ns: what they wait for, and service."""
+        return self.ledger.get(chosen.kind, {}).get(STATISTICS.get(chosen.statistic, ALL), {})
 
     def waited_share(self, chosen: Goal) -> float:
         """Which share of the goal's requests' time is waiting, 0 to 1; 0 where nothing is known of it."""
-        total = self.ledger_ns(chosen)
-        return sum(self.charges(chosen).values()) / total if total > 0 else 0.0
-
-    def ledger_ns(self, chosen: Goal) -> float:
-        """The mean of the goal's requests as the wait ledger has it: waiting and service, in ns."""
-        return sum(self.charges(chosen).values()) + self.service.get(chosen.kind, {}).get(chosen.requests, 0.0)
-
-    def charges(self, chosen: Goal) -> Mapping[str, float]:
-        """What the goal's requests wait for: ns by charge of the wait ledger."""
-        return self.waits.get(chosen.kind, {}).get(chosen.requests, {})
+        charges = self.charges(chosen)
+        total = sum(charges.values())
+        return 1.0 - charges.get(SERVICE, 0.0) / total if total > 0 else 0.0
 
     def as_json(self) -> dict[str, Any]:
         """As it is written."""
@@ -132,34 +114,13 @@ def figures_of(summary: Mapping[str, Any], ledger: Sequence[Mapping[str, Any]]) 
     response = {
         kind: {name: float(value) for name in STATISTICS if (value := found.get(f"{name}_ns")) is not None}
         for kind in KINDS
-        if (found := summary["response"].get(kind)) and found.get("count")
+        if (found := dig(summary, summary_field(f"response.{kind}"))) and found["count"]
     }
-    waits: dict[str, dict[str, dict[str, float]]] = {}
-    service: dict[str, dict[str, float]] = {}
+    charged: dict[str, dict[str, dict[str, float]]] = {}
     for row in ledger:
-        kind, requests, charge, mean = (row[key] for key in ("kind", "requests", "charge", "mean_ns"))
-        if mean is None:
-            continue
-        if row["part"] == "service":
-            of_kind = service.setdefault(kind, {})
-            of_kind[requests] = of_kind.get(requests, 0.0) + float(mean)
-        else:
-            waits.setdefault(kind, {}).setdefault(requests, {})[charge] = float(mean)
-    writes = summary["flash_writes"]
-    return Figures(
-        response=response,
-        waits=waits,
-        service=service,
-        requests=int(summary["requests"]["completed"]),
-        completed_ns=int(summary["completed_ns"]),
-        programs=int(summary["pages_programmed"]),
-        gc_programs=int(writes["gc"]),
-        erases=int(summary["erases"]["total"]),
-        copies=int(writes["replica"]),
-        ram_bytes=int(summary["ram"]["total_bytes"]),
-        pages_hashed=int(summary["page_ops"]["pages_hashed"]),
-        mapping_misses=int((summary.get("mapping_cache") or {}).get("misses") or 0),
-        duplicates_missed=int((summary.get("dedup") or {}).get("duplicates_missed") or 0),
-        page_writes=int(summary["page_ops"]["write"]),
-        footprint_pages=int(summary["trace"]["footprint_pages"]),
-    )
+        if row["mean_ns"] is not None:
+            charges = charged.setdefault(row["kind"], {}).setdefault(row["requests"], {})
+            charge = SERVICE if row["part"] == SERVICE else row["charge"]
+            charges[charge] = charges.get(charge, 0.0) + float(row["mean_ns"])
+    counts = {name: int(dig(summary, summary_field(path)) or 0) for name, path in COUNTS.items()}
+    return Figures(response, charged, counts)

@@ -6,35 +6,20 @@ few of its wishes were granted. Its order is fixed by the figures alone: the wai
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
-from flashtwin.causes import attribution, knobs
-from flashtwin.causes.attribution import Cause, Pair, Taken
-from flashtwin.causes.case import Case, Config, Key, Sets, key_of
+from flashtwin.causes import attribution
+from flashtwin.causes.candidates import BY_NAME, proposed
+from flashtwin.causes.case import Case, Consequence, Key, Sets, WhatIf
 from flashtwin.causes.figures import Figures, Goal
-from flashtwin.causes.knobs import Knob
-from flashtwin.causes.remedies import Step
+from flashtwin.judgement.verdict import UNKNOWN
 from flashtwin.replays.presets import System
 
-#: Causes about which something is done.
-TREATED = 3
 #: Lanes and speeds, as shares of the speed asked for, at which the knee of a hash unit is looked for.
 LANES = (1, 2, 4, 16, 64)
 SPEEDS = (0.01, 0.03, 0.1, 0.3, 1.0)
-#: Share of the figure that hashing has to cost for that, in percent.
-KNEE_PERCENT = 5.0
-
-
-@dataclass(frozen=True)
-class Skipped:
-    """A what-if that was not replayed: its words, its keys, and the reason as part of a sentence."""
-
-    words: str
-    sets: Mapping[str, Any]
-    reason: str
 
 
 @dataclass
@@ -51,183 +36,124 @@ class Inquiry:
     failed: dict[Key, str] = field(default_factory=dict)
 
     @property
-    def config(self) -> Config:
-        """Every key of the system."""
-        return self.system.config
-
-    @property
     def before_ns(self) -> float:
         """The goal's figure as it is; 0 where no request has one."""
         return self.base.value(self.goal) or 0.0
 
     @cached_property
-    def _case(self) -> Case:
+    def case(self) -> Case:
+        """What is asked."""
         return Case(self.system, self.base, self.goal)
 
-    def skipped(self) -> list[Skipped]:
-        """The ideals, steps and pairs that cannot be built or replayed, each once."""
-        if self.before_ns == 0:
-            return []
-        ideals = [(knob.words_without(self._case), sets) for knob, sets in self._to_switch_off]
-        steps = [(step.words, knobs.changes(self.config, step.sets)) for _, step in self._to_take()]
-        pairs = [
-            (f"{one.words} and {other.words} together", attribution.both(one, other))
-            for one, other in attribution.to_pair(self.causes())
-        ]
-        found = {key_of(sets): Skipped(words, sets, self._reason(sets)) for words, sets in [*ideals, *steps, *pairs]}
-        return [one for one in found.values() if one.reason]
-
-    def _reason(self, sets: Mapping[str, Any]) -> str:
-        """Why there is no replay with these keys; empty where there is one, or may be."""
-        return self._case.refusal(sets) or self.failed.get(key_of(sets), "")
+    @cached_property
+    def ideals(self) -> list[WhatIf]:
+        """One thing ideal at a time, those first for which the ledger speaks most."""
+        found = [one.off(self.case) for one in proposed(self.case)] if self.before_ns > 0 else []
+        return [one for one in found if one.sets]
 
     def wanted(self) -> list[Sets]:
         """What to replay next, the most telling first; empty when all is known."""
-        for stage in (self._likely_ideals, self._first_steps, self._ideals, self._treatments, self._knee):
-            missing = self._missing(stage())
-            if missing:
-                return list(missing.values())
-        return []
+        # Steps come before the pairs, which change no advice.
+        stages = (
+            self._likely, self._first_steps, lambda: self.ideals, lambda: [*self._steps(), *self._pairs()], self._knee,
+        )  # fmt: skip
+        return next((found for stage in stages if (found := [dict(one.sets) for one in self._missing(stage())])), [])
 
-    def _missing(self, wanted: list[Sets]) -> dict[Key, Sets]:
-        """Of what is wanted, each once, what is not known yet and can be built."""
-        found = {key_of(sets): sets for sets in wanted}
-        return {key: sets for key, sets in found.items() if key not in self.known and not self._reason(sets)}
-
-    def causes(self) -> list[Cause]:
+    def causes(self) -> list[Consequence]:
         """The causes among what was switched off, the first to be named first."""
-        return attribution.ordered(self._measured())
+        return attribution.ordered(self._replayed(self.ideals))
 
-    def pairs(self) -> list[Pair]:
-        """Of the first causes those pairs that were switched off together."""
-        found = []
-        for one, other in attribution.to_pair(self.causes()):
-            sets = attribution.both(one, other)
-            after = self._value(sets)
-            if after is not None:
-                found.append(Pair(one, other, sets, self.before_ns - after))
-        return sorted(found, key=lambda pair: -abs(pair.interaction_ns))
+    def pairs(self) -> list[Consequence]:
+        """Of the first causes those pairs that were switched off together, what they have in common first."""
+        causes = self.causes()
+        return sorted(self._replayed(self._pairs()), key=lambda one: -abs(attribution.interaction(one, causes)))
 
-    def steps(self) -> list[Taken]:
-        """The steps that were replayed, those that bring most first."""
-        found = []
-        for place, (knob, step) in enumerate(self._to_take()):
-            sets = knobs.changes(self.config, step.sets)
-            figures = self.known.get(key_of(sets))
-            after = figures.value(self.goal) if figures else None
-            if figures is None or after is None:
-                continue
-            found.append(
-                Taken(
-                    knob, step.words, sets, self.before_ns, after, step.takes, figures.programs - self.base.programs,
-                    figures.erases - self.base.erases, figures.ram_bytes - self.base.ram_bytes, place,
-                )
-            )  # fmt: skip
-        return attribution.ranked(found)
+    def steps(self) -> list[Consequence]:
+        """The steps that were replayed, in the order in which they are tried."""
+        return self._replayed(self._steps())
 
     def answer(self) -> str:
         """The name of what holds the system back, `nothing`, or `unknown` as long as that may be wrong."""
         found = attribution.bottleneck(self.causes(), self.base, self.goal)
         untold = bool(self.untried()) and (found == attribution.NOTHING or not self.known)
-        return attribution.UNKNOWN if untold or self.before_ns == 0 else found
+        return UNKNOWN if untold or self.before_ns == 0 else found
 
     def knee(self) -> list[tuple[float, int, float]]:
         """Speed, lanes and the mean response of all requests in ns, where the knee was looked for."""
         found = []
         for speed, lanes in self._knee_points():
-            figures = self._figures(self._point(speed, lanes))
+            point = self._point(speed, lanes)
+            figures = self.known.get(point.key) if point.sets else self.base
             mean = figures.response.get("all", {}).get("mean") if figures else None
             if mean is not None:
                 found.append((speed, lanes, mean))
         return found
 
-    def untried(self) -> list[Knob]:
+    def untried(self) -> list[WhatIf]:
         """Things that may cost something and were not switched off."""
-        names = {cause.knob.name for cause in self._measured()}
-        return [knob for knob, sets in self._to_switch_off if knob.name not in names and not self._reason(sets)]
+        tried = {one.name for one in self._replayed(self.ideals)}
+        return [one for one in self.ideals if one.of[0] not in tried and not self._reason(one)]
+
+    def skipped(self) -> list[tuple[WhatIf, str]]:
+        """The ideals, steps and pairs that cannot be built or replayed, each once, with the reason."""
+        found = {one.key: one for one in [*self.ideals, *self._steps(), *self._pairs()]}
+        return [(one, reason) for one in found.values() if (reason := self._reason(one))]
 
     def left_out(self) -> dict[str, int]:
         """Of what is wanted, how many replays are missing yet, by what they would tell.
 
         What is found may make more of them wanted: as long as things are `untried`, these are the least.
         """
-        stages = {"steps": self._steps_wanted(), "pairs": self._pairs_wanted(), "knee": self._knee()}
-        missing = {what: len(self._missing(wanted)) for what, wanted in stages.items()}
-        return {"causes": len(self.untried()), **missing}
+        stages = {"steps": self._steps(), "pairs": self._pairs(), "knee": self._knee()}
+        return {"causes": len(self.untried()), **{what: len(self._missing(of)) for what, of in stages.items()}}
 
-    @cached_property
-    def _to_switch_off(self) -> list[tuple[Knob, Sets]]:
-        found = []
-        for knob in knobs.proposed(self._case):
-            sets = knobs.changes(self.config, knob.ideal(self._case))
-            if sets:
-                found.append((knob, sets))
-        return found
+    def _replayed(self, what_ifs: Iterable[WhatIf]) -> list[Consequence]:
+        """Those of which a replay has the goal's figure."""
+        found = [
+            Consequence(one, self.base, self.known[one.key], self.goal) for one in what_ifs if one.key in self.known
+        ]
+        return [one for one in found if one.after.value(self.goal) is not None]
 
-    def _ideals(self) -> list[Sets]:
-        return [sets for _, sets in self._to_switch_off] if self.before_ns > 0 else []
+    def _missing(self, what_ifs: Iterable[WhatIf]) -> list[WhatIf]:
+        """Of what is wanted, each once, what is not known yet and can be built."""
+        found = {one.key: one for one in what_ifs}
+        return [one for key, one in found.items() if key not in self.known and not self._reason(one)]
 
-    def _likely_ideals(self) -> list[Sets]:
+    def _reason(self, one: WhatIf) -> str:
+        """Why there is no such replay; empty where there is one, or may be."""
+        return self.case.refusal(one.sets) or self.failed.get(one.key, "")
+
+    def _likely(self) -> list[WhatIf]:
         """What the ledger has something against, the host's depth too: a cause is mostly among these."""
-        least = attribution.NAMED_PERCENT / 100.0 * self.base.ledger_ns(self.goal)
-        likely = [
-            sets for knob, sets in self._to_switch_off
-            if knob.name == "queue_depth" or knobs.spoken_for(self._case, knob) > least
+        least = attribution.NAMED_PERCENT / 100.0 * sum(self.base.charges(self.goal).values())
+        return [
+            one for one in self.ideals
+            if one.of == ("queue_depth",) or BY_NAME[one.of[0]].spoken_for(self.case) > least
         ]  # fmt: skip
-        return likely if self.before_ns > 0 else []
 
-    def _first_steps(self) -> list[Sets]:
+    def _first_steps(self) -> list[WhatIf]:
         """Steps against what the replays so far blame: to know what to do is worth more than a longer list."""
-        causes = self.causes()
-        blamed = attribution.bottleneck(causes, self.base, self.goal)
-        return [knobs.changes(self.config, step.sets) for knob, step in self._to_take() if knob.name == blamed]
+        blamed = attribution.bottleneck(self.causes(), self.base, self.goal)
+        return [one for one in self._steps() if one.of == (blamed,)]
 
-    def _measured(self) -> Iterator[Cause]:
-        for knob, sets in self._to_switch_off:
-            figures = self.known.get(key_of(sets))
-            after = figures.value(self.goal) if figures else None
-            if figures is not None and after is not None:
-                reached = attribution.is_reached(knob.name, figures)
-                yield Cause(knob, knob.words_without(self._case), sets, self.before_ns, after, reached)
+    def _steps(self) -> list[WhatIf]:
+        return attribution.steps(self.causes(), self.case)
 
-    def _to_take(self) -> list[tuple[Knob, Step]]:
-        causes = self.causes()
-        cells = [cause for cause in causes if cause.knob.is_cells and cause.percent >= attribution.BLAMED_PERCENT]
-        others = [cause for cause in causes if not cause.knob.is_cells]
-        # What decides how a drive collects is tried wherever collection costs something.
-        treated = [cause for place, cause in enumerate(others) if place < TREATED or cause.knob.name == "gc"]
-        return attribution.steps_of([*treated, *cells], self._case)
+    def _pairs(self) -> list[WhatIf]:
+        return attribution.pairs(self.causes())
 
-    def _treatments(self) -> list[Sets]:
-        # Steps come before the pairs, which change no advice.
-        return [*self._steps_wanted(), *self._pairs_wanted()]
-
-    def _steps_wanted(self) -> list[Sets]:
-        return [knobs.changes(self.config, step.sets) for _, step in self._to_take()]
-
-    def _pairs_wanted(self) -> list[Sets]:
-        return [attribution.both(one, other) for one, other in attribution.to_pair(self.causes())]
+    def _knee(self) -> list[WhatIf]:
+        return [one for speed, lanes in self._knee_points() if (one := self._point(speed, lanes)).sets]
 
     def _knee_points(self) -> list[tuple[float, int]]:
-        hashing = next((cause for cause in self._measured() if cause.knob.name == "hash"), None)
-        now = self.config["engine"]["hash_lanes"]
-        lone = self.config["engine"].get("hash_us", 0)
+        cost = next((one.percent for one in self._replayed(self.ideals) if one.name == "hash"), 0.0)
+        now = self.case["engine.hash_lanes"]
         # A pipeline (0 lanes) has no knee.
-        if not self.with_knee or hashing is None or not lone or not now or hashing.percent < KNEE_PERCENT:
+        if not self.with_knee or not self.case["engine.hash_us"] or not now or cost < attribution.NAMED_PERCENT:
             return []
-        speed = float(self.config["replay"]["speed"])
-        shares = (1.0,) if self.config["replay"]["queue_depth"] else SPEEDS
+        speed = float(self.case["replay.speed"])
+        shares = (1.0,) if self.case["replay.queue_depth"] else SPEEDS
         return [(speed * share, lanes) for lanes in sorted({*LANES, now}) for share in shares]
 
-    def _point(self, speed: float, lanes: int) -> Sets:
-        return knobs.changes(self.config, {"replay.speed": speed, "engine.hash_lanes": lanes})
-
-    def _knee(self) -> list[Sets]:
-        return [sets for speed, lanes in self._knee_points() if (sets := self._point(speed, lanes))]
-
-    def _figures(self, sets: Sets) -> Figures | None:
-        return self.known.get(key_of(sets)) if sets else self.base
-
-    def _value(self, sets: Sets) -> float | None:
-        figures = self.known.get(key_of(sets))
-        return figures.value(self.goal) if figures else None
+    def _point(self, speed: float, lanes: int) -> WhatIf:
+        return WhatIf("", self.case.changes({"replay.speed": speed, "engine.hash_lanes": lanes}))

@@ -63,10 +63,20 @@ class KeptFigures:
 
 @dataclass(frozen=True)
 class _Wish:
+    """A replay that an inquiry asks for: it wishes for nothing that cannot be built."""
+
     inquiry: Inquiry
     sets: Sets
     system: System
     key: str
+
+    @classmethod
+    def of(cls, trace: Replayable, inquiry: Inquiry, sets: Sets) -> _Wish:
+        made = inquiry.system.with_sets(sets)
+        return cls(inquiry, sets, made, folder.run_key(trace.digest, made.config))
+
+    def grant(self, figures: Figures) -> None:
+        self.inquiry.known[key_of(self.sets)] = figures
 
 
 def base_figures(result: Result) -> Figures:
@@ -101,7 +111,7 @@ def base_replays(
 
 def replay_all(
     trace: Replayable,
-    asked: Sequence[tuple[System, Inquiry]],
+    inquiries: Sequence[Inquiry],
     kept: KeptFigures,
     *,
     effort_s: float | None,
@@ -114,7 +124,7 @@ def replay_all(
 
     Args:
         trace: what is replayed.
-        asked: systems with the inquiries about them.
+        inquiries: what is asked, about one system each.
         kept: figures known from before, which take no time; new ones are added.
         effort_s: seconds that may pass; None is as many as it takes. What is under way then is given up.
         replay_s: seconds that a replay takes, where that was measured.
@@ -124,7 +134,7 @@ def replay_all(
     """
     budget = Budget(effort_s, threads or crew.cores(), replay_s or len(trace) / _REQUESTS_PER_S, clock)
     done = 0
-    while wishes := _next_wishes(trace, asked, kept):
+    while wishes := _next_wishes(trace, inquiries, kept):
         batch = wishes[: budget.next(len(wishes))]
         if not batch:
             return
@@ -138,31 +148,15 @@ def replay_all(
         budget.ended(len(batch), clock() - began)
 
 
-def _next_wishes(trace: Replayable, asked: Sequence[tuple[System, Inquiry]], kept: KeptFigures) -> list[_Wish]:
+def _next_wishes(trace: Replayable, inquiries: Sequence[Inquiry], kept: KeptFigures) -> list[_Wish]:
     """What is not known yet, one of each inquiry in turn; inquiries are told what is known already."""
     while True:
-        told = False
-        lists: list[list[_Wish]] = []
-        for system, inquiry in asked:
-            mine = []
-            for sets in inquiry.wanted():
-                wish = _wish(trace, system, inquiry, sets)
-                if wish.key in kept.figures:
-                    inquiry.known[key_of(sets)] = kept.figures[wish.key]
-                    told = True
-                else:
-                    mine.append(wish)
-            lists.append(mine)
-        if not told:
-            break
-    turns = itertools.zip_longest(*lists)
-    return [wish for turn in turns for wish in turn if wish is not None]
-
-
-def _wish(trace: Replayable, system: System, inquiry: Inquiry, sets: Sets) -> _Wish:
-    """A system with the keys set; inquiries wish for nothing that cannot be so."""
-    made = system.with_sets(sets)
-    return _Wish(inquiry, sets, made, folder.run_key(trace.digest, made.config))
+        asked = [[_Wish.of(trace, inquiry, sets) for sets in inquiry.wanted()] for inquiry in inquiries]
+        known = [wish for wishes in asked for wish in wishes if wish.key in kept.figures]
+        if not known:
+            return [wish for turn in itertools.zip_longest(*asked) for wish in turn if wish is not None]
+        for wish in known:
+            wish.grant(kept.figures[wish.key])
 
 
 def _run(
@@ -173,13 +167,12 @@ def _run(
 
     def write(index: int, native: _core.RunResult) -> None:
         figures = base_figures(Result("replay", native))
-        wishes[index].inquiry.known[key_of(wishes[index].sets)] = figures
+        wishes[index].grant(figures)
         finished.add(index)
         kept.keep(wishes[index].key, figures)
 
     try:
-        resolved = [wish.system._resolved for wish in wishes]
-        prepare(trace, resolved)
+        prepare(trace, [wish.system._resolved for wish in wishes])
         aged.run(trace, [wish.system for wish in wishes], threads, watch, write)
     except (ConfigError, SimError) as error:
         if len(wishes) == 1:
@@ -194,7 +187,7 @@ def _watched(progress: Progress | None, done: int, total: int, budget: Budget) -
     """Passes on how many replays are done, and stops them when the time is up."""
 
     def heard(index: int, _steps: int, _of: int) -> None:
-        if budget.is_over:
+        if budget.left_s < 0:
             raise _OutOfTimeError
         if progress:
             progress("causes", done + index, total)

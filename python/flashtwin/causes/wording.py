@@ -9,11 +9,12 @@ from typing import Any
 
 from flashtwin import units
 from flashtwin.causes import attribution
-from flashtwin.causes.attribution import Cause, Pair, Taken
+from flashtwin.causes.attribution import NOTHING
+from flashtwin.causes.candidates import BY_NAME
+from flashtwin.causes.case import Consequence, collected
 from flashtwin.causes.figures import usual_goal
 from flashtwin.causes.inquiry import Inquiry
-from flashtwin.judgement.verdict import BOTTLENECK, Action, Verdict, upper, with_made_up_contents
-from flashtwin.results.keys import traits
+from flashtwin.judgement.verdict import BOTTLENECK, UNKNOWN, Action, Verdict, upper, with_made_up_contents
 from flashtwin.results.trees import literal
 
 #: Keys that have an option of their own.
@@ -46,253 +47,192 @@ class Command:
     def _line(self, verb: str, sets: Mapping[str, Any]) -> str:
         words = [verb, self.trace, "--system", shlex.quote(self.system)]
         for key, value in sets.items():
+            text = repr(value) if isinstance(value, float) and not value.is_integer() else literal(value)
             if key == "replay.period_s":
-                words.append(f"--period {_short(value)}s")
+                words.append(f"--period {text}s")
             elif key in _OPTIONS:
-                words.append(f"{_OPTIONS[key]} {shlex.quote(_short(value))}")
+                words.append(f"{_OPTIONS[key]} {shlex.quote(text)}")
             else:
-                words.append(f"--set {shlex.quote(f'{key}={_short(value)}')}")
+                words.append(f"--set {shlex.quote(f'{key}={text}')}")
         return " ".join(words)
 
 
 def told(inquiry: Inquiry, command: Command, *, interrupted: bool = False) -> dict[str, Any]:
     """Everything that is known of one system, with its sentences; what is written as a file."""
-    causes, steps, pairs = inquiry.causes(), inquiry.steps(), inquiry.pairs()
-    of = inquiry.answer()
-    content = inquiry.config["replay"]["content"]
-    made_up = None if content == "recorded" else str(content)
-    claim = _claim(inquiry, causes, of, command)
-    if "looks-at-contents" in traits(inquiry.config):
-        claim = with_made_up_contents(claim, made_up)
+    causes, of, content = inquiry.causes(), inquiry.answer(), inquiry.case["replay.content"]
+    made_up = "looks-at-contents" in inquiry.case.traits and content != "recorded"
+    blamed = next((cause for cause in causes if cause.name == of), None)
     judged = Verdict(
-        BOTTLENECK, claim, of, figures=_figures(inquiry, causes, of),
-        evidence=(command.name,), action=_action(inquiry, steps, of, command),
-    )  # fmt: skip
-    found: dict[str, Any] = {
+        BOTTLENECK,
+        with_made_up_contents(_claim(inquiry, blamed, of, command.name), str(content) if made_up else None),
+        of,
+        figures={"before_ns": inquiry.before_ns, **({"after_ns": blamed.after_ns} if blamed is not None else {})},
+        evidence=(command.name,),
+        action=_action(inquiry, of, command),
+    )
+    pairs = inquiry.pairs()
+    return {
         **judged.as_json(),
         "system": command.name,
         "goal": inquiry.goal.name,
         "goal_words": inquiry.goal.words,
         "before_ns": inquiry.before_ns,
-        "waiting_percent": inquiry.base.waited_share(inquiry.goal) * 100.0,
-        "made_up_contents": made_up,
-        "causes": [_cause(cause, command) for cause in causes],
-        "interactions": [_pair(pair, command) for pair in pairs],
-        "steps": [_step(taken, command) for taken in steps],
-        "knee": [
-            {"speed": speed, "lanes": lanes, "mean_ns": mean} for speed, lanes, mean in sorted(inquiry.knee())
+        "causes": [{**_row(one, command), "label": BY_NAME[one.name].label} for one in causes],
+        "pairs": [
+            {**_row(one, command), "interaction_percent": attribution.interaction(one, causes)} for one in pairs
+        ],
+        "steps": [_row(one, command) for one in attribution.ranked(inquiry.steps())],
+        "knee": [{"speed": speed, "lanes": lanes, "mean_ns": mean} for speed, lanes, mean in sorted(inquiry.knee())],
+        "knee_words": _knee(inquiry),
+        "more": [
+            *_interactions(pairs, causes), *([knee] if (knee := _knee(inquiry)) else []),
+            *_caveats(inquiry, causes, command, interrupted=interrupted),
         ],
         "replays": len(inquiry.known),
-        "untried": [knob.name for knob in inquiry.untried()],
-        "left_out": inquiry.left_out(),
         "interrupted": interrupted,
-        "skipped": [{"words": one.words, "sets": dict(one.sets), "reason": one.reason} for one in inquiry.skipped()],
         "command": command.replay({}),
     }  # fmt: skip
-    caveats = _caveats(inquiry, causes, command, interrupted=interrupted)
-    found["more"] = [*_interactions(pairs), *_knee(inquiry), *caveats]
-    return found
 
 
-def _figures(inquiry: Inquiry, causes: list[Cause], of: str) -> dict[str, float]:
-    """The goal's figure in ns as it is, and without the cause that is named."""
-    named = [cause.after_ns for cause in causes if cause.knob.name == of]
-    return dict(zip(("before_ns", "after_ns"), (inquiry.before_ns, *named), strict=False))
+def _row(one: Consequence, command: Command) -> dict[str, Any]:
+    """What one replay says: the cause that it is about, what is otherwise, what that brings and takes, and how."""
+    what_if = one.what_if
+    return {
+        "name": one.name, "words": what_if.words, "sets": dict(what_if.sets), "after_ns": one.after_ns,
+        "percent": one.percent, "programs": one.more("programs"), "erases": one.more("erases"),
+        "ram_bytes": one.more("ram_bytes"), "takes": _takes(one), "command": command.replay(what_if.sets),
+    }  # fmt: skip
 
 
-def _claim(inquiry: Inquiry, causes: list[Cause], of: str, command: Command) -> str:
+def _takes(step: Consequence) -> str:
+    """What a step costs, in words; empty where it costs nothing."""
+    parts = [step.what_if.takes] if step.what_if.takes else []
+    for count, noun in (("programs", "program"), ("erases", "erase")):
+        if more := step.more(count):
+            parts.append(f"{units.plural(abs(more), noun)} {'more' if more > 0 else 'fewer'}")
+    if more := step.more("ram_bytes"):
+        parts.append(f"{units.size(abs(more))} of RAM {'more' if more > 0 else 'less'}")
+    return ", ".join(parts)
+
+
+def _brings(after_ns: float, percent: float, takes: str) -> str:
+    return f"{units.duration(after_ns)} ({units.percent(percent)} less){f'; takes {takes}' if takes else ''}"
+
+
+def _claim(inquiry: Inquiry, blamed: Consequence | None, of: str, name: str) -> str:
     goal, before = inquiry.goal.words, units.duration(inquiry.before_ns)
-    if of == attribution.UNKNOWN:
-        if inquiry.before_ns == 0:
-            return f"`{command.name}`: the trace has no {inquiry.goal.kind}s, so that nothing can be said of {goal}."
-        if not inquiry.known:
-            return f"`{command.name}`: no bottleneck found, for the time allowed no replay."
-        return f"`{command.name}`: no bottleneck found yet, in {units.plural(len(inquiry.known), 'replay')}."
-    if of == attribution.NOTHING:
+    if inquiry.before_ns == 0:
+        return f"`{name}`: the trace has no {inquiry.goal.kind}s, so that nothing can be said of {goal}."
+    if blamed is not None:
+        less = f"{units.duration(blamed.after_ns)} instead of {before} ({units.percent(blamed.percent)} less)"
+        return f"The bottleneck of `{name}` is {BY_NAME[of].words}: with {blamed.what_if.words} {goal} is {less}."
+    if of == NOTHING:
         share = units.percent(inquiry.base.waited_share(inquiry.goal) * 100.0)
         rest = "the rest is what the flash, the channels and the controller take"
-        return f"Nothing holds `{command.name}` back: {goal} is {before}, {share} of it waiting; {rest}."
-    first = next(cause for cause in causes if cause.knob.name == of)
-    verb = "holds" if first.knob.name in _SINGULAR else "hold"
-    return (
-        f"{upper(first.knob.words)} {verb} `{command.name}` back: with {first.words} {goal} is "
-        f"{units.duration(first.after_ns)} instead of {before} ({units.percent(first.percent)} less)."
-    )
+        return f"`{name}` has no bottleneck: {goal} is {before}, {share} of it waiting; {rest}."
+    tried = f"yet, in {units.plural(len(inquiry.known), 'replay')}" if inquiry.known else "in the time allowed"
+    return f"`{name}`: no bottleneck found {tried}."
 
 
-#: Things whose words are singular.
-_SINGULAR = frozenset(("hash", "gc", "copies", "queue_depth", "program", "read"))
-
-
-def _action(inquiry: Inquiry, steps: list[Taken], of: str, command: Command) -> Action:
+def _action(inquiry: Inquiry, of: str, command: Command) -> Action:
     """The first thing to do."""
     if inquiry.before_ns == 0:
         return Action("Ask about another figure", command.explain("--goal all.mean"))
+    steps = inquiry.steps()
     best = attribution.first_step(steps, of)
-    if of == attribution.UNKNOWN or (best is None and inquiry.left_out()["steps"]):
-        none = "" if of == attribution.UNKNOWN else ". None of the steps tried so far shortens it by 1 %" * bool(steps)
-        return Action(f"Give it more time{none}", _with_time(inquiry, command))
+    if of == UNKNOWN or (best is None and inquiry.left_out()["steps"]):
+        return Action("Give it more time", _with_time(inquiry, command))
     if best is None:
-        tried = f"none of {units.plural(len(steps), 'step')} tried shortens it by 1 %" if steps else "no step was tried"
-        line = command.explain("--goal read.p99 --effort 5m")
-        return Action(f"Nothing to do for {inquiry.goal.words}: {tried}; ask about another figure", line)
-    opening = "" if of != attribution.NOTHING else "Nothing needs to be done. What brings most: "
-    words = best.words if opening else upper(best.words)
-    told = f"{opening}{words}: {units.duration(best.after_ns)} ({units.percent(best.percent)} less){_takes(best)}"
-    return Action(told, command.replay(best.sets), dict(best.sets))
+        words = f"Nothing to do for {inquiry.goal.words}: none of {units.plural(len(steps), 'step')} shortens it"
+        return Action(f"{words}; ask about another figure", command.explain("--goal read.p99 --effort 5m"))
+    what = f"Nothing needs to be done. What brings most: {best.what_if.words}"
+    words = f"{what if of == NOTHING else upper(best.what_if.words)}: "
+    words += _brings(best.after_ns, best.percent, _takes(best))
+    return Action(words, command.replay(best.what_if.sets), dict(best.what_if.sets))
 
 
-def _takes(taken: Taken) -> str:
-    """What a step costs, in words; nothing where it costs nothing."""
-    parts = [taken.takes] if taken.takes else []
-    for number, noun in ((taken.programs, "program"), (taken.erases, "erase")):
-        if number:
-            parts.append(f"{units.plural(abs(number), noun)} {'more' if number > 0 else 'fewer'}")
-    if taken.ram_bytes:
-        parts.append(f"{units.size(abs(taken.ram_bytes))} of RAM {'more' if taken.ram_bytes > 0 else 'less'}")
-    return f"; takes {', '.join(parts)}" if parts else ""
-
-
-def _interactions(pairs: list[Pair]) -> list[str]:
+def _interactions(pairs: list[Consequence], causes: list[Consequence]) -> list[str]:
     sentences = []
     for pair in pairs:
-        if abs(pair.percent) < attribution.PAIR_PERCENT:
+        one, other = (cause for cause in causes if cause.name in pair.what_if.of)
+        hides = attribution.interaction(pair, causes)
+        if abs(hides) < attribution.NAMED_PERCENT:
             continue
-        one, other = pair.first.knob.words, pair.second.knob.words
-        together = units.percent(pair.cost_ns / pair.first.before_ns * 100.0)
-        alone = f"alone {units.percent(pair.first.percent)} and {units.percent(pair.second.percent)}"
-        if pair.interaction_ns > 0:
-            text = (
-                f"{upper(one)} and {other} hide behind one another: both gone bring {together}, {alone}; change both."
-            )
-        else:
-            larger = one if pair.first.cost_ns >= pair.second.cost_ns else other
-            least = min(pair.first.cost_ns, pair.second.cost_ns)
-            advice = "either will do" if least >= _EITHER_SHARE * pair.cost_ns else f"begin with {larger}"
-            text = f"{upper(one)} and {other} share the blame: both gone bring {together}, {alone}; {advice}."
-        sentences.append(text)
+        words = f"{upper(BY_NAME[one.name].words)} and {BY_NAME[other.name].words}"
+        bring = f"both gone bring {units.percent(pair.percent)}, "
+        bring += f"alone {units.percent(one.percent)} and {units.percent(other.percent)}"
+        if hides > 0:
+            sentences.append(f"{words} hide behind one another: {bring}; change both.")
+            continue
+        first = max((one, other), key=lambda cause: cause.cost_ns)
+        either = min(one.cost_ns, other.cost_ns) >= _EITHER_SHARE * pair.cost_ns
+        advice = "either will do" if either else f"begin with {BY_NAME[first.name].words}"
+        sentences.append(f"{words} share the blame: {bring}; {advice}.")
     return sentences
 
 
-def _knee(inquiry: Inquiry) -> list[str]:
-    """How many lanes are enough at the speed asked for, and up to which speed one is."""
-    speed = float(inquiry.config["replay"]["speed"])
-    points = inquiry.knee()
+def _knee(inquiry: Inquiry) -> str:
+    """How many lanes are enough at the speed asked for, and up to which speed one is; empty of too few points."""
+    speed, points = float(inquiry.case["replay.speed"]), inquiry.knee()
     here = {lanes: mean for at, lanes, mean in points if at == speed}
     if len(here) < 3:
-        return []
-    best = min(here.values())
-    enough = min(lanes for lanes, mean in here.items() if mean <= best * (1 + attribution.ENOUGH_PERCENT / 100.0))
-    fewest, most = min(here), max(here)
-    shown = [units.duration(here[lanes]) for lanes in (fewest, enough, most)]
+        return ""
+    longest = min(here.values()) * (1 + attribution.ENOUGH_PERCENT / 100.0)
+    fewest, enough = min(here), min(lanes for lanes, mean in here.items() if mean <= longest)
+    if enough == fewest:
+        return f"The hash unit: with {units.plural(fewest, 'lane')} the mean response is near its best."
+    one, two, three = (units.duration(here[lanes]) for lanes in (fewest, enough, max(here)))
     text = (
         f"The hash unit at {speed:g} times the recorded speed: with {units.plural(fewest, 'lane')} the mean response "
-        f"is {shown[0]}, with {enough} {shown[1]}, with {most} {shown[2]}; from {enough} on it is near its best "
+        f"is {one}, with {enough} {two}, with {max(here)} {three}; from {enough} on it is near its best "
         "(`engine.hash_lanes`)"
     )
-    if enough == fewest:
-        return [f"The hash unit: with {units.plural(fewest, 'lane')} the mean response is near its best."]
-    slow = [at for at, lanes, mean in points if lanes == fewest and mean <= here[enough] * 2]
-    if slow and max(slow) < speed:
-        text += f"; {fewest} would do up to {max(slow):g} times"
-    return [f"{text}."]
+    slow = max((at for at, lanes, mean in points if lanes == fewest and mean <= longest), default=speed)
+    return f"{text}; {fewest} would do up to {slow:g} times." if slow < speed else f"{text}."
 
 
-def _caveats(inquiry: Inquiry, causes: list[Cause], command: Command, *, interrupted: bool) -> list[str]:
+def _caveats(inquiry: Inquiry, causes: list[Consequence], command: Command, *, interrupted: bool) -> list[str]:
     sentences = []
-    if causes and not causes[0].reached:
+    if causes and causes[0].name == "gc" and collected(causes[0].after):
         sentences.append("The drive meant never to collect did collect at times, so that this cost is a lower bound.")
-    sentences += _skipped(inquiry)
-    left = _left_out(inquiry)
-    if left and (inquiry.known or interrupted):
-        why = "Interrupted before" if interrupted else "The time did not allow for"
-        sentences.append(f"{why} {left}; `{_with_time(inquiry, command)}` does that.")
-    return sentences
-
-
-def _skipped(inquiry: Inquiry) -> list[str]:
-    """What cannot be built on this drive, one sentence a reason."""
     by_reason: dict[str, list[str]] = {}
-    for one in inquiry.skipped():
-        by_reason.setdefault(one.reason.rstrip("."), []).append(one.words)
-    return [f"Skipped: {units.names_plain(words)}: {reason}." for reason, words in by_reason.items()]
-
-
-def _left_out(inquiry: Inquiry) -> str:
-    """What was not replayed, as a noun; empty where all was."""
+    for one, reason in inquiry.skipped():
+        by_reason.setdefault(reason.rstrip("."), []).append(one.words)
+    sentences += [f"Skipped: {units.names_plain(words)}: {reason}." for reason, words in by_reason.items()]
     left = inquiry.left_out()
-    parts = []
-    if left["causes"]:
-        parts.append(f"switching off {units.names_plain([knob.words for knob in inquiry.untried()])}")
-    if left["steps"]:
-        parts.append(f"{units.plural(left['steps'], 'step')} that may help")
-    if left["pairs"]:
-        parts.append(f"{units.plural(left['pairs'], 'pair')} of causes")
-    if left["knee"]:
-        parts.append(f"{units.plural(left['knee'], 'point')} of the hash unit's knee")
-    return units.names_plain(parts)
+    names = units.names_plain([BY_NAME[one.of[0]].words for one in inquiry.untried()])
+    parts = [f"switching off {names}"] if names else []
+    for what, noun, rest in (("steps", "step", ""), ("pairs", "pair", " of causes"), ("knee", "point", " of the knee")):
+        parts += [f"{units.plural(left[what], noun)}{rest}"] if left[what] else []
+    if parts and (inquiry.known or interrupted):
+        why = "Interrupted before" if interrupted else "The time did not allow for"
+        sentences.append(f"{why} {units.names_plain(parts)}; `{_with_time(inquiry, command)}` does that.")
+    return sentences
 
 
 def _with_time(inquiry: Inquiry, command: Command) -> str:
     """The same question with more time."""
-    goal = "" if inquiry.goal == usual_goal(inquiry.config) else f"--goal {inquiry.goal.name} "
+    goal = "" if inquiry.goal == usual_goal(inquiry.system.config) else f"--goal {inquiry.goal.name} "
     return command.explain(f"{goal}--effort 1h")
 
 
 def lines(found: Mapping[str, Any]) -> list[str]:
     """As a terminal shows it: what holds the system back, what removes it, what that brings, the command."""
-    text = [_plain(found["claim"])]
-    if found.get("interrupted"):
+    text = [found["claim"], f"  do: {found['action']['words']}.", f"      {found['action']['command']}"]
+    if found["interrupted"]:
         text.insert(0, f"Interrupted after {units.plural(found['replays'], 'replay')}; the answer so far:")
-    text += [f"  do: {_plain(found['action']['words'])}.", f"      {found['action']['command']}"]
-    text += [f"  {_plain(sentence)}" for sentence in found["more"]]
+    text += [f"  {sentence}" for sentence in found["more"]]
     causes = found["causes"]
     if causes:
-        text.append(f"  what {_plain(found['goal_words'])} of {units.duration(found['before_ns'])} would be:")
-        width = max(len(one["without"]) for one in causes)
+        text.append(f"  what {found['goal_words']} of {units.duration(found['before_ns'])} would be:")
+        width = max(len(one["words"]) for one in causes)
         for one in causes:
-            less = units.percent(one["percent"])
-            text.append(f"    with {one['without'].ljust(width)}  {units.duration(one['after_ns']):>9}  {less} less")
+            less = f"{units.duration(one['after_ns']):>9}  {units.percent(one['percent'])} less"
+            text.append(f"    with {one['words'].ljust(width)}  {less}")
     helping = [one for one in found["steps"] if one["percent"] >= attribution.TOLD_PERCENT]
     helping = [one for one in helping if one["command"] != found["action"]["command"]][: _NAMED_STEPS - 1]
-    if helping:
-        text.append("  other steps, what brings most first:")
-        for one in helping:
-            less = units.percent(one["percent"])
-            text.append(f"    {_plain(one['words'])}: {units.duration(one['after_ns'])}, {less} less{one['costs']}")
-            text.append(f"      {one['command']}")
-    return text
-
-
-def _plain(text: str) -> str:
-    return text.replace("`", "")
-
-
-def _cause(cause: Cause, command: Command) -> dict[str, Any]:
-    return {
-        "name": cause.knob.name, "label": cause.knob.label, "words": cause.knob.words, "without": cause.words,
-        "after_ns": cause.after_ns, "cost_ns": cause.cost_ns, "percent": cause.percent, "reached": cause.reached,
-        "within": sorted(cause.knob.within), "is_cells": cause.knob.is_cells, "sets": dict(cause.sets),
-        "command": command.replay(cause.sets),
-    }  # fmt: skip
-
-
-def _pair(pair: Pair, command: Command) -> dict[str, Any]:
-    return {
-        "first": pair.first.knob.name, "second": pair.second.knob.name, "cost_ns": pair.cost_ns,
-        "interaction_ns": pair.interaction_ns, "percent": pair.percent, "sets": dict(pair.sets),
-        "command": command.replay(pair.sets),
-    }  # fmt: skip
-
-
-def _step(taken: Taken, command: Command) -> dict[str, Any]:
-    return {
-        "cause": taken.knob.name, "words": taken.words, "sets": dict(taken.sets), "after_ns": taken.after_ns,
-        "percent": taken.percent, "programs": taken.programs, "erases": taken.erases,
-        "ram_bytes": taken.ram_bytes, "takes": taken.takes, "costs": _takes(taken),
-        "command": command.replay(taken.sets),
-    }  # fmt: skip
-
-
-def _short(value: Any) -> str:
-    return literal(value) if not isinstance(value, float) or value.is_integer() else repr(value)
+    text += ["  other steps, what brings most first:"] if helping else []
+    for one in helping:
+        text.append(f"    {one['words']}: {_brings(one['after_ns'], one['percent'], one['takes'])}")
+        text.append(f"      {one['command']}")
+    return [line.replace("`", "") for line in text]

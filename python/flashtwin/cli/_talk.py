@@ -14,7 +14,7 @@ from flashtwin import units
 from flashtwin.results.ground import Difference
 
 if TYPE_CHECKING:
-    from flashtwin.report import WriteCache
+    from flashtwin.judgement.verdict import Verdict
 
 
 def say(text: str) -> None:
@@ -80,7 +80,7 @@ def show_report(
     findings: Sequence[str],
     unequal: Sequence[Difference] = (),
     limits: Sequence[Mapping[str, Any]] = (),
-    cached: WriteCache | None = None,
+    cached: Verdict | None = None,
     *,
     as_json: bool,
 ) -> None:
@@ -106,13 +106,13 @@ def show_report(
     data(f"report: {page}")
 
 
-def _show_cached(cached: WriteCache) -> None:
-    """What a write cache changes: the sentences, and the means without and with it."""
-    for sentence in cached.sentences:
-        data(sentence.replace("`", ""))
-    if cached.rows:
+def _show_cached(cached: Verdict) -> None:
+    """What a write cache changes: the verdict, and the means without and with it."""
+    from flashtwin.judgement import caching
+
+    data(cached.text.replace("`", ""))
+    if cached.evidence:
         header = ["mean response", *(word for kind in ("all", "reads", "writes") for word in (kind, "cached"))]
-        rows = [
-            [row.run.label, *(units.duration(time) for both in row.times[:3] for time in both)] for row in cached.rows
-        ]
+        times = {name: caching.times(cached.figures, name)[:3] for name in cached.evidence}
+        rows = [[name, *(units.duration(time) for both in of for time in both)] for name, of in times.items()]
         data(table(header, rows))

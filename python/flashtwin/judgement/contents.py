@@ -9,13 +9,15 @@ CA-SSD is A. Gupta et al., FAST '11; RR-SSD is the paper on read redirection.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 from flashtwin import units
 from flashtwin.judgement import actions, facts, reasons
 from flashtwin.judgement.evidence import Evidence
-from flashtwin.judgement.systems import log_ratio, run_names, than
-from flashtwin.judgement.verdict import Verdict, lower
-from flashtwin.judgement.workload import UNKNOWN, untold
+from flashtwin.judgement.verdict import UNKNOWN, Action, Verdict, joined, lower
+from flashtwin.judgement.workload import untold
 from flashtwin.results.reading import SavedRun, StudyFolder
 from flashtwin.results.rows import ENTRIES, SPACE
 
@@ -38,15 +40,17 @@ LITTLE_PERCENT = 3.0
 REACHED_SHARE = 0.7
 #: The choice of a read's chip, and the copies to choose from.
 CHOICE_KEYS = ("ftl.redirection.", "ftl.replication.")
+#: Periods that a trace is cut into where its own are too long. Ours.
+PERIODS = 12
 
 
 def deduplication(of: Evidence) -> Verdict | None:
     """What looking contents up does to writes and to responses, and the fingerprint store it takes."""
     expected = _expected_deduplication(of) if of.row is not None else None
-    run = _plainest([one for one in of.runs if facts.deduplicates(one)])
+    run = _plainest([one for one in of.runs if "deduplicates" in one.traits])
     found = _replayed_deduplication(of.study, run, expected) if of.study is not None and run is not None else None
     told = _together(found, expected)
-    return replace(told, action=actions.on_deduplication(of, run)) if told is not None else None
+    return replace(told, action=_try_deduplication(of, run)) if told is not None else None
 
 
 def replication(of: Evidence) -> Verdict | None:
@@ -54,7 +58,7 @@ def replication(of: Evidence) -> Verdict | None:
     expected = _expected_replication(of) if of.row is not None else None
     found = _replayed_replication(of.study, expected) if of.study is not None else None
     told = _together(found, expected)
-    return replace(told, action=actions.on_replication(of, told.answer)) if told is not None else None
+    return replace(told, action=_try_replication(of, told.answer)) if told is not None else None
 
 
 def _together(found: Verdict | None, expected: Verdict | None) -> Verdict | None:
@@ -70,17 +74,17 @@ def _pays(expected: Verdict | None) -> str:
     return "yes" if expected is None else expected.answer if expected.answer in ("yes", "with many copies") else "some"
 
 
-def _promised(expected: Verdict | None) -> str:
-    """The answer where runs decide nothing: the trace's own."""
-    return UNKNOWN if expected is None else expected.answer
+def _decided(answer: str, expected: Verdict | None, *runs: SavedRun) -> str:
+    """What runs say; the trace's own answer where they looked at contents that nobody recorded."""
+    return (expected.answer if expected else UNKNOWN) if facts.made_up_contents(*runs) else answer
 
 
 def _plainest(runs: list[SavedRun]) -> SavedRun | None:
     """The run whose effect is deduplication's alone; else the fastest design, else any."""
-    timed = [run for run in runs if facts.mean(run, "all") is not None] or runs
+    timed = [run for _, run in facts.by_mean(runs, "all")] or runs
     designs = [run for run in timed if not run.is_ideal] or timed
-    plain = next((run for run in designs if not facts.redirects(run)), None)
-    return plain or min(designs, key=lambda run: facts.mean(run, "all") or 0.0, default=None)
+    plain = next((run for run in runs if run in designs and "redirects" not in run.traits), None)
+    return plain or next(iter(designs), None)
 
 
 def _expected_deduplication(of: Evidence) -> Verdict:
@@ -88,8 +92,7 @@ def _expected_deduplication(of: Evidence) -> Verdict:
     share, entries, space = of.number("info.duplicate_write_percent"), of.number(ENTRIES), of.number(SPACE)
     if share is None:
         why = "the trace carries no content" if of.has_no_contents else "no page write has a known content"
-        answer, claim = untold("what deduplication saves", why)
-        return Verdict("deduplication", claim, answer)
+        return untold("deduplication", "what deduplication saves", why, Action())
     figures = of.figures("info.duplicate_write_percent", ENTRIES, SPACE)
     saved = f"it would save {share:.1f} % of the page writes"
     saved += f" and would leave {space:.0f} % of the space in use" if space is not None else ""
@@ -101,95 +104,92 @@ def _expected_deduplication(of: Evidence) -> Verdict:
         size = units.size(figures["fingerprint_bytes"])
         saved += f"; an LRU store of {entries:,.0f} fingerprints ({size}) finds 90 % of the repeats"
     answer, much = ("some", "a little") if share < DUPLICATES_MANY_PERCENT else ("yes", "much")
-    claim = f"Deduplication saves {much}: {saved}. {HASHING}"
-    return Verdict("deduplication", claim, answer, figures=figures)
+    return Verdict("deduplication", f"Deduplication saves {much}: {saved}. {HASHING}", answer, figures=figures)
 
 
 def _replayed_deduplication(study: StudyFolder, run: SavedRun, expected: Verdict | None) -> Verdict | None:
     """What it does in the plainest run that deduplicates, and in the fastest, against a run that does not."""
     base = facts.without(study, "deduplicates")
-    timed = [one for one in facts.designs(study) if facts.deduplicates(one) and facts.mean(one, "all") is not None]
-    share = facts.duplicate_share(run)
+    timed = facts.by_mean((one for one in facts.designs(study) if "deduplicates" in one.traits), "all")
+    share = facts.share_of(run, "page_ops.duplicate_writes", "page_ops.write")
     if base is None or (share is None and not timed):
         return None
-    best = min(timed, key=lambda one: facts.mean(one, "all") or 0.0, default=run)
-    change = facts.change(facts.mean(best, "all"), facts.mean(base, "all"))
+    best = timed[0][1] if timed else run
     programs = facts.change_of(run, base, "pages_programmed")
-    changes = {kind: _mean_change(run, base, kind) for kind in ("write", "read", "all")}
+    changes = {kind: facts.mean_change(run, base, kind) for kind in ("write", "read", "all")}
+    of_best = facts.mean_change(best, base, "all")
+    answer = "no"
+    if facts.gains(of_best):
+        answer = _pays(expected)
+    elif facts.gains(programs):
+        answer = f"fewer writes, {'longer' if facts.loses(of_best) else 'equal'} responses"
+    words = {kind: units.longer_or_shorter(one) for kind, one in changes.items() if one is not None}
+    claim = [f"`{run.label}` is held against `{base.label}`"]
+    if share is not None:
+        claim = [f"{units.percent(share)} of the page writes bring a content that `{run.label}` already holds"]
+    if programs is not None:
+        claim.append(f"it programs {units.more_or_fewer(programs, 'pages', f'`{base.label}`')}")
+    if kinds := [f"{kind}s are {words[kind]}" for kind in ("write", "read") if kind in words]:
+        claim.append(" and ".join(kinds))
+    if "all" in words:
+        claim.append(f"the mean response is {words['all']}")
+        if best is not run and of_best is not None:
+            claim[-1] += f", under `{best.label}` {units.longer_or_shorter(of_best)}"
     figures = {
-        f"{run.name}:duplicate_write_percent": share,
-        f"{run.name}:pages_programmed_change_percent": programs,
+        f"{run.name}:duplicate_write_percent": share, f"{run.name}:pages_programmed_change_percent": programs,
         **{f"{run.name}:response.{kind}.mean_change_percent": value for kind, value in changes.items()},
-        f"{best.name}:response.all.mean_change_percent": change,
-    }
-    decides = not facts.made_up_contents(run, best)
-    answer = _answer(change, expected, fewer=facts.gains(programs)) if decides else _promised(expected)
+        f"{best.name}:response.all.mean_change_percent": of_best,
+    }  # fmt: skip
     return Verdict(
-        "deduplication", _deduplicating(run, best, base), answer,
+        "deduplication", f"{'; '.join(claim)}.", _decided(answer, expected, run, best),
         _why_deduplication(run, base, changes["write"]),
         {name: value for name, value in figures.items() if value is not None},
-        run_names(dict.fromkeys((run, best, base))),
-        weight=max(log_ratio(programs), log_ratio(changes["write"]), log_ratio(changes["read"])),
+        tuple(dict.fromkeys(one.name for one in (run, best, base))),
+        weight=facts.weight(programs, changes["write"], changes["read"]),
     )  # fmt: skip
 
 
-def _mean_change(run: SavedRun, base: SavedRun, kind: str) -> float | None:
-    return facts.change(facts.mean(run, kind), facts.mean(base, kind))
-
-
-def _deduplicating(run: SavedRun, best: SavedRun, base: SavedRun) -> str:
-    """What a run does that looks contents up, and what the best such run does to the mean response."""
-    share, programs = facts.duplicate_share(run), facts.change_of(run, base, "pages_programmed")
-    parts = [f"`{run.label}` is held against `{base.label}`"]
-    if share is not None:
-        parts = [f"{units.percent(share)} of the page writes bring a content that `{run.label}` already holds"]
-    if programs is not None and units.unchanged(programs):
-        parts.append(f"it programs as many pages as `{base.label}` ({units.change(programs)})")
-    elif programs is not None:
-        parts.append(f"it programs {units.more_or_fewer(programs)} pages than `{base.label}`")
-    changes = [(kind, _mean_change(run, base, kind)) for kind in ("write", "read")]
-    parts.append(
-        " and ".join(f"{kind}s are {units.longer_or_shorter(one)}" for kind, one in changes if one is not None)
-    )
-    mean, of_best = _mean_change(run, base, "all"), _mean_change(best, base, "all")
-    means = [] if mean is None else [f"the mean response is {units.longer_or_shorter(mean)}"]
-    if best is not run and of_best is not None:
-        means.append(f"under `{best.label}` {units.longer_or_shorter(of_best)}")
-    return f"{'; '.join(part for part in (*parts, ', '.join(means)) if part)}."
-
-
-def _answer(change: float | None, expected: Verdict | None, *, fewer: bool) -> str:
-    """Whether deduplication pays, from what it does to the mean response and whether it programs fewer pages."""
-    if facts.gains(change):
-        return _pays(expected)
-    if not fewer:
-        return "no"
-    return f"fewer writes, {'longer' if facts.loses(change) else 'equal'} responses"
-
-
 def _why_deduplication(run: SavedRun, base: SavedRun, write: float | None) -> str:
-    sentences = [reasons.parts(run, base, "write")]
-    if facts.loses(write):
-        sentences.append(reasons.hashing(run))
-    missed = facts.share(run.number("flash_writes.missed_duplicate"), run.number("pages_programmed"))
-    if missed is not None and missed >= 1.0:
-        sentences.append(f"{units.percent(missed)} of its programs are of contents that were on flash already.")
-    sentences.append(reasons.unlike_ground(run, base))
-    return " ".join(sentence for sentence in sentences if sentence)
+    missed = facts.share_of(run, "flash_writes.missed_duplicate", "pages_programmed") or 0.0
+    return joined(
+        reasons.parts(run, base, "write"),
+        reasons.hashing(run) if facts.loses(write) else "",
+        f"{units.percent(missed)} of its programs are of contents that were on flash already."
+        if missed >= facts.WORTH_A_WORD_PERCENT
+        else "",
+        reasons.unlike_ground(run, base),
+    )
+
+
+def _try_deduplication(of: Evidence, run: SavedRun | None) -> Action:
+    """About the run that shows deduplication: what removes its bottleneck, or a smaller store of fingerprints."""
+    if of.has_no_contents:
+        words = "Contents of one's own for every page (`replay.content`) show what looking them up costs at least"
+        return actions.compare(of, words, "conventional,ca-ssd", "--content unique")
+    if run is None:
+        words = "Replay it with and without deduplication (`ftl.mapping`)"
+        return actions.compare(of, words, "conventional,ca-ssd")
+    done = actions.removing(of, [run])
+    if not done:
+        words = "What holds deduplication (`ftl.mapping = content`) back, and what removes that, is found by"
+        return Action(words, f"flashtwin explain {of.trace} --system ca-ssd")
+    if done.sets and of.explained[run.name]["answer"] in ("hash", "fingerprints"):
+        return replace(done, words=f"{done.words} ({', '.join(f'`{key}`' for key in done.sets)})")
+    words = "What it takes with a store of 16,384 fingerprints (`ftl.dedup.fingerprint_entries`)"
+    return actions.further(of, [run], words, {"ftl.dedup.fingerprint_entries": 16384})
 
 
 def _expected_replication(of: Evidence) -> Verdict:
     """Whether read popularity is stable enough for copies to be used (RR-SSD II-C, Fig. 5, 6)."""
-    names = ("popular_before_percent", "read_before_percent", "seen_before_percent", "first_read_percent")
-    popular, known, _, first = (of.number(f"drift.{name}") for name in names)
+    names = ("popular_before_percent", "read_before_percent", "first_read_percent")
+    popular, known, first = (of.number(f"drift.{name}") for name in names)
     if popular is None:
         why = "the popularity of contents by period was not measured"
         if of.has_no_contents:
             why = "the trace carries no content"
         elif of.number("drift.periods") == 1:
-            why = "there are no two periods with reads to compare; try a shorter --period"
-        answer, claim = untold("whether replication pays", why)
-        return Verdict("replication", claim, answer)
+            why = "there are no two periods with reads to compare; try a shorter `--period`"
+        return untold("replication", "whether replication pays", why, Action())
     if popular >= STABLE_PERCENT:
         answer, claim = "yes", "Read popularity is stable enough for replication to pay"
     elif known is not None and known >= STABLE_PERCENT:
@@ -206,111 +206,99 @@ def _expected_replication(of: Evidence) -> Verdict:
 
 def _replayed_replication(study: StudyFolder, expected: Verdict | None) -> Verdict | None:
     """What the best run with copies does to reads, against the one without."""
-    copying = [one for one in facts.designs(study) if facts.replicates(one) and facts.mean(one, "read") is not None]
+    copying = facts.by_mean((one for one in facts.designs(study) if "replicates" in one.traits), "read")
     ref = facts.reference(study)
-    ref = ref if not (facts.replicates(ref) or ref.is_ideal) else facts.without(study, "replicates") or ref
-    old = facts.mean(ref, "read")
-    if not copying or not old or facts.replicates(ref):
+    if {"replicates", "bound"} & ref.traits:
+        ref = facts.without(study, "replicates") or ref
+    change = facts.mean_change(copying[0][1], ref, "read") if copying else None
+    if change is None or "replicates" in ref.traits:
         return None
-    best = min(copying, key=lambda one: facts.mean(one, "read") or 0.0)
-    change = facts.change(facts.mean(best, "read"), old) or 0.0
+    best = copying[0][1]
     claim = f"{_choosing(best, ref, change)}."
     answer = _pays(expected) if facts.gains(change) else "longer reads" if facts.loses(change) else "no gain"
-    if not any(one.number("replication.copies") for one in copying):
+    if not any(one.number("replication.copies") for _, one in copying):
         answer, claim = "no copy made", f"{claim} No copy was made, so that this says nothing of copies."
-    answer = _promised(expected) if facts.made_up_contents(best, ref) else answer
-    runs = [best, *(one for one in copying if one is not best), ref]
-    figures = {f"{one.name}:response.read.mean_ns": facts.mean(one, "read") or 0.0 for one in runs}
-    return Verdict("replication", claim, answer, figures=figures, evidence=run_names(runs))
+    return Verdict(
+        "replication", claim, _decided(answer, expected, best, ref), **_reads([*(one for _, one in copying), ref])
+    )
+
+
+def _try_replication(of: Evidence, answer: str) -> Action:
+    """Another number of copies, shorter periods, or contents to copy, as the answer asks for."""
+    compared = "ca-ssd,rr-ssd,oracle"
+    if of.has_no_contents:
+        words = "Made-up contents (`replay.content`), drawn by popularity, show what copies of popular ones could do"
+        return actions.compare(of, words, compared, "--content 'zipf(0.8,100000)'")
+    lasts_s = (of.number("info.duration_ns") or 0.0) / 1e9
+    if lasts_s > 0 and (of.number("drift.periods") in (None, 0, 1) or answer == "no copy made"):
+        words = f"Shorter periods (`replay.period_s`), some {PERIODS} in this trace"
+        # One digit, no shorter than a millisecond, which is the shortest that is taken.
+        return actions.compare(of, words, compared, f"--period {max(float(f'{lasts_s / PERIODS:.0e}'), 0.001):g}s")
+    words = "See what one copy more of a content at most does instead (`ftl.replication.most_copies`)"
+    if answer in ("no gain", "longer reads", "no"):
+        words = f"Leave `ftl.replication.policy = none`, or {lower(words)}"
+    makers = [run for run in of.runs if "replicates" in run.traits and not run.is_ideal]
+    return actions.further(of, makers, words, {"ftl.replication.most_copies": 2}) or actions.compare(
+        of, "Replay it with copies, without, and with the bound (`ftl.replication.policy`)", compared
+    )
 
 
 def redirection(of: Evidence, study: StudyFolder) -> Verdict | None:
     """What a choice of chips does to reads, what it could do at best, and what stands in the way."""
     ref = facts.reference(study)
-    old = facts.mean(ref, "read")
-    choosing = [run for run in study.others(ref) if facts.redirects(run) and facts.mean(run, "read") is not None]
-    if old is None or not choosing:
+    choosing = [run for _, run in facts.by_mean(study.others(ref), "read") if "redirects" in run.traits]
+    designs = [run for run in choosing if not run.is_ideal]
+    bound = next((run for run in study.runs if run in choosing and run.is_ideal), None)
+    best = next(iter([*designs, *choosing]), None)
+    change = facts.mean_change(best, ref, "read") if best is not None else None
+    if best is None or change is None:
         return None
-    designs = sorted((run for run in choosing if not run.is_ideal), key=lambda run: facts.mean(run, "read") or 0.0)
-    bound = next((run for run in choosing if run.is_ideal), None)
-    best = (designs or choosing)[0]
-    change = facts.change(facts.mean(best, "read"), old) or 0.0
-    limit = facts.change(facts.mean(bound, "read"), old) if bound is not None else None
-    if bound is not None and limit is not None and not designs:
-        claim, reason = _bound(bound, ref, limit), _room(ref)
+    limit = facts.mean_change(bound, ref, "read") if bound is not None else None
+    answer = "gain" if facts.gains(change) else "longer reads" if facts.loses(change) else "no gain"
+    claim, reason = _choosing(best, ref, change), _room(ref)
+    if best is bound:
+        answer = "bound only"
     else:
-        claim = _beside_the_bound(_choosing(best, ref, change), best, ref, (change, bound, limit))
-        claim += _worse(designs[1:], ref, old)
-        claim, reason = f"{claim}.", _why_redirection(best, ref, change, limit)
-    runs = [best, *(run for run in choosing if run is not best), ref]
+        claim, reason = f"{claim}{_beside(best, bound, ref)}", _why_redirection(best, ref, change, limit)
+    others = reasons.besides(best, ref, CHOICE_KEYS)
+    alone = (
+        f"`{best.label}` and `{ref.label}` differ in {units.names(others)} as well: what the choice alone does, a run "
+        f"of `{best.label}` with `redirection.policy = home` beside it would tell."
+    )
+    words = "What serving waiting reads of a page together brings beside it"
+    runs = [*dict.fromkeys((best, *choosing)), ref]
     return Verdict(
-        "redirection", claim, "gain" if facts.gains(change) else "no gain",
-        f"{reason} {_not_alone(best, ref)}".strip(),
-        {f"{run.name}:response.read.mean_ns": facts.mean(run, "read") or 0.0 for run in runs}, run_names(runs),
-        actions.next_look(of, "redirection", runs),
+        "redirection", f"{claim}.", answer, joined(reason, alone if others else ""), **_reads(runs),
+        action=actions.further(of, runs, words, {"engine.merge_reads": "same-page"}),
         # Redirection is what these systems are compared for: said even when the effect is small.
-        0.5 + max(log_ratio(change), log_ratio(limit)),
+        weight=0.5 + facts.weight(change, limit),
     )  # fmt: skip
-
-
-def _beside_the_bound(
-    claim: str, best: SavedRun, ref: SavedRun, effect: tuple[float, SavedRun | None, float | None]
-) -> str:
-    change, bound, limit = effect
-    if bound is None or limit is None:
-        return claim
-    claim += f"; the bound, `{bound.label}`, {_makes(limit)} them {units.longer_or_shorter(limit)}"
-    # A share of the bound is one of the same cause only where all else is equal.
-    alone = _chooses_alone(best, ref) and _chooses_alone(bound, ref)
-    if alone and facts.gains(limit) and change < 0:
-        claim += f", so {units.percent(change / limit * 100.0)} of what is possible is reached"
-    return claim
-
-
-def _worse(runs: list[SavedRun], ref: SavedRun, old: float) -> str:
-    """Names designs under which reads are longer; on another device they are, whatever is chosen."""
-    longer = [run for run in runs if facts.loses(facts.change(facts.mean(run, "read"), old))]
-    named = [run.label for run in longer if not reasons.unlike_ground(run, ref)]
-    return f"; under {units.names(named)} reads are longer" if named else ""
-
-
-def _chooses_alone(run: SavedRun, ref: SavedRun) -> bool:
-    """Whether the reference is the run without copies and without a choice of chips."""
-    return reasons.differs_only_in(run, ref, CHOICE_KEYS)
 
 
 def _choosing(run: SavedRun, ref: SavedRun, change: float) -> str:
     """The effect as one, where the reference differs in nothing else; else as two runs side by side."""
-    if not facts.redirects(run):
-        return f"Reads under `{run.label}`, which makes copies, are {_would(change)} `{ref.label}`"
-    if _chooses_alone(run, ref):
-        return f"Choosing the chip for a read {_makes(change)} reads under `{run.label}` {_would(change)} `{ref.label}`"
-    return f"Reads under `{run.label}`, which chooses their chips, are {_would(change)} `{ref.label}`"
+    reads = f"Reads under `{run.label}`, which chooses their chips,"
+    if "redirects" not in run.traits:
+        reads = f"Reads under `{run.label}`, which makes copies,"
+    elif run.is_ideal:
+        reads = f"Reads under `{run.label}`, where any chip serves any read,"
+    elif not reasons.besides(run, ref, CHOICE_KEYS):
+        reads = f"By the choice of chips alone, reads under `{run.label}`"
+    return f"{reads} are {units.longer_or_shorter(change, f'under `{ref.label}`')}"
 
 
-def _bound(bound: SavedRun, ref: SavedRun, limit: float) -> str:
-    if _chooses_alone(bound, ref):
-        return f"If any chip could serve any read (`{bound.label}`), reads would be {_would(limit)} `{ref.label}`."
-    return f"Reads under `{bound.label}`, where any chip serves any read, are {_would(limit)} `{ref.label}`."
-
-
-def _not_alone(run: SavedRun, ref: SavedRun) -> str:
-    """That another cause may be at work, and which run would tell."""
-    others = reasons.besides(run, ref, CHOICE_KEYS)
-    if not others:
+def _beside(best: SavedRun, bound: SavedRun | None, ref: SavedRun) -> str:
+    """What the bound does, and how much of that a design does."""
+    change = facts.mean_change(best, ref, "read") or 0.0
+    limit = facts.mean_change(bound, ref, "read") if bound is not None else None
+    if bound is None or limit is None:
         return ""
-    return (
-        f"`{run.label}` and `{ref.label}` differ in {others} as well: what the choice alone does, a run of "
-        f"`{run.label}` with `redirection.policy = home` beside it would tell."
-    )
-
-
-def _makes(change: float) -> str:
-    return "leaves" if units.unchanged(change) else "makes"
-
-
-def _would(change: float) -> str:
-    return f"{units.longer_or_shorter(change)} {than(change)} under".replace("against under", "against")
+    text = f"; at the bound, `{bound.label}`, they are {units.longer_or_shorter(limit)}"
+    # A share of the bound is one of the same cause only where all else is equal.
+    alone = not any(reasons.besides(run, ref, CHOICE_KEYS) for run in (best, bound))
+    if alone and facts.gains(change) and limit <= change:
+        text += f", so {units.percent(change / limit * 100.0)} of what is possible is reached"
+    return text
 
 
 def _room(ref: SavedRun) -> str:
@@ -319,41 +307,41 @@ def _room(ref: SavedRun) -> str:
     if share is None:
         return ""
     text = f"Waiting for chips and channels is {units.percent(share)} of a read's time under `{ref.label}`"
-    level = facts.mean_queue(ref)
-    if level is not None:
-        text += f", where a chip has {units.significant(level, 2)} operations on average"
+    table = ref.table("chips")
+    queues = table.get("queue_mean") if table is not None else None
+    if queues is not None:
+        text += f", where a chip has {units.significant(float(np.nanmean(queues)), 2)} operations on average"
     return f"{text}."
 
 
 def _why_redirection(run: SavedRun, ref: SavedRun, change: float, limit: float | None) -> str:
     sentences = []
+    gc = facts.change_of(run, ref, "flash_writes.gc")
+    redirected = facts.share_of(run, "page_ops.redirected_reads", "page_ops.read")
     if facts.loses(change):
         sentences.append(reasons.parts(run, ref, "read"))
-        gc = facts.change_of(run, ref, "flash_writes.gc")
-        if gc is not None and gc > 1.0:
-            sentences.append(f"Its garbage collection moves {units.percent(gc)} more pages.")
-    elif (redirected := facts.redirected_share(run)) is not None:
+        more = gc is not None and gc > 0 and not units.unchanged(gc)
+        sentences.append(f"Its garbage collection moves {units.percent(gc)} more pages." if more else "")
+    elif redirected is not None:
         sentences.append(f"`{run.label}` serves {units.percent(redirected)} of the page reads from another chip.")
-    if limit is not None and limit > -LITTLE_PERCENT:
-        sentences.append(f"There is little to gain here: {lower(_room(ref))}" if _room(ref) else "")
-    elif limit is not None and change > limit * REACHED_SHARE:
-        sentences.append(_gap(run))
-    elif limit is None or change > limit:
+    if limit is None:
         sentences.append(_room(ref))
-    return " ".join(sentence for sentence in sentences if sentence)
+    elif min(change, limit) > -LITTLE_PERCENT:
+        sentences.append(f"There is little to gain here: {lower(_room(ref))}" if _room(ref) else "")
+    elif change > limit * REACHED_SHARE:
+        sentences.append(_gap(run))
+    return joined(*sentences)
 
 
 def _gap(run: SavedRun) -> str:
     """What there was to choose from under a replicating system that stays behind its bound."""
     if run.number("replication.copies") == 0:
         return _no_copy(run)
-    reads = run.number("page_ops.read")
-    replicated = facts.share(run.number("page_ops.replicated_value_reads"), reads)
-    new = facts.share(run.number("page_ops.new_value_reads"), reads)
+    replicated = facts.share_of(run, "page_ops.replicated_value_reads", "page_ops.read")
+    new = facts.share_of(run, "page_ops.new_value_reads", "page_ops.read")
     if replicated is None:
         return ""
-    only = "" if replicated >= 60.0 else "Only "
-    text = f"{only}{units.percent(replicated)} of the page reads went to contents that had replicas"
+    text = f"{units.percent(replicated)} of the page reads went to contents that had replicas"
     return f"{text}, {units.percent(new)} to contents never read before." if new is not None else f"{text}."
 
 
@@ -364,44 +352,39 @@ def _no_copy(run: SavedRun) -> str:
             "(`--period` sets a shorter one)."
         )
     passes = run.number("replication.passes")
-    made = f"Its {units.count(passes)} replication passes made no copy" if passes else "It made no copy"
-    budget, used = run.number("replication.budget_pages"), run.number("space.pages_in_use")
-    if budget is None or used is None:
-        return f"{made}."
-    return f"{made}; at the end, {units.count(used)} of the {units.count(budget)} pages of its room are in use."
+    return f"Its {units.count(passes)} replication passes made no copy." if passes else "It made no copy."
 
 
 def cost(of: Evidence, study: StudyFolder) -> Verdict | None:
     """What replicas cost in programs, pages and RAM."""
-    made = [(facts.replica_share(run) or 0.0, run) for run in study.runs if facts.replicates(run)]
-    share, run = max(made, key=lambda pair: pair[0], default=(0.0, study.baseline))
-    if share == 0:
+    made = [(facts.share_of(run, "flash_writes.replica", "pages_programmed") or 0.0, run) for run in study.runs]
+    share, run = max(made, key=lambda pair: pair[0])
+    if share == 0 or "replicates" not in run.traits:
         return None
     claim = f"Replicas are {units.percent(share)} of all pages that `{run.label}` programs"
-    base = study.baseline
-    programs = facts.change_of(run, base, "pages_programmed")
-    if programs is not None and run is not base:
-        claim += f" ({units.change(programs)} pages in all against `{base.label}`)"
-    figures = {f"{run.name}:replica_percent": share}
-    action = actions.next_look(of, "cost", [run])
+    programs = facts.change_of(run, study.baseline, "pages_programmed")
+    if programs is not None and run is not study.baseline:
+        claim += f" ({units.change(programs)} pages in all against `{study.baseline.label}`)"
+    words, sets = "With one copy more of a content at most", {"ftl.replication.most_copies": 2}
     return Verdict(
-        "cost", f"{claim}.", units.percent(share), _copying(run), figures, (run.name,), action, share / 100.0
-    )
+        "cost", f"{claim}.", units.percent(share), _copying(run), {f"{run.name}:replica_percent": share}, (run.name,),
+        actions.further(of, [run], words, sets), share / 100.0,
+    )  # fmt: skip
 
 
 def _copying(run: SavedRun) -> str:
     """How many copies were made, in which time, and how much of the room for them was used."""
-    copies, passes = run.number("replication.copies"), run.number("replication.passes")
-    parallel = run.number("replication.parallel_ns")
-    sentences = []
-    if copies:
-        text = f"It made {units.count(copies)} copies"
-        if passes:
-            text += f" in {units.count(passes)} passes"
-        if passes and parallel:
-            text += f", {units.duration(parallel / passes)} a pass with all chips at work"
-        sentences.append(f"{text}.")
-    used = facts.share(run.number("space.pages_in_use_peak"), run.number("replication.budget_pages"))
-    if used is not None:
-        sentences.append(f"At most {units.percent(min(used, 100.0))} of its room was in use (`replication.alpha`).")
-    return " ".join(sentences)
+    copies, passes, parallel_ns = (run.number(f"replication.{name}") for name in ("copies", "passes", "parallel_ns"))
+    made = f"It made {units.count(copies)} copies" if copies else ""
+    if made and passes:
+        made += f" in {units.count(passes)} passes"
+        made += f", {units.duration(parallel_ns / passes)} a pass with all chips at work" if parallel_ns else ""
+    used = facts.share_of(run, "space.pages_in_use_peak", "replication.budget_pages")
+    room = f"At most {units.percent(min(used or 0.0, 100.0))} of its room was in use (`replication.alpha`)."
+    return joined(f"{made}." if made else "", room if used is not None else "")
+
+
+def _reads(runs: list[SavedRun]) -> dict[str, Any]:
+    """The runs as evidence, with their mean reads as figures."""
+    means = {f"{run.name}:response.read.mean_ns": facts.mean(run, "read") or 0.0 for run in runs}
+    return {"figures": means, "evidence": tuple(run.name for run in runs)}

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from flashtwin.judgement import contents, facts, systems, workload
+from flashtwin.judgement import caching, contents, facts, systems, workload
 from flashtwin.judgement.evidence import Evidence
 from flashtwin.judgement.verdict import BOTTLENECK, Action, Verdict, with_made_up_contents
-from flashtwin.results.reading import StudyFolder
 
 #: What runs say, whatever is known of the trace.
-_ON_RUNS: tuple[Callable[[Evidence, StudyFolder], Verdict | None], ...] = (
-    systems.choice, contents.redirection, systems.wear, systems.tail, systems.load, contents.cost,
-)  # fmt: skip
+_ON_RUNS = (systems.choice, contents.redirection, systems.wear, systems.tail, systems.load, contents.cost)
 #: What runs and the trace say.
 _ON_CONTENTS = (contents.deduplication, contents.replication)
 #: What the trace alone says.
@@ -28,9 +25,9 @@ FINDINGS = (("choice",), ("redirection", "deduplication"), ("wear", "tail", "loa
 
 def judge(of: Evidence) -> list[Verdict]:
     """All verdicts: the bottleneck of each run that was explained, and every other topic once."""
-    found: list[Verdict | None] = [topic(of) for topic in _ON_CONTENTS]
+    found = [topic(of) for topic in _ON_CONTENTS]
     if of.study is not None:
-        found += [topic(of, of.study) for topic in _ON_RUNS]
+        found += [*(topic(of, of.study) for topic in _ON_RUNS), caching.write_cache(of.study)]
     if of.row is not None:
         found += [topic(of) for topic in _ON_TRACE]
     judged = [_with_contents(of, one) for one in found if one is not None]
@@ -59,3 +56,8 @@ def findings(verdicts: Sequence[Verdict], count: int | None = None) -> list[Verd
 def advice(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """What would pay on the workload, in the order of the topics."""
     return sorted((one for one in verdicts if one.topic in ADVICE), key=lambda one: ADVICE.index(one.topic))
+
+
+def on(topic: str, verdicts: Sequence[Verdict]) -> Verdict | None:
+    """The verdict on a topic of which there is one at most."""
+    return next((one for one in verdicts if one.topic == topic), None)

@@ -84,16 +84,12 @@ def words(charge: str) -> str:
 def ledger(run: SavedRun, kind: str, requests: str = ALL) -> Ledger | None:
     """The ledger of the reads, the writes or all requests; None when there is none, or no such request."""
     table = run.table("wait_ledger")
-    if table is None:
+    rows = table.where("kind", kind).where("requests", requests) if table is not None else None
+    means, counts, from_ns = (rows.get(name) if rows else None for name in ("mean_ns", "count", "from_ns"))
+    if rows is None or means is None or counts is None or counts[0] == 0:
         return None
-    rows = table.where("kind", kind).where("requests", requests)
-    means, counts, from_ns = rows.get("mean_ns"), rows.get("count"), rows.get("from_ns")
-    if means is None or counts is None or counts[0] == 0:
-        return None
-    parts, charges = rows.texts["part"], rows.texts["charge"]
-    found = list(zip(parts, charges, (float(value) for value in means), strict=True))
+    found = list(zip(rows.texts["part"], rows.texts["charge"], map(float, means), strict=True))
     waits = {charge: ns for part, charge, ns in found if part != SERVICE}
-    ordered = [charge for charge in WAITS if charge in waits] + [charge for charge in waits if charge not in WAITS]
+    ordered = {charge: waits[charge] for charge in dict.fromkeys([*WAITS, *waits]) if charge in waits}
     service = sum(ns for part, _, ns in found if part == SERVICE)
-    least = 0.0 if from_ns is None else float(from_ns[0])
-    return Ledger(float(counts[0]), least, {charge: waits[charge] for charge in ordered}, service)
+    return Ledger(float(counts[0]), 0.0 if from_ns is None else float(from_ns[0]), ordered, service)

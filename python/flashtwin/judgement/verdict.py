@@ -7,11 +7,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 #: The topic of what `explain` finds, one verdict a run.
 BOTTLENECK = "bottleneck"
+#: The answer where a number is missing.
+UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Verdict:
     @property
     def text(self) -> str:
         """Claim, reason and action as one paragraph: a finding."""
-        return " ".join(part for part in (self.claim, self.reason, self.action.text) if part)
+        return joined(self.claim, self.reason, self.action.text)
 
     @property
     def sentence(self) -> str:
@@ -71,24 +73,22 @@ class Verdict:
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> Verdict:
         """What `as_json` wrote, among whatever else stands there."""
-        done = found["action"]
-        return cls(
-            found["topic"], found["claim"], found["answer"], found["reason"], found["figures"],
-            tuple(found["evidence"]), Action(done["words"], done["command"], done["sets"]), estimate=found["estimate"],
-        )  # fmt: skip
+        known = {one.name: found[one.name] for one in fields(cls)}
+        return cls(**{**known, "evidence": tuple(found["evidence"]), "action": Action(**found["action"])})
 
     def as_json(self) -> dict[str, Any]:
-        """As it is written; the runs by name, the action as words, keys and command."""
-        return {
-            "topic": self.topic, "answer": self.answer, "claim": self.claim, "reason": self.reason,
-            "estimate": self.estimate, "figures": dict(self.figures), "evidence": list(self.evidence),
-            "action": {"words": self.action.words, "sets": dict(self.action.sets), "command": self.action.command},
-        }  # fmt: skip
+        """As it is written: each field by its name."""
+        return {**asdict(self), "evidence": list(self.evidence)}
 
 
 def with_made_up_contents(claim: str, source: str | None) -> str:
     """Says so where a claim is about systems that looked at contents nobody recorded; None where they were recorded."""
     return claim if source is None else f"With made-up contents (`{source}`), {lower(claim)}"
+
+
+def joined(*sentences: str) -> str:
+    """Those of the sentences that there are, as one text."""
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
 def lower(text: str) -> str:

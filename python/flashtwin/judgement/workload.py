@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from flashtwin import units
 from flashtwin.judgement import actions
 from flashtwin.judgement.evidence import Evidence
-from flashtwin.judgement.verdict import Verdict, lower, upper
+from flashtwin.judgement.verdict import UNKNOWN, Action, Verdict, lower, upper
 from flashtwin.results.rows import PAGE_SIZES
 
 #: SWC 3.3: write amplifications below this count as converged; there is nothing left to save.
@@ -33,95 +33,114 @@ LARGE_PAGE, PARTIAL_HALVES_PERCENT = 16_384, 50.0
 PARTIAL_PAYS_PERCENT = 10.0
 #: Ours: a gain in P(D, T) below this is not worth a delay.
 GAIN_MIN = 0.1
-
-UNKNOWN = "unknown"
+#: Pages of a write-back cache for trying whether waiting helps: 16 MB of 4 KB. Ours.
+CACHE_PAGES = 4_096
+#: The share of a drive that pages take up at OP 7 %, as where the write amplification is reckoned; aged.
+FULL = "--set replay.preload=footprint --fill 93%"
+#: Partitions of a drive at least, if there are any, and at most.
+PARTITIONS = (2, 32)
 
 
 def partitions(of: Evidence) -> Verdict:
     """How many partitions: the knee at f_r <= 3, and what it brings (SWC, Finding 6)."""
-    keys = ("partitions_fr3", "partitions_fr2", "wa_partitions_1", "wa_fr3", "wa_fr2", "overhead_fr3")
-    needed, finer, one, knee, fine, overhead = (of.number(key) for key in keys)
+    keys = ("partitions_fr3", "partitions_fr2", "wa_partitions_1", "wa_fr3", "overhead_fr3")
+    needed, finer, one, knee, overhead = map(of.number, keys)
     if needed is None:
         why = _no_writes(of, "the temperature of its pages was not measured")
-        return _judged(of, "partitions", *untold("the number of partitions", why))
+        return untold("partitions", "the number of partitions", why, _try_partitions(of, UNKNOWN))
     figures = of.figures(*keys)
-    count = f"{_partitions(needed)} keep{'s' if needed == 1 else ''} update frequencies within a factor of 3"
-    count += f" ({finer:.0f} within 2)" if finer is not None else ""
+    count = f"{units.plural(needed, 'partition')} keep{'s' if needed == 1 else ''} update frequencies within a factor "
+    count += f"of 3{f' ({finer:.0f} within 2)' if finer is not None else ''}"
+    taken = f"their active blocks take {overhead * 100:.1f} % of the spare blocks" if overhead is not None else ""
     if overhead is not None and overhead > OVERHEAD_MAX:
-        claim = (
-            f"{count}, but their active blocks take {overhead * 100:.0f} % of the spare blocks at OP 7 %: this "
-            "footprint is too small to be partitioned."
-        )
-        return _judged(of, "partitions", "too small a device", claim, figures)
-    if not one or knee is None:
+        answer = "too small a device"
+        claim = f"{count}, but {taken} at OP 7 %: this footprint is too small to be partitioned"
+    elif not one or knee is None:
         why = lower(str((of.row or {}).get("wa_why_missing") or "the write amplification was not simulated"))
-        claim = f"{count}; what that saves cannot be told, because {why.rstrip('.')}."
-        return _judged(of, "partitions", UNKNOWN, claim, figures)
-    finest = fine is not None and finer is not None and finer != needed
-    told = f"at OP 7 % the write amplification is {one:.2f} with one partition, {knee:.2f} with {needed:.0f}"
-    told += f", {fine:.2f} with {finer:.0f} (f_r ≤ 2)" if finest else ""
-    saved = (one - knee) / one * 100.0
-    figures["saved_percent"] = saved
-    answer = _partitions(needed)
-    if one < WA_CONVERGED:
-        answer, claim = "not needed", f"One partition is enough: {told}, so nothing is left to save"
-    elif saved < WA_CHANGE_PERCENT:
-        answer, claim = "not worth it", f"{count}, but they do not pay: {told}, a change of {-saved:+.1f} %"
+        answer, claim = UNKNOWN, f"{count}; what that saves cannot be told, because {why.rstrip('.')}"
     else:
-        share = f"; their active blocks take {overhead * 100:.1f} % of the spare blocks" if overhead is not None else ""
-        claim = f"{count}, and pay: {told}, {saved:.0f} % less{share}"
-    return _judged(of, "partitions", answer, f"{claim}{_caution(of)}.", figures)
+        figures["saved_percent"] = saved = (one - knee) / one * 100.0
+        told = f"at OP 7 % the write amplification is {one:.2f} with one partition, {knee:.2f} with {needed:.0f}"
+        if one < WA_CONVERGED:
+            answer, claim = "not needed", f"One partition is enough: {told}, so nothing is left to save"
+        elif saved < WA_CHANGE_PERCENT:
+            answer, claim = "not worth it", f"{count}, but they do not pay: {told}, a change of {-saved:+.1f} %"
+        else:
+            answer = units.plural(needed, "partition")
+            claim = f"{count}, and pay: {told}, {saved:.0f} % less{f'; {taken}' if taken else ''}"
+        claim += _caution(of)
+    return Verdict("partitions", f"{claim}.", answer, figures=figures, action=_try_partitions(of, answer))
+
+
+def _try_partitions(of: Evidence, answer: str) -> Action:
+    count = min(max(int(of.number("partitions_fr3") or 0), PARTITIONS[0]), PARTITIONS[1])
+    # Filters tell two temperatures apart, no more.
+    policies = "none,bloom-filters,offline" if count == PARTITIONS[0] else "none,offline"
+    words = "Leave `ftl.partition.policy = none`; this shows the others"
+    if answer.endswith("partitions"):
+        words = (
+            "Set hot pages apart (`ftl.partition.policy`) and compare the write amplification on equal flash: "
+            "`offline` is the bound, `bloom-filters` with two partitions what a drive can do"
+        )
+    elif answer == UNKNOWN:
+        words = "What partitions do on a full drive (`ftl.partition.policy`), a replay tells"
+    keys = f"--set ftl.partition.policy={policies} --set ftl.partition.partitions={count} {FULL} --trade wa,programs"
+    return actions.sweep(of, words, keys)
 
 
 def page_size(of: Evidence) -> Verdict:
     """Which page size costs what in writing and reading (SWC, Findings 5, 7, 8)."""
-    reads = of.number("info.reads")
-    judges_reading = reads is None or reads >= READS_MIN
-    read = {size: value for size in PAGE_SIZES if (value := of.number(f"read_full_ns_{size}"))}
-    costs = read if judges_reading else {}
+    judges_reading = _enough_reads(of)
+    costs = {size: value for size in PAGE_SIZES if judges_reading and (value := of.number(f"read_full_ns_{size}"))}
     amplified = {size: value for size in PAGE_SIZES if (value := of.number(f"wa_fr3_{size}"))}
+    without = "reading was not measured" if judges_reading else f"there are fewer than {READS_MIN:,} reads"
     if not costs and not amplified:
-        why = "reading was not measured" if judges_reading else f"there are fewer than {READS_MIN:,} reads"
-        return _judged(
-            of, "page size", *untold("the best page size", f"{why} and the trace writes too little to simulate writing")
-        )
-    told = [f"{size // 1024} KB: {', '.join(parts)}" for size in PAGE_SIZES if (parts := _costs(of, size, costs))]
-    cheap = [size for size in PAGE_SIZES if _near(costs, size) and _near(amplified, size)]
+        why = f"{without} and the trace writes too little to simulate writing"
+        return untold("page size", "the best page size", why, _try_page_size(of, 16))
+    cheap = [size // 1024 for size in PAGE_SIZES if _near(costs, size) and _near(amplified, size)]
     if cheap:
-        answer = f"{max(cheap) // 1024} KB"
+        answer = f"{cheap[-1]} KB"
         opening = f"Pages of {answer} are the largest within 10 % of the least cost of each kind"
     else:
         least, fewest = (min(of_size, key=lambda size: of_size[size]) // 1024 for of_size in (costs, amplified))
         answer = f"{fewest} or {least} KB"
         opening = f"{fewest} KB pages write least, {least} KB pages read fastest"
-    if not judges_reading:
-        opening += f" (too few reads, under {READS_MIN:,}, to judge reading)"
-    elif not costs:
-        opening += " (reading was not measured)"
+    opening += "" if costs else f" ({without}, so that reading is not judged)"
+    told = [f"{size // 1024} KB: {', '.join(parts)}" for size in PAGE_SIZES if (parts := _costs(of, size, costs))]
     figures = of.figures(*(f"{name}_{size}" for size in PAGE_SIZES for name in ("wa_fr3", "ra", "read_full_ns")))
-    return _judged(of, "page size", answer, f"{opening}. {'; '.join(told)}.", figures)
+    action = _try_page_size(of, cheap[-1] if cheap else 16)
+    return Verdict("page size", f"{opening}. {'; '.join(told)}.", answer, figures=figures, action=action)
+
+
+def _try_page_size(of: Evidence, kilobytes: int) -> Action:
+    words = f"Replay with pages of {kilobytes} KB (`nand.page_bytes`), on a system that does not look at contents"
+    return actions.replay(of, words, f"--set nand.page_bytes={kilobytes * 1024}")
 
 
 def _costs(of: Evidence, size: int, costs: Mapping[int, float]) -> list[str]:
-    parts = []
-    for key, name in ((f"wa_fr3_{size}", "WA"), (f"ra_{size}", "RA")):
-        value = of.number(key)
-        if value or (value is not None and name == "RA"):
-            parts.append(f"{name} {value:.2f}")
+    written, read = of.number(f"wa_fr3_{size}"), of.number(f"ra_{size}")
+    parts = [f"WA {written:.2f}"] if written else []
+    parts += [f"RA {read:.2f}"] if read is not None else []
     return [*parts, f"{costs[size] / 1e9:,.1f} s of flash reads"] if size in costs else parts
+
+
+def _near(costs: Mapping[int, float], size: int) -> bool:
+    """Whether a size's cost is within the tolerance of the least; also when this cost is not known at all."""
+    most = min(costs.values(), default=0.0) * (1 + PAGE_COST_TOLERANCE_PERCENT / 100)
+    return not costs or (size in costs and costs[size] <= most)
 
 
 def partial_reads(of: Evidence) -> Verdict:
     """Whether reading parts of large pages pays (SWC, Finding 9)."""
+    words = "A replay reads whole pages; how much smaller ones read (`nand.page_bytes`) is the next best thing to see"
+    action = actions.replay(of, words, "--set nand.page_bytes=4096")
     keys = (f"read_full_ns_{LARGE_PAGE}", f"read_partial_ns_{LARGE_PAGE}")
-    (full, partial), reads = map(of.number, keys), of.number("info.reads")
-    why = ""
-    if not full or partial is None:
+    full, partial = map(of.number, keys)
+    if not full or partial is None or not _enough_reads(of):
         why = "no page is read, or the cost of reading was not measured"
-    elif reads is not None and reads < READS_MIN:
-        why = f"there are {reads:,.0f} reads and it takes {READS_MIN:,}"
-    if not full or partial is None or why:
-        return _judged(of, "partial reads", *untold("whether partial reads pay", why))
+        if full and partial is not None:
+            why = f"there are {of.number('info.reads'):,.0f} reads and it takes {READS_MIN:,}"
+        return untold("partial reads", "whether partial reads pay", why, action)
     saved = (full - partial) / full * 100.0
     told = f"with 16 KB pages they take {partial / 1e9:,.1f} s of flash time against {full / 1e9:,.1f} s"
     if saved >= PARTIAL_PAYS_PERCENT:
@@ -132,7 +151,8 @@ def partial_reads(of: Evidence) -> Verdict:
     else:
         claim = f"Partial reads cost more than they save: {told}. Whole pages serve short sequences from the buffer."
         answer = "no"
-    return _judged(of, "partial reads", answer, claim, {**of.figures(*keys), "saved_percent": saved})
+    figures = {**of.figures(*keys), "saved_percent": saved}
+    return Verdict("partial reads", claim, answer, figures=figures, action=action)
 
 
 def waiting(of: Evidence) -> Verdict:
@@ -141,7 +161,7 @@ def waiting(of: Evidence) -> Verdict:
     wait, distance = map(of.number, keys)
     if wait is None or distance is None:
         why = _no_writes(of, "logical locality was not measured")
-        return _judged(of, "waiting", *untold("whether waiting helps", why))
+        return untold("waiting", "whether waiting helps", why, _try_waiting(of, UNKNOWN))
     if max(wait, distance) < GAIN_MIN:
         answer, claim = "no", "Neither waiting nor a wider view finds company for writes"
     elif wait < GAIN_MIN:
@@ -150,44 +170,41 @@ def waiting(of: Evidence) -> Verdict:
         answer, claim = "some", "Waiting helps, a wider view helps more"
     else:
         answer, claim = "yes", "Waiting helps more than a wider view"
-    told = (
-        f"within 64 pages waiting raises the chance that a write meets another by {wait * 100:.0f} points, "
-        f"within 250 requests a larger distance does by {distance * 100:.0f}"
+    claim += (
+        f": within 64 pages waiting raises the chance that a write meets another by {wait * 100:.0f} points, "
+        f"within 250 requests a larger distance does by {distance * 100:.0f}."
     )
-    return _judged(of, "waiting", answer, f"{claim}: {told}.", of.figures(*keys))
+    return Verdict("waiting", claim, answer, figures=of.figures(*keys), action=_try_waiting(of, answer))
 
 
-def untold(what: str, why: str) -> tuple[str, str]:
-    """The answer and the claim where a number is missing."""
-    return UNKNOWN, f"{upper(what)} cannot be told, because {why}."
+def _try_waiting(of: Evidence, answer: str) -> Action:
+    words = f"Let writes wait in a write-back cache of {CACHE_PAGES:,} pages (`engine.write_cache_pages`)"
+    if answer not in ("yes", "some"):
+        words = "Leave `engine.write_cache_pages = 0`, as far as this goes; what such a cache does besides, this shows"
+    return actions.replay(of, words, f"--set engine.write_cache_pages={CACHE_PAGES}")
 
 
-def _judged(of: Evidence, topic: str, answer: str, claim: str, figures: Mapping[str, float] | None = None) -> Verdict:
-    return Verdict(topic, claim, answer, figures=figures or {}, action=actions.on_trace(of, topic, answer))
+def untold(topic: str, what: str, why: str, action: Action) -> Verdict:
+    """The verdict where a number is missing."""
+    return Verdict(topic, f"{upper(what)} cannot be told, because {why}.", UNKNOWN, action=action)
 
 
 def _no_writes(of: Evidence, otherwise: str) -> str:
     return "the trace has no writes" if of.number("info.writes") == 0 else otherwise
 
 
+def _enough_reads(of: Evidence) -> bool:
+    """Whether something can be said of reading; also where the number of reads is not known."""
+    reads = of.number("info.reads")
+    return reads is None or reads >= READS_MIN
+
+
 def _caution(of: Evidence) -> str:
     """A reservation when the trace does not write enough for a steady state."""
-    writes = of.number("write_amplification.page_writes")
-    each = of.number("write_amplification.writes_per_sector_mean")
+    writes, each = (of.number(f"write_amplification.{name}") for name in ("page_writes", "writes_per_sector_mean"))
     if writes is not None and writes < PAGE_WRITES_MIN:
         return f" (a weak statement: {writes:,.0f} page writes, where {PAGE_WRITES_MIN:,} are asked for)"
     if each is not None and each < WRITES_PER_SECTOR_MIN:
         asked = f"where {WRITES_PER_SECTOR_MIN:.0f} are asked for"
         return f" (a weak statement: {each:.1f} writes of each sector on average, {asked})"
     return ""
-
-
-def _near(costs: Mapping[int, float], size: int) -> bool:
-    """Whether a size's cost is within the tolerance of the least; also when this cost is not known at all."""
-    if not costs:
-        return True
-    return size in costs and costs[size] <= min(costs.values()) * (1 + PAGE_COST_TOLERANCE_PERCENT / 100)
-
-
-def _partitions(count: float) -> str:
-    return units.plural(count, "partition")

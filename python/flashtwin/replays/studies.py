@@ -24,7 +24,7 @@ from flashtwin.traces.reading import Reading
 from flashtwin.traces.scan import Replayable, Scan, as_replayable, prepare
 
 if TYPE_CHECKING:
-    from flashtwin.report import WriteCache
+    from flashtwin.judgement.verdict import Verdict
 
 #: The systems of a study unless others are asked for; the first is the baseline.
 SYSTEMS = ("conventional", "ca-ssd", "rr-ssd", "oracle")
@@ -66,14 +66,15 @@ class Study:
         return Comparison.read(self.path)
 
     @cached_property
-    def write_cache(self) -> WriteCache:
-        """What a write-back cache changes for its systems, read from the folder; empty where nobody looked."""
+    def write_cache(self) -> Verdict | None:
+        """What a write-back cache changes for its systems, read from the folder; None where nobody looked."""
         from flashtwin import report
 
         return report.write_cache(self.path)
 
     def _repr_html_(self) -> str:
-        told = "".join(f"<li>{html.escape(text)}</li>" for text in [*self.findings, *self.write_cache.sentences])
+        cached = [self.write_cache.text] if self.write_cache is not None else []
+        told = "".join(f"<li>{html.escape(text)}</li>" for text in [*self.findings, *cached])
         page = html.escape(str(self.report))
         return f'<p><a href="{page}">{page}</a></p><ul>{told}</ul>{self.comparison._repr_html_()}'
 
@@ -351,10 +352,9 @@ def _explain(
     if effort_s == 0:
         return []
     runs = {name: (system, base_figures(Result.read(names.run(path, name)))) for name, system in systems.items()}
-    runs = {name: one for name, one in runs.items() if not explaining.is_ideal(one[0])} or runs
     chosen = None if goal is None else named_goal(goal)
     found = explaining.explain_runs(
-        path, trace, runs, goal=chosen, effort_s=effort_s, threads=threads, progress=progress
+        path, trace, explaining.buildable(runs), goal=chosen, effort_s=effort_s, threads=threads, progress=progress
     )
     return [one.data for _, one in found.items()]
 

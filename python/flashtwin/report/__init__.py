@@ -15,17 +15,17 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from flashtwin.errors import ReportError
+from flashtwin.judgement import caching, judging
+from flashtwin.judgement.evidence import Evidence
 from flashtwin.judgement.verdict import Verdict
 from flashtwin.results import names
 from flashtwin.results.reading import Collection, StudyFolder, load_any
 
-from . import caching, files, fitting, rendering, reproduction, style, sweep
-from .caching import WriteCache
+from . import files, fitting, rendering, reproduction, style, sweep
 from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, note_figure
-from .findings import findings
 from .page import page, render
 
-__all__ = ["ReportError", "Verdict", "WriteCache", "build", "chart", "chart_names", "findings", "write_cache"]
+__all__ = ["ReportError", "Verdict", "build", "chart", "chart_names", "findings", "write_cache"]
 
 
 def build(folder: Path | str, *, out: Path | str | None = None) -> Path:
@@ -76,13 +76,26 @@ def chart(name: str, folder: Path | str) -> Figure:
     return drawing.figure
 
 
-def write_cache(folder: Path | str) -> WriteCache:
-    """What a write-back cache changes for the systems of a study; empty where nobody looked.
+def findings(folder: Path | str, count: int = 3) -> list[Verdict]:
+    """The `count` most important verdicts on the runs of a result folder, the most important first.
+
+    Fewer when the data hold no more; none where nothing was replayed. `Verdict.figures` holds the values behind the
+    words. Raises `ReportError` when the folder cannot be read.
+    """
+    return judging.findings(_judged(folder), count)
+
+
+def write_cache(folder: Path | str) -> Verdict | None:
+    """What a write-back cache changes for the systems of a study; None where nobody looked.
 
     Raises `ReportError` when the folder cannot be read.
     """
+    return judging.on(caching.TOPIC, _judged(folder))
+
+
+def _judged(folder: Path | str) -> list[Verdict]:
     results = load_any(folder)
-    return caching.write_cache(results) if isinstance(results, StudyFolder) else WriteCache()
+    return [] if isinstance(results, Collection) else judging.judge(Evidence.of(results))
 
 
 def chart_names() -> list[str]:

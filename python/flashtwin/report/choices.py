@@ -1,169 +1,58 @@
-"""The modelling choices behind the numbers, in words, as the results recorded them.
+"""The modelling choices behind the numbers, in the words of the keys, and what a reader must know of the results.
 
 Simulators differ here silently; a report that does not say where a response
 time ends cannot be compared with another. Only what `summary.config` holds is
-stated; what is not recorded is said to be so.
+stated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from flashtwin import units
 from flashtwin.judgement import facts
+from flashtwin.judgement.verdict import lower
 from flashtwin.results import ground
-from flashtwin.results.keys import matters
+from flashtwin.results.keys import K, matters, value_words
 from flashtwin.results.reading import SavedRun, StudyFolder, TraceResults, as_number
-from flashtwin.results.trees import dig, leaves
+from flashtwin.results.trees import dig, leaves, literal
 
-#: The value of a key, in words.
-Words = Callable[[Any], str | None]
-
-
-def _as_given(value: Any) -> str:
-    number = as_number(value)
-    return f"`{value}`" if number is None else units.count(number)
-
-
-def _period(seconds: float) -> str:
-    return f"{units.duration(seconds * 1e9)} of the trace's clock"
-
-
-def _alpha(alpha: float) -> str:
-    return f"what deduplication saves, plus {units.percent(alpha * 100.0)} of the footprint (alpha = {alpha:g})"
-
-
-def _of(words: Mapping[str, str]) -> Words:
-    """The value in words; as it stands where there are none for it."""
-    return lambda value: words.get(str(value), f"`{value}`")
-
-
-#: Title, key, and the words for its value; told of the systems to which the key matters.
-_CHOICES: tuple[tuple[str, str, Words], ...] = (
-    (
-        "A write is answered",
-        "engine.write_completes",
-        _of(
-            {
-                "programmed": "when its page is programmed (the papers' way)",
-                "transferred": "when its data is in the chip's register",
-                "hashed": "when its page is hashed and has a place in power-protected RAM",
-                "buffered": "when the controller has it, in power-protected RAM",
-            }
-        ),
-    ),
-    (
-        "A flush waits",
-        "engine.flush",
-        _of({"writes": "for every write before it, until that survives a power cut", "none": "for nothing"}),
-    ),
-    (
-        "Works on its own",
-        "engine.concurrency",
-        _of(
-            {"die": "each die of a chip", "chip": "each chip: one operation at a time", "plane": "each plane of a die"}
-        ),
-    ),
-    (
-        "On the device before the trace",
-        "replay.preload",
-        _of(
-            {
-                "first-reads": "every page whose first access is a read, with that content; loading is not counted",
-                "footprint": "every page, overwritten until garbage collection is steady; not counted",
-                "none": "nothing",
-            }
-        ),
-    ),
-    (
-        "A write of part of a page",
-        "replay.partial_write",
-        _of({"read-modify-write": "reads the page first, then writes it whole", "ignore": "counts as a whole page"}),
-    ),
-    (
-        "Load of a chip",
-        "engine.load",
-        _of(
-            {
-                "queue-length": "the number of operations waiting and in service",
-                "reads-waiting": "the number of reads waiting and in service",
-                "expected-wait": "the sum of the service times ahead of a new read",
-            }
-        ),
-    ),
-    ("Fingerprints kept", "ftl.dedup.fingerprint_entries", _as_given),
-    ("Room for replicas", "ftl.replication.alpha", _alpha),
-)
-_CONTENTS = {
-    "recorded": "as recorded in the trace",
-    "unique": "made up: every page write brings a new one",
-    "none": "none; the systems do not look at it",
-}
-
-
-def _arrivals(run: SavedRun) -> str | None:
-    """Open or closed loop, and the speed."""
-    depth, speed = as_number(run.setting("replay.queue_depth")), as_number(run.setting("replay.speed"))
-    if depth:
-        return f"closed loop: {units.count(depth)} requests kept under way, whatever the trace's times"
-    if speed is None:
-        return None
-    return "open loop, at the trace's times" + ("" if speed == 1 else f", its clock {speed:g} times faster")
-
-
-def _hashing(run: SavedRun) -> str | None:
-    time, lanes = run.setting("engine.hash_us"), run.setting("engine.hash_lanes")
-    if time is None or not facts.deduplicates(run):
-        return None
-    at_once = {None: "", 0: ", in a pipeline"}.get(lanes, f", {lanes} at a time")
-    return f"{time:g} µs a page{at_once}"
-
-
-def _contents(run: SavedRun) -> str | None:
-    source = dig(run.summary, "trace.content_source")
-    return source and _CONTENTS.get(source, f"`{source}`")
-
-
-#: What no single key says.
-_TOLD: tuple[tuple[str, Callable[[SavedRun], str | None]], ...] = (
-    ("Arrivals", _arrivals),
-    ("Period", lambda run: None if (value := run.setting("replay.period_s")) is None else _period(value)),
-    ("Hashing", _hashing),
-    ("Device", lambda run: None if (value := run.setting("device")) is None else f"`{value}`"),
-    ("The system is", lambda run: str(run.setting("description") or "").rstrip(".") or None),
-    ("Content of the pages", _contents),
-)
+#: The keys that are told, of the systems to which they matter.
+_KEYS = (
+    K.engine.write_completes, K.engine.flush, K.engine.concurrency, K.replay.preload, K.replay.partial_write,
+    K.engine.load, K.replay.content, K.replay.period_s, K.engine.hash_us, K.engine.hash_lanes,
+    K.ftl.dedup.fingerprint_entries, K.ftl.replication.alpha, K.device, K.description,
+)  # fmt: skip
 
 
 def choices(study: StudyFolder) -> list[tuple[str, str]]:
-    """(title, words) for every choice; where systems differ, each value with the systems that have it."""
-    of_keys = [(title, {run.label: _of_key(run, key, words) for run in study.runs}) for title, key, words in _CHOICES]
-    told = [(title, {run.label: words(run) for run in study.runs}) for title, words in _TOLD]
-    return [(title, text) for title, values in (*of_keys, *told) if (text := _grouped(values)) is not None]
+    """Every choice with its value in words; where systems differ, each value with the systems that have it."""
+    found = []
+    for key in _KEYS:
+        groups: dict[str, list[str]] = {}
+        for run in study.runs:
+            if (text := _told(run, key)) is not None:
+                groups.setdefault(text, []).append(run.label)
+        of_all = len(groups) == 1 and len(next(iter(groups.values()))) == len(study.runs)
+        of_some = [text if of_all else f"{text} ({units.names(labels)})" for text, labels in groups.items()]
+        found += [(key, "; ".join(of_some))] if of_some else []
+    return found
 
 
-def _of_key(run: SavedRun, key: str, words: Words) -> str | None:
+def _told(run: SavedRun, key: str) -> str | None:
     value = run.setting(key)
-    return words(value) if value is not None and matters(key, run.config) else None
-
-
-def _grouped(values: Mapping[str, str | None]) -> str | None:
-    groups: dict[str, list[str]] = {}
-    for label, text in values.items():
-        if text:
-            groups.setdefault(text, []).append(label)
-    if not groups:
+    if value is None or not (key in ground.LABELS or matters(key, run.config)):
         return None
-    if len(groups) == 1:
-        text, labels = next(iter(groups.items()))
-        return text if len(labels) == len(values) else f"{text} ({units.names(labels)})"
-    return "; ".join(f"{units.names(labels)}: {text}" for text, labels in groups.items())
+    if key == K.description:
+        return str(value).rstrip(".") or None
+    words = value_words(key, value)
+    return f"`{literal(value)}`{f': {lower(words)}' if words else ''}"
 
 
 def settings(run: SavedRun) -> list[tuple[str, str]]:
     """Every key of the resolved configuration with its value, in the order of the file."""
-    return [(path, _value(value)) for path, value in leaves(run.config)]
+    return [(path, literal(value)) for path, value in leaves(run.config)]
 
 
 def differences(study: StudyFolder) -> list[tuple[str, list[str], str]]:
@@ -177,14 +66,11 @@ def differences(study: StudyFolder) -> list[tuple[str, list[str], str]]:
 
 def _what_it_is(one: ground.Difference | None, key: str) -> str:
     """The design of a system, with the reason, or the ground, with what it moves."""
-    if one is None and key.startswith("nand."):
-        return "a part of the device"
     if one is None:
-        return "a label" if key in ground.LABELS else "of no matter to those that differ"
-    reasons = list(dict.fromkeys(one.defines.values()))
-    parts = [f"design: {reason}" for reason in reasons]
-    if one.unequal:
-        parts.append(f"ground; moves {one.moves}" if one.moves else "ground; moves nothing by itself")
+        other = "a label" if key in ground.LABELS else "of no matter to those that differ"
+        return "a part of the device" if key.startswith("nand.") else other
+    parts = [f"design: {reason}" for reason in dict.fromkeys(one.defines.values())]
+    parts += [f"ground; moves {one.moves or 'nothing by itself'}"] if one.unequal else []
     return "; ".join(parts)
 
 
@@ -198,38 +84,33 @@ def unequal_ground(study: StudyFolder) -> list[ground.Difference]:
     return sorted(ground.ground(_configs(study)), key=lambda one: not one.warns)
 
 
-def gathered(study: StudyFolder) -> list[tuple[str, list[str], str]]:
-    """What differs between runs that were made at different times, with one value a run; nothing of one study.
+#: What differs between runs that were made at different times, beside their settings: field, title, what it is.
+_GATHERED = (
+    ("folder", "results", "where the run was saved"),
+    ("trace", "trace", "what was replayed"),
+    ("digest", "digest of the trace", "of one name, yet another trace"),
+    ("flashtwin", "flashtwin", "the version that made it; figures may differ for that alone"),
+)
 
-    Where they come from and what of their traces and versions differs, then the settings.
-    """
-    found = study.info.get("gathered")
-    sources = {str(one.get("label")): one for one in found if isinstance(one, Mapping)} if found else {}
+
+def gathered(study: StudyFolder) -> list[tuple[str, list[str], str]]:
+    """What differs between runs that were made at different times, with one value a run; nothing of one study."""
+    found = study.info.get("gathered") or ()
+    sources = {str(one.get("label")): one for one in found if isinstance(one, Mapping)}
     if not sources:
         return []
-    rows = []
-    for key, title, what in (
-        ("folder", "results", "where the run was saved"),
-        ("trace", "trace", "what was replayed"),
-        ("digest", "digest of the trace", "of one name, yet another trace"),
-        ("flashtwin", "flashtwin", "the version that made it; figures may differ for that alone"),
-    ):
-        values = [str(sources.get(run.name, {}).get(key) or units.MISSING) for run in study.runs]
-        if len(set(values)) > 1:
-            rows.append((title, [value[:12] if key == "digest" else value for value in values], what))
+    rows = [
+        (title, [str(sources.get(run.name, {}).get(key) or units.MISSING)[: 12 if key == "digest" else None]
+                 for run in study.runs], what)
+        for key, title, what in _GATHERED
+    ]  # fmt: skip
     told = {one.key for one in ground.differences(_configs(study))}
-    return rows + [row for row in differences(study) if row[0] in told]
+    return [row for row in [*rows, *(row for row in differences(study) if row[0] in told)] if len(set(row[1])) > 1]
 
 
 def was_made_equal(study: StudyFolder) -> bool:
     """Whether all systems were given the baseline's ground."""
     return study.info.get("equal_ground") is True
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return units.MISSING if value is None else str(value)
 
 
 #: Faults of fewer requests than this (percent) are told in the footer, not on top.
@@ -240,7 +121,7 @@ _NOT_A_FAULT = ("lines", "joined_lines", "partial_writes", "partial_trims")
 
 
 def warnings(study: TraceResults) -> list[str]:
-    """What a reader must know before trusting the numbers: trace quality, sampling, runs left out, overload."""
+    """What a reader must know before trusting the numbers: trace quality, sampling, runs left out, unlike ground."""
     notes = [*study.problems, *(text for text, minor in _quality_of(study) if not minor)]
     rate = study.measured("options.sample_rate")
     if rate is not None and rate < 1.0:
@@ -252,7 +133,7 @@ def warnings(study: TraceResults) -> list[str]:
 
 
 def _of_runs(study: StudyFolder) -> list[str]:
-    """Runs that are incomplete, of different traces, or overloaded."""
+    """Runs that are incomplete, of different traces, or on unlike ground."""
     notes = []
     for run in study.runs:
         asked, done = run.number("trace.requests"), run.number("requests.completed")
@@ -266,12 +147,6 @@ def _of_runs(study: StudyFolder) -> list[str]:
     digests = {dig(run.summary, "trace.digest") for run in study.runs} - {None}
     if len(digests) > 1:
         notes.append("The runs were made from different traces (their digests differ): do not compare them.")
-    share = facts.waiting_share(study.baseline, "all")
-    if share is not None and share > 95.0:
-        notes.append(
-            f"Waiting is {units.percent(share)} of a request's time under `{study.baseline.label}`: "
-            "the device is overloaded, and means are dominated by the length of the backlog."
-        )
     return notes
 
 

@@ -20,13 +20,13 @@ import jinja2
 from markupsafe import Markup
 
 from flashtwin import units
-from flashtwin.judgement import facts, judging
+from flashtwin.judgement import caching, facts, judging
 from flashtwin.judgement.evidence import Evidence
 from flashtwin.judgement.verdict import Verdict
 from flashtwin.results.reading import Collection, SavedRun, StudyFolder, TraceResults, as_number
 from flashtwin.results.trees import leaves
 
-from . import caching, choices, listing, rendering, style
+from . import choices, listing, rendering, style
 from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, Chart, knee
 from .charts.workload import CHART as BRIEF
 from .charts.workload import table_of_facts
@@ -87,8 +87,8 @@ def page(results: TraceResults | Collection, rendered: list[Rendered]) -> str:
         "columns": [],
         "rows": [],
         "place_of": {},
-        "cached": caching.WriteCache(),
-        "cached_columns": caching.COLUMNS,
+        "cached": judging.on(caching.TOPIC, verdicts),
+        "cached_columns": [(kind.capitalize(), statistic) for kind, statistic in caching.SHOWN],
         "cached_rows": [],
         "unequal": [],
         "made_equal": False,
@@ -105,14 +105,10 @@ def page(results: TraceResults | Collection, rendered: list[Rendered]) -> str:
     }
     if study is not None:
         columns, rows = systems_table(study)
-        cached = caching.write_cache(study)
         values |= {
             "columns": columns,
             "rows": rows,
-            "cached": cached,
-            "cached_rows": [
-                (row.run, [cell for times in row.times for cell in _with_and_without(*times)]) for row in cached.rows
-            ],
+            "cached_rows": _cached(study, values["cached"]),
             "place_of": {name: pairs.index(pair) for name, pair in style.colour_pairs(study).items()},
             "limits": [(run, study.explained[run.name]) for run in study.runs if run.name in study.explained],
             "unequal": choices.unequal_ground(study),
@@ -144,7 +140,10 @@ def _of_workload(results: TraceResults, verdicts: Sequence[Verdict]) -> dict[str
         "facts_line": _facts_line(results),
         "workload_facts": table_of_facts(results),
         "advice": judging.advice(verdicts) if results.characterization else [],
-        "warnings": choices.warnings(results),
+        "warnings": [
+            *choices.warnings(results),
+            *(one.claim for one in verdicts if (one.topic, one.answer) == ("load", "overloaded")),
+        ],
         "origin": _origin(results),
     }
     if isinstance(options, dict) and not replayed:
@@ -269,23 +268,33 @@ def systems_table(study: StudyFolder) -> tuple[list[tuple[str, str]], list[tuple
     columns = [column for column in _COLUMNS if flushed or column[0] != "Flush"]
     rows = []
     for run in study.runs:
-        cells = []
-        for title, _, get, write in columns:
-            change = facts.change(get(run), get(study.baseline)) if run is not study.baseline else None
-            worse = change is not None and (change > 0) != (title in _MORE_IS_BETTER)
-            sense = "" if change is None or units.unchanged(change) else ("worse" if worse else "better")
-            cells.append(Cell(write(get(run)), "" if change is None else units.change(change), sense))
+        base = None if run is study.baseline else study.baseline
+        cells = [
+            _cell(write, get(run), get(base) if base is not None else None, more_is_better=title in _MORE_IS_BETTER)
+            for title, _, get, write in columns
+        ]
         rows.append((run, cells))
     return [(title, second) for title, second, _, _ in columns], rows
 
 
-def _with_and_without(before: float | None, after: float | None) -> tuple[Cell, Cell]:
-    """A time without the write cache, and with it beside how much that changes."""
-    change = facts.change(after, before)
-    sense = "" if change is None or units.unchanged(change) else ("worse" if change > 0 else "better")
-    return Cell(units.duration(before), "", ""), Cell(
-        units.duration(after), units.change(change) if change is not None else "", sense
-    )
+def _cell(
+    write: Callable[[float | None], str], new: float | None, old: float | None, *, more_is_better: bool = False
+) -> Cell:
+    change = facts.change(new, old)
+    better, worse = (facts.loses, facts.gains) if more_is_better else (facts.gains, facts.loses)
+    sense = "better" if better(change) else "worse" if worse(change) else ""
+    return Cell(write(new), "" if change is None else units.change(change), sense)
+
+
+def _cached(study: StudyFolder, verdict: Verdict | None) -> list[tuple[SavedRun, list[Cell]]]:
+    """Times without the write cache, and with it beside how much that changes: a row a run."""
+    rows = []
+    shown = [run for run in study.runs if verdict is not None and run.name in verdict.evidence]
+    for run in shown:
+        both = caching.times(verdict.figures if verdict is not None else {}, run.name)
+        pairs = [(_cell(units.duration, one, None), _cell(units.duration, other, one)) for one, other in both]
+        rows.append((run, [cell for pair in pairs for cell in pair]))
+    return rows
 
 
 def _origin(study: TraceResults) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from flashtwin import units
 from flashtwin.results import names
 from flashtwin.results.reading import read_json
 
-from . import agreement, files, rendering, style
+from . import files, rendering, style
 from .charts import reproduced
 from .charts.base import Chart
 from .page import resource, template
@@ -56,11 +56,11 @@ def build(folder: Path, target: Path) -> Path:
                 rendering.write(target, [rendered])
             figure = figure_of(rendered, pairs) if rendered is not None else None
             sections.append(Section(f"{paper['id']}-{item['id']}", item, figure))
-        papers.append({"paper": paper, "sections": sections, "counts": _counts(paper)})
+        orders = [sum(item["orders"][place] for item in paper["items"]) for place in (0, 1)]
+        papers.append({"paper": paper, "sections": sections, "counts": _counts(paper), "orders": orders})
     html = target / names.REPORT
     page = template("reproduction.html.j2").render(
         papers=papers,
-        summary=agreement.sentences(results.get("papers", ())),
         choices=results.get("sensitivity") or [],
         pairs=pairs,
         css=Markup(resource("page.css")),  # noqa: S704 - our own file

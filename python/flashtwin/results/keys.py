@@ -75,9 +75,24 @@ def matters(key: str, config: Config) -> bool:
     return key not in KEYS or key in _meaning(_text(config))[0]
 
 
+def value_words(key: str, value: Any) -> str:
+    """What a value of a key does, in the core's words: the first sentence without its end; empty of plain numbers."""
+    node = _schema()
+    for part in key.split("."):
+        node = node.get("properties", {}).get(part, {})
+    words = next((one.get("description", "") for one in node.get("oneOf", ()) if one.get("const") == value), "")
+    return " ".join(words.split()).partition(". ")[0].rstrip(".")
+
+
 def traits(config: Config) -> frozenset[str]:
     """What a system is: `deduplicates`, `spreads`, `replicates`, `redirects`, `weighs-load`, ..."""
     return _meaning(_text(config))[1]
+
+
+@functools.cache
+def _schema() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(_core.config_schema())
+    return found
 
 
 def _text(config: Config) -> str:

@@ -50,13 +50,8 @@ def draw(study: StudyFolder) -> Drawing:
 
 def _sees(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
     goals = sorted({str(data["goal_words"]) for data in found.values()})
-    largest = [
-        f"Under `{name}` {one['label']} costs most, {units.percent(one['percent'])}."
-        for name, data in found.items()
-        for one in sorted(data["causes"], key=lambda one: -float(one["percent"]))[:1]
-    ]
     return [
-        *largest,
+        *(str(data["claim"]) for data in found.values()),
         f"Each bar is one replay of the same trace with one thing ideal, and by how much {units.names_plain(goals)} "
         "falls. Bars of one system may sum to more than 100 %: a nanosecond may have two causes.",
     ]

@@ -70,7 +70,7 @@ def _see(run: SavedRun, copies: tuple[Floats, Floats]) -> str:
 def _reason(study: StudyFolder, known: list[tuple[SavedRun, tuple[Floats, Floats] | None]]) -> str:
     if all(copies is None for _, copies in known):
         return "No run has the table `copies`: no system here identifies contents, or it was not written."
-    makers = [run for run in study.runs if facts.replicates(run)]
+    makers = [run for run in study.runs if "replicates" in run.traits]
     if not makers:
         return "No system here makes replicas: every content is on flash once."
     if all(facts.no_pass_could_run(run) for run in makers):

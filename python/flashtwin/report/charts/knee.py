@@ -52,8 +52,7 @@ def _finish(axes: Axes, speeds: Sequence[float]) -> None:
 
 
 def _sees(explained: Mapping[str, Any]) -> list[str]:
-    told = [str(sentence) for sentence in explained["more"] if str(sentence).startswith("The hash unit")]
-    return [f"Under `{explained['system']}`, where every page written is hashed first.", *told]
+    return [f"Under `{explained['system']}`, where every page written is hashed first.", str(explained["knee_words"])]
 
 
 def _data(name: str, points: Sequence[Mapping[str, Any]]) -> Data:

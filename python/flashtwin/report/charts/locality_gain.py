@@ -56,11 +56,9 @@ def _sees(table: SavedTable) -> list[str]:
             if found is not None:
                 best[along] = float(found[1][found[0] <= most].max(initial=0.0)) * 100
         if len(best) == 2:
-            further = best["distance"] > best["time"]
-            better = "a larger distance" if further else "waiting"
             sentences.append(
                 f"For {label}, waiting adds up to {units.percent(best['time'])} within 64 pages, a larger distance up "
-                f"to {units.percent(best['distance'])} within 250 requests: {better} is worth more."
+                f"to {units.percent(best['distance'])} within 250 requests."
             )
     return sentences or ["The gains of one kind of request only are known."]
 

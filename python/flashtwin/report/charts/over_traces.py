@@ -57,11 +57,8 @@ def _seen(found: Swept, tried: list[Trial], one: figures.Figure) -> list[str]:
     said = []
     best = found.best_trial
     if best is not None:
-        ratios = {str(row["trace"]): row[f"ratio.{one.path}"] for row in best.rows}
-        seen = {trace: ratio for trace, ratio in ratios.items() if units.ratio(ratio) != units.ratio(1)}
-        worse = [trace for trace, ratio in seen.items() if (ratio < 1) == one.more_is_better]
-        but = f"; on {', '.join(worse)} it is worse than the reference" if worse else ""
-        said.append(f"The best over the traces is trial {best.number}: {units.ratio(best.ratios[0])}{but}.")
+        each = ", ".join(f"{units.ratio(row[f'ratio.{one.path}'])} on {row['trace']}" for row in best.rows)
+        said.append(f"The best over the traces is trial {best.number}: {units.ratio(best.ratios[0])} ({each}).")
     if any(not trial.kept for trial in tried):
         said.append("A trial with a star breaks a bound on some trace.")
     return said

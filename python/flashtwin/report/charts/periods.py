@@ -89,13 +89,13 @@ def _shares(study: StudyFolder, runs: tuple[SavedRun, ...]) -> list[tuple[str, S
     """
     found: list[tuple[str, SavedRun, Floats, Floats]] = []
     for run in (*runs, *study.runs):
-        new = _share(run, "new_value_reads") if facts.deduplicates(run) else None
+        new = _share(run, "new_value_reads") if "deduplicates" in run.traits else None
         if new is not None:
             found.append(("New", run, *new))
             break
     for run in runs:
         rep = _share(run, "replicated_value_reads")
-        if rep is not None and not run.is_ideal and facts.replicates(run):
+        if rep is not None and not run.is_ideal and "replicates" in run.traits:
             found.append(("Rep", run, *rep))
     return found
 
@@ -153,30 +153,14 @@ def _sees(
     sentences = []
     for run, periods in series["read_mean_ns"]:
         values = periods.improvement[np.isfinite(periods.improvement)]
-        if values.size == 1:
-            sentences.append(f"Reads under `{run.label}`: {_worded(values[0])} than under `{base.label}`.")
-        else:
-            sentences.append(_over_periods(run, base, values))
+        ends = dict.fromkeys(units.change(-float(value)) for value in (values.max(), values.min()))
+        by = f"{' to '.join(ends)} against `{base.label}` in {units.plural(values.size, 'period')}"
+        sentences.append(f"Reads under `{run.label}` change by {by}.")
     for name, run, _, values in shares:
         if name == "Rep" and np.isfinite(values).any():
             low, high = (units.percent(float(value)) for value in (np.nanmin(values), np.nanmax(values)))
             sentences.append(f"Between {low} and {high} of a period's page reads find replicas under `{run.label}`.")
     return sentences[:3]
-
-
-def _over_periods(run: SavedRun, base: SavedRun, values: Floats) -> str:
-    low, high = float(values.min()), float(values.max())
-    subject = f"Reads under `{run.label}`"
-    if low > units.UNCHANGED_PERCENT:
-        between = f"{units.percent(low)} to {units.percent(high)} shorter"
-        return f"{subject} are {between} than under `{base.label}` in each of {values.size} periods."
-    lost = int((values < -units.UNCHANGED_PERCENT).sum())
-    change = f"{units.change(-high)} to {units.change(-low)}"
-    return f"{subject} change by {change} against `{base.label}`; they are longer in {lost} of {values.size} periods."
-
-
-def _worded(improvement: float) -> str:
-    return units.longer_or_shorter(-float(improvement))
 
 
 CHART = Chart(

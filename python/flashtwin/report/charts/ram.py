@@ -61,24 +61,16 @@ def _total(run: SavedRun) -> float | None:
 
 
 def _sees(study: StudyFolder) -> list[str]:
-    sentences = []
-    base = study.baseline
     sized = [(value, run) for run in study.runs if (value := _total(run))]
     most, run = max(sized, key=lambda pair: pair[0])
     parts = [(run.count(f"ram.{key}"), label) for key, label, _ in PARTS]
     largest, label = max(parts)
+    change = None if run is study.baseline else facts.change(most, _total(study.baseline))
     text = f"`{run.label}` needs the most, {units.size(most)}"
+    text += f" ({units.change(change)} against `{study.baseline.label}`)" if change is not None else ""
     if largest:
         text += f", of which the {label if label[0].islower() else label + ' map'} is {units.size(largest)}"
-    sentences.append(text + ".")
-    change = facts.change(most, _total(base))
-    if run is not base and change is not None:
-        sentences.append(f"That is {units.more_or_fewer(change, 'less')} {_than(change)} `{base.label}`.")
-    return sentences
-
-
-def _than(change: float) -> str:
-    return "as" if units.unchanged(change) else "than"
+    return [f"{text}."]
 
 
 def _absent(study: StudyFolder) -> list[str]:

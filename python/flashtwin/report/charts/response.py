@@ -84,7 +84,7 @@ def _sees(study: StudyFolder, kinds: Sequence[str]) -> list[str]:
 
 def _waiting(subject: str, known: Sequence[tuple[float, SavedRun]]) -> str:
     (low, least), (high, most) = min(known, key=lambda pair: pair[0]), max(known, key=lambda pair: pair[0])
-    if len(known) == 1 or high - low < 0.05:
+    if units.percent(high) == units.percent(low):
         return f"{subject} spends {units.percent(high)} of its time waiting."
     return (
         f"{subject} spends {units.percent(high)} of its time waiting under `{most.label}` "

@@ -19,8 +19,6 @@ from .base import Data, Drawing, nothing
 #: Across, and up: one panel each.
 ACROSS = figures.figure("iops")
 UP = (figures.figure("all.mean"), figures.figure("all.p99"))
-#: From this share of the most on, more requests under way bring no more throughput worth speaking of.
-NEARLY_ALL = 0.95
 
 Row = Mapping[str, Any]
 
@@ -91,25 +89,16 @@ def _panel(axes: Axes, found: Swept, lines: Mapping[tuple[Any, ...], list[Row]],
 
 
 def _seen(found: Swept, trace: str, lines: Mapping[tuple[Any, ...], list[Row]]) -> list[str]:
-    """With how many requests under way each system serves nearly all that it can, and what more of them cost."""
+    """The most that each system serves, with how many requests under way, and how long these then take."""
     sentences = []
     where = f"On {trace}, " if len(found.traces) > 1 else ""
     for (system, *others), rows in lines.items():
         if others and any(other != line[0] for other, line in zip(others, _first_values(found), strict=True)):
             continue
-        most = max(row[ACROSS.path] for row in rows)
-        enough = next(row for row in rows if row[ACROSS.path] >= NEARLY_ALL * most)
-        text = (
-            f"{where}`{system}` serves {units.count(enough[ACROSS.path])} requests a second with "
-            f"{units.count(enough[f'config.{DEPTH}'])} under way, mean {units.duration(enough[UP[0].path])}"
-        )
-        last = rows[-1]
-        if last is enough:
-            sentences.append(f"{text}: no more were tried, and it may serve more.")
-            continue
+        most = max(rows, key=lambda row: row[ACROSS.path])
         sentences.append(
-            f"{text}; with {units.count(last[f'config.{DEPTH}'])} it serves {units.count(last[ACROSS.path])} and takes "
-            f"{units.duration(last[UP[0].path])}."
+            f"{where}`{system}` serves at most {units.count(most[ACROSS.path])} requests a second, with "
+            f"{units.count(most[f'config.{DEPTH}'])} under way and a mean of {units.duration(most[UP[0].path])}."
         )
     return sentences
 

@@ -79,7 +79,6 @@ def absent(table: SavedTable) -> list[str]:
 def _sees(lines: dict[float, tuple[Floats, Floats]]) -> list[str]:
     if all(float(y.max()) <= 1.0 for _, y in lines.values()):
         return ["The trace does not overwrite enough to fill the device, so no valid page is ever moved."]
-    sentences = []
     provision = min(lines)
     x, y = lines[provision]
     values = dict(zip(map(float, x), map(float, y), strict=True))
@@ -88,10 +87,7 @@ def _sees(lines: dict[float, tuple[Floats, Floats]]) -> list[str]:
     text = f"At OP {scales.plain(provision)} % the write amplification is {start}"
     if best != first:
         text += f" and lowest, {units.ratio(values[best])}, with {_parts(best)}"
-    sentences.append(text + ".")
-    if max(values) > best and values[max(values)] > values[best] * 1.005:
-        sentences.append(f"Beyond that it rises, to {units.ratio(values[max(values)])} with {_parts(max(values))}.")
-    return sentences
+    return [f"{text}."]
 
 
 def _parts(count: float) -> str:

@@ -56,7 +56,7 @@ def _columns(axes: Axes, study: StudyFolder) -> None:
     for at, title, cells in (
         (0.20, "WA", [units.ratio(run.number("write_amplification")) for run in study.runs]),
         (0.57, "erases", [units.count(run.number("erases.total")) for run in study.runs]),
-        (1.00, "life used", [units.percent(facts.life_used(run)) for run in study.runs]),
+        (1.00, "life used", [units.percent(run.number("erases.life_used_percent")) for run in study.runs]),
     ):
         axes.text(at, -0.6, title, ha="right", va="bottom", size=style.SMALL_PT, color=style.MUTED)
         for place, cell in enumerate(cells):
@@ -70,10 +70,8 @@ def _sees(study: StudyFolder) -> list[str]:
     known = [(value, run) for value, run in changes if value is not None]
     if known:
         value, run = min(known, key=lambda pair: pair[0])
-        words = units.more_or_fewer(value)
-        as_base = "as" if units.unchanged(value) else "than"
-        sentences.append(f"The fewest pages are programmed by `{run.label}`: {words} {as_base} `{base.label}`.")
-    copies = [(facts.replica_share(run) or 0.0, run) for run in study.runs]
+        sentences.append(f"`{run.label}` programs {units.more_or_fewer(value, 'pages', f'`{base.label}`')}.")
+    copies = [(facts.share_of(run, "flash_writes.replica", "pages_programmed") or 0.0, run) for run in study.runs]
     most, run = max(copies, key=lambda pair: pair[0])
     if most > 0:
         sentences.append(f"Replicas are {units.percent(most)} of what `{run.label}` programs.")
@@ -98,7 +96,7 @@ def _data(study: StudyFolder) -> Data:
                 run.number("pages_programmed"),
                 run.number("write_amplification"),
                 run.number("erases.total"),
-                facts.life_used(run),
+                run.number("erases.life_used_percent"),
             )
         )
     return data

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from flashtwin.causes import remedies
-from flashtwin.causes.case import Case, Config, Sets, at, more_dies
+from flashtwin.causes.case import Case, Sets, WhatIf, more_dies
 from flashtwin.causes.figures import TIME
-from flashtwin.causes.remedies import Step
 from flashtwin.settings import Value
 
 #: Transfers a second, in millions, at which the largest page takes less than a nanosecond.
@@ -32,7 +30,7 @@ _ROOM_TIMES = 4
 
 
 @dataclass(frozen=True)
-class Knob:
+class Candidate:
     """Something that may hold a workload back."""
 
     name: str
@@ -46,23 +44,32 @@ class Knob:
     charges: frozenset[str]
     #: Whether it can cost anything at all: what never happened needs no replay.
     applies: Callable[[Case], bool]
-    #: Keys under which it costs nothing.
-    ideal: Callable[[Case], Sets]
+    #: Keys under which it costs nothing, or what gives them.
+    ideal: Mapping[str, Value] | Callable[[Case], Sets]
     #: What can be done about it, in the order in which it is tried.
-    steps: Callable[[Case], Iterator[Step]]
+    steps: Callable[[Case], Iterator[WhatIf]]
     #: Wider things that it is a part of, directly or not.
     within: frozenset[str] = field(default_factory=frozenset)
     #: Whether it is what flash cells take, whatever the controller does.
     is_cells: bool = False
 
-    def words_without(self, case: Case) -> str:
-        """As a sentence says that it is switched off in this case."""
-        return self.without if isinstance(self.without, str) else self.without(case)
+    def off(self, case: Case) -> WhatIf:
+        """The replay without it; of no keys where it costs nothing already."""
+        words = self.without if isinstance(self.without, str) else self.without(case)
+        sets = self.ideal(case) if callable(self.ideal) else self.ideal
+        return WhatIf(words, case.changes(sets), of=(self.name,))
+
+    def spoken_for(self, case: Case) -> float:
+        """What the wait ledger has against it: ns of the mean of the requests that the goal is about."""
+        charges = case.base.charges(case.goal)
+        return sum(charges.get(charge, 0.0) for charge in self.charges)
 
 
 _CHIP = frozenset(
     ("host_read", "host_program", "gc_read", "gc_program", "erase", "copy", "table_page", "comparison", "order")
 )
+#: What more work for the flash is a part of.
+_FLASH = frozenset(("dies", "placement", "suspension", "read", "program"))
 
 
 def _always(_: Case) -> bool:
@@ -70,19 +77,11 @@ def _always(_: Case) -> bool:
 
 
 def _programs(case: Case) -> bool:
-    return case.base.programs > 0
-
-
-def _collects(case: Case) -> bool:
-    return case.base.erases > 0 or case.base.gc_programs > 0
+    return case.base["programs"] > 0
 
 
 def _suspends_nothing(case: Case) -> bool:
-    return case.base.programs > 0 and "read" in case.base.response and case.goal.kind != "write"
-
-
-def _fixed(sets: Mapping[str, Value]) -> Callable[[Case], Sets]:
-    return lambda _: dict(sets)
+    return _programs(case) and "read" in case.base.response and case.goal.kind != "write"
 
 
 def _several_times_the_dies(case: Case) -> str:
@@ -90,133 +89,111 @@ def _several_times_the_dies(case: Case) -> str:
 
 
 def _many_dies(case: Case) -> Sets:
-    engine: Sets = {"engine.concurrency": "die"} if case.config["engine"]["concurrency"] == "chip" else {}
+    engine: Sets = {"engine.concurrency": "die"} if case["engine.concurrency"] == "chip" else {}
     return {**more_dies(case, _DIES_TIMES)[1], **engine}
 
 
 def _new_drive(case: Case) -> Sets:
     """A drive that has not been aged, and so large that no plane runs out of erased blocks."""
-    nand, base = case.config["nand"], case.base
-    pages = _ROOM_TIMES * (base.footprint_pages + base.page_writes + base.copies)
-    blocks = 64 + -(-pages // (case.system.planes * nand["pages_per_block"]))
-    aged = {"replay.preload": "first-reads"} if case.config["replay"]["preload"] == "footprint" else {}
-    return {"nand.blocks_per_plane": max(blocks, int(nand["blocks_per_plane"])), **aged}
+    pages = _ROOM_TIMES * sum(case.base[count] for count in ("footprint_pages", "page_writes", "copies"))
+    blocks = 64 + -(-pages // (case.system.planes * case["nand.pages_per_block"]))
+    aged: Sets = {"replay.preload": "first-reads"} if case["replay.preload"] == "footprint" else {}
+    return {"nand.blocks_per_plane": max(blocks, int(case["nand.blocks_per_plane"])), **aged}
 
 
 def _depth(case: Case) -> Sets:
     """For the whole time a deep queue; for response times, which grow with the depth, one request at a time."""
-    depth = int(case.config["replay"]["queue_depth"])
+    depth = int(case["replay.queue_depth"])
     return {"replay.queue_depth": min(depth * _DEPTH_TIMES, 65_536) if case.goal.statistic == TIME else 1}
 
 
-def _even(_: Case) -> Sets:
-    return {
-        "ftl.allocation.policy": "least-loaded",
-        "ftl.redirection.policy": "any-chip",
-        "engine.load": "expected-wait",
-    }
-
-
-def _tables(_: Case) -> Sets:
-    return {"ftl.mapping_cache.bytes": "unlimited", "ftl.mapping_cache.checkpoint_s": 0.0}
-
-
-_CELLS = frozenset(("program", "read"))
-
 #: The things that may hold a workload back.
-KNOBS: tuple[Knob, ...] = (
-    Knob(
+CANDIDATES: tuple[Candidate, ...] = (
+    Candidate(
         "hash", "hash unit", "the hash unit", "hashing at no cost", frozenset(("hash_queue",)),
-        lambda case: case.base.pages_hashed > 0,
-        _fixed({"engine.hash_us": 0.0, "engine.hash_lanes": _ALL_LANES}), remedies.hashing,
+        lambda case: case.base["pages_hashed"] > 0,
+        {"engine.hash_us": 0.0, "engine.hash_lanes": _ALL_LANES}, remedies.hashing,
     ),
-    Knob(
+    Candidate(
         "bus", "channels", "the channels", "channels without a transfer time", frozenset(("channel",)),
-        _always, _fixed({"nand.bus_mt_s": _FREE_BUS_MT_S, "nand.command_ns": 0}), remedies.bus,
+        _always, {"nand.bus_mt_s": _FREE_BUS_MT_S, "nand.command_ns": 0}, remedies.bus,
     ),
-    Knob(
+    Candidate(
         "gc", "garbage collection", "garbage collection", "a new drive that never collects",
-        frozenset(("gc_read", "gc_program", "erase")), _collects, _new_drive, remedies.collection,
-        within=frozenset(("suspension", "dies", "placement", "read", "program")),
+        frozenset(("gc_read", "gc_program", "erase")), lambda case: case.collects, _new_drive, remedies.collection,
+        within=_FLASH,
     ),
-    Knob(
+    Candidate(
         "erase", "erases", "erases", "erases that take no time", frozenset(("erase",)),
-        lambda case: case.base.erases > 0, _fixed({"nand.erase_us": 0.0}), remedies.erases,
-        within=frozenset(("gc", "suspension", "dies", "placement", "read", "program")),
+        lambda case: case.base["erases"] > 0, {"nand.erase_us": 0.0}, remedies.erases,
+        within=_FLASH | {"gc"},
     ),
-    Knob(
+    Candidate(
         "placement", "uneven chips", "pages that wait at busy chips while others are idle",
-        "writes to the chip with the shortest wait and reads from it, wherever the page lies", _CHIP, _always, _even,
-        remedies.placement, within=frozenset(("dies", "suspension", "read", "program")),
+        "writes to the chip with the shortest wait and reads from it, wherever the page lies", _CHIP, _always,
+        {
+            "ftl.allocation.policy": "least-loaded", "ftl.redirection.policy": "any-chip",
+            "engine.load": "expected-wait",
+        },
+        remedies.placement, within=_FLASH - {"placement"},
     ),
-    Knob(
+    Candidate(
         "dies", "too few dies", "too few dies", _several_times_the_dies, _CHIP, _always, _many_dies, remedies.dies,
         within=frozenset(("read", "program")),
     ),
-    Knob(
+    Candidate(
         "suspension", "reads behind programs", "reads behind programs and erases",
         "programs and erases that any read may interrupt",
         frozenset(("host_program", "gc_program", "erase", "copy")), _suspends_nothing,
-        _fixed({
+        {
             "engine.suspend": "program-erase", "engine.suspend_us": 0.0, "engine.resume_us": 0.0,
             "engine.suspend_times": 1_000_000, "engine.suspend_reads": 1_000_000,
-        }),
+        },
         remedies.suspension, within=frozenset(("program",)),
     ),
-    Knob(
+    Candidate(
         "mapping", "mapping misses", "misses in the mapping cache", "all mapping tables in RAM",
         frozenset(("tables", "table_page")),
-        lambda case: case.base.mapping_misses > 0, _tables, remedies.mapping,
-        within=frozenset(("dies", "placement", "suspension", "read", "program", "bus")),
+        lambda case: case.base["mapping_misses"] > 0,
+        {"ftl.mapping_cache.bytes": "unlimited", "ftl.mapping_cache.checkpoint_s": 0.0}, remedies.mapping,
+        within=_FLASH | {"bus"},
     ),
-    Knob(
+    Candidate(
         "fingerprints", "missed duplicates", "duplicates that a small fingerprint store misses",
         "a store of all fingerprints", frozenset(),
-        lambda case: case.base.duplicates_missed > 0,
-        _fixed({"ftl.dedup.fingerprint_entries": "unlimited"}), remedies.fingerprints,
-        within=frozenset(("dies", "placement", "suspension", "read", "program")),
+        lambda case: case.base["duplicates_missed"] > 0,
+        {"ftl.dedup.fingerprint_entries": "unlimited"}, remedies.fingerprints,
+        within=_FLASH,
     ),
-    Knob(
+    Candidate(
         "copies", "making copies", "the making of copies", "no copies", frozenset(("copy",)),
-        lambda case: case.base.copies > 0, _fixed({"ftl.replication.policy": "none"}), remedies.copies,
-        within=frozenset(("dies", "placement", "suspension", "read", "program")),
+        lambda case: case.base["copies"] > 0, {"ftl.replication.policy": "none"}, remedies.copies,
+        within=_FLASH,
     ),
-    Knob(
+    Candidate(
         "queue_depth", "queue depth", "the number of requests that the host keeps under way", "another queue depth",
         frozenset(),
-        lambda case: case.config["replay"]["queue_depth"] > 0, _depth, remedies.depth,
+        lambda case: case["replay.queue_depth"] > 0, _depth, remedies.depth,
     ),
-    Knob(
+    Candidate(
         "program", "tPROG", "the time of programs (tPROG)", "programs that take no time",
         frozenset(("host_program", "gc_program", "copy", "page_program")), _programs,
-        _fixed({"nand.program_us": 0.0}), remedies.programs, is_cells=True,
+        {"nand.program_us": 0.0}, remedies.programs, is_cells=True,
     ),
-    Knob(
+    Candidate(
         "read", "tR", "the time of reads (tR)", "reads that take no time",
         frozenset(("host_read", "gc_read", "table_page")),
-        _always, _fixed({"nand.read_us": 0.0}), remedies.reads, is_cells=True,
+        _always, {"nand.read_us": 0.0}, remedies.reads, is_cells=True,
     ),
 )  # fmt: skip
 
-BY_NAME: Mapping[str, Knob] = {knob.name: knob for knob in KNOBS}
+BY_NAME: Mapping[str, Candidate] = {one.name: one for one in CANDIDATES}
 
 
-def spoken_for(case: Case, knob: Knob) -> float:
-    """What the wait ledger has against a knob: ns of the mean of the requests that the goal is about."""
-    charges = case.base.charges(case.goal)
-    return sum(charges.get(charge, 0.0) for charge in knob.charges)
-
-
-def proposed(case: Case) -> list[Knob]:
-    """The knobs that can cost anything, those first for which the wait ledger speaks most."""
-    usable = [knob for knob in KNOBS if knob.applies(case)]
+def proposed(case: Case) -> list[Candidate]:
+    """What can cost anything, those first for which the wait ledger speaks most."""
     # What is the host's or the cells' own has no charge of its own; the depth goes first, the cells last.
     return sorted(
-        usable,
-        key=lambda knob: (knob.name != "queue_depth", knob.is_cells, -spoken_for(case, knob), KNOBS.index(knob)),
+        (one for one in CANDIDATES if one.applies(case)),
+        key=lambda one: (one.name != "queue_depth", one.is_cells, -one.spoken_for(case), CANDIDATES.index(one)),
     )
-
-
-def changes(config: Config, sets: Mapping[str, Any]) -> Sets:
-    """Of the keys, those that are not so already."""
-    return {key: value for key, value in sets.items() if at(config, key) != value}

@@ -1,0 +1,181 @@
+"""No figures whatever make verdicts contradict one another, or themselves, or good English.
+
+Runs, traces and replays are made up: all signs and sizes of changes, some of them missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import flashtwin as ft
+from flashtwin.causes import wording
+from flashtwin.causes.figures import COUNTS, Figures, goal
+from flashtwin.causes.inquiry import Inquiry
+from flashtwin.judgement import facts, judging
+from flashtwin.judgement.evidence import Evidence
+from flashtwin.judgement.verdict import Verdict
+from flashtwin.results.keys import traits
+from flashtwin.results.reading import SavedRun, StudyFolder
+
+from .test_advice import GOOD
+
+#: Times as long, or as many: from a tenth to tenfold, on both sides of what is called a change.
+TIMES = st.sampled_from([0.0, 0.1, 0.9, 0.98, 0.9949, 0.9951, 1.0, 1.0049, 1.0051, 1.1, 10.0])
+SOME = st.none() | TIMES
+RUN = st.fixed_dictionaries(
+    dict.fromkeys(("all", "read", "write", "p99", "programs", "erases", "queueing", "gc", "completed"), SOME)
+)
+CONFIGS = {name: ft.system(name).config for name in ("conventional", "ca-ssd", "rr-ssd", "oracle")}
+FAULTS = {
+    "two spaces": r"  ", "two ends": r"\.\.|;\.|,\.|: ?\.|\. ;", "nothing between": r"``|\(\)| ,| \.(?!\d)",
+    "no number": r"\b(nan|None|inf)\b|–", "two comparisons": r"than than|against than|as long as than|than as",
+    "one of many": r"\b1 (lanes|partitions|steps|replays|periods|programs|erases)\b",
+    "many of one": r"\b(?!1\b)[\d,]+ (lane|partition|replay|program|erase)\b", "a sign too many": "[-−+]{2}",
+}  # fmt: skip
+
+
+def faults(text: str) -> Iterator[str]:
+    """What is wrong with a sentence whatever it says."""
+    prose = re.sub(r"`[^`]*`", "`x`", text)
+    yield from (f"{name}: {text}" for name, pattern in FAULTS.items() if re.search(pattern, prose))
+    if text and (prose.count("`") % 2 or not text.endswith(".") or not re.match(r"[`A-Z\d]", text)):
+        yield f"no sentence: {text}"
+
+
+def test_faults_are_found() -> None:
+    wrong = ("Reads are 1.0 % shorter than than `a`.", "It took nan.", "no capital.", "With 1 lanes.", "`a` ends")
+    assert all(list(faults(text)) for text in wrong)
+    assert list(faults("`a` takes 3 lanes (−2.1 %), 1 replay; `--set x=y`.")) == []
+
+
+def run(name: str, times: Mapping[str, float | None]) -> SavedRun:
+    """A run of a preset, whose figures are so many times a thousand."""
+    of = {key: None if value is None else value * 1e3 for key, value in times.items()}
+    part = of["queueing"]
+    split = {f"{key}_ns": (part if key == "queueing" else 1.0) for key, _ in facts.PARTS}
+    response = {
+        kind: {"count": 1, "mean_ns": of[kind], "p99_ns": of["p99"], "split": split}
+        for kind in ("all", "read", "write")
+    }
+    summary = {
+        "config": CONFIGS[name], "traits": sorted(traits(CONFIGS[name])), "response": response,
+        "pages_programmed": of["programs"], "erases": {"total": of["erases"]}, "completed_ns": of["completed"],
+        "duration_ns": 1e3, "write_amplification": times["programs"],
+        "flash_writes": {"gc": of["gc"], "replica": of["gc"], "missed_duplicate": of["gc"]},
+        "page_ops": {"write": 1e3, "read": 1e3, "duplicate_writes": of["gc"], "redirected_reads": of["gc"],
+                     "replicated_value_reads": of["gc"], "new_value_reads": of["queueing"]},
+        "replication": {"copies": of["gc"], "passes": of["erases"]}, "trace": {"content_source": "recorded"},
+    }  # fmt: skip
+    return SavedRun(name, Path("nowhere"), summary)
+
+
+def study(*runs: SavedRun, cached: Mapping[str, float] | None = None) -> StudyFolder:
+    """The first run is the baseline; means with a write cache as they are given."""
+    found = StudyFolder(Path("nowhere"), {}, runs=runs, baseline=runs[0])
+    response = {name: {kind: {"mean": ns} for kind in ("all", "write")} for name, ns in (cached or {}).items()}
+    left = {one.name: "has one already" for one in runs if one.name not in response}
+    found.__dict__["write_cache"] = {
+        "pages": 4,
+        "bytes": dict.fromkeys(response, 1),
+        "response": response,
+        "skipped": left,
+    }
+    return found
+
+
+@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@given(figures=st.tuples(RUN, RUN, RUN, RUN), several=st.integers(1, 4), cached=st.tuples(TIMES, TIMES, TIMES))
+def test_verdicts_on_runs(
+    figures: tuple[dict[str, float | None], ...], several: int, cached: tuple[float, ...]
+) -> None:
+    runs = [run(name, times) for name, times in zip(CONFIGS, figures, strict=True)][:several]
+    verdicts = judging.judge(Evidence(study(*runs, cached=dict(zip(CONFIGS, cached, strict=False)))))
+    assert [fault for one in verdicts for fault in (*faults(one.claim), *faults(one.reason), *faults(one.text))] == []
+    by_topic = {one.topic: one for one in verdicts}
+    assert len(by_topic) == len(verdicts)
+    for one in verdicts:
+        assert set(one.evidence) <= {run_.name for run_ in runs}
+        assert all(value == value for value in one.figures.values())
+        check(one, {run_.name: run_ for run_ in runs})
+    gains = {"yes", "some", "with many copies", "gain"}
+    both = [by_topic[topic] for topic in ("redirection", "replication") if topic in by_topic]
+    if len(both) == 2 and both[0].answer != "bound only" and "no copy made" not in both[1].answer:
+        assert (both[0].answer in gains) == (both[1].answer in gains)
+
+
+def check(one: Verdict, runs: Mapping[str, SavedRun]) -> None:
+    """The answer is what the figures say, and the claim says the same."""
+    if one.topic == "choice" and len(runs) > 1:
+        means = {name: mean for name, run_ in runs.items() if not run_.is_ideal
+                 if (mean := facts.mean(run_, "all")) is not None}  # fmt: skip
+        assert means[one.answer] == min(means.values())
+        assert ("No system beats" in one.claim) == (one.answer == "conventional")
+        assert not re.search(r"`, [\d.]+ % longer", one.claim) or means[one.answer] > (means.get("conventional") or 0)
+    if one.topic == "redirection":
+        words = {"gain": "shorter than", "longer reads": "longer than", "no gain": "as long as"}
+        assert words.get(one.answer, "") in one.claim
+        assert "There is little to gain" not in one.reason or not re.search(r"\d{2}\.\d % shorter than", one.claim)
+        reached = re.search(r"so ([\d.,]+) % of what is possible", one.claim)
+        assert reached is None or float(reached[1]) <= 100
+    if one.topic == "deduplication":
+        change = one.figures.get("ca-ssd:response.all.mean_change_percent")
+        assert one.answer != "yes" or any(facts.gains(value) for name, value in one.figures.items() if "all" in name)
+        assert "longer responses" not in one.answer or change is None or "longer" in one.claim
+    if one.topic == "load":
+        assert ("slowly" in one.reason) == (one.answer == "overloaded")
+
+
+@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@given(st.fixed_dictionaries({key: st.none() | st.sampled_from([value, 0, 0.05, 1, 2.5, 30, 5e5])
+                              for key, value in GOOD.items() if key != "info.has_content"}))  # fmt: skip
+def test_verdicts_on_a_trace(row: dict[str, Any]) -> None:
+    verdicts = judging.advice(judging.judge(Evidence(None, row)))
+    assert [one.topic for one in verdicts] == list(judging.ADVICE)
+    assert [fault for one in verdicts for fault in (*faults(one.claim), *faults(one.sentence), *faults(one.text))] == []
+    for one in verdicts:
+        assert ("cannot be told" in one.claim) == (one.answer == "unknown")
+        assert one.topic != "partitions" or ("and pay:" in one.claim) == one.answer.endswith(
+            ("partition", "partitions")
+        )
+
+
+#: Times as long without a cause, on both sides of what is blamed, named and told.
+FASTER = st.sampled_from([0.1, 0.5, 0.84, 0.86, 0.94, 0.96, 0.989, 1.0, 1.2, 9.0])
+
+
+def replayed(value: float) -> Figures:
+    """A replay whose every response time is so many times a thousand."""
+    response = {kind: {"mean": value * 1e3, "p99": value * 1e3} for kind in ("all", "read", "write")}
+    ledger = {kind: {"all": {"host_read": 500.0, "hash_queue": 200.0, "service": 300.0}} for kind in response}
+    return Figures(response, ledger, {**dict.fromkeys(COUNTS, 100), "footprint_pages": 50, "erases": int(value * 10)})
+
+
+@pytest.mark.parametrize("waits", [True, False])
+@pytest.mark.parametrize("kind", ["all.mean", "read.p99", "time"])
+@pytest.mark.parametrize("system", ["ca-ssd", "modern"])
+@settings(max_examples=8, deadline=None, derandomize=True, database=None)
+@given(times=st.lists(FASTER, min_size=1, max_size=7), rounds=st.integers(0, 4))
+def test_bottlenecks(kind: str, system: str, waits: bool, times: list[float], rounds: int) -> None:
+    """However far an inquiry came: what is blamed costs something, and what is to be done shortens the figure."""
+    base = replayed(1.0) if waits else replace(replayed(1.0), ledger={})
+    inquiry = Inquiry(ft.system(system), base, goal(kind))
+    for place in range(rounds):
+        for number, sets in enumerate(inquiry.wanted()):
+            inquiry.known[tuple(sorted(sets.items()))] = replayed(times[(number * 3 + place) % len(times)])
+    found = wording.told(inquiry, wording.Command("TRACE", system, system, {}))
+    texts = [found["claim"], f"{found['action']['words']}.", *found["more"]]
+    assert [fault for text in texts for fault in faults(text)] == []
+    blamed = [one for one in found["causes"] if one["name"] == found["answer"]]
+    assert bool(blamed) == (found["answer"] not in ("nothing", "unknown"))
+    assert all(one["percent"] > 0 and "instead of" in found["claim"] for one in blamed)
+    done = next((one for one in found["steps"] if one["sets"] == found["action"]["sets"]), None)
+    assert not found["action"]["sets"] or (done is not None and done["percent"] >= 1.0)
+    assert ft.Explanations([found])[system].text
