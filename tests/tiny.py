@@ -52,7 +52,9 @@ def trace(
     starts = np.sort(random.random(-(-requests // BURST))) * periods * PERIOD_S
     times = np.repeat(starts, BURST)[:requests] + np.tile(np.arange(BURST), starts.size)[:requests] * GAP_S
     is_read = random.random(requests) < read_share
-    page = np.where(random.random(requests) < 0.8, random.integers(0, 800, requests), random.integers(0, 4000, requests))
+    page = np.where(
+        random.random(requests) < 0.8, random.integers(0, 800, requests), random.integers(0, 4000, requests)
+    )
     pages = random.choice([1, 1, 2, 4], requests)
     held: dict[int, int] = {}
     contents = [
@@ -138,10 +140,11 @@ def _respond(summary: dict[str, Any], parts_us: Mapping[str, Mapping[str, float]
         parts = {**(_READ if kind == "read" else _WRITE), **given}
         of = response[kind]
         mean = 1000.0 * sum(parts.values())
-        of.update({key: value * mean / of["mean_ns"] for key, value in of.items() if re.match(r"(p\d|max)", key) and value})
+        of.update(
+            {key: value * mean / of["mean_ns"] for key, value in of.items() if re.match(r"(p\d|max)", key) and value}
+        )
         of.update(mean_ns=mean, split={key: 1000.0 * parts.get(key.removesuffix("_ns"), 0.0) for key in of["split"]})
     reads, writes, both = (response[kind] for kind in ("read", "write", "all"))
     share = reads["count"] / both["count"]
     both["mean_ns"] = share * reads["mean_ns"] + (1 - share) * writes["mean_ns"]
     both["split"] = {key: share * reads["split"][key] + (1 - share) * writes["split"][key] for key in both["split"]}
-

@@ -70,7 +70,9 @@ def test_rr_ssd_loses_and_it_is_said(study: Path) -> None:
 
 def test_every_system_loses_against_the_baseline(made: Callable[..., Path]) -> None:
     folder = made(["conventional", "ca-ssd"])
-    tiny.respond(folder, "ca-ssd", read={"queueing": 900.0}, write={"queueing": 26.0, "hash_wait": 2900.0, "hash": 12.0})
+    tiny.respond(
+        folder, "ca-ssd", read={"queueing": 900.0}, write={"queueing": 26.0, "hash_wait": 2900.0, "hash": 12.0}
+    )
     writes = summary(folder, "ca-ssd")["page_ops"]["write"]
     tiny.edit_summary(folder, "ca-ssd", lambda s: s["page_ops"].update(duplicate_writes=round(0.03 * writes)))
     found = {finding.topic: finding.text for finding in report.findings(folder, 9)}
@@ -108,7 +110,9 @@ def test_few_reads_find_copies(study: Path) -> None:
     tiny.edit_summary(study, "rr-ssd", lambda s: s["response"].update(read={**ca, "mean_ns": ca["mean_ns"] * 0.98}))
     found = {finding.topic: finding.text for finding in report.findings(study, 9)}
     new = units.percent(of["new_value_reads"] / of["read"] * 100)
-    assert f"4.0 % of the page reads went to contents that had replicas, {new} to contents never" in found["redirection"]
+    assert (
+        f"4.0 % of the page reads went to contents that had replicas, {new} to contents never" in found["redirection"]
+    )
 
 
 def test_without_content_nothing_is_said_of_it(made: Callable[..., Path]) -> None:

@@ -262,9 +262,7 @@ def unlike(four: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of systems that differ in more than their design, with all parts that a page may have."""
     folder = Path(shutil.copytree(four, tmp_path_factory.mktemp("unlike") / "study"))
     for key, value in (("write_completes", "buffered"), ("concurrency", "chip"), ("hash_lanes", 64)):
-        tiny.edit_summary(
-            folder, "rr-ssd", lambda s, key=key, value=value: s["config"]["engine"].update({key: value})
-        )
+        tiny.edit_summary(folder, "rr-ssd", lambda s, key=key, value=value: s["config"]["engine"].update({key: value}))
     return report.build(folder).parent
 
 

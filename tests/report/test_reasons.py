@@ -93,7 +93,9 @@ def test_no_duplicates_and_as_many_programs_are_no_contradiction(made: Made) -> 
     folder = made(["conventional", "ca-ssd"])
     base = read_json(folder / "runs" / "conventional" / "summary.json")
     tiny.edit_summary(folder, "ca-ssd", lambda s: s["page_ops"].update(duplicate_writes=1))
-    tiny.edit_summary(folder, "ca-ssd", lambda s: s.update({key: base[key] for key in ("pages_programmed", "flash_writes")}))
+    tiny.edit_summary(
+        folder, "ca-ssd", lambda s: s.update({key: base[key] for key in ("pages_programmed", "flash_writes")})
+    )
     found = texts(folder)
     assert "; it programs as many pages as `conventional` (" in found["deduplication"]
     assert "yet" not in found["deduplication"]
