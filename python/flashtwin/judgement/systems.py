@@ -38,8 +38,8 @@ def choice(of: Evidence, study: StudyFolder) -> Verdict | None:
     elif change is not None:
         claim += f", {units.longer_or_shorter(change, f'`{base.label}`')}{_by_kind(best, base)}"
     if best is base or next_best is not base:
-        practically = "practically as fast" if units.unchanged(behind) else "next"
-        claim += f"; {practically} is `{next_best.label}` with {units.duration(second)} ({units.change(behind)})"
+        place = "practically as fast" if units.unchanged(behind) else "next"
+        claim += f"; `{next_best.label}` is {place} with {units.duration(second)} ({units.change(behind)})"
     runs = [run for _, run in timed]
     return Verdict(
         "choice", f"{claim}.", best.name, reasons.of_choice(next_best if best is base else best, base),
