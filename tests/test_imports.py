@@ -54,6 +54,7 @@ READING = {
     "flashtwin.judgement.facts",
     "flashtwin.judgement.judging",
     "flashtwin.judgement.ledger",
+    "flashtwin.judgement.reasons",
     "flashtwin.judgement.verdict",
     "flashtwin.results.figures",
     "flashtwin.results.ground",

@@ -28,8 +28,8 @@ from flashtwin.results.reading import SavedRun, StudyFolder
 from .test_advice import GOOD
 
 #: Times as long, or as many: from a tenth to tenfold, on both sides of what is called a change.
-TIMES = st.sampled_from([0.0, 0.1, 0.9, 0.98, 0.9949, 0.9951, 1.0, 1.0049, 1.0051, 1.1, 10.0])
-SOME = st.none() | TIMES
+VALUES = (0.0, 0.1, 0.9, 0.98, 0.9949, 0.9951, 1.0, 1.0049, 1.0051, 1.1, 10.0)
+TIMES, SOME = st.sampled_from(VALUES), st.sampled_from((*VALUES, None))
 RUN = st.fixed_dictionaries(
     dict.fromkeys(("all", "read", "write", "p99", "programs", "erases", "queueing", "gc", "completed"), SOME)
 )
@@ -92,7 +92,11 @@ def study(*runs: SavedRun, cached: Mapping[str, float] | None = None) -> StudyFo
 
 
 @settings(max_examples=300, deadline=None, derandomize=True, database=None)
-@given(figures=st.tuples(RUN, RUN, RUN, RUN), several=st.integers(1, 4), cached=st.tuples(TIMES, TIMES, TIMES))
+@given(
+    figures=st.tuples(RUN, RUN, RUN, RUN),
+    several=st.sampled_from([4, 4, 4, 3, 2, 1]),
+    cached=st.tuples(TIMES, TIMES, TIMES),
+)
 def test_verdicts_on_runs(
     figures: tuple[dict[str, float | None], ...], several: int, cached: tuple[float, ...]
 ) -> None:
@@ -116,7 +120,8 @@ def check(one: Verdict, runs: Mapping[str, SavedRun]) -> None:
     if one.topic == "choice" and len(runs) > 1:
         means = {name: mean for name, run_ in runs.items() if not run_.is_ideal
                  if (mean := facts.mean(run_, "all")) is not None}  # fmt: skip
-        assert means[one.answer] == min(means.values())
+        assert means[one.answer] <= min(means.values()) * 1.0051
+        assert means[one.answer] == min(means.values()) or one.answer == "conventional"
         assert ("No system beats" in one.claim) == (one.answer == "conventional")
         assert not re.search(r"`, [\d.]+ % longer", one.claim) or means[one.answer] > (means.get("conventional") or 0)
     if one.topic == "redirection":
@@ -129,6 +134,10 @@ def check(one: Verdict, runs: Mapping[str, SavedRun]) -> None:
         change = one.figures.get("ca-ssd:response.all.mean_change_percent")
         assert one.answer != "yes" or any(facts.gains(value) for name, value in one.figures.items() if "all" in name)
         assert "longer responses" not in one.answer or change is None or "longer" in one.claim
+        assert "responses" not in one.answer or any("all" in name for name in one.figures)
+    if one.topic == "wear":
+        value, before = one.figures.values()
+        assert one.answer == "as many erases" or one.answer.startswith("more") == (value > before)
     if one.topic == "load":
         assert ("slowly" in one.reason) == (one.answer == "overloaded")
 

@@ -207,17 +207,11 @@ def explain(
 
 
 def explain_runs(
-    path: Path | None,
-    trace: Replayable,
-    runs: Runs,
-    *,
-    goal: Goal | None,
-    effort_s: float | None,
-    replay_s: float | None = None,
-    threads: int = 0,
-    progress: Progress | None = None,
+    path: Path | None, trace: Replayable, runs: Runs, *, goal: Goal | None, effort_s: float | None, **how: Any
 ) -> Explanations:
     """Explains runs that are there, with their systems; writes what is found into the folder, if there is one.
+
+    How replays are made is told to `replay_all`: threads, progress, what one takes.
 
     Raises:
         InterruptedExplanation: Ctrl-C; replays that had ended are in the folder, an earlier answer there is left.
@@ -229,10 +223,7 @@ def explain_runs(
         # The knee is the hash unit's, whatever else a system does: one that is shown is enough.
         hashing = hashing or figures["pages_hashed"] > 0
     try:
-        replay_all(
-            trace, list(asked.values()), KeptFigures.of(path), effort_s=effort_s, replay_s=replay_s, threads=threads,
-            progress=progress,
-        )  # fmt: skip
+        replay_all(trace, list(asked.values()), KeptFigures.of(path), effort_s=effort_s, **how)
     except KeyboardInterrupt:
         raise InterruptedExplanation(_told(trace, asked, interrupted=True)) from None
     found = _told(trace, asked)

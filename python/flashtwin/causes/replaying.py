@@ -122,15 +122,8 @@ def replay_all(
 ) -> None:
     """Grants the wishes of all inquiries in turn, until none is left or the time is used up.
 
-    Args:
-        trace: what is replayed.
-        inquiries: what is asked, about one system each.
-        kept: figures known from before, which take no time; new ones are added.
-        effort_s: seconds that may pass; None is as many as it takes. What is under way then is given up.
-        replay_s: seconds that a replay takes, where that was measured.
-        threads: replays at once; 0 is one for each core.
-        progress: told how many replays are done, of those that are known to be wanted.
-        clock: seconds that only grow.
+    Figures that are `kept` take no time; new ones are added. What is under way after `effort_s` is given up. `replay_s`
+    is what a replay takes, where that was measured; `progress` is told of the replays that are known to be wanted.
     """
     budget = Budget(effort_s, threads or crew.cores(), replay_s or len(trace) / _REQUESTS_PER_S, clock)
     done = 0

@@ -70,7 +70,7 @@ def told(inquiry: Inquiry, command: Command, *, interrupted: bool = False) -> di
         evidence=(command.name,),
         action=_action(inquiry, of, command),
     )
-    pairs = inquiry.pairs()
+    pairs, knee = inquiry.pairs(), _knee(inquiry)
     return {
         **judged.as_json(),
         "system": command.name,
@@ -83,9 +83,9 @@ def told(inquiry: Inquiry, command: Command, *, interrupted: bool = False) -> di
         ],
         "steps": [_row(one, command) for one in attribution.ranked(inquiry.steps())],
         "knee": [{"speed": speed, "lanes": lanes, "mean_ns": mean} for speed, lanes, mean in sorted(inquiry.knee())],
-        "knee_words": _knee(inquiry),
+        "knee_words": knee,
         "more": [
-            *_interactions(pairs, causes), *([knee] if (knee := _knee(inquiry)) else []),
+            *_interactions(pairs, causes), *([knee] if knee else []),
             *_caveats(inquiry, causes, command, interrupted=interrupted),
         ],
         "replays": len(inquiry.known),

@@ -122,7 +122,8 @@ def _replayed_deduplication(study: StudyFolder, run: SavedRun, expected: Verdict
     if facts.gains(of_best):
         answer = _pays(expected)
     elif facts.gains(programs):
-        answer = f"fewer writes, {'longer' if facts.loses(of_best) else 'equal'} responses"
+        responses = f", {'longer' if facts.loses(of_best) else 'equal'} responses"
+        answer = f"fewer writes{responses if of_best is not None else ''}"
     words = {kind: units.longer_or_shorter(one) for kind, one in changes.items() if one is not None}
     claim = [f"`{run.label}` is held against `{base.label}`"]
     if share is not None:
@@ -143,7 +144,7 @@ def _replayed_deduplication(study: StudyFolder, run: SavedRun, expected: Verdict
     return Verdict(
         "deduplication", f"{'; '.join(claim)}.", _decided(answer, expected, run, best),
         _why_deduplication(run, base, changes["write"]),
-        {name: value for name, value in figures.items() if value is not None},
+        facts.known(figures),
         tuple(dict.fromkeys(one.name for one in (run, best, base))),
         weight=facts.weight(programs, changes["write"], changes["read"]),
     )  # fmt: skip

@@ -7,7 +7,7 @@ denominator is zero is None, never NaN. No wording here but the names of parts.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from flashtwin import units
 from flashtwin.results.reading import SavedRun, StudyFolder, as_number
@@ -71,8 +71,13 @@ def loses(change: float | None) -> bool:
 
 def weight(*changes: float | None) -> float:
     """The largest |ln(new / old)|: halving weighs as much as doubling. At most 3 (20 times): zero is not infinite."""
-    known = [max(1.0 + change / 100.0, 1e-6) for change in changes if change is not None]
-    return min(max((abs(math.log(ratio)) for ratio in known), default=0.0), 3.0)
+    ratios = [max(1.0 + change / 100.0, 1e-6) for change in changes if change is not None]
+    return min(max((abs(math.log(ratio)) for ratio in ratios), default=0.0), 3.0)
+
+
+def known(figures: Mapping[str, float | None]) -> dict[str, float]:
+    """Those figures that there are."""
+    return {name: value for name, value in figures.items() if value is not None}
 
 
 def change_of(run: SavedRun, other: SavedRun, path: str) -> float | None:
@@ -105,9 +110,8 @@ def split(run: SavedRun, kind: str) -> dict[str, float] | None:
 
     Nor when only some of them were: waiting that is missing would be counted as service.
     """
-    parts = {key: run.number(f"response.{kind}.split.{key}_ns") for key, _ in PARTS}
-    known = {key: value for key, value in parts.items() if value is not None}
-    return known if mean(run, kind) is not None and len(known) == len(PARTS) else None
+    parts = known({key: run.number(f"response.{kind}.split.{key}_ns") for key, _ in PARTS})
+    return parts if mean(run, kind) is not None and len(parts) == len(PARTS) else None
 
 
 def waiting_share(run: SavedRun, kind: str, waits: Collection[str] = ()) -> float | None:

@@ -21,7 +21,7 @@ def parts(run: SavedRun, base: SavedRun, kind: str) -> str:
         return ""
     deltas = {words: new[key] - old[key] for key, words in facts.PARTS}
     total = sum(deltas.values())
-    if abs(total) < 1.0:
+    if units.unchanged(facts.share(total, sum(old.values())) or 0.0):
         return ""
     # What went the other way is part of the truth.
     told = [words for words in deltas if abs(deltas[words]) >= facts.WORTH_A_WORD_PERCENT / 100.0 * abs(total)]
@@ -51,15 +51,16 @@ def hashing(run: SavedRun) -> str:
 
 def slowest(run: SavedRun, base: SavedRun, kind: str) -> str:
     """What the slowest requests of two runs wait for longest."""
-    told = []
-    for one in (run, base):
-        found = ledger.ledger(one, kind, ledger.SLOWEST_PERCENT)
-        charge, ns = found.longest if found is not None and found.longest is not None else ("", 0.0)
-        share = facts.share(ns, found.total_ns) if found is not None else None
-        if found is not None and share is not None and share >= facts.WORTH_A_WORD_PERCENT:
-            text = f"{units.duration(found.total_ns)} on average under `{one.label}`"
-            told.append(f"{text}, {units.percent(share)} of it waiting for {ledger.words(charge)}")
+    known = [(one, ledger.ledger(one, kind, ledger.SLOWEST_PERCENT)) for one in (run, base)]
+    told = [waited(one, found) for one, found in known if found is not None]
     return f"They take {'; '.join(told)}." if told else ""
+
+
+def waited(run: SavedRun, of: ledger.Ledger) -> str:
+    """The mean of some requests, and what they wait for longest: `3 ms under a, 48 % of it waiting for b`."""
+    charge, ns = of.longest or ("", 0.0)
+    share = f"{units.percent(facts.share(ns, of.total_ns))} of it waiting for {ledger.words(charge)}"
+    return f"{units.duration(of.total_ns)} on average under `{run.label}`, {share if ns else 'none of it waiting'}"
 
 
 def besides(run: SavedRun, other: SavedRun, keys: tuple[str, ...]) -> list[str]:

@@ -30,16 +30,20 @@ def choice(of: Evidence, study: StudyFolder) -> Verdict | None:
     timed = facts.by_mean(facts.designs(study), "all")
     if len(timed) < 2:
         return None
-    (shortest, best), (second, next_best) = timed[:2]
-    behind, change = facts.change(second, shortest) or 0.0, facts.mean_change(best, base, "all")
+    change = facts.mean_change(timed[0][1], base, "all")
+    # What is practically as fast as the baseline does not beat it.
+    equal = [one for one in timed if one[1] is base and not facts.gains(change)]
+    shortest, best = (equal or timed)[0]
+    second, next_best = next(one for one in timed if one[1] is not best)
+    behind = facts.change(second, shortest) or 0.0
     claim = f"`{best.label}` has the shortest mean response time: {units.duration(shortest)}"
     if best is base:
         claim = f"No system beats `{base.label}`, with a mean response time of {units.duration(shortest)}"
     elif change is not None:
         claim += f", {units.longer_or_shorter(change, f'`{base.label}`')}{_by_kind(best, base)}"
     if best is base or next_best is not base:
-        practically = "practically as fast" if units.unchanged(behind) else "next"
-        claim += f"; {practically} is `{next_best.label}` with {units.duration(second)} ({units.change(behind)})"
+        place = "practically as fast" if units.unchanged(behind) else "next"
+        claim += f"; `{next_best.label}` is {place} with {units.duration(second)} ({units.change(behind)})"
     runs = [run for _, run in timed]
     return Verdict(
         "choice", f"{claim}.", best.name, reasons.of_choice(next_best if best is base else best, base),
@@ -81,7 +85,8 @@ def wear(of: Evidence, study: StudyFolder) -> Verdict | None:
     change = facts.change(value, before)
     claim = f"`{run.label}` erases {units.count(value)} blocks, `{base.label}` {units.count(before)}"
     claim += f" ({units.change(change)})" if change is not None else ""
-    answer = "as many erases" if units.unchanged(change or 0.0) else f"{'more' if value > before else 'fewer'} erases"
+    same = value == before or (change is not None and units.unchanged(change))
+    answer = f"{'as many' if same else 'more' if value > before else 'fewer'} erases"
     told = [
         f"{units.ratio(wa)} under `{one.label}`" for one in (base, run) if (wa := one.number("write_amplification"))
     ]
@@ -127,21 +132,20 @@ def load(of: Evidence, study: StudyFolder) -> Verdict | None:
     planned = (lasts or 0.0) / (as_number(base.setting("replay.speed")) or 1.0)
     closed = as_number(base.setting("replay.queue_depth"))
     late = bool(ended and planned and ended > planned * LATE_FACTOR and not closed)
-    figures = {"waiting_percent": share, "completed_ns": ended, "duration_ns": planned if late else None}
+    overloaded = late or (share is not None and share > OVERLOADED_PERCENT)
+    if not overloaded and (share is None or share >= IDLE_PERCENT):
+        return None
+    what = "overloaded" if overloaded else "nearly idle"
+    claim = f"The device is {what}: waiting is {units.percent(share)} of a request's time under `{base.label}`."
     if late:
         claim = f"`{base.label}` cannot keep up: it needs {units.duration(ended)} for requests that "
         claim += f"arrive within {units.duration(planned)}."
-    elif share is not None and (share > OVERLOADED_PERCENT or share < IDLE_PERCENT):
-        what = "overloaded" if share > OVERLOADED_PERCENT else "nearly idle"
-        claim = f"The device is {what}: waiting is {units.percent(share)} of a request's time under `{base.label}`."
-    else:
-        return None
-    overloaded = late or (share or 0.0) > OVERLOADED_PERCENT
+    figures = {"waiting_percent": share, "completed_ns": ended, "duration_ns": planned if late else None}
     reason = "No policy can save waiting that does not occur; replay the trace faster to see where queues build up."
     if overloaded:
         reason = "Response times then grow with the length of the trace; replay it more slowly to compare systems."
     return Verdict(
         "load", claim, "overloaded" if overloaded else "idle", reason,
-        {name: value for name, value in figures.items() if value is not None}, (base.name,),
+        facts.known(figures), (base.name,),
         actions.removing(of, [base]), OVERLOADED if overloaded else IDLE,
     )  # fmt: skip

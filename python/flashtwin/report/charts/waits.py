@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from flashtwin import units
-from flashtwin.judgement import ledger
+from flashtwin.judgement import ledger, reasons
 from flashtwin.judgement.ledger import Ledger
-from flashtwin.results.reading import SavedRun, StudyFolder
+from flashtwin.results.reading import StudyFolder
 
 from .. import style
 from .base import Chart, Data, Drawing, nothing
@@ -101,29 +101,14 @@ def _label(key: str) -> str:
 
 
 def _sees(study: StudyFolder, kinds: Sequence[tuple[str, str]]) -> list[str]:
-    """For reads and for writes: what the slowest wait for longest, where that is most and where it is least."""
+    """For reads and for writes: what the slowest wait for longest, where they are slowest and where they are not."""
     sentences = []
     for kind, title in kinds:
         known = [(one, run) for run in study.runs if (one := ledger.ledger(run, kind, ledger.SLOWEST_PERCENT))]
-        waiting = [(one, run) for one, run in known if one.longest is not None]
-        if not waiting:
-            sentences.append(f"{title} wait for nothing in any run.")
-            continue
-        worst, run = max(waiting, key=lambda pair: pair[0].total_ns)
-        sentences.append(_slowest(title.lower(), worst, run))
-        best, other = min(known, key=lambda pair: pair[0].total_ns)
-        if other is not run:
-            sentences.append(_slowest("", best, other))
+        ends = [choose(known, key=lambda pair: pair[0].total_ns) for choose in (max, min) if known]
+        told = dict.fromkeys(reasons.waited(run, one) for one, run in ends)
+        sentences += [f"The slowest 1 % of the {title.lower()} take {'; '.join(told)}."] if told else []
     return sentences
-
-
-def _slowest(kind: str, one: Ledger, run: SavedRun) -> str:
-    subject = f"The slowest 1 % of the {kind} take" if kind else "They take"
-    text = f"{subject} {units.duration(one.total_ns)} on average under `{run.label}`"
-    if one.longest is None or one.total_ns <= 0:
-        return f"{text}, none of it waiting."
-    charge, ns = one.longest
-    return f"{text}, {units.percent(ns / one.total_ns * 100.0)} of it waiting for {ledger.words(charge)}."
 
 
 def _absent(study: StudyFolder) -> list[str]:
