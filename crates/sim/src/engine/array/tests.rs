@@ -256,14 +256,17 @@ fn wait_for_the_rest_of_a_unit_is_in_the_ledger() {
     assert_eq!(second.came_ns(), 60_100);
 }
 
-/// Blocks of 4,096 pages, all of one block programmed; four share a flash page.
+/// Pages of a block.
+const PAGES: u32 = 32_768;
+
+/// An array of which one block is programmed; four pages share a flash page.
 fn scene_of_flash_pages() -> Scene {
-    let config = NandConfig { pages_per_block: 4096, program_pages: 4, sense_pages: 4, ..config() };
+    let config = NandConfig { pages_per_block: PAGES, program_pages: 4, sense_pages: 4, ..config() };
     let mut scene = Scene::on(config.resolve().unwrap(), EngineConfig::default(), 1);
-    for page in 1..4096 {
+    for page in 1..PAGES {
         scene.program(scene.page(0, 0, page), page);
     }
-    assert_eq!(scene.run().len(), 4095);
+    assert_eq!(scene.run().len() as u32, PAGES - 1);
     scene
 }
 
@@ -274,11 +277,12 @@ fn moves_of_pages_sense_each_flash_page_once() {
         let mut rng = Rng::stream(11, "valid pages");
         let before = scene.accounts.counts.flash_ops;
         scene.accounts.observer.0.clear();
-        let (mut orders, mut moved) = (Vec::new(), 0);
-        for page in 0..4096 {
+        let (mut orders, mut moved, mut flash_pages) = (Vec::new(), 0, std::collections::HashSet::new());
+        for page in 0..PAGES {
             if f64::from(rng.below(1000)) < valid * 1000.0 {
                 let (from, to) = (scene.page(0, 0, page), scene.page(0, 1, moved));
                 moved += 1;
+                flash_pages.insert(page / 4);
                 for (kind, ppn) in [(OpKind::Read, from), (OpKind::Program, to)] {
                     let (cause, urgent, job) = (Cause::Gc, false, NO_JOB);
                     orders.push(FlashOp { kind, ppn, cause, source: from, urgent, job });
@@ -291,7 +295,8 @@ fn moves_of_pages_sense_each_flash_page_once() {
         let mut reads: Vec<u64> =
             scene.accounts.observer.0.iter().filter(|one| one.1 == "read").map(|one| one.0).collect();
         reads.dedup();
-        let expected = 1024.0 * (1.0 - f64::powi(1.0 - valid, 4));
+        assert_eq!(reads.len(), flash_pages.len());
+        let expected = f64::from(PAGES / 4) * (1.0 - f64::powi(1.0 - valid, 4));
         let found = reads.len() as f64;
         assert!((found / expected - 1.0).abs() < 0.05, "{valid}: {found} senses, expected {expected}");
     }
