@@ -107,6 +107,11 @@ def _depth(case: Case) -> Sets:
     return {"replay.queue_depth": min(depth * _DEPTH_TIMES, 65_536) if case.goal.statistic == TIME else 1}
 
 
+def _no_sensing(case: Case) -> Sets:
+    types: Sets = {"nand.read_types_us": 0.0} if case["nand.read_types_us"] else {}
+    return {"nand.read_us": 0.0, **types}
+
+
 #: The things that may hold a workload back.
 CANDIDATES: tuple[Candidate, ...] = (
     Candidate(
@@ -146,8 +151,8 @@ CANDIDATES: tuple[Candidate, ...] = (
         "programs and erases that any read may interrupt",
         frozenset(("host_program", "gc_program", "erase", "copy")), _suspends_nothing,
         {
-            "engine.suspend": "program-erase", "engine.suspend_us": 0.0, "engine.resume_us": 0.0,
-            "engine.suspend_times": 1_000_000, "engine.suspend_reads": 1_000_000,
+            "engine.suspend": "program-erase", "engine.suspend_us": 0.0, "engine.suspend_slice_us": 0.0,
+            "engine.resume_us": 0.0, "engine.suspend_times": 1_000_000, "engine.suspend_reads": 1_000_000,
         },
         remedies.suspension, within=frozenset(("program",)),
     ),
@@ -183,7 +188,7 @@ CANDIDATES: tuple[Candidate, ...] = (
     Candidate(
         "read", "tR", "the time of reads (tR)", "reads that take no time",
         frozenset(("host_read", "gc_read", "table_page")),
-        _always, {"nand.read_us": 0.0}, remedies.reads, is_cells=True,
+        _always, _no_sensing, remedies.reads, is_cells=True,
     ),
 )  # fmt: skip
 

@@ -152,7 +152,8 @@ def dies(case: Case) -> Steps:
 
 def _several_planes(case: Case) -> Steps:
     """Commands for several planes of a die, where the planes do not work on their own."""
-    if case["engine.concurrency"] != "plane" and 1 < case["nand.planes_per_die"] <= 64:
+    alone = case["engine.concurrency"] == "plane" or case["nand.program_pages"] > 1
+    if not alone and 1 < case["nand.planes_per_die"] <= 64:
         yield WhatIf("commands on several planes", {"engine.multi_plane": "any-page"})
 
 
