@@ -161,6 +161,33 @@ fn reads_of_one_page_share_a_command() {
     assert_eq!(scene.accounts.counts.pages.merged_reads, 2);
 }
 
+/// Between the end of a command and the next one, a read comes and shares the command of a read that waited.
+#[test]
+fn read_begun_in_another_command_is_not_joined() {
+    let config = EngineConfig {
+        merge_reads: MergeReads::SamePage,
+        multi_plane: MultiPlane::SamePage,
+        concurrency: Concurrency::Die,
+        ..EngineConfig::default()
+    };
+    let mut scene = Scene::new(config);
+    let [waits, comes] = [scene.page(0, 0, 0), scene.page(1, 0, 0)];
+    scene.program(scene.page(0, 0, 1), 1);
+    scene.read(waits, 2);
+    let (unit, completion) = scene.array.step(&mut scene.accounts);
+    let Completion::Command(program) = completion else { panic!("{completion:?}") };
+    scene.array.end(unit, program, &mut scene.accounts);
+    scene.read(comes, 3);
+    assert_eq!(scene.accounts.counts.pages.multi_plane_ops, 2);
+    // The page of request 3 is being read: request 4 has come too late for it.
+    scene.read(comes, 4);
+    assert_eq!(scene.accounts.counts.pages.merged_reads, 0);
+    scene.array.dispatch(unit, &mut scene.accounts);
+    scene.array.end_event(unit);
+    // Two commands and two pages at once, data one after the other; then one page more.
+    assert_eq!(scene.requests_that_end(), [(270_300, 2), (280_300, 3), (340_400, 4)]);
+}
+
 #[test]
 fn read_of_page_under_way_waits_for_its_program() {
     let mut scene = Scene::new(EngineConfig { buffer_reads: false, ..EngineConfig::default() });
