@@ -3,6 +3,10 @@
 //! Such a read counts as load of its chip, but cannot start before the program; reads that came later go first. That is
 //! an order between two operations of the flash, like that of a program behind the erase of its block.
 //! After an erase the same page number is another page, so the key of a wait is the page and the life of its block.
+//!
+//! That is why the wait stands here and not in the host's table of waits. The block must be pinned at the very moment of
+//! the program: operations that take no time may program the page and erase its block in one dispatch, before the host
+//! hears of either.
 
 use flashtwin_bits::Slab;
 use flashtwin_ftl::{ReadTarget, Unit};

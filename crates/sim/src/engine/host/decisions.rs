@@ -34,10 +34,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
         let entry = &mut self.page_ops[slot];
         (entry.state, entry.needs) = (State::Hashed, u8::from(walk != NONE));
-        if write.behind != NONE {
-            // The later write of the same page may be hashed during this read.
-            self.page_ops.note_due(write.behind);
-        }
+        // The later write of the same page may be hashed during this read.
+        self.let_later_write_go_on(slot, write.behind);
         if walk != NONE {
             self.wait_for_tables(walk, slot);
         }
@@ -54,27 +52,23 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let entry = &mut self.page_ops[slot];
         (entry.state, entry.since_ns) = (State::Hashing, now);
         let behind = entry.behind;
-        if behind != NONE {
-            self.page_ops.note_due(behind);
-        }
+        self.let_later_write_go_on(slot, behind);
     }
 
-    /// The hash unit is done with a page write.
+    /// A page write has gone on: the write `behind` it, of the same page, may do so as well if it waited for that.
     #[inline]
-    pub(super) fn hashed(&mut self, slot: u32) {
-        if let Some(hash) = &self.hash {
-            self.accounts.observer.hash_queue_changed(self.array.now_ns, hash.queue_length());
-        }
-        self.look_ahead_in_queue();
-        if let Err(error) = self.look_up_hash(slot).and_then(|()| self.look_at_all()) {
-            self.accounts.fail(error);
+    fn let_later_write_go_on(&mut self, write: u32, behind: u32) {
+        if behind != NONE {
+            for later in self.waits.wake(Condition::EarlierWrite(write)) {
+                self.page_ops.note_due(later);
+            }
         }
     }
 
     /// Prefetches the tables for the writes next in the hash unit's queue. They were prefetched on arrival, but a
     /// long queue outlasts the processor's cache.
     #[inline]
-    fn look_ahead_in_queue(&self) {
+    pub(super) fn look_ahead_in_queue(&self) {
         let Some(hash) = &self.hash else { return };
         if let Some(slot) = hash.waiting(FAR) {
             let Host { lpn, content, .. } = self.page_ops[slot].page;
@@ -114,9 +108,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if write.is_sample {
             self.sample_decided(slot, !programmed);
         }
-        if write.behind != NONE {
-            self.page_ops.note_due(write.behind);
-        }
+        self.let_later_write_go_on(slot, write.behind);
         Ok(())
     }
 

@@ -24,6 +24,7 @@ mod ram_answers;
 mod reads;
 mod request;
 mod slots;
+mod table_reads;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -68,6 +69,9 @@ enum Condition {
     TablePage(TablePage),
     /// The controller has decided this page write.
     Decision(u32),
+    /// This page write is not in the way of a later write of its page any more: it has come to the hash unit, which keeps
+    /// their order, or it is decided.
+    EarlierWrite(u32),
     /// It is known whether the content of this page write, a sample of other pages, was found.
     Sample(u32),
     /// The write cache has a place.

@@ -81,6 +81,7 @@ fn writes_of_one_page_are_decided_in_order() {
     engine.page_ops[before].needs = 1;
     let behind = engine.write_page(page, false, second, Fingerprint::No).unwrap().unwrap();
     assert_eq!(engine.page_ops[behind].before, before);
+    assert!(engine.waits.anybody(Condition::EarlierWrite(before)));
     assert!(engine.controller.decided.is_empty());
     engine.got_what_it_needs(before);
     assert_eq!(engine.controller.decided.len(), 2);
