@@ -6,7 +6,7 @@ use flashtwin_nand::{FlashArray, NandConfig, NandDevice, Ppn};
 
 use super::super::accounts::{Accounts, Charge, Observer, OpenLedger};
 use super::super::pool::NONE;
-use super::{Array, AwaitedRead, Completion, Op, Queue, Work};
+use super::{Array, AwaitedRead, Backend, Completion, Op, Queue, Work};
 use crate::config::{Concurrency, EngineConfig, MergeReads, MultiPlane, Suspend, WriteCompletes};
 
 /// What starts, and when.
@@ -98,7 +98,7 @@ impl Scene {
             while slot != NONE {
                 let next = if whole { self.array.next_of_command(slot) } else { NONE };
                 let op = self.array.end(unit, slot, &mut self.accounts);
-                ended.push((self.array.now_ns, op));
+                ended.push((self.array.now_ns(), op));
                 slot = next;
             }
             if whole {
@@ -137,12 +137,12 @@ fn erase_waits_for_reads_of_its_block_and_is_news() {
     scene.order(OpKind::Erase, page);
     scene.run();
     assert_eq!(scene.accounts.counts.flash_ops, [0, 1, 0], "the page is pinned");
-    assert!(scene.array.news.erased.is_empty());
+    assert!(scene.array.news().erased.is_empty());
     scene.array.unpin(&target);
     scene.array.dispatch(Unit::new(0), &mut scene.accounts);
     scene.run();
     assert_eq!(scene.accounts.counts.flash_ops, [0, 1, 1]);
-    assert_eq!(scene.array.news.erased, [scene.device.geometry.block_index(page)]);
+    assert_eq!(scene.array.news().erased, [scene.device.geometry.block_index(page)]);
 }
 
 #[test]

@@ -9,10 +9,10 @@ use flashtwin_nand::Ppn;
 use super::super::array::{Op, Queue, Work};
 use super::look_ahead::{FAR, NEAR};
 use super::page_op::{Fingerprint, PageOp, State};
-use super::{Charge, Condition, Controller, Engine, Ledger, NONE, Observer, OpenLedger};
+use super::{Backend, Charge, Condition, Controller, Engine, Ledger, NONE, Observer, OpenLedger};
 use crate::error::SimError;
 
-impl<C: Controller, O: Observer> Engine<C, O> {
+impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     /// Looks the hash of a page write up in the fingerprint store: at once, or after a read of the page of the
     /// store that would hold it.
     #[inline]
@@ -46,7 +46,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[inline]
     pub(super) fn enter(&mut self, slot: u32) {
         let Some(hash) = &mut self.hash else { return };
-        let now = self.array.now_ns;
+        let now = self.array.now_ns();
         hash.submit(now, slot);
         self.accounts.observer.hash_queue_changed(now, hash.queue_length());
         let entry = &mut self.page_ops[slot];
@@ -120,16 +120,16 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let since_ns = self.requests[write.request].arrival_ns + self.controller_ns;
         if write.state == State::Hashed {
             let so_far_ns = since_ns + ledger.total_ns();
-            ledger.charge(Charge::Order, self.array.now_ns.saturating_sub(so_far_ns));
+            ledger.charge(Charge::Order, self.array.now_ns().saturating_sub(so_far_ns));
             return ledger;
         }
         let missing = write.since_ns.saturating_sub(since_ns).saturating_sub(ledger.total_ns());
         let samples = self.sampling_pages > 1 && !write.is_sample;
         ledger.charge(if samples { Charge::HashQueue } else { Charge::Order }, missing);
         if let Some(hash) = self.hash.as_ref().filter(|_| write.state == State::Hashing) {
-            let hash_ns = hash.hash_ns().min(self.array.now_ns - write.since_ns);
+            let hash_ns = hash.hash_ns().min(self.array.now_ns() - write.since_ns);
             ledger.charge(Charge::Hash, hash_ns);
-            ledger.charge(Charge::HashQueue, self.array.now_ns - write.since_ns - hash_ns);
+            ledger.charge(Charge::HashQueue, self.array.now_ns() - write.since_ns - hash_ns);
         }
         ledger
     }

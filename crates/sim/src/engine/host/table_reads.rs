@@ -6,9 +6,9 @@
 use flashtwin_ftl::TablePage;
 
 use super::page_op::{PageOp, State};
-use super::{Charge, Condition, Controller, Engine, Ledger, NONE, Observer};
+use super::{Backend, Charge, Condition, Controller, Engine, Ledger, NONE, Observer};
 
-impl<C: Controller, O: Observer> Engine<C, O> {
+impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     /// A page of the tables is in RAM: the operations that waited for it go on, first the one that it was read for.
     #[inline(never)]
     pub(super) fn table_page_read(&mut self, page: TablePage, reader: u32) {
@@ -31,7 +31,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn arrive_with_tables(&mut self, op: u32, walk: u32) {
         let Some(tables) = &mut self.tables else { return };
         let (since_ns, counted_only) = tables.end(walk);
-        let waited_ns = self.array.now_ns - since_ns;
+        let waited_ns = self.array.now_ns() - since_ns;
         self.accounts.counts.tables.waits += 1;
         self.accounts.counts.table_wait_ns += waited_ns;
         self.page_ops.charge(op, &Ledger::only(Charge::Tables, waited_ns), &mut self.accounts);

@@ -11,7 +11,7 @@ use flashtwin_ftl::{Cause, Lookup, TablePage};
 use flashtwin_nand::Ppn;
 
 use super::super::array::{Op, Queue, Work};
-use super::{Condition, Controller, Engine, NONE, Observer};
+use super::{Backend, Condition, Controller, Engine, NONE, Observer};
 
 /// The pages of the tables that a page operation needs.
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ impl Tables {
     }
 }
 
-impl<C: Controller, O: Observer> Engine<C, O> {
+impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     /// The walk of the page operation just decided; [`NONE`] if it has all its tables.
     #[inline]
     pub(super) fn looked_up(&mut self) -> u32 {
@@ -70,7 +70,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn prepare(&mut self) -> u32 {
         let Some(mut tables) = self.tables.take() else { return NONE };
         self.controller.take_lookups(&mut tables.looked_up);
-        let walk = tables.insert(self.array.now_ns);
+        let walk = tables.insert(self.array.now_ns());
         let mut lookups = std::mem::take(&mut tables.looked_up);
         for lookup in lookups.drain(..) {
             let Lookup { page, read, delays } = lookup;
@@ -148,7 +148,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     }
 
     fn read_table_page(&mut self, page: TablePage, ppn: Ppn, reader: u32) {
-        let (request, ready_ns) = (page.number(), self.array.now_ns);
+        let (request, ready_ns) = (page.number(), self.array.now_ns());
         let op = Op { pins_block: true, other: reader, request, ready_ns, ..Op::new(ppn, Work::TableRead) };
         self.array.submit(Queue::Reads, op, &mut self.accounts);
         self.hear_of_erases();

@@ -12,11 +12,11 @@ use flashtwin_ftl::dedup::sample_of;
 use flashtwin_ftl::{Content, Host, Lpn};
 
 use super::page_op::{Fingerprint, PageOp, State};
-use super::{Arrivals, Condition, Controller, Engine, NONE, Observer, OpenLedger};
+use super::{Arrivals, Backend, Condition, Controller, Engine, NONE, Observer, OpenLedger};
 use crate::config::WriteCompletes;
 use crate::error::SimError;
 
-impl<C: Controller, O: Observer> Engine<C, O> {
+impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     /// Takes in the pages of a request to write, in runs that share a sample.
     pub(super) fn write_pages(
         &mut self,
@@ -191,7 +191,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[inline]
     pub(super) fn hashed(&mut self, slot: u32) {
         if let Some(hash) = &self.hash {
-            self.accounts.observer.hash_queue_changed(self.array.now_ns, hash.queue_length());
+            self.accounts.observer.hash_queue_changed(self.array.now_ns(), hash.queue_length());
         }
         self.look_ahead_in_queue();
         if let Err(error) = self.look_up_hash(slot).and_then(|()| self.look_at_all()) {
@@ -238,7 +238,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         match &mut self.hash {
             Some(hash) if hashes && !hash.takes_no_time() => self.enter(slot),
             hash => {
-                let now = self.array.now_ns;
+                let now = self.array.now_ns();
                 hash.iter_mut().filter(|_| hashes).for_each(|hash| hash.pass());
                 let entry = &mut self.page_ops[slot];
                 entry.since_ns = now;
