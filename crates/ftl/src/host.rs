@@ -29,7 +29,7 @@ pub(crate) fn locate_among(
     if !is_page(home) {
         return Ok(None);
     }
-    let Some(target) = flash.serve_among((home, replicas), loads, there) else { return Ok(None) };
+    let Some(target) = flash.serve_among(home, replicas, loads, there) else { return Ok(None) };
     if let Some(checker) = &flash.checker {
         checker.host_read(lpn, target.ppn)?;
     }

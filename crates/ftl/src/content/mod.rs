@@ -90,7 +90,7 @@ impl ContentSide {
             return Ok(None);
         }
         let cause = self.tables.map.history.cause(page.content);
-        let (plane, ppn) = self.program(page, (stream, fingerprinted), flash, loads, ops)?;
+        let (plane, ppn) = self.program(page, stream, fingerprinted, flash, loads, ops)?;
         flash.counters.programs[cause as usize] += 1;
         if let Some(replicator) = &mut self.replicator {
             replicator.keep_within_budget(&mut self.tables, flash);
@@ -117,14 +117,15 @@ impl ContentSide {
     fn program(
         &mut self,
         page: Host,
-        (stream, fingerprinted): (Stream, bool),
+        stream: Stream,
+        fingerprinted: bool,
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(Plane, Ppn), FtlError> {
         let vpn = self.tables.map.create(page.content);
         let plane = flash.pick_plane(stream, page.address, loads)?;
-        let ppn = flash.take_page((plane, stream), Owner::of(vpn), &mut self.tables, ops)?;
+        let ppn = flash.take_page(plane, stream, Owner::of(vpn), &mut self.tables, ops)?;
         flash.check_program(ppn, stream, u64::from(page.content.number()))?;
         self.before_leaving(page.lpn, flash);
         let map = &mut self.tables.map;
@@ -326,7 +327,7 @@ impl Side for ContentSide {
     ) -> Result<Option<(Ppn, Cause)>, FtlError> {
         let before = self.tables.before_write(page.lpn);
         let program = self.write_content(page, fingerprinted, flash, loads, ops)?;
-        self.tables.after_write((page.lpn, program.is_some()), before, flash, ops)?;
+        self.tables.after_write(page.lpn, program.is_some(), before, flash, ops)?;
         Ok(program)
     }
 
@@ -364,7 +365,7 @@ impl Side for ContentSide {
         match self.jobs.op_done(job) {
             Some(Background::Copy(copy)) => {
                 if let Some(replicator) = &mut self.replicator {
-                    replicator.finish_copy(copy, &mut self.tables, &mut self.jobs, (flash, loads), ops)?;
+                    replicator.finish_copy(copy, &mut self.tables, &mut self.jobs, flash, loads, ops)?;
                 }
             }
             Some(Background::Fingerprint(page)) => {
@@ -398,7 +399,7 @@ impl Side for ContentSide {
         let vpn = self.tables.map.vpn_of(lpn);
         let (stream, partition) = flash.aged_stream(lpn);
         let plane = flash.pick_plane(stream, address, loads)?;
-        let to = flash.take_page((plane, stream), Owner::of(vpn), &mut self.tables, ops)?;
+        let to = flash.take_page(plane, stream, Owner::of(vpn), &mut self.tables, ops)?;
         // Making room may have moved the page, so it is looked up only now.
         let from = self.tables.map.home(vpn);
         flash.check_rewrite(from, to, partition)?;

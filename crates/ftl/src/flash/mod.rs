@@ -138,7 +138,8 @@ impl Flash {
     /// The same if only the pages counted that are `there`; `None` if none is that the redirection may choose.
     pub(crate) fn serve_among(
         &self,
-        (home, replicas): (Ppn, &[Ppn]),
+        home: Ppn,
+        replicas: &[Ppn],
         loads: &LoadView<'_>,
         there: &dyn Fn(Ppn) -> bool,
     ) -> Option<ReadTarget> {
@@ -208,7 +209,8 @@ impl Flash {
     #[inline]
     pub(crate) fn take_page(
         &mut self,
-        (plane, stream): (Plane, Stream),
+        plane: Plane,
+        stream: Stream,
         owner: Owner,
         owners: &mut impl Owners,
         ops: &mut Vec<FlashOp>,

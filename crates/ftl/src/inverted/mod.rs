@@ -99,7 +99,7 @@ impl Side for InvertedSide {
         let cause = self.map.history.cause(page.content);
         let plane = flash.pick_plane(stream, page.address, loads)?;
         // What the page's spare area names (CA-SSD paper, Figure 1): its hash.
-        let ppn = flash.take_page((plane, stream), Owner::of(page.content), self, ops)?;
+        let ppn = flash.take_page(plane, stream, Owner::of(page.content), self, ops)?;
         flash.check_program(ppn, stream, u64::from(page.content.number()))?;
         self.map.history.born(page.content);
         if fingerprinted {
@@ -138,7 +138,7 @@ impl Side for InvertedSide {
         };
         let (stream, partition) = flash.aged_stream(lpn);
         let plane = flash.pick_plane(stream, address, loads)?;
-        let to = flash.take_page((plane, stream), owner, self, ops)?;
+        let to = flash.take_page(plane, stream, owner, self, ops)?;
         // Making room may have moved the page, so it is looked up only now.
         let from = self.map.get(lpn);
         flash.check_rewrite(from, to, partition)?;

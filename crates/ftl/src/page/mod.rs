@@ -140,7 +140,7 @@ impl PageSide {
         if let Some(spreader) = spreader {
             plane = spreader.place_write(plane, PageData { lpn: page.lpn, content }, map, flash, loads);
         }
-        let ppn = flash.take_page((plane, stream), Owner::of(page.lpn), &mut self.tables, ops)?;
+        let ppn = flash.take_page(plane, stream, Owner::of(page.lpn), &mut self.tables, ops)?;
         if let Some(version) = self.check_write(page, content, flash) {
             flash.check_program(ppn, stream, version)?;
         }
@@ -251,7 +251,7 @@ impl Side for PageSide {
     ) -> Result<Option<(Ppn, Cause)>, FtlError> {
         let before = self.tables.before_write(page.lpn);
         let ppn = self.program(page, flash, loads, ops)?;
-        self.tables.after_write((page.lpn, true), before, flash, ops)?;
+        self.tables.after_write(page.lpn, true, before, flash, ops)?;
         Ok(Some((ppn, Cause::Host)))
     }
 
@@ -306,7 +306,7 @@ impl Side for PageSide {
         if let Some(spreader) = &mut self.tables.map.spreader {
             plane = spreader.place_aged(plane, PageData { lpn, content }, flash, loads);
         }
-        let to = flash.take_page((plane, stream), Owner::of(lpn), &mut self.tables, ops)?;
+        let to = flash.take_page(plane, stream, Owner::of(lpn), &mut self.tables, ops)?;
         // Making room may have moved the page, so it is looked up only now.
         let from = self.map().get(lpn);
         flash.check_rewrite(from, to, partition)?;

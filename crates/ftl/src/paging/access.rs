@@ -117,7 +117,8 @@ impl<M: Map> OnFlash<'_, M> {
     /// The entries change that a page write changes; `held` is the VPN that the page held before.
     pub(super) fn after_write(
         &mut self,
-        (lpn, programmed): (Lpn, bool),
+        lpn: Lpn,
+        programmed: bool,
         held: Vpn,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,

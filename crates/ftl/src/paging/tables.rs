@@ -185,13 +185,14 @@ impl<M: Map> Tables<M> {
     #[inline]
     pub(crate) fn after_write(
         &mut self,
-        (lpn, programmed): (Lpn, bool),
+        lpn: Lpn,
+        programmed: bool,
         held: Option<Vpn>,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
         match (held, self.on_flash()) {
-            (Some(held), Some(mut tables)) => tables.after_write((lpn, programmed), held, flash, ops),
+            (Some(held), Some(mut tables)) => tables.after_write(lpn, programmed, held, flash, ops),
             _ => Ok(()),
         }
     }

@@ -89,20 +89,13 @@ impl NbdExport {
         self.told.flags & flag != 0
     }
 
-    /// Sends a request and waits for its reply, which brings `bytes`.
-    fn ask(
-        &self,
-        (command, flags): (u16, u16),
-        offset: u64,
-        length: u32,
-        payload: &[u8],
-        bytes: usize,
-    ) -> Reply {
+    /// Sends a request, under a cookie of its own, and waits for its reply, which brings `bytes`.
+    fn ask(&self, request: Request, payload: &[u8], bytes: usize) -> Reply {
         let lost = || io::Error::new(io::ErrorKind::NotConnected, "the connection to the server is lost");
         let cookie = self.cookie.fetch_add(1, Relaxed);
         let (teller, told) = sync_channel(1);
         lock(&self.waitings).as_mut().ok_or_else(lost)?.insert(cookie, Waiting { bytes, teller });
-        self.send(&Request { flags, command, cookie, offset, length }, payload)?;
+        self.send(&Request { cookie, ..request }, payload)?;
         wait(&told).ok_or_else(lost)?
     }
 
@@ -122,7 +115,7 @@ impl NbdExport {
     }
 
     /// A request that changes something, in pieces that the server takes, durable if that is asked for.
-    fn change(&self, command: u16, (offset, length): (u64, u64), how: Writing) -> io::Result<()> {
+    fn change(&self, command: u16, offset: u64, length: u64, how: Writing) -> io::Result<()> {
         let mut flags = if how.durable && self.can(can::FUA) { flag::FUA } else { 0 };
         if command == command::WRITE_ZEROES {
             flags |= if how.keep_room { flag::NO_HOLE } else { 0 };
@@ -132,7 +125,7 @@ impl NbdExport {
         let most = 1_u64 << 31;
         for at in (0..length).step_by(1 << 31) {
             let piece = most.min(length - at) as u32;
-            self.ask((command, flags), offset + at, piece, &[], 0)?;
+            self.ask(request(command, flags, offset + at, piece), &[], 0)?;
         }
         self.settle(how)
     }
@@ -143,15 +136,19 @@ impl NbdExport {
     }
 }
 
+/// A request that has no cookie yet.
+fn request(command: u16, flags: u16, offset: u64, length: u32) -> Request {
+    Request { flags, command, cookie: 0, offset, length }
+}
+
 fn wait(told: &Receiver<Reply>) -> Option<Reply> {
     told.recv().ok()
 }
 
 impl Drop for NbdExport {
     fn drop(&mut self) {
-        let request = Request { flags: 0, command: command::DISCONNECT, cookie: 0, offset: 0, length: 0 };
         // A server that is gone needs no farewell.
-        let _ = self.send(&request, &[]);
+        let _ = self.send(&request(command::DISCONNECT, 0, 0, 0), &[]);
         self.stream.shutdown(Shutdown::Both);
         if let Some(reader) = self.reader.take() {
             let _ = reader.join();
@@ -178,7 +175,7 @@ impl Export for NbdExport {
         for piece in into.chunks_mut((self.told.request_bytes_max as usize).min(PIECE_BYTES)) {
             look.at(piece.len() as u64)?;
             let length = piece.len() as u32;
-            piece.copy_from_slice(&self.ask((command::READ, 0), at, length, &[], piece.len())?);
+            piece.copy_from_slice(&self.ask(request(command::READ, 0, at, length), &[], piece.len())?);
             at += u64::from(length);
         }
         Ok(())
@@ -189,7 +186,7 @@ impl Export for NbdExport {
         let (mut at, mut look) = (offset, Look::new(caller));
         for piece in bytes.chunks(self.told.request_bytes_max as usize) {
             look.at(piece.len() as u64)?;
-            self.ask((command::WRITE, flags), at, piece.len() as u32, piece, 0)?;
+            self.ask(request(command::WRITE, flags, at, piece.len() as u32), piece, 0)?;
             at += piece.len() as u64;
         }
         self.settle(how)
@@ -197,11 +194,14 @@ impl Export for NbdExport {
 
     fn flush(&self) -> io::Result<()> {
         // A server that knows no flush has nothing that it could lose, or does not tell.
-        if self.can(can::FLUSH) { self.ask((command::FLUSH, 0), 0, 0, &[], 0).map(drop) } else { Ok(()) }
+        if !self.can(can::FLUSH) {
+            return Ok(());
+        }
+        self.ask(request(command::FLUSH, 0, 0, 0), &[], 0).map(drop)
     }
 
     fn trim(&self, offset: u64, length: u64, how: Writing, _caller: &dyn Caller) -> io::Result<()> {
-        if self.can(can::TRIM) { self.change(command::TRIM, (offset, length), how) } else { self.settle(how) }
+        if self.can(can::TRIM) { self.change(command::TRIM, offset, length, how) } else { self.settle(how) }
     }
 
     fn write_zeroes(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()> {
@@ -209,7 +209,7 @@ impl Export for NbdExport {
             return Err(io::ErrorKind::Unsupported.into());
         }
         if self.can(can::WRITE_ZEROES) {
-            return self.change(command::WRITE_ZEROES, (offset, length), how);
+            return self.change(command::WRITE_ZEROES, offset, length, how);
         }
         crate::zeroes::write(self, offset, length, how, caller)
     }

@@ -172,13 +172,15 @@ impl Pump {
             if ended.inner.is_some() && !writes {
                 return Ok(());
             }
-            let wire = events(!ended.wire && !pending, writes);
-            let inner = events(ended.inner.is_none() && !writes, pending);
+            let wanted = Events {
+                wire: events(!ended.wire && !pending, writes),
+                inner: events(ended.inner.is_none() && !writes, pending),
+            };
             let patience = ended.inner.map(|since| FAREWELL.saturating_sub(since.elapsed()));
             if patience.is_some_and(|left| left.is_zero()) {
                 return Ok(());
             }
-            let (wire, inner) = wait((&self.wire, wire), (&self.inner, inner), patience)?;
+            let Events { wire, inner } = wait(&self.wire, &self.inner, wanted, patience)?;
             if wire & GOES != 0 {
                 again(self.session.write_tls(&mut &self.wire))?;
             }
@@ -237,6 +239,12 @@ impl Pump {
     }
 }
 
+/// What is asked of both ends, or can be done with them, each in the bits of `poll`.
+struct Events {
+    wire: i16,
+    inner: i16,
+}
+
 /// What may be done with an end without waiting.
 const COMES: i16 = libc::POLLIN | libc::POLLHUP | libc::POLLERR;
 const GOES: i16 = libc::POLLOUT;
@@ -246,22 +254,19 @@ fn events(reads: bool, writes: bool) -> i16 {
 }
 
 /// Waits until one of two ends can do what is asked of it, or the time is over.
-fn wait(
-    (wire, of_wire): (&Stream, i16),
-    (inner, of_inner): (&UnixStream, i16),
-    patience: Option<Duration>,
-) -> io::Result<(i16, i16)> {
+fn wait(wire: &Stream, inner: &UnixStream, wanted: Events, patience: Option<Duration>) -> io::Result<Events> {
     // An end of which nothing is wanted is left out: it would be reported again and again once it is closed.
     let place = |fd, events| libc::pollfd { fd: if events == 0 { -1 } else { fd }, events, revents: 0 };
-    let mut both = [place(wire.as_fd().as_raw_fd(), of_wire), place(inner.as_raw_fd(), of_inner)];
+    let mut both = [place(wire.as_fd().as_raw_fd(), wanted.wire), place(inner.as_raw_fd(), wanted.inner)];
     let timeout = patience.map_or(-1, |left| left.as_millis().clamp(1, 1 << 30) as i32);
     // SAFETY: the two entries are there, and their descriptors are open as long as what was lent is.
     let found = unsafe { libc::poll(both.as_mut_ptr(), 2, timeout) };
     if found < 0 {
         let error = io::Error::last_os_error();
-        return if error.kind() == io::ErrorKind::Interrupted { Ok((0, 0)) } else { Err(error) };
+        let nothing = Events { wire: 0, inner: 0 };
+        return if error.kind() == io::ErrorKind::Interrupted { Ok(nothing) } else { Err(error) };
     }
-    Ok((both[0].revents, both[1].revents))
+    Ok(Events { wire: both[0].revents, inner: both[1].revents })
 }
 
 /// What was done without waiting; none where that would have taken waiting.

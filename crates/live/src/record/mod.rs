@@ -178,13 +178,7 @@ fn durable(how: Writing) -> u8 {
     if how.durable { recorded::DURABLE } else { 0 }
 }
 
-fn done(
-    arrived: Arrived<'_>,
-    op: Op,
-    flags: u8,
-    (offset, length): (u64, u64),
-    digests: SmallVec<[Digest; 1]>,
-) {
+fn done(arrived: Arrived<'_>, op: Op, flags: u8, offset: u64, length: u64, digests: SmallVec<[Digest; 1]>) {
     let (time_ns, offset_bytes) = (arrived.time_ns, offset);
     // The protocol has 32 bits for it.
     let length_bytes = u32::try_from(length).unwrap_or(u32::MAX);
@@ -210,28 +204,28 @@ impl Export for Recorder {
         if into.len() as u64 > LOOK_BYTES {
             caller.expect_there()?;
         }
-        done(arrived, Op::Read, 0, (offset, into.len() as u64), self.digests(into));
+        done(arrived, Op::Read, 0, offset, into.len() as u64, self.digests(into));
         Ok(())
     }
 
     fn write(&self, offset: u64, bytes: &[u8], how: Writing, caller: &dyn Caller) -> io::Result<()> {
         let arrived = self.queue.arrive();
         self.inner.write(offset, bytes, how, caller)?;
-        done(arrived, Op::Write, durable(how), (offset, bytes.len() as u64), self.digests(bytes));
+        done(arrived, Op::Write, durable(how), offset, bytes.len() as u64, self.digests(bytes));
         Ok(())
     }
 
     fn flush(&self) -> io::Result<()> {
         let arrived = self.queue.arrive();
         self.inner.flush()?;
-        done(arrived, Op::Flush, 0, (0, 0), SmallVec::new());
+        done(arrived, Op::Flush, 0, 0, 0, SmallVec::new());
         Ok(())
     }
 
     fn trim(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()> {
         let arrived = self.queue.arrive();
         self.inner.trim(offset, length, how, caller)?;
-        done(arrived, Op::Trim, durable(how), (offset, length), SmallVec::new());
+        done(arrived, Op::Trim, durable(how), offset, length, SmallVec::new());
         Ok(())
     }
 
@@ -241,14 +235,14 @@ impl Export for Recorder {
         let flags = durable(how) | recorded::ZEROES;
         if !how.keep_room {
             // A drive that is free to let go of the pages does.
-            done(arrived, Op::Trim, flags, (offset, length), SmallVec::new());
+            done(arrived, Op::Trim, flags, offset, length, SmallVec::new());
             return Ok(());
         }
         let first = length.min(ZEROES_BYTES_MAX);
-        done(arrived, Op::Write, flags, (offset, first), self.zeroes(first));
+        done(arrived, Op::Write, flags, offset, first, self.zeroes(first));
         for at in (first..length).step_by(ZEROES_BYTES_MAX as usize) {
             let bytes = ZEROES_BYTES_MAX.min(length - at);
-            done(self.queue.arrive(), Op::Write, flags, (offset + at, bytes), self.zeroes(bytes));
+            done(self.queue.arrive(), Op::Write, flags, offset + at, bytes, self.zeroes(bytes));
         }
         Ok(())
     }

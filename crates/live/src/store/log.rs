@@ -166,7 +166,7 @@ enum Copy {
     Other,
 }
 
-fn copy_at(medium: &dyn Medium, uuid: &[u8; 16], layout: &Layout, (half, end): (u64, &LogEnd)) -> Copy {
+fn copy_at(medium: &dyn Medium, uuid: &[u8; 16], layout: &Layout, half: u64, end: &LogEnd) -> Copy {
     let first = match read(medium, half + end.position, ALIGN as usize) {
         Ok(first) => first,
         Err(error) => return Copy::Unreadable(error),
@@ -205,7 +205,7 @@ pub(crate) fn replay(
     let place = |position| format!("log of epoch {}, byte {position}", end.epoch);
     let halves = layout.log(end.epoch);
     while end.position + ALIGN <= layout.log_bytes {
-        let [first, second] = halves.map(|half| copy_at(medium, uuid, layout, (half, &end)));
+        let [first, second] = halves.map(|half| copy_at(medium, uuid, layout, half, &end));
         let (found, is_alone) = match (first, second) {
             (Copy::Whole(found), other) | (other, Copy::Whole(found)) => {
                 (found, !matches!(other, Copy::Whole(_)))

@@ -9,6 +9,7 @@ mod clock;
 mod numbers;
 
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError};
 
@@ -141,13 +142,7 @@ impl TwinTime {
     }
 
     /// A request as pages, with the digests of what is written.
-    fn asked(
-        &self,
-        op: Op,
-        (offset, length): (u64, u64),
-        data: Data<'_>,
-        durable: bool,
-    ) -> io::Result<Asked> {
+    fn asked(&self, op: Op, range: &Range<u64>, data: Data<'_>, durable: bool) -> io::Result<Asked> {
         if op == Op::Flush {
             let nothing = Asked {
                 op,
@@ -161,21 +156,20 @@ impl TwinTime {
             };
             return Ok(nothing);
         }
-        let (first, last) = (offset / self.page_bytes, (offset + length - 1) / self.page_bytes);
-        let first_is_partial = !offset.is_multiple_of(self.page_bytes)
-            || (first == last && !(offset + length).is_multiple_of(self.page_bytes));
-        let last_is_partial = !(offset + length).is_multiple_of(self.page_bytes)
-            || (first == last && !offset.is_multiple_of(self.page_bytes));
+        let &Range { start, end } = range;
+        let (first, last) = (start / self.page_bytes, (end - 1) / self.page_bytes);
+        let first_is_partial =
+            !start.is_multiple_of(self.page_bytes) || (first == last && !end.is_multiple_of(self.page_bytes));
+        let last_is_partial =
+            !end.is_multiple_of(self.page_bytes) || (first == last && !start.is_multiple_of(self.page_bytes));
         let digests = match data {
             Data::Nothing => Vec::new(),
             _ if !self.aware => Vec::new(),
-            data => (first..=last)
-                .map(|page| self.digest(page, (offset, length), data))
-                .collect::<Result<_, _>>()?,
+            data => (first..=last).map(|page| self.digest(page, range, data)).collect::<Result<_, _>>()?,
         };
         Ok(Asked {
             op,
-            bytes: length,
+            bytes: end - start,
             first_lpn: first as u32,
             pages: (last - first + 1) as u32,
             first_is_partial,
@@ -186,12 +180,12 @@ impl TwinTime {
     }
 
     /// The digest that a page will have; of a part that is written, with what the rest holds now.
-    fn digest(&self, page: u64, (offset, length): (u64, u64), data: Data<'_>) -> io::Result<Digest> {
+    fn digest(&self, page: u64, range: &Range<u64>, data: Data<'_>) -> io::Result<Digest> {
         let (start, end) = (page * self.page_bytes, (page + 1) * self.page_bytes);
-        let (from, to) = (offset.max(start), (offset + length).min(end));
+        let (from, to) = (range.start.max(start), range.end.min(end));
         let is_whole = (from, to) == (start, end);
         let written = match data {
-            Data::Bytes(bytes) => &bytes[(from - offset) as usize..(to - offset) as usize],
+            Data::Bytes(bytes) => &bytes[(from - range.start) as usize..(to - range.start) as usize],
             _ if is_whole => return Ok(self.zeroes),
             _ => &ZEROES[..(to - from) as usize],
         };
@@ -208,13 +202,14 @@ impl TwinTime {
     fn timed<T>(
         &self,
         op: Op,
-        range: (u64, u64),
-        (data, durable): (Data<'_>, bool),
+        range: Range<u64>,
+        data: Data<'_>,
+        durable: bool,
         caller: &dyn Caller,
         work: impl FnOnce() -> io::Result<T>,
     ) -> io::Result<T> {
         let arrived_ns = self.clock.now_ns();
-        let ticket = self.clock.arrive(arrived_ns, &self.asked(op, range, data, durable)?);
+        let ticket = self.clock.arrive(arrived_ns, &self.asked(op, &range, data, durable)?);
         let outcome = work();
         if let Some(ticket) = ticket {
             self.hold_back(&ticket, caller);
@@ -250,24 +245,23 @@ impl Export for TwinTime {
     }
 
     fn read(&self, offset: u64, into: &mut [u8], caller: &dyn Caller) -> io::Result<()> {
-        self.timed(Op::Read, (offset, into.len() as u64), (Data::Nothing, false), caller, || {
-            self.drive.read(offset, into, caller)
-        })
+        let range = offset..offset + into.len() as u64;
+        self.timed(Op::Read, range, Data::Nothing, false, caller, || self.drive.read(offset, into, caller))
     }
 
     fn write(&self, offset: u64, bytes: &[u8], how: Writing, caller: &dyn Caller) -> io::Result<()> {
-        let range = (offset, bytes.len() as u64);
-        self.timed(Op::Write, range, (Data::Bytes(bytes), how.durable), caller, || {
+        let range = offset..offset + bytes.len() as u64;
+        self.timed(Op::Write, range, Data::Bytes(bytes), how.durable, caller, || {
             self.drive.write(offset, bytes, how, caller)
         })
     }
 
     fn flush(&self) -> io::Result<()> {
-        self.timed(Op::Flush, (0, 0), (Data::Nothing, false), &(), || self.drive.flush())
+        self.timed(Op::Flush, 0..0, Data::Nothing, false, &(), || self.drive.flush())
     }
 
     fn trim(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()> {
-        self.timed(Op::Trim, (offset, length), (Data::Nothing, how.durable), caller, || {
+        self.timed(Op::Trim, offset..offset + length, Data::Nothing, how.durable, caller, || {
             self.drive.trim(offset, length, how, caller)
         })
     }
@@ -282,17 +276,17 @@ impl Export for TwinTime {
             // In pieces as a recording has them.
             true => (offset..end)
                 .step_by(ZEROES_BYTES_MAX as usize)
-                .map(|from| (from, end.min(from + ZEROES_BYTES_MAX)))
+                .map(|from| from..end.min(from + ZEROES_BYTES_MAX))
                 .collect(),
-            false => vec![(offset, first_whole), (first_whole, last_whole), (last_whole, end)],
+            false => vec![offset..first_whole, first_whole..last_whole, last_whole..end],
         };
-        for (from, to) in pieces.into_iter().filter(|(from, to)| from < to) {
-            let range = (from, to - from);
-            let work = || self.drive.write_zeroes(from, to - from, how, caller);
-            if from == first_whole && to == last_whole && !how.keep_room {
-                self.timed(Op::Trim, range, (Data::Nothing, how.durable), caller, work)?;
+        for range in pieces.into_iter().filter(|range| !range.is_empty()) {
+            let Range { start, end } = range;
+            let work = || self.drive.write_zeroes(start, end - start, how, caller);
+            if range == (first_whole..last_whole) && !how.keep_room {
+                self.timed(Op::Trim, range, Data::Nothing, how.durable, caller, work)?;
             } else {
-                self.timed(Op::Write, range, (Data::Zeroes, how.durable), caller, work)?;
+                self.timed(Op::Write, range, Data::Zeroes, how.durable, caller, work)?;
             }
         }
         Ok(())

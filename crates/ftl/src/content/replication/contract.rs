@@ -149,7 +149,7 @@ impl Making<'_> {
             .find(|&plane| self.flash.blocks.has_room(plane));
         let Some(plane) = plane else { return Err(self.flash.full(Plane::new(first))) };
         *turn = (plane.number() + 1) % planes;
-        let to = self.flash.take_page((plane, Stream::REPLICA), Owner::of(vpn), self.tables, self.ops)?;
+        let to = self.flash.take_page(plane, Stream::REPLICA, Owner::of(vpn), self.tables, self.ops)?;
         let map = &mut self.tables.map;
         // Making room may have moved it, but not changed which of the copies it is.
         let from = map.copies(vpn).nth(source).unwrap_or(map.home(vpn));

@@ -158,7 +158,8 @@ impl Replicator {
         copy: CopyJob,
         tables: &mut ContentTables,
         jobs: &mut Jobs<Background>,
-        (flash, loads): (&mut Flash, &LoadView<'_>),
+        flash: &mut Flash,
+        loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
         self.wanted.done(copy.vpn);
@@ -166,7 +167,7 @@ impl Replicator {
         let before = flash.counters;
         let end = match read_in_vain(copy, &tables.map) {
             Some(end) => Ok(end),
-            None => self.place(copy, tables, jobs, (flash, loads), ops),
+            None => self.place(copy, tables, jobs, flash, loads, ops),
         };
         flash.counters.attribute_to_copies(&before);
         if self.earn_again(copy.vpn, end?, &tables.map) {
@@ -181,7 +182,8 @@ impl Replicator {
         copy: CopyJob,
         tables: &mut ContentTables,
         jobs: &mut Jobs<Background>,
-        (flash, loads): (&mut Flash, &LoadView<'_>),
+        flash: &mut Flash,
+        loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
     ) -> Result<End, FtlError> {
         let mut making = Making { tables, flash, room: &mut self.room, ops };

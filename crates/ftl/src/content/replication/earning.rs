@@ -58,7 +58,8 @@ impl Earning {
         &mut self,
         vpn: Vpn,
         gives_way: Option<Vpn>,
-        (map, blocks): (&ContentMap, &Blocks),
+        map: &ContentMap,
+        blocks: &Blocks,
         chips: &mut Chips,
     ) -> Option<Chip> {
         let before = gives_way.map(|victim| {

@@ -57,7 +57,7 @@ impl EndOfPeriod {
             let Some(gives_way) = replica_room(map, level, making.room.budget_pages) else {
                 return Ok(false);
             };
-            let Some(chip) = self.earning.choose_chip(vpn, gives_way, (map, &making.flash.blocks), chips)
+            let Some(chip) = self.earning.choose_chip(vpn, gives_way, map, &making.flash.blocks, chips)
             else {
                 break;
             };

@@ -97,7 +97,7 @@ impl Replication for OnLine {
         let Some(gives_way) = replica_room(map, level, making.room.budget_pages) else { return Ok(None) };
         let blocks = &making.flash.blocks;
         self.chips.fill_in(blocks, loads);
-        let Some(chip) = self.earning.choose_chip(vpn, gives_way, (map, blocks), &mut self.chips) else {
+        let Some(chip) = self.earning.choose_chip(vpn, gives_way, map, blocks, &mut self.chips) else {
             return Ok(None);
         };
         let source = map.copies(vpn).position(|copy| copy == ppn).unwrap_or(0);

@@ -110,19 +110,19 @@ impl Spreader {
     /// known to be twins); and the pages that are read because a filter was wrong.
     fn candidates(
         &mut self,
-        new: (Lpn, Ppn),
-        content: Content,
+        PageData { lpn, content }: PageData,
+        new: Ppn,
         own_channel: Option<Channel>,
         map: &PageMap,
     ) -> (Compared, Vec<Ppn>) {
         let positive = std::mem::take(&mut self.positive);
-        let mut pages = smallvec![new];
+        let mut pages = smallvec![(lpn, new)];
         let mut others = std::mem::take(&mut self.others);
         others.clear();
         self.lists.clear();
         // In the order in which they were asked: contents that lie everywhere are then read everywhere.
         for channel in channels_from(self.first, positive) {
-            if let Some(other) = self.residents.other_than(new.0, content, channel, &self.pages) {
+            if let Some(other) = self.residents.other_than(lpn, content, channel, &self.pages) {
                 // One page of a list stands for all of it.
                 let list = self.pages[other].list();
                 if list.is_none_or(|list| !self.lists.contains(&list)) {
@@ -425,16 +425,16 @@ impl Spreader {
     #[inline]
     pub(crate) fn compare_later(
         &mut self,
-        PageData { lpn, content }: PageData,
+        written: PageData,
         own_channel: Option<Channel>,
         map: &PageMap,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
         // Collection may have moved the page already.
-        let new = map.get(lpn);
+        let new = map.get(written.lpn);
         if self.positive != 0 {
-            return self.compare_with_holders((lpn, new), content, own_channel, map, flash, ops);
+            return self.compare_with_holders(written, new, own_channel, map, flash, ops);
         }
         self.note_last(new, flash);
         Ok(())
@@ -451,17 +451,17 @@ impl Spreader {
     #[inline(never)]
     fn compare_with_holders(
         &mut self,
-        (lpn, new): (Lpn, Ppn),
-        content: Content,
+        written: PageData,
+        new: Ppn,
         own_channel: Option<Channel>,
         map: &PageMap,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
-        let (pages, mut others) = self.candidates((lpn, new), content, own_channel, map);
+        let (pages, mut others) = self.candidates(written, new, own_channel, map);
         self.note_last(new, flash);
         others.retain(|&ppn| is_page(ppn) && ppn != new && flash.blocks.owner(ppn).is_some());
-        let comparison = Comparison { content, pages };
+        let comparison = Comparison { content: written.content, pages };
         let outcome = if !self.verify || comparison.pages.len() + others.len() == 1 {
             self.compare(comparison, map, flash);
             Ok(())

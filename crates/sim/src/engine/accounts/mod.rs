@@ -23,7 +23,7 @@ const NOT_YET: u64 = u64::MAX;
 /// The ledger of a page operation under way, open in the accounts. Most operations have none: what they waited for can
 /// be worked out from their times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct OpenLedger(u32);
+pub struct OpenLedger(u32);
 
 impl OpenLedger {
     /// Nothing was charged so far.

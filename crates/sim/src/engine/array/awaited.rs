@@ -3,6 +3,10 @@
 //! Such a read counts as load of its chip, but cannot start before the program; reads that came later go first. That is
 //! an order between two operations of the flash, like that of a program behind the erase of its block.
 //! After an erase the same page number is another page, so the key of a wait is the page and the life of its block.
+//!
+//! That is why the wait stands here and not in the host's table of waits. The block must be pinned at the very moment of
+//! the program: operations that take no time may program the page and erase its block in one dispatch, before the host
+//! hears of either.
 
 use flashtwin_bits::Slab;
 use flashtwin_ftl::{ReadTarget, Unit};
@@ -10,11 +14,11 @@ use flashtwin_nand::Ppn;
 use hashbrown::HashMap;
 
 use super::super::accounts::{Charge, Ledger};
-use super::{Accounts, Array, NONE, Observer, Op, OpenLedger, Queue, Work};
+use super::{Accounts, Array, Backend, NONE, Observer, Op, OpenLedger, Queue, Work};
 
 /// A read whose page is still on its way to the flash.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct AwaitedRead {
+pub struct AwaitedRead {
     pub(crate) target: ReadTarget,
     /// The name of its data ([`super::merging`]); of host reads.
     pub(crate) data: u64,
@@ -52,15 +56,8 @@ impl Awaited {
 }
 
 impl Array {
-    /// Whether reads wait for the program of their page; otherwise controller RAM serves them.
-    #[inline]
-    pub(crate) fn awaits_programs(&self) -> bool {
-        self.awaited.is_some()
-    }
-
-    /// Enters a read among those that wait for a program; its number there. It has not come to its chip yet
-    /// ([`Array::awaited_read_comes`]): other things may have to be read first.
-    pub(crate) fn await_program<O: Observer>(
+    /// See [`super::Backend::await_program`].
+    pub(super) fn await_program<O: Observer>(
         &mut self,
         read: AwaitedRead,
         accounts: &mut Accounts<O>,
@@ -73,8 +70,8 @@ impl Array {
         awaited.insert(page, read)
     }
 
-    /// The read comes to its chip; `waited`: what it was charged meanwhile.
-    pub(crate) fn awaited_read_comes<O: Observer>(
+    /// See [`super::Backend::awaited_read_comes`].
+    pub(super) fn awaited_read_comes<O: Observer>(
         &mut self,
         at: u32,
         waited: OpenLedger,

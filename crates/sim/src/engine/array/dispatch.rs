@@ -5,7 +5,7 @@ use flashtwin_ftl::Unit;
 use super::multi_plane::Held;
 use super::op::holder;
 use super::unit::{Stage, WINDOW};
-use super::{Accounts, Array, NONE, NOT_STARTED, Observer, Op, Queue, Work};
+use super::{Accounts, Array, Backend, NONE, NOT_STARTED, Observer, Op, Queue, Work};
 
 /// The operation that a unit serves next.
 #[derive(Clone, Copy)]
@@ -52,7 +52,7 @@ impl Array {
     /// its block) lets those behind it go on, and the next queue. An operation never waits for one that was
     /// decided after it, so something can always go on.
     #[inline]
-    pub(crate) fn dispatch<O: Observer>(&mut self, unit: Unit, accounts: &mut Accounts<O>) {
+    pub(super) fn dispatch<O: Observer>(&mut self, unit: Unit, accounts: &mut Accounts<O>) {
         if !self.is_idle(unit) {
             return;
         }
@@ -213,13 +213,13 @@ impl Array {
     /// Holds idle units back from now on, so that operations queued at the same time can share a command. Of
     /// nested calls the outermost counts.
     #[inline]
-    pub(crate) fn hold(&mut self) -> Held {
+    pub(super) fn hold(&mut self) -> Held {
         self.multi_plane.hold()
     }
 
     /// Dispatches the units that were held back.
     #[inline]
-    pub(crate) fn release<O: Observer>(&mut self, held: Held, accounts: &mut Accounts<O>) {
+    pub(super) fn release<O: Observer>(&mut self, held: Held, accounts: &mut Accounts<O>) {
         if held.holds() {
             self.let_go(accounts);
         }

@@ -30,12 +30,12 @@ impl Array {
         false
     }
 
-    /// Whether an idle unit has nothing queued and nothing suspended, and has been idle for long enough.
-    pub(crate) fn has_idle_time(&mut self, unit: Unit) -> bool {
+    /// Whether a unit is idle with nothing queued and nothing suspended, and has been for long enough.
+    pub(super) fn has_idle_time(&mut self, unit: Unit) -> bool {
         let state = &self.units[unit];
         let queued = [Queue::Reads, Queue::Writes, Queue::Background];
         let waits = queued.iter().any(|&queue| state.head(queue) != NONE);
-        !waits && state.suspended.is_none() && self.idle_long_enough(unit)
+        self.is_idle(unit) && !waits && state.suspended.is_none() && self.idle_long_enough(unit)
     }
 
     /// Notes that an operation of a job has ended. The controller is told when the event in hand is over, so

@@ -14,7 +14,7 @@ use crate::config::MergeReads;
 
 /// A host read that joined another.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct MergedRead {
+pub struct MergedRead {
     pub(crate) request: u32,
     /// Whether another place than this chip holds the home copy.
     pub(crate) redirected: bool,
@@ -124,14 +124,13 @@ impl Array {
         }
     }
 
-    /// The reads that joined one that is over, in the order in which they came. To be given back, for their memory, to
-    /// [`Array::forget_merged`].
-    pub(crate) fn take_merged(&mut self, merged: u32) -> Vec<MergedRead> {
+    /// See [`super::Backend::take_merged`].
+    pub(super) fn take_merged(&mut self, merged: u32) -> Vec<MergedRead> {
         let Some(merging) = &mut self.merging else { return Vec::new() };
         std::mem::take(&mut merging.merged[merged as usize].joined)
     }
 
-    pub(crate) fn forget_merged(&mut self, merged: u32, mut joined: Vec<MergedRead>) {
+    pub(super) fn forget_merged(&mut self, merged: u32, mut joined: Vec<MergedRead>) {
         joined.clear();
         if let Some(merging) = &mut self.merging {
             merging.merged[merged as usize].joined = joined;

@@ -2,7 +2,7 @@
 //! controller, and what is on each block.
 //!
 //! The array decides nothing but the order in which waiting operations are served. It is given operations
-//! ([`Array::submit`], [`Array::read_for_host`], [`Array::carry_out_orders`]) and answers [`Array::step`] with what has
+//! ([`Backend::submit`], [`Backend::read_for_host`], [`Backend::carry_out_orders`]) and answers [`Backend::step`] with what has
 //! ended. It knows no requests, contents or tables: the numbers in [`Op::request`] and [`Op::other`] are its user's. It
 //! calls nobody but the accounts, so that a test needs no controller and no host.
 //!
@@ -10,6 +10,7 @@
 //! come, first served, so the end of a transfer is known when it is asked for and needs no event.
 
 mod awaited;
+mod backend;
 mod block_states;
 mod bus;
 mod dispatch;
@@ -32,10 +33,10 @@ pub(crate) mod tests;
 mod unit;
 
 use flashtwin_bits::By;
-use flashtwin_ftl::{LoadView, ReadTarget, Unit};
+use flashtwin_ftl::Unit;
 use flashtwin_nand::{Block, Channel, Chip, FlashArray, Geometry, NandDevice, Plane, Ppn, Timing};
 
-use super::accounts::{Accounts, Charge, Ledger, Observer, OpenLedger};
+use super::accounts::{Accounts, Observer, OpenLedger};
 use super::pool::{NONE, Pool};
 use crate::config::{Concurrency, EngineConfig, MultiPlane, WriteCompletes};
 use crate::event_queue::EventQueue;
@@ -51,7 +52,10 @@ use suspension::Suspension;
 use unit::{Stage, UnitState};
 
 pub(crate) use awaited::AwaitedRead;
+pub(crate) use backend::Backend;
+pub(crate) use merging::MergedRead;
 pub(crate) use multi_plane::Held;
+
 pub(crate) use op::{NOT_STARTED, Op, Work};
 pub(crate) use unit::Queue;
 
@@ -60,17 +64,17 @@ const NO_EVENT: u64 = u64::MAX;
 
 /// What the end of a unit's stage means to whoever uses the array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Completion {
+pub enum Completion {
     /// Nothing: the operation goes on, or the unit has begun another one.
     None,
     /// The data of a program are in the register of the chip, and so are those of the operations behind it in its
-    /// command ([`Array::next_of_command`]). Only where a write is complete by that.
+    /// command ([`Backend::next_of_command`]). Only where a write is complete by that.
     DataIn(u32),
-    /// One read of a command that works on several planes has delivered its data: to be given to [`Array::end`]. The
+    /// One read of a command that works on several planes has delivered its data: to be given to [`Backend::end`]. The
     /// unit goes on with the next.
     DataOut(u32),
     /// A command is done, and the unit has nothing in service. Each of its operations, of which this is the first
-    /// ([`Array::next_of_command`]), is to be given to [`Array::end`], and the unit then to [`Array::dispatch`].
+    /// ([`Backend::next_of_command`]), is to be given to [`Backend::end`], and the unit then to [`Backend::dispatch`].
     Command(u32),
     /// The unit has been idle for as long as background jobs must wait.
     Idle,
@@ -78,7 +82,7 @@ pub(crate) enum Completion {
 
 /// What happened in the array that its user must hear of before it decides anything else.
 #[derive(Debug, Default)]
-pub(crate) struct News {
+pub struct News {
     /// Background jobs of which an operation has ended.
     pub(crate) jobs_done: Vec<u32>,
     /// Blocks that were erased, and of which no other erase is ordered.
@@ -86,11 +90,11 @@ pub(crate) struct News {
 }
 
 /// The flash of one device with its channels.
-pub(crate) struct Array {
+pub struct Array {
     geometry: Geometry,
     timing: Timing,
     /// Simulated time so far.
-    pub(crate) now_ns: u64,
+    now_ns: u64,
     events: EventQueue,
     units: By<Unit, Vec<UnitState>>,
     unit_of_plane: By<Plane, Vec<Unit>>,
@@ -116,7 +120,7 @@ pub(crate) struct Array {
     /// Reads that wait and may be joined; none where reads are not merged.
     merging: Option<Merging>,
     /// What the user has not heard of yet.
-    pub(crate) news: News,
+    news: News,
 }
 
 fn units_in_chip(concurrency: Concurrency, geometry: &Geometry) -> u32 {
@@ -197,94 +201,12 @@ impl Array {
         planes.chunks(planes.len() / self.units.len()).map(<[Plane]>::to_vec).collect()
     }
 
-    /// The chip that a unit is a part of.
-    #[inline]
-    pub(crate) fn chip(&self, unit: Unit) -> Chip {
-        self.units[unit].chip
-    }
-
-    /// An operation that waits or is in service.
-    #[inline]
-    pub(crate) fn op(&self, slot: u32) -> &Op {
-        &self.ops[slot]
-    }
-
-    #[inline]
-    pub(crate) fn op_mut(&mut self, slot: u32) -> &mut Op {
-        &mut self.ops[slot]
-    }
-
-    /// The slot that the next operation will have.
-    pub(crate) fn next_slot(&self) -> u32 {
-        self.ops.next_slot()
-    }
-
-    /// The loads as the controller may see them now.
-    #[inline]
-    pub(crate) fn load_view(&mut self) -> LoadView<'_> {
-        self.loads.view(&self.units, &self.suspension, self.now_ns)
-    }
-
-    /// The same, and whether the flash has what the controller's tables say that a page holds.
-    pub(crate) fn loads_and_pages(&mut self) -> (LoadView<'_>, impl Fn(Ppn) -> bool + '_) {
-        let Self { loads, units, suspension, flash, blocks, geometry, now_ns, .. } = self;
-        let loads = loads.view(units, suspension, *now_ns);
-        (loads, |ppn: Ppn| {
-            flash.is_programmed(geometry, ppn) && !blocks.erase_is_pending(geometry.block_index(ppn))
-        })
-    }
-
     /// Whether the flash holds what the controller's tables say that this page holds. Otherwise the data are
-    /// still on their way there ([`Array::place_on_flash`]).
+    /// still on their way there ([`Backend::place_on_flash`]).
     #[inline]
     fn holds(&self, ppn: Ppn) -> bool {
         self.flash.is_programmed(&self.geometry, ppn)
             && !self.blocks.erase_is_pending(self.geometry.block_index(ppn))
-    }
-
-    /// Pins the page that an operation will read later: its block must not be erased before.
-    #[inline]
-    pub(crate) fn pin(&mut self, target: &ReadTarget) {
-        if self.geometry.plane(target.ppn) == target.plane {
-            self.blocks.read_begins(self.geometry.block_index(target.ppn));
-        }
-    }
-
-    pub(crate) fn unpin(&mut self, target: &ReadTarget) {
-        if self.geometry.plane(target.ppn) == target.plane {
-            self.blocks.read_ends(self.geometry.block_index(target.ppn));
-        }
-    }
-
-    /// Pins a page that [`Op::pins_block`] of its read will let go of.
-    pub(crate) fn pin_page(&mut self, ppn: Ppn) {
-        self.blocks.read_begins(self.geometry.block_index(ppn));
-    }
-
-    /// Asks the memory for the state of the block and of the unit that an operation on this page will need.
-    #[inline]
-    pub(crate) fn prefetch(&self, ppn: Ppn) {
-        self.blocks.prefetch(self.geometry.block_index(ppn));
-        self.units.prefetch(self.unit_of_plane[self.geometry.plane(ppn)]);
-    }
-
-    /// Asks the memory for what the next event will look at. It pays for operations that waited for idle
-    /// time: they were queued so long ago that the processor's cache has dropped them.
-    #[inline]
-    pub(crate) fn prefetch_event(&self) {
-        let state = &self.units[Unit::new(self.events.next().1)];
-        self.ops.prefetch(state.current);
-        self.ops.prefetch(state.head(Queue::Idle));
-    }
-
-    /// How long the array itself works on an operation.
-    #[inline]
-    pub(crate) fn array_ns(&self, work: Work, ppn: Ppn) -> u64 {
-        match work {
-            Work::HostRead | Work::ReadBeforeWrite | Work::TableRead | Work::OwnRead => self.sense_ns(ppn),
-            Work::HostProgram | Work::OwnProgram | Work::Parity => self.timing.program_ns,
-            Work::OwnErase => self.timing.erase_ns,
-        }
     }
 
     /// tR of the flash page that holds a page.
@@ -294,18 +216,6 @@ impl Array {
             true => self.timing.read_ns,
             false => self.timing.read_ns_of(self.geometry.flash_page(ppn)),
         }
-    }
-
-    /// Charges a command that began at `start_ns` and ends now. The array worked for `array_ns` of it and
-    /// stood still for `lost_ns`; command cycles and data took their fixed time on the channel. In what is
-    /// left, the command waited for the channel, which carried something else.
-    #[inline]
-    pub(crate) fn charge_command(&self, ledger: &mut Ledger, start_ns: u64, array_ns: u64, lost_ns: u64) {
-        let transfer_ns = self.timing.command_ns + self.timing.transfer_ns;
-        ledger.charge(Charge::Suspension, lost_ns);
-        ledger.charge(Charge::Transfer, transfer_ns);
-        ledger.charge(Charge::Flash, array_ns);
-        ledger.charge(Charge::Channel, self.now_ns - start_ns - lost_ns - transfer_ns - array_ns);
     }
 
     #[inline]
@@ -330,7 +240,7 @@ impl Array {
     }
 
     #[inline]
-    pub(crate) fn is_idle(&self, unit: Unit) -> bool {
+    fn is_idle(&self, unit: Unit) -> bool {
         self.units[unit].stage == Stage::Idle
     }
 }

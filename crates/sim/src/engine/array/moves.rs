@@ -106,10 +106,9 @@ impl Array {
         }
     }
 
-    /// Where the flash has what the controller's tables say that this page holds; `None`: it is in controller RAM, on its
-    /// way to the flash.
+    /// See [`super::Backend::place_on_flash`].
     #[inline]
-    pub(crate) fn place_on_flash(&self, ppn: Ppn) -> Option<Ppn> {
+    pub(super) fn place_on_flash(&self, ppn: Ppn) -> Option<Ppn> {
         if self.holds(ppn) { Some(ppn) } else { self.place_before_move(ppn) }
     }
 

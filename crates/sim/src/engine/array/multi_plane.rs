@@ -23,7 +23,7 @@ pub(super) struct MultiPlaneRule {
 
 /// Whether this call of [`Array::hold`] began to hold units back.
 #[must_use]
-pub(crate) struct Held(bool);
+pub struct Held(pub(crate) bool);
 
 impl Held {
     #[inline]
@@ -143,13 +143,6 @@ impl Array {
             (count, next) = (count + 1, self.ops[next].next);
         }
         count
-    }
-
-    /// The operation behind one of a command in service; [`NONE`] behind the last. To be asked for before the operation
-    /// is ended.
-    #[inline]
-    pub(crate) fn next_of_command(&self, slot: u32) -> u32 {
-        self.ops[slot].next
     }
 
     /// Reports each operation of a starting command to the observer.

@@ -11,7 +11,7 @@ pub(crate) const NOT_STARTED: u64 = u64::MAX;
 
 /// What an operation does when the flash is done with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Work {
+pub enum Work {
     /// A host read: its page of the request is complete.
     HostRead,
     /// A host program: likewise, unless it completed earlier.
@@ -45,7 +45,7 @@ impl Work {
 /// An operation waiting for the flash or being served by it. A cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
-pub(crate) struct Op {
+pub struct Op {
     pub(crate) ppn: Ppn,
     /// Next in its queue, or next free slot.
     pub(crate) next: u32,

@@ -6,9 +6,8 @@ use flashtwin_nand::Ppn;
 use super::{Accounts, Array, Observer, Op, Queue, Work};
 
 impl Array {
-    /// Takes what the controller ordered on its own account. `offline`: in the replication phase, in which the mirror
-    /// serves the host, so that it takes no time where nothing must come before it.
-    pub(crate) fn carry_out_orders<O: Observer>(
+    /// See [`super::Backend::carry_out_orders`].
+    pub(super) fn carry_out_orders<O: Observer>(
         &mut self,
         ordered: &[FlashOp],
         offline: bool,
@@ -57,7 +56,7 @@ impl Array {
     /// have lived and died several times in the tables while its erases wait for the flash; the
     /// page's number alone does not tell those lives apart. `ordered`: what the same decision made the controller order.
     #[inline]
-    pub(crate) fn life_of_program(&self, ppn: Ppn, ordered: &[FlashOp]) -> u32 {
+    pub(super) fn life_of_program(&self, ppn: Ppn, ordered: &[FlashOp]) -> u32 {
         let block = self.geometry.block_index(ppn);
         let life = self.blocks.decided_life(block);
         // Of the erases that the same write made the controller order, those of a block that

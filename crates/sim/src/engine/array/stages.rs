@@ -6,30 +6,14 @@ use super::unit::Stage;
 use super::{Accounts, Array, Completion, NO_EVENT, NONE, Observer, Op, Work};
 
 impl Array {
-    /// When the next stage of a unit ends; `u64::MAX` where none is under way.
+    /// See [`super::Backend::step`].
     #[inline]
-    pub(crate) fn next_event_ns(&self) -> u64 {
-        self.events.next().0
-    }
-
-    /// Lets time pass to the next event, the end of the stage that a unit is in. The unit, and what that means to the
-    /// caller, who ends the event with [`Array::end_event`] when all of it is done.
-    #[inline]
-    pub(crate) fn step<O: Observer>(&mut self, accounts: &mut Accounts<O>) -> (Unit, Completion) {
+    pub(super) fn step<O: Observer>(&mut self, accounts: &mut Accounts<O>) -> (Unit, Completion) {
         let (time_ns, unit) = self.events.next();
         let unit = Unit::new(unit);
         self.units[unit].event_ns = NO_EVENT;
         self.now_ns = time_ns;
         (unit, self.end_stage(unit, accounts))
-    }
-
-    /// The event of a unit is over.
-    #[inline]
-    pub(crate) fn end_event(&mut self, unit: Unit) {
-        // Most often the unit has begun another stage, whose end has replaced the event already.
-        if self.units[unit].event_ns == NO_EVENT {
-            self.events.set(unit.number(), NO_EVENT);
-        }
     }
 
     /// The stage that a unit was in has ended.
@@ -75,10 +59,9 @@ impl Array {
         }
     }
 
-    /// An operation that was reported complete is over: what it changes in the array, and what it was. Its slot may be
-    /// another operation's from now on.
+    /// See [`super::Backend::end`].
     #[inline]
-    pub(crate) fn end<O: Observer>(&mut self, unit: Unit, slot: u32, accounts: &mut Accounts<O>) -> Op {
+    pub(super) fn end<O: Observer>(&mut self, unit: Unit, slot: u32, accounts: &mut Accounts<O>) -> Op {
         let chip = self.units[unit].chip;
         let op = self.ops[slot];
         if op.job == NO_JOB {
@@ -108,11 +91,5 @@ impl Array {
         self.ops.remove(slot);
         self.note_job_done(&op);
         op
-    }
-
-    /// How long the operation that a unit served last stood still.
-    #[inline]
-    pub(crate) fn lost_ns(&self, unit: Unit) -> u64 {
-        self.units[unit].lost_ns
     }
 }

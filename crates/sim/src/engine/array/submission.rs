@@ -8,7 +8,7 @@ impl Array {
     /// Queues an operation at the unit of its page; its slot. Inlined, so that its parts are written to their slot: a
     /// processor does not read back in one piece what it has just written in several, but waits until memory has it.
     #[inline(always)]
-    pub(crate) fn submit<O: Observer>(&mut self, queue: Queue, op: Op, accounts: &mut Accounts<O>) -> u32 {
+    pub(super) fn submit<O: Observer>(&mut self, queue: Queue, op: Op, accounts: &mut Accounts<O>) -> u32 {
         let unit = self.unit_of_plane[self.geometry.plane(op.ppn)];
         self.submit_to(unit, queue, op, accounts)
     }
@@ -48,7 +48,7 @@ impl Array {
 
     /// Queues a host's read of a page that is on flash. `data` names the data, for reads that may be merged.
     #[inline]
-    pub(crate) fn read_for_host<O: Observer>(
+    pub(super) fn read_for_host<O: Observer>(
         &mut self,
         (target, data): (&ReadTarget, u64),
         request: u32,
@@ -72,7 +72,7 @@ impl Array {
 
     /// Queues a read of a page that is on flash.
     #[inline(always)]
-    pub(crate) fn read<O: Observer>(
+    pub(super) fn read<O: Observer>(
         &mut self,
         target: &ReadTarget,
         op: Op,

@@ -6,7 +6,7 @@ use flashtwin_nand::{FlashArray, NandConfig, NandDevice, Ppn};
 
 use super::super::accounts::{Accounts, Charge, Observer, OpenLedger};
 use super::super::pool::NONE;
-use super::{Array, AwaitedRead, Completion, Op, Queue, Work};
+use super::{Array, AwaitedRead, Backend, Completion, Op, Queue, Work};
 use crate::config::{Concurrency, EngineConfig, MergeReads, MultiPlane, Suspend, WriteCompletes};
 
 /// What starts, and when.
@@ -109,7 +109,7 @@ impl Scene {
             while slot != NONE {
                 let next = if whole { self.array.next_of_command(slot) } else { NONE };
                 let op = self.array.end(unit, slot, &mut self.accounts);
-                ended.push((self.array.now_ns, op));
+                ended.push((self.array.now_ns(), op));
                 slot = next;
             }
             if whole {
@@ -148,12 +148,12 @@ fn erase_waits_for_reads_of_its_block_and_is_news() {
     scene.order(OpKind::Erase, page);
     scene.run();
     assert_eq!(scene.accounts.counts.flash_ops, [0, 1, 0], "the page is pinned");
-    assert!(scene.array.news.erased.is_empty());
+    assert!(scene.array.news().erased.is_empty());
     scene.array.unpin(&target);
     scene.array.dispatch(Unit::new(0), &mut scene.accounts);
     scene.run();
     assert_eq!(scene.accounts.counts.flash_ops, [0, 1, 1]);
-    assert_eq!(scene.array.news.erased, [scene.device.geometry.block_index(page)]);
+    assert_eq!(scene.array.news().erased, [scene.device.geometry.block_index(page)]);
 }
 
 #[test]
@@ -170,6 +170,33 @@ fn reads_of_one_page_share_a_command() {
     // They waited for the program as long as the read that they joined.
     assert!(joined.iter().all(|read| read.held[Charge::HostProgram as usize] == 210_100));
     assert_eq!(scene.accounts.counts.pages.merged_reads, 2);
+}
+
+/// Between the end of a command and the next one, a read comes and shares the command of a read that waited.
+#[test]
+fn read_begun_in_another_command_is_not_joined() {
+    let config = EngineConfig {
+        merge_reads: MergeReads::SamePage,
+        multi_plane: MultiPlane::SamePage,
+        concurrency: Concurrency::Die,
+        ..EngineConfig::default()
+    };
+    let mut scene = Scene::new(config);
+    let [waits, comes] = [scene.page(0, 0, 0), scene.page(1, 0, 0)];
+    scene.program(scene.page(0, 0, 1), 1);
+    scene.read(waits, 2);
+    let (unit, completion) = scene.array.step(&mut scene.accounts);
+    let Completion::Command(program) = completion else { panic!("{completion:?}") };
+    scene.array.end(unit, program, &mut scene.accounts);
+    scene.read(comes, 3);
+    assert_eq!(scene.accounts.counts.pages.multi_plane_ops, 2);
+    // The page of request 3 is being read: request 4 has come too late for it.
+    scene.read(comes, 4);
+    assert_eq!(scene.accounts.counts.pages.merged_reads, 0);
+    scene.array.dispatch(unit, &mut scene.accounts);
+    scene.array.end_event(unit);
+    // Two commands and two pages at once, data one after the other; then one page more.
+    assert_eq!(scene.requests_that_end(), [(270_300, 2), (280_300, 3), (340_400, 4)]);
 }
 
 #[test]

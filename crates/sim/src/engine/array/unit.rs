@@ -12,7 +12,7 @@ pub(super) const WINDOW: u32 = 64;
 /// The queues of a unit, in the order they are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Queue {
+pub enum Queue {
     Reads,
     Writes,
     Background,

@@ -8,10 +8,11 @@ use flashtwin_trace::Op as HostOp;
 use super::flush::{Epoch, NO_EPOCH};
 use super::page_op::PageOp;
 use super::{
-    Charge, Completed, Condition, Controller, Engine, Ledger, NONE, Observer, OpenLedger, Request, ServedBy,
+    Backend, Charge, Completed, Condition, Controller, Engine, Ledger, NONE, Observer, OpenLedger, Request,
+    ServedBy,
 };
 
-impl<C: Controller, O: Observer> Engine<C, O> {
+impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     /// One page of a request is complete, served by `server`. `charge` enters the page's time into a ledger that has the
     /// controller's own already. It is called for the last page of the request only, whose time is the
     /// request's.
@@ -35,7 +36,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
         let mut ledger = Ledger::only(Charge::Controller, self.controller_ns);
         charge(self, &mut ledger);
-        let total_ns = self.array.now_ns - arrival_ns;
+        let total_ns = self.array.now_ns() - arrival_ns;
         debug_assert_eq!(ledger.total_ns(), total_ns, "{ledger:?}");
         self.requests.remove(request);
         let kind = if epoch == NO_EPOCH { HostOp::Read } else { HostOp::Write };
@@ -59,7 +60,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let charged = self.accounts.close(charged);
         self.page_done(request, None, |host, ledger| match charged {
             Some(charged) => ledger.add(&charged),
-            None => host.charge_hashing(ledger, request, hashed, host.array.now_ns),
+            None => host.charge_hashing(ledger, request, hashed, host.array.now_ns()),
         });
     }
 
@@ -78,8 +79,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// A request is complete.
     #[inline]
     pub(super) fn leave(&mut self, kind: HostOp) {
-        self.accounts.left(kind, self.array.now_ns);
-        self.slots.give_back(self.array.now_ns);
+        self.accounts.left(kind, self.array.now_ns());
+        self.slots.give_back(self.array.now_ns());
     }
 
     /// A write or a program that flushes may wait for is safe.
@@ -99,7 +100,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     pub(super) fn complete_flush(&mut self, request: u32) {
         let Request { arrival_ns, .. } = self.requests[request];
-        let total_ns = self.array.now_ns - arrival_ns;
+        let total_ns = self.array.now_ns() - arrival_ns;
         let mut ledger = Ledger::only(Charge::Controller, self.controller_ns);
         ledger.charge(Charge::EarlierWrites, total_ns - self.controller_ns);
         self.requests.remove(request);
@@ -133,10 +134,10 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// A page of a request has its place in the cache, or was found there: the answer leaves for the host.
     pub(super) fn complete_cached(&mut self, request: u32) {
-        let waited_ns = self.array.now_ns - self.requests[request].arrival_ns - self.controller_ns;
+        let waited_ns = self.array.now_ns() - self.requests[request].arrival_ns - self.controller_ns;
         match self.ram_answers.delay_ns {
             0 => self.answered(request, waited_ns),
-            _ => self.ram_answers.send(self.array.now_ns, request, waited_ns),
+            _ => self.ram_answers.send(self.array.now_ns(), request, waited_ns),
         }
     }
 

@@ -8,7 +8,7 @@ use flashtwin_trace::{Op as HostOp, Window};
 use super::super::accounts::Arrived;
 use super::flush::NO_EPOCH;
 use super::look_ahead::{COLUMN, LINE};
-use super::{Controller, Engine, FOREVER, Observer, Request};
+use super::{Backend, Controller, Engine, FOREVER, Observer, Request};
 use crate::error::SimError;
 
 /// How the requests of a window become arrivals.
@@ -68,7 +68,7 @@ impl Arrivals<'_> {
     }
 }
 
-impl<C: Controller, O: Observer> Engine<C, O> {
+impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     /// Gets ready for a window's requests.
     pub fn begin_window(&mut self) {
         self.look_ahead.begin_window();
@@ -92,7 +92,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.checkpoint_until(taken_in);
         }
         while self.step(taken_in) {}
-        self.array.now_ns = taken_in;
+        self.array.advance_to(taken_in);
         let held = self.array.hold();
         self.take_in(arrivals, index, arrival)?;
         self.release(held);
@@ -108,7 +108,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             return 0;
         }
         while self.slots.all_taken() && self.step(FOREVER) {}
-        self.slots.take_freed().unwrap_or(self.array.now_ns)
+        self.slots.take_freed().unwrap_or(self.array.now_ns())
     }
 
     #[inline]

@@ -1,10 +1,10 @@
 //! The clock: what happens next, be it the end of a stage in the array, of a hash, or an answer of the write cache.
 
 use super::hash_unit::HashUnit;
-use super::{Controller, Engine, FOREVER, NO_EVENT, Observer};
+use super::{Backend, Controller, Engine, FOREVER, NO_EVENT, Observer};
 use crate::error::SimError;
 
-impl<C: Controller, O: Observer> Engine<C, O> {
+impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     /// Carries out the next pending event at or before `limit_ns`; `false` when there is none.
     #[inline]
     pub(super) fn step(&mut self, limit_ns: u64) -> bool {
@@ -22,7 +22,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         } else if flash < hashed {
             self.step_array();
         } else if let Some((time_ns, write)) = self.hash.as_mut().and_then(HashUnit::pop) {
-            self.array.now_ns = time_ns;
+            self.array.advance_to(time_ns);
             let held = self.array.hold();
             self.hashed(write);
             if held.holds() {
@@ -43,7 +43,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[cold]
     fn answer(&mut self) {
         if let Some(answer) = self.ram_answers.pop() {
-            self.array.now_ns = answer.due_ns;
+            self.array.advance_to(answer.due_ns);
             self.answered(answer.request, answer.waited_ns);
         }
     }
@@ -68,7 +68,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.checkpoint_until(time_ns);
         }
         while self.step(time_ns) {}
-        self.array.now_ns = self.array.now_ns.max(time_ns);
+        self.array.advance_to(self.array.now_ns().max(time_ns));
         self.accounts.take_failure()
     }
 
@@ -99,7 +99,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// Has the controller write its changed tables every so many nanoseconds, from now on.
     pub fn checkpoint_every(&mut self, every_ns: u64) {
         self.checkpoints.every_ns = every_ns.max(1);
-        self.checkpoints.next_ns = self.array.now_ns.saturating_add(self.checkpoints.every_ns);
+        self.checkpoints.next_ns = self.array.now_ns().saturating_add(self.checkpoints.every_ns);
     }
 
     /// Lets time pass to each checkpoint up to `until_ns`, and makes it.
@@ -108,7 +108,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         while self.checkpoints.next_ns <= until_ns {
             let due_ns = self.checkpoints.next_ns;
             while self.step(due_ns) {}
-            self.array.now_ns = self.array.now_ns.max(due_ns);
+            self.array.advance_to(self.array.now_ns().max(due_ns));
             if let Err(error) = self.controller.checkpoint(&mut self.own_ops) {
                 self.accounts.fail(error);
             }

@@ -6,10 +6,10 @@ use flashtwin_nand::Chip;
 use super::super::accounts::charge_wait;
 use super::super::array::{Op, Work};
 use super::flush::Epoch;
-use super::{Completion, Controller, Engine, Ledger, NONE, Observer, ServedBy};
+use super::{Backend, Completion, Controller, Engine, Ledger, NONE, Observer, ServedBy};
 use crate::config::WriteCompletes;
 
-impl<C: Controller, O: Observer> Engine<C, O> {
+impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     /// The next event of the array.
     #[inline]
     pub(super) fn step_array(&mut self) {

@@ -9,10 +9,10 @@ use flashtwin_nand::Ppn;
 use super::super::array::{Op, Queue, Work};
 use super::look_ahead::{FAR, NEAR};
 use super::page_op::{Fingerprint, PageOp, State};
-use super::{Charge, Condition, Controller, Engine, Ledger, NONE, Observer, OpenLedger};
+use super::{Backend, Charge, Condition, Controller, Engine, Ledger, NONE, Observer, OpenLedger};
 use crate::error::SimError;
 
-impl<C: Controller, O: Observer> Engine<C, O> {
+impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     /// Looks the hash of a page write up in the fingerprint store: at once, or after a read of the page of the
     /// store that would hold it.
     #[inline]
@@ -34,10 +34,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
         let entry = &mut self.page_ops[slot];
         (entry.state, entry.needs) = (State::Hashed, u8::from(walk != NONE));
-        if write.behind != NONE {
-            // The later write of the same page may be hashed during this read.
-            self.page_ops.note_due(write.behind);
-        }
+        // The later write of the same page may be hashed during this read.
+        self.let_later_write_go_on(slot, write.behind);
         if walk != NONE {
             self.wait_for_tables(walk, slot);
         }
@@ -48,33 +46,29 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[inline]
     pub(super) fn enter(&mut self, slot: u32) {
         let Some(hash) = &mut self.hash else { return };
-        let now = self.array.now_ns;
+        let now = self.array.now_ns();
         hash.submit(now, slot);
         self.accounts.observer.hash_queue_changed(now, hash.queue_length());
         let entry = &mut self.page_ops[slot];
         (entry.state, entry.since_ns) = (State::Hashing, now);
         let behind = entry.behind;
-        if behind != NONE {
-            self.page_ops.note_due(behind);
-        }
+        self.let_later_write_go_on(slot, behind);
     }
 
-    /// The hash unit is done with a page write.
+    /// A page write has gone on: the write `behind` it, of the same page, may do so as well if it waited for that.
     #[inline]
-    pub(super) fn hashed(&mut self, slot: u32) {
-        if let Some(hash) = &self.hash {
-            self.accounts.observer.hash_queue_changed(self.array.now_ns, hash.queue_length());
-        }
-        self.look_ahead_in_queue();
-        if let Err(error) = self.look_up_hash(slot).and_then(|()| self.look_at_all()) {
-            self.accounts.fail(error);
+    fn let_later_write_go_on(&mut self, write: u32, behind: u32) {
+        if behind != NONE {
+            for later in self.waits.wake(Condition::EarlierWrite(write)) {
+                self.page_ops.note_due(later);
+            }
         }
     }
 
     /// Prefetches the tables for the writes next in the hash unit's queue. They were prefetched on arrival, but a
     /// long queue outlasts the processor's cache.
     #[inline]
-    fn look_ahead_in_queue(&self) {
+    pub(super) fn look_ahead_in_queue(&self) {
         let Some(hash) = &self.hash else { return };
         if let Some(slot) = hash.waiting(FAR) {
             let Host { lpn, content, .. } = self.page_ops[slot].page;
@@ -114,9 +108,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if write.is_sample {
             self.sample_decided(slot, !programmed);
         }
-        if write.behind != NONE {
-            self.page_ops.note_due(write.behind);
-        }
+        self.let_later_write_go_on(slot, write.behind);
         Ok(())
     }
 
@@ -128,16 +120,16 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let since_ns = self.requests[write.request].arrival_ns + self.controller_ns;
         if write.state == State::Hashed {
             let so_far_ns = since_ns + ledger.total_ns();
-            ledger.charge(Charge::Order, self.array.now_ns.saturating_sub(so_far_ns));
+            ledger.charge(Charge::Order, self.array.now_ns().saturating_sub(so_far_ns));
             return ledger;
         }
         let missing = write.since_ns.saturating_sub(since_ns).saturating_sub(ledger.total_ns());
         let samples = self.sampling_pages > 1 && !write.is_sample;
         ledger.charge(if samples { Charge::HashQueue } else { Charge::Order }, missing);
         if let Some(hash) = self.hash.as_ref().filter(|_| write.state == State::Hashing) {
-            let hash_ns = hash.hash_ns().min(self.array.now_ns - write.since_ns);
+            let hash_ns = hash.hash_ns().min(self.array.now_ns() - write.since_ns);
             ledger.charge(Charge::Hash, hash_ns);
-            ledger.charge(Charge::HashQueue, self.array.now_ns - write.since_ns - hash_ns);
+            ledger.charge(Charge::HashQueue, self.array.now_ns() - write.since_ns - hash_ns);
         }
         ledger
     }

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::page_op::{Fingerprint, State};
-use super::{Arrivals, Condition, Controller, Engine, Observer, OpenLedger, Request};
+use super::{Arrivals, Backend, Condition, Controller, Engine, Observer, OpenLedger, Request};
 use crate::error::SimError;
 
-impl<C: Controller, O: Observer> Engine<C, O> {
+impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     /// Pages of a host's write find a place in the cache, one by one.
     #[inline(never)]
     pub(super) fn cache_pages(
@@ -25,7 +25,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             let taken = cache.write(page, partial && arrivals.read_modify_write);
             self.accounts.counts.pages.absorbed_writes += u64::from(taken.absorbed);
             if taken.waits {
-                let (state, now) = (State::CachePlace, self.array.now_ns);
+                let (state, now) = (State::CachePlace, self.array.now_ns());
                 let waiting = self.page_ops.insert(page, request, state, OpenLedger::NONE, now);
                 self.waits.wait(Condition::CachePlace, waiting);
             } else {
@@ -43,7 +43,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             let most_dirty = most_dirty.unwrap_or(cache.most_dirty);
             let Some((at, page, partial)) = cache.next_to_leave(most_dirty) else { break };
             let epoch = self.flushes.page_leaves_cache();
-            let request = self.requests.insert(Request::destaging(self.array.now_ns, at, epoch));
+            let request = self.requests.insert(Request::destaging(self.array.now_ns(), at, epoch));
             let fingerprint = if self.hash.is_some() { Fingerprint::Yes } else { Fingerprint::No };
             self.write_page(page, partial, request, fingerprint)?;
         }

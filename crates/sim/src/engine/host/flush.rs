@@ -10,6 +10,9 @@
 //!
 //! Writes are counted by epoch, and every flush ends one. A flush is complete when nothing is left of its epoch and of
 //! those before: a number for each flush that waits, and no list of writes.
+//!
+//! Flushes do not stand in the table of waits ([`super::waits`]): a flush is a request without page operations, and it
+//! waits for a count, which is here.
 
 use std::collections::VecDeque;
 

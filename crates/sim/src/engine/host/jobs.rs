@@ -4,14 +4,14 @@
 use flashtwin_ftl::{FlashOp, LoadView, Unit};
 
 use super::super::array::Held;
-use super::{Controller, Engine, Observer};
+use super::{Backend, Controller, Engine, Observer};
 
-impl<C: Controller, O: Observer> Engine<C, O> {
+impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     /// Offers a unit that has nothing else to do to the controller once it has been idle for long enough, step by step.
     /// Only between events, when nothing that the controller ordered waits to be queued.
     #[inline]
     pub(super) fn offer_idle_time(&mut self, unit: Unit) {
-        if self.planes_of_units.is_some() && self.array.is_idle(unit) {
+        if self.planes_of_units.is_some() {
             self.offer(unit);
         }
     }
@@ -32,7 +32,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// of those orders take no time and end at once: they are told in the same call.
     #[inline]
     pub(super) fn tell_jobs_done(&mut self) {
-        if !self.array.news.jobs_done.is_empty() {
+        if !self.array.news().jobs_done.is_empty() {
             self.go_on_with_jobs();
         }
     }
@@ -41,8 +41,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     fn go_on_with_jobs(&mut self) {
         // In the order in which they ended; what ends meanwhile is appended to the list.
         let mut at = 0;
-        while at < self.array.news.jobs_done.len() {
-            let job = self.array.news.jobs_done[at];
+        while at < self.array.news().jobs_done.len() {
+            let job = self.array.news().jobs_done[at];
             at += 1;
             let (controller, loads, own_ops) = self.controller_and_loads();
             if let Err(error) = controller.job_done(job, &loads, own_ops) {
@@ -50,7 +50,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             }
             self.queue_own(false);
         }
-        self.array.news.jobs_done.clear();
+        self.array.news().jobs_done.clear();
     }
 
     /// Queues what the controller ordered on its own account.
@@ -73,14 +73,14 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// Tells the controller of blocks that have been erased meanwhile, before it decides anything else.
     #[inline]
     pub(super) fn hear_of_erases(&mut self) {
-        if !self.array.news.erased.is_empty() {
+        if !self.array.news().erased.is_empty() {
             self.tell_erased();
         }
     }
 
     #[inline(never)]
     fn tell_erased(&mut self) {
-        for block in self.array.news.erased.drain(..) {
+        for block in self.array.news().erased.drain(..) {
             self.controller.erased(block);
         }
     }

@@ -4,7 +4,7 @@ use flashtwin_bits::prefetch;
 use flashtwin_ftl::{Content, Host, Lpn};
 use flashtwin_trace::{Op as HostOp, Window};
 
-use super::{Array, Controller, Engine, Observer};
+use super::{Backend, Controller, Engine, Observer};
 
 /// How many page operations ahead memory is asked for the controller's tables. A table's entry says where in the next
 /// table to look, so that there are several distances, each for the table after:
@@ -52,7 +52,7 @@ impl LookAhead {
     pub(super) fn ask<C: Controller>(
         &mut self,
         controller: &C,
-        array: &Array,
+        array: &impl Backend,
         trace: &Window<'_>,
         at: usize,
     ) {
@@ -102,7 +102,7 @@ impl LookAhead {
     }
 }
 
-impl<C: Controller, O: Observer> Engine<C, O> {
+impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     /// Asks the memory for what page operations behind this one will need.
     #[inline]
     pub(super) fn look_ahead(&mut self, trace: &Window<'_>, at: usize) {

@@ -14,6 +14,8 @@ mod clock;
 mod completions;
 mod decisions;
 mod destaging;
+#[cfg(test)]
+mod fake_array;
 mod flush;
 mod hash_unit;
 mod jobs;
@@ -25,6 +27,7 @@ mod ram_answers;
 mod reads;
 mod request;
 mod slots;
+mod table_reads;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -39,7 +42,7 @@ use flashtwin_ftl::{FlashOp, TablePage};
 use flashtwin_nand::{Chip, FlashArray, NandDevice, Plane};
 
 use super::accounts::{Accounts, Charge, Completed, Ledger, Observer, OpenLedger, ServedBy};
-use super::array::{Array, Completion};
+use super::array::{Array, Backend, Completion};
 use super::pool::{NONE, Pool};
 use crate::config::{EngineConfig, WriteCompletes};
 use flush::Flushes;
@@ -69,6 +72,9 @@ enum Condition {
     TablePage(TablePage),
     /// The controller has decided this page write.
     Decision(u32),
+    /// This page write is not in the way of a later write of its page any more: it has come to the hash unit, which keeps
+    /// their order, or it is decided.
+    EarlierWrite(u32),
     /// It is known whether the content of this page write, a sample of other pages, was found.
     Sample(u32),
     /// The write cache has a place.
@@ -84,13 +90,14 @@ struct Checkpoints {
     every_ns: u64,
 }
 
-/// The event engine of one device: the host's side, with the array and the accounts that it uses.
-pub struct Engine<C, O> {
+/// The event engine of one device: the host's side, with the array and the accounts that it uses. Tests of the host bring
+/// an array of their own.
+pub struct Engine<C, O, B = Array> {
     /// Decides what the flash has to do.
     pub controller: C,
     /// Counts, ledgers and the observer.
     pub accounts: Accounts<O>,
-    array: Array,
+    array: B,
     requests: Pool<Request>,
     slots: Slots,
     hash: Option<HashUnit>,
@@ -124,7 +131,7 @@ pub struct Engine<C, O> {
 impl<C: Controller, O: Observer> Engine<C, O> {
     /// An idle device at time 0. The seed is that of what happens by chance in the array.
     pub fn new(
-        mut controller: C,
+        controller: C,
         observer: O,
         device: &NandDevice,
         config: &EngineConfig,
@@ -133,13 +140,36 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         seed: u64,
     ) -> Self {
         let array = Array::new(device, config, flash, seed);
+        let planes_of_units = controller.works_in_idle_time().then(|| array.planes_of_units());
+        Self { planes_of_units, ..Self::on(array, controller, observer, config, hashes) }
+    }
+
+    /// Busy time of each channel.
+    pub fn channel_busy_ns(&self) -> Vec<u64> {
+        self.array.channel_busy_ns()
+    }
+
+    /// Busy time of each chip: the mean over its units.
+    pub fn chip_busy_ns(&self) -> By<Chip, Vec<u64>> {
+        self.array.chip_busy_ns()
+    }
+
+    /// Operations waiting and in service at each chip, now.
+    pub fn queue_lengths(&self) -> &By<Chip, Vec<u32>> {
+        self.array.queue_lengths()
+    }
+}
+
+impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
+    /// The host's side of an idle device at time 0, without idle time for the controller.
+    fn on(array: B, mut controller: C, observer: O, config: &EngineConfig, hashes: bool) -> Self {
         controller.erases_take_time();
         Self {
             look_ahead: LookAhead::new(&controller),
             sampling_pages: controller.sampling_pages().max(1) as usize,
             pages_fingerprints: controller.pages_fingerprints(),
             tables: controller.pages_tables().then(Box::default),
-            planes_of_units: controller.works_in_idle_time().then(|| array.planes_of_units()),
+            planes_of_units: None,
             controller,
             accounts: Accounts::new(observer),
             array,
@@ -162,27 +192,12 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 
     /// Simulated time so far.
     pub fn now_ns(&self) -> u64 {
-        self.array.now_ns
+        self.array.now_ns()
     }
 
     /// When the first request arrived and when the last one was complete, in simulated time; `None` before any.
     pub fn served_ns(&self) -> Option<(u64, u64)> {
         self.accounts.served_ns()
-    }
-
-    /// Busy time of each channel.
-    pub fn channel_busy_ns(&self) -> Vec<u64> {
-        self.array.channel_busy_ns()
-    }
-
-    /// Busy time of each chip: the mean over its units.
-    pub fn chip_busy_ns(&self) -> By<Chip, Vec<u64>> {
-        self.array.chip_busy_ns()
-    }
-
-    /// Operations waiting and in service at each chip, now.
-    pub fn queue_lengths(&self) -> &By<Chip, Vec<u32>> {
-        self.array.queue_lengths()
     }
 
     /// Pages that the hash unit took in.

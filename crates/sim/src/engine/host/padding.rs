@@ -4,9 +4,9 @@
 //! units are padded as soon as all writes are decided. A page that waits for a place in RAM waits for programs: the units
 //! are padded if no program is under way that would give a place up.
 
-use super::{Condition, Controller, Engine, Observer};
+use super::{Backend, Condition, Controller, Engine, Observer};
 
-impl<C: Controller, O: Observer> Engine<C, O> {
+impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     /// The host waits from now on for pages that were written until now.
     pub(super) fn ask_for_padding(&mut self) {
         self.pads_units = self.array.gathers();

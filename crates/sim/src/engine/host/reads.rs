@@ -4,10 +4,10 @@ use flashtwin_ftl::{Lpn, ReadOutcome, ReadTarget};
 
 use super::super::array::{AwaitedRead, Op, Work};
 use super::page_op::{PageOp, State, page_read};
-use super::{Charge, Condition, Controller, Engine, Ledger, NONE, Observer, OpenLedger};
+use super::{Backend, Charge, Condition, Controller, Engine, Ledger, NONE, Observer, OpenLedger};
 use crate::error::SimError;
 
-impl<C: Controller, O: Observer> Engine<C, O> {
+impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     #[inline]
     pub(super) fn read_page(&mut self, lpn: Lpn, request: u32) -> Result<(), SimError> {
         if self.read_cached(lpn, request) {
@@ -79,7 +79,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         walk: u32,
         charged: OpenLedger,
     ) {
-        let (state, now) = (State::ReadTables(page), self.array.now_ns);
+        let (state, now) = (State::ReadTables(page), self.array.now_ns());
         let op = self.page_ops.insert(page_read(lpn), request, state, charged, now);
         self.wait_for_tables(walk, op);
     }
@@ -156,7 +156,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if walk == NONE {
             self.array.awaited_read_comes(at, OpenLedger::NONE, &mut self.accounts);
         } else {
-            let (state, now) = (State::ReadProgram(at), self.array.now_ns);
+            let (state, now) = (State::ReadProgram(at), self.array.now_ns());
             let op = self.page_ops.insert(page_read(lpn), request, state, OpenLedger::NONE, now);
             self.wait_for_tables(walk, op);
         }
@@ -172,7 +172,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             return self.page_done(request, None, |_, _| ());
         }
         if self.array.awaits_programs() {
-            let (page, state, now) = (self.page_ops[write].page, State::ReadDecision, self.array.now_ns);
+            let (page, state, now) = (self.page_ops[write].page, State::ReadDecision, self.array.now_ns());
             let read = self.page_ops.insert(page, request, state, OpenLedger::NONE, now);
             return self.waits.wait(Condition::Decision(write), read);
         }
@@ -186,7 +186,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     pub(super) fn let_readers_go(&mut self, write: u32) -> Result<(), SimError> {
         for read in self.waits.wake(Condition::Decision(write)) {
             let PageOp { page, request, mut charged, since_ns, .. } = self.page_ops.remove(read);
-            let waited_ns = self.array.now_ns - since_ns;
+            let waited_ns = self.array.now_ns() - since_ns;
             self.accounts.charge(&mut charged, &Ledger::only(Charge::PageProgram, waited_ns));
             self.read_decided(page.lpn, request, charged)?;
             self.controller.begin_jobs(&mut self.own_ops)?;

@@ -1,14 +1,17 @@
-//! The host's side with a controller that writes page after page, on an array of one die.
+//! The host's side with a controller that writes page after page, on an array of one die or on one that a test scripts.
 
 use flashtwin_ftl::{
-    Cause, Content, FlashOp, FtlError, Hints, Host, LoadView, Lpn, ReadOutcome, WriteOutcome,
+    Cause, Content, FlashOp, FtlError, Hints, Host, LoadView, Lpn, ReadOutcome, ReadTarget, WriteOutcome,
 };
-use flashtwin_nand::{FlashArray, Geometry, Plane};
+use flashtwin_nand::{FlashArray, Geometry, Plane, Ppn};
+use flashtwin_trace::{Op as HostOp, Window};
 
+use super::super::array::Work;
 use super::super::array::tests::device;
+use super::fake_array::FakeArray;
 use super::flush::NO_EPOCH;
 use super::page_op::{Fingerprint, State};
-use super::{Condition, Controller, Engine, Observer, Request};
+use super::{Arrivals, Charge, Completed, Condition, Controller, Engine, Ledger, Observer, Request};
 use crate::config::EngineConfig;
 
 /// Writes the pages of plane 0 one after the other, and remembers what it decided.
@@ -17,11 +20,27 @@ pub(super) struct NextPage {
     pub(super) decided: Vec<Lpn>,
 }
 
+impl NextPage {
+    fn new(geometry: &Geometry) -> Self {
+        Self { geometry: geometry.clone(), decided: Vec::new() }
+    }
+
+    /// Where the write is that was decided after so many others.
+    fn page(&self, at: usize) -> Ppn {
+        let pages = self.geometry.pages_per_block;
+        self.geometry.ppn(Plane::new(0), at as u32 / pages, at as u32 % pages)
+    }
+}
+
 impl Hints for NextPage {}
 
 impl Controller for NextPage {
-    fn read(&mut self, _lpn: Lpn, _loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
-        Ok(ReadOutcome::Unmapped)
+    fn read(&mut self, lpn: Lpn, _loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
+        let Some(at) = self.decided.iter().rposition(|&decided| decided == lpn) else {
+            return Ok(ReadOutcome::Unmapped);
+        };
+        let target = ReadTarget { ppn: self.page(at), plane: Plane::new(0), redirected: false };
+        Ok(ReadOutcome::Flash { target, new_value: false, replicated: false, data: at as u64 })
     }
     fn write(
         &mut self,
@@ -30,10 +49,9 @@ impl Controller for NextPage {
         _loads: &LoadView<'_>,
         _ops: &mut Vec<FlashOp>,
     ) -> Result<WriteOutcome, FtlError> {
-        let next = self.decided.len() as u32;
+        let next = self.page(self.decided.len());
         self.decided.push(page.lpn);
-        let place = (next / self.geometry.pages_per_block, next % self.geometry.pages_per_block);
-        Ok(WriteOutcome { program: Some((self.geometry.ppn(Plane::new(0), place.0, place.1), Cause::Host)) })
+        Ok(WriteOutcome { program: Some((next, Cause::Host)) })
     }
     fn trim(&mut self, _lpn: Lpn) {}
     fn end_period(&mut self, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
@@ -48,7 +66,7 @@ impl Observer for Nobody {}
 /// A device that hashes pages, as long as it says, and that has not been written to.
 pub(super) fn engine(config: EngineConfig) -> Engine<NextPage, Nobody> {
     let device = device();
-    let controller = NextPage { geometry: device.geometry.clone(), decided: Vec::new() };
+    let controller = NextPage::new(&device.geometry);
     let flash = FlashArray::new(&device.geometry);
     Engine::new(controller, Nobody, &device, &config, flash, true, 1)
 }
@@ -81,6 +99,7 @@ fn writes_of_one_page_are_decided_in_order() {
     engine.page_ops[before].needs = 1;
     let behind = engine.write_page(page, false, second, Fingerprint::No).unwrap().unwrap();
     assert_eq!(engine.page_ops[behind].before, before);
+    assert!(engine.waits.anybody(Condition::EarlierWrite(before)));
     assert!(engine.controller.decided.is_empty());
     engine.got_what_it_needs(before);
     assert_eq!(engine.controller.decided.len(), 2);
@@ -96,7 +115,104 @@ fn read_waits_for_a_decision_where_ram_serves_none() {
     assert!(engine.waits.anybody(Condition::Decision(op)));
     assert_eq!(engine.accounts.counts.requests[0], 0);
     engine.advance(12_000).unwrap();
-    // The controller finds nothing there, and the read is complete.
+    // Now it waits for the program.
+    assert!(!engine.waits.anybody(Condition::Decision(op)));
+    assert_eq!(engine.accounts.counts.requests[0], 0);
+    engine.drain().unwrap();
     assert_eq!(engine.accounts.counts.requests[0], 1);
-    assert_eq!(engine.accounts.open_ledgers(), 0);
+}
+
+/// Writes down when requests were answered, and to what their time was charged.
+#[derive(Default)]
+struct Answers(Vec<(HostOp, u64, Ledger)>);
+
+impl Observer for Answers {
+    fn completed(&mut self, done: &Completed<'_>) {
+        self.0.push((done.kind, done.arrival_ns + done.total_ns, *done.ledger));
+    }
+}
+
+/// A host that hashes nothing, on an array that a test scripts.
+struct Scripted(Engine<NextPage, Answers, FakeArray>);
+
+impl Scripted {
+    fn new(config: &EngineConfig) -> Self {
+        let (array, controller) = (FakeArray::new(!config.buffer_reads), NextPage::new(&device().geometry));
+        Self(Engine::on(array, controller, Answers::default(), config, false))
+    }
+
+    /// A request of one page arrives, or a flush.
+    fn serve(&mut self, time_ns: u64, op: HostOp, lpn: u32) {
+        let window = Window {
+            first_request: 0,
+            time_ns: &[time_ns as i64],
+            op: &[op],
+            marks: &[0],
+            first_page_op: &[0, u32::from(op != HostOp::Flush)],
+            lpn: &[lpn],
+            content: &[lpn],
+            lpn_address: &[],
+        };
+        let arrivals = Arrivals { window, queue_depth: 0, speed: 1.0, read_modify_write: true };
+        self.0.serve(&arrivals, 0).unwrap();
+    }
+
+    /// The operation at this place among those under way ends now.
+    fn end(&mut self, place: usize, time_ns: u64) {
+        self.0.array.ends_at(place, time_ns);
+        self.0.advance(time_ns).unwrap();
+    }
+
+    fn answered(&self) -> Vec<(HostOp, u64)> {
+        self.0.accounts.observer.0.iter().map(|&(op, time_ns, _)| (op, time_ns)).collect()
+    }
+
+    /// What the last request that was answered had waited for this.
+    fn last_waited_ns(&self, charge: Charge) -> u64 {
+        self.0.accounts.observer.0.last().unwrap().2.of(charge)
+    }
+}
+
+#[test]
+fn read_follows_the_program_of_its_page() {
+    let mut host = Scripted::new(&EngineConfig { buffer_reads: false, ..EngineConfig::default() });
+    host.serve(0, HostOp::Write, 5);
+    host.serve(100, HostOp::Read, 5);
+    assert_eq!((host.0.array.works(), host.0.array.awaited.len()), (vec![Work::HostProgram], 1));
+    host.end(0, 500);
+    assert_eq!(host.0.array.works(), [Work::HostRead]);
+    host.end(0, 700);
+    assert_eq!(host.answered(), [(HostOp::Write, 500), (HostOp::Read, 700)]);
+    assert_eq!([Charge::PageProgram, Charge::Flash].map(|charge| host.last_waited_ns(charge)), [400, 200]);
+}
+
+#[test]
+fn flush_waits_for_earlier_writes_alone() {
+    let mut host = Scripted::new(&EngineConfig::default());
+    host.serve(0, HostOp::Write, 1);
+    host.serve(0, HostOp::Write, 2);
+    host.serve(10, HostOp::Flush, 0);
+    host.serve(20, HostOp::Write, 3);
+    host.end(0, 100);
+    // Of the two writes that are left, the later one.
+    host.end(1, 150);
+    assert_eq!(host.answered(), [(HostOp::Write, 100), (HostOp::Write, 150)]);
+    host.end(0, 200);
+    assert_eq!(host.answered()[2..], [(HostOp::Write, 200), (HostOp::Flush, 200)]);
+    assert_eq!(host.last_waited_ns(Charge::EarlierWrites), 190);
+}
+
+#[test]
+fn cached_write_waits_for_a_place_alone() {
+    let (write_cache_pages, write_cache_us) = (1, 0.0);
+    let mut host =
+        Scripted::new(&EngineConfig { write_cache_pages, write_cache_us, ..EngineConfig::default() });
+    host.serve(0, HostOp::Write, 1);
+    assert_eq!((host.answered(), host.0.array.works()), (vec![(HostOp::Write, 0)], vec![Work::HostProgram]));
+    host.serve(10, HostOp::Write, 2);
+    assert!(host.0.waits.anybody(Condition::CachePlace));
+    // The first page is on flash: the second one has its place, though its program is still under way.
+    host.end(0, 300);
+    assert_eq!(host.answered(), [(HostOp::Write, 0), (HostOp::Write, 300)]);
+    assert_eq!((host.last_waited_ns(Charge::CachePlace), host.0.array.works().len()), (290, 1));
 }

@@ -4,6 +4,9 @@
 //! [`Waits::wait`] where the operation must stop and [`Waits::wake`] where the thing has come. For example, a read that
 //! must stay behind the decision of a write: `waits.wait(Condition::Decision(write), read)`. A write that waits counts
 //! one more of `PageOp::needs` meanwhile, and goes on by `Engine::got_what_it_needs`.
+//!
+//! Three waits stand elsewhere, each with its reason: pages in the hash unit ([`super::hash_unit`]), flushes
+//! ([`super::flush`]), and reads behind the program of their page, which is an order of the array's.
 
 use std::collections::VecDeque;
 

@@ -9,7 +9,7 @@ use flashtwin_ftl::Host;
 
 use super::super::array::Op;
 use super::page_op::State;
-use super::{Charge, Condition, Controller, Engine, NONE, Observer, OpenLedger};
+use super::{Backend, Charge, Condition, Controller, Engine, NONE, Observer, OpenLedger};
 use crate::config::WriteCompletes;
 
 /// [`Op::other`] of a program whose page has a place. That of another is the page operation that waits for one.
@@ -35,7 +35,7 @@ impl WriteBuffer {
     }
 }
 
-impl<C: Controller, O: Observer> Engine<C, O> {
+impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     /// Says of the program of a page, which the caller queues next: whom to tell when it is carried out, what it has for a
     /// place, and what was charged to it. Where writes are complete with a place in RAM, it is asked for here.
     #[inline]
@@ -65,7 +65,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             return (NONE, HAS_PLACE, OpenLedger::NONE);
         }
         // The slot that the program will have: nothing is queued in between.
-        let (state, now) = (State::BufferPlace(self.array.next_slot()), self.array.now_ns);
+        let (state, now) = (State::BufferPlace(self.array.next_slot()), self.array.now_ns());
         let waiting = self.page_ops.insert(page, request, state, OpenLedger::NONE, now);
         self.waits.wait(Condition::BufferPlace, waiting);
         (request, waiting, charged)
@@ -102,7 +102,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
                 Some(charged) => ledger.add(&charged),
                 None => host.charge_hashing(ledger, request, hashed, came_ns),
             }
-            ledger.charge(Charge::CachePlace, host.array.now_ns - came_ns);
+            ledger.charge(Charge::CachePlace, host.array.now_ns() - came_ns);
         });
     }
 }

@@ -7,7 +7,7 @@
 use flashtwin_bits::{By, Slab};
 use flashtwin_ftl::{Host, Lpn};
 
-use super::{Controller, Engine, NONE, Observer};
+use super::{Backend, Controller, Engine, NONE, Observer};
 use crate::config::EngineConfig;
 
 /// A page in the cache.
@@ -203,7 +203,7 @@ impl WriteCache {
     }
 }
 
-impl<C: Controller, O: Observer> Engine<C, O> {
+impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     /// Serves a host's read of a page from the cache. Returns whether it is there.
     #[inline]
     pub(super) fn read_cached(&mut self, lpn: Lpn, request: u32) -> bool {

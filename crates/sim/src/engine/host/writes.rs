@@ -12,11 +12,11 @@ use flashtwin_ftl::dedup::sample_of;
 use flashtwin_ftl::{Content, Host, Lpn};
 
 use super::page_op::{Fingerprint, PageOp, State};
-use super::{Arrivals, Condition, Controller, Engine, NONE, Observer, OpenLedger};
+use super::{Arrivals, Backend, Condition, Controller, Engine, NONE, Observer, OpenLedger};
 use crate::config::WriteCompletes;
 use crate::error::SimError;
 
-impl<C: Controller, O: Observer> Engine<C, O> {
+impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     /// Takes in the pages of a request to write, in runs that share a sample.
     pub(super) fn write_pages(
         &mut self,
@@ -187,6 +187,18 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
     }
 
+    /// The hash unit is done with a page write.
+    #[inline]
+    pub(super) fn hashed(&mut self, slot: u32) {
+        if let Some(hash) = &self.hash {
+            self.accounts.observer.hash_queue_changed(self.array.now_ns(), hash.queue_length());
+        }
+        self.look_ahead_in_queue();
+        if let Err(error) = self.look_up_hash(slot).and_then(|()| self.look_at_all()) {
+            self.accounts.fail(error);
+        }
+    }
+
     /// Lets a page write go on if it can, and every write that becomes due by that.
     #[inline]
     fn look_at(&mut self, slot: u32) -> Result<(), SimError> {
@@ -194,7 +206,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if self.page_ops.looking { Ok(()) } else { self.look_at_all() }
     }
 
-    pub(super) fn look_at_all(&mut self) -> Result<(), SimError> {
+    fn look_at_all(&mut self) -> Result<(), SimError> {
         self.page_ops.looking = true;
         while let Some(slot) = self.page_ops.next_due() {
             self.try_enter(slot)?;
@@ -211,20 +223,22 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if write.needs > 0 || write.state == State::Hashing || write.fingerprint == Fingerprint::AsSample {
             return Ok(());
         }
-        if write.state == State::Hashed {
-            return if write.before == NONE { self.decide_waiting(slot) } else { Ok(()) };
-        }
         let hashes = write.fingerprint == Fingerprint::Yes;
+        let hashed = write.state == State::Hashed;
         if write.before != NONE
-            && (!hashes || matches!(self.page_ops[write.before].state, State::Preparing(_)))
+            && (hashed || !hashes || matches!(self.page_ops[write.before].state, State::Preparing(_)))
         {
             self.page_ops[slot].plain = false;
+            self.waits.wait(Condition::EarlierWrite(write.before), slot);
             return Ok(());
+        }
+        if hashed {
+            return self.decide_waiting(slot);
         }
         match &mut self.hash {
             Some(hash) if hashes && !hash.takes_no_time() => self.enter(slot),
             hash => {
-                let now = self.array.now_ns;
+                let now = self.array.now_ns();
                 hash.iter_mut().filter(|_| hashes).for_each(|hash| hash.pass());
                 let entry = &mut self.page_ops[slot];
                 entry.since_ns = now;
