@@ -55,7 +55,6 @@ pub(crate) use awaited::AwaitedRead;
 pub(crate) use backend::Backend;
 pub(crate) use merging::MergedRead;
 pub(crate) use multi_plane::Held;
-
 pub(crate) use op::{NOT_STARTED, Op, Work};
 pub(crate) use unit::Queue;
 
