@@ -277,7 +277,10 @@ def _summary(
     page_reads, page_writes = reads * 5, writes * 9
     duplicates = int(page_writes * system.duplicate_share)
     programmed_by_host = page_writes - duplicates
-    causes = ("host", "unique", "missed_duplicate", "reborn", "gc", "replica", "metadata", "wear_levelling")
+    causes = (
+        "host", "unique", "missed_duplicate", "reborn", "gc", "replica", "metadata", "wear_levelling", "padding",
+        "parity",
+    )  # fmt: skip
     flash_writes = dict.fromkeys(causes, 0)
     if system.deduplicates:
         flash_writes["reborn"] = programmed_by_host // 11

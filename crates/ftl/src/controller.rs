@@ -142,6 +142,14 @@ pub trait Controller: Hints {
         Ok(())
     }
 
+    /// Fills the open program units of the host's streams with pages that hold nothing, so that they are programmed.
+    ///
+    /// # Errors
+    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
+    fn pad_units(&mut self, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        Ok(())
+    }
+
     /// The driver will say when an erase is carried out ([`Controller::erased`]). Otherwise it is when it is ordered.
     fn erases_take_time(&mut self) {}
 

@@ -307,6 +307,10 @@ impl Controller for Ftl {
         with_tables!(&mut self.tables, side => side.checkpoint(&mut self.flash, ops))
     }
 
+    fn pad_units(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        self.flash.pad_units(ops)
+    }
+
     fn erases_take_time(&mut self) {
         self.flash.blocks.erases_take_time();
     }

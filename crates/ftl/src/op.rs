@@ -30,11 +30,13 @@ pub enum Cause {
     Fingerprint,
     /// Valid pages moved by static wear levelling.
     WearLevelling,
+    /// Pages without data that fill a program unit.
+    Padding,
 }
 
 impl Cause {
     /// Number of causes, for arrays indexed by `cause as usize`.
-    pub const COUNT: usize = 11;
+    pub const COUNT: usize = 12;
 }
 
 /// What is done to the flash.

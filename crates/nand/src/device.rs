@@ -33,15 +33,46 @@ pub struct NandConfig {
     /// Pages in an erase block.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub pages_per_block: u32,
-    /// User bytes of a page.
+    /// User bytes of a page, which is also the unit of the mapping.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub page_bytes: u32,
+    /// Pages of a block that are programmed at once (one-shot programming): planes x bits of a cell x bytes of a flash
+    /// page / `nand.page_bytes`. For example 48 for TLC with four planes, flash pages of 16 KB and a mapping of 4 KB.
+    /// Pages wait in controller RAM until their unit is full; then they pass over the channel one after the other and
+    /// are programmed in one tPROG. `dynamic` and `least-loaded` allocation stay on a plane until the unit is full;
+    /// `static` and `hipa` follow the address (see `ftl.allocation.stripe_pages`). A flush pads the unit where RAM is
+    /// not power-protected. Divides `nand.pages_per_block`; needs writes that complete before their program
+    /// (`engine.write_completes` is `hashed` or `buffered`, or a write cache). If the planes of a die always work
+    /// together, describe them as one plane with larger blocks.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1))]
+    #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
+    pub program_pages: u32,
+    /// Neighbouring pages of a block in one flash page: 4 for flash pages of 16 KB and pages of 4 KB. Pages of one flash
+    /// page that collection moves are read with one tR, and so are reads of the host that wait at a die at the same time.
+    /// Divides `nand.program_pages`.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1))]
+    #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
+    pub sense_pages: u32,
+    /// Of this many program units that the host writes, one is parity; the same of those that the controller writes on its
+    /// own account. 0: none. With 16, every 15 units of data bring one of parity, and the medium takes 16/15 of the bytes.
+    /// Parity takes the time of a program, on the dies in turn, and holds no data. The space that it takes is not part
+    /// of the geometry.
+    #[serde(default)]
+    #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
+    pub parity_stripe: u32,
     /// Spare bytes of a page that travel with it (ECC and metadata).
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub metadata_bytes: u32,
-    /// tR in microseconds: array to page register.
+    /// tR in microseconds: array to page register. With `nand.read_types_us`, the mean that controllers reckon with.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub read_us: f64,
+    /// tR in microseconds by type of flash page: `[60, 100]` for a word line of two. The type of a flash page is its
+    /// number in its block modulo the number of types. Empty: `nand.read_us` for all.
+    #[serde(default)]
+    #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
+    pub read_types_us: Vec<f64>,
     /// tPROG in microseconds: page register to array.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub program_us: f64,
@@ -89,8 +120,14 @@ pub struct NandDevice {
     pub geometry: Geometry,
     /// Durations.
     pub timing: Timing,
+    /// Program units of which one is parity; 0: none.
+    pub parity_stripe: u32,
     /// Program/erase cycles that a block endures.
     pub pe_cycles: u32,
+}
+
+fn one() -> u32 {
+    1
 }
 
 fn microseconds(key: &'static str, us: f64) -> Result<u64, DeviceError> {
@@ -121,17 +158,20 @@ impl NandConfig {
             ("page_bytes", self.page_bytes),
         ])?;
         self.check()?;
+        let types = self.read_types_us.iter().map(|&us| microseconds("read_types_us", us));
         let bits = f64::from(self.page_bytes + self.metadata_bytes) * 8.0;
         let transfers = (bits / f64::from(self.bus_width_bits)).ceil();
         Ok(NandDevice {
-            geometry,
+            geometry: geometry.with_units(self.program_pages, self.sense_pages),
             timing: Timing {
                 read_ns: microseconds("read_us", self.read_us)?,
+                read_types_ns: types.collect::<Result<_, _>>()?,
                 program_ns: microseconds("program_us", self.program_us)?,
                 erase_ns: microseconds("erase_us", self.erase_us)?,
                 transfer_ns: (transfers * 1000.0 / self.bus_mt_s).round() as u64,
                 command_ns: self.command_ns,
             },
+            parity_stripe: self.parity_stripe,
             pe_cycles: self.pe_cycles,
         })
     }
@@ -155,6 +195,22 @@ impl NandConfig {
         }
         if self.metadata_bytes > self.page_bytes {
             return wrong("metadata_bytes", self.metadata_bytes.to_string(), "at most page_bytes");
+        }
+        self.check_units()
+    }
+
+    fn check_units(&self) -> Result<(), DeviceError> {
+        let wrong =
+            |key, value: u32, expected| Err(DeviceError::Value { key, value: value.to_string(), expected });
+        let divides = |count: u32, whole: u32| count > 0 && whole.is_multiple_of(count);
+        if !divides(self.program_pages, self.pages_per_block) {
+            return wrong("program_pages", self.program_pages, "a divisor of nand.pages_per_block");
+        }
+        if !divides(self.sense_pages, self.program_pages) {
+            return wrong("sense_pages", self.sense_pages, "a divisor of nand.program_pages");
+        }
+        if self.parity_stripe == 1 {
+            return wrong("parity_stripe", 1, "0 (no parity) or at least 2 program units");
         }
         Ok(())
     }
@@ -201,6 +257,31 @@ mod tests {
         assert_eq!(device.timing.read_ns, 75_000);
         // 4,544 bytes at 533 MB/s.
         assert_eq!(device.timing.transfer_ns, 8_525);
+    }
+
+    #[test]
+    fn units_are_divisors_and_pages_have_types_in_turn() {
+        let text = device_toml("rr-ssd").unwrap();
+        let with = |keys: &str| NandDevice::from_toml(&format!("{text}\n{keys}\n"));
+        let device = with("program_pages = 16\nsense_pages = 4\nread_types_us = [60, 100]").unwrap();
+        let page = |page| device.geometry.ppn(crate::Plane::new(1), 2, page);
+        let types = [0, 3, 4, 7, 8].map(|at| device.timing.read_ns_of(device.geometry.flash_page(page(at))));
+        assert_eq!(types, [60_000, 60_000, 100_000, 100_000, 60_000]);
+        assert!([0, 16, 32].iter().all(|&page| device.geometry.begins_unit(page)));
+        for (keys, message) in [
+            ("program_pages = 0", "nand.program_pages is 0: expected a divisor of nand.pages_per_block"),
+            ("program_pages = 7", "nand.program_pages is 7: expected a divisor of nand.pages_per_block"),
+            ("sense_pages = 2", "nand.sense_pages is 2: expected a divisor of nand.program_pages"),
+            (
+                "parity_stripe = 1",
+                "nand.parity_stripe is 1: expected 0 (no parity) or at least 2 program units",
+            ),
+        ] {
+            assert_eq!(with(keys).unwrap_err().to_string(), message);
+        }
+        assert!(
+            with("read_types_us = [60, -1]").unwrap_err().to_string().contains("nand.read_types_us is -1")
+        );
     }
 
     #[test]

@@ -25,6 +25,10 @@ pub struct Geometry {
     pub pages_per_block: u32,
     /// User bytes of a page.
     pub page_bytes: u32,
+    /// Neighbouring pages of a block that a plane programs at once.
+    pub program_pages: u32,
+    /// Neighbouring pages of a block that share a flash page.
+    pub sense_pages: u32,
     page_bits: u32,
     plane_bits: u32,
     /// The lowest `plane_bits` bits, and so many as `page_bits`. Addresses are taken apart dozens of times for a page
@@ -87,6 +91,8 @@ impl Geometry {
             blocks_per_plane: blocks,
             pages_per_block: pages,
             page_bytes,
+            program_pages: 1,
+            sense_pages: 1,
             page_bits,
             plane_bits,
             plane_mask: low_bits(plane_bits),
@@ -97,6 +103,29 @@ impl Geometry {
             return Err(GeometryError::TooLarge { bits });
         }
         Ok(geometry)
+    }
+
+    /// The same levels, with pages that are programmed at once and pages that share a flash page: divisors of a block's.
+    pub fn with_units(self, program_pages: u32, sense_pages: u32) -> Self {
+        Self { program_pages, sense_pages, ..self }
+    }
+
+    /// Whether a program unit ends before page `page` of a block.
+    #[inline]
+    pub fn begins_unit(&self, page: u32) -> bool {
+        page.is_multiple_of(self.program_pages)
+    }
+
+    /// Whether a flash page ends before page `page` of a block.
+    #[inline]
+    pub fn begins_flash_page(&self, page: u32) -> bool {
+        page.is_multiple_of(self.sense_pages)
+    }
+
+    /// Number of the flash page in its block that holds `ppn`.
+    #[inline]
+    pub fn flash_page(&self, ppn: Ppn) -> u32 {
+        self.page_in_block(ppn) / self.sense_pages
     }
 
     /// Chips of the device.

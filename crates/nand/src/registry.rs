@@ -7,5 +7,13 @@ macro_rules! presets {
 }
 
 /// Name and text of every device compiled in.
-pub(crate) const PRESETS: &[(&str, &str)] =
-    presets!["rr-ssd", "ca-ssd-slc1", "ca-ssd-slc2", "ca-ssd-mlc", "ds-ftl", "tlc-2021", "qlc-2020",];
+pub(crate) const PRESETS: &[(&str, &str)] = presets![
+    "rr-ssd",
+    "ca-ssd-slc1",
+    "ca-ssd-slc2",
+    "ca-ssd-mlc",
+    "ds-ftl",
+    "tlc-2021",
+    "tlc-unit-2021",
+    "qlc-2020",
+];

@@ -107,7 +107,7 @@ fn bare_loop(trace: &PageTrace, resolved: &Resolved) -> Result<f64, Box<dyn std:
         geometry: geometry.clone(),
     };
     let mut engine =
-        Engine::new(controller, NoMetrics, &resolved.device, &resolved.config.engine, flash, false);
+        Engine::new(controller, NoMetrics, &resolved.device, &resolved.config.engine, flash, false, 1);
     let arrivals = Arrivals { window: trace.window(), queue_depth: 0, speed: 1.0, read_modify_write: true };
     let begin = Clock::start();
     for index in 0..trace.requests() {

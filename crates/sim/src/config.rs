@@ -193,11 +193,15 @@ pub struct EngineConfig {
     /// Time until an interrupted program or erase stands still, in microseconds.
     #[schemars(extend("x-when" = "engine.suspend != none", "x-moves" = "reads and writes: what an interruption costs each of them"))]
     pub suspend_us: f64,
+    /// Mean time until an interrupted program or erase can be stopped at all, in microseconds: the rest of a slice (a pulse
+    /// of the array), before `engine.suspend_us`. Exponentially distributed, at most five means; drawn by `seed`. For
+    /// example 100. An operation that ends with its slice is not stopped. 0: at any moment.
+    #[schemars(extend("x-when" = "engine.suspend != none", "x-moves" = "reads and writes: what an interruption costs each of them"))]
+    pub suspend_slice_us: f64,
     /// Time until it goes on, in microseconds.
     #[schemars(extend("x-when" = "engine.suspend != none", "x-moves" = "reads and writes: what an interruption costs each of them"))]
     pub resume_us: f64,
-    /// How often one operation may be interrupted.
-    #[schemars(range(min = 1))]
+    /// How often one operation may be interrupted. 0: as often as reads come.
     #[schemars(extend("x-when" = "engine.suspend != none", "x-moves" = "reads and writes: what an interruption costs each of them"))]
     pub suspend_times: u32,
     /// How many reads may go before an interrupted operation goes on.
@@ -239,6 +243,7 @@ impl Default for EngineConfig {
             write_cache_protected: false,
             suspend: Suspend::None,
             suspend_us: 20.0,
+            suspend_slice_us: 0.0,
             resume_us: 5.0,
             suspend_times: 4,
             suspend_reads: 16,

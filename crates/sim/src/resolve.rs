@@ -279,6 +279,7 @@ fn check(config: Config) -> Result<Resolved, ConfigError> {
     positive("replay.speed", config.replay.speed)?;
     positive("replay.period_s", config.replay.period_s)?;
     check_engine(&config.engine, device.geometry.planes_per_die)?;
+    check_units(&config)?;
     let least = config.ftl.reserved_blocks(&device.geometry) + 1;
     if config.nand.blocks_per_plane < least {
         let cure = match config.ftl.partitions() {
@@ -304,6 +305,7 @@ fn check_engine(engine: &EngineConfig, planes_per_die: u32) -> Result<(), Config
         ("engine.write_cache_us", engine.write_cache_us),
         ("engine.controller_us", engine.controller_us),
         ("engine.suspend_us", engine.suspend_us),
+        ("engine.suspend_slice_us", engine.suspend_slice_us),
         ("engine.resume_us", engine.resume_us),
     ] {
         if !(0.0..=1e9).contains(&value) {
@@ -334,6 +336,27 @@ fn check_engine(engine: &EngineConfig, planes_per_die: u32) -> Result<(), Config
         }
     }
     Ok(())
+}
+
+/// Pages wait for the rest of their program unit, so nobody else may wait for them.
+fn check_units(config: &Config) -> Result<(), ConfigError> {
+    let (pages, engine) = (config.nand.program_pages, &config.engine);
+    if pages == 1 {
+        return Ok(());
+    }
+    let early = matches!(engine.write_completes, WriteCompletes::Hashed | WriteCompletes::Buffered);
+    let cure = if !early && engine.write_cache_pages == 0 {
+        "1 where a write is complete with its program, as units would never fill (or engine.write_completes = \"buffered\" \
+         or \"hashed\", or a write cache: engine.write_cache_pages)"
+    } else if !engine.buffer_reads {
+        "1 with engine.buffer_reads = false, as reads of a unit that is not full would wait without end"
+    } else if engine.multi_plane != MultiPlane::None {
+        "1 with engine.multi_plane (or engine.multi_plane = \"none\": describe planes that always work together as one \
+         plane with larger blocks)"
+    } else {
+        return Ok(());
+    };
+    Err(ConfigError(format!("nand.program_pages is {pages}: expected {cure}")))
 }
 
 #[cfg(test)]
@@ -397,6 +420,25 @@ mod tests {
         let design = refused("[ftl.replication]\npolicy = \"none\"");
         assert!(design.contains("ftl.replication.policy is a part of a design"), "{design}");
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn units_are_refused_where_somebody_would_wait_for_them() {
+        let refused = |sets: &[(&str, &str)]| with(&[&[("program_pages", "16")], sets].concat()).map(|_| ());
+        let buffered = ("write_completes", "buffered");
+        assert_eq!(refused(&[buffered]), Ok(()));
+        assert_eq!(refused(&[("write_cache_pages", "64")]), Ok(()));
+        for (sets, words) in [
+            (&[][..], "nand.program_pages is 16: expected 1 where a write is complete with its program"),
+            (&[("write_completes", "transferred")], "expected 1 where a write is complete with its program"),
+            (&[buffered, ("buffer_reads", "false")], "1 with engine.buffer_reads = false"),
+            (&[buffered, ("multi_plane", "same-page")], "1 with engine.multi_plane"),
+        ] {
+            let error = refused(sets).unwrap_err();
+            assert!(error.contains(words), "{error}");
+        }
+        assert!(with(&[("suspend_slice_us", "-1")]).unwrap_err().contains("engine.suspend_slice_us is -1"));
+        assert!(with(&[("read_types_us", "60,100"), ("suspend_times", "0")]).is_ok());
     }
 
     #[test]

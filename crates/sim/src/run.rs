@@ -189,7 +189,8 @@ impl<'a> Replay<'a> {
         // Spreading hashes pages while they wait in RAM, which costs the write nothing.
         let hashes = config.ftl.mapping == flashtwin_ftl::MappingForm::Content;
         let metrics = Metrics::new(geometry.chips());
-        let mut engine = Engine::new(ftl, metrics, &resolved.device, &config.engine, flash, hashes);
+        let device = &resolved.device;
+        let mut engine = Engine::new(ftl, metrics, device, &config.engine, flash, hashes, config.seed);
         let checkpoint_s = config.ftl.mapping_cache.checkpoint_s;
         if checkpoint_s > 0.0 {
             engine.checkpoint_every((checkpoint_s * 1e9) as u64);

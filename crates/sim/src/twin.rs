@@ -75,7 +75,8 @@ impl Twin {
         load(&mut ftl, &mut flash, &resolved, held)?;
         let hashes = config.ftl.mapping == MappingForm::Content;
         let metrics = Metrics::new(geometry.chips());
-        let mut engine = Engine::new(ftl, metrics, &resolved.device, &config.engine, flash, hashes);
+        let device = &resolved.device;
+        let mut engine = Engine::new(ftl, metrics, device, &config.engine, flash, hashes, config.seed);
         engine.accounts.observer.following = Following::Caller(Box::default());
         let pages = logical_pages as usize;
         let outline = Outline {

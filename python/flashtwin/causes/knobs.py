@@ -121,6 +121,11 @@ def _tables(_: Case) -> Sets:
     return {"ftl.mapping_cache.bytes": "unlimited", "ftl.mapping_cache.checkpoint_s": 0.0}
 
 
+def _no_sensing(case: Case) -> Sets:
+    types: Sets = {"nand.read_types_us": 0.0} if at(case.config, "nand.read_types_us") else {}
+    return {"nand.read_us": 0.0, **types}
+
+
 _CELLS = frozenset(("program", "read"))
 
 #: The things that may hold a workload back.
@@ -158,8 +163,8 @@ KNOBS: tuple[Knob, ...] = (
         "programs and erases that any read may interrupt",
         frozenset(("host_program", "gc_program", "erase", "copy")), _suspends_nothing,
         _fixed({
-            "engine.suspend": "program-erase", "engine.suspend_us": 0.0, "engine.resume_us": 0.0,
-            "engine.suspend_times": 1_000_000, "engine.suspend_reads": 1_000_000,
+            "engine.suspend": "program-erase", "engine.suspend_us": 0.0, "engine.suspend_slice_us": 0.0,
+            "engine.resume_us": 0.0, "engine.suspend_times": 1_000_000, "engine.suspend_reads": 1_000_000,
         }),
         remedies.suspension, within=frozenset(("program",)),
     ),
@@ -194,7 +199,7 @@ KNOBS: tuple[Knob, ...] = (
     Knob(
         "read", "tR", "the time of reads (tR)", "reads that take no time",
         frozenset(("host_read", "gc_read", "table_page")),
-        _always, _fixed({"nand.read_us": 0.0}), remedies.reads, is_cells=True,
+        _always, _no_sensing, remedies.reads, is_cells=True,
     ),
 )  # fmt: skip
 

@@ -177,7 +177,8 @@ def dies(case: Case) -> Iterator[Step]:
 
 def _several_planes(case: Case) -> Iterator[Step]:
     """Commands for several planes of a die, where the planes do not work on their own."""
-    if at(case.config, "engine.concurrency") != "plane" and 1 < at(case.config, "nand.planes_per_die") <= 64:
+    alone = at(case.config, "engine.concurrency") == "plane" or at(case.config, "nand.program_pages") > 1
+    if not alone and 1 < at(case.config, "nand.planes_per_die") <= 64:
         yield Step("commands on several planes", {"engine.multi_plane": "any-page"})
 
 

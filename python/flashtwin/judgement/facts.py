@@ -42,6 +42,8 @@ CAUSES = (
     ("replica", "replica"),
     ("metadata", "metadata"),
     ("wear_levelling", "wear levelling"),
+    ("padding", "padding"),
+    ("parity", "parity"),
 )
 
 KINDS = (("read", "Reads"), ("write", "Writes"), ("all", "All requests"))

@@ -46,6 +46,8 @@ CAUSE_COLOURS = {
     "replica": ("#cc6678", "#e38a9a"),
     "metadata": ("#332289", "#8c7fe0"),
     "wear_levelling": ("#44aa98", "#6cc4b6"),
+    "padding": ("#bbbbbb", "#55595f"),
+    "parity": ("#999933", "#bcbc62"),
 }
 READ = ("#44778f", "#62a5c4")
 WRITE = ("#bb5567", "#dd8292")

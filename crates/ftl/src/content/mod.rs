@@ -123,7 +123,7 @@ impl ContentSide {
         ops: &mut Vec<FlashOp>,
     ) -> Result<(Plane, Ppn), FtlError> {
         let vpn = self.tables.map.create(page.content);
-        let plane = flash.pick_plane(page.address, loads)?;
+        let plane = flash.pick_plane(stream, page.address, loads)?;
         let ppn = flash.take_page((plane, stream), Owner::of(vpn), &mut self.tables, ops)?;
         flash.check_program(ppn, stream, u64::from(page.content.number()))?;
         self.before_leaving(page.lpn, flash);
@@ -396,8 +396,8 @@ impl Side for ContentSide {
         ops: &mut Vec<FlashOp>,
     ) -> Result<Ppn, FtlError> {
         let vpn = self.tables.map.vpn_of(lpn);
-        let plane = flash.pick_plane(address, loads)?;
         let (stream, partition) = flash.aged_stream(lpn);
+        let plane = flash.pick_plane(stream, address, loads)?;
         let to = flash.take_page((plane, stream), Owner::of(vpn), &mut self.tables, ops)?;
         // Making room may have moved the page, so it is looked up only now.
         let from = self.tables.map.home(vpn);

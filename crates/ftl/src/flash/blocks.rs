@@ -176,7 +176,7 @@ impl Blocks {
     }
 
     #[inline]
-    fn active_at(&self, plane: Plane, stream: Stream) -> usize {
+    pub(super) fn active_at(&self, plane: Plane, stream: Stream) -> usize {
         plane.index() << self.active_shift | stream.0 as usize
     }
 
@@ -271,7 +271,7 @@ impl Blocks {
 
     /// A block has been programmed to its last page.
     #[cold]
-    fn close(&mut self, plane: Plane, active_at: usize) {
+    pub(super) fn close(&mut self, plane: Plane, active_at: usize) {
         let block = std::mem::replace(&mut self.active[active_at], NO_BLOCK);
         self.table.set_state(block, BlockState::Closed);
         self.victims.closed(block, self.table.valid(block));

@@ -27,6 +27,9 @@ pub(crate) struct Checker {
     undecided: HashMap<Lpn, u32>,
 }
 
+/// What a page of padding holds: no version, and no content.
+const NOTHING: u64 = u64::MAX;
+
 fn broken(text: String) -> FtlError {
     FtlError::Broken(text)
 }
@@ -105,6 +108,11 @@ impl Checker {
     pub(crate) fn carry_out(&mut self, op: &FlashOp) -> Result<(), FtlError> {
         match op.kind {
             OpKind::Read => self.flash.read(&self.geometry, op.ppn).map_err(|rule| broken(rule.to_string())),
+            OpKind::Program if op.cause == Cause::Padding => {
+                let block = self.geometry.block_index(op.ppn);
+                let partition = self.partitions.get(&block).copied().unwrap_or(self.coldest);
+                self.program(op.ppn, partition, NOTHING)
+            }
             OpKind::Program => self.copy(op.source, op.ppn, self.partition_after(op)),
             OpKind::Erase => {
                 let block = self.geometry.block_index(op.ppn);

@@ -35,7 +35,7 @@ pub struct GcConfig {
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub urgent: u32,
     /// Valid pages moved per host page written while a plane collects: work proceeds in
-    /// bounded steps.
+    /// bounded steps, which end with a flash page (`nand.sense_pages`).
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub step_pages: u32,
     /// Whether planes collect while their die has nothing else to do (for `engine.idle_us`).
@@ -313,14 +313,15 @@ impl Flash {
         };
         let op = |kind, ppn, source| FlashOp { kind, ppn, source, cause, urgent, job };
         while self.blocks.table.valid(victim.block) > 0 {
-            if budget == 0 {
+            // A flash page is sensed once for all its pages.
+            if budget == 0 && self.blocks.geometry.begins_flash_page(victim.next_page) {
                 self.collector.victims[plane] = Some(victim);
                 return Ok(());
             }
             let from = self.blocks.geometry.page_of_block(victim.block, victim.next_page);
             victim.next_page += 1;
             let Some(owner) = self.blocks.owner(from) else { continue };
-            budget -= 1;
+            budget = budget.saturating_sub(1);
             #[cfg(test)]
             let stream = crate::tests::mislaid(stream, self.blocks.partitions());
             let to = match self.blocks.program(plane, stream, owner) {

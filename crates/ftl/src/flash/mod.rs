@@ -12,6 +12,7 @@ pub(crate) mod counters;
 pub mod idle;
 mod image;
 pub mod partition;
+mod program_units;
 mod retirement;
 pub mod victim;
 pub mod wear;
@@ -50,6 +51,9 @@ pub(crate) struct Flash {
     idle: Option<Box<dyn IdleCollection>>,
     allocation: Box<dyn Allocation>,
     redirection: Box<dyn Redirection>,
+    /// By partition: where the host's last page was proposed to go. Empty where pages do not stay on a plane until their
+    /// program unit is full.
+    filling: Vec<Plane>,
     pub(crate) partitions: Partitions,
     pub(crate) counters: Counters,
     pub(crate) checker: Option<Box<Checker>>,
@@ -61,11 +65,15 @@ impl Flash {
     /// An erased device.
     pub(crate) fn new(keys: &FlashKeys<'_>, geometry: &Geometry, footprint_pages: u32, seed: u64) -> Self {
         let victims = keys.gc.victim.build(keys.gc.choices, geometry, seed);
+        let allocation = keys.allocation.build(geometry);
+        // A policy that looks at addresses insists on its plane: units fill up over time.
+        let stays = geometry.program_pages > 1 && !allocation.wants_address();
         Self {
+            filling: vec![Plane::new(0); if stays { keys.partition.count() as usize } else { 0 }],
             blocks: Blocks::new(geometry, keys.partition.count(), keys.wear, victims),
             collector: Collector::new(keys.gc, geometry),
             idle: keys.gc.idle.build(keys.gc.idle_reserve, keys.gc.idle_valid, geometry),
-            allocation: keys.allocation.build(geometry),
+            allocation,
             redirection: keys.redirection.policy.build(),
             partitions: Partitions::new(keys.partition, footprint_pages),
             counters: Counters::default(),
@@ -150,9 +158,22 @@ impl Flash {
         Stream::host(self.partitions.written(lpn))
     }
 
-    /// The plane that the allocation proposes, or the next one that has room.
+    /// The plane that the allocation proposes for a page of a stream of the host's, or the next one that has room.
     #[inline]
-    pub(crate) fn pick_plane(&mut self, address: u64, loads: &LoadView<'_>) -> Result<Plane, FtlError> {
+    pub(crate) fn pick_plane(
+        &mut self,
+        stream: Stream,
+        address: u64,
+        loads: &LoadView<'_>,
+    ) -> Result<Plane, FtlError> {
+        if !self.filling.is_empty() {
+            return self.fill_unit(stream, address, loads);
+        }
+        self.propose_plane(address, loads)
+    }
+
+    #[inline]
+    fn propose_plane(&mut self, address: u64, loads: &LoadView<'_>) -> Result<Plane, FtlError> {
         let proposal = self.allocation.plane(address, loads);
         if self.blocks.has_room(proposal) { Ok(proposal) } else { self.next_plane(proposal) }
     }
@@ -278,4 +299,4 @@ pub(crate) fn capacity_pages(plane_limit: u64, geometry: &Geometry) -> u64 {
 }
 
 // The checker's truth is that of one run and is not saved; a state under verification is not saved either.
-flashtwin_bits::state!(Flash { blocks, collector, allocation, redirection, partitions, counters, peak } kept { checker, idle });
+flashtwin_bits::state!(Flash { blocks, collector, allocation, redirection, filling, partitions, counters, peak } kept { checker, idle });

@@ -97,7 +97,7 @@ impl Side for InvertedSide {
             return Ok(None);
         }
         let cause = self.map.history.cause(page.content);
-        let plane = flash.pick_plane(page.address, loads)?;
+        let plane = flash.pick_plane(stream, page.address, loads)?;
         // What the page's spare area names (CA-SSD paper, Figure 1): its hash.
         let ppn = flash.take_page((plane, stream), Owner::of(page.content), self, ops)?;
         flash.check_program(ppn, stream, u64::from(page.content.number()))?;
@@ -136,8 +136,8 @@ impl Side for InvertedSide {
         let Some(owner) = flash.blocks.owner(self.map.get(lpn)) else {
             return Err(FtlError::Broken(format!("LPN {lpn} lies in a page that nobody owns")));
         };
-        let plane = flash.pick_plane(address, loads)?;
         let (stream, partition) = flash.aged_stream(lpn);
+        let plane = flash.pick_plane(stream, address, loads)?;
         let to = flash.take_page((plane, stream), owner, self, ops)?;
         // Making room may have moved the page, so it is looked up only now.
         let from = self.map.get(lpn);

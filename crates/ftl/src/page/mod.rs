@@ -135,7 +135,7 @@ impl PageSide {
     ) -> Result<Ppn, FtlError> {
         let stream = flash.host_stream(page.lpn);
         let content = self.map().known(page.content);
-        let mut plane = flash.pick_plane(page.address, loads)?;
+        let mut plane = flash.pick_plane(stream, page.address, loads)?;
         let SpreadMap { map, spreader } = &mut self.tables.map;
         if let Some(spreader) = spreader {
             plane = spreader.place_write(plane, PageData { lpn: page.lpn, content }, map, flash, loads);
@@ -300,12 +300,12 @@ impl Side for PageSide {
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
     ) -> Result<Ppn, FtlError> {
-        let mut plane = flash.pick_plane(address, loads)?;
+        let (stream, partition) = flash.aged_stream(lpn);
+        let mut plane = flash.pick_plane(stream, address, loads)?;
         let content = self.map().content(lpn);
         if let Some(spreader) = &mut self.tables.map.spreader {
             plane = spreader.place_aged(plane, PageData { lpn, content }, flash, loads);
         }
-        let (stream, partition) = flash.aged_stream(lpn);
         let to = flash.take_page((plane, stream), Owner::of(lpn), &mut self.tables, ops)?;
         // Making room may have moved the page, so it is looked up only now.
         let from = self.map().get(lpn);

@@ -24,7 +24,7 @@ fn levelling(policy: WearPolicy) -> FtlConfig {
 }
 
 /// Owners that know nothing of their pages.
-struct Nobody;
+pub(super) struct Nobody;
 
 impl Owners for Nobody {
     fn moved(&mut self, _page: Moved, _flash: &mut Flash) -> bool {

@@ -31,6 +31,7 @@ mod swarm;
 mod table_pages;
 mod tables;
 mod trim;
+mod units;
 mod wear;
 mod write_amplification;
 

@@ -55,8 +55,12 @@ pub(crate) fn nand(levels: Levels) -> NandConfig {
         blocks_per_plane,
         pages_per_block,
         page_bytes: 4096,
+        program_pages: 1,
+        sense_pages: 1,
+        parity_stripe: 0,
         metadata_bytes: 0,
         read_us: 50.0,
+        read_types_us: Vec::new(),
         program_us: 200.0,
         erase_us: 1000.0,
         bus_mt_s: 409.6,
@@ -357,7 +361,7 @@ impl Bench {
         let device = self.nand.resolve().unwrap();
         let (ftl, flash) = self.prepare(&device);
         let hashes = self.ftl.mapping == MappingForm::Content;
-        let mut engine = Engine::new(ftl, observer, &device, &self.engine, flash, hashes);
+        let mut engine = Engine::new(ftl, observer, &device, &self.engine, flash, hashes, 1);
         if self.ftl.mapping_cache.checkpoint_s > 0.0 {
             engine.checkpoint_every((self.ftl.mapping_cache.checkpoint_s * 1e9) as u64);
         }

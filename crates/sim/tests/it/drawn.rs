@@ -33,8 +33,10 @@ pub(crate) const READS_BEFORE_WRITE: [u32; 3] = [0, 1, 5];
 pub(crate) const SUSPEND_US: [f64; 2] = [0.0, 20.0];
 /// Time until it goes on.
 pub(crate) const RESUME_US: [f64; 2] = [0.0, 5.0];
-/// How often an operation may be suspended.
-pub(crate) const SUSPEND_TIMES: [u32; 2] = [1, 4];
+/// Mean rest of a slice: none, and a real one.
+pub(crate) const SUSPEND_SLICE_US: [f64; 2] = [0.0, 70.0];
+/// How often an operation may be suspended: as often as reads come, once, some times.
+pub(crate) const SUSPEND_TIMES: [u32; 3] = [0, 1, 4];
 /// Reads that may go before it goes on.
 pub(crate) const SUSPEND_READS: [u32; 2] = [1, 16];
 /// Rest before background work: none mostly, short, and longer than most traces have.
@@ -105,6 +107,11 @@ pub(crate) const WEAR_THRESHOLD: [u32; 2] = [1, 16];
 /// Blocks collected between two whose data are moved.
 pub(crate) const WEAR_EVERY: [u32; 2] = [1, 7];
 
+/// tR by type of page: the same for all mostly, and a pair.
+pub(crate) const READ_TYPES_US: [&[f64]; 3] = [&[], &[], &[40.0, 75.0]];
+/// Program units of which one is parity: none mostly, a mirror, some.
+pub(crate) const PARITY_STRIPE: [u32; 4] = [0, 0, 2, 5];
+
 /// Places of a closed loop; mostly an open one.
 pub(crate) const QUEUE_DEPTH: [u32; 5] = [0, 0, 1, 4, 64];
 /// How fast the trace is replayed: as recorded, slower, so fast that queues grow.
@@ -120,7 +127,7 @@ pub(crate) const OTHER_SPEEDS: [f64; 3] = [0.01, 1.0, 1e6];
 
 /// Figures that are above 0 only where a mechanism was at work. A swarm that never spreads, compares or merges would
 /// prove nothing.
-pub(crate) const MECHANISMS: [&str; 24] = [
+pub(crate) const MECHANISMS: [&str; 27] = [
     "requests.flush",
     "response.flush.max_ns",
     "page_ops.redirected_writes",
@@ -139,6 +146,9 @@ pub(crate) const MECHANISMS: [&str; 24] = [
     "page_ops.absorbed_writes",
     "page_ops.idle_moves",
     "flash_writes.wear_levelling",
+    "flash_writes.padding",
+    "flash_writes.parity",
+    "flash_operations.reads_with_others",
     "mapping_cache.misses",
     "mapping_cache.waits",
     "mapping_cache.written_back",

@@ -28,5 +28,6 @@ mod swarm;
 mod temperature;
 mod traces;
 mod twin;
+mod units;
 mod write_buffer;
 mod write_cache;

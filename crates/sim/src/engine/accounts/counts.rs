@@ -29,6 +29,10 @@ counts! {
         pub own_buffer_reads: [u64; Cause::COUNT],
         /// What the flash carried out, on whosever account: reads, programs, erases.
         pub flash_ops: [u64; 3],
+        /// Of the pages read, those that were sensed with others of their flash page.
+        pub reads_with_others: u64,
+        /// Pages of parity that were programmed.
+        pub parity_pages: u64,
         /// How long the page operations that waited for pages of the mapping tables did so, summed.
         pub table_wait_ns: u64,
     }

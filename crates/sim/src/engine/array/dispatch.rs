@@ -15,6 +15,17 @@ struct Choice {
     before: u32,
 }
 
+/// What operations that share a command take together.
+#[derive(Clone, Copy)]
+struct Shared {
+    /// Times the command cycles.
+    commands: u64,
+    /// Pages that pass over the channel.
+    pages: u64,
+    /// tR of a read.
+    sense_ns: u64,
+}
+
 impl Choice {
     fn first(queue: Queue) -> Self {
         Self { queue, before: NONE }
@@ -142,7 +153,7 @@ impl Array {
             return false;
         }
         self.take_up(unit, slot, accounts);
-        let planes = self.take_up_companions(unit, queue, slot, accounts);
+        let Shared { commands, pages, sense_ns } = self.take_up_companions(unit, queue, slot, accounts);
         let state = &mut self.units[unit];
         state.current = slot;
         state.holder = holder(work, cause);
@@ -151,17 +162,17 @@ impl Array {
         let (command, transfer) = (self.timing.command_ns, self.timing.transfer_ns);
         let (stage, until, what) = match work {
             Work::HostRead | Work::ReadBeforeWrite | Work::TableRead | Work::OwnRead => {
-                (Stage::Sensing, bus.command(now, planes * command) + self.timing.read_ns, "read")
+                (Stage::Sensing, bus.command(now, commands * command) + sense_ns, "read")
             }
             Work::HostProgram if self.reports_data_in => {
-                (Stage::DataIn, bus.transfer(now, planes * (command + transfer)), "program")
+                (Stage::DataIn, bus.transfer(now, commands * command + pages * transfer), "program")
             }
-            Work::HostProgram | Work::OwnProgram => {
-                let data_in = bus.transfer(now, planes * (command + transfer));
+            Work::HostProgram | Work::OwnProgram | Work::Parity => {
+                let data_in = bus.transfer(now, commands * command + pages * transfer);
                 (Stage::Busy, data_in + self.timing.program_ns, "program")
             }
             Work::OwnErase => {
-                (Stage::Busy, bus.command(now, planes * command) + self.timing.erase_ns, "erase")
+                (Stage::Busy, bus.command(now, commands * command) + self.timing.erase_ns, "erase")
             }
         };
         state.stage = stage;
@@ -170,7 +181,7 @@ impl Array {
         // a program whose data come first, the array's part.
         state.busy_until_ns = until
             + match stage {
-                Stage::Sensing => planes * transfer,
+                Stage::Sensing => pages * transfer,
                 Stage::DataIn => self.timing.program_ns,
                 _ => 0,
             };
@@ -234,8 +245,7 @@ impl Array {
         }
     }
 
-    /// Takes up the companions of an operation that starts, chained to it by `next`. Returns the number of planes
-    /// of the command.
+    /// Takes up the companions of an operation that starts, chained to it by `next`.
     #[inline]
     fn take_up_companions<O: Observer>(
         &mut self,
@@ -243,8 +253,11 @@ impl Array {
         queue: Queue,
         slot: u32,
         accounts: &mut Accounts<O>,
-    ) -> u64 {
-        if self.multi_plane.is_none() { 1 } else { self.take_up_gathered(unit, queue, slot, accounts) }
+    ) -> Shared {
+        if self.shares_commands || self.program_units.is_some() {
+            return self.take_up_gathered(unit, queue, slot, accounts);
+        }
+        Shared { commands: 1, pages: 1, sense_ns: self.sense_ns(self.ops[slot].ppn) }
     }
 
     #[cold]
@@ -254,17 +267,45 @@ impl Array {
         queue: Queue,
         slot: u32,
         accounts: &mut Accounts<O>,
-    ) -> u64 {
-        let planes = self.gather(unit, queue, slot);
+    ) -> Shared {
+        let shared = self.gather_command(unit, queue, slot, accounts);
         let mut companion = self.next_of_command(slot);
         while companion != NONE {
             self.take_up(unit, companion, accounts);
             companion = self.next_of_command(companion);
         }
-        if planes > 1 {
-            accounts.counts.pages.multi_plane_commands += 1;
-            accounts.counts.pages.multi_plane_ops += planes;
-        }
-        planes
+        shared
+    }
+
+    /// Chains the companions of an operation that starts: the rest of a program unit, reads of the same flash page,
+    /// operations on other planes.
+    fn gather_command<O: Observer>(
+        &mut self,
+        unit: Unit,
+        queue: Queue,
+        slot: u32,
+        accounts: &mut Accounts<O>,
+    ) -> Shared {
+        let work = self.ops[slot].work;
+        let gathered = self.program_units.as_ref().filter(|_| self.geometry.program_pages > 1);
+        let (commands, pages) = match (work, gathered) {
+            (Work::Parity, _) => (1, u64::from(self.geometry.program_pages)),
+            (Work::HostProgram | Work::OwnProgram, Some(units)) => (1, units.start(slot, &mut self.ops)),
+            (Work::HostRead | Work::OwnRead, _) if self.geometry.sense_pages > 1 => {
+                let pages = self.gather_sense(unit, queue, slot);
+                accounts.counts.reads_with_others += if pages > 1 { pages } else { 0 };
+                (1, pages)
+            }
+            _ if self.multi_plane.is_none() => (1, 1),
+            _ => {
+                let planes = self.gather(unit, queue, slot);
+                if planes > 1 {
+                    accounts.counts.pages.multi_plane_commands += 1;
+                    accounts.counts.pages.multi_plane_ops += planes;
+                }
+                (planes, planes)
+            }
+        };
+        Shared { commands, pages, sense_ns: self.longest_sense_ns(slot) }
     }
 }

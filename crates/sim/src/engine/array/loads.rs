@@ -137,7 +137,7 @@ mod tests {
     }
 
     fn none() -> Suspension {
-        Suspension::new(&EngineConfig::default())
+        Suspension::new(&EngineConfig::default(), 1)
     }
 
     #[test]
@@ -179,7 +179,7 @@ mod tests {
         let (mut loads, mut units) = scene(LoadMeasure::ExpectedWait);
         units[0].suspendable = true;
         let config = EngineConfig { suspend: Suspend::Erase, suspend_us: 20.0, ..EngineConfig::default() };
-        let suspension = Suspension::new(&config);
+        let suspension = Suspension::new(&config, 1);
         assert_eq!(loads.view(&units, &suspension, 10_000).unit[Unit::new(0)], 20_000u32.div_ceil(64));
         assert_eq!(loads.view(&units, &suspension, 3_799_936).unit[Unit::new(0)], 1);
     }

@@ -21,7 +21,9 @@ mod moves;
 mod multi_plane;
 mod op;
 mod orders;
+mod program_units;
 mod readiness;
+mod senses;
 mod stages;
 mod submission;
 mod suspension;
@@ -35,7 +37,7 @@ use flashtwin_nand::{Block, Channel, Chip, FlashArray, Geometry, NandDevice, Pla
 
 use super::accounts::{Accounts, Charge, Ledger, Observer, OpenLedger};
 use super::pool::{NONE, Pool};
-use crate::config::{Concurrency, EngineConfig, WriteCompletes};
+use crate::config::{Concurrency, EngineConfig, MultiPlane, WriteCompletes};
 use crate::event_queue::EventQueue;
 use awaited::Awaited;
 use block_states::BlockStates;
@@ -44,6 +46,7 @@ use loads::Loads;
 use merging::Merging;
 use moves::Moves;
 use multi_plane::MultiPlaneRule;
+use program_units::ProgramUnits;
 use suspension::Suspension;
 use unit::{Stage, UnitState};
 
@@ -102,6 +105,10 @@ pub(crate) struct Array {
     reads_before_write: u32,
     suspension: Suspension,
     multi_plane: MultiPlaneRule,
+    /// Whether several operations may be one command.
+    shares_commands: bool,
+    /// Programs that wait for the rest of their unit; none where pages are programmed one by one, without parity.
+    program_units: Option<Box<ProgramUnits>>,
     /// How long a unit must have been idle before work of background jobs begins.
     idle_ns: u64,
     /// Reads that wait for the program of their page; none where controller RAM serves them.
@@ -134,7 +141,7 @@ fn units_of_planes(planes_per_unit: u32, geometry: &Geometry) -> By<Plane, Vec<U
 
 impl Array {
     /// An idle array at time 0.
-    pub(crate) fn new(device: &NandDevice, config: &EngineConfig, flash: FlashArray) -> Self {
+    pub(crate) fn new(device: &NandDevice, config: &EngineConfig, flash: FlashArray, seed: u64) -> Self {
         let geometry = device.geometry.clone();
         let planes_per_unit = geometry.planes_per_chip() / units_in_chip(config.concurrency, &geometry);
         let units = idle_units(config.concurrency, &geometry);
@@ -152,8 +159,10 @@ impl Array {
             units,
             reports_data_in: config.write_completes == WriteCompletes::Transferred,
             reads_before_write: config.reads_before_write,
-            suspension: Suspension::new(config),
-            multi_plane: MultiPlaneRule::new(config.multi_plane, geometry.planes_per_die, planes_per_unit),
+            suspension: Suspension::new(config, seed),
+            multi_plane: MultiPlaneRule::new(config.multi_plane, &geometry, planes_per_unit),
+            shares_commands: config.multi_plane != MultiPlane::None || geometry.program_pages > 1,
+            program_units: ProgramUnits::of(device),
             idle_ns: config.idle_ns(),
             awaited: (!config.buffer_reads).then(Box::default),
             merging: Merging::of(config.merge_reads),
@@ -270,11 +279,20 @@ impl Array {
 
     /// How long the array itself works on an operation.
     #[inline]
-    pub(crate) fn array_ns(&self, work: Work) -> u64 {
+    pub(crate) fn array_ns(&self, work: Work, ppn: Ppn) -> u64 {
         match work {
-            Work::HostRead | Work::ReadBeforeWrite | Work::TableRead | Work::OwnRead => self.timing.read_ns,
-            Work::HostProgram | Work::OwnProgram => self.timing.program_ns,
+            Work::HostRead | Work::ReadBeforeWrite | Work::TableRead | Work::OwnRead => self.sense_ns(ppn),
+            Work::HostProgram | Work::OwnProgram | Work::Parity => self.timing.program_ns,
             Work::OwnErase => self.timing.erase_ns,
+        }
+    }
+
+    /// tR of the flash page that holds a page.
+    #[inline]
+    fn sense_ns(&self, ppn: Ppn) -> u64 {
+        match self.timing.read_types_ns.is_empty() {
+            true => self.timing.read_ns,
+            false => self.timing.read_ns_of(self.geometry.flash_page(ppn)),
         }
     }
 

@@ -7,7 +7,7 @@ use super::unit::WINDOW;
 use super::{Accounts, Array, NONE, Observer, Op, Queue, Work};
 use crate::config::MultiPlane;
 use flashtwin_ftl::Unit;
-use flashtwin_nand::Plane;
+use flashtwin_nand::{Geometry, Plane};
 
 /// The rule of multi-plane commands, and the idle units held back until all operations of this moment are queued.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub(super) struct MultiPlaneRule {
     rule: MultiPlane,
     planes_per_die: u32,
     dies_per_unit: u32,
+    /// Whether idle units are held back: reads of one flash page may share a command as well.
+    may_hold: bool,
     holding: bool,
     held: Vec<Unit>,
 }
@@ -31,13 +33,14 @@ impl Held {
 }
 
 impl MultiPlaneRule {
-    pub(super) fn new(rule: MultiPlane, planes_per_die: u32, planes_per_unit: u32) -> Self {
+    pub(super) fn new(rule: MultiPlane, geometry: &Geometry, planes_per_unit: u32) -> Self {
+        let planes_per_die = geometry.planes_per_die;
         let dies_per_unit = (planes_per_unit / planes_per_die).max(1);
-        Self { rule, planes_per_die, dies_per_unit, holding: false, held: Vec::new() }
+        let may_hold = rule != MultiPlane::None || geometry.sense_pages > 1;
+        Self { rule, planes_per_die, dies_per_unit, may_hold, holding: false, held: Vec::new() }
     }
 
-    /// Whether no commands are shared.
-    #[inline]
+    /// Whether no commands are shared by planes.
     pub(super) fn is_none(&self) -> bool {
         self.rule == MultiPlane::None
     }
@@ -45,7 +48,7 @@ impl MultiPlaneRule {
     /// Holds units back from now on; of nested calls the outermost counts.
     #[inline]
     pub(super) fn hold(&mut self) -> Held {
-        let begins = !self.is_none() && !self.holding;
+        let begins = self.may_hold && !self.holding;
         self.holding |= begins;
         Held(begins)
     }
@@ -80,12 +83,13 @@ impl MultiPlaneRule {
     }
 }
 
-/// Read, program or erase: a command has one kind of operation.
+/// Read, program or erase, or parity: a command has one kind of operation.
 fn kind(work: Work) -> u8 {
     match work {
         Work::HostRead | Work::ReadBeforeWrite | Work::TableRead | Work::OwnRead => 0,
         Work::HostProgram | Work::OwnProgram => 1,
         Work::OwnErase => 2,
+        Work::Parity => 3,
     }
 }
 
@@ -167,13 +171,14 @@ impl Array {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::device;
     use super::*;
 
     #[test]
     fn a_plane_has_its_place_in_its_die_and_the_die_in_its_unit() {
         // Two dies of two planes share a unit, or each is one.
         let places = |planes_per_unit: u32| {
-            let rule = MultiPlaneRule::new(MultiPlane::SamePage, 2, planes_per_unit);
+            let rule = MultiPlaneRule::new(MultiPlane::SamePage, &device().geometry, planes_per_unit);
             [0, 1, 2, 3, 6, 7].map(|plane| rule.place(Plane::new(plane)))
         };
         assert_eq!(places(4), [(0, 0), (0, 1), (1, 0), (1, 1), (1, 0), (1, 1)]);

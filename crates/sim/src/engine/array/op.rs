@@ -24,6 +24,8 @@ pub(crate) enum Work {
     OwnRead,
     OwnProgram,
     OwnErase,
+    /// A program unit of parity, which has no page: its `ppn` only tells the die.
+    Parity,
 }
 
 impl Work {
@@ -131,6 +133,8 @@ pub(super) fn holder(work: Work, cause: Cause) -> Charge {
         Work::HostProgram => Charge::HostProgram,
         Work::TableRead => Charge::TablePage,
         Work::OwnErase => Charge::Erase,
+        Work::Parity if cause == Cause::Host => Charge::HostProgram,
+        Work::Parity => Charge::GcProgram,
         Work::OwnRead | Work::OwnProgram => match cause {
             Cause::Replica => Charge::Copy,
             Cause::Metadata => Charge::TablePage,
@@ -158,5 +162,7 @@ mod tests {
             assert_eq!([Work::OwnRead, Work::OwnProgram].map(|work| holder(work, cause)), [read, program]);
             assert_eq!(holder(Work::OwnErase, cause), Charge::Erase);
         }
+        let parity = [Cause::Host, Cause::Gc].map(|cause| holder(Work::Parity, cause));
+        assert_eq!(parity, [Charge::HostProgram, Charge::GcProgram]);
     }
 }

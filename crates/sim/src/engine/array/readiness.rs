@@ -10,16 +10,17 @@ impl Array {
     pub(super) fn may_start(&self, op: u32) -> bool {
         let op = &self.ops[op];
         match op.work {
-            Work::HostRead | Work::ReadBeforeWrite | Work::TableRead | Work::OwnRead => true,
+            Work::HostRead | Work::ReadBeforeWrite | Work::TableRead | Work::OwnRead | Work::Parity => true,
             Work::HostProgram => {
                 self.flash.is_next(&self.geometry, op.ppn)
                     && self.blocks.life(self.geometry.block_index(op.ppn)) == op.life
             }
             Work::OwnProgram => {
                 // A job's program waits in a queue of its own, so that its block may still be in an
-                // earlier life.
+                // earlier life. So does a program unit some of whose pages are a job's.
                 self.flash.is_next(&self.geometry, op.ppn)
-                    && (op.job == NO_JOB || self.blocks.life(self.geometry.block_index(op.ppn)) == op.life)
+                    && (op.job == NO_JOB && self.program_units.is_none()
+                        || self.blocks.life(self.geometry.block_index(op.ppn)) == op.life)
             }
             Work::OwnErase => {
                 let block = self.geometry.block_index(op.ppn);

@@ -95,12 +95,15 @@ impl Array {
             Work::HostRead => accounts.observer.served(chip, false),
             Work::HostProgram => {
                 accounts.observer.served(chip, true);
+                if let Some(units) = &mut self.program_units {
+                    units.host_page_programmed();
+                }
                 self.program(op.ppn, accounts);
             }
             Work::OwnProgram => self.program(op.ppn, accounts),
             Work::OwnErase => self.erase(op.ppn, accounts),
             Work::OwnRead => self.note_moved_page_read(slot),
-            Work::ReadBeforeWrite | Work::TableRead => {}
+            Work::ReadBeforeWrite | Work::TableRead | Work::Parity => {}
         }
         self.ops.remove(slot);
         self.note_job_done(&op);

@@ -28,6 +28,10 @@ impl Array {
     }
 
     fn line_up<O: Observer>(&mut self, unit: Unit, queue: Queue, slot: u32, accounts: &mut Accounts<O>) {
+        if self.program_units.is_some() && matches!(self.ops[slot].work, Work::HostProgram | Work::OwnProgram)
+        {
+            return self.gather_program(unit, queue, slot, accounts);
+        }
         self.units[unit].push(queue, slot, &mut self.ops);
         match queue {
             Queue::Reads => {

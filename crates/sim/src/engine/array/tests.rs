@@ -1,7 +1,7 @@
 //! The array by itself: operations go in, completions come out. There is no controller and no host, and the accounts
 //! have an observer that writes down what starts.
 
-use flashtwin_ftl::{Cause, FlashOp, NO_JOB, OpKind, ReadTarget, Unit};
+use flashtwin_ftl::{Cause, FlashOp, NO_JOB, OpKind, ReadTarget, Rng, Unit};
 use flashtwin_nand::{FlashArray, NandConfig, NandDevice, Ppn};
 
 use super::super::accounts::{Accounts, Charge, Observer, OpenLedger};
@@ -21,7 +21,11 @@ impl Observer for Started {
 
 /// One die of two planes, two blocks of two pages each. Command 100 ns, transfer 10 us, read 50, program 200, erase 1,000.
 pub(crate) fn device() -> NandDevice {
-    let config = NandConfig {
+    config().resolve().unwrap()
+}
+
+fn config() -> NandConfig {
+    NandConfig {
         source: "round numbers".into(),
         channels: 1,
         chips_per_channel: 1,
@@ -30,16 +34,19 @@ pub(crate) fn device() -> NandDevice {
         blocks_per_plane: 2,
         pages_per_block: 2,
         page_bytes: 4096,
+        program_pages: 1,
+        sense_pages: 1,
+        parity_stripe: 0,
         metadata_bytes: 0,
         read_us: 50.0,
+        read_types_us: Vec::new(),
         program_us: 200.0,
         erase_us: 1000.0,
         bus_mt_s: 409.6,
         bus_width_bits: 8,
         command_ns: 100,
         pe_cycles: 3000,
-    };
-    config.resolve().unwrap()
+    }
 }
 
 /// An array of which the first pages of both planes are programmed, the accounts below it, and nothing above.
@@ -51,12 +58,16 @@ struct Scene {
 
 impl Scene {
     fn new(config: EngineConfig) -> Self {
-        let device = device();
+        Self::on(device(), config, 1)
+    }
+
+    /// The same on another device, and with another seed.
+    fn on(device: NandDevice, config: EngineConfig, seed: u64) -> Self {
         let mut flash = FlashArray::new(&device.geometry);
         for plane in device.geometry.all_planes() {
             flash.program(&device.geometry, device.geometry.ppn(plane, 0, 0)).unwrap();
         }
-        let array = Array::new(&device, &config, flash);
+        let array = Array::new(&device, &config, flash, seed);
         Self { device, array, accounts: Accounts::new(Started::default()) }
     }
 
@@ -213,4 +224,101 @@ fn read_suspends_an_erase() {
     let begins_ns = 210_100 + 100;
     assert_eq!((read_ns - begins_ns, erase_ns - read_ns), (20_000 + 60_100, 5_000 + 1_000_000));
     assert_eq!(scene.accounts.counts.pages.suspensions, 1);
+}
+
+#[test]
+fn programs_of_one_unit_are_one_command_once_it_is_full() {
+    let device = NandConfig { program_pages: 2, ..config() }.resolve().unwrap();
+    let mut scene = Scene::on(device, EngineConfig::default(), 1);
+    let [first, second] = [scene.page(0, 1, 0), scene.page(0, 1, 1)];
+    scene.program(first, 1);
+    assert_eq!((scene.run().len(), scene.array.host_pages_in_units()), (0, (1, 0)));
+    assert_eq!(scene.array.place_on_flash(first), None, "controller RAM has it");
+    scene.program(second, 2);
+    assert_eq!(scene.array.host_pages_in_units(), (0, 2));
+    // Both pass over the channel, then both are programmed.
+    assert_eq!(scene.requests_that_end(), [(220_100, 1), (220_100, 2)]);
+    assert_eq!((scene.array.place_on_flash(first), scene.array.host_pages_in_units()), (Some(first), (0, 0)));
+}
+
+#[test]
+fn wait_for_the_rest_of_a_unit_is_in_the_ledger() {
+    let device = NandConfig { program_pages: 2, ..config() }.resolve().unwrap();
+    let mut scene = Scene::on(device, EngineConfig::default(), 1);
+    scene.program(scene.page(0, 1, 0), 1);
+    scene.read(scene.page(1, 0, 0), 9);
+    scene.run();
+    scene.program(scene.page(0, 1, 1), 2);
+    let ended = scene.run();
+    let [(_, first), (_, second)] = ended[..] else { panic!("{ended:?}") };
+    // The read took 60,100 ns; the die was idle for the rest of the wait.
+    assert_eq!((first.waits, first.came_ns(), first.start_ns), (true, 0, 60_100));
+    assert_eq!(second.came_ns(), 60_100);
+}
+
+/// Blocks of 4,096 pages, all of one block programmed; four share a flash page.
+fn scene_of_flash_pages() -> Scene {
+    let config = NandConfig { pages_per_block: 4096, program_pages: 4, sense_pages: 4, ..config() };
+    let mut scene = Scene::on(config.resolve().unwrap(), EngineConfig::default(), 1);
+    for page in 1..4096 {
+        scene.program(scene.page(0, 0, page), page);
+    }
+    assert_eq!(scene.run().len(), 4095);
+    scene
+}
+
+#[test]
+fn moves_of_pages_sense_each_flash_page_once() {
+    for valid in [0.2, 0.5, 0.8] {
+        let mut scene = scene_of_flash_pages();
+        let mut rng = Rng::stream(11, "valid pages");
+        let before = scene.accounts.counts.flash_ops;
+        scene.accounts.observer.0.clear();
+        let (mut orders, mut moved) = (Vec::new(), 0);
+        for page in 0..4096 {
+            if f64::from(rng.below(1000)) < valid * 1000.0 {
+                let (from, to) = (scene.page(0, 0, page), scene.page(0, 1, moved));
+                moved += 1;
+                for (kind, ppn) in [(OpKind::Read, from), (OpKind::Program, to)] {
+                    let (cause, urgent, job) = (Cause::Gc, false, NO_JOB);
+                    orders.push(FlashOp { kind, ppn, cause, source: from, urgent, job });
+                }
+            }
+        }
+        scene.array.carry_out_orders(&orders, false, &mut scene.accounts);
+        scene.run();
+        assert_eq!(scene.accounts.counts.flash_ops[0] - before[0], u64::from(moved));
+        let mut reads: Vec<u64> =
+            scene.accounts.observer.0.iter().filter(|one| one.1 == "read").map(|one| one.0).collect();
+        reads.dedup();
+        let expected = 1024.0 * (1.0 - f64::powi(1.0 - valid, 4));
+        let found = reads.len() as f64;
+        assert!((found / expected - 1.0).abs() < 0.05, "{valid}: {found} senses, expected {expected}");
+    }
+}
+
+#[test]
+fn read_waits_for_the_slice_of_a_program_and_then_for_its_stop() {
+    let config = EngineConfig {
+        suspend: Suspend::ProgramErase,
+        suspend_us: 5.0,
+        suspend_slice_us: 20.0,
+        resume_us: 0.0,
+        ..EngineConfig::default()
+    };
+    let stopped_after = |seed: u64| {
+        let mut scene = Scene::on(device(), config.clone(), seed);
+        scene.program(scene.page(0, 0, 1), 1);
+        scene.read(scene.page(1, 0, 0), 2);
+        let ended = scene.run();
+        let [(read_ns, _), (program_ns, _)] = ended[..] else { return None };
+        // The array programs from 10,100 ns on, and works on during the slice.
+        let slice_ns = read_ns - 60_100 - 5_000 - 10_100;
+        assert_eq!(program_ns, 210_100 + 5_000 + 60_100, "200 us of array time in all");
+        assert!(slice_ns <= 100_000);
+        Some(slice_ns)
+    };
+    let slices: Vec<u64> = (0..20).filter_map(stopped_after).collect();
+    assert_eq!((slices.len(), stopped_after(0)), (20, Some(slices[0])));
+    assert!(slices.iter().any(|&slice| slice != slices[0]));
 }

@@ -97,6 +97,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.take_in(arrivals, index, arrival)?;
         self.release(held);
         self.tell_jobs_done();
+        self.pad_if_waited_for();
         self.accounts.take_failure()
     }
 
@@ -164,6 +165,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             for at in pages.clone() {
                 self.trim_cached(Lpn::new(trace.lpn[at]));
             }
+            self.ask_for_padding();
         }
         self.write_pages(arrivals, index, &pages, request)
     }
@@ -190,6 +192,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         }
         if self.flushes.empties_cache() {
             self.flush_cache()?;
+            self.ask_for_padding();
         }
         self.flushes.wait(request);
         self.complete_flushes();

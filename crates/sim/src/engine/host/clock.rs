@@ -34,6 +34,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             self.release(held);
         }
         self.tell_jobs_done();
+        self.pad_if_waited_for();
         self.array.prefetch_event();
         true
     }
@@ -77,7 +78,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         (next != NO_EVENT).then_some(next)
     }
 
-    /// Serves everything that is under way; what the write cache holds goes to the flash last.
+    /// Serves everything that is under way; what the write cache holds goes to the flash last, and then program units that
+    /// are not full.
     ///
     /// # Errors
     /// What the controller reports, or a rule of the medium that was broken.
@@ -86,6 +88,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.planes_of_units = None;
         while self.step(FOREVER) {}
         self.flush_cache()?;
+        while self.step(FOREVER) {}
+        self.array.program_open_units(&mut self.accounts);
         while self.step(FOREVER) {}
         self.accounts.take_failure()?;
         debug_assert_eq!(self.accounts.open_ledgers(), 0, "a page operation has not ended");

@@ -48,7 +48,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         let chip = self.array.chip(unit);
         match op.work {
             Work::HostRead => {
-                self.host_op_done(chip, slot, &op, self.array.array_ns(op.work), 0);
+                self.host_op_done(chip, slot, &op, self.array.array_ns(op.work, op.ppn), 0);
                 if op.other != NONE {
                     self.complete_merged(&op, chip);
                 }
@@ -57,7 +57,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             Work::ReadBeforeWrite => self.old_page_read(slot, &op),
             Work::TableRead => self.table_page_read(TablePage::new(op.request), op.other),
             Work::OwnErase => self.hear_of_erases(),
-            Work::OwnRead | Work::OwnProgram => {}
+            Work::OwnRead | Work::OwnProgram | Work::Parity => {}
         }
     }
 
@@ -85,14 +85,15 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     /// A page of a request is complete by its program.
     #[inline]
     fn program_done(&mut self, chip: Chip, slot: u32, op: &Op, lost_ns: u64) {
-        self.host_op_done(chip, slot, op, self.array.array_ns(op.work), lost_ns);
+        self.host_op_done(chip, slot, op, self.array.array_ns(op.work, op.ppn), lost_ns);
     }
 
     /// The data of a host's program are in the chip's register, where that is enough for others than durable writes.
     #[inline]
     fn data_in(&mut self, unit: Unit, slot: u32) {
         let op = *self.array.op(slot);
-        if !Epoch::from_bits(op.other).is_durable() {
+        // Pages that pad a unit are nobody's.
+        if op.work == Work::HostProgram && !Epoch::from_bits(op.other).is_durable() {
             self.host_op_done(self.array.chip(unit), slot, &op, 0, 0);
         }
     }
@@ -124,7 +125,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[inline(never)]
     fn complete_merged(&mut self, op: &Op, chip: Chip) {
         let joined = self.array.take_merged(op.other);
-        let array_ns = self.array.array_ns(op.work);
+        let array_ns = self.array.array_ns(op.work, op.ppn);
         for read in &joined {
             let charged = self.accounts.close(read.charged);
             let server = ServedBy { chip, redirected: read.redirected };
@@ -141,7 +142,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     #[cold]
     fn old_page_read(&mut self, slot: u32, op: &Op) {
         let mut ledger = self.accounts.close(op.charged).unwrap_or_default();
-        self.charge_service(&mut ledger, slot, op, self.array.array_ns(op.work), 0);
+        self.charge_service(&mut ledger, slot, op, self.array.array_ns(op.work, op.ppn), 0);
         self.page_ops.charge(op.other, &ledger, &mut self.accounts);
         self.got_what_it_needs(op.other);
     }

@@ -19,6 +19,7 @@ mod hash_unit;
 mod jobs;
 mod look_ahead;
 mod newest;
+mod padding;
 mod page_op;
 mod ram_answers;
 mod reads;
@@ -99,6 +100,8 @@ pub struct Engine<C, O> {
     ram_answers: RamAnswers,
     /// Which writes a flush waits for, and the flushes that do.
     flushes: Flushes,
+    /// Whether the host waits for pages of which some may be in open program units.
+    pads_units: bool,
     /// What page operations need of the mapping tables; none where all tables are in RAM.
     tables: Option<Box<Tables>>,
     checkpoints: Checkpoints,
@@ -119,7 +122,7 @@ pub struct Engine<C, O> {
 }
 
 impl<C: Controller, O: Observer> Engine<C, O> {
-    /// An idle device at time 0.
+    /// An idle device at time 0. The seed is that of what happens by chance in the array.
     pub fn new(
         mut controller: C,
         observer: O,
@@ -127,8 +130,9 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         config: &EngineConfig,
         flash: FlashArray,
         hashes: bool,
+        seed: u64,
     ) -> Self {
-        let array = Array::new(device, config, flash);
+        let array = Array::new(device, config, flash, seed);
         controller.erases_take_time();
         Self {
             look_ahead: LookAhead::new(&controller),
@@ -147,6 +151,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             write_cache: WriteCache::of(config),
             ram_answers: RamAnswers::new(config.write_cache_ns()),
             flushes: Flushes::new(config),
+            pads_units: false,
             checkpoints: Checkpoints { next_ns: NO_EVENT, every_ns: NO_EVENT },
             controller_ns: config.controller_ns(),
             own_ops: Vec::new(),

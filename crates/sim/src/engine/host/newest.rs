@@ -48,6 +48,11 @@ impl Newest {
         (at + 1) & (self.places.len() - 1)
     }
 
+    /// Whether no write waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// The newest write of a logical page; [`NONE`] where there is none.
     #[inline]
     pub(super) fn of(&self, lpn: Lpn) -> u32 {

@@ -145,6 +145,11 @@ impl PageOps {
         Some(self.newest.of(lpn)).filter(|&write| write != NONE)
     }
 
+    /// Whether no page write waits for its decision.
+    pub(super) fn all_writes_are_decided(&self) -> bool {
+        self.newest.is_empty()
+    }
+
     /// Charges part of the wait of a page operation, unless its request is complete and nobody asks.
     pub(super) fn charge<O: Observer>(&mut self, op: u32, ledger: &Ledger, accounts: &mut Accounts<O>) {
         let op = &mut self.slots[op];

@@ -50,7 +50,7 @@ pub(super) fn engine(config: EngineConfig) -> Engine<NextPage, Nobody> {
     let device = device();
     let controller = NextPage { geometry: device.geometry.clone(), decided: Vec::new() };
     let flash = FlashArray::new(&device.geometry);
-    Engine::new(controller, Nobody, &device, &config, flash, true)
+    Engine::new(controller, Nobody, &device, &config, flash, true, 1)
 }
 
 /// A request of one page, and what it writes.

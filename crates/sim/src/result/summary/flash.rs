@@ -12,6 +12,8 @@ use crate::finished::Finished;
 pub(super) struct FlashOperations {
     /// Pages read.
     reads: u64,
+    /// Of `reads`, pages that were sensed with others of their flash page (`nand.sense_pages`).
+    reads_with_others: u64,
     /// Pages programmed.
     programs: u64,
     /// Blocks erased.
@@ -21,7 +23,8 @@ pub(super) struct FlashOperations {
 impl FlashOperations {
     pub(super) fn of(counts: &EngineCounts) -> FlashOperations {
         let [reads, programs, erases] = counts.flash_ops;
-        FlashOperations { reads, programs, erases }
+        let (reads_with_others, parity) = (counts.reads_with_others, counts.parity_pages);
+        FlashOperations { reads, reads_with_others, programs: programs + parity, erases }
     }
 }
 
@@ -85,10 +88,14 @@ pub(super) struct FlashWrites {
     metadata: u64,
     /// Pages moved by static wear levelling.
     wear_levelling: u64,
+    /// Pages without data that filled a program unit which the host waited for (`nand.program_pages`).
+    padding: u64,
+    /// Pages of parity (`nand.parity_stripe`).
+    parity: u64,
 }
 
 impl FlashWrites {
-    pub(super) fn of(counters: &Counters) -> FlashWrites {
+    pub(super) fn of(counters: &Counters, counts: &EngineCounts) -> FlashWrites {
         let by = |cause: Cause| counters.programs[cause as usize];
         FlashWrites {
             host: by(Cause::Host),
@@ -99,6 +106,8 @@ impl FlashWrites {
             replica: by(Cause::Replica),
             metadata: by(Cause::Metadata),
             wear_levelling: by(Cause::WearLevelling),
+            padding: by(Cause::Padding),
+            parity: counts.parity_pages,
         }
     }
 }

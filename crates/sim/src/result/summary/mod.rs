@@ -11,6 +11,7 @@ mod replication;
 mod throughput;
 mod units;
 
+use flashtwin_trace::Op;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -69,6 +70,10 @@ pub(crate) struct Summary {
     host_pages_written: u64,
     /// `pages_programmed` / `host_pages_written`.
     write_amplification: Option<f64>,
+    /// Bytes that the medium took: `pages_programmed` in bytes, so with padding, parity and mapping tables.
+    medium_bytes_written: u64,
+    /// `medium_bytes_written` / `throughput.write.bytes`, as drives count it; `null` where the host wrote nothing.
+    write_amplification_bytes: Option<f64>,
     /// Wear.
     erases: Erases,
     /// Deduplication.
@@ -102,6 +107,9 @@ impl Summary {
         // What the write cache kept from the controller, the host wrote all the same.
         let host_pages_written =
             counters.host_pages_written + run.engine.accounts.counts.pages.absorbed_writes;
+        let pages_programmed = counters.pages_programmed() + run.engine.accounts.counts.parity_pages;
+        let medium_bytes_written = pages_programmed * u64::from(config.nand.page_bytes);
+        let over = |medium: u64, host: u64| (host > 0).then(|| medium as f64 / host as f64);
         Summary {
             flashtwin: env!("CARGO_PKG_VERSION"),
             system: config.name.clone(),
@@ -117,10 +125,12 @@ impl Summary {
             page_ops: PageOps::of(run),
             flash_operations: FlashOperations::of(&run.engine.accounts.counts),
             flash_reads: FlashReads::of(counters, &run.engine.accounts.counts),
-            flash_writes: FlashWrites::of(counters),
-            pages_programmed: counters.pages_programmed(),
+            flash_writes: FlashWrites::of(counters, &run.engine.accounts.counts),
+            pages_programmed,
             host_pages_written,
-            write_amplification: counters.write_amplification_of(host_pages_written),
+            write_amplification: over(pages_programmed, host_pages_written),
+            medium_bytes_written,
+            write_amplification_bytes: over(medium_bytes_written, trace.bytes[Op::Write as usize]),
             erases: Erases::of(run),
             dedup: Dedup::of(run),
             mapping_cache: MappingCache::of(run),

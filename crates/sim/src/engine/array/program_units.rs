@@ -1,0 +1,197 @@
+//! Program units: neighbouring pages of a block that a die programs at once.
+//!
+//! A page to be programmed stays in controller RAM until its unit is full; reads of it are served from there. Then the
+//! operations of the unit are one command: the first of them stands in the queue, and the others hang behind it. The
+//! pages pass over the channel one after the other and are programmed in one tPROG. Of a number of units that the host
+//! writes, or the controller on its own account, one more is parity: a command without a page.
+
+use std::collections::BTreeMap;
+
+use flashtwin_ftl::{Cause, IDLE_STEP, NO_JOB, Unit};
+use flashtwin_nand::{Block, NandDevice, Plane};
+
+use super::{Accounts, Array, NONE, Observer, Op, Pool, Queue, Work};
+
+/// The operations of a unit that is not full.
+#[derive(Debug, Clone, Copy)]
+struct OpenUnit {
+    first: u32,
+    last: u32,
+}
+
+/// Operations that wait for the rest of their unit, and the parity of units.
+#[derive(Debug)]
+pub(super) struct ProgramUnits {
+    /// Pages of a unit.
+    pages: u32,
+    /// A block has one at most; in the order of the blocks, so that the last ones are programmed in an order.
+    open: BTreeMap<Block, OpenUnit>,
+    /// By slot of an operation: that of the next page of its unit, [`NONE`] behind the last.
+    behind: Vec<u32>,
+    /// Pages of the host's in open units, and those in units that wait for their die or are in service.
+    host_gathered: u32,
+    host_under_way: u32,
+    /// Units that bring one of parity, 0 for none; units since the last one of the host's and of the controller's own.
+    data_units: u32,
+    since_parity: [u32; 2],
+    /// The die that takes the next parity.
+    next_parity: u32,
+}
+
+impl ProgramUnits {
+    /// None where every page is a unit by itself and there is no parity.
+    pub(super) fn of(device: &NandDevice) -> Option<Box<Self>> {
+        let pages = device.geometry.program_pages;
+        (pages > 1 || device.parity_stripe > 0).then(|| {
+            Box::new(Self {
+                pages,
+                open: BTreeMap::new(),
+                behind: Vec::new(),
+                host_gathered: 0,
+                host_under_way: 0,
+                data_units: device.parity_stripe.saturating_sub(1),
+                since_parity: [0; 2],
+                next_parity: 0,
+            })
+        })
+    }
+
+    /// Hangs an operation behind those of its unit.
+    fn add(&mut self, block: Block, slot: u32, host: bool) {
+        self.host_gathered += u32::from(host);
+        if self.behind.len() <= slot as usize {
+            self.behind.resize(slot as usize + 1, NONE);
+        }
+        self.behind[slot as usize] = NONE;
+        let unit = self.open.entry(block).or_insert(OpenUnit { first: slot, last: slot });
+        if unit.last != slot {
+            self.behind[unit.last as usize] = slot;
+            unit.last = slot;
+        }
+    }
+
+    /// The unit of a block waits for its die from now on; its first operation.
+    fn close(&mut self, block: Block, ops: &Pool<Op>) -> Option<u32> {
+        let first = self.open.remove(&block)?.first;
+        let hosts = self.chain(first).filter(|&slot| ops[slot].work == Work::HostProgram).count() as u32;
+        self.host_gathered -= hosts;
+        self.host_under_way += hosts;
+        Some(first)
+    }
+
+    fn chain(&self, first: u32) -> impl Iterator<Item = u32> + '_ {
+        std::iter::successors(Some(first), |&slot| {
+            Some(self.behind[slot as usize]).filter(|&next| next != NONE)
+        })
+    }
+
+    /// Chains the operations of a unit that starts, by [`Op::next`]; their number.
+    pub(super) fn start(&self, first: u32, ops: &mut Pool<Op>) -> u64 {
+        let mut pages = 0;
+        for slot in self.chain(first) {
+            ops[slot].next = self.behind[slot as usize];
+            pages += 1;
+        }
+        pages
+    }
+
+    /// A page of the host's is programmed.
+    #[inline]
+    pub(super) fn host_page_programmed(&mut self) {
+        self.host_under_way -= 1;
+    }
+
+    /// Whether a unit of the host's (or of the controller's own) brings one of parity.
+    fn brings_parity(&mut self, host: bool) -> bool {
+        let since = &mut self.since_parity[usize::from(!host)];
+        *since += 1;
+        let due = self.data_units > 0 && *since == self.data_units;
+        *since = if due { 0 } else { *since };
+        due
+    }
+}
+
+impl Array {
+    /// Whether pages wait for the rest of their program unit.
+    #[inline]
+    pub(crate) fn gathers(&self) -> bool {
+        self.geometry.program_pages > 1
+    }
+
+    /// Pages of the host's that wait for the rest of their unit, and those whose unit is full and not programmed.
+    pub(crate) fn host_pages_in_units(&self) -> (u32, u32) {
+        self.program_units.as_ref().map_or((0, 0), |units| (units.host_gathered, units.host_under_way))
+    }
+
+    /// A program has come to its die: it waits for the rest of its unit, which is queued with the last page.
+    #[inline(never)]
+    pub(super) fn gather_program<O: Observer>(
+        &mut self,
+        unit: Unit,
+        queue: Queue,
+        slot: u32,
+        accounts: &mut Accounts<O>,
+    ) {
+        let op = self.ops[slot];
+        let (host, block) = (op.work == Work::HostProgram, self.geometry.block_index(op.ppn));
+        if host {
+            self.load_up(unit, false, accounts);
+        }
+        if self.gathers() {
+            // Controller RAM has the page: nothing of a job is left to do, and the unit takes its time.
+            self.note_job_done(&op);
+            self.ops[slot].job = if op.job == NO_JOB { NO_JOB } else { IDLE_STEP };
+            self.ops[slot].offline = false;
+        }
+        let Some(units) = &mut self.program_units else { return };
+        units.add(block, slot, host);
+        if self.geometry.begins_unit(self.geometry.page_in_block(op.ppn) + 1) {
+            self.queue_unit(unit, queue, block, accounts);
+        }
+        self.note_wait(unit, slot, accounts);
+    }
+
+    /// Queues the unit of a block, full or not.
+    fn queue_unit<O: Observer>(
+        &mut self,
+        unit: Unit,
+        queue: Queue,
+        block: Block,
+        accounts: &mut Accounts<O>,
+    ) {
+        let Some(units) = &mut self.program_units else { return };
+        let Some(first) = units.close(block, &self.ops) else { return };
+        let urgent = units.chain(first).any(|slot| self.ops[slot].urgent);
+        let host = self.ops[first].work == Work::HostProgram;
+        let brings_parity = units.brings_parity(host);
+        self.ops[first].urgent = urgent;
+        let queue = if host { Queue::Writes } else { queue };
+        self.units[unit].push(queue, first, &mut self.ops);
+        self.dispatch_or_hold(unit, accounts);
+        if brings_parity {
+            self.queue_parity(host, accounts);
+        }
+    }
+
+    /// Queues a unit of parity, on the dies in turn.
+    fn queue_parity<O: Observer>(&mut self, host: bool, accounts: &mut Accounts<O>) {
+        let Some(units) = &mut self.program_units else { return };
+        let unit = Unit::new(units.next_parity);
+        units.next_parity = (units.next_parity + 1) % self.units.len() as u32;
+        let plane = Plane::new(unit.number() * (self.geometry.planes() / self.units.len() as u32));
+        let (queue, cause) = if host { (Queue::Writes, Cause::Host) } else { (Queue::Background, Cause::Gc) };
+        let op = Op { cause, ..Op::new(self.geometry.ppn(plane, 0, 0), Work::Parity) };
+        let slot = self.ops.insert(op);
+        accounts.counts.parity_pages += u64::from(units.pages);
+        self.units[unit].push(queue, slot, &mut self.ops);
+        self.dispatch_or_hold(unit, accounts);
+    }
+
+    /// Queues the units that are not full, as they are: nothing more will come.
+    pub(crate) fn program_open_units<O: Observer>(&mut self, accounts: &mut Accounts<O>) {
+        while let Some(&block) = self.program_units.as_ref().and_then(|units| units.open.keys().next()) {
+            let unit = self.unit_of_plane[self.geometry.plane_of_block(block)];
+            self.queue_unit(unit, Queue::Background, block, accounts);
+        }
+    }
+}
