@@ -101,6 +101,8 @@ def _geometry(space_gib: float, dies: int) -> Iterator[Estimate]:
     ):  # fmt: skip
         yield Estimate(f"nand.{key}", value, source=usual, is_measured=False)
     yield Estimate("nand.blocks_per_plane", blocks, source="physical space")
+    for key in ("ftl.gc.start", "ftl.gc.stop"):
+        yield Estimate(key, round(2.5 / blocks, 6), source="two free blocks a die: the space above counts data", is_measured=False)
 
 
 def _times(program_us: float, saturated: Estimate) -> Iterator[Estimate]:
