@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Literal, final
+from typing import Literal, Self, final
 
 __all__ = [
     "Characterization",
+    "Overwriting",
     "Resolved",
     "RunResult",
     "Scan",
@@ -144,6 +145,13 @@ class Resolved:
     @property
     def capacity_pages(self) -> int: ...
     def filled_by(self, trace: Trace | Scan, fill: float) -> tuple[int, int]: ...
+
+@final
+class Overwriting:
+    """A drive to which pages are written without a clock."""
+
+    def __new__(cls, system: Resolved, pages: int) -> Self: ...
+    def write(self, pages: bytes) -> tuple[int, int, int, int]: ...
 
 @final
 class RunResult:

@@ -34,6 +34,10 @@ class LiveError(FlashtwinError):
     """What is to be served or recorded cannot be, or not any more; the message says what and where, and the cure."""
 
 
+class DriveError(FlashtwinError):
+    """Measurements of a drive cannot be read, or do not tell what is asked; the message names the job and the cure."""
+
+
 class ArgumentError(FlashtwinError, TypeError):
     """An argument of a function is of the wrong kind; the message says what is expected."""
 
@@ -44,7 +48,7 @@ class InternalError(RuntimeError):
 
 # Tracebacks and pickles name an error as people import it, whichever file it is written in.
 for _error in (
-    FlashtwinError, TraceError, ConfigError, SimError, OutputError, ReportError, LiveError, ArgumentError,
+    FlashtwinError, TraceError, ConfigError, SimError, OutputError, ReportError, LiveError, DriveError, ArgumentError,
 ):  # fmt: skip
     _error.__module__ = "flashtwin"
 InternalError.__module__ = "flashtwin"

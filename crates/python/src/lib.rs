@@ -13,6 +13,7 @@ mod enter;
 mod errors;
 #[cfg(target_os = "linux")]
 mod live;
+mod overwriting;
 mod replay;
 mod scan;
 mod systems;
@@ -36,6 +37,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(characterize::resolve_options, module)?)?;
     module.add_function(wrap_pyfunction!(characterize::options_schema, module)?)?;
     module.add_class::<systems::Resolved>()?;
+    module.add_class::<overwriting::Overwriting>()?;
     module.add_class::<replay::RunResult>()?;
     module.add_function(wrap_pyfunction!(systems::systems, module)?)?;
     module.add_function(wrap_pyfunction!(systems::system_toml, module)?)?;

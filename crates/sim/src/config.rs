@@ -158,6 +158,10 @@ pub struct EngineConfig {
     /// goes. 0: no limit.
     #[schemars(extend("x-moves" = "reads and writes: which of them goes first"))]
     pub reads_before_write: u32,
+    /// Whether reads also go before collection that a plane out of erased blocks waits for. If not, such collection goes
+    /// before all else, and a read of its die waits for a whole victim: with large blocks, milliseconds.
+    #[schemars(extend("x-moves" = "reads and writes: which of them goes first"))]
+    pub reads_before_urgent: bool,
     /// Whether a host read that asks for what another read waits for in the queue of the same chip
     /// is served by that one: `none`, `same-page` or `same-content` (DS-FTL paper 4.3.2).
     #[schemars(extend("x-moves" = "reads: those that wait for one page are served together, or each by itself"))]
@@ -234,6 +238,7 @@ impl Default for EngineConfig {
             write_buffer_pages: 0,
             flush: Flush::Writes,
             reads_before_write: 0,
+            reads_before_urgent: false,
             merge_reads: MergeReads::None,
             buffer_reads: true,
             multi_plane: MultiPlane::None,

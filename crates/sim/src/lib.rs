@@ -12,6 +12,7 @@ mod finished;
 mod keys;
 pub mod memory;
 mod metrics;
+mod overwriting;
 mod parquet_file;
 mod periods;
 mod preload;
@@ -32,6 +33,7 @@ pub use config::{
 };
 pub use error::{ConfigError, SimError};
 pub use keys::{Key, keys, matters, traits};
+pub use overwriting::{Overwriting, Overwritten};
 pub use registry::{system_names, system_toml};
 pub use requests::{RequestTable, RequestsTo};
 pub use resolve::{Resolved, device_file, resolve, schema};

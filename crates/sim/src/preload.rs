@@ -155,7 +155,7 @@ pub(crate) fn load(
 }
 
 /// Drives the controller without a clock and carries its operations out at once.
-struct Loader<'a> {
+pub(crate) struct Loader<'a> {
     ftl: &'a mut Ftl,
     flash: &'a mut FlashArray,
     resolved: &'a Resolved,
@@ -164,12 +164,12 @@ struct Loader<'a> {
 }
 
 impl<'a> Loader<'a> {
-    fn new(ftl: &'a mut Ftl, flash: &'a mut FlashArray, resolved: &'a Resolved) -> Self {
+    pub(crate) fn new(ftl: &'a mut Ftl, flash: &'a mut FlashArray, resolved: &'a Resolved) -> Self {
         let chips = resolved.device.geometry.chips() as usize;
         Self { ftl, flash, resolved, chip: vec![0; chips], ops: Vec::new() }
     }
 
-    fn write(&mut self, page: Host) -> Result<(), SimError> {
+    pub(crate) fn write(&mut self, page: Host) -> Result<(), SimError> {
         let loads = LoadView::new(&self.chip, &self.chip);
         let outcome = self.ftl.write(page, true, &loads, &mut self.ops)?;
         self.carry_out(outcome.program.map(|(ppn, _)| ppn))

@@ -120,13 +120,15 @@ pub fn resolve(system: &str, sets: &[(String, String)]) -> Result<Resolved, Conf
             "device is {device}: expected a name from `flashtwin devices` or a path"
         )));
     };
-    tree.insert("nand".into(), Value::Object(device_file_and_table(device_name, &schema)?.1));
+    let device = DeviceFile::read(device_name, &schema)?;
+    tree.insert("nand".into(), Value::Object(device.nand));
     // A file may name its system; otherwise it is called as the file is, without folders and ending.
     let stem = Path::new(&place)
         .file_stem()
         .map_or_else(|| place.clone(), |stem| stem.to_string_lossy().into_owned());
     tree.insert("name".into(), Value::from(stem));
     flatten_into(&mut tree, given, "", &keys, &place)?;
+    flatten_into(&mut tree, device.controller, "", &keys, device_name)?;
     for (key, value) in settings {
         set(&mut tree, &key, value);
     }
@@ -138,17 +140,45 @@ pub fn resolve(system: &str, sets: &[(String, String)]) -> Result<Resolved, Conf
 /// # Errors
 /// [`ConfigError`] naming the file and its key that is wrong or missing.
 pub fn device_file(name: &str) -> Result<String, ConfigError> {
-    Ok(device_file_and_table(name, &schema())?.0)
+    Ok(DeviceFile::read(name, &schema())?.text)
 }
 
-/// A device's file as text and as a table.
-fn device_file_and_table(name: &str, schema: &Value) -> Result<(String, Map<String, Value>), ConfigError> {
-    let (place, text) = preset_or_file("device", name, &device_names(), device_toml)?;
-    let table = parse_table(&place, &text)?;
-    let keys = Keys::new(&schema["properties"]["nand"], "`flashtwin devices rr-ssd` shows every key");
-    let read: Result<NandConfig, _> = from_tree(table.clone(), &keys);
-    read.map_err(|error| ConfigError(format!("{place}: {error}")))?;
-    Ok((text, table))
+/// A device's file: its flash array, and where it is one drive's, what that drive's controller does in any design.
+struct DeviceFile {
+    text: String,
+    nand: Map<String, Value>,
+    /// The tables `engine` and `ftl`. They go before those of a system, which is a design and no drive.
+    controller: Map<String, Value>,
+}
+
+impl DeviceFile {
+    fn read(name: &str, schema: &Value) -> Result<Self, ConfigError> {
+        let (place, text) = preset_or_file("device", name, &device_names(), device_toml)?;
+        let mut nand = parse_table(&place, &text)?;
+        let tables = ["engine", "ftl"].map(|table| (table.to_owned(), nand.remove(table)));
+        let controller = tables.into_iter().filter_map(|(name, table)| Some((name, table?))).collect();
+        let keys = Keys::new(&schema["properties"]["nand"], "`flashtwin devices rr-ssd` shows every key");
+        let read: Result<NandConfig, _> = from_tree(nand.clone(), &keys);
+        read.map_err(|error| ConfigError(format!("{place}: {error}")))?;
+        refuse_designs(&place, &controller)?;
+        Ok(Self { text, nand, controller })
+    }
+}
+
+/// A drive's file says nothing of what a design is: on one drive, all designs are compared.
+fn refuse_designs(place: &str, controller: &Map<String, Value>) -> Result<(), ConfigError> {
+    let pointer = |key: &str| format!("/{}", key.replace('.', "/"));
+    let whole = Value::Object(controller.clone());
+    match crate::keys::keys()
+        .iter()
+        .find(|key| key.design.is_some() && whole.pointer(&pointer(&key.name)).is_some())
+    {
+        None => Ok(()),
+        Some(key) => Err(ConfigError(format!(
+            "{place}: {} is a part of a design, not of a drive: set it in a system's file or with --set",
+            key.name
+        ))),
+    }
 }
 
 fn setting(keys: &Keys, key: &str, text: &str) -> Result<(String, Value), ConfigError> {
@@ -364,6 +394,32 @@ mod tests {
         };
         assert!(planes("64").is_ok() && planes("63").is_ok());
         assert!(planes("65").unwrap_err().contains("more than 64 planes a die"));
+    }
+
+    #[test]
+    fn a_drive_s_file_may_say_what_its_controller_does_in_any_design() {
+        let folder = std::env::temp_dir().join(format!("flashtwin-device-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("mine.toml");
+        let path = file.to_string_lossy().into_owned();
+        let with = |tables: &str, sets: &[(&str, &str)]| {
+            let device = device_toml("rr-ssd").unwrap();
+            std::fs::write(&file, format!("{device}\n{tables}")).unwrap();
+            let sets = [&[("device", path.as_str())], sets].concat();
+            let sets: Vec<_> =
+                sets.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+            resolve("rr-ssd", &sets).map(|found| found.config).map_err(|error| error.to_string())
+        };
+        let tables =
+            "[engine]\nsuspend_us = 33.0\nsuspend = \"program-erase\"\n[ftl.gc]\nvictim = \"fifo\"\n";
+        let drive = with(tables, &[]).unwrap();
+        assert_eq!((drive.engine.suspend_us, drive.nand.channels), (33.0, 8));
+        assert_eq!(with(tables, &[("engine.suspend_us", "7")]).unwrap().engine.suspend_us, 7.0);
+        let refused = |tables: &str| with(tables, &[]).unwrap_err();
+        assert!(refused("[engine]\nsuspend_uz = 3").contains("suspend_us"));
+        let design = refused("[ftl.replication]\npolicy = \"none\"");
+        assert!(design.contains("ftl.replication.policy is a part of a design"), "{design}");
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -75,12 +75,12 @@ impl Array {
     #[inline]
     fn choose(&mut self, unit: Unit) -> Option<Choice> {
         let own = self.first_ready(unit, Queue::Background);
+        let read = self.units[unit].head(Queue::Reads);
         if let Some((choice, op)) = own
-            && (self.ops[op].urgent || self.ops[op].offline)
+            && (self.ops[op].offline || self.ops[op].urgent && (read == NONE || !self.reads_before_urgent))
         {
             return Some(choice);
         }
-        let read = self.units[unit].head(Queue::Reads);
         if read != NONE && self.reads_before_write == 0 {
             return Some(Choice::first(Queue::Reads));
         }

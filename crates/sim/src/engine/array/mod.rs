@@ -106,6 +106,7 @@ pub struct Array {
     /// Whether the end of a program's data transfer is reported ([`Completion::DataIn`]).
     reports_data_in: bool,
     reads_before_write: u32,
+    reads_before_urgent: bool,
     suspension: Suspension,
     multi_plane: MultiPlaneRule,
     /// Whether several operations may be one command.
@@ -162,6 +163,7 @@ impl Array {
             units,
             reports_data_in: config.write_completes == WriteCompletes::Transferred,
             reads_before_write: config.reads_before_write,
+            reads_before_urgent: config.reads_before_urgent,
             suspension: Suspension::new(config, seed),
             multi_plane: MultiPlaneRule::new(config.multi_plane, &geometry, planes_per_unit),
             shares_commands: config.multi_plane != MultiPlane::None || geometry.program_pages > 1,

@@ -1,0 +1,45 @@
+//! Writes without a clock.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::enter::{self, Control, Patience};
+use crate::errors;
+use crate::systems::Resolved;
+
+/// A drive to which pages are written as fast as the controller decides.
+#[pyclass(frozen, module = "flashtwin._core")]
+pub(crate) struct Overwriting {
+    drive: Arc<Mutex<flashtwin_sim::Overwriting>>,
+}
+
+#[pymethods]
+impl Overwriting {
+    /// An erased drive of which the host uses so many pages.
+    #[new]
+    fn new(system: &Resolved, pages: u32) -> PyResult<Self> {
+        let drive =
+            flashtwin_sim::Overwriting::new(&system.resolved, pages).map_err(|error| errors::sim(&error))?;
+        Ok(Self { drive: Arc::new(Mutex::new(drive)) })
+    }
+
+    /// Writes pages in this order, given as 32-bit numbers in the machine's order of bytes; how many pages the host wrote,
+    /// how many were programmed and read by collection, and how many blocks erased.
+    fn write(&self, py: Python<'_>, pages: &[u8]) -> PyResult<(u64, u64, u64, u64)> {
+        let (numbers, rest) = pages.as_chunks::<4>();
+        if !rest.is_empty() {
+            return Err(PyValueError::new_err("pages are given as 32-bit numbers"));
+        }
+        let lpns: Vec<u32> = numbers.iter().map(|&bytes| u32::from_ne_bytes(bytes)).collect();
+        let control = Control::new(1);
+        let drive = Arc::clone(&self.drive);
+        let work = move |control: &Control| {
+            drive.lock().unwrap_or_else(PoisonError::into_inner).write(&lpns, &control.job(0))
+        };
+        let done = enter::enter(py, &control, Patience::Unlimited, work, |_| Ok(()))?;
+        let done = done.map_err(|error| errors::sim(&error))?;
+        Ok((done.host_pages, done.programs, done.gc_reads, done.erases))
+    }
+}

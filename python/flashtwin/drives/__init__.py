@@ -1,0 +1,1 @@
+"""Fitting a drive to measurements of a real one."""

@@ -1,0 +1,221 @@
+"""From the measurements of a drive to its twin: closed forms stage by stage, then the twin itself is measured and mended.
+
+The second step is indirect inference (Gourieroux, Monfort, Renault, J. Applied Econometrics 8, 1993): the law of reads is
+fitted to the percentiles of the twin as it was to those of the drive, and a key moves by what the two fits differ.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from flashtwin.drives import history, reads, spare, twin
+from flashtwin.drives.drive import BUS_MT_S, MAPPING_BYTES, METADATA_BYTES, FittedDrive, flash_array
+from flashtwin.drives.estimates import Estimate, Estimates
+from flashtwin.drives.tables import Measurements, OpenLoop
+from flashtwin.errors import DriveError
+
+#: Rounds of measuring the twin and mending it.
+ROUNDS = 2
+#: Pages of power-protected RAM behind which a write is complete: no table of these tells how many there are.
+_BUFFER_PAGES = 4096
+_COMMAND_US = 0.15
+#: The name of the rate at which the drive is saturated.
+SATURATED = "saturated_writes_per_s"
+
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One figure of one experiment: measured, and as the twin has it."""
+
+    experiment: str
+    figure: str
+    unit: str
+    measured: float
+    predicted: float
+    #: Whether the row was among those that the drive was fitted on.
+    is_fitted: bool
+
+    @property
+    def error_percent(self) -> float:
+        """By how much the twin is above what was measured."""
+        return (self.predicted / self.measured - 1.0) * 100.0
+
+
+def fit_drive(measured: Measurements, note: Note = lambda _: None, *, seed: int = 0) -> FittedDrive:
+    """The twin of a drive.
+
+    Args:
+        measured: what is known of the drive; the open loop at two rates below its saturation at least.
+        note: told what is being done.
+        seed: of the loads on the twin.
+
+    Raises:
+        DriveError: the measurements do not tell enough; the message names the experiment that would.
+    """
+    if not measured.open_loop:
+        raise DriveError(
+            f"{measured.drive}: no response times at offered rates (`latency.csv`, the job `open-loop`), which tell how "
+            "reads and programs meet; a fit needs them at two rates at least"
+        )
+    note("space and overhead")
+    estimates = Estimates(spare.spare(measured))
+    saturated = _saturated(measured)
+    note("reads")
+    law, figures = reads.read_law(measured.open_loop, float(saturated.value))  # type: ignore[arg-type]
+    estimates = estimates.with_all([saturated, *figures, *_controller(measured)])
+    estimates = estimates.with_all(_read_times(law, estimates))
+    used = max(row.fill_gib for row in measured.open_loop)
+    estimates = estimates.with_all(flash_array(estimates, saturated, used))
+    estimates = estimates.with_all(_victim(measured, estimates, seed))
+    for round_ in range(ROUNDS):
+        note(f"the twin, round {round_ + 1} of {ROUNDS}")
+        estimates = _mended(estimates, measured, law, used, seed)
+    rates = ", ".join(f"{row.offered_per_s / 1e3:g}" for row in measured.open_loop)
+    return FittedDrive(measured.drive, estimates, f"open loop at {rates} thousand requests/s")
+
+
+def compared(drive: FittedDrive, measured: Measurements, fitted: Measurements, *, seed: int = 1) -> list[Compared]:
+    """Every row that the twin can predict, beside what was measured."""
+    found = [*_amplified(drive, measured, fitted, seed), *_responses(drive, measured.open_loop, fitted.open_loop, seed)]
+    used = max(row.fill_gib for row in measured.open_loop)
+    rate = twin.saturated_per_s(twin.twin(drive.estimates), used, drive.estimates.number(spare.SPACE), seed=seed)
+    target = float(_saturated(measured).value)  # type: ignore[arg-type]
+    return [*found, Compared("open loop, saturated", "writes", "1/s", target, rate, is_fitted=True)]
+
+
+def _amplified(drive: FittedDrive, measured: Measurements, fitted: Measurements, seed: int) -> Iterator[Compared]:
+    space, overhead = (drive.estimates.number(key) for key in (spare.SPACE, spare.OVERHEAD))
+    victim = str(drive.estimates["ftl.gc.victim"].value)
+    for rows in history.by_series(measured.overwritten):
+        if not history.can_be_played(rows):
+            continue
+        for row, run in zip(rows, history.played(rows, space, victim, seed=seed), strict=True):
+            if row.amplification is not None:
+                name = f"{row.pattern} at {row.fill_gib:g} GiB"
+                value = run.last_quarter * overhead
+                yield Compared(name, "write amplification", "", row.amplification, value, row in fitted.overwritten)
+
+
+def _responses(
+    drive: FittedDrive, rows: Sequence[OpenLoop], fitted: Sequence[OpenLoop], seed: int
+) -> Iterator[Compared]:
+    limit = reads.BELOW * drive.estimates.number(SATURATED)
+    system = twin.twin(drive.estimates)
+    for row in rows:
+        if not row.is_reached or row.offered_per_s > limit:
+            continue
+        answers = twin.open_loop(system, row, drive.estimates.number(spare.SPACE), seed=seed)
+        for kind, found, known in zip(("read", "write"), answers, (row.read_us, row.write_us), strict=True):
+            for name, value in known.items():
+                if name in reads.FITTED:
+                    experiment = f"open loop, {row.offered_per_s:,.0f}/s"
+                    figure = f"{kind} p{name.replace('p', '.').rstrip('.')}"
+                    yield Compared(experiment, figure, "us", value, found[name], row in fitted)
+
+
+def _saturated(measured: Measurements) -> Estimate:
+    """Writes a second beyond which more cannot be done."""
+    found = [row.writes_per_s for row in measured.saturated]
+    source = f"open loop at {len(found)} rates that the drive does not reach"
+    if not found:
+        used = max(row.fill_gib for row in measured.open_loop)
+        found = [row.writes_per_s for row in measured.overwritten
+                 if row.pattern.kind == "uniform" and abs(row.fill_gib / used - 1) < 0.02]  # fmt: skip
+        source = "uniform writes, closed loop"
+    if not found:
+        found = [row.writes_per_s for row in measured.steady if row.pattern.kind == "uniform"]
+    if found:
+        return Estimate(SATURATED, statistics.median(found), "1/s", min(found), max(found), source)
+    sheet = measured.datasheet
+    if sheet is None or not sheet.random_writes_per_s:
+        raise DriveError(
+            f"{measured.drive}: nothing tells how many writes a second saturate it; run the job `open-loop` beyond what "
+            "the drive reaches, or `overwrite-100`"
+        )
+    return Estimate(SATURATED, sheet.random_writes_per_s, "1/s", source="the datasheet", is_measured=False)
+
+
+def _controller(measured: Measurements) -> list[Estimate]:
+    below = [row.write_us["50p"] for row in measured.open_loop if row.is_reached and "50p" in row.write_us]
+    known = bool(below)
+    time_us = min(below) if below else 10.0
+    source = "median of writes at light load" if known else "usual: no response times of writes"
+    usual = "usual for drives with power-loss protection"
+    return [
+        Estimate("engine.controller_us", time_us, "us", time_us if known else None, max(below) if known else None, source,
+                 known),
+        Estimate("engine.write_completes", "hashed", source=usual, is_measured=False),
+        Estimate("engine.write_buffer_pages", _BUFFER_PAGES, source=usual, is_measured=False),
+        Estimate("engine.reads_before_urgent", value=True, source=usual, is_measured=False),
+        Estimate("engine.suspend", "program-erase", source="tails of reads beside writes"),
+        Estimate("engine.suspend_times", 0, source=usual, is_measured=False),
+        Estimate("engine.suspend_reads", 1_000_000, source=usual, is_measured=False),
+    ]  # fmt: skip
+
+
+def _read_times(law: reads.ReadLaw, estimates: Estimates) -> list[Estimate]:
+    """tR from the time of a read on an idle die."""
+    transfer_us = (MAPPING_BYTES + METADATA_BYTES) / BUS_MT_S
+    known = estimates["idle_read_us"]
+    rest = estimates.number("engine.controller_us") + transfer_us + _COMMAND_US
+    fast = max(law.base_us - rest, 1.0)
+    mean = fast + (1.0 - law.fast_share) * law.slower_us
+    low, high = (None if end is None else max(end - rest, 0.0) for end in (known.low, known.high))
+    found = [Estimate("nand.read_us", round(mean, 2), "us", low, high, known.source)]
+    if law.slower_us > 0:
+        of = 12
+        few = round(law.fast_share * of)
+        types = [round(fast, 2)] * few + [round(fast + law.slower_us, 2)] * (of - few)
+        found.append(Estimate("nand.read_types_us", types, "us", source="steps of the median of reads"))
+    return found
+
+
+def _victim(measured: Measurements, estimates: Estimates, seed: int) -> list[Estimate]:
+    try:
+        victim, errors = history.chosen_victim(
+            history.by_series(measured.overwritten), estimates.number(spare.SPACE), estimates.number(spare.OVERHEAD),
+            seed=seed,
+        )  # fmt: skip
+    except DriveError:
+        unknown = "no skewed pattern with its write amplification: usual"
+        return [Estimate("ftl.gc.victim", "greedy", source=unknown, is_measured=False)]
+    told = ", ".join(f"{name} {error:.0f} %" for name, error in sorted(errors.items(), key=lambda one: one[1]))
+    return [Estimate("ftl.gc.victim", victim, source=f"skewed patterns; mean error of each: {told}")]
+
+
+def _mended(
+    estimates: Estimates, measured: Measurements, law: reads.ReadLaw, used_gib: float, seed: int
+) -> Estimates:
+    """The keys, moved by what the law says otherwise of the twin than of the drive."""
+    space, target = estimates.number(spare.SPACE), estimates.number(SATURATED)
+    system = twin.twin(estimates)
+    rate = twin.saturated_per_s(system, used_gib, space, seed=seed)
+    limit = reads.BELOW * target
+    rows = [row for row in measured.open_loop if row.is_reached and row.offered_per_s <= limit]
+    answers = tuple(replace(row, read_us=twin.open_loop(system, row, space, seed=seed)[0]) for row in rows)
+    found, _ = reads.read_law(answers, target)
+    program = estimates["nand.program_us"]
+    moved = [
+        _moved(program, program.value * rate / target),  # type: ignore[operator]
+        _moved(estimates["engine.suspend_us"], estimates.number("engine.suspend_us") + law.suspend_us - found.suspend_us),
+        _moved(estimates["engine.suspend_slice_us"],
+               estimates.number("engine.suspend_slice_us") * law.slice_us / found.slice_us),
+    ]  # fmt: skip
+    idle = law.base_us - found.base_us
+    moved.append(_moved(estimates["nand.read_us"], estimates.number("nand.read_us") + idle))
+    if "nand.read_types_us" in estimates:
+        types = estimates["nand.read_types_us"]
+        moved.append(replace(types, value=[round(max(time + idle, 1.0), 2) for time in types.value]))  # type: ignore[union-attr]
+    return estimates.with_all(moved)
+
+
+def _moved(one: Estimate, value: float) -> Estimate:
+    """An estimate with another value; its interval goes along."""
+    value = max(round(float(value), 2), 0.0)
+    by = value - float(one.value)  # type: ignore[arg-type]
+    low, high = (None if end is None else max(end + by, 0.0) for end in (one.low, one.high))
+    return replace(one, value=value, low=low, high=high)

@@ -1,0 +1,94 @@
+"""Closed forms of a drive in steady state: what it amplifies, how long its reads take, and how fast it writes.
+
+Pure NumPy and SciPy. Times are microseconds, sizes GiB or pages; each law names its source.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import lambertw
+
+Array = np.ndarray
+
+#: Slices of an interrupted program are cut at this many means (`engine.suspend_slice_us`).
+SLICE_CUT = 5.0
+
+
+def amplification(physical: Array | float, used: Array | float, overhead: float = 1.0) -> Array:
+    """Write amplification of uniform writes under FIFO or greedy collection with large blocks.
+
+    A = a / (a + W0(-a e^-a)) with a = physical / used space (Desnoyers, TOS 2014, eq. 9), times an overhead that every
+    program has: parity and metadata. Both spaces in the same unit.
+
+    >>> round(float(amplification(1078, 745.2, 1.035)), 2)
+    1.89
+    """
+    a = np.asarray(physical, dtype=float) / np.asarray(used, dtype=float)
+    a = np.maximum(a, 1.0 + 1e-9)
+    return overhead * a / (a + np.real(lambertw(-a * np.exp(-a))))
+
+
+def valid_share(host_amplification: Array | float) -> Array:
+    """Share of a victim's pages that are valid: 1 - 1 / A."""
+    return 1.0 - 1.0 / np.asarray(host_amplification, dtype=float)
+
+
+def senses(valid: Array | float, pages: int) -> Array:
+    """Flash reads a page of a victim, where `pages` of them lie in one flash page and a share of them is valid.
+
+    A flash page is read unless all its pages are invalid: (1 - (1 - v)^m) / m.
+    """
+    return (1.0 - (1.0 - np.asarray(valid, dtype=float)) ** pages) / pages
+
+
+@dataclass(frozen=True)
+class ReadLaw:
+    """Response times of reads on dies that write for a share of the time.
+
+    A read of a busy die waits until the program stands still: for `suspend_us`, then for the rest of a slice, which is
+    exponential and cut at five means. Flash pages of two types take different times. There is no queue of reads: the
+    law is for few reads beside many writes.
+    """
+
+    #: From the command to the data, on an idle die and of a fast page.
+    base_us: float
+    suspend_us: float
+    slice_us: float
+    #: Share of the fast pages, and how much longer the slow ones take.
+    fast_share: float
+    slower_us: float
+    #: Share of the time that dies write, by the share of the saturated rate that is offered.
+    busy: float
+    #: Standard deviation of everything else, as a share of the time: jitter of the host and of the flash.
+    jitter: float = 0.03
+
+    def share_below(self, time_us: Array, load: Array) -> Array:
+        """Share of the reads that take at most so long; `load` is the share of the saturated rate."""
+        u = np.clip(self.busy * load, 0.0, 1.0)
+        total = np.zeros(np.broadcast_shapes(np.shape(time_us), np.shape(load)))
+        for share, more in ((self.fast_share, 0.0), (1.0 - self.fast_share, self.slower_us)):
+            ready = self.base_us + more
+            idle = _soft_step((time_us - ready) / (self.jitter * ready))
+            late = np.maximum(time_us - ready - self.suspend_us, 0.0) / self.slice_us
+            busy = np.minimum(-np.expm1(-late) / -np.expm1(-SLICE_CUT), 1.0)
+            total = total + share * ((1.0 - u) * idle + u * busy)
+        return total
+
+    def percentiles(self, shares: Array, load: Array) -> Array:
+        """Response times in us at these shares; shape (loads, shares)."""
+        load = np.asarray(load, dtype=float)[:, None]
+        shares = np.asarray(shares, dtype=float)[None, :]
+        low = np.zeros((load.size, shares.size))
+        high = np.full_like(low, 2.0 * (self.base_us + self.slower_us) + self.suspend_us + 6.0 * self.slice_us)
+        for _ in range(44):
+            middle = (low + high) / 2.0
+            enough = self.share_below(middle, load) >= shares
+            high, low = np.where(enough, middle, high), np.where(enough, low, middle)
+        return high
+
+
+def _soft_step(x: Array) -> Array:
+    """A step of 0 to 1 at 0 that is as wide as its argument is scaled; the logistic curve with a deviation of 1."""
+    return 1.0 / (1.0 + np.exp(-np.clip(1.8138 * x, -40.0, 40.0)))

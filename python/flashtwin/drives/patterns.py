@@ -1,0 +1,99 @@
+"""How the addresses of an experiment are drawn, as the tables name it: `uniform`, `zipf-shuffle 0.8`, `zones-shuffle`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from flashtwin.errors import DriveError
+
+#: One zone: its share of the addresses and of the writes.
+_ZONE = re.compile(r"s(\S+)\s+f(\S+)")
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Which addresses are written, and how often."""
+
+    #: `uniform`, `sequential`, `zipf`, `zones` or `fiozipf`.
+    kind: str
+    #: Whether neighbours in popularity, or in order, lie anywhere among the addresses.
+    is_shuffled: bool = False
+    exponent: float = 0.0
+    #: Shares of the addresses and of the writes.
+    zones: tuple[tuple[float, float], ...] = ()
+
+    @classmethod
+    def read(cls, pattern: str, details: str) -> Pattern:
+        """As the columns `pattern` and `details` have it.
+
+        Raises:
+            DriveError: there is no such pattern, or its details are none.
+        """
+        kind, _, order = pattern.partition("-")
+        shuffled = order == "shuffle"
+        if kind in ("uniform", "sequential"):
+            return cls(kind, shuffled)
+        if kind in ("zipf", "fiozipf"):
+            try:
+                return cls(kind, shuffled, exponent=float(details))
+            except ValueError:
+                raise DriveError(f"details of {pattern} is '{details}': an exponent is expected") from None
+        if kind == "zones":
+            zones = tuple((float(share), float(writes)) for share, writes in _ZONE.findall(details))
+            sums = [sum(column) for column in zip(*zones, strict=True)]
+            if not zones or any(abs(total - 1) > 0.01 for total in sums):
+                raise DriveError(
+                    f"details of {pattern} is '{details}': shares of addresses and of writes that sum to 1 are "
+                    "expected, e.g. 's0.95 f0.05 s0.05 f0.95'"
+                )
+            return cls(kind, shuffled, zones=zones)
+        raise DriveError(f"there is no pattern '{pattern}'; there are uniform, sequential, zipf, fiozipf and zones")
+
+    def __str__(self) -> str:
+        order = "-shuffle" if self.is_shuffled else ""
+        if self.kind in ("zipf", "fiozipf"):
+            return f"{self.kind}{order} {self.exponent:g}"
+        if self.zones:
+            return f"zones{order} " + " ".join(f"s{share:g} f{writes:g}" for share, writes in self.zones)
+        return f"{self.kind}{order}"
+
+    @property
+    def is_skewed(self) -> bool:
+        """Whether some addresses are written more often than others."""
+        return self.kind in ("zipf", "fiozipf", "zones")
+
+    def addresses(self, pages: int, count: int, random: np.random.Generator) -> np.ndarray:
+        """Pages that are written one after the other, of `pages` that are in use; int64, shape (count,).
+
+        Raises:
+            DriveError: the pattern's generator is not known (`fiozipf`).
+        """
+        if self.kind == "sequential":
+            order = random.permutation(pages) if self.is_shuffled else np.arange(pages)
+            return np.resize(order, count).astype(np.int64)
+        if self.kind == "uniform":
+            return random.integers(0, pages, count)
+        if self.kind == "zipf":
+            ranks = _zipf(self.exponent, pages, count, random)
+            return random.permutation(pages)[ranks] if self.is_shuffled else ranks
+        if self.kind == "zones":
+            drawn = self._zone_addresses(pages, count, random)
+            return random.permutation(pages)[drawn] if self.is_shuffled else drawn
+        raise DriveError("fio's zipf generator clusters its hot addresses in a way of its own; use zipf")
+
+    def _zone_addresses(self, pages: int, count: int, random: np.random.Generator) -> np.ndarray:
+        shares, writes = (np.array(column) for column in zip(*self.zones, strict=True))
+        ends = np.round(np.cumsum(shares) * pages).astype(np.int64)
+        begins = np.concatenate([[0], ends[:-1]])
+        zone = random.choice(len(shares), size=count, p=writes / writes.sum())
+        return begins[zone] + (random.random(count) * (ends - begins)[zone]).astype(np.int64)
+
+
+def _zipf(exponent: float, pages: int, count: int, random: np.random.Generator) -> np.ndarray:
+    """Ranks from 0 drawn with probabilities proportional to (rank + 1)^-exponent."""
+    weights = np.arange(1, pages + 1, dtype=float) ** -exponent
+    cumulative = np.cumsum(weights)
+    return np.searchsorted(cumulative, random.random(count) * cumulative[-1]).astype(np.int64)

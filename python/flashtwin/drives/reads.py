@@ -1,0 +1,102 @@
+"""How a drive serves reads while it writes: the time of an idle die, suspension, and page types, from the percentiles."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import OptimizeResult, least_squares
+
+from flashtwin.drives.estimates import Estimate
+from flashtwin.drives.laws import ReadLaw
+from flashtwin.drives.tables import PERCENTILES, OpenLoop
+from flashtwin.errors import DriveError
+
+#: Percentiles that the law is fitted to. Beyond them, rare events decide that it does not know.
+FITTED = ("50p", "90p", "99p", "99p9")
+#: Rows up to this share of the saturated rate; nearer to it one per cent of the rate is a factor of the time.
+BELOW = 0.97
+#: Share of the time that dies write when the drive is saturated: what is left goes to reads and to waiting for data. The
+#: law of a busy die holds whatever the size of a program (docs/real-drives.md); its deviation is our choice.
+_BUSY, _BUSY_DEVIATION = 0.92, 0.06
+#: Two page types must explain the rest to this share at most.
+_TWO_TYPES_GAIN = 0.7
+#: Weight of what is known of the busy share beside one percentile's logarithm.
+_PRIOR_WEIGHT = 0.1
+
+
+@dataclass(frozen=True)
+class _Rows:
+    load: np.ndarray
+    read_us: np.ndarray
+
+
+def read_law(rows: tuple[OpenLoop, ...], saturated_per_s: float) -> tuple[ReadLaw, list[Estimate]]:
+    """The law of reads, and its figures with intervals.
+
+    Raises:
+        DriveError: fewer than two rows lie below the saturated rate.
+    """
+    below = [row for row in rows if row.is_reached and row.offered_per_s <= BELOW * saturated_per_s]
+    below = [row for row in below if all(name in row.read_us for name in FITTED)]
+    if len(below) < 2:
+        raise DriveError(
+            f"open loop: {len(below)} of {len(rows)} rates lie below {BELOW:.0%} of the saturated rate of "
+            f"{saturated_per_s:,.0f} writes/s and have all percentiles; suspension needs two at least. Run the job "
+            "`open-loop` at 10 % to 90 % of that rate"
+        )
+    data = _Rows(
+        np.array([row.writes_per_s / saturated_per_s for row in below]),
+        np.array([[row.read_us[name] for name in FITTED] for row in below]),
+    )
+    one, two = _fitted(data, types=1), _fitted(data, types=2)
+    best, types = (two, 2) if two.cost < _TWO_TYPES_GAIN * one.cost else (one, 1)
+    return _law(best.x, types), _figures(best, types, len(below))
+
+
+def _law(x: np.ndarray, types: int) -> ReadLaw:
+    base, suspend, piece, busy, *rest = (float(value) for value in x)
+    share, slower = rest if types == 2 else (1.0, 0.0)
+    return ReadLaw(base, suspend, piece, share, slower, busy)
+
+
+def _fitted(data: _Rows, types: int) -> OptimizeResult:
+    shares = np.array([PERCENTILES[name] for name in FITTED])
+
+    def misses(x: np.ndarray) -> np.ndarray:
+        logs = np.log(_law(x, types).percentiles(shares, data.load) / data.read_us)
+        return np.append(logs.ravel(), _PRIOR_WEIGHT * (x[3] - _BUSY) / _BUSY_DEVIATION)
+
+    base = float(data.read_us[:, 0].min())
+    low, high = [1.0, 0.0, 5.0, 0.7], [4 * base, 500.0, 1500.0, 1.05]
+    starts = [[base, suspend, 90.0, _BUSY] for suspend in (5.0, 30.0, 80.0)]
+    if types == 2:
+        low, high = [*low, 0.0, 0.0], [*high, 1.0, 3 * base]
+        pairs = itertools.product(starts, (0.2, 0.5, 0.6, 0.9))
+        starts = [[*start, share, 0.4 * base] for start, share in pairs]
+    # Percentiles step where the share of busy dies crosses them: a loss that one such row cannot decide.
+    found = [
+        least_squares(
+            misses, start, bounds=(low, high), loss="soft_l1", f_scale=0.2, x_scale=np.abs(start), diff_step=1e-3,
+            max_nfev=80,
+        )  # fmt: skip
+        for start in starts
+    ]
+    return min(found, key=lambda one: one.cost)
+
+
+def _figures(best: OptimizeResult, types: int, rows: int) -> list[Estimate]:
+    freedom = max(best.fun.size - best.x.size, 1)
+    variance = np.linalg.pinv(best.jac.T @ best.jac) * 2.0 * best.cost / freedom
+    margins = 1.96 * np.sqrt(np.maximum(np.diag(variance), 0.0))
+    source = f"read percentiles of open loop at {rows} rates"
+    names = ["idle_read_us", "engine.suspend_us", "engine.suspend_slice_us", "busy_share"]
+    names += ["fast_page_share", "slow_page_more_us"] if types == 2 else []
+    return [
+        Estimate(
+            name, float(value), "us" if name.endswith("us") else "", max(float(value - margin), 0.0),
+            float(value + margin), source,
+        )  # fmt: skip
+        for name, value, margin in zip(names, best.x, margins, strict=True)
+    ]

@@ -1,0 +1,94 @@
+"""Physical space and overhead of a drive from the write amplification of uniform writes at several fills."""
+
+from __future__ import annotations
+
+import statistics
+
+import numpy as np
+from scipy.optimize import brentq, least_squares
+
+from flashtwin.drives import laws
+from flashtwin.drives.estimates import Estimate
+from flashtwin.drives.tables import Measurements, Overwritten
+
+#: Figures of the estimates.
+SPACE, OVERHEAD = "space_gib", "overhead"
+#: Overwrites after which uniform writes are in their steady state.
+_STEADY_OVERWRITES = 3.0
+#: Physical space by the space that the host has, where nothing tells: flash of 1,024 GiB and its spare for the 960 GB
+#: that drives of one write a day offer.
+_USUAL_SPACE = 1.2
+#: GiB of a datasheet's gigabyte.
+_GIB = 1e9 / 2**30
+
+
+def spare(measured: Measurements) -> list[Estimate]:
+    """Physical space T in GiB and the overhead b of every program.
+
+    With two fills or more, both by least squares on the logarithm of `b a / (a + W0(-a e^-a))`; with one, the overhead
+    is that of sequential writes. Runs that ended before the steady state are left out.
+    """
+    rows = [row for row in measured.overwritten if row.pattern.kind == "uniform" and row.amplification is not None]
+    rows = [row for row in rows if row.overwrites >= _STEADY_OVERWRITES]
+    if len({row.fill_gib for row in rows}) >= 2:
+        return _of_fills(rows)
+    overhead = _sequential_overhead(measured)
+    if rows:
+        return [_space_of_one(rows, overhead), overhead]
+    return [_usual_space(measured), overhead]
+
+
+def _of_fills(rows: list[Overwritten]) -> list[Estimate]:
+    used = np.array([row.fill_gib for row in rows])
+    found = np.array([row.amplification for row in rows], dtype=float)
+
+    def misses(x: np.ndarray) -> np.ndarray:
+        return np.log(laws.amplification(x[0], used, x[1]) / found)
+
+    best = least_squares(misses, [1.2 * used.max(), 1.0], bounds=([used.max() * 1.001, 0.9], [10 * used.max(), 2.0]))
+    freedom = max(len(rows) - 2, 1)
+    variance = np.linalg.inv(best.jac.T @ best.jac) * (best.fun @ best.fun) / freedom
+    margins = 1.96 * np.sqrt(np.diag(variance))
+    source = f"write amplification of uniform writes at {len(set(used))} fills"
+    return [
+        Estimate(key, float(value), unit, float(value - margin), float(value + margin), source)
+        for key, unit, value, margin in zip((SPACE, OVERHEAD), ("GiB", ""), best.x, margins, strict=True)
+    ]
+
+
+def _space_of_one(rows: list[Overwritten], overhead: Estimate) -> Estimate:
+    used = rows[0].fill_gib
+    values = [float(row.amplification or 0.0) for row in rows]
+
+    def space(amplification: float, of: float) -> float:
+        target = max(amplification, of * 1.0001)
+        return float(brentq(lambda t: float(laws.amplification(t, used, of)) - target, used * 1.0005, used * 50))
+
+    value = space(statistics.median(values), float(overhead.value))  # type: ignore[arg-type]
+    ends = [
+        space(amplification, of)
+        for amplification in (min(values), max(values))
+        for of in (overhead.low or 1.0, overhead.high or 1.0)
+    ]
+    return Estimate(SPACE, value, "GiB", min(ends), max(ends), "write amplification of uniform writes at one fill")
+
+
+def _sequential_overhead(measured: Measurements) -> Estimate:
+    """The least amplification there is: that of sequential writes after sequential ones, or of hardly any collection."""
+    found = [
+        float(row.amplification)
+        for row in measured.overwritten
+        if row.amplification is not None and row.pattern.kind == "sequential" and not row.pattern.is_shuffled
+    ]
+    if not found:
+        return Estimate(OVERHEAD, 1.0, "", None, None, "no run of sequential writes: none assumed", is_measured=False)
+    middle = statistics.median(found)
+    return Estimate(OVERHEAD, middle, "", min(found), max(found), "write amplification of sequential writes")
+
+
+def _usual_space(measured: Measurements) -> Estimate:
+    fills = [row.fill_gib for row in (*measured.overwritten, *measured.open_loop)]
+    sheet = measured.datasheet
+    used = max(fills, default=(sheet.capacity_gb or 0.0) * _GIB if sheet else 0.0)
+    source = "no write amplification of uniform writes: usual for the capacity"
+    return Estimate(SPACE, _USUAL_SPACE * used, "GiB", None, None, source, is_measured=False)
