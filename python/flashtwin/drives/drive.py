@@ -31,7 +31,7 @@ class FittedDrive:
     name: str
     estimates: Estimates
     #: The rows that it was fitted on, in words.
-    fitted_on: str = ""
+    fitted_on: str
 
     @property
     def toml(self) -> str:
@@ -54,7 +54,9 @@ class FittedDrive:
     def source(self) -> str:
         """Where the numbers come from, as a device says it."""
         unknown = [one.key for one in self._keys() if not one.is_measured]
-        return f"Fitted on {self.fitted_on or 'measurements'}. Not determined by them: {', '.join(unknown) or 'nothing'}."
+        return (
+            f"Fitted on {self.fitted_on or 'measurements'}. Not determined by them: {', '.join(unknown) or 'nothing'}."
+        )
 
     @property
     def keys(self) -> Mapping[str, object]:
@@ -102,7 +104,7 @@ def _geometry(space_gib: float, dies: int) -> Iterator[Estimate]:
         yield Estimate(f"nand.{key}", value, source=usual, is_measured=False)
     yield Estimate("nand.blocks_per_plane", blocks, source="physical space")
     for key in ("ftl.gc.start", "ftl.gc.stop"):
-        yield Estimate(key, round(2.5 / blocks, 6), source="two free blocks a die: the space above counts data", is_measured=False)
+        yield Estimate(key, round(2.5 / blocks, 6), source="two free blocks a die", is_measured=False)
 
 
 def _times(program_us: float, saturated: Estimate) -> Iterator[Estimate]:

@@ -1,7 +1,7 @@
-"""From the measurements of a drive to its twin: closed forms stage by stage, then the twin itself is measured and mended.
+"""From the measurements of a drive to its twin: closed forms by stages, then the twin is measured and mended.
 
-The second step is indirect inference (Gourieroux, Monfort, Renault, J. Applied Econometrics 8, 1993): the law of reads is
-fitted to the percentiles of the twin as it was to those of the drive, and a key moves by what the two fits differ.
+The second step is indirect inference (Gourieroux, Monfort, Renault, J. Applied Econometrics 8, 1993): the law of reads
+is fitted to the percentiles of the twin as it was to those of the drive, and a key moves by what the two fits differ.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from flashtwin.drives import history, reads, spare, twin
 from flashtwin.drives.drive import BUS_MT_S, MAPPING_BYTES, METADATA_BYTES, FittedDrive, flash_array
 from flashtwin.drives.estimates import Estimate, Estimates
+from flashtwin.drives.laws import ReadLaw
 from flashtwin.drives.tables import Measurements, OpenLoop
 from flashtwin.errors import DriveError
 
@@ -58,7 +59,7 @@ def fit_drive(measured: Measurements, note: Note = lambda _: None, *, seed: int 
     """
     if not measured.open_loop:
         raise DriveError(
-            f"{measured.drive}: no response times at offered rates (`latency.csv`, the job `open-loop`), which tell how "
+            f"{measured.drive}: no response times at offered rates (`latency.csv`), which tell how "
             "reads and programs meet; a fit needs them at two rates at least"
         )
     note("space and overhead")
@@ -133,8 +134,8 @@ def _saturated(measured: Measurements) -> Estimate:
     sheet = measured.datasheet
     if sheet is None or not sheet.random_writes_per_s:
         raise DriveError(
-            f"{measured.drive}: nothing tells how many writes a second saturate it; run the job `open-loop` beyond what "
-            "the drive reaches, or `overwrite-100`"
+            f"{measured.drive}: nothing tells how many writes a second saturate it; measure the open loop beyond what "
+            "the drive reaches, or uniform writes in a closed loop"
         )
     return Estimate(SATURATED, sheet.random_writes_per_s, "1/s", source="the datasheet", is_measured=False)
 
@@ -146,7 +147,7 @@ def _controller(measured: Measurements) -> list[Estimate]:
     source = "median of writes at light load" if known else "usual: no response times of writes"
     usual = "usual for drives with power-loss protection"
     return [
-        Estimate("engine.controller_us", time_us, "us", time_us if known else None, max(below) if known else None, source,
+        Estimate("engine.controller_us", time_us, "us", min(below, default=None), max(below, default=None), source,
                  known),
         Estimate("engine.write_completes", "hashed", source=usual, is_measured=False),
         Estimate("engine.write_buffer_pages", _BUFFER_PAGES, source=usual, is_measured=False),
@@ -157,8 +158,8 @@ def _controller(measured: Measurements) -> list[Estimate]:
     ]  # fmt: skip
 
 
-def _read_times(law: reads.ReadLaw, estimates: Estimates) -> list[Estimate]:
-    """tR from the time of a read on an idle die."""
+def _read_times(law: ReadLaw, estimates: Estimates) -> list[Estimate]:
+    """The time of a flash read, from the time of a read on an idle die."""
     transfer_us = (MAPPING_BYTES + METADATA_BYTES) / BUS_MT_S
     known = estimates["idle_read_us"]
     rest = estimates.number("engine.controller_us") + transfer_us + _COMMAND_US
@@ -187,9 +188,7 @@ def _victim(measured: Measurements, estimates: Estimates, seed: int) -> list[Est
     return [Estimate("ftl.gc.victim", victim, source=f"skewed patterns; mean error of each: {told}")]
 
 
-def _mended(
-    estimates: Estimates, measured: Measurements, law: reads.ReadLaw, used_gib: float, seed: int
-) -> Estimates:
+def _mended(estimates: Estimates, measured: Measurements, law: ReadLaw, used_gib: float, seed: int) -> Estimates:
     """The keys, moved by what the law says otherwise of the twin than of the drive."""
     space, target = estimates.number(spare.SPACE), estimates.number(SATURATED)
     system = twin.twin(estimates)
@@ -201,7 +200,7 @@ def _mended(
     program = estimates["nand.program_us"]
     moved = [
         _moved(program, program.value * rate / target),  # type: ignore[operator]
-        _moved(estimates["engine.suspend_us"], estimates.number("engine.suspend_us") + law.suspend_us - found.suspend_us),
+        _moved(wait := estimates["engine.suspend_us"], wait.value + law.suspend_us - found.suspend_us),  # type: ignore[operator]
         _moved(estimates["engine.suspend_slice_us"],
                estimates.number("engine.suspend_slice_us") * law.slice_us / found.slice_us),
     ]  # fmt: skip
@@ -209,7 +208,8 @@ def _mended(
     moved.append(_moved(estimates["nand.read_us"], estimates.number("nand.read_us") + idle))
     if "nand.read_types_us" in estimates:
         types = estimates["nand.read_types_us"]
-        moved.append(replace(types, value=[round(max(time + idle, 1.0), 2) for time in types.value]))  # type: ignore[union-attr]
+        times = types.value if isinstance(types.value, list) else []
+        moved.append(replace(types, value=[round(max(time + idle, 1.0), 2) for time in times]))
     return estimates.with_all(moved)
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from flashtwin import _core
-from flashtwin.drives.patterns import Pattern
 from flashtwin.drives.tables import Overwritten
 from flashtwin.errors import DriveError
 from flashtwin.replays.presets import system
@@ -72,9 +71,7 @@ def can_be_played(rows: Iterable[Overwritten]) -> bool:
     return all(row.pattern.kind != "fiozipf" for row in rows)
 
 
-def _written(
-    drive: _core.Overwriting, row: Overwritten, pages: int, random: np.random.Generator
-) -> Iterator[float]:
+def _written(drive: _core.Overwriting, row: Overwritten, pages: int, random: np.random.Generator) -> Iterator[float]:
     addresses = row.pattern.addresses(pages, max(int(row.overwrites * pages), _PARTS), random).astype(np.uint32)
     for part in np.array_split(addresses, _PARTS):
         host, programs, _, _ = drive.write(part.tobytes())
@@ -107,8 +104,8 @@ def chosen_victim(
     telling = [rows for rows in series if can_be_played(rows) and any(_tells(row) for row in rows)]
     if not telling:
         raise DriveError(
-            "no run of a skewed pattern with its write amplification tells how victims are chosen; run the job "
-            "`overwrite-zipf` and read the drive's media counter (`nvme ocp smart-add-log`) before and after it"
+            "no run of a skewed pattern with its write amplification tells how victims are chosen; write one and read "
+            "the drive's media counter (`nvme ocp smart-add-log`) before and after it"
         )
     errors = {}
     for victim in VICTIMS:

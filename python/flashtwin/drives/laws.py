@@ -27,7 +27,7 @@ def amplification(physical: Array | float, used: Array | float, overhead: float 
     """
     a = np.asarray(physical, dtype=float) / np.asarray(used, dtype=float)
     a = np.maximum(a, 1.0 + 1e-9)
-    return overhead * a / (a + np.real(lambertw(-a * np.exp(-a))))
+    return np.asarray(overhead * a / (a + np.real(lambertw(-a * np.exp(-a)))))
 
 
 def valid_share(host_amplification: Array | float) -> Array:

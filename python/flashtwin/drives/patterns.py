@@ -1,4 +1,4 @@
-"""How the addresses of an experiment are drawn, as the tables name it: `uniform`, `zipf-shuffle 0.8`, `zones-shuffle`."""
+"""How the addresses of an experiment are drawn, as the tables name it: `uniform`, `zipf-shuffle 0.8`, ..."""
 
 from __future__ import annotations
 
@@ -89,11 +89,11 @@ class Pattern:
         ends = np.round(np.cumsum(shares) * pages).astype(np.int64)
         begins = np.concatenate([[0], ends[:-1]])
         zone = random.choice(len(shares), size=count, p=writes / writes.sum())
-        return begins[zone] + (random.random(count) * (ends - begins)[zone]).astype(np.int64)
+        return np.asarray(begins[zone] + (random.random(count) * (ends - begins)[zone]).astype(np.int64))
 
 
 def _zipf(exponent: float, pages: int, count: int, random: np.random.Generator) -> np.ndarray:
     """Ranks from 0 drawn with probabilities proportional to (rank + 1)^-exponent."""
     weights = np.arange(1, pages + 1, dtype=float) ** -exponent
     cumulative = np.cumsum(weights)
-    return np.searchsorted(cumulative, random.random(count) * cumulative[-1]).astype(np.int64)
+    return np.asarray(np.searchsorted(cumulative, random.random(count) * cumulative[-1]), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""How a drive serves reads while it writes: the time of an idle die, suspension, and page types, from the percentiles."""
+"""How a drive serves reads while it writes: the time of an idle die, suspension and page types."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from flashtwin.errors import DriveError
 FITTED = ("50p", "90p", "99p", "99p9")
 #: Rows up to this share of the saturated rate; nearer to it one per cent of the rate is a factor of the time.
 BELOW = 0.97
-#: Share of the time that dies write when the drive is saturated: what is left goes to reads and to waiting for data. The
-#: law of a busy die holds whatever the size of a program (docs/real-drives.md); its deviation is our choice.
+#: Share of the time that dies write when the drive is saturated; the rest goes to reads and to waiting for data. Ours,
+#: and so is its deviation.
 _BUSY, _BUSY_DEVIATION = 0.92, 0.06
 #: Two page types must explain the rest to this share at most.
 _TWO_TYPES_GAIN = 0.7
@@ -43,8 +43,8 @@ def read_law(rows: tuple[OpenLoop, ...], saturated_per_s: float) -> tuple[ReadLa
     if len(below) < 2:
         raise DriveError(
             f"open loop: {len(below)} of {len(rows)} rates lie below {BELOW:.0%} of the saturated rate of "
-            f"{saturated_per_s:,.0f} writes/s and have all percentiles; suspension needs two at least. Run the job "
-            "`open-loop` at 10 % to 90 % of that rate"
+            f"{saturated_per_s:,.0f} writes/s and have all percentiles; suspension needs two at least. Measure "
+            "more rates between 10 % and 90 % of that"
         )
     data = _Rows(
         np.array([row.writes_per_s / saturated_per_s for row in below]),
@@ -78,9 +78,15 @@ def _fitted(data: _Rows, types: int) -> OptimizeResult:
     # Percentiles step where the share of busy dies crosses them: a loss that one such row cannot decide.
     found = [
         least_squares(
-            misses, start, bounds=(low, high), loss="soft_l1", f_scale=0.2, x_scale=np.abs(start), diff_step=1e-3,
+            misses,
+            start,
+            bounds=(low, high),
+            loss="soft_l1",
+            f_scale=0.2,
+            x_scale=np.abs(start),
+            diff_step=1e-3,
             max_nfev=80,
-        )  # fmt: skip
+        )
         for start in starts
     ]
     return min(found, key=lambda one: one.cost)
@@ -95,8 +101,12 @@ def _figures(best: OptimizeResult, types: int, rows: int) -> list[Estimate]:
     names += ["fast_page_share", "slow_page_more_us"] if types == 2 else []
     return [
         Estimate(
-            name, float(value), "us" if name.endswith("us") else "", max(float(value - margin), 0.0),
-            float(value + margin), source,
-        )  # fmt: skip
+            name,
+            float(value),
+            "us" if name.endswith("us") else "",
+            max(float(value - margin), 0.0),
+            float(value + margin),
+            source,
+        )
         for name, value, margin in zip(names, best.x, margins, strict=True)
     ]

@@ -43,7 +43,7 @@ def _of_fills(rows: list[Overwritten]) -> list[Estimate]:
     found = np.array([row.amplification for row in rows], dtype=float)
 
     def misses(x: np.ndarray) -> np.ndarray:
-        return np.log(laws.amplification(x[0], used, x[1]) / found)
+        return np.asarray(np.log(laws.amplification(x[0], used, x[1]) / found))
 
     best = least_squares(misses, [1.2 * used.max(), 1.0], bounds=([used.max() * 1.001, 0.9], [10 * used.max(), 2.0]))
     freedom = max(len(rows) - 2, 1)
@@ -74,7 +74,7 @@ def _space_of_one(rows: list[Overwritten], overhead: Estimate) -> Estimate:
 
 
 def _sequential_overhead(measured: Measurements) -> Estimate:
-    """The least amplification there is: that of sequential writes after sequential ones, or of hardly any collection."""
+    """The least amplification there is: that of sequential writes after sequential ones."""
     found = [
         float(row.amplification)
         for row in measured.overwritten
@@ -87,7 +87,7 @@ def _sequential_overhead(measured: Measurements) -> Estimate:
 
 
 def _usual_space(measured: Measurements) -> Estimate:
-    fills = [row.fill_gib for row in (*measured.overwritten, *measured.open_loop)]
+    fills = [row.fill_gib for row in measured.overwritten] + [row.fill_gib for row in measured.open_loop]
     sheet = measured.datasheet
     used = max(fills, default=(sheet.capacity_gb or 0.0) * _GIB if sheet else 0.0)
     source = "no write amplification of uniform writes: usual for the capacity"

@@ -122,7 +122,7 @@ def read(folder: Path, drive: str | None = None) -> Measurements:
     sheet = max(sheets, key=lambda one: _likeness(one.model, chosen), default=None)
     return Measurements(
         chosen,
-        tuple(sorted(rows.get(OpenLoop, []), key=lambda row: row.offered_per_s)),  # type: ignore[arg-type, attr-defined]
+        tuple(sorted(rows.get(OpenLoop, []), key=lambda row: row.offered_per_s)),  # type: ignore[arg-type]
         tuple(rows.get(Overwritten, [])),  # type: ignore[arg-type]
         tuple(rows.get(Steady, [])),  # type: ignore[arg-type]
         sheet if sheet is not None and _likeness(sheet.model, chosen) >= 1.0 else None,

@@ -23,8 +23,8 @@ BLOCKS, BLOCK_UNITS = 24, 10
 _BEGINS = 2.5 / BLOCKS
 #: Requests of an open loop on the twin, and the longest simulated time in seconds.
 REQUESTS, LONGEST_S = 240_000, 10.0
-#: The load of the measurements (README of SSD-iq's figures): a thread at a fixed rate, half of it reads, and others with
-#: exponential gaps and one read in a hundred.
+#: The load of the measurements: a thread at a fixed rate, half of it reads, and others with exponential gaps and one
+#: read in a hundred.
 _FIXED_PER_S, _BULK_READS = 10_000, 0.01
 #: As results call the percentiles.
 _KEYS = {"50p": "p50_ns", "90p": "p90_ns", "99p": "p99_ns", "99p9": "p99_9_ns", "99p99": "p99_99_ns"}
@@ -77,4 +77,3 @@ def _trace(times_ns: np.ndarray, is_write: np.ndarray, pages: np.ndarray) -> Tra
         "length_bytes": np.full(pages.size, 4096),
     }  # fmt: skip
     return Trace.from_frame(asked, name="open-loop")
-
