@@ -32,6 +32,7 @@ MAY_IMPORT_CORE = {
     "flashtwin",
     "flashtwin.causes.replaying",
     "flashtwin.characterization.measuring",
+    "flashtwin.drives.history",
     "flashtwin.live.drives",
     "flashtwin.live.linux",
     "flashtwin.live.recording",

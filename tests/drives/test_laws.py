@@ -36,7 +36,7 @@ def test_a_flash_page_is_sensed_unless_all_its_pages_are_invalid() -> None:
 
 
 @pytest.mark.parametrize("load", [0.0, 0.3, 0.9])
-@pytest.mark.parametrize("law", [ReadLaw(60, 40, 90, 1.0, 0.0, 1.0, 0.01), ReadLaw(60, 10, 90, 0.6, 45.0, 0.9, 0.01)])
+@pytest.mark.parametrize("law", [ReadLaw(60, 40, 90, 1.0, 0.0, 1.0, 0.002), ReadLaw(60, 10, 90, 0.6, 45.0, 0.9, 0.002)])
 def test_percentiles_of_reads_are_those_of_drawn_ones(law: ReadLaw, load: float) -> None:
     random = np.random.default_rng(1)
     count = 1_000_000

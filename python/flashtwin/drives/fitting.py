@@ -7,7 +7,7 @@ is fitted to the percentiles of the twin as it was to those of the drive, and a 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from flashtwin.drives import history, reads, spare, twin
@@ -16,6 +16,7 @@ from flashtwin.drives.estimates import Estimate, Estimates
 from flashtwin.drives.laws import ReadLaw
 from flashtwin.drives.tables import Measurements, OpenLoop
 from flashtwin.errors import DriveError
+from flashtwin.progress import Notify
 
 #: Rounds of measuring the twin and mending it.
 ROUNDS = 2
@@ -24,8 +25,6 @@ _BUFFER_PAGES = 4096
 _COMMAND_US = 0.15
 #: The name of the rate at which the drive is saturated.
 SATURATED = "saturated_writes_per_s"
-
-Note = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Compared:
         return (self.predicted / self.measured - 1.0) * 100.0
 
 
-def fit_drive(measured: Measurements, note: Note = lambda _: None, *, seed: int = 0) -> FittedDrive:
+def fit_drive(measured: Measurements, note: Notify = lambda _: None, *, seed: int = 0) -> FittedDrive:
     """The twin of a drive.
 
     Args:

@@ -169,12 +169,12 @@ def _rows(file: Path) -> Iterator[tuple[str, object]]:
             for row in reader:
                 if None in row or None in row.values():
                     raise DriveError(f"{file}:{reader.line_num}: the line has other columns than the first; is it cut?")
-                yield row.get("drive") or row.get("model") or "", make(_Line(file, reader.line_num, row))
+                yield row.get("drive") or row.get("model") or "", make(_Reading(file, reader.line_num, row))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DriveError(f"{file}: cannot be read: {error}") from None
 
 
-class _Line:
+class _Reading:
     """One line of a file, whose numbers are checked as they are asked for."""
 
     def __init__(self, file: Path, number: int, row: _Row) -> None:
@@ -231,7 +231,7 @@ class _Line:
             raise DriveError(f"{self._place}: {error}") from None
 
 
-def _open_loop(line: _Line) -> OpenLoop | None:
+def _open_loop(line: _Reading) -> OpenLoop | None:
     read_us = line.times("read_us")
     if not read_us:
         return None
@@ -241,7 +241,7 @@ def _open_loop(line: _Line) -> OpenLoop | None:
     )  # fmt: skip
 
 
-def _overwritten(line: _Line) -> Overwritten:
+def _overwritten(line: _Reading) -> Overwritten:
     eighths = [line.number(f"wa_eighth_{place}") for place in range(1, 9)]
     return Overwritten(
         line.positive("fill_gib"), line.pattern(), line.text("file"), line.positive("overwrites"),
@@ -250,11 +250,11 @@ def _overwritten(line: _Line) -> Overwritten:
     )  # fmt: skip
 
 
-def _steady(line: _Line) -> Steady:
+def _steady(line: _Reading) -> Steady:
     return Steady(line.text("series"), line.pattern(), line.positive("writes_per_s"), line.times("write_us"))
 
 
-def _datasheet(line: _Line) -> Datasheet:
+def _datasheet(line: _Reading) -> Datasheet:
     return Datasheet(
         line.text("model"), line.number("capacityGB"), line.number("ReadLatencyUs"), line.number("WriteLatencyUs"),
         line.number("RndWriteIOPS"), line.number("RndReadIOPS"), line.number("SeqWriteMBs"), line.number("SeqReadMBs"),
@@ -262,7 +262,7 @@ def _datasheet(line: _Line) -> Datasheet:
 
 
 #: The columns by which an experiment is known, the most telling first.
-_MAKERS: tuple[tuple[frozenset[str], Callable[[_Line], object]], ...] = (
+_MAKERS: tuple[tuple[frozenset[str], Callable[[_Reading], object]], ...] = (
     (frozenset(("drive", "fill_gib", "offered_per_s", "reads_per_s", "writes_per_s", "read_us_50p")), _open_loop),
     (frozenset(("drive", "fill_gib", "pattern", "details", "overwrites", "writes_per_s_last_quarter")), _overwritten),
     (frozenset(("drive", "series", "pattern", "details", "writes_per_s")), _steady),
@@ -270,5 +270,5 @@ _MAKERS: tuple[tuple[frozenset[str], Callable[[_Line], object]], ...] = (
 )
 
 
-def _maker(columns: frozenset[str]) -> Callable[[_Line], object] | None:
+def _maker(columns: frozenset[str]) -> Callable[[_Reading], object] | None:
     return next((make for needed, make in _MAKERS if needed <= columns), None)

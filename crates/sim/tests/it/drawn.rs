@@ -2,6 +2,7 @@
 //! that stands twice is drawn twice as often.
 
 use flashtwin_ftl::Rng;
+use flashtwin_sim::{Config, MultiPlane, Resolved, WriteCompletes};
 use flashtwin_trace::{Op, Trace, TraceBuilder};
 
 use crate::bench::pick;
@@ -208,4 +209,26 @@ pub(crate) fn of_flushes(count: u32) -> Trace {
         builder.request(i64::from(at), Op::Flush, 0, 0, &[]);
     }
     builder.build().unwrap()
+}
+
+/// Flash as it is built today, as far as the rest allows: units of several pages, flash pages of several, types, parity.
+pub(crate) fn random_units(rng: &mut Rng, config: &mut Config) {
+    let (engine, pages) = (&config.engine, config.nand.pages_per_block);
+    let early = matches!(engine.write_completes, WriteCompletes::Hashed | WriteCompletes::Buffered);
+    let waits_for_units = !early && engine.write_cache_pages == 0 || !engine.buffer_reads;
+    if !waits_for_units && engine.multi_plane == MultiPlane::None && rng.below(3) > 0 {
+        let divisors =
+            |whole: u32| (1..=whole).filter(move |&part| whole.is_multiple_of(part)).collect::<Vec<_>>();
+        config.nand.program_pages = pick(rng, &divisors(pages));
+        config.nand.sense_pages = pick(rng, &divisors(config.nand.program_pages));
+    }
+    config.nand.read_types_us = pick(rng, &READ_TYPES_US).to_vec();
+    config.nand.parity_stripe = pick(rng, &PARITY_STRIPE);
+}
+
+/// The same system with pages that are programmed one by one, so that no page waits for others.
+pub(crate) fn without_units(resolved: &mut Resolved) {
+    let nand = &mut resolved.config.nand;
+    (nand.program_pages, nand.sense_pages, nand.parity_stripe) = (1, 1, 0);
+    resolved.device = nand.resolve().unwrap();
 }

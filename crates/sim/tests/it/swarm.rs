@@ -120,28 +120,6 @@ fn random_replay(rng: &mut Rng, config: &mut Config) {
     config.replay.partial_write = pick(rng, &[PartialWrite::ReadModifyWrite, PartialWrite::Ignore]);
 }
 
-/// Flash as it is built today, as far as the rest allows: units of several pages, flash pages of several, types, parity.
-fn random_units(rng: &mut Rng, config: &mut Config) {
-    let (engine, pages) = (&config.engine, config.nand.pages_per_block);
-    let early = matches!(engine.write_completes, WriteCompletes::Hashed | WriteCompletes::Buffered);
-    let waits_for_units = !early && engine.write_cache_pages == 0 || !engine.buffer_reads;
-    if !waits_for_units && engine.multi_plane == MultiPlane::None && rng.below(3) > 0 {
-        let divisors =
-            |whole: u32| (1..=whole).filter(move |&part| whole.is_multiple_of(part)).collect::<Vec<_>>();
-        config.nand.program_pages = pick(rng, &divisors(pages));
-        config.nand.sense_pages = pick(rng, &divisors(config.nand.program_pages));
-    }
-    config.nand.read_types_us = pick(rng, &drawn::READ_TYPES_US).to_vec();
-    config.nand.parity_stripe = pick(rng, &drawn::PARITY_STRIPE);
-}
-
-/// The same system with pages that are programmed one by one, so that no page waits for others.
-fn without_units(resolved: &mut Resolved) {
-    let nand = &mut resolved.config.nand;
-    (nand.program_pages, nand.sense_pages, nand.parity_stripe) = (1, 1, 0);
-    resolved.device = nand.resolve().unwrap();
-}
-
 /// A random system on a device that the trace fills more or less.
 pub(crate) fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     let mut resolved = resolve("conventional", &[]).unwrap();
@@ -201,7 +179,7 @@ pub(crate) fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolve
     let mut blocks = least + pick(rng, &drawn::SPARE_BLOCKS);
     let [channels, chips, dies, planes] = levels;
     config.nand = nand([channels, chips, dies, planes, blocks, pages_per_block]);
-    random_units(&mut Rng::stream(config.seed, "units"), config);
+    drawn::random_units(&mut Rng::stream(config.seed, "units"), config);
     let replication = &mut config.ftl.replication;
     replication.score_popularity = pick(rng, &ScorePopularity::ALL);
     replication.score_ties = pick(rng, &ScoreTies::ALL);
@@ -462,7 +440,7 @@ fn when_things_happen_does_not_change_what_a_load_blind_system_does() {
         let (pages, mut resolved) = random_system(&mut rng, &trace);
         resolved.config.ftl.allocation.policy = AllocationPolicy::Static;
         resolved.config.ftl.spread.place = PlacePolicy::RoundRobin;
-        without_units(&mut resolved);
+        drawn::without_units(&mut resolved);
         without_idle_time(&mut resolved);
         without_detours(&mut resolved);
         without_chance_by_block(&mut resolved);
@@ -600,7 +578,7 @@ fn a_run_counts_what_the_controller_decides_without_a_clock() {
         let (pages, mut resolved) = random_system(&mut rng, &trace);
         resolved.config.ftl.allocation.policy = AllocationPolicy::Static;
         resolved.config.ftl.spread.place = PlacePolicy::RoundRobin;
-        without_units(&mut resolved);
+        drawn::without_units(&mut resolved);
         without_idle_time(&mut resolved);
         without_detours(&mut resolved);
         without_chance_by_block(&mut resolved);
