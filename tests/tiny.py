@@ -103,6 +103,10 @@ def write_study(
             file = Path(place) / "tiny.parquet"
             source.write_parquet(file)
             ft.explain(folder, trace=file, effort_s=None, threads=1)
+        # Commands name the file, wherever it was.
+        for found in (folder / "causes").iterdir():
+            text = found.read_text(encoding="utf-8")
+            found.write_text(text.replace(str(file), "tiny.parquet"), encoding="utf-8")
     return folder
 
 

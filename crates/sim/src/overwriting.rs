@@ -110,6 +110,8 @@ mod tests {
             ("nand.pages_per_block", "64"),
             ("ftl.gc.victim", victim),
             ("ftl.wear.policy", "none"),
+            ("ftl.gc.start", "0.006"),
+            ("ftl.gc.stop", "0.006"),
         ];
         let sets: Vec<(String, String)> =
             sets.iter().map(|(key, value)| ((*key).to_owned(), quoted(value))).collect();
