@@ -36,7 +36,10 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         (entry.state, entry.needs) = (State::Hashed, u8::from(walk != NONE));
         // The later write of the same page may be hashed during this read.
         self.let_later_write_go_on(slot, write.behind);
-        if walk != NONE {
+        if walk == NONE {
+            // It has its hash and all its tables: the earlier write of its page lets it go on.
+            self.waits.wait(Condition::EarlierWrite(write.before), slot);
+        } else {
             self.wait_for_tables(walk, slot);
         }
         Ok(())
