@@ -20,7 +20,7 @@ pub(super) struct FakeArray {
     script: VecDeque<(u64, u32)>,
     /// Whether reads wait for the program of their page.
     awaits_programs: bool,
-    programmed: HashSet<Ppn>,
+    pub(super) programmed: HashSet<Ppn>,
     /// Reads that wait for the program of their page, and since when.
     pub(super) awaited: Vec<(AwaitedRead, u64)>,
 }

@@ -1,7 +1,10 @@
 //! The host's side with a controller that writes page after page, on an array of one die or on one that a test scripts.
 
+use std::collections::VecDeque;
+
 use flashtwin_ftl::{
-    Cause, Content, FlashOp, FtlError, Hints, Host, LoadView, Lpn, ReadOutcome, ReadTarget, WriteOutcome,
+    Cause, Content, FlashOp, FtlError, Hints, Host, LoadView, Lookup, Lpn, ReadOutcome, ReadTarget,
+    TablePage, WriteOutcome,
 };
 use flashtwin_nand::{FlashArray, Geometry, Plane, Ppn};
 use flashtwin_trace::{Op as HostOp, Window};
@@ -18,11 +21,14 @@ use crate::config::EngineConfig;
 pub(super) struct NextPage {
     geometry: Geometry,
     pub(super) decided: Vec<Lpn>,
+    /// Of each fingerprint to be looked up, the page of the store that is read for it; none where the store is in RAM.
+    store: Option<VecDeque<Option<Ppn>>>,
+    looked_up: Vec<Lookup>,
 }
 
 impl NextPage {
     fn new(geometry: &Geometry) -> Self {
-        Self { geometry: geometry.clone(), decided: Vec::new() }
+        Self { geometry: geometry.clone(), decided: Vec::new(), store: None, looked_up: Vec::new() }
     }
 
     /// Where the write is that was decided after so many others.
@@ -54,6 +60,21 @@ impl Controller for NextPage {
         Ok(WriteOutcome { program: Some((next, Cause::Host)) })
     }
     fn trim(&mut self, _lpn: Lpn) {}
+    fn pages_tables(&self) -> bool {
+        self.store.is_some()
+    }
+    fn pages_fingerprints(&self) -> bool {
+        self.store.is_some()
+    }
+    fn look_up_fingerprint(&mut self, _content: Content) -> Result<(), FtlError> {
+        let read = self.store.as_mut().and_then(VecDeque::pop_front).flatten();
+        let page = TablePage::new(0);
+        self.looked_up.extend(read.map(|ppn| Lookup { page, read: Some(ppn), delays: true }));
+        Ok(())
+    }
+    fn take_lookups(&mut self, lookups: &mut Vec<Lookup>) {
+        lookups.append(&mut self.looked_up);
+    }
     fn end_period(&mut self, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         Ok(())
     }
@@ -132,13 +153,18 @@ impl Observer for Answers {
     }
 }
 
-/// A host that hashes nothing, on an array that a test scripts.
+/// A host on an array that a test scripts.
 struct Scripted(Engine<NextPage, Answers, FakeArray>);
 
 impl Scripted {
+    /// It hashes nothing.
     fn new(config: &EngineConfig) -> Self {
-        let (array, controller) = (FakeArray::new(!config.buffer_reads), NextPage::new(&device().geometry));
-        Self(Engine::on(array, controller, Answers::default(), config, false))
+        Self::with(NextPage::new(&device().geometry), config, false)
+    }
+
+    fn with(controller: NextPage, config: &EngineConfig, hashes: bool) -> Self {
+        let array = FakeArray::new(!config.buffer_reads);
+        Self(Engine::on(array, controller, Answers::default(), config, hashes))
     }
 
     /// A request of one page arrives, or a flush.
@@ -215,4 +241,23 @@ fn cached_write_waits_for_a_place_alone() {
     host.end(0, 300);
     assert_eq!(host.answered(), [(HostOp::Write, 0), (HostOp::Write, 300)]);
     assert_eq!((host.last_waited_ns(Charge::CachePlace), host.0.array.works().len()), (290, 1));
+}
+
+/// The later write has its hash and needs no page of the store, while the earlier one waits for such a page.
+#[test]
+fn hashed_write_waits_for_an_earlier_one() {
+    let mut controller = NextPage::new(&device().geometry);
+    let page_of_store = controller.page(3);
+    controller.store = Some([Some(page_of_store), None].into());
+    let mut host = Scripted::with(controller, &EngineConfig::default(), true);
+    host.0.array.programmed.insert(page_of_store);
+    host.serve(0, HostOp::Write, 5);
+    host.serve(0, HostOp::Write, 5);
+    host.0.advance(24_000).unwrap();
+    assert_eq!((host.0.array.works(), host.0.controller.decided.len()), (vec![Work::TableRead], 0));
+    host.end(0, 50_000);
+    assert_eq!(host.0.controller.decided.len(), 2);
+    host.end(0, 60_000);
+    host.end(0, 70_000);
+    assert_eq!(host.answered(), [(HostOp::Write, 60_000), (HostOp::Write, 70_000)]);
 }
