@@ -83,7 +83,7 @@ def test_saved_results_are_what_the_objects_hold(small_trace: Path, tmp_path: Pa
 
 def test_settings_reach_the_result(small_trace: Path) -> None:
     result = ft.replay(ft.open(small_trace), "rr-ssd", **{"replication.alpha": 0.25})
-    assert 0.25 in {value for _, value in leaves(result.summary["config"])}
+    assert 0.25 in [value for _, value in leaves(result.summary["config"])]
     with pytest.raises(ft.ConfigError, match=r"replication\.alpha"):
         ft.replay(ft.open(small_trace), "rr-ssd", **{"replication.alpah": 0.25})
 

@@ -137,6 +137,7 @@ _PUBLISHED = "a paper states it"
 _WHOLE = "the recorded traces have whole pages with recorded contents and the clock is kept"
 _SCHEME = "not what is compared: {} is a system of its own"
 _CAUSE = "switches off what may make the score lose:"
+_TODAY = "flash of drives of today, which no paper has"
 _FLUSH = "the recorded traces have no flushes"
 #: Keys that are not varied, or that begin so, each with the reason.
 EXCLUDED: Mapping[str, str] = {
@@ -162,6 +163,8 @@ EXCLUDED: Mapping[str, str] = {
     "replay.queue_depth": _WHOLE, "replay.partial_write": _WHOLE, "replay.content": _WHOLE,
     "replay.period_s": "a day of the recorded traces is 120 s (RR-SSD: a day)",
     "engine.flush": _FLUSH, "engine.write_cache_protected": _FLUSH,
+    "engine.reads_before_urgent": _TODAY, "engine.suspend_slice_us": _TODAY, "nand.program_pages": _TODAY,
+    "nand.sense_pages": _TODAY, "nand.parity_stripe": _TODAY, "nand.read_types_us": _TODAY,
     "nand.dies_per_chip": _PUBLISHED, "nand.planes_per_die": _PUBLISHED, "nand.pages_per_block": _PUBLISHED,
     "nand.page_bytes": _PUBLISHED, "nand.metadata_bytes": "spare bytes: 3 % of a transfer",
     "nand.bus_width_bits": "varied as `nand.bus_mt_s`", "nand.command_ns": "0.2 us of a transfer of 100",
