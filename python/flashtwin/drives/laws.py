@@ -12,7 +12,7 @@ from scipy.special import lambertw
 
 Array = np.ndarray
 
-#: Slices of an interrupted program are cut at this many means (`engine.suspend_slice_us`).
+#: No rest of a slice is longer than this many means (`engine.suspend_slice_us`): longer ones are cut to it.
 SLICE_CUT = 5.0
 
 
@@ -72,7 +72,7 @@ class ReadLaw:
             ready = self.base_us + more
             idle = _soft_step((time_us - ready) / (self.jitter * ready))
             late = np.maximum(time_us - ready - self.suspend_us, 0.0) / self.slice_us
-            busy = np.minimum(-np.expm1(-late) / -np.expm1(-SLICE_CUT), 1.0)
+            busy = np.where(late < SLICE_CUT, -np.expm1(-late), 1.0)
             total = total + share * ((1.0 - u) * idle + u * busy)
         return total
 
