@@ -44,7 +44,10 @@ def test_a_file_is_known_by_its_columns(tmp_path: Path) -> None:
         (f"{WRITES}x,100,spiral,,one,4,2.5,5000\n", "a.csv:2: there is no pattern 'spiral'"),
         (f"{WRITES}x,100,zones-shuffle,s0.5 f0.2,one,4,2.5,5000\n", "shares of addresses and of writes that sum to 1"),
         ("a,b\n1,2\n", "no measurements"),
-        (f"{LATENCY}x,100,1000,500,480,60,200,9\ny,100,1000,500,480,60,200,9\n", "choose one with --drive: x, y"),
+        (
+            f"{LATENCY}x,100,1000,500,480,60,200,9\ny,100,1000,500,480,60,200,9\n",
+            "measurements of several drives; name one of them: x, y",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_said(text: str, message: str, tmp_path: Path) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from flashtwin.drives import laws
 from flashtwin.drives.estimates import Estimate, Estimates
+from flashtwin.drives.history import begin_collection
 from flashtwin.drives.spare import OVERHEAD, SPACE
 from flashtwin.errors import DriveError
 from flashtwin.settings import literal
@@ -18,8 +19,8 @@ MAPPING_BYTES, SENSE_PAGES, PROGRAM_PAGES = 4096, 4, 48
 #: Bytes of a die: 512 Gbit, the usual one of drives of 1 to 4 TB of the time.
 DIE_GIB = 64.0
 #: Times that no table tells apart: typical of TLC of these years (devices/tlc-2021.toml).
-ERASE_US, RESUME_US, BUS_MT_S = 3500.0, 5.0, 1600.0
-#: The channel's time for the metadata of a page, as a share of its bytes.
+ERASE_US, RESUME_US, BUS_MT_S, COMMAND_NS = 3500.0, 5.0, 1600.0, 150
+#: Spare bytes of a page that travel with it.
 METADATA_BYTES = 512
 _PAGES_PER_GIB = 2**30 // MAPPING_BYTES
 
@@ -36,32 +37,23 @@ class FittedDrive:
     @property
     def toml(self) -> str:
         """The device file: each key with its interval and the experiment that tells it."""
-        lines = [
-            f"# {self.name}, fitted to measurements by `flashtwin fit`.",
-            f"source = {literal(self.source)}",
-        ]
-        table = "nand"
-        for one in sorted(self._keys(), key=lambda one: not one.key.startswith("nand.")):
-            of, _, key = one.key.rpartition(".")
-            if of != table:
-                lines += ["", f"[{of}]"]
-                table = of
-            lines += [f"# {one.source}{f'; {one.interval} {one.unit}'.rstrip() if one.interval else ''}"]
-            lines += [f"{key} = {literal(one.value)}"]
+        lines = [f"# {self.name}, fitted to measurements.", f"source = {literal(self.source)}"]
+        tables: dict[str, list[Estimate]] = {"nand": []}
+        for one in self._keys():
+            tables.setdefault(one.key.rpartition(".")[0], []).append(one)
+        for table, estimates in tables.items():
+            # The keys of the flash stand at the top of a device's file.
+            lines += [] if table == "nand" else ["", f"[{table}]"]
+            for one in estimates:
+                interval = f"; {one.interval} {one.unit}".rstrip() if one.interval else ""
+                lines += [f"# {one.source}{interval}", f"{one.key.rpartition('.')[2]} = {literal(one.value)}"]
         return "\n".join(lines) + "\n"
 
     @property
     def source(self) -> str:
         """Where the numbers come from, as a device says it."""
         unknown = [one.key for one in self._keys() if not one.is_measured]
-        return (
-            f"Fitted on {self.fitted_on or 'measurements'}. Not determined by them: {', '.join(unknown) or 'nothing'}."
-        )
-
-    @property
-    def keys(self) -> Mapping[str, object]:
-        """Keys of the configuration, as `--set` takes them."""
-        return {one.key: one.value for one in self._keys()}
+        return f"Fitted on {self.fitted_on}. Not determined by that: {', '.join(unknown) or 'nothing'}."
 
     def _keys(self) -> Iterator[Estimate]:
         return (one for one in self.estimates if "." in one.key)
@@ -80,12 +72,12 @@ def flash_array(estimates: Estimates, saturated: Estimate, used_gib: float) -> l
     dies = max(2 ** round(math.log2(space / DIE_GIB)), 1)
     amplified = float(laws.amplification(space, used_gib, 1.0))
     read_us = estimates.number("nand.read_us")
-    busy_us = dies * 1e6 / (float(saturated.value) * amplified * overhead)  # type: ignore[arg-type]
+    busy_us = dies * 1e6 / (saturated.number * amplified * overhead)
     senses_us = read_us * float(laws.senses(laws.valid_share(amplified), SENSE_PAGES))
     program_us = PROGRAM_PAGES * (busy_us - senses_us)
     if program_us <= 0:
         raise DriveError(
-            f"the saturated rate of {float(saturated.value):,.0f} writes/s leaves no time for programs on {dies} dies "  # type: ignore[arg-type]
+            f"the saturated rate of {saturated.number:,.0f} writes/s leaves no time for programs on {dies} dies "
             f"whose reads take {read_us:.0f} us; is the rate that of sequential writes?"
         )
     return [*_geometry(space, dies), *_times(program_us, saturated)]
@@ -103,16 +95,15 @@ def _geometry(space_gib: float, dies: int) -> Iterator[Estimate]:
     ):  # fmt: skip
         yield Estimate(f"nand.{key}", value, source=usual, is_measured=False)
     yield Estimate("nand.blocks_per_plane", blocks, source="physical space")
-    for key in ("ftl.gc.start", "ftl.gc.stop"):
-        yield Estimate(key, round(2.5 / blocks, 6), source="two free blocks a die", is_measured=False)
+    for key, share in begin_collection(blocks).items():
+        yield Estimate(key, share, source="two free blocks a die", is_measured=False)
 
 
 def _times(program_us: float, saturated: Estimate) -> Iterator[Estimate]:
-    value = float(saturated.value)  # type: ignore[arg-type]
-    low, high = (program_us * value / end if end else None for end in (saturated.high, saturated.low))
+    low, high = (program_us * saturated.number / end if end else None for end in (saturated.high, saturated.low))
     yield Estimate("nand.program_us", round(program_us, 1), "us", low, high, "saturated writes, for these dies")
     for key, number, unit in (
         ("nand.erase_us", ERASE_US, "us"), ("nand.bus_mt_s", BUS_MT_S, "MT/s"), ("nand.bus_width_bits", 8, ""),
-        ("nand.command_ns", 150, "ns"), ("nand.pe_cycles", 3000, ""), ("engine.resume_us", RESUME_US, "us"),
+        ("nand.command_ns", COMMAND_NS, "ns"), ("nand.pe_cycles", 3000, ""), ("engine.resume_us", RESUME_US, "us"),
     ):  # fmt: skip
         yield Estimate(key, number, unit, source="typical of the class", is_measured=False)

@@ -23,6 +23,11 @@ class Estimate:
     is_measured: bool = True
 
     @property
+    def number(self) -> float:
+        """The value, of an estimate that is a number."""
+        return float(self.value)  # type: ignore[arg-type]
+
+    @property
     def interval(self) -> str:
         """As a reader sees it: `71.2 to 74.0`; empty where nothing tells."""
         return "" if self.low is None or self.high is None else f"{self.low:.4g} to {self.high:.4g}"
@@ -46,7 +51,7 @@ class Estimates:
 
     def number(self, key: str) -> float:
         """The value of a key that is a number."""
-        return float(self._by_key[key].value)  # type: ignore[arg-type]
+        return self._by_key[key].number
 
     def with_all(self, others: Iterable[Estimate]) -> Estimates:
         """These and others."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from flashtwin.drives import history, reads, spare, twin
-from flashtwin.drives.drive import BUS_MT_S, MAPPING_BYTES, METADATA_BYTES, FittedDrive, flash_array
+from flashtwin.drives.drive import BUS_MT_S, COMMAND_NS, MAPPING_BYTES, METADATA_BYTES, FittedDrive, flash_array
 from flashtwin.drives.estimates import Estimate, Estimates
 from flashtwin.drives.laws import ReadLaw
 from flashtwin.drives.tables import Measurements, OpenLoop
@@ -22,7 +22,8 @@ from flashtwin.progress import Notify
 ROUNDS = 2
 #: Pages of power-protected RAM behind which a write is complete: no table of these tells how many there are.
 _BUFFER_PAGES = 4096
-_COMMAND_US = 0.15
+#: Types of flash page by which the share of fast ones is told.
+_PAGE_TYPES = 12
 #: The name of the rate at which the drive is saturated.
 SATURATED = "saturated_writes_per_s"
 
@@ -65,8 +66,8 @@ def fit_drive(measured: Measurements, note: Notify = lambda _: None, *, seed: in
     estimates = Estimates(spare.spare(measured))
     saturated = _saturated(measured)
     note("reads")
-    law, figures = reads.read_law(measured.open_loop, float(saturated.value))  # type: ignore[arg-type]
-    estimates = estimates.with_all([saturated, *figures, *_controller(measured)])
+    law, figures = reads.read_law(measured.open_loop, saturated.number)
+    estimates = estimates.with_all([saturated, *figures, *controller(measured)])
     estimates = estimates.with_all(_read_times(law, estimates))
     used = max(row.fill_gib for row in measured.open_loop)
     estimates = estimates.with_all(flash_array(estimates, saturated, used))
@@ -83,7 +84,7 @@ def compared(drive: FittedDrive, measured: Measurements, fitted: Measurements, *
     found = [*_amplified(drive, measured, fitted, seed), *_responses(drive, measured.open_loop, fitted.open_loop, seed)]
     used = max(row.fill_gib for row in measured.open_loop)
     rate = twin.saturated_per_s(twin.twin(drive.estimates), used, drive.estimates.number(spare.SPACE), seed=seed)
-    target = float(_saturated(measured).value)  # type: ignore[arg-type]
+    target = _saturated(measured).number
     return [*found, Compared("open loop, saturated", "writes", "1/s", target, rate, is_fitted=True)]
 
 
@@ -103,11 +104,8 @@ def _amplified(drive: FittedDrive, measured: Measurements, fitted: Measurements,
 def _responses(
     drive: FittedDrive, rows: Sequence[OpenLoop], fitted: Sequence[OpenLoop], seed: int
 ) -> Iterator[Compared]:
-    limit = reads.BELOW * drive.estimates.number(SATURATED)
     system = twin.twin(drive.estimates)
-    for row in rows:
-        if not row.is_reached or row.offered_per_s > limit:
-            continue
+    for row in reads.below(rows, drive.estimates.number(SATURATED)):
         answers = twin.open_loop(system, row, drive.estimates.number(spare.SPACE), seed=seed)
         for kind, found, known in zip(("read", "write"), answers, (row.read_us, row.write_us), strict=True):
             for name, value in known.items():
@@ -139,7 +137,8 @@ def _saturated(measured: Measurements) -> Estimate:
     return Estimate(SATURATED, sheet.random_writes_per_s, "1/s", source="the datasheet", is_measured=False)
 
 
-def _controller(measured: Measurements) -> list[Estimate]:
+def controller(measured: Measurements) -> list[Estimate]:
+    """What the controller does in any design: RAM behind which writes are complete, and suspension."""
     below = [row.write_us["50p"] for row in measured.open_loop if row.is_reached and "50p" in row.write_us]
     known = bool(below)
     time_us = min(below) if below else 10.0
@@ -150,6 +149,10 @@ def _controller(measured: Measurements) -> list[Estimate]:
                  known),
         Estimate("engine.write_completes", "hashed", source=usual, is_measured=False),
         Estimate("engine.write_buffer_pages", _BUFFER_PAGES, source=usual, is_measured=False),
+        Estimate("engine.buffer_reads", value=True, source=usual, is_measured=False),
+        # That RAM is all the cache there is, and the planes of a die are one plane.
+        Estimate("engine.write_cache_pages", 0, source=usual, is_measured=False),
+        Estimate("engine.multi_plane", "none", source=usual, is_measured=False),
         Estimate("engine.reads_before_urgent", value=True, source=usual, is_measured=False),
         Estimate("engine.suspend", "program-erase", source="tails of reads beside writes"),
         Estimate("engine.suspend_times", 0, source=usual, is_measured=False),
@@ -161,15 +164,14 @@ def _read_times(law: ReadLaw, estimates: Estimates) -> list[Estimate]:
     """The time of a flash read, from the time of a read on an idle die."""
     transfer_us = (MAPPING_BYTES + METADATA_BYTES) / BUS_MT_S
     known = estimates["idle_read_us"]
-    rest = estimates.number("engine.controller_us") + transfer_us + _COMMAND_US
+    rest = estimates.number("engine.controller_us") + transfer_us + COMMAND_NS / 1e3
     fast = max(law.base_us - rest, 1.0)
     mean = fast + (1.0 - law.fast_share) * law.slower_us
     low, high = (None if end is None else max(end - rest, 0.0) for end in (known.low, known.high))
     found = [Estimate("nand.read_us", round(mean, 2), "us", low, high, known.source)]
     if law.slower_us > 0:
-        of = 12
-        few = round(law.fast_share * of)
-        types = [round(fast, 2)] * few + [round(fast + law.slower_us, 2)] * (of - few)
+        few = round(law.fast_share * _PAGE_TYPES)
+        types = [round(fast, 2)] * few + [round(fast + law.slower_us, 2)] * (_PAGE_TYPES - few)
         found.append(Estimate("nand.read_types_us", types, "us", source="steps of the median of reads"))
     return found
 
@@ -192,19 +194,19 @@ def _mended(estimates: Estimates, measured: Measurements, law: ReadLaw, used_gib
     space, target = estimates.number(spare.SPACE), estimates.number(SATURATED)
     system = twin.twin(estimates)
     rate = twin.saturated_per_s(system, used_gib, space, seed=seed)
-    limit = reads.BELOW * target
-    rows = [row for row in measured.open_loop if row.is_reached and row.offered_per_s <= limit]
+    rows = reads.below(measured.open_loop, target)
     answers = tuple(replace(row, read_us=twin.open_loop(system, row, space, seed=seed)[0]) for row in rows)
     found, _ = reads.read_law(answers, target)
-    program = estimates["nand.program_us"]
-    moved = [
-        _moved(program, program.value * rate / target),  # type: ignore[operator]
-        _moved(wait := estimates["engine.suspend_us"], wait.value + law.suspend_us - found.suspend_us),  # type: ignore[operator]
-        _moved(estimates["engine.suspend_slice_us"],
-               estimates.number("engine.suspend_slice_us") * law.slice_us / found.slice_us),
-    ]  # fmt: skip
     idle = law.base_us - found.base_us
-    moved.append(_moved(estimates["nand.read_us"], estimates.number("nand.read_us") + idle))
+    program, read, wait, piece = (
+        estimates[key] for key in ("nand.program_us", "nand.read_us", "engine.suspend_us", "engine.suspend_slice_us")
+    )
+    moved = [
+        _moved(program, program.number * rate / target),
+        _moved(read, read.number + idle),
+        _moved(wait, wait.number + law.suspend_us - found.suspend_us),
+        _moved(piece, piece.number * law.slice_us / found.slice_us),
+    ]
     if "nand.read_types_us" in estimates:
         types = estimates["nand.read_types_us"]
         times = types.value if isinstance(types.value, list) else []
@@ -214,7 +216,7 @@ def _mended(estimates: Estimates, measured: Measurements, law: ReadLaw, used_gib
 
 def _moved(one: Estimate, value: float) -> Estimate:
     """An estimate with another value; its interval goes along."""
-    value = max(round(float(value), 2), 0.0)
-    by = value - float(one.value)  # type: ignore[arg-type]
+    value = max(round(value, 2), 0.0)
+    by = value - one.number
     low, high = (None if end is None else max(end + by, 0.0) for end in (one.low, one.high))
     return replace(one, value=value, low=low, high=high)

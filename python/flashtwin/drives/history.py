@@ -19,8 +19,8 @@ from flashtwin.settings import Value
 
 #: Superblocks of the drive that is played, and pages of each. A real drive has about a thousand.
 BLOCKS, BLOCK_PAGES = 600, 512
-#: Blocks that hold no data: collection begins at two free ones, and one of the host's is open.
-_KEPT_BACK = 3
+#: Blocks of a plane that hold no data: collection begins at two free ones, and one of the host's is open.
+KEPT_BACK = 3
 #: Victim rules among which a fit chooses.
 VICTIMS = ("greedy", "cost-benefit", "d-choices", "fifo")
 _PARTS = 8
@@ -59,11 +59,21 @@ def played(
     Raises:
         DriveError: a pattern cannot be played.
     """
-    usable = (BLOCKS - _KEPT_BACK) * BLOCK_PAGES
+    usable = (BLOCKS - KEPT_BACK) * BLOCK_PAGES
     pages_of = {row.fill_gib: int(usable * row.fill_gib / space_gib) for row in rows}
     drive = _core.Overwriting(_controller(victim, settings or {}, seed), max(pages_of.values()))
     random = np.random.default_rng(seed)
     return [Played(tuple(_written(drive, row, pages_of[row.fill_gib], random))) for row in rows]
+
+
+def begin_collection(blocks: int) -> dict[str, float]:
+    """The keys by which collection begins, and ends, as late as it can in planes of so many blocks.
+
+    Spare space is what is not in use: blocks that collection kept free beyond these would be missing in it.
+    """
+    # Between two blocks, so that rounding does not matter.
+    share = round((KEPT_BACK - 0.5) / blocks, 6)
+    return {"ftl.gc.start": share, "ftl.gc.stop": share}
 
 
 def can_be_played(rows: Iterable[Overwritten]) -> bool:
@@ -83,10 +93,9 @@ def _controller(victim: str, settings: Mapping[str, Value], seed: int) -> _core.
         raise DriveError(f"there is no victim rule '{victim}'; there are {', '.join(VICTIMS)}")
     # One plane: a block is a superblock, which collection takes as a whole.
     one = {f"nand.{level}": 1 for level in ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die")}
-    begins = (_KEPT_BACK - 0.5) / BLOCKS
     keys: dict[str, Value] = {
         **one, "nand.blocks_per_plane": BLOCKS, "nand.pages_per_block": BLOCK_PAGES, "ftl.gc.victim": victim,
-        "ftl.gc.start": begins, "ftl.gc.stop": begins, "ftl.wear.policy": "none", "seed": seed, **settings,
+        **begin_collection(BLOCKS), "ftl.wear.policy": "none", "seed": seed, **settings,
     }  # fmt: skip
     return system("conventional", settings=keys)._resolved
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,27 +33,31 @@ class _Rows:
     read_us: np.ndarray
 
 
+def below(rows: Sequence[OpenLoop], saturated_per_s: float) -> list[OpenLoop]:
+    """The rows that the drive keeps up with by a margin."""
+    return [row for row in rows if row.is_reached and row.offered_per_s <= BELOW * saturated_per_s]
+
+
 def read_law(rows: tuple[OpenLoop, ...], saturated_per_s: float) -> tuple[ReadLaw, list[Estimate]]:
     """The law of reads, and its figures with intervals.
 
     Raises:
         DriveError: fewer than two rows lie below the saturated rate.
     """
-    below = [row for row in rows if row.is_reached and row.offered_per_s <= BELOW * saturated_per_s]
-    below = [row for row in below if all(name in row.read_us for name in FITTED)]
-    if len(below) < 2:
+    telling = [row for row in below(rows, saturated_per_s) if all(name in row.read_us for name in FITTED)]
+    if len(telling) < 2:
         raise DriveError(
-            f"open loop: {len(below)} of {len(rows)} rates lie below {BELOW:.0%} of the saturated rate of "
+            f"open loop: {len(telling)} of {len(rows)} rates lie below {BELOW:.0%} of the saturated rate of "
             f"{saturated_per_s:,.0f} writes/s and have all percentiles; suspension needs two at least. Measure "
             "more rates between 10 % and 90 % of that"
         )
     data = _Rows(
-        np.array([row.writes_per_s / saturated_per_s for row in below]),
-        np.array([[row.read_us[name] for name in FITTED] for row in below]),
+        np.array([row.writes_per_s / saturated_per_s for row in telling]),
+        np.array([[row.read_us[name] for name in FITTED] for row in telling]),
     )
     one, two = _fitted(data, types=1), _fitted(data, types=2)
     best, types = (two, 2) if two.cost < _TWO_TYPES_GAIN * one.cost else (one, 1)
-    return _law(best.x, types), _figures(best, types, len(below))
+    return _law(best.x, types), _figures(best, types, len(telling))
 
 
 def _law(x: np.ndarray, types: int) -> ReadLaw:

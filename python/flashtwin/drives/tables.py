@@ -1,4 +1,4 @@
-"""Measurements of drives in tidy CSV files, one row an experiment; what each column means is in docs/real-drives.md.
+"""Measurements of drives in tidy CSV files, one row an experiment.
 
 A file is known by its columns, not by its name. Rows of other drives are left out, and so are columns that no
 experiment has.
@@ -57,8 +57,6 @@ class Overwritten:
     #: Bytes of the medium by bytes of the host, in the last quarter; None where it was not counted.
     amplification: float | None
     writes_per_s: float
-    #: The same by eighths of the run; empty where it was not measured.
-    eighths: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,12 +75,7 @@ class Datasheet:
 
     model: str
     capacity_gb: float | None
-    read_us: float | None
-    write_us: float | None
     random_writes_per_s: float | None
-    random_reads_per_s: float | None
-    sequential_write_mb_s: float | None
-    sequential_read_mb_s: float | None
 
 
 @dataclass(frozen=True)
@@ -108,10 +101,9 @@ def read(folder: Path, drive: str | None = None) -> Measurements:
         DriveError: there are none, they are of several drives and none is named, or a row is wrong; the message names
             file and line.
     """
-    files = sorted(folder.glob("*.csv")) if folder.is_dir() else [folder]
     found: dict[str, dict[type, list[object]]] = {}
     sheets: list[Datasheet] = []
-    for file in files:
+    for file in sorted(folder.glob("*.csv")) if folder.is_dir() else [folder]:
         for name, row in _rows(file):
             if isinstance(row, Datasheet):
                 sheets.append(row)
@@ -129,21 +121,14 @@ def read(folder: Path, drive: str | None = None) -> Measurements:
     )
 
 
-def drives(folder: Path) -> list[str]:
-    """Names of the drives that files of a folder have measurements of."""
-    files = sorted(folder.glob("*.csv")) if folder.is_dir() else [folder]
-    return sorted({name for file in files for name, row in _rows(file) if name and not isinstance(row, Datasheet)})
-
-
 def _chosen(folder: Path, found: Mapping[str, object], drive: str | None) -> str:
     if not found:
-        raise DriveError(
-            f"{folder}: no measurements; a CSV file needs the columns of one of the experiments in docs/real-drives.md"
-        )
+        columns = "; ".join(", ".join(sorted(needed)) for needed, _ in _MAKERS)
+        raise DriveError(f"{folder}: no measurements; a CSV file needs the columns of one of these: {columns}")
     names = ", ".join(sorted(found))
     if drive is None:
         if len(found) > 1:
-            raise DriveError(f"{folder}: measurements of several drives; choose one with --drive: {names}")
+            raise DriveError(f"{folder}: measurements of several drives; name one of them: {names}")
         return next(iter(found))
     if drive not in found:
         raise DriveError(f"{folder}: no measurements of '{drive}'; there are those of {names}")
@@ -242,11 +227,9 @@ def _open_loop(line: _Reading) -> OpenLoop | None:
 
 
 def _overwritten(line: _Reading) -> Overwritten:
-    eighths = [line.number(f"wa_eighth_{place}") for place in range(1, 9)]
     return Overwritten(
         line.positive("fill_gib"), line.pattern(), line.text("file"), line.positive("overwrites"),
         line.number("wa_last_quarter"), line.positive("writes_per_s_last_quarter"),
-        tuple(value for value in eighths if value is not None),
     )  # fmt: skip
 
 
@@ -255,10 +238,7 @@ def _steady(line: _Reading) -> Steady:
 
 
 def _datasheet(line: _Reading) -> Datasheet:
-    return Datasheet(
-        line.text("model"), line.number("capacityGB"), line.number("ReadLatencyUs"), line.number("WriteLatencyUs"),
-        line.number("RndWriteIOPS"), line.number("RndReadIOPS"), line.number("SeqWriteMBs"), line.number("SeqReadMBs"),
-    )  # fmt: skip
+    return Datasheet(line.text("model"), line.number("capacityGB"), line.number("RndWriteIOPS"))
 
 
 #: The columns by which an experiment is known, the most telling first.

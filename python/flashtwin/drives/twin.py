@@ -10,7 +10,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from flashtwin.drives.drive import MAPPING_BYTES
 from flashtwin.drives.estimates import Estimates
+from flashtwin.drives.history import begin_collection
 from flashtwin.drives.tables import OpenLoop, Times
 from flashtwin.replays.presets import System, system
 from flashtwin.replays.running import compare
@@ -19,13 +21,13 @@ from flashtwin.traces.trace import Trace
 
 #: Blocks of a die of the twin, and program units of each.
 BLOCKS, BLOCK_UNITS = 24, 10
-#: Blocks that hold no data: collection begins at two free ones.
-_BEGINS = 2.5 / BLOCKS
 #: Requests of an open loop on the twin, and the longest simulated time in seconds.
 REQUESTS, LONGEST_S = 240_000, 10.0
 #: The load of the measurements: a thread at a fixed rate, half of it reads, and others with exponential gaps and one
 #: read in a hundred.
 _FIXED_PER_S, _BULK_READS = 10_000, 0.01
+#: Seven threads of depth 64.
+_IN_FLIGHT = 448
 #: As results call the percentiles.
 _KEYS = {"50p": "p50_ns", "90p": "p90_ns", "99p": "p99_ns", "99p9": "p99_9_ns", "99p99": "p99_99_ns"}
 
@@ -34,7 +36,7 @@ def twin(estimates: Estimates, more: Mapping[str, Value] | None = None) -> Syste
     """The drive with fewer blocks, as a conventional SSD in steady state."""
     pages = int(estimates.number("nand.program_pages")) * BLOCK_UNITS
     smaller: dict[str, Value] = {
-        "nand.blocks_per_plane": BLOCKS, "nand.pages_per_block": pages, "ftl.gc.start": _BEGINS, "ftl.gc.stop": _BEGINS,
+        "nand.blocks_per_plane": BLOCKS, "nand.pages_per_block": pages, **begin_collection(BLOCKS),
         "ftl.wear.policy": "none", "ftl.allocation.policy": "dynamic", "replay.preload": "footprint",
     }  # fmt: skip
     return system("conventional", settings={**estimates.keys, **smaller, **(more or {})})  # type: ignore[dict-item]
@@ -50,13 +52,13 @@ def open_loop(drive: System, row: OpenLoop, space_gib: float, *, seed: int = 0) 
     return reads, writes
 
 
-def saturated_per_s(drive: System, fill_gib: float, space_gib: float, *, seed: int = 0, depth: int = 448) -> float:
-    """Uniform writes a second with many in flight."""
+def saturated_per_s(drive: System, fill_gib: float, space_gib: float, *, seed: int = 0) -> float:
+    """Uniform writes a second with as many in flight as the measurements had."""
     random = np.random.default_rng(seed)
     fill = fill_gib / space_gib
     pages = random.integers(0, int(fill * drive.capacity_pages), REQUESTS)
     trace = _trace(np.zeros(REQUESTS), np.ones(REQUESTS, dtype=bool), pages)
-    closed = drive.with_sets({"replay.queue_depth": depth})
+    closed = drive.with_sets({"replay.queue_depth": _IN_FLIGHT})
     served = compare(trace, {drive.name: closed}, fill=fill, threads=1)[drive.name].summary["throughput"]
     return float(served["requests_per_s"])
 
@@ -73,7 +75,7 @@ def _load(per_s: float, seconds: float, pages: int, random: np.random.Generator)
 
 def _trace(times_ns: np.ndarray, is_write: np.ndarray, pages: np.ndarray) -> Trace:
     asked = {
-        "time_ns": times_ns.astype(np.int64), "op": np.where(is_write, "W", "R"), "offset_bytes": pages * 4096,
-        "length_bytes": np.full(pages.size, 4096),
+        "time_ns": times_ns.astype(np.int64), "op": np.where(is_write, "W", "R"), "offset_bytes": pages * MAPPING_BYTES,
+        "length_bytes": np.full(pages.size, MAPPING_BYTES),
     }  # fmt: skip
     return Trace.from_frame(asked, name="open-loop")
