@@ -181,14 +181,14 @@ def _knee(inquiry: Inquiry) -> str:
     fewest, enough = min(here), min(lanes for lanes, mean in here.items() if mean <= longest)
     if enough == fewest:
         return f"The hash unit: with {units.plural(fewest, 'lane')} the mean response is near its best."
-    one, two, three = (units.duration(here[lanes]) for lanes in (fewest, enough, max(here)))
+    means = [f"{units.duration(here[lanes])} with {lanes}" for lanes in dict.fromkeys((fewest, enough, max(here)))]
     text = (
-        f"The hash unit at {speed:g} times the recorded speed: with {units.plural(fewest, 'lane')} the mean response "
-        f"is {one}, with {enough} {two}, with {max(here)} {three}; from {enough} on it is near its best "
-        "(`engine.hash_lanes`)"
+        f"The hash unit at {speed:g} times the recorded speed: the mean response is {units.names_plain(means)} lanes; "
+        f"from {enough} on it is near its best (`engine.hash_lanes`)"
     )
     slow = max((at for at, lanes, mean in points if lanes == fewest and mean <= longest), default=speed)
-    return f"{text}; {fewest} would do up to {slow:g} times." if slow < speed else f"{text}."
+    lanes = units.plural(fewest, "lane")
+    return f"{text}. Up to {slow:g} times the recorded speed, {lanes} would do." if slow < speed else f"{text}."
 
 
 def _caveats(inquiry: Inquiry, causes: list[Consequence], command: Command, *, interrupted: bool) -> list[str]:
