@@ -2,25 +2,21 @@
 
 use flashtwin_ftl::{Cause, Content, Ftl, Host, Lpn};
 use flashtwin_nand::FlashArray;
-use flashtwin_trace::Progress;
+use flashtwin_trace::{NO_CONTENT, Progress};
 
 use crate::error::{ConfigError, SimError, stop_if_asked};
-use crate::preload::Loader;
+use crate::preload::{LOOK_EVERY, Loader};
 use crate::resolve::Resolved;
-
-/// Pages between two looks at whether to stop.
-const LOOK_EVERY: usize = 1 << 16;
 
 /// A drive to which pages are written one after the other, as fast as the controller decides.
 ///
 /// The controller and its collection are those of a replay; only the clock is missing, and with it everything that
-/// happens in idle time. Contents are all different.
+/// happens in idle time. Pages have no contents.
 pub struct Overwriting {
     ftl: Ftl,
     flash: FlashArray,
     resolved: Resolved,
     pages: u32,
-    contents: u32,
 }
 
 /// What a lot of writes cost.
@@ -40,7 +36,7 @@ impl Overwriting {
     /// An erased drive of which the host uses `pages` pages.
     ///
     /// # Errors
-    /// [`ConfigError`] where the drive has no room for them.
+    /// [`ConfigError`] where the drive has no room for them, or its system looks at contents.
     pub fn new(resolved: &Resolved, pages: u32) -> Result<Self, SimError> {
         let (config, geometry) = (&resolved.config, &resolved.device.geometry);
         let capacity = Ftl::capacity_pages(&config.ftl, geometry);
@@ -51,12 +47,18 @@ impl Overwriting {
             ))
             .into());
         }
-        // A content that is overwritten has no name any more: two for each page are enough.
-        let contents = if config.ftl.looks_at_contents() { 2 * pages } else { 0 };
-        let mut ftl = Ftl::new(&config.ftl, geometry, pages, contents, config.seed);
+        if config.ftl.looks_at_contents() {
+            return Err(ConfigError(format!(
+                "'{}' looks at contents, and pages that are written without a clock have none: choose a system that \
+                 does not, such as conventional",
+                config.name
+            ))
+            .into());
+        }
+        let mut ftl = Ftl::new(&config.ftl, geometry, pages, 0, config.seed);
         ftl.holds_at_most(&config.ftl, pages);
         let flash = FlashArray::new(geometry);
-        Ok(Self { ftl, flash, resolved: resolved.clone(), pages, contents })
+        Ok(Self { ftl, flash, resolved: resolved.clone(), pages })
     }
 
     /// Writes these pages, in this order.
@@ -67,7 +69,7 @@ impl Overwriting {
         let before = *self.ftl.counters();
         let mut loader = Loader::new(&mut self.ftl, &mut self.flash, &self.resolved);
         for (at, &lpn) in lpns.iter().enumerate() {
-            if at % LOOK_EVERY == 0 {
+            if at % LOOK_EVERY as usize == 0 {
                 stop_if_asked(progress)?;
             }
             if lpn >= self.pages {
@@ -77,13 +79,9 @@ impl Overwriting {
                 ))
                 .into());
             }
-            // Each page alternates between two contents that nothing else has.
-            let content = if self.contents == 0 { 0 } else { 2 * lpn + (at as u32 & 1) };
-            loader.write(Host {
-                lpn: Lpn::new(lpn),
-                address: u64::from(lpn),
-                content: Content::new(content),
-            })?;
+            let page =
+                Host { lpn: Lpn::new(lpn), address: u64::from(lpn), content: Content::new(NO_CONTENT) };
+            loader.write(page)?;
         }
         let now = self.ftl.counters().since(&before);
         Ok(Overwritten {
@@ -167,6 +165,8 @@ mod tests {
         assert!(
             Overwriting::new(&resolved, 400 * 64).err().unwrap().to_string().contains("blocks_per_plane")
         );
+        let looking = Overwriting::new(&resolve("ca-ssd", &[]).unwrap(), 10).err().unwrap();
+        assert!(looking.to_string().starts_with("'ca-ssd' looks at contents"), "{looking}");
         let mut drive = Overwriting::new(&resolved, 10).unwrap();
         assert!(drive.write(&[10], &()).unwrap_err().to_string().contains("page 10"));
     }

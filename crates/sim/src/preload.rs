@@ -11,7 +11,7 @@ use crate::error::{SimError, stop_if_asked};
 use crate::resolve::Resolved;
 
 /// Pages between two looks at whether the run should stop.
-const LOOK_EVERY: u32 = 1 << 14;
+pub(crate) const LOOK_EVERY: u32 = 1 << 14;
 
 /// Contents for pages of which nobody knows what they held.
 struct Unknown<'a> {
