@@ -18,7 +18,9 @@ from flashtwin.replays import presets
 def devices(name: str | None, as_json: bool) -> None:
     """List the NAND devices; with NAME (or a TOML file), print its numbers and where they come from.
 
-    What is printed for one device is a TOML file that `--set device=FILE` reads.
+    What is printed for one device is a TOML file that `--set device=FILE` reads. A file of your own may have the tables
+    `engine` and `ftl` as well: what that drive's controller does in any design, for example `[engine]` with
+    `suspend = "program-erase"`.
 
     \b
     Example:

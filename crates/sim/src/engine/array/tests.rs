@@ -126,6 +126,22 @@ impl Scene {
 }
 
 #[test]
+fn urgent_collection_goes_before_a_read_unless_reads_go_before_it() {
+    for (reads_before_urgent, next) in [(false, ["erase", "read"]), (true, ["read", "erase"])] {
+        let mut scene = Scene::new(EngineConfig { reads_before_urgent, ..EngineConfig::default() });
+        scene.program(scene.page(0, 0, 1), 1);
+        let (kind, ppn) = (OpKind::Erase, scene.page(0, 0, 0));
+        let order = FlashOp { kind, ppn, cause: Cause::Gc, source: ppn, urgent: true, job: NO_JOB };
+        scene.array.carry_out_orders(&[order], false, &mut scene.accounts);
+        scene.read(scene.page(1, 0, 0), 2);
+        scene.run();
+        // The program, which fills the block, ends at 210,100; the erase takes 1,000,100 ns, the read 60,100.
+        let then = if reads_before_urgent { 270_200 } else { 1_210_200 };
+        assert_eq!(scene.accounts.observer.0, [(0, "program"), (210_100, next[0]), (then, next[1])]);
+    }
+}
+
+#[test]
 fn read_goes_before_program_and_both_end_in_time() {
     let mut scene = Scene::new(EngineConfig::default());
     let [first, second] = [scene.page(0, 0, 1), scene.page(1, 0, 1)];
