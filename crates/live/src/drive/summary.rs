@@ -32,6 +32,9 @@ impl DriveStats {
                 "replica": by(Cause::Replica),
                 "metadata": by(Cause::Metadata),
                 "wear_levelling": by(Cause::WearLevelling),
+                // A drive of real bytes programs page by page: no unit is padded, and no page is parity.
+                "padding": 0,
+                "parity": 0,
             },
             "pages_programmed": counters.pages_programmed(),
             "host_pages_written": counters.host_pages_written,
