@@ -39,7 +39,7 @@ def main() -> int:
     except KeyError as error:
         say(str(error.args[0]))
         return 2
-    lab = Lab(arguments.captured, say, arguments.samples)
+    lab = Lab(arguments.captured, say, arguments.samples, arguments.drives)
     try:
         return confirmed(wanted, lab) if arguments.confirm else measured(wanted, lab)
     except MissingTracesError as error:
@@ -82,7 +82,11 @@ def parsed() -> argparse.Namespace:
     text = __doc__ or ""
     parser = argparse.ArgumentParser("evidence", description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("stage", nargs="*", help="; ".join(f"{one.name}: {one.title}" for one in stages.STAGES))
-    for flag, what in (("captured", "the recorded traces"), ("samples", "heads and windows of public traces")):
+    for flag, what in (
+        ("captured", "the recorded traces"),
+        ("samples", "heads and windows of public traces"),
+        ("drives", "measurements of drives"),
+    ):
         default = os.environ.get(f"FLASHTWIN_{flag.upper()}")
         parser.add_argument(
             f"--{flag}", type=Path, metavar="DIR", default=Path(default) if default else None,

@@ -17,7 +17,7 @@ from typing import Any
 
 import jinja2
 
-from evidence import conclusions, forms, papers, recipes, stages, tables, traces
+from evidence import conclusions, forms, papers, recipes, stages, tables, traces, twins
 from evidence.places import DATA, PAGES, ROOT
 from evidence.stages.papers import NAMES as RECORDED_UNDER
 from flashtwin.papers import claims, markdown
@@ -62,6 +62,9 @@ def pages() -> dict[Path, str]:
         found[ROOT / "docs" / "reproduction-items.md"] = f"{ITEMS_HEAD}\n{markdown.words(_explained(papers_))}"
         found[DATA / "reproduction-claims.csv"] = claims_csv(papers_)
         found[DATA / "reproduction-choices.csv"] = _csv([choices["header"], *choices["rows"]])
+    if data["real-drives"]:
+        for name, drive in data["real-drives"]["data"]["drives"].items():
+            found[ROOT / "docs" / "images" / f"{name}.svg"] = twins.picture(name, drive)
     return found
 
 
@@ -114,7 +117,7 @@ def page(template: Path, data: Mapping[str, Any]) -> str:
         recorded_under=RECORDED_UNDER,
         len=len, min=min, max=max, sorted=sorted, sum=sum, abs=abs, zip=zip, round=round,
     )  # fmt: skip
-    for words in (forms.FORMS, tables.TABLES, papers.LOOKUPS, traces.WORDS, recipes.WORDS):
+    for words in (forms.FORMS, tables.TABLES, papers.LOOKUPS, traces.WORDS, recipes.WORDS, twins.WORDS):
         environment.globals.update(words)
     environment.filters["parsed"] = papers.parsed
     try:

@@ -29,12 +29,15 @@ class MissingTracesError(Exception):
 class Lab:
     """What stages measure with: traces, kept replays, a place for what takes long."""
 
-    def __init__(self, captured: Path | None, say: Say, samples: Path | None = None) -> None:
+    def __init__(
+        self, captured: Path | None, say: Say, samples: Path | None = None, drives: Path | None = None
+    ) -> None:
         self.say = say
         self.store = Store(SCRATCH / "replays", say)
         self.inputs: dict[str, str] = {}
         self._captured = captured
         self._samples = samples
+        self._drives = drives
         self._open: dict[str, ft.Trace] = {}
 
     @property
@@ -64,6 +67,17 @@ class Lab:
         if not files:
             raise MissingTracesError(f"{self._samples} has no traces")
         return files
+
+    @property
+    def measurements(self) -> Path:
+        """The folder of measurements of drives.
+
+        Raises:
+            MissingTracesError: it was not named.
+        """
+        if self._drives is None:
+            raise MissingTracesError("name the folder of measured drives: --drives DIR, or FLASHTWIN_DRIVES=DIR")
+        return self._drives
 
     def trace(self, name: str) -> ft.Trace:
         """A recorded trace; the one before it is let go."""

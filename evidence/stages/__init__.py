@@ -1,7 +1,20 @@
 """The stages, in the order in which they are measured: the quick ones first."""
 
 from evidence.stage import Stage
-from evidence.stages import choices, comparison, demo, findings, live, model, papers, ranges, speed, sweeps, workloads
+from evidence.stages import (
+    choices,
+    comparison,
+    demo,
+    findings,
+    live,
+    model,
+    papers,
+    ranges,
+    real_drives,
+    speed,
+    sweeps,
+    workloads,
+)
 
 STAGES: tuple[Stage, ...] = (
     demo.STAGE,
@@ -13,6 +26,7 @@ STAGES: tuple[Stage, ...] = (
     ranges.STAGE,
     papers.RECIPES,
     *papers.CAPTURED,
+    real_drives.STAGE,
     speed.STAGE,
     sweeps.STAGE,
     live.STAGE,

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flashtwin.drives import laws
 from flashtwin.drives.estimates import Estimate, Estimates
 from flashtwin.drives.history import begin_collection
 from flashtwin.drives.spare import OVERHEAD, SPACE
 from flashtwin.errors import DriveError
+from flashtwin.replays.presets import System, system
 from flashtwin.settings import literal
 
 #: The unit of the mapping in bytes, pages in a flash page of 16 KB, and pages that a TLC die of four planes programs at
 #: once: usual since about 2015. Nothing in the tables tells them apart from others with the same rate.
 MAPPING_BYTES, SENSE_PAGES, PROGRAM_PAGES = 4096, 4, 48
+#: Pages of a block: 352 word lines.
+BLOCK_PAGES = PROGRAM_PAGES * 352
 #: Bytes of a die: 512 Gbit, the usual one of drives of 1 to 4 TB of the time.
 DIE_GIB = 64.0
 #: Times that no table tells apart: typical of TLC of these years (devices/tlc-2021.toml).
 ERASE_US, RESUME_US, BUS_MT_S, COMMAND_NS = 3500.0, 5.0, 1600.0, 150
 #: Spare bytes of a page that travel with it.
 METADATA_BYTES = 512
+#: Below this an overhead is none: one unit of two hundred.
+_LEAST_OVERHEAD = 1.005
 _PAGES_PER_GIB = 2**30 // MAPPING_BYTES
 
 
@@ -48,6 +53,11 @@ class FittedDrive:
                 interval = f"; {one.interval} {one.unit}".rstrip() if one.interval else ""
                 lines += [f"# {one.source}{interval}", f"{one.key.rpartition('.')[2]} = {literal(one.value)}"]
         return "\n".join(lines) + "\n"
+
+    @property
+    def system(self) -> System:
+        """A conventional SSD on this drive, under its name."""
+        return replace(system("conventional", settings=self.estimates.keys), name=self.name)  # type: ignore[arg-type]
 
     @property
     def source(self) -> str:
@@ -80,17 +90,27 @@ def flash_array(estimates: Estimates, saturated: Estimate, used_gib: float) -> l
             f"the saturated rate of {saturated.number:,.0f} writes/s leaves no time for programs on {dies} dies "
             f"whose reads take {read_us:.0f} us; is the rate that of sequential writes?"
         )
-    return [*_geometry(space, dies), *_times(program_us, saturated)]
+    return [*_geometry(space, dies), *_parity(estimates[OVERHEAD]), *_times(program_us, saturated)]
+
+
+def _parity(overhead: Estimate) -> Iterator[Estimate]:
+    """The overhead of every program, as one unit of so many that is parity."""
+    stripes = [_stripe(end) for end in (overhead.number, overhead.high, overhead.low) if end is not None]
+    low, high = (None, None) if len(stripes) < 3 else stripes[1:]
+    yield Estimate("nand.parity_stripe", stripes[0], "units", low, high, overhead.source, overhead.is_measured)
+
+
+def _stripe(overhead: float) -> int:
+    return round(overhead / (overhead - 1.0)) if overhead > _LEAST_OVERHEAD else 0
 
 
 def _geometry(space_gib: float, dies: int) -> Iterator[Estimate]:
     channels = min(dies, 8)
-    block_pages = PROGRAM_PAGES * 352
-    blocks = round(space_gib * _PAGES_PER_GIB / dies / block_pages)
+    blocks = round(space_gib * _PAGES_PER_GIB / dies / BLOCK_PAGES)
     usual = "usual for the capacity"
     for key, value in (
         ("channels", channels), ("chips_per_channel", dies // channels), ("dies_per_chip", 1), ("planes_per_die", 1),
-        ("pages_per_block", block_pages), ("page_bytes", MAPPING_BYTES), ("metadata_bytes", METADATA_BYTES),
+        ("pages_per_block", BLOCK_PAGES), ("page_bytes", MAPPING_BYTES), ("metadata_bytes", METADATA_BYTES),
         ("program_pages", PROGRAM_PAGES), ("sense_pages", SENSE_PAGES),
     ):  # fmt: skip
         yield Estimate(f"nand.{key}", value, source=usual, is_measured=False)

@@ -6,17 +6,16 @@ is fitted to the percentiles of the twin as it was to those of the drive, and a 
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from flashtwin.drives import history, reads, spare, twin
+from flashtwin.drives import knee, laws, measuring, reads, spare, twin, victims
 from flashtwin.drives.drive import BUS_MT_S, COMMAND_NS, MAPPING_BYTES, METADATA_BYTES, FittedDrive, flash_array
 from flashtwin.drives.estimates import Estimate, Estimates
 from flashtwin.drives.laws import ReadLaw
-from flashtwin.drives.tables import Measurements, OpenLoop
+from flashtwin.drives.tables import Measurements
 from flashtwin.errors import DriveError
 from flashtwin.progress import Notify
+from flashtwin.replays.presets import system
 
 #: Rounds of measuring the twin and mending it.
 ROUNDS = 2
@@ -24,26 +23,6 @@ ROUNDS = 2
 _BUFFER_PAGES = 4096
 #: Types of flash page by which the share of fast ones is told.
 _PAGE_TYPES = 12
-#: The name of the rate at which the drive is saturated.
-SATURATED = "saturated_writes_per_s"
-
-
-@dataclass(frozen=True)
-class Compared:
-    """One figure of one experiment: measured, and as the twin has it."""
-
-    experiment: str
-    figure: str
-    unit: str
-    measured: float
-    predicted: float
-    #: Whether the row was among those that the drive was fitted on.
-    is_fitted: bool
-
-    @property
-    def error_percent(self) -> float:
-        """By how much the twin is above what was measured."""
-        return (self.predicted / self.measured - 1.0) * 100.0
 
 
 def fit_drive(measured: Measurements, note: Notify = lambda _: None, *, seed: int = 0) -> FittedDrive:
@@ -64,14 +43,14 @@ def fit_drive(measured: Measurements, note: Notify = lambda _: None, *, seed: in
         )
     note("space and overhead")
     estimates = Estimates(spare.spare(measured))
-    saturated = _saturated(measured)
+    saturated = knee.saturated(measured)
     note("reads")
     law, figures = reads.read_law(measured.open_loop, saturated.number)
     estimates = estimates.with_all([saturated, *figures, *controller(measured)])
     estimates = estimates.with_all(_read_times(law, estimates))
     used = max(row.fill_gib for row in measured.open_loop)
     estimates = estimates.with_all(flash_array(estimates, saturated, used))
-    estimates = estimates.with_all(_victim(measured, estimates, seed))
+    estimates = estimates.with_all(_victim(measured, estimates, used, seed))
     for round_ in range(ROUNDS):
         note(f"the twin, round {round_ + 1} of {ROUNDS}")
         estimates = _mended(estimates, measured, law, used, seed)
@@ -79,62 +58,9 @@ def fit_drive(measured: Measurements, note: Notify = lambda _: None, *, seed: in
     return FittedDrive(measured.drive, estimates, f"open loop at {rates} thousand requests/s")
 
 
-def compared(drive: FittedDrive, measured: Measurements, fitted: Measurements, *, seed: int = 1) -> list[Compared]:
-    """Every row that the twin can predict, beside what was measured."""
-    found = [*_amplified(drive, measured, fitted, seed), *_responses(drive, measured.open_loop, fitted.open_loop, seed)]
-    used = max(row.fill_gib for row in measured.open_loop)
-    rate = twin.saturated_per_s(twin.twin(drive.estimates), used, drive.estimates.number(spare.SPACE), seed=seed)
-    target = _saturated(measured).number
-    return [*found, Compared("open loop, saturated", "writes", "1/s", target, rate, is_fitted=True)]
-
-
-def _amplified(drive: FittedDrive, measured: Measurements, fitted: Measurements, seed: int) -> Iterator[Compared]:
-    space, overhead = (drive.estimates.number(key) for key in (spare.SPACE, spare.OVERHEAD))
-    victim = str(drive.estimates["ftl.gc.victim"].value)
-    for rows in history.by_series(measured.overwritten):
-        if not history.can_be_played(rows):
-            continue
-        for row, run in zip(rows, history.played(rows, space, victim, seed=seed), strict=True):
-            if row.amplification is not None:
-                name = f"{row.pattern} at {row.fill_gib:g} GiB"
-                value = run.last_quarter * overhead
-                yield Compared(name, "write amplification", "", row.amplification, value, row in fitted.overwritten)
-
-
-def _responses(
-    drive: FittedDrive, rows: Sequence[OpenLoop], fitted: Sequence[OpenLoop], seed: int
-) -> Iterator[Compared]:
-    system = twin.twin(drive.estimates)
-    for row in reads.below(rows, drive.estimates.number(SATURATED)):
-        answers = twin.open_loop(system, row, drive.estimates.number(spare.SPACE), seed=seed)
-        for kind, found, known in zip(("read", "write"), answers, (row.read_us, row.write_us), strict=True):
-            for name, value in known.items():
-                if name in reads.FITTED:
-                    experiment = f"open loop, {row.offered_per_s:,.0f}/s"
-                    figure = f"{kind} p{name.replace('p', '.').rstrip('.')}"
-                    yield Compared(experiment, figure, "us", value, found[name], row in fitted)
-
-
-def _saturated(measured: Measurements) -> Estimate:
-    """Writes a second beyond which more cannot be done."""
-    found = [row.writes_per_s for row in measured.saturated]
-    source = f"open loop at {len(found)} rates that the drive does not reach"
-    if not found:
-        used = max(row.fill_gib for row in measured.open_loop)
-        found = [row.writes_per_s for row in measured.overwritten
-                 if row.pattern.kind == "uniform" and abs(row.fill_gib / used - 1) < 0.02]  # fmt: skip
-        source = "uniform writes, closed loop"
-    if not found:
-        found = [row.writes_per_s for row in measured.steady if row.pattern.kind == "uniform"]
-    if found:
-        return Estimate(SATURATED, statistics.median(found), "1/s", min(found), max(found), source)
-    sheet = measured.datasheet
-    if sheet is None or not sheet.random_writes_per_s:
-        raise DriveError(
-            f"{measured.drive}: nothing tells how many writes a second saturate it; measure the open loop beyond what "
-            "the drive reaches, or uniform writes in a closed loop"
-        )
-    return Estimate(SATURATED, sheet.random_writes_per_s, "1/s", source="the datasheet", is_measured=False)
+def predicted(drive: FittedDrive, asked: Measurements, note: Notify = lambda _: None, *, seed: int = 1) -> Measurements:
+    """The rows that are asked for, as the twin of a fitted drive has them; another seed than that of the fit."""
+    return measuring.measure(drive.system, asked, note, seed=seed)
 
 
 def controller(measured: Measurements) -> list[Estimate]:
@@ -176,14 +102,14 @@ def _read_times(law: ReadLaw, estimates: Estimates) -> list[Estimate]:
     return found
 
 
-def _victim(measured: Measurements, estimates: Estimates, seed: int) -> list[Estimate]:
+def _victim(measured: Measurements, estimates: Estimates, used_gib: float, seed: int) -> list[Estimate]:
+    drive = system("conventional", settings=estimates.keys)  # type: ignore[arg-type]
+    amplified = float(laws.amplification(estimates.number(spare.SPACE), used_gib))
+    cost = measuring.Cost(drive, estimates.number(knee.SATURATED), amplified)
     try:
-        victim, errors = history.chosen_victim(
-            history.by_series(measured.overwritten), estimates.number(spare.SPACE), estimates.number(spare.OVERHEAD),
-            seed=seed,
-        )  # fmt: skip
+        victim, errors = victims.chosen_victim(drive, measured, cost, used_gib, seed=seed)
     except DriveError:
-        unknown = "no skewed pattern with its write amplification: usual"
+        unknown = "no skewed pattern: usual"
         return [Estimate("ftl.gc.victim", "greedy", source=unknown, is_measured=False)]
     told = ", ".join(f"{name} {error:.0f} %" for name, error in sorted(errors.items(), key=lambda one: one[1]))
     return [Estimate("ftl.gc.victim", victim, source=f"skewed patterns; mean error of each: {told}")]
@@ -191,11 +117,11 @@ def _victim(measured: Measurements, estimates: Estimates, seed: int) -> list[Est
 
 def _mended(estimates: Estimates, measured: Measurements, law: ReadLaw, used_gib: float, seed: int) -> Estimates:
     """The keys, moved by what the law says otherwise of the twin than of the drive."""
-    space, target = estimates.number(spare.SPACE), estimates.number(SATURATED)
-    system = twin.twin(estimates)
-    rate = twin.saturated_per_s(system, used_gib, space, seed=seed)
+    space, target = estimates.number(spare.SPACE), estimates.number(knee.SATURATED)
+    little = twin.twin(estimates)
+    rate = twin.saturated_per_s(little, used_gib, space, seed=seed)
     rows = reads.below(measured.open_loop, target)
-    answers = tuple(replace(row, read_us=twin.open_loop(system, row, space, seed=seed)[0]) for row in rows)
+    answers = tuple(twin.open_loop(little, row, space, seed=seed) for row in rows)
     found, _ = reads.read_law(answers, target)
     idle = law.base_us - found.base_us
     program, read, wait, piece = (

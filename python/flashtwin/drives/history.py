@@ -13,16 +13,13 @@ import numpy as np
 
 from flashtwin import _core
 from flashtwin.drives.tables import Overwritten
-from flashtwin.errors import DriveError
-from flashtwin.replays.presets import system
+from flashtwin.replays.presets import System
 from flashtwin.settings import Value
 
 #: Superblocks of the drive that is played, and pages of each. A real drive has about a thousand.
 BLOCKS, BLOCK_PAGES = 600, 512
 #: Blocks of a plane that hold no data: collection begins at two free ones, and one of the host's is open.
 KEPT_BACK = 3
-#: Victim rules among which a fit chooses.
-VICTIMS = ("greedy", "cost-benefit", "d-choices", "fifo")
 _PARTS = 8
 
 
@@ -39,31 +36,23 @@ class Played:
         return sum(self.eighths[-2:]) / 2
 
 
-def played(
-    rows: Sequence[Overwritten],
-    space_gib: float,
-    victim: str,
-    settings: Mapping[str, Value] | None = None,
-    *,
-    seed: int = 0,
-) -> list[Played]:
+def played(rows: Sequence[Overwritten], space_gib: float, drive: System, *, seed: int = 0) -> list[Played]:
     """The runs of one series, one after the other on a drive that was erased before the first.
 
     Args:
         rows: the series, in order.
         space_gib: physical space, as `spare` has it.
-        victim: rule by which collection chooses, one of `VICTIMS`.
-        settings: more keys of the controller.
+        drive: whose controller writes. It is played on one plane: a block is a superblock, taken as a whole.
         seed: of the addresses and of the controller.
 
     Raises:
-        DriveError: a pattern cannot be played.
+        ConfigError: the controller looks at contents.
     """
     usable = (BLOCKS - KEPT_BACK) * BLOCK_PAGES
     pages_of = {row.fill_gib: int(usable * row.fill_gib / space_gib) for row in rows}
-    drive = _core.Overwriting(_controller(victim, settings or {}, seed), max(pages_of.values()))
+    flash = _core.Overwriting(drive.with_sets({**_ONE_PLANE, "seed": seed})._resolved, max(pages_of.values()))
     random = np.random.default_rng(seed)
-    return [Played(tuple(_written(drive, row, pages_of[row.fill_gib], random))) for row in rows]
+    return [Played(tuple(_written(flash, row, pages_of[row.fill_gib], random))) for row in rows]
 
 
 def begin_collection(blocks: int) -> dict[str, float]:
@@ -76,11 +65,6 @@ def begin_collection(blocks: int) -> dict[str, float]:
     return {"ftl.gc.start": share, "ftl.gc.stop": share}
 
 
-def can_be_played(rows: Iterable[Overwritten]) -> bool:
-    """Whether the addresses of all runs can be made again."""
-    return all(row.pattern.kind != "fiozipf" for row in rows)
-
-
 def _written(drive: _core.Overwriting, row: Overwritten, pages: int, random: np.random.Generator) -> Iterator[float]:
     addresses = row.pattern.addresses(pages, max(int(row.overwrites * pages), _PARTS), random).astype(np.uint32)
     for part in np.array_split(addresses, _PARTS):
@@ -88,48 +72,12 @@ def _written(drive: _core.Overwriting, row: Overwritten, pages: int, random: np.
         yield programs / host
 
 
-def _controller(victim: str, settings: Mapping[str, Value], seed: int) -> _core.Resolved:
-    if victim not in VICTIMS:
-        raise DriveError(f"there is no victim rule '{victim}'; there are {', '.join(VICTIMS)}")
-    # One plane: a block is a superblock, which collection takes as a whole.
-    one = {f"nand.{level}": 1 for level in ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die")}
-    keys: dict[str, Value] = {
-        **one, "nand.blocks_per_plane": BLOCKS, "nand.pages_per_block": BLOCK_PAGES, "ftl.gc.victim": victim,
-        **begin_collection(BLOCKS), "ftl.wear.policy": "none", "seed": seed, **settings,
-    }  # fmt: skip
-    return system("conventional", settings=keys)._resolved
-
-
-def chosen_victim(
-    series: Sequence[Sequence[Overwritten]], space_gib: float, overhead: float, *, seed: int = 0
-) -> tuple[str, Mapping[str, float]]:
-    """The victim rule that comes nearest to what skewed patterns amplify, and the mean error of each in percent.
-
-    Only series that can be played and hold a skewed run with a known amplification count.
-
-    Raises:
-        DriveError: there is no such series.
-    """
-    telling = [rows for rows in series if can_be_played(rows) and any(_tells(row) for row in rows)]
-    if not telling:
-        raise DriveError(
-            "no run of a skewed pattern with its write amplification tells how victims are chosen; write one and read "
-            "the drive's media counter (`nvme ocp smart-add-log`) before and after it"
-        )
-    errors = {}
-    for victim in VICTIMS:
-        misses = [
-            abs(run.last_quarter * overhead / float(row.amplification or 1.0) - 1.0) * 100.0
-            for rows in telling
-            for row, run in zip(rows, played(rows, space_gib, victim, seed=seed), strict=True)
-            if _tells(row)
-        ]
-        errors[victim] = sum(misses) / len(misses)
-    return min(errors, key=errors.__getitem__), errors
-
-
-def _tells(row: Overwritten) -> bool:
-    return row.amplification is not None and row.pattern.is_skewed
+#: The keys of the drive that is played: pages are programmed one by one, since only their number counts.
+_ONE_PLANE: Mapping[str, Value] = {
+    "nand.channels": 1, "nand.chips_per_channel": 1, "nand.dies_per_chip": 1, "nand.planes_per_die": 1,
+    "nand.blocks_per_plane": BLOCKS, "nand.pages_per_block": BLOCK_PAGES, "nand.program_pages": 1,
+    "nand.sense_pages": 1, "nand.parity_stripe": 0, **begin_collection(BLOCKS), "ftl.wear.policy": "none",
+}  # fmt: skip
 
 
 def by_series(rows: Iterable[Overwritten]) -> list[list[Overwritten]]:

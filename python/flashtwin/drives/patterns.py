@@ -9,6 +9,7 @@ import numpy as np
 
 from flashtwin.errors import DriveError
 
+_GOLDEN_RATIO = np.uint64(0x61C8864680B583EB)
 #: One zone: its share of the addresses and of the writes.
 _ZONE = re.compile(r"s(\S+)\s+f(\S+)")
 
@@ -38,9 +39,12 @@ class Pattern:
             return cls(kind, shuffled)
         if kind in ("zipf", "fiozipf"):
             try:
-                return cls(kind, shuffled, exponent=float(details))
+                exponent = float(details)
             except ValueError:
                 raise DriveError(f"details of {pattern} is '{details}': an exponent is expected") from None
+            if kind == "fiozipf" and exponent == 1.0:
+                raise DriveError(f"details of {pattern} is '{details}': fio has no exponent of 1")
+            return cls(kind, shuffled, exponent=exponent)
         if kind == "zones":
             zones = tuple((float(share), float(writes)) for share, writes in _ZONE.findall(details))
             sums = [sum(column) for column in zip(*zones, strict=True)]
@@ -53,12 +57,19 @@ class Pattern:
         raise DriveError(f"there is no pattern '{pattern}'; there are uniform, sequential, zipf, fiozipf and zones")
 
     def __str__(self) -> str:
-        order = "-shuffle" if self.is_shuffled else ""
+        return f"{self.name} {self.details}".rstrip()
+
+    @property
+    def name(self) -> str:
+        """As the column `pattern` has it."""
+        return f"{self.kind}{'-shuffle' if self.is_shuffled else ''}"
+
+    @property
+    def details(self) -> str:
+        """As the column `details` has it."""
         if self.kind in ("zipf", "fiozipf"):
-            return f"{self.kind}{order} {self.exponent:g}"
-        if self.zones:
-            return f"zones{order} " + " ".join(f"s{share:g} f{writes:g}" for share, writes in self.zones)
-        return f"{self.kind}{order}"
+            return f"{self.exponent:g}"
+        return " ".join(f"s{share:g} f{writes:g}" for share, writes in self.zones)
 
     @property
     def is_skewed(self) -> bool:
@@ -66,11 +77,7 @@ class Pattern:
         return self.kind in ("zipf", "fiozipf", "zones")
 
     def addresses(self, pages: int, count: int, random: np.random.Generator) -> np.ndarray:
-        """Pages that are written one after the other, of `pages` that are in use; int64, shape (count,).
-
-        Raises:
-            DriveError: the pattern's generator is not known (`fiozipf`).
-        """
+        """Pages that are written one after the other, of `pages` that are in use; int64, shape (count,)."""
         if self.kind == "sequential":
             order = random.permutation(pages) if self.is_shuffled else np.arange(pages)
             return np.resize(order, count).astype(np.int64)
@@ -79,10 +86,12 @@ class Pattern:
         if self.kind == "zipf":
             ranks = _zipf(self.exponent, pages, count, random)
             return random.permutation(pages)[ranks] if self.is_shuffled else ranks
-        if self.kind == "zones":
-            drawn = self._zone_addresses(pages, count, random)
-            return random.permutation(pages)[drawn] if self.is_shuffled else drawn
-        raise DriveError("fio's zipf generator clusters its hot addresses in a way of its own; use zipf")
+        drawn = (
+            _fio_zipf(self.exponent, pages, count, random)
+            if self.kind == "fiozipf"
+            else self._zone_addresses(pages, count, random)
+        )
+        return random.permutation(pages)[drawn] if self.is_shuffled else drawn
 
     def _zone_addresses(self, pages: int, count: int, random: np.random.Generator) -> np.ndarray:
         shares, writes = (np.array(column) for column in zip(*self.zones, strict=True))
@@ -97,3 +106,19 @@ def _zipf(exponent: float, pages: int, count: int, random: np.random.Generator) 
     weights = np.arange(1, pages + 1, dtype=float) ** -exponent
     cumulative = np.cumsum(weights)
     return np.asarray(np.searchsorted(cumulative, random.random(count) * cumulative[-1]), dtype=np.int64)
+
+
+def _fio_zipf(exponent: float, pages: int, count: int, random: np.random.Generator) -> np.ndarray:
+    """Addresses as fio draws them (`random_distribution=zipf`).
+
+    Ranks are those of Gray et al. (SIGMOD 1994), 3.2. fio puts them anywhere by a product with the golden ratio, in 64
+    bits and modulo the number of addresses, where several fall on one: two addresses in five are never written.
+    """
+    weights = np.arange(1, pages + 1, dtype=float) ** -exponent
+    total, two = weights.sum(), weights[:2].sum()
+    eta = (1.0 - (2.0 / pages) ** (1.0 - exponent)) / (1.0 - two / total)
+    drawn = random.random(count)
+    ranks = (pages * (eta * drawn - eta + 1.0) ** (1.0 / (1.0 - exponent))).astype(np.uint64)
+    ranks[drawn * total < two] = 1
+    ranks[drawn * total < 1.0] = 0
+    return np.asarray((ranks * _GOLDEN_RATIO) % np.uint64(pages), dtype=np.int64)

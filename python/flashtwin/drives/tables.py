@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,21 +96,14 @@ class Measurements:
 
 
 def read(folder: Path, drive: str | None = None) -> Measurements:
-    """The measurements of one drive among the CSV files of a folder, or in one file.
+    """The measurements of one drive among the CSV files of a folder, or in one file; specimens of a model are one.
 
     Raises:
         DriveError: there are none, they are of several drives and none is named, or a row is wrong; the message names
             file and line.
     """
-    found: dict[str, dict[type, list[object]]] = {}
-    sheets: list[Datasheet] = []
-    for file in sorted(folder.glob("*.csv")) if folder.is_dir() else [folder]:
-        for name, row in _rows(file):
-            if isinstance(row, Datasheet):
-                sheets.append(row)
-            elif row is not None:
-                found.setdefault(name, {}).setdefault(type(row), []).append(row)
-    chosen = _chosen(folder, found, drive)
+    found, sheets = _all(folder)
+    chosen = _chosen(folder, found, _model(drive) if drive else None)
     rows = found[chosen]
     sheet = max(sheets, key=lambda one: _likeness(one.model, chosen), default=None)
     return Measurements(
@@ -119,6 +113,28 @@ def read(folder: Path, drive: str | None = None) -> Measurements:
         tuple(rows.get(Steady, [])),  # type: ignore[arg-type]
         sheet if sheet is not None and _likeness(sheet.model, chosen) >= 1.0 else None,
     )
+
+
+def drives(folder: Path) -> list[str]:
+    """Names of the drives whose open loop was measured.
+
+    Raises:
+        DriveError: a row is wrong.
+    """
+    return sorted(name for name, rows in _all(folder)[0].items() if OpenLoop in rows)
+
+
+def _all(folder: Path) -> tuple[dict[str, dict[type, list[object]]], list[Datasheet]]:
+    """The rows of each drive by kind, and all datasheets."""
+    found: dict[str, dict[type, list[object]]] = {}
+    sheets: list[Datasheet] = []
+    for file in sorted(folder.glob("*.csv")) if folder.is_dir() else [folder]:
+        for name, row in _rows(file):
+            if isinstance(row, Datasheet):
+                sheets.append(row)
+            elif row is not None:
+                found.setdefault(name, {}).setdefault(type(row), []).append(row)
+    return found, sheets
 
 
 def _chosen(folder: Path, found: Mapping[str, object], drive: str | None) -> str:
@@ -133,6 +149,11 @@ def _chosen(folder: Path, found: Mapping[str, object], drive: str | None) -> str
     if drive not in found:
         raise DriveError(f"{folder}: no measurements of '{drive}'; there are those of {names}")
     return drive
+
+
+def _model(name: str) -> str:
+    """A drive's name without the letter of its specimen: `solidigm-p5520-1920-a` is one of those."""
+    return re.sub(r"-[a-z]$", "", name)
 
 
 def _likeness(model: str, drive: str) -> float:
@@ -154,7 +175,7 @@ def _rows(file: Path) -> Iterator[tuple[str, object]]:
             for row in reader:
                 if None in row or None in row.values():
                     raise DriveError(f"{file}:{reader.line_num}: the line has other columns than the first; is it cut?")
-                yield row.get("drive") or row.get("model") or "", make(_Reading(file, reader.line_num, row))
+                yield _model(row.get("drive") or row.get("model") or ""), make(_Reading(file, reader.line_num, row))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DriveError(f"{file}: cannot be read: {error}") from None
 

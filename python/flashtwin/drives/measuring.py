@@ -1,0 +1,127 @@
+"""The experiments of a drive on a twin: the same rows, measured by replay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from flashtwin.drives import history, laws, twin
+from flashtwin.drives.patterns import Pattern
+from flashtwin.drives.tables import Measurements, OpenLoop, Overwritten, Steady
+from flashtwin.errors import DriveError
+from flashtwin.progress import Notify
+from flashtwin.replays.presets import System
+
+#: Shares of the saturated rate that an open loop offers, and of the physical space that hosts use.
+RATES, FILLS = (0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1.2), (0.5, 0.7, 0.8, 0.9)
+#: Patterns beside uniform writes, each after the drive was filled in order.
+PATTERNS = (
+    Pattern("zipf", is_shuffled=True, exponent=0.8),
+    Pattern("zones", is_shuffled=True, zones=((0.95, 0.05), (0.05, 0.95))),
+)
+SEQUENTIAL, UNIFORM = Pattern("sequential"), Pattern("uniform")
+#: Overwrites by which a pattern is in its steady state: uniform writes, and others.
+UNIFORM_OVERWRITES, OVERWRITES = 4.0, 10.0
+#: What an experiment has before it was measured.
+_UNKNOWN = float("nan")
+
+
+def space_gib(drive: System) -> float:
+    """Physical space."""
+    return drive.raw_pages * int(drive.config["nand"]["page_bytes"]) / 2**30
+
+
+def overhead(drive: System) -> float:
+    """Bytes of the medium by bytes of data: one unit of a stripe is parity."""
+    stripe = int(drive.config["nand"]["parity_stripe"])
+    return stripe / (stripe - 1) if stripe else 1.0
+
+
+def usual(drive: System, fill: float = FILLS[-1], *, seed: int = 0) -> Measurements:
+    """The experiments that a fit asks for, on this drive; `fill` is the share of the physical space in use."""
+    space = space_gib(drive)
+    used = fill * space
+    most = twin.saturated_per_s(twin.small(drive), used, space, seed=seed)
+    runs = [(share * space, f"uniform at {share:.0%}", UNIFORM, UNIFORM_OVERWRITES) for share in FILLS]
+    runs += [(used, str(pattern), pattern, OVERWRITES) for pattern in PATTERNS]
+    overwritten = [
+        Overwritten(gib, pattern, series, times, _UNKNOWN, _UNKNOWN)
+        for gib, series, then, overwrites in runs
+        for pattern, times in ((SEQUENTIAL, 1.0), (then, overwrites))
+    ]
+    rates = [OpenLoop(used, round(share * most), _UNKNOWN, _UNKNOWN, {}, {}) for share in RATES]
+    return Measurements(drive.name, tuple(rates), tuple(overwritten))
+
+
+def measure(drive: System, asked: Measurements, note: Notify = lambda _: None, *, seed: int = 0) -> Measurements:
+    """The rows that are asked for, as the twin has them; those that it cannot play are left out.
+
+    Args:
+        drive: a system with all its blocks; it is made smaller here.
+        asked: rows of a drive, or of `usual`: fills, rates and patterns count.
+        note: told what is being done.
+        seed: of the loads.
+
+    Raises:
+        DriveError: the drive is too small.
+        SimError: the system cannot serve them.
+    """
+    space, little = space_gib(drive), twin.small(drive)
+    fills = [*(row.fill_gib for row in asked.open_loop), *(row.fill_gib for row in asked.overwritten)]
+    used = max(fills, default=FILLS[-1] * space)
+    if used >= space:
+        raise DriveError(
+            f"{used:,.0f} GiB in use do not fit on {drive.name}, whose flash holds {space:,.0f} GiB; "
+            "is it the twin of another drive?"
+        )
+    note("writes as fast as it can")
+    most = twin.saturated_per_s(little, used, space, seed=seed)
+    cost = Cost(drive, most, float(laws.amplification(space, used)))
+    rows = []
+    for row in asked.open_loop:
+        note(f"open loop, {row.offered_per_s:,.0f} requests/s")
+        rows.append(twin.open_loop(little, row, space, seed=seed))
+    note("write amplification")
+    return replace(closed_loop(drive, asked, cost, used, seed=seed), open_loop=tuple(rows))
+
+
+def closed_loop(drive: System, asked: Measurements, cost: Cost, used_gib: float, *, seed: int = 0) -> Measurements:
+    """Of the rows that are asked for those without a clock: amplification, and the rate that follows from it."""
+    overwritten = tuple(_overwritten(drive, asked.overwritten, cost, seed))
+    return Measurements(drive.name, (), overwritten, tuple(_steady(drive, asked.steady, used_gib, cost, seed)))
+
+
+class Cost:
+    """The time that a write takes of the dies, by amplification: from one rate to others."""
+
+    def __init__(self, drive: System, per_s: float, amplified: float) -> None:
+        """`per_s` writes at this amplification, without the overhead."""
+        nand = drive.config["nand"]
+        self._program_us = float(nand["program_us"]) / int(nand["program_pages"])
+        self._read_us, self._sense_pages = float(nand["read_us"]), int(nand["sense_pages"])
+        self._budget = per_s * self._of(amplified)
+
+    def per_s(self, amplified: float) -> float:
+        """Writes a second at this amplification: 1 / (X A) = (tPROG / K + tR (1 - (1 - v)^m) / m) / D."""
+        return self._budget / self._of(amplified)
+
+    def _of(self, amplified: float) -> float:
+        senses = float(laws.senses(laws.valid_share(max(amplified, 1.0)), self._sense_pages))
+        return amplified * (self._program_us + self._read_us * senses)
+
+
+def _overwritten(drive: System, rows: Sequence[Overwritten], cost: Cost, seed: int) -> Iterator[Overwritten]:
+    space, more = space_gib(drive), overhead(drive)
+    for series in history.by_series(rows):
+        for row, run in zip(series, history.played(series, space, drive, seed=seed), strict=True):
+            found = run.last_quarter
+            yield replace(row, amplification=found * more, writes_per_s=cost.per_s(found))
+
+
+def _steady(drive: System, rows: Sequence[Steady], used_gib: float, cost: Cost, seed: int) -> Iterator[Steady]:
+    """Each pattern by itself, after the drive was filled in order and overwritten at random."""
+    for row in rows:
+        before = [(SEQUENTIAL, 1.0), (UNIFORM, 2.0), (row.pattern, OVERWRITES)]
+        series = [Overwritten(used_gib, pattern, "", times, None, 0.0) for pattern, times in before]
+        found = history.played(series, space_gib(drive), drive, seed=seed)[-1].last_quarter
+        yield replace(row, writes_per_s=cost.per_s(found), write_us={})
