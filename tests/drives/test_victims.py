@@ -15,7 +15,13 @@ from flashtwin.replays.presets import System
 
 ZIPF, UNIFORM, SEQUENTIAL = Pattern("zipf", is_shuffled=True, exponent=0.8), Pattern("uniform"), Pattern("sequential")
 #: A thousandth of a drive: only shares count.
-DIE = {"nand.channels": 1, "nand.chips_per_channel": 1, "nand.dies_per_chip": 1, "nand.planes_per_die": 1}
+DIE = {
+    "engine.write_completes": "hashed",
+    "nand.channels": 1,
+    "nand.chips_per_channel": 1,
+    "nand.dies_per_chip": 1,
+    "nand.planes_per_die": 1,
+}
 
 
 def drive(victim: str) -> System:
@@ -36,8 +42,9 @@ def test_the_victim_rule_of_a_made_drive_is_found_again(by: str) -> None:
     hidden = drive("fifo")
     space = measuring.space_gib(hidden)
     cost = measuring.Cost(hidden, 1e5, 3.0)
-    measured = measuring.closed_loop(hidden, asked(space), cost, 0.85 * space, seed=5)
-    measured = replace(measured, steady=()) if by == "amplification" else replace(measured, overwritten=())
+    rows = asked(space)
+    rows = replace(rows, steady=()) if by == "amplification" else replace(rows, overwritten=())
+    measured = measuring.closed_loop(hidden, rows, cost, 0.85 * space, seed=5)
     chosen, errors = victims.chosen_victim(drive("greedy"), measured, cost, 0.85 * space)
     assert chosen == "fifo"
     assert errors["fifo"] < 2.0

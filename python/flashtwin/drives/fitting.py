@@ -6,12 +6,15 @@ is fitted to the percentiles of the twin as it was to those of the drive, and a 
 
 from __future__ import annotations
 
+import itertools
+import statistics
 from dataclasses import replace
 
-from flashtwin.drives import knee, laws, measuring, reads, spare, twin, victims
+from flashtwin.drives import history, knee, laws, measuring, reads, spare, twin, victims
 from flashtwin.drives.drive import BUS_MT_S, COMMAND_NS, MAPPING_BYTES, METADATA_BYTES, FittedDrive, flash_array
 from flashtwin.drives.estimates import Estimate, Estimates
 from flashtwin.drives.laws import ReadLaw
+from flashtwin.drives.pairing import pairs
 from flashtwin.drives.tables import Measurements
 from flashtwin.errors import DriveError
 from flashtwin.progress import Notify
@@ -50,7 +53,10 @@ def fit_drive(measured: Measurements, note: Notify = lambda _: None, *, seed: in
     estimates = estimates.with_all(_read_times(law, estimates))
     used = max(row.fill_gib for row in measured.open_loop)
     estimates = estimates.with_all(flash_array(estimates, saturated, used))
+    note("write amplification")
     estimates = estimates.with_all(_victim(measured, estimates, used, seed))
+    estimates = estimates.with_all(_mended_space(measured, estimates, seed))
+    estimates = estimates.with_all(flash_array(estimates, saturated, used))
     for round_ in range(ROUNDS):
         note(f"the twin, round {round_ + 1} of {ROUNDS}")
         estimates = _mended(estimates, measured, law, used, seed)
@@ -113,6 +119,24 @@ def _victim(measured: Measurements, estimates: Estimates, used_gib: float, seed:
         return [Estimate("ftl.gc.victim", "greedy", source=unknown, is_measured=False)]
     told = ", ".join(f"{name} {error:.0f} %" for name, error in sorted(errors.items(), key=lambda one: one[1]))
     return [Estimate("ftl.gc.victim", victim, source=f"skewed patterns; mean error of each: {told}")]
+
+
+def _mended_space(measured: Measurements, estimates: Estimates, seed: int) -> list[Estimate]:
+    """The space, moved by what the controller of the twin amplifies otherwise than the law of FIFO."""
+    known = spare.telling(measured)
+    series = [rows for rows in history.playable(measured.overwritten) if any(row in known for row in rows)]
+    rows = replace(measured, overwritten=tuple(itertools.chain.from_iterable(series)), steady=())
+    drive = system("conventional", settings=estimates.keys)  # type: ignore[arg-type]
+    played = measuring.closed_loop(drive, rows, measuring.Cost(drive, 1.0, 1.0), 0.0, seed=seed)
+    off = [
+        (row.fill_gib, found.amplification / row.amplification)
+        for row, found in pairs(rows.overwritten, played.overwritten)
+        if row in known and row.amplification and found.amplification
+    ]
+    if not off:
+        return []
+    fills, times = zip(*off, strict=True)
+    return [spare.mended(estimates[spare.SPACE], max(fills), 1.0 / statistics.median(times))]
 
 
 def _mended(estimates: Estimates, measured: Measurements, law: ReadLaw, used_gib: float, seed: int) -> Estimates:

@@ -65,6 +65,11 @@ def begin_collection(blocks: int) -> dict[str, float]:
     return {"ftl.gc.start": share, "ftl.gc.stop": share}
 
 
+def playable(rows: Iterable[Overwritten]) -> list[list[Overwritten]]:
+    """The series all of whose addresses can be drawn again."""
+    return [series for series in by_series(rows) if all(row.pattern.is_known for row in series)]
+
+
 def _written(drive: _core.Overwriting, row: Overwritten, pages: int, random: np.random.Generator) -> Iterator[float]:
     addresses = row.pattern.addresses(pages, max(int(row.overwrites * pages), _PARTS), random).astype(np.uint32)
     for part in np.array_split(addresses, _PARTS):

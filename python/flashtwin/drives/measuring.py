@@ -112,7 +112,7 @@ class Cost:
 
 def _overwritten(drive: System, rows: Sequence[Overwritten], cost: Cost, seed: int) -> Iterator[Overwritten]:
     space, more = space_gib(drive), overhead(drive)
-    for series in history.by_series(rows):
+    for series in history.playable(rows):
         for row, run in zip(series, history.played(series, space, drive, seed=seed), strict=True):
             found = run.last_quarter
             yield replace(row, amplification=found * more, writes_per_s=cost.per_s(found))
@@ -120,7 +120,7 @@ def _overwritten(drive: System, rows: Sequence[Overwritten], cost: Cost, seed: i
 
 def _steady(drive: System, rows: Sequence[Steady], used_gib: float, cost: Cost, seed: int) -> Iterator[Steady]:
     """Each pattern by itself, after the drive was filled in order and overwritten at random."""
-    for row in rows:
+    for row in (one for one in rows if one.pattern.is_known):
         before = [(SEQUENTIAL, 1.0), (UNIFORM, 2.0), (row.pattern, OVERWRITES)]
         series = [Overwritten(used_gib, pattern, "", times, None, 0.0) for pattern, times in before]
         found = history.played(series, space_gib(drive), drive, seed=seed)[-1].last_quarter

@@ -72,6 +72,11 @@ class Pattern:
         return " ".join(f"s{share:g} f{writes:g}" for share, writes in self.zones)
 
     @property
+    def is_known(self) -> bool:
+        """Whether its addresses can be drawn again: those of fio can, unless another tool shuffled them once more."""
+        return not (self.kind == "fiozipf" and self.is_shuffled)
+
+    @property
     def is_skewed(self) -> bool:
         """Whether some addresses are written more often than others."""
         return self.kind in ("zipf", "fiozipf", "zones")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import brentq, least_squares
@@ -28,14 +29,28 @@ def spare(measured: Measurements) -> list[Estimate]:
     With two fills or more, both by least squares on the logarithm of `b a / (a + W0(-a e^-a))`; with one, the overhead
     is that of sequential writes. Runs that ended before the steady state are left out.
     """
-    rows = [row for row in measured.overwritten if row.pattern.kind == "uniform" and row.amplification is not None]
-    rows = [row for row in rows if row.overwrites >= _STEADY_OVERWRITES]
+    rows = telling(measured)
     if len({row.fill_gib for row in rows}) >= 2:
         return _of_fills(rows)
     overhead = _sequential_overhead(measured)
     if rows:
         return [_space_of_one(rows, overhead), overhead]
     return [_usual_space(measured), overhead]
+
+
+def telling(measured: Measurements) -> list[Overwritten]:
+    """Uniform runs whose amplification was counted in the steady state."""
+    rows = [row for row in measured.overwritten if row.pattern.kind == "uniform" and row.amplification is not None]
+    return [row for row in rows if row.overwrites >= _STEADY_OVERWRITES]
+
+
+def mended(space: Estimate, used_gib: float, times: float) -> Estimate:
+    """The space with which a drive amplifies so many times as much as with this one; the interval goes along."""
+    target = max(float(laws.amplification(space.number, used_gib)) * times, 1.0 + 1e-6)
+    value = float(brentq(lambda t: float(laws.amplification(t, used_gib)) - target, used_gib * 1.0005, used_gib * 50))
+    by = value - space.number
+    low, high = (None if end is None else end + by for end in (space.low, space.high))
+    return replace(space, value=value, low=low, high=high)
 
 
 def _of_fills(rows: list[Overwritten]) -> list[Estimate]:

@@ -26,7 +26,7 @@ def chosen_victim(
     Raises:
         DriveError: there is no skewed run.
     """
-    overwritten = tuple(row for series in history.by_series(measured.overwritten)
+    overwritten = tuple(row for series in history.playable(measured.overwritten)
                         if any(one.pattern.is_skewed for one in series) for row in series)  # fmt: skip
     telling = replace(measured, overwritten=overwritten,
                       steady=tuple(row for row in measured.steady if row.pattern.is_skewed))  # fmt: skip
