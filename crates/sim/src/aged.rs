@@ -72,6 +72,7 @@ impl AgedDrives {
             format!("{:?}", config.ftl),
             config.seed.to_string(),
             format!("{:?} {:?}", config.replay.preload, config.replay.preload_contents),
+            config.replay.history.to_string(),
             trace.digest.clone(),
             format!("{} {:?}", trace.page_bytes, trace.content_source),
         ];

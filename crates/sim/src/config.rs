@@ -6,6 +6,8 @@ use flashtwin_trace::ContentSource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::history::History;
+
 /// A system under test on a device, and how a trace is replayed on it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -340,6 +342,13 @@ pub struct ReplayConfig {
     /// first: `own` or `trace`.
     #[schemars(extend("x-when" = "replay.preload = footprint and looks-at-contents", "x-moves" = "writes: what of the drive's contents before the trace is duplicate"))]
     pub preload_contents: PreloadContents,
+    /// For `preload = "footprint"`: what the drive went through, as words of `in-order`, `shuffled`, `uniform(TIMES)`,
+    /// `zipf(EXPONENT,TIMES)` and `hot-cold(PAGES,WRITES,TIMES)`, one step after the other over the pages of the footprint:
+    /// `"in-order zipf(0.8,4)"` fills the drive in order of addresses, then writes four times as many pages by
+    /// popularity. Empty: random overwrites until collection has settled.
+    #[schemars(with = "String")]
+    #[schemars(extend("x-when" = "replay.preload = footprint", "x-moves" = "reads and writes: what the drive holds before the trace"))]
+    pub history: History,
     /// What a write of part of a page costs.
     #[schemars(extend("x-moves" = "writes: whether part of a page costs a read"))]
     pub partial_write: PartialWrite,
@@ -361,6 +370,7 @@ impl Default for ReplayConfig {
             period_s: 86_400.0,
             preload: Preload::FirstReads,
             preload_contents: PreloadContents::Own,
+            history: History::default(),
             partial_write: PartialWrite::ReadModifyWrite,
             content: ContentSource::Recorded,
         }

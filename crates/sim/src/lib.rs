@@ -9,6 +9,7 @@ pub mod engine;
 mod error;
 pub mod event_queue;
 mod finished;
+mod history;
 mod keys;
 pub mod memory;
 mod metrics;

@@ -8,6 +8,7 @@ use flashtwin_trace::{FirstAccess, NO_CONTENT, Outline, PageSource, Progress};
 
 use crate::config::{Preload, PreloadContents};
 use crate::error::{SimError, stop_if_asked};
+use crate::history::History;
 use crate::resolve::Resolved;
 
 /// Pages between two looks at whether the run should stop.
@@ -117,6 +118,17 @@ pub(crate) fn preload(
     let pages = || (0..trace.pages()).filter(|&lpn| wanted(lpn));
     let nameless = pages().filter(|&lpn| known(lpn) == NO_CONTENT).count() as u64;
     let mut unknown = Unknown::new(source, config.replay.preload_contents, config.seed, nameless);
+    let ages = config.replay.preload == Preload::Footprint;
+    let history = Some(&config.replay.history).filter(|history| ages && !history.is_empty());
+    if let Some(history) = history {
+        let filled: Vec<u32> = pages().collect();
+        loader.live_through(history, &filled, trace, config.seed, progress, |lpn| match known(lpn) {
+            NO_CONTENT => unknown.next(),
+            known => Ok(known),
+        })?;
+        loader.ftl.end_preload();
+        return Ok(());
+    }
     for lpn in pages() {
         if lpn.is_multiple_of(LOOK_EVERY) {
             stop_if_asked(progress)?;
@@ -128,7 +140,7 @@ pub(crate) fn preload(
         let address = trace.lpn_address[lpn as usize];
         loader.write(Host { lpn: Lpn::new(lpn), address, content: Content::new(content) })?;
     }
-    if config.replay.preload == Preload::Footprint {
+    if ages {
         let filled: Vec<u32> = pages().collect();
         loader.age(trace, &filled, config.seed, progress)?;
     }
@@ -203,6 +215,35 @@ impl<'a> Loader<'a> {
         }
         self.ops.clear();
         place_host(self.flash)?;
+        Ok(())
+    }
+
+    /// Writes the pages that are `filled` as the history says: at first with the contents that `content` gives, later with
+    /// the same again.
+    fn live_through(
+        &mut self,
+        history: &History,
+        filled: &[u32],
+        trace: &Outline,
+        seed: u64,
+        progress: &dyn Progress,
+        mut content: impl FnMut(u32) -> Result<u32, SimError>,
+    ) -> Result<(), SimError> {
+        for (number, place) in history.writes(filled.len() as u32, seed).enumerate() {
+            if number % LOOK_EVERY as usize == 0 {
+                stop_if_asked(progress)?;
+            }
+            let lpn = filled[place as usize];
+            let address = trace.lpn_address[lpn as usize];
+            if number < filled.len() {
+                let content = Content::new(content(lpn)?);
+                self.write(Host { lpn: Lpn::new(lpn), address, content })?;
+            } else {
+                let loads = LoadView::new(&self.chip, &self.chip);
+                let ppn = self.ftl.rewrite(Lpn::new(lpn), address, &loads, &mut self.ops)?;
+                self.carry_out(ppn)?;
+            }
+        }
         Ok(())
     }
 

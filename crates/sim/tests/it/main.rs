@@ -10,6 +10,7 @@ mod copying;
 mod drawn;
 mod flush;
 mod garbage_collection;
+mod history;
 mod holes;
 mod keys;
 mod mapping_cache;
