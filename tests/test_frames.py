@@ -194,6 +194,19 @@ class TestTracesFromTables:
         made = ft.Trace.from_frame(frame, columns={"time": "at"})
         assert made.to_arrow()["time_ns"].to_pylist() == [0, 2_000]
 
+    def test_queues_of_requests(self) -> None:
+        rows = {"time_ns": [0, 1], "op": [0, 1], "offset_bytes": [0, 0], "length_bytes": [512, 512]}
+        plain, zeroes, queued, other = (
+            ft.Trace.from_frame(rows if queue is None else {**rows, "queue": [0, queue]}) for queue in (None, 0, 31, 30)
+        )
+        assert plain.digest == zeroes.digest
+        assert len({plain.digest, queued.digest, other.digest}) == 3
+        for wrong in (32, -1, "x"):
+            with pytest.raises(ft.TraceError, match="queue"):
+                ft.Trace.from_frame({**rows, "queue": [wrong, wrong]})
+        named = ft.Trace.from_frame({**rows, "sq": [0, 31]}, columns={"queue": "sq"})
+        assert named.digest == queued.digest
+
     def test_equal_contents_stay_equal(self) -> None:
         rows = {
             "time_ns": [0, 1, 2], "op": [1, 1, 1], "offset_bytes": [0, 8192, 4096], "length_bytes": [8192, 4096, 4096],

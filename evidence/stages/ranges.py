@@ -138,6 +138,7 @@ _WHOLE = "the recorded traces have whole pages with recorded contents and the cl
 _SCHEME = "not what is compared: {} is a system of its own"
 _CAUSE = "switches off what may make the score lose:"
 _TODAY = "flash of drives of today, which no paper has"
+_FRONT = "the recorded traces have one submission queue, and no paper has a front end"
 _FLUSH = "the recorded traces have no flushes"
 #: Keys that are not varied, or that begin so, each with the reason.
 EXCLUDED: Mapping[str, str] = {
@@ -162,6 +163,7 @@ EXCLUDED: Mapping[str, str] = {
     "engine.hash_us": f"{_PUBLISHED}: 12 us (RR-SSD Table II), 32 us (CA-SSD 5.1)",
     "replay.queue_depth": _WHOLE, "replay.partial_write": _WHOLE, "replay.content": _WHOLE,
     "replay.period_s": "a day of the recorded traces is 120 s (RR-SSD: a day)",
+    "engine.slots": _FRONT, "engine.arbitration": _FRONT, "engine.link_mb_s": _FRONT, "replay.queue_limit": _FRONT,
     "engine.flush": _FLUSH, "engine.write_cache_protected": _FLUSH,
     "engine.reads_before_urgent": _TODAY, "engine.suspend_slice_us": _TODAY, "nand.program_pages": _TODAY,
     "nand.sense_pages": _TODAY, "nand.parity_stripe": _TODAY, "nand.read_types_us": _TODAY,

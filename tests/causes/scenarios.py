@@ -1,4 +1,4 @@
-"""Ten small workloads and drives, each built so that one thing, known beforehand, holds it back.
+"""Twelve small workloads and drives, each built so that one thing, known beforehand, holds it back.
 
 Times in ns, pages of 4,096 bytes. Nothing is random but by a fixed seed.
 """
@@ -118,6 +118,20 @@ def too_few_dies() -> Scenario:
     return Scenario("dies", "conventional", tuple(requests), settings=ONE_DIE)
 
 
+def one_slot() -> Scenario:
+    """A controller that takes one request at a time, before chips that could read many."""
+    draw = random.Random(10)
+    requests = [(number * 80 * US, "R", draw.randrange(4096), 1, None) for number in range(2000)]
+    return Scenario("slots", "conventional", tuple(requests), settings={"engine.slots": 1})
+
+
+def slow_link() -> Scenario:
+    """Reads of eight pages over a link that takes longer for them than the chips."""
+    draw = random.Random(11)
+    requests = [(number * 600 * US, "R", draw.randrange(4096), 8, None) for number in range(1500)]
+    return Scenario("link", "conventional", tuple(requests), settings={"engine.link_mb_s": 50.0})
+
+
 def queue_depth() -> Scenario:
     """One request at a time on 64 chips."""
     draw = random.Random(8)
@@ -134,5 +148,5 @@ def nothing() -> Scenario:
 
 SCENARIOS = (
     hash_lane, slow_bus, collection, hot_chip, erase_tail, mapping_misses, replica_pass, too_few_dies, queue_depth,
-    nothing,
+    one_slot, slow_link, nothing,
 )  # fmt: skip

@@ -109,6 +109,17 @@ pub enum MergeReads {
     SameContent,
 }
 
+/// Which submitted request gets a free slot of the controller.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arbitration {
+    /// The one submitted first of all.
+    #[default]
+    Fifo,
+    /// The first of the next submission queue in turn (NVMe's round robin).
+    RoundRobin,
+}
+
 /// What the array stops for a read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -221,6 +232,18 @@ pub struct EngineConfig {
     /// Time of the controller itself per request, in microseconds.
     #[schemars(extend("x-moves" = "reads and writes: a time added to each"))]
     pub controller_us: f64,
+    /// Requests that the controller has in hand at once; 0: no limit. A submitted request waits in its queue for a slot,
+    /// and gives it back with its answer. For example 512 on a drive whose reads wait behind stalled writes.
+    #[schemars(extend("x-moves" = "reads and writes: how many of them the controller works on"))]
+    pub slots: u32,
+    /// Which submitted request gets a free slot: `fifo` or `round-robin`.
+    #[schemars(extend("x-when" = "engine.slots != 0", "x-moves" = "reads and writes: which of them the controller works on"))]
+    pub arbitration: Arbitration,
+    /// The host's link in MB/s (10^6 bytes) in each direction; 0: data take no time there. Data of a write come in over it
+    /// before the controller has the write, data of a read go out over it before the answer. For example 7000: PCIe 4.0
+    /// x4. Parts of pages count as whole pages.
+    #[schemars(extend("x-moves" = "reads and writes: how long their data take between host and drive"))]
+    pub link_mb_s: f64,
     /// Hashing time per page in microseconds (RR-SSD paper, Table II: 12; CA-SSD paper 5.1:
     /// 32). Only content-addressed systems hash.
     #[schemars(extend("x-when" = "deduplicates", "x-moves" = "writes: how long each page is hashed, and waits for it"))]
@@ -256,6 +279,9 @@ impl Default for EngineConfig {
             suspend_reads: 16,
             idle_us: 1000.0,
             controller_us: 0.0,
+            slots: 0,
+            arbitration: Arbitration::Fifo,
+            link_mb_s: 0.0,
             hash_us: 12.0,
             hash_lanes: 1,
         }
@@ -330,6 +356,11 @@ pub struct ReplayConfig {
     /// Requests kept under way; 0: requests arrive when the trace says (open loop).
     #[schemars(extend("x-moves" = "reads and writes: how many requests are under way"))]
     pub queue_depth: u32,
+    /// Most requests of each submission queue (the trace's column `queue`) that are under way while requests arrive when the
+    /// trace says; 0: any number. One that finds its queue full is submitted, and its response time begins, when one of
+    /// the queue is answered (fio's `iodepth` with a rate). Not with `queue_depth`.
+    #[schemars(extend("x-when" = "replay.queue_depth = 0", "x-moves" = "reads and writes: how many requests are under way"))]
+    pub queue_limit: u32,
     /// Length of a profiling period in seconds of the trace's own clock (a day in the
     /// RR-SSD paper).
     #[schemars(extend("x-moves" = "reads and writes: how often copies are made"))]
@@ -367,6 +398,7 @@ impl Default for ReplayConfig {
         Self {
             speed: 1.0,
             queue_depth: 0,
+            queue_limit: 0,
             period_s: 86_400.0,
             preload: Preload::FirstReads,
             preload_contents: PreloadContents::Own,

@@ -29,8 +29,8 @@ mod twin;
 
 pub use aged::AgedDrives;
 pub use config::{
-    Concurrency, Config, EngineConfig, Flush, LoadMeasure, MergeReads, MultiPlane, PartialWrite, Preload,
-    PreloadContents, ReplayConfig, Suspend, WriteCompletes,
+    Arbitration, Concurrency, Config, EngineConfig, Flush, LoadMeasure, MergeReads, MultiPlane, PartialWrite,
+    Preload, PreloadContents, ReplayConfig, Suspend, WriteCompletes,
 };
 pub use error::{ConfigError, SimError};
 pub use keys::{Key, keys, matters, traits};

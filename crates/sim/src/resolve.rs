@@ -278,6 +278,10 @@ fn check(config: Config) -> Result<Resolved, ConfigError> {
     }
     positive("replay.speed", config.replay.speed)?;
     positive("replay.period_s", config.replay.period_s)?;
+    if config.replay.queue_limit > 0 && config.replay.queue_depth > 0 {
+        let expected = "0 with replay.queue_depth, which says itself how many requests are under way";
+        return Err(wrong("replay.queue_limit", config.replay.queue_limit.to_string(), expected));
+    }
     check_engine(&config.engine, device.geometry.planes_per_die)?;
     check_units(&config)?;
     let least = config.ftl.reserved_blocks(&device.geometry) + 1;
@@ -311,6 +315,10 @@ fn check_engine(engine: &EngineConfig, planes_per_die: u32) -> Result<(), Config
         if !(0.0..=1e9).contains(&value) {
             return wrong(key, value.to_string(), "a duration between 0 and 1e9 microseconds");
         }
+    }
+    let link = engine.link_mb_s;
+    if link != 0.0 && !(0.001..=1e9).contains(&link) {
+        return wrong("engine.link_mb_s", link.to_string(), "0, or 0.001 to 1e9 MB/s");
     }
     let dirty = engine.write_cache_dirty;
     if !(dirty > 0.0 && dirty <= 1.0) {

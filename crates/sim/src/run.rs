@@ -191,6 +191,9 @@ impl<'a> Replay<'a> {
         let metrics = Metrics::new(geometry.chips());
         let device = &resolved.device;
         let mut engine = Engine::new(ftl, metrics, device, &config.engine, flash, hashes, config.seed);
+        if config.replay.queue_depth == 0 {
+            engine.limit_queues(config.replay.queue_limit);
+        }
         let checkpoint_s = config.ftl.mapping_cache.checkpoint_s;
         if checkpoint_s > 0.0 {
             engine.checkpoint_every((checkpoint_s * 1e9) as u64);

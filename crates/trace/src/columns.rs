@@ -25,7 +25,7 @@ pub struct Columns {
     pub content_start: Vec<u64>,
     pub content: Vec<u32>,
     pub digests: Digests,
-    pub durable: Vec<bool>,
+    pub flags: Vec<u8>,
     pub holes: Holes,
     pub zero_content: Option<u32>,
 }
@@ -104,7 +104,7 @@ impl Columns {
             content_start: &self.content_start,
             content: &self.content,
             chunk_bytes: CHUNK_BYTES,
-            durable: &self.durable,
+            flags: &self.flags,
             holes: &self.holes,
             zero_content: self.zero_content,
         }
@@ -115,20 +115,23 @@ impl Columns {
         self.time_ns.len()
     }
 
-    /// The last request is to be on the medium before it is answered.
-    pub(crate) fn last_is_durable(&mut self) {
-        self.durable.resize(self.len(), false);
-        if let Some(last) = self.durable.last_mut() {
-            *last = true;
+    /// The last request has these bits of [`crate::flags`] as well.
+    pub(crate) fn add_to_last(&mut self, bits: u8) {
+        if bits == 0 {
+            return;
+        }
+        self.flags.resize(self.len(), 0);
+        if let Some(last) = self.flags.last_mut() {
+            *last |= bits;
         }
     }
 
     /// Adds the requests `rows` of `from` behind these. Digests stay where they are.
     pub(crate) fn extend_from(&mut self, from: &Columns, rows: Range<usize>) {
-        let durable = from.durable.get(rows.start..from.durable.len().min(rows.end)).unwrap_or_default();
-        if !durable.is_empty() {
-            self.durable.resize(self.len(), false);
-            self.durable.extend_from_slice(durable);
+        let flags = from.flags.get(rows.start..from.flags.len().min(rows.end)).unwrap_or_default();
+        if !flags.is_empty() {
+            self.flags.resize(self.len(), 0);
+            self.flags.extend_from_slice(flags);
         }
         self.time_ns.extend_from_slice(&from.time_ns[rows.clone()]);
         self.volume.extend_from_slice(&from.volume[rows.clone()]);
@@ -152,7 +155,7 @@ impl Columns {
         self.offset_bytes.drain(..count);
         self.length_bytes.drain(..count);
         self.content_start.drain(..count);
-        self.durable.drain(..count.min(self.durable.len()));
+        self.flags.drain(..count.min(self.flags.len()));
         let first = self.content_start[0];
         self.content.drain(..first as usize);
         self.content_start.iter_mut().for_each(|start| *start -= first);
@@ -169,7 +172,7 @@ impl Columns {
         all.op.truncate(taken);
         all.offset_bytes.truncate(taken);
         all.length_bytes.truncate(taken);
-        all.durable.truncate(taken);
+        all.flags.truncate(taken);
         all.content_start.truncate(taken + 1);
         all.content.truncate(all.content_start[taken] as usize);
         all
@@ -197,8 +200,8 @@ pub(crate) fn check_lengths(name: &str, columns: &Columns) -> Result<(), TraceEr
             return bad(format!("column {column} has {length} rows, time_ns has {requests}"));
         }
     }
-    if columns.durable.len() > requests {
-        return bad(format!("column durable has {} rows, time_ns has {requests}", columns.durable.len()));
+    if columns.flags.len() > requests {
+        return bad(format!("column flags has {} rows, time_ns has {requests}", columns.flags.len()));
     }
     let starts = &columns.content_start;
     let ends =
@@ -298,9 +301,9 @@ pub(crate) fn sort_by_time(columns: &mut Columns) {
     permute(&mut columns.op, &order);
     permute(&mut columns.offset_bytes, &order);
     permute(&mut columns.length_bytes, &order);
-    if !columns.durable.is_empty() {
-        columns.durable.resize(order.len(), false);
-        permute(&mut columns.durable, &order);
+    if !columns.flags.is_empty() {
+        columns.flags.resize(order.len(), 0);
+        permute(&mut columns.flags, &order);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use twox_hash::XxHash3_128;
 
+use crate::flags;
 use crate::holes::Holes;
 use crate::requests::Requests;
 use crate::volumes::Appearance;
@@ -82,6 +83,8 @@ pub(crate) struct TraceHasher {
     columns: [XxHash3_128; COLUMNS],
     /// The places of durable requests, a column that most traces do not have.
     durable: Option<XxHash3_128>,
+    /// The places of requests of other queues than the first, and these queues; as few traces have it.
+    queues: Option<XxHash3_128>,
     buffer: Vec<u8>,
 }
 
@@ -97,14 +100,24 @@ impl TraceHasher {
             volumes: Appearance::default(),
             columns: std::array::from_fn(|_| XxHash3_128::with_seed(0)),
             durable: None,
+            queues: None,
             buffer: Vec::with_capacity(BUFFER_BYTES),
         }
     }
 
     pub(crate) fn add(&mut self, run: &Requests<'_>) {
-        for (place, _) in (self.requests..).zip(run.durable).filter(|(_, durable)| **durable) {
-            let places = self.durable.get_or_insert_with(|| XxHash3_128::with_seed(0));
-            places.write(&place.to_le_bytes());
+        for (place, &bits) in (self.requests..).zip(run.flags).filter(|(_, bits)| **bits != 0) {
+            if bits & flags::DURABLE != 0 {
+                let places = self.durable.get_or_insert_with(|| XxHash3_128::with_seed(0));
+                places.write(&place.to_le_bytes());
+            }
+            let queue = flags::queue(bits);
+            if queue != 0 {
+                // Another seed: durable requests at the same places are another trace.
+                let queues = self.queues.get_or_insert_with(|| XxHash3_128::with_seed(1));
+                queues.write(&place.to_le_bytes());
+                queues.write(&[queue]);
+            }
         }
         self.requests += run.len() as u64;
         self.column(0, run.time_ns.iter().map(|time| time.to_le_bytes()));
@@ -141,7 +154,7 @@ impl TraceHasher {
         let mut all = XxHash3_128::with_seed(0);
         all.write(&self.chunk_bytes.to_le_bytes());
         all.write(&self.requests.to_le_bytes());
-        for column in self.columns.iter().chain(&self.durable) {
+        for column in self.columns.iter().chain(&self.durable).chain(&self.queues) {
             all.write(&column.finish_128().to_le_bytes());
         }
         // What most traces do not know adds nothing.

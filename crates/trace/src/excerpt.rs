@@ -33,9 +33,7 @@ impl Trace {
             columns.length_bytes.push(self.length_bytes[request]);
             columns.content.extend_from_slice(self.contents(request));
             columns.content_start.push(columns.content.len() as u64);
-            if self.is_durable(request) {
-                columns.last_is_durable();
-            }
+            columns.add_to_last(self.flags_of(request));
         }
         columns.digests = self.digests.clone();
         columns.zero_content = self.zero_content;

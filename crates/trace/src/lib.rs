@@ -11,6 +11,7 @@ mod digest;
 mod error;
 mod excerpt;
 mod feed;
+pub mod flags;
 mod format;
 mod holes;
 mod in_whole;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::flags;
 use crate::holes::Holes;
 use crate::request::Op;
 
@@ -21,8 +22,8 @@ pub struct Requests<'a> {
     pub content_start: &'a [u64],
     pub content: &'a [u32],
     pub chunk_bytes: u32,
-    /// As [`crate::Trace::durable`]: may be shorter than the others.
-    pub durable: &'a [bool],
+    /// As [`crate::Trace::flags`]: may be shorter than the others.
+    pub flags: &'a [u8],
     pub holes: &'a Holes,
     /// As [`crate::Trace::zero_content`]; in a stream, of what has come so far.
     pub zero_content: Option<u32>,
@@ -42,7 +43,18 @@ impl<'a> Requests<'a> {
     /// Whether request `index` of the run is to be on the medium before it is answered.
     #[inline]
     pub fn is_durable(&self, index: usize) -> bool {
-        self.durable.get(index).copied().unwrap_or(false)
+        self.flags_of(index) & flags::DURABLE != 0
+    }
+
+    /// The submission queue of request `index` of the run, 0 to 31.
+    #[inline]
+    pub fn queue(&self, index: usize) -> u8 {
+        flags::queue(self.flags_of(index))
+    }
+
+    #[inline]
+    fn flags_of(&self, index: usize) -> u8 {
+        self.flags.get(index).copied().unwrap_or(0)
     }
 
     /// The contents that request `index` of the run carries; empty when none are recorded.

@@ -181,6 +181,7 @@ fn push_flush(trace: &Trace, request: usize, columns: &mut Columns) {
     columns.offset_bytes.push(0);
     columns.length_bytes.push(0);
     columns.content_start.push(columns.content.len() as u64);
+    columns.add_to_last(trace.flags_of(request));
 }
 
 /// Adds the `run` of a request's pages, of which the first is `first_page`.
@@ -204,7 +205,5 @@ fn push(trace: &Trace, request: usize, first_page: u64, run: Range<usize>, colum
         columns.content.extend_from_slice(&contents[run]);
     }
     columns.content_start.push(columns.content.len() as u64);
-    if trace.is_durable(request) {
-        columns.last_is_durable();
-    }
+    columns.add_to_last(trace.flags_of(request));
 }

@@ -243,7 +243,7 @@ impl TraceStream {
             content_start: columns.content_start,
             content: columns.content,
             chunk_bytes: CHUNK_BYTES,
-            durable: up_to_last(columns.durable),
+            flags: up_to_last(columns.flags),
             holes: Arc::clone(&self.holes),
             zero_content: self.zero_content,
             digests: Digests::default(),

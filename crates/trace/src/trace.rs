@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::columns::{Columns, check, check_digests, number_contents_by_appearance, sort_by_time};
 use crate::digest::{Digests, TraceHasher};
 use crate::error::TraceError;
+use crate::flags;
 use crate::holes::Holes;
 use crate::options::Format;
 use crate::quality::Quality;
@@ -40,9 +41,9 @@ pub struct Trace {
     pub chunk_bytes: u32,
     /// Digest of each content id; may be empty although there is content.
     pub digests: Digests,
-    /// Whether a request is to be on the medium before it is answered (forced unit access, FUA), up to the last one that
-    /// is: of those behind it, or of all, there is no entry and they are not.
-    pub durable: Vec<bool>,
+    /// What few requests have, as bits of [`crate::flags`]: that they are to be on the medium before they are answered, and
+    /// their submission queue. Up to the last request with any: of those behind it, or of all, there is no entry.
+    pub flags: Vec<u8>,
     /// Bytes that are known to hold nothing when the trace begins, by volume number.
     pub holes: Arc<Holes>,
     /// The content that is nothing but zeroes, if it is known and occurs.
@@ -65,7 +66,7 @@ impl Trace {
             volume: &self.volume[range.clone()],
             op: &self.op[range.clone()],
             offset_bytes: &self.offset_bytes[range.clone()],
-            durable: self.durable.get(range.start..self.durable.len().min(range.end)).unwrap_or_default(),
+            flags: self.flags.get(range.start..self.flags.len().min(range.end)).unwrap_or_default(),
             length_bytes: &self.length_bytes[range],
             content_start,
             content: &self.content,
@@ -153,7 +154,17 @@ impl Trace {
 
     /// Whether request `index` is to be on the medium before it is answered.
     pub fn is_durable(&self, index: usize) -> bool {
-        self.durable.get(index).copied().unwrap_or(false)
+        self.flags_of(index) & flags::DURABLE != 0
+    }
+
+    /// The submission queue of request `index`, 0 to 31.
+    pub fn queue(&self, index: usize) -> u8 {
+        flags::queue(self.flags_of(index))
+    }
+
+    /// The bits of [`crate::flags`] of request `index`.
+    pub(crate) fn flags_of(&self, index: usize) -> u8 {
+        self.flags.get(index).copied().unwrap_or(0)
     }
 
     /// 128-bit hash over all columns as 32 hex digits: equal requests with equal contents at equal
@@ -210,7 +221,7 @@ pub(crate) fn finish(
         content_start: columns.content_start,
         content: columns.content,
         chunk_bytes: CHUNK_BYTES,
-        durable: up_to_last(columns.durable),
+        flags: up_to_last(columns.flags),
         holes: Arc::new(columns.holes.renumbered(|volume| dense.get(volume as usize).copied())),
         zero_content: columns.zero_content,
         digests: columns.digests,
@@ -219,10 +230,10 @@ pub(crate) fn finish(
     }
 }
 
-/// The same without what is false at the end, so that equal traces are equal.
-pub(crate) fn up_to_last(mut durable: Vec<bool>) -> Vec<bool> {
-    durable.truncate(durable.iter().rposition(|&durable| durable).map_or(0, |last| last + 1));
-    durable
+/// The same without the zeroes at the end, so that equal traces are equal.
+pub(crate) fn up_to_last(mut flags: Vec<u8>) -> Vec<u8> {
+    flags.truncate(flags.iter().rposition(|&bits| bits != 0).map_or(0, |last| last + 1));
+    flags
 }
 
 /// Sorts requests by time, and lets the first one be at 0.
@@ -278,7 +289,17 @@ impl TraceBuilder {
 
     /// The request added last is to be on the medium before it is answered (FUA).
     pub fn durable(&mut self) -> &mut TraceBuilder {
-        self.columns.last_is_durable();
+        self.columns.add_to_last(flags::DURABLE);
+        self
+    }
+
+    /// The request added last is of this submission queue.
+    ///
+    /// # Panics
+    /// When there is no such queue: 0 to 31 are.
+    pub fn queue(&mut self, queue: u8) -> &mut TraceBuilder {
+        assert!(usize::from(queue) < flags::QUEUES, "queue {queue} of {}", flags::QUEUES);
+        self.columns.add_to_last(queue << flags::QUEUE_SHIFT);
         self
     }
 

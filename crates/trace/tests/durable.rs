@@ -69,7 +69,7 @@ fn it_is_read_sorted_streamed_written_and_cut_with_its_request() {
         let path = std::env::temp_dir().join(format!("ft-durable-{}-{requests}.parquet", std::process::id()));
         trace.write_parquet(&path).unwrap();
         let read = open(&Source::File(path.clone()));
-        assert_eq!((&read.durable, read.digest()), (&trace.durable, trace.digest()));
+        assert_eq!((&read.flags, read.digest()), (&trace.flags, trace.digest()));
 
         let pages = PageTrace::build(&trace, 4096, ContentSource::None).unwrap();
         let window = pages.window();
@@ -113,7 +113,7 @@ fn parts_of_a_trace_have_theirs() {
 fn a_trace_without_any_has_no_column_and_the_digest_it_had() {
     let text = text(500, 5);
     let plain = open(&source(&text.replace("WFS", "WS")));
-    assert_eq!(plain.durable, [false; 0]);
+    assert_eq!(plain.flags, [0u8; 0]);
     let forced = open(&source(&text));
     assert_ne!(plain.digest(), forced.digest());
     // Which requests are durable counts.

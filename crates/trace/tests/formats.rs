@@ -103,8 +103,8 @@ fn every_way_to_say_a_flush_in_blkparse_is_one() {
         assert_eq!(asked(&trace), expected, "{flags} {rest}");
         // An F behind the W is forced unit access, of the write and not of the flush before it.
         let forced = flags.contains("WF") && expected.last() != Some(&flush);
-        assert_eq!(trace.durable.last().copied().unwrap_or(false), forced, "{flags} {rest}");
-        assert_eq!(trace.durable.iter().filter(|durable| **durable).count(), usize::from(forced));
+        assert_eq!(trace.flags.last().copied().unwrap_or(0) == 1, forced, "{flags} {rest}");
+        assert_eq!(trace.flags.iter().filter(|bits| **bits == 1).count(), usize::from(forced));
     }
     refused("blkparse", &event("FX", "8 + 8 [x]"), "1:46", &["flags 'FX'"]);
 }

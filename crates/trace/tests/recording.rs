@@ -98,7 +98,7 @@ fn all_kinds_of_requests_come_back() {
     assert_eq!((trace.contents(0), trace.contents(1), trace.contents(2)), (&[0, 0][..], &[1][..], &[][..]));
     assert_eq!((trace.digests.len(), trace.volume_names), (2, vec!["sda".to_owned()]));
     assert!(!trace.content.contains(&NO_CONTENT));
-    assert_eq!(trace.durable, [false, true]);
+    assert_eq!(trace.flags, [0, 1]);
     assert_eq!((&*trace.holes, trace.zero_content), (&holes, Some(1)));
 }
 

@@ -41,9 +41,9 @@ fn append(whole: &mut Trace, batch: &Trace) {
     if batch.has_content() && whole.content_start.is_empty() {
         whole.content_start = vec![0; whole.len() + 1];
     }
-    if !batch.durable.is_empty() {
-        whole.durable.resize(whole.len(), false);
-        whole.durable.extend(&batch.durable);
+    if !batch.flags.is_empty() {
+        whole.flags.resize(whole.len(), 0);
+        whole.flags.extend(&batch.flags);
     }
     let before = whole.content.len() as u64;
     let starts_before = whole.content_start.len();

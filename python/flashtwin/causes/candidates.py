@@ -176,6 +176,14 @@ CANDIDATES: tuple[Candidate, ...] = (
         within=_FLASH,
     ),
     Candidate(
+        "slots", "controller slots", "the slots of the controller", "a slot for every request", frozenset(("slot",)),
+        lambda case: case["engine.slots"] > 0, {"engine.slots": 0}, remedies.slots,
+    ),
+    Candidate(
+        "link", "host link", "the link to the host", "a link without a transfer time", frozenset(("link",)),
+        lambda case: case["engine.link_mb_s"] > 0, {"engine.link_mb_s": 0.0}, remedies.link,
+    ),
+    Candidate(
         "queue_depth", "queue depth", "the number of requests that the host keeps under way", "another queue depth",
         frozenset(),
         lambda case: case["replay.queue_depth"] > 0, _depth, remedies.depth,

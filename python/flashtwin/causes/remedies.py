@@ -15,6 +15,8 @@ from flashtwin.units import plural
 
 #: Speeds of NAND interfaces in MT/s: SDR, then ONFI and Toggle grades (ONFI 1.0 to 5.1).
 GRADES_MT_S = (50.0, 133.0, 200.0, 400.0, 533.0, 667.0, 800.0, 1066.0, 1200.0, 1600.0, 2400.0, 3600.0)
+#: Rates of a host's link in MB/s: SATA 6 Gb/s, then four lanes of PCIe 3.0, 4.0 and 5.0 (128b/130b coding).
+LINKS_MB_S = {600.0: "SATA 6 Gb/s", 3938.0: "PCIe 3.0 x4", 7877.0: "PCIe 4.0 x4", 15754.0: "PCIe 5.0 x4"}
 #: Blocks that are added as spare, as shares of the drive's: about 7 % spare becomes 14 %, then 28 %.
 _SPARE = (1.07, 1.20)
 #: Blocks by which a watermark of collection is moved, as a share of a plane's; one at least. Ours.
@@ -201,6 +203,23 @@ def depth(case: Case) -> Steps:
         takes = "fewer requests a second"
     for number in depths:
         yield WhatIf(f"a queue depth of {number}", {"replay.queue_depth": number}, takes)
+
+
+def slots(case: Case) -> Steps:
+    """More slots; queues in turn, so that a queue of stalled writes holds up itself alone."""
+    now = int(case["engine.slots"])
+    for more in (now * times for times in (2, 4, 16)):
+        if more < 2**32:
+            words = f"{plural(more, 'slot')} of the controller for {now}"
+            yield WhatIf(words, {"engine.slots": more}, plural(more - now, "more slot"))
+    if case["engine.arbitration"] == "fifo":
+        yield WhatIf("submission queues served in turn", {"engine.arbitration": "round-robin"})
+
+
+def link(case: Case) -> Steps:
+    """The next links."""
+    for rate, name in [one for one in LINKS_MB_S.items() if one[0] > case["engine.link_mb_s"]][:2]:
+        yield WhatIf(f"a link of {rate:g} MB/s ({name})", {"engine.link_mb_s": rate}, f"{name} to the host")
 
 
 def programs(case: Case) -> Steps:

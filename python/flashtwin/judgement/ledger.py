@@ -40,6 +40,8 @@ WAITS: Mapping[str, tuple[str, str]] = {
     "page_program": ("page's own program", "the program of the page itself"),
     "cache_place": ("write cache", "a place in the write cache"),
     "earlier_writes": ("earlier writes", "writes before a flush"),
+    "slot": ("controller slots", "a slot of the controller"),
+    "link": ("host link", "the link to the host"),
 }
 
 

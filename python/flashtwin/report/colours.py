@@ -70,6 +70,8 @@ WAIT_COLOURS = {
     "page_program": ("#e7b4bd", "#efc6cd"),
     "cache_place": ("#6d5240", "#a98a74"),
     "earlier_writes": ("#a35a1c", "#d58f4f"),
+    "slot": ("#5b6b7a", "#93a5b6"),
+    "link": ("#2f8f5b", "#67bd8d"),
     "other": ("#87909b", "#7b8794"),
     "service": ("#cfd5dc", "#454e59"),
 }

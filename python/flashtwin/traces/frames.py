@@ -24,8 +24,9 @@ CANONICAL = {
     "length": "length_bytes",
     "volume": "volume",
     "content": "content",
+    "queue": "queue",
 }
-OPTIONAL = ("volume", "content")
+OPTIONAL = ("volume", "content", "queue")
 
 NS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 #: Kinds of requests by the first letter of their name.
@@ -36,6 +37,8 @@ FLUSH = 3
 CONTENT_BYTES, LENGTH_MAX = 4_096, 2**32 - 1
 #: A content that nobody knows.
 UNKNOWN = 2**32 - 1
+#: Submission queues that requests can be of, and what the first bit of a queue counts in the column `flags`.
+QUEUES, QUEUE_FLAG = 32, 8
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,9 @@ def _canonical(table: pyarrow.Table, place: str, how: Columns) -> pyarrow.Table:
         columns["volume"] = pyarrow.array([0] * table.num_rows, pyarrow.uint32())
     if "content" in found:
         columns["content"] = _contents(found["content"], columns["length_bytes"], place)
-    made = pyarrow.table({name: columns[name] for name in CANONICAL.values() if name in columns})
+    if "queue" in found:
+        columns["flags"] = _queues(found["queue"], place)
+    made = pyarrow.table({name: columns[name] for name in (*CANONICAL.values(), "flags") if name in columns})
     # Stable: requests of one time stay in the order of their rows.
     return made.take(compute.sort_indices(made["time_ns"].combine_chunks()))
 
@@ -192,6 +197,22 @@ def _scaled(column: Any, unit: int) -> Any:
         return compute.multiply_checked(column.cast(pyarrow.int64()), pyarrow.scalar(unit, pyarrow.int64()))
     scaled = compute.multiply(column.cast(pyarrow.float64()), pyarrow.scalar(float(unit)))
     return compute.round(scaled).cast(pyarrow.int64())
+
+
+def _queues(column: Any, place: str) -> Any:
+    """Submission queues as bits of the column `flags`."""
+    import pyarrow
+    from pyarrow import compute
+
+    try:
+        found = column.cast(pyarrow.int64())
+    except pyarrow.ArrowException as error:
+        raise TraceError(f"{place}: the queue of a request is no whole number ({error})") from None
+    wrong = compute.or_(compute.less(found, 0), compute.greater_equal(found, QUEUES))
+    if compute.any(wrong).as_py():
+        row = compute.index(wrong, True).as_py()
+        raise TraceError(f"{place}: the queue in row {row + 1:,} is {found[row]}; expected 0 to {QUEUES - 1}")
+    return compute.multiply(found, QUEUE_FLAG).cast(pyarrow.uint8())
 
 
 def _kinds(column: Any, place: str) -> Any:

@@ -222,11 +222,12 @@ class Trace(Rows):
 
         Args:
             path: the file, plain or compressed (`.gz`, `.bz2`, `.zst`).
-            columns: which column holds what: `time`, `op`, `offset`, `length`, and where there are any `volume` and
-                `content`. Those not named are looked for under the canonical names: `time_ns`, `op`, `offset_bytes`,
-                `length_bytes`, `volume`, `content`. `op` is `R`, `W`, `T`, `F` or words that begin so (`D` for discard,
-                `U` for unmap are trims, `S` for sync is a flush), or 0, 1, 2, 3; of a flush offset and length are not
-                looked at; `content` is one value a request, equal for equal contents, or
+            columns: which column holds what: `time`, `op`, `offset`, `length`, and where there are any `volume`,
+                `content` and `queue`. Those not named are looked for under the canonical names: `time_ns`, `op`,
+                `offset_bytes`, `length_bytes`, `volume`, `content`, `queue`. `queue` is the submission queue that a
+                request was sent to, 0 to 31; without it, all are of queue 0. `op` is `R`, `W`, `T`, `F` or words that
+                begin so (`D` for discard, `U` for unmap are trims, `S` for sync is a flush), or 0, 1, 2, 3; of a flush
+                offset and length are not looked at; `content` is one value a request, equal for equal contents, or
                 in frames a list of one for every 4,096 bytes.
             time_unit: what times are in: `"s"`, `"ms"`, `"us"` or `"ns"`; dates and times bring their own.
             offset_unit: bytes of one unit of the offsets; 512 for sectors.

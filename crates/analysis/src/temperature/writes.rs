@@ -61,7 +61,7 @@ fn part<'a>(requests: &Requests<'a>, range: Range<usize>) -> Requests<'a> {
         content_start: requests.content_start.get(range.start..=range.end).unwrap_or(&[]),
         content: requests.content,
         chunk_bytes: requests.chunk_bytes,
-        durable: requests.durable.get(range.start..requests.durable.len().min(range.end)).unwrap_or_default(),
+        flags: requests.flags.get(range.start..requests.flags.len().min(range.end)).unwrap_or_default(),
         holes: requests.holes,
         zero_content: requests.zero_content,
     }

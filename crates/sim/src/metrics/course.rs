@@ -18,12 +18,17 @@ const NEARLY_FULL_NS: u64 = 1 << 62;
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 struct Cell {
-    count: u64,
+    /// How many, and in the lowest 16 bits the row: a number of its own would begin another cache line.
+    count_and_row: u64,
     total_ns: u64,
     /// By the place of the charge ([`PLACES`]).
     sums_ns: [u64; Charge::COUNT],
-    row: u16,
 }
+
+const _: () = assert!(size_of::<Cell>() == 192, "three cache lines");
+
+/// One request in the number of requests and row of a cell.
+const ONE: u64 = 1 << u16::BITS;
 
 /// The place of each charge in a cell: first those that every request may have.
 const PLACES: [u8; Charge::COUNT] = {
@@ -48,14 +53,22 @@ const PLACES: [u8; Charge::COUNT] = {
 
 impl Cell {
     fn new(row: usize) -> Self {
-        Self { count: 0, total_ns: 0, sums_ns: [0; Charge::COUNT], row: row as u16 }
+        Self { count_and_row: row as u64, total_ns: 0, sums_ns: [0; Charge::COUNT] }
+    }
+
+    fn count(&self) -> u64 {
+        self.count_and_row / ONE
+    }
+
+    fn row(&self) -> usize {
+        (self.count_and_row % ONE) as usize
     }
 
     /// Adds a request. What its ledger has is read word by word, as it was written a moment ago: a processor that is
     /// to read back several words at once waits until all it wrote before is in its cache.
     #[inline]
     fn add(&mut self, total_ns: u64, ledger: &Ledger) {
-        self.count += 1;
+        self.count_and_row += ONE;
         self.total_ns += total_ns;
         for (charge, ns) in ledger.charges() {
             self.sums_ns[usize::from(PLACES[charge])] += ns;
@@ -63,7 +76,7 @@ impl Cell {
     }
 
     fn merge(&mut self, other: &Self) {
-        self.count += other.count;
+        self.count_and_row += other.count() * ONE;
         self.total_ns += other.total_ns;
         self.sums_ns.iter_mut().zip(other.sums_ns).for_each(|(sum, ns)| *sum += ns);
     }
@@ -109,7 +122,7 @@ impl Bucket {
     fn merge(&mut self, other: &Self) {
         self.max_ns = self.max_ns.max(other.max_ns);
         for theirs in &other.cells {
-            self.cell(usize::from(theirs.row), theirs.total_ns).merge(theirs);
+            self.cell(theirs.row(), theirs.total_ns).merge(theirs);
         }
     }
 }
@@ -198,7 +211,7 @@ impl Course {
     pub(crate) fn ledgers(&self) -> Ledgers {
         let mut ledgers = Ledgers::default();
         for cell in self.buckets.iter().flat_map(|bucket| &bucket.cells) {
-            ledgers.add_row(usize::from(cell.row), cell.count, &cell.charges_ns().map(u128::from));
+            ledgers.add_row(cell.row(), cell.count(), &cell.charges_ns().map(u128::from));
         }
         ledgers
     }
@@ -208,16 +221,16 @@ impl Course {
         let none = Bucket::default();
         let bucket = self.buckets.get(at).unwrap_or(&none);
         let mut cells: Vec<&Cell> = bucket.cells.iter().collect();
-        cells.sort_unstable_by_key(|cell| cell.row);
-        let count = cells.iter().map(|cell| cell.count).sum::<u64>();
+        cells.sort_unstable_by_key(|cell| cell.row());
+        let count = cells.iter().map(|cell| cell.count()).sum::<u64>();
         let sum_ns = cells.iter().map(|cell| u128::from(cell.total_ns)).sum();
         // The 99th percentile is the time that 1 % of the requests, rounded down, exceed.
         let mut above = 0;
         let row = cells.iter().rev().find(|cell| {
-            above += cell.count;
+            above += cell.count();
             above > count / 100
         });
-        let p99_ns = row.map(|cell| (from_ns(usize::from(cell.row) + 1) - 1).min(bucket.max_ns));
+        let p99_ns = row.map(|cell| (from_ns(cell.row() + 1) - 1).min(bucket.max_ns));
         Moment { count, sum_ns, max_ns: bucket.max_ns, p99_ns }
     }
 
@@ -226,9 +239,9 @@ impl Course {
         let mut slow = Slow { count: 0.0, charges_ns: [0.0; Charge::COUNT] };
         let first = row_of(slowest.from_ns);
         let cells = self.buckets.get(at).map_or(&[][..], |bucket| &bucket.cells);
-        for cell in cells.iter().filter(|cell| slowest.count > 0 && usize::from(cell.row) >= first) {
-            let part = if usize::from(cell.row) == first { slowest.first_part } else { 1.0 };
-            slow.count += cell.count as f64 * part;
+        for cell in cells.iter().filter(|cell| slowest.count > 0 && cell.row() >= first) {
+            let part = if cell.row() == first { slowest.first_part } else { 1.0 };
+            slow.count += cell.count() as f64 * part;
             slow.charges_ns.iter_mut().zip(cell.charges_ns()).for_each(|(sum, ns)| *sum += ns as f64 * part);
         }
         slow
@@ -320,14 +333,14 @@ mod tests {
         let mut course = Course::default();
         let time = (1 << 61) + 5;
         let mut ledger = Ledger::default();
-        Charge::ALL.into_iter().for_each(|charge| ledger.charge(charge, time / 19));
+        Charge::ALL.into_iter().for_each(|charge| ledger.charge(charge, time / 21));
         for at in 0..100u64 {
             // In two buckets that become one.
             course.record(at % 2 * course.width_ns(), time, &ledger);
         }
         course.widen();
         let share = course.ledgers().whole();
-        assert_eq!((share.count, share.charges_ns[3]), (100, 100 * u128::from(time / 19)));
+        assert_eq!((share.count, share.charges_ns[3]), (100, 100 * u128::from(time / 21)));
         assert_eq!((course.moment(0).count, course.moment(0).sum_ns), (100, 100 * u128::from(time)));
     }
 
@@ -358,7 +371,7 @@ mod tests {
             course.record(0, quarter, &ledger(quarter));
             assert_eq!(course.buckets[0].cells.len(), expected);
         }
-        let each: Vec<u64> = course.buckets[0].cells.iter().map(|cell| cell.count).collect();
+        let each: Vec<u64> = course.buckets[0].cells.iter().map(|cell| cell.count()).collect();
         assert_eq!(each, [3, 3, 1]);
     }
 }

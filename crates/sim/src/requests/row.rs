@@ -62,9 +62,13 @@ rows! {
         cache_place_ns: u64,
         /// Waiting: writes before the flush were not safe yet.
         earlier_writes_ns: u64,
+        /// Waiting: the controller had no free slot.
+        slot_ns: u64,
+        /// Waiting: the host's link carried data of other requests.
+        link_ns: u64,
         /// Service: the page was hashed.
         hash_ns: u64,
-        /// Service: command and data on the channel.
+        /// Service: command and data on the channel, and the request's data on the host's link.
         transfer_ns: u64,
         /// Service: the array sensed or programmed.
         flash_ns: u64,
@@ -103,6 +107,8 @@ impl<'a> RequestRow<'a> {
             page_program_ns: of(Charge::PageProgram),
             cache_place_ns: of(Charge::CachePlace),
             earlier_writes_ns: of(Charge::EarlierWrites),
+            slot_ns: of(Charge::Slot),
+            link_ns: of(Charge::Link),
             hash_ns: of(Charge::Hash),
             transfer_ns: of(Charge::Transfer),
             flash_ns: of(Charge::Flash),

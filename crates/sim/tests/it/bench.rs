@@ -109,10 +109,11 @@ pub(crate) struct Ask {
     pub(crate) contents: Vec<u32>,
     pub(crate) partial: bool,
     pub(crate) durable: bool,
+    pub(crate) queue: u8,
 }
 
 fn ask(time_ns: i64, op: Op, lpn: u32, contents: Vec<u32>) -> Ask {
-    Ask { time_ns, op, lpn, contents, partial: false, durable: false }
+    Ask { time_ns, op, lpn, contents, partial: false, durable: false, queue: 0 }
 }
 
 pub(crate) fn read(time_ns: i64, lpn: u32) -> Ask {
@@ -159,7 +160,10 @@ pub(crate) fn page_trace(asks: &[Ask], footprint: u32, contents: u32) -> PageTra
         op: Arc::new(asks.iter().map(|ask| ask.op).collect()),
         marks: asks
             .iter()
-            .map(|ask| (u8::from(ask.partial) * 3) | (u8::from(ask.durable) * marks::DURABLE))
+            .map(|ask| {
+                let durable = u8::from(ask.durable) * marks::DURABLE;
+                (u8::from(ask.partial) * 3) | durable | (ask.queue << marks::QUEUE_SHIFT)
+            })
             .collect(),
         first_page_op,
         lpn,
@@ -235,6 +239,7 @@ pub(crate) struct Bench {
     pub(crate) footprint: u32,
     pub(crate) contents: u32,
     pub(crate) queue_depth: u32,
+    pub(crate) queue_limit: u32,
     /// Logical page and content, written before time 0 in this order.
     pub(crate) before: Vec<(u32, u32)>,
     /// Reads before time 0 whose period has ended, for replication.
@@ -281,6 +286,7 @@ impl Bench {
             footprint: 16,
             contents: 64,
             queue_depth: 0,
+            queue_limit: 0,
             before: Vec::new(),
             popular: Vec::new(),
             verify: true,
@@ -362,6 +368,7 @@ impl Bench {
         let (ftl, flash) = self.prepare(&device);
         let hashes = self.ftl.mapping == MappingForm::Content;
         let mut engine = Engine::new(ftl, observer, &device, &self.engine, flash, hashes, 1);
+        engine.limit_queues(self.queue_limit);
         if self.ftl.mapping_cache.checkpoint_s > 0.0 {
             engine.checkpoint_every((self.ftl.mapping_cache.checkpoint_s * 1e9) as u64);
         }

@@ -2,7 +2,7 @@
 //! that stands twice is drawn twice as often.
 
 use flashtwin_ftl::Rng;
-use flashtwin_sim::{Config, MultiPlane, Resolved, WriteCompletes};
+use flashtwin_sim::{Arbitration, Config, MultiPlane, Resolved, WriteCompletes};
 use flashtwin_trace::{Op, Trace, TraceBuilder};
 
 use crate::bench::pick;
@@ -115,6 +115,14 @@ pub(crate) const PARITY_STRIPE: [u32; 4] = [0, 0, 2, 5];
 
 /// Places of a closed loop; mostly an open one.
 pub(crate) const QUEUE_DEPTH: [u32; 5] = [0, 0, 1, 4, 64];
+/// Requests of a queue under way: any number mostly, one, some.
+pub(crate) const QUEUE_LIMIT: [u32; 4] = [0, 0, 1, 6];
+/// Slots of the controller: any number, one, few, more than a trace needs.
+pub(crate) const SLOTS: [u32; 5] = [0, 0, 1, 4, 1000];
+/// The host's link: none mostly, slower than the channels, a real one.
+pub(crate) const LINK_MB_S: [f64; 4] = [0.0, 0.0, 50.0, 7000.0];
+/// Submission queues of a trace: one mostly, two, all.
+pub(crate) const QUEUES: [u32; 4] = [1, 1, 2, 32];
 /// How fast the trace is replayed: as recorded, slower, so fast that queues grow.
 pub(crate) const SPEED: [f64; 3] = [1.0, 0.3, 50.0];
 /// Length of a period: longer than most traces, and short enough for many.
@@ -177,6 +185,9 @@ pub(crate) fn spaced_trace(rng: &mut Rng, spacing: u64) -> Trace {
         let start = u64::from(rng.below(pages)) * spacing * 4096;
         builder.hole(0, start..start + u64::from(1 + rng.below(40)) * 2048);
     }
+    // A stream of their own: they shift nothing else.
+    let mut queues = Rng::stream(rng.clone().next_u64(), "queues");
+    let count = pick(&mut queues, &QUEUES);
     let mut now = 0;
     for _ in 0..requests {
         now += if gap_ns == 0 { 0 } else { i64::from(rng.below(2 * gap_ns)) };
@@ -192,9 +203,9 @@ pub(crate) fn spaced_trace(rng: &mut Rng, spacing: u64) -> Trace {
         };
         let carried = if op == Op::Trim || rng.below(20) == 0 { 0 } else { length.div_ceil(4096) };
         let ids: Vec<u32> = (0..carried).map(|_| rng.below(contents)).collect();
-        builder.request(now, op, offset, length, &ids);
+        builder.request(now, op, offset, length, &ids).queue(queues.below(count) as u8);
         if rng.below(100) < flushes {
-            builder.request(now, Op::Flush, 0, 0, &[]);
+            builder.request(now, Op::Flush, 0, 0, &[]).queue(queues.below(count) as u8);
         }
     }
     // At least one request with a content, so that contents may be asked for.
@@ -225,6 +236,22 @@ pub(crate) fn random_units(rng: &mut Rng, config: &mut Config) {
     config.engine.reads_before_urgent = rng.below(3) == 0;
     config.nand.read_types_us = pick(rng, &READ_TYPES_US).to_vec();
     config.nand.parity_stripe = pick(rng, &PARITY_STRIPE);
+}
+
+/// A front end of any kind, with a limit for each queue where requests come by the trace's clock.
+pub(crate) fn random_front(rng: &mut Rng, config: &mut Config) {
+    config.engine.slots = pick(rng, &SLOTS);
+    config.engine.arbitration = pick(rng, &[Arbitration::Fifo, Arbitration::RoundRobin]);
+    config.engine.link_mb_s = pick(rng, &LINK_MB_S);
+    if config.replay.queue_depth == 0 {
+        config.replay.queue_limit = pick(rng, &QUEUE_LIMIT);
+    }
+}
+
+/// The same system without a front end, so that requests are taken in as the trace has them.
+pub(crate) fn without_front(resolved: &mut Resolved) {
+    let (engine, replay) = (&mut resolved.config.engine, &mut resolved.config.replay);
+    (engine.slots, engine.link_mb_s, replay.queue_limit) = (0, 0.0, 0);
 }
 
 /// The same system with pages that are programmed one by one, so that no page waits for others.

@@ -9,6 +9,7 @@ mod commands;
 mod copying;
 mod drawn;
 mod flush;
+mod front_end;
 mod garbage_collection;
 mod history;
 mod holes;

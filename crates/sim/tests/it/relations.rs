@@ -194,7 +194,7 @@ fn without_duplicates_deduplication_gives_the_same_commands_in_the_same_order() 
                 let op = pick(&mut rng, &[Op::Read, Op::Write, Op::Write]);
                 let contents = (0..pages).map(|page| content + page).collect();
                 content += pages;
-                Ask { time_ns: now, op, lpn, contents, partial: rng.below(8) == 0, durable: false }
+                Ask { time_ns: now, op, lpn, contents, partial: rng.below(8) == 0, durable: false, queue: 0 }
             })
             .collect();
         let logs = [MappingForm::Page, MappingForm::Content].map(|mapping| {
@@ -402,6 +402,7 @@ fn a_trace_behind_itself_after_a_long_pause_takes_the_same_times_again() {
                 contents: vec![0; pages as usize],
                 partial: false,
                 durable: false,
+                queue: 0,
             });
         }
         let later = asks.iter().map(|ask| Ask { time_ns: ask.time_ns + 3_600_000_000_000, ..ask.clone() });

@@ -180,6 +180,7 @@ pub(crate) fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolve
     let [channels, chips, dies, planes] = levels;
     config.nand = nand([channels, chips, dies, planes, blocks, pages_per_block]);
     drawn::random_units(&mut Rng::stream(config.seed, "units"), config);
+    drawn::random_front(&mut Rng::stream(config.seed, "front"), config);
     let replication = &mut config.ftl.replication;
     replication.score_popularity = pick(rng, &ScorePopularity::ALL);
     replication.score_ties = pick(rng, &ScoreTies::ALL);
@@ -441,6 +442,7 @@ fn when_things_happen_does_not_change_what_a_load_blind_system_does() {
         resolved.config.ftl.allocation.policy = AllocationPolicy::Static;
         resolved.config.ftl.spread.place = PlacePolicy::RoundRobin;
         drawn::without_units(&mut resolved);
+        drawn::without_front(&mut resolved);
         without_idle_time(&mut resolved);
         without_detours(&mut resolved);
         without_chance_by_block(&mut resolved);
@@ -579,6 +581,7 @@ fn a_run_counts_what_the_controller_decides_without_a_clock() {
         resolved.config.ftl.allocation.policy = AllocationPolicy::Static;
         resolved.config.ftl.spread.place = PlacePolicy::RoundRobin;
         drawn::without_units(&mut resolved);
+        drawn::without_front(&mut resolved);
         without_idle_time(&mut resolved);
         without_detours(&mut resolved);
         without_chance_by_block(&mut resolved);

@@ -31,7 +31,7 @@ fn an_empty_trace_is_a_run_without_figures() {
 }
 
 /// A trace that comes in windows of so many requests, as a streamed one does.
-struct InWindows(PageTrace, Vec<PageColumns>);
+pub(crate) struct InWindows(PageTrace, Vec<PageColumns>);
 
 struct Remaining<'a> {
     outline: &'a Outline,
@@ -40,7 +40,7 @@ struct Remaining<'a> {
 }
 
 impl InWindows {
-    fn new(trace: PageTrace, requests: usize) -> InWindows {
+    pub(crate) fn new(trace: PageTrace, requests: usize) -> InWindows {
         let all = &trace.columns;
         let firsts = (0..all.requests()).step_by(requests);
         let window = |first: usize| {

@@ -153,7 +153,7 @@ impl Before {
         for request in part {
             let (op, page_ops) = (columns.op[request], columns.page_ops_of(request));
             // As in following, most are these.
-            if slots == 1 && columns.marks[request] & !marks::DURABLE == 0 {
+            if slots == 1 && columns.marks[request] & marks::PARTIAL == 0 {
                 if let Some(&page) = columns.lpn.get(page_ops.start + AHEAD) {
                     prefetch(&self.chunks, page as usize);
                 }
@@ -283,7 +283,7 @@ impl Recorded {
     ) -> Result<(), TraceError> {
         for request in 0..columns.requests() {
             let (op, partial, page_ops) =
-                (columns.op[request], columns.marks[request] & !marks::DURABLE, columns.page_ops_of(request));
+                (columns.op[request], columns.marks[request] & marks::PARTIAL, columns.page_ops_of(request));
             if let Some(&page) = columns.lpn.get(page_ops.start + AHEAD) {
                 prefetch(&self.now, page as usize * self.slots);
             }

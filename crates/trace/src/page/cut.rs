@@ -29,7 +29,7 @@ pub(super) fn on_pages(requests: &Requests<'_>, index: usize, page_bytes: u32) -
     let (start, end) = requests.extent(index, page_bytes);
     if start == end {
         // A flush.
-        return OnPages { pages: 0..0, marks: 0, unaligned: false };
+        return OnPages { pages: 0..0, marks: requests.queue(index) << marks::QUEUE_SHIFT, unaligned: false };
     }
     let (first, before) = divided(start, page_bytes);
     let (last, behind) = divided(end - 1, page_bytes);
@@ -38,16 +38,17 @@ pub(super) fn on_pages(requests: &Requests<'_>, index: usize, page_bytes: u32) -
     let tail = ends_within || (first == last && head);
     OnPages {
         pages: first..last + 1,
-        marks: marks_of(head, tail, requests.is_durable(index)),
+        marks: marks_of(head, tail, requests.is_durable(index), requests.queue(index)),
         unaligned: start != requests.offset_bytes[index],
     }
 }
 
 #[inline]
-fn marks_of(first_is_partial: bool, last_is_partial: bool, durable: bool) -> u8 {
+fn marks_of(first_is_partial: bool, last_is_partial: bool, durable: bool, queue: u8) -> u8 {
     (u8::from(first_is_partial) * marks::FIRST_IS_PARTIAL)
         | (u8::from(last_is_partial) * marks::LAST_IS_PARTIAL)
         | (u8::from(durable) * marks::DURABLE)
+        | (queue << marks::QUEUE_SHIFT)
 }
 
 /// The page of a byte, and its place there. Nearly all sizes of pages are powers of two, by which a processor divides

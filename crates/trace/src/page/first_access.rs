@@ -59,7 +59,7 @@ impl FirstAccesses {
         for request in part {
             let (op, page_ops) = (columns.op[request], columns.page_ops_of(request));
             // Most are these.
-            if let (0, Some(access)) = (columns.marks[request] & !marks::DURABLE, as_first(op, false)) {
+            if let (0, Some(access)) = (columns.marks[request] & marks::PARTIAL, as_first(op, false)) {
                 columns.lpn[page_ops].iter().for_each(|&page| self.note(page, access));
                 continue;
             }

@@ -13,8 +13,12 @@ pub mod marks {
     pub const FIRST_IS_PARTIAL: u8 = 1;
     /// The last one does.
     pub const LAST_IS_PARTIAL: u8 = 2;
+    /// Either of them.
+    pub const PARTIAL: u8 = FIRST_IS_PARTIAL | LAST_IS_PARTIAL;
     /// The request is to be on the medium before it is answered (forced unit access).
     pub const DURABLE: u8 = 4;
+    /// Bits of the submission queue: where they begin. They lie where [`crate::flags`] has them.
+    pub const QUEUE_SHIFT: u32 = crate::flags::QUEUE_SHIFT;
 }
 
 /// Consecutive requests cut into page operations, as columns. Those that say of requests what the trace says are the
@@ -112,6 +116,12 @@ impl Window<'_> {
     #[inline]
     pub fn is_durable(&self, request: usize) -> bool {
         self.marks[request] & marks::DURABLE != 0
+    }
+
+    /// The submission queue of a request, 0 to 31.
+    #[inline]
+    pub fn queue(&self, request: usize) -> u8 {
+        self.marks[request] >> marks::QUEUE_SHIFT
     }
 
     /// Number of requests.

@@ -3,6 +3,7 @@
 use crate::columns::Columns;
 use crate::digest::{Digests, digests_of_zeroes, fold};
 use crate::feed::Parts;
+use crate::flags;
 use crate::options::OpenOptions;
 use crate::quality::Quality;
 use crate::request::{NO_CONTENT, Op};
@@ -110,7 +111,7 @@ impl Collector {
     /// The request added last is to be on the medium before it is answered.
     #[cold]
     pub(crate) fn last_is_durable(&mut self) {
-        self.columns.last_is_durable();
+        self.columns.add_to_last(flags::DURABLE);
     }
 
     #[cold]

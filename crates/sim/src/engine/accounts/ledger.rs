@@ -44,9 +44,13 @@ pub enum Charge {
     CachePlace,
     /// A flush: writes before it were not safe yet.
     EarlierWrites,
+    /// The controller had no free slot.
+    Slot,
+    /// The host's link carried data of other requests.
+    Link,
     /// Service: the page was hashed.
     Hash,
-    /// Service: command and data on the channel.
+    /// Service: command and data on the channel, and the request's data on the host's link.
     Transfer,
     /// Service: the array sensed or programmed.
     Flash,
@@ -56,11 +60,11 @@ pub enum Charge {
 
 impl Charge {
     /// Number of charges, for arrays indexed by `charge as usize`.
-    pub const COUNT: usize = 20;
+    pub const COUNT: usize = 22;
     /// Charges that are waits for a unit which was held.
     pub const HOLDERS: usize = 8;
     /// Charges that are waits.
-    pub const WAITS: usize = 16;
+    pub const WAITS: usize = 18;
 
     /// All of them, in the order of their numbers.
     pub const ALL: [Self; Self::COUNT] = [
@@ -80,6 +84,8 @@ impl Charge {
         Self::PageProgram,
         Self::CachePlace,
         Self::EarlierWrites,
+        Self::Slot,
+        Self::Link,
         Self::Hash,
         Self::Transfer,
         Self::Flash,
@@ -105,6 +111,8 @@ impl Charge {
             Self::PageProgram => "page_program",
             Self::CachePlace => "cache_place",
             Self::EarlierWrites => "earlier_writes",
+            Self::Slot => "slot",
+            Self::Link => "link",
             Self::Hash => "hash",
             Self::Transfer => "transfer",
             Self::Flash => "flash",
@@ -122,6 +130,8 @@ impl Charge {
                 Self::Tables => "tables",
                 Self::PageProgram => "page",
                 Self::CachePlace => "write cache",
+                Self::Slot => "slots",
+                Self::Link => "link",
                 _ => "writes",
             },
             _ => "service",
@@ -268,10 +278,10 @@ mod tests {
     #[test]
     fn each_charge_is_part_of_what_is_waited_for() {
         let parts = Charge::ALL.map(Charge::part);
-        let own = ["channel", "hash unit", "tables", "page", "write cache", "writes"];
+        let own = ["channel", "hash unit", "tables", "page", "write cache", "writes", "slots", "link"];
         assert_eq!(parts[..10], ["unit"; 10]);
-        assert_eq!(parts[10..16], own);
-        assert_eq!(parts[16..], ["service"; 4]);
+        assert_eq!(parts[10..18], own);
+        assert_eq!(parts[18..], ["service"; 4]);
     }
 
     #[test]

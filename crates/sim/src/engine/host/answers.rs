@@ -38,8 +38,12 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         charge(self, &mut ledger);
         let total_ns = self.array.now_ns() - arrival_ns;
         debug_assert_eq!(ledger.total_ns(), total_ns, "{ledger:?}");
-        self.requests.remove(request);
         let kind = if epoch == NO_EPOCH { HostOp::Read } else { HostOp::Write };
+        if self.front.is_some() {
+            self.leave_by_front(request, kind, &ledger, server);
+            return self.is_safe(epoch);
+        }
+        self.requests.remove(request);
         self.leave(kind);
         let done = Completed { request, kind, arrival_ns, total_ns, ledger: &ledger, server };
         self.accounts.observer.completed(&done);
@@ -103,6 +107,9 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         let total_ns = self.array.now_ns() - arrival_ns;
         let mut ledger = Ledger::only(Charge::Controller, self.controller_ns);
         ledger.charge(Charge::EarlierWrites, total_ns - self.controller_ns);
+        if self.front.is_some() {
+            return self.leave_by_front(request, HostOp::Flush, &ledger, None);
+        }
         self.requests.remove(request);
         self.leave(HostOp::Flush);
         self.accounts.observer.completed(&Completed {
@@ -137,7 +144,10 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         let waited_ns = self.array.now_ns() - self.requests[request].arrival_ns - self.controller_ns;
         match self.ram_answers.delay_ns {
             0 => self.answered(request, waited_ns),
-            _ => self.ram_answers.send(self.array.now_ns(), request, waited_ns),
+            _ => {
+                self.ram_answers.send(self.array.now_ns(), request, waited_ns);
+                self.note_delayed();
+            }
         }
     }
 

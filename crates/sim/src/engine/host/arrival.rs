@@ -81,6 +81,9 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     #[inline]
     pub fn serve(&mut self, arrivals: &Arrivals<'_>, index: usize) -> Result<(), SimError> {
         arrivals.look_ahead(index);
+        if self.front.is_some() {
+            return self.come_to_front(arrivals, index);
+        }
         let arrival = if arrivals.queue_depth == 0 {
             arrivals.arrival_ns(index)
         } else {
@@ -103,7 +106,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
 
     /// Closed loop: when the next request arrives. The first `depth` requests take a slot each at time 0; every
     /// later one takes the slot of a request that is complete, the moment that this one gives it back.
-    fn next_slot_ns(&mut self, depth: u32) -> u64 {
+    pub(super) fn next_slot_ns(&mut self, depth: u32) -> u64 {
         if self.slots.take_new(depth) {
             return 0;
         }
@@ -111,11 +114,18 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         self.slots.take_freed().unwrap_or(self.array.now_ns())
     }
 
+    /// Takes in a request that comes to the controller at `arrival_ns`.
     #[inline]
-    fn take_in(&mut self, arrivals: &Arrivals<'_>, index: usize, arrival_ns: u64) -> Result<(), SimError> {
+    pub(super) fn take_in(
+        &mut self,
+        arrivals: &Arrivals<'_>,
+        index: usize,
+        arrival_ns: u64,
+    ) -> Result<(), SimError> {
         let trace = &arrivals.window;
         let kind = trace.op[index];
-        let followed = self.accounts.observer.follows_requests().then(|| arrivals.arrived(index, arrival_ns));
+        let followed = self.accounts.observer.follows_requests();
+        let followed = followed.then(|| arrivals.arrived(index, self.submitted_ns(arrival_ns)));
         let pages = trace.first_page_op[index] as usize..trace.first_page_op[index + 1] as usize;
         self.accounts.counts.page_ops[kind as usize] += pages.len() as u64;
         if kind == HostOp::Trim {
@@ -137,6 +147,9 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         let durable = trace.is_durable(index);
         let epoch = if kind == HostOp::Write { self.flushes.write_begins(durable) } else { NO_EPOCH };
         let request = self.requests.insert(Request::new(arrival_ns, pages.len() as u32, epoch));
+        if let Some(front) = &mut self.front {
+            front.is_taken_in(request);
+        }
         if let Some(arrived) = &followed {
             self.accounts.observer.arrived(request, arrived);
         }

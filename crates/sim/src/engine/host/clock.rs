@@ -1,4 +1,5 @@
-//! The clock: what happens next, be it the end of a stage in the array, of a hash, or an answer of the write cache.
+//! The clock: what happens next, be it the end of a stage in the array, of a hash, an answer of the write cache, or a
+//! request that passes the front end.
 
 use super::hash_unit::HashUnit;
 use super::{Backend, Controller, Engine, FOREVER, NO_EVENT, Observer};
@@ -10,16 +11,24 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     pub(super) fn step(&mut self, limit_ns: u64) -> bool {
         let flash = self.array.next_event_ns();
         let hashed = self.hash.as_ref().map_or(NO_EVENT, HashUnit::next_time);
-        let answered = self.ram_answers.next_time();
-        let next = flash.min(hashed).min(answered);
+        let next = flash.min(hashed).min(self.delayed_ns);
         if next > limit_ns || next == NO_EVENT {
             return false;
         }
-        // Of a hash and a stage that end at the same time, the hash goes first: the program that it
-        // makes ready then counts as load for whatever the end of the stage lets be decided.
-        if answered == next {
-            self.answer();
-        } else if flash < hashed {
+        if self.delayed_ns != next || !self.step_delayed(flash.min(hashed)) {
+            self.step_hash_or_array(hashed, flash);
+        }
+        self.tell_jobs_done();
+        self.pad_if_waited_for();
+        self.array.prefetch_event();
+        true
+    }
+
+    /// Of a hash and a stage that end at the same time, the hash goes first: the program that it makes ready then counts as
+    /// load for whatever the end of the stage lets be decided.
+    #[inline]
+    fn step_hash_or_array(&mut self, hashed: u64, flash: u64) {
+        if flash < hashed {
             self.step_array();
         } else if let Some((time_ns, write)) = self.hash.as_mut().and_then(HashUnit::pop) {
             self.array.advance_to(time_ns);
@@ -33,25 +42,40 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
             }
             self.release(held);
         }
-        self.tell_jobs_done();
-        self.pad_if_waited_for();
-        self.array.prefetch_event();
-        true
     }
 
-    /// The next answer of the write cache has reached the host.
+    /// The next answer of the write cache has reached the host, or the front end acts. `false` where it is to wait for what
+    /// happens elsewhere at the same time, `others_ns`: a request that comes finds what has happened by then.
     #[cold]
-    fn answer(&mut self) {
+    #[inline(never)]
+    fn step_delayed(&mut self, others_ns: u64) -> bool {
+        let now_ns = self.delayed_ns;
+        if self.ram_answers.next_time() > now_ns {
+            let is_last = others_ns > now_ns;
+            if is_last {
+                self.step_front(now_ns);
+            }
+            return is_last;
+        }
         if let Some(answer) = self.ram_answers.pop() {
+            self.note_delayed();
             self.array.advance_to(answer.due_ns);
             self.answered(answer.request, answer.waited_ns);
         }
+        true
+    }
+
+    /// Notes when the next answer of the write cache is there, or the front end acts next.
+    #[cold]
+    pub(super) fn note_delayed(&mut self) {
+        let front_ns = self.front.as_ref().map_or(NO_EVENT, |front| front.next_ns());
+        self.delayed_ns = self.ram_answers.next_time().min(front_ns);
     }
 
     /// When something will happen by itself next; `u64::MAX` if nothing will.
-    fn next_step_ns(&self) -> u64 {
+    pub(super) fn next_step_ns(&self) -> u64 {
         let hashed = self.hash.as_ref().map_or(NO_EVENT, HashUnit::next_time);
-        self.array.next_event_ns().min(hashed).min(self.ram_answers.next_time())
+        self.array.next_event_ns().min(hashed).min(self.delayed_ns)
     }
 
     /// Whether anything is going to happen by itself.
@@ -84,6 +108,9 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     /// # Errors
     /// What the controller reports, or a rule of the medium that was broken.
     pub fn drain(&mut self) -> Result<(), SimError> {
+        if self.front.is_some() {
+            self.let_all_in();
+        }
         // Idle time after the last request is nobody's.
         self.planes_of_units = None;
         while self.step(FOREVER) {}

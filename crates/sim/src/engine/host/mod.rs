@@ -17,12 +17,14 @@ mod destaging;
 #[cfg(test)]
 mod fake_array;
 mod flush;
+mod front;
 mod hash_unit;
 mod jobs;
 mod look_ahead;
 mod newest;
 mod padding;
 mod page_op;
+mod passing;
 mod ram_answers;
 mod reads;
 mod request;
@@ -46,6 +48,7 @@ use super::array::{Array, Backend, Completion};
 use super::pool::{NONE, Pool};
 use crate::config::{EngineConfig, WriteCompletes};
 use flush::Flushes;
+use front::Front;
 use hash_unit::HashUnit;
 use look_ahead::LookAhead;
 use page_op::PageOps;
@@ -105,6 +108,10 @@ pub struct Engine<C, O, B = Array> {
     write_buffer: WriteBuffer,
     write_cache: Option<WriteCache>,
     ram_answers: RamAnswers,
+    /// What requests pass on their way into the controller and out of it; none where that is nothing.
+    front: Option<Box<Front>>,
+    /// When the next answer of the write cache is there, or the front end acts next.
+    delayed_ns: u64,
     /// Which writes a flush waits for, and the flushes that do.
     flushes: Flushes,
     /// Whether the host waits for pages of which some may be in open program units.
@@ -141,7 +148,8 @@ impl<C: Controller, O: Observer> Engine<C, O> {
     ) -> Self {
         let array = Array::new(device, config, flash, seed);
         let planes_of_units = controller.works_in_idle_time().then(|| array.planes_of_units());
-        Self { planes_of_units, ..Self::on(array, controller, observer, config, hashes) }
+        let front = Front::of(config, device.geometry.page_bytes);
+        Self { planes_of_units, front, ..Self::on(array, controller, observer, config, hashes) }
     }
 
     /// Busy time of each channel.
@@ -161,7 +169,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
 }
 
 impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
-    /// The host's side of an idle device at time 0, without idle time for the controller.
+    /// The host's side of an idle device at time 0, without idle time for the controller and without a front end.
     fn on(array: B, mut controller: C, observer: O, config: &EngineConfig, hashes: bool) -> Self {
         controller.erases_take_time();
         Self {
@@ -180,6 +188,8 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
             write_buffer: WriteBuffer::new(config.write_buffer_pages),
             write_cache: WriteCache::of(config),
             ram_answers: RamAnswers::new(config.write_cache_ns()),
+            front: None,
+            delayed_ns: NO_EVENT,
             flushes: Flushes::new(config),
             pads_units: false,
             checkpoints: Checkpoints { next_ns: NO_EVENT, every_ns: NO_EVENT },
@@ -198,6 +208,11 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     /// When the first request arrived and when the last one was complete, in simulated time; `None` before any.
     pub fn served_ns(&self) -> Option<(u64, u64)> {
         self.accounts.served_ns()
+    }
+
+    /// Whether requests pass a front end: submission queues with a limit, slots, or a link.
+    pub fn has_front(&self) -> bool {
+        self.front.is_some()
     }
 
     /// Pages that the hash unit took in.

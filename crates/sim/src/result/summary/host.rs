@@ -124,11 +124,11 @@ struct Split {
     /// Waiting for the hash unit.
     hash_wait_ns: Option<f64>,
     /// Waiting for pages of the mapping tables, for the page's own program, for a place in the write cache or in
-    /// power-protected RAM, or (a flush) for the writes before it.
+    /// power-protected RAM, for a slot of the controller or the host's link, or (a flush) for the writes before it.
     other_wait_ns: Option<f64>,
     /// Service: hashing.
     hash_ns: Option<f64>,
-    /// Service: command and data on the channel.
+    /// Service: command and data on the channel, and data on the host's link.
     transfer_ns: Option<f64>,
     /// Service: tR or tPROG; 0 for a write that completes earlier.
     flash_ns: Option<f64>,
@@ -152,6 +152,8 @@ impl Split {
                 Charge::PageProgram,
                 Charge::CachePlace,
                 Charge::EarlierWrites,
+                Charge::Slot,
+                Charge::Link,
             ]),
             hash_ns: mean(&[Charge::Hash]),
             transfer_ns: mean(&[Charge::Transfer]),

@@ -22,7 +22,8 @@ rows! {
         count: u64,
         /// The fastest of these requests took no less than this (to 3 %).
         from_ns: u64,
-        /// What was waited for: `unit`, `channel`, `hash unit`, `tables`, `page`, `write cache`, `writes` (before a flush); or `service`.
+        /// What was waited for: `unit`, `channel`, `hash unit`, `tables`, `page`, `write cache`, `writes` (before a flush), `slots` and `link`
+        /// (where the drive has such a front end); or `service`.
         part: &'static str,
         /// What it is charged to, see below.
         charge: &'static str,
@@ -53,7 +54,11 @@ impl LedgerRow {
                 [("all", requests), ("slowest_1_percent", of(100)), ("slowest_0_1_percent", of(1000))]
             {
                 let share = ledgers.slowest(count);
-                rows.extend(Charge::ALL.map(|charge| LedgerRow::of(kind, slice, charge, &share)));
+                let charges = Charge::ALL.into_iter().filter(|charge| {
+                    let at_front = matches!(charge, Charge::Slot | Charge::Link);
+                    !at_front || run.engine.has_front()
+                });
+                rows.extend(charges.map(|charge| LedgerRow::of(kind, slice, charge, &share)));
             }
         }
         rows

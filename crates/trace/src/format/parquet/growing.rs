@@ -36,10 +36,11 @@ use crate::error::{ErrorCause, TraceError};
 use crate::holes::Holes;
 use crate::request::{CHUNK_BYTES, Op};
 
-/// What a recorder saw of a request beside what it asked for: bits of the column `flags`.
+/// What a recorder saw of a request beside what it asked for: bits of the column `flags`, of which a trace keeps those of
+/// [`crate::flags`].
 pub mod recorded {
     /// The request was to be durable before it was answered (forced unit access).
-    pub const DURABLE: u8 = 1;
+    pub const DURABLE: u8 = crate::flags::DURABLE;
     /// The request was a command to write zeroes, without the zeroes.
     pub const ZEROES: u8 = 2;
 }

@@ -23,12 +23,13 @@ use super::metadata::{BadRow, Metadata, malformed};
 use super::place::Place;
 use super::{
     CONTENT_DIGEST, FLAGS, KEY_CHUNK_BYTES, KEY_QUALITY, KEY_SCHEMA, KEY_VOLUME_NAMES, SCHEMA_VERSION,
-    digests, growing, recorded, sound,
+    digests, growing, sound,
 };
 use crate::columns::{Columns, check_lengths, check_requests};
 use crate::digest::{Digests, digests_of_zeroes};
 use crate::error::{ErrorCause, TraceError, quoted};
 use crate::feed::{Feed, Parts};
+use crate::flags;
 use crate::holes::Holes;
 use crate::input::{Input, Source};
 use crate::memory;
@@ -384,7 +385,7 @@ impl Rows {
             named.append(lists, columns).map_err(fail(CONTENT_DIGEST))?;
         }
         if let Some(flags) = batch.column_by_name(FLAGS) {
-            append_durable(columns, batch.num_rows(), flags).map_err(fail(FLAGS))?;
+            append_flags(columns, batch.num_rows(), flags).map_err(fail(FLAGS))?;
         }
         // Files without the column have no contents anywhere.
         let end = columns.content.len() as u64;
@@ -493,13 +494,13 @@ where
     }
 }
 
-/// Notes which of the last `rows` requests are durable by their flags.
-fn append_durable(columns: &mut Columns, rows: usize, flags: &dyn Array) -> Result<(), BadRow> {
+/// Notes the flags of the last `rows` requests that a trace keeps.
+fn append_flags(columns: &mut Columns, rows: usize, array: &dyn Array) -> Result<(), BadRow> {
     let mut bits: Vec<u8> = Vec::with_capacity(rows);
-    extend::<UInt8Type>(&mut bits, flags)?;
-    if bits.iter().any(|bits| bits & recorded::DURABLE != 0) {
-        columns.durable.resize(columns.time_ns.len() - rows, false);
-        columns.durable.extend(bits.iter().map(|bits| bits & recorded::DURABLE != 0));
+    extend::<UInt8Type>(&mut bits, array)?;
+    if bits.iter().any(|bits| bits & flags::ALL != 0) {
+        columns.flags.resize(columns.time_ns.len() - rows, 0);
+        columns.flags.extend(bits.iter().map(|bits| bits & flags::ALL));
     }
     Ok(())
 }

@@ -19,7 +19,6 @@ use super::temporary::{Temporary, cannot_write};
 use super::{
     DIGEST, FLAGS, INSIDE, KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_HOLES, KEY_QUALITY, KEY_SCHEMA,
     KEY_SOURCE_FORMAT, KEY_SOURCE_NAME, KEY_TRACE_DIGEST, KEY_VOLUME_NAMES, KEY_ZERO_CONTENT, SCHEMA_VERSION,
-    recorded,
 };
 use crate::error::TraceError;
 use crate::progress::Progress;
@@ -54,15 +53,14 @@ fn flags_field() -> Field {
 }
 
 fn flags(trace: &Trace, rows: Range<usize>) -> ArrayRef {
-    let flag = |row| if trace.is_durable(row) { recorded::DURABLE } else { 0 };
-    Arc::new(UInt8Array::from_iter_values(rows.map(flag)))
+    Arc::new(UInt8Array::from_iter_values(rows.map(|row| trace.flags_of(row))))
 }
 
 fn write_requests(trace: &Trace, path: &Path, progress: &dyn Progress) -> Result<(), TraceError> {
     let json =
         |value: serde_json::Result<String>| value.map_err(|error| cannot_write(path, &error.to_string()));
     let has_digests = !trace.digests.is_empty();
-    let has_flags = !trace.durable.is_empty();
+    let has_flags = !trace.flags.is_empty();
     let mut metadata = vec![
         (KEY_SCHEMA, SCHEMA_VERSION.to_string()),
         (KEY_CHUNK_BYTES, trace.chunk_bytes.to_string()),

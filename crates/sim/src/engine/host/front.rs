@@ -1,0 +1,357 @@
+//! The front end of a drive: submission queues, the slots of the controller, and the host's link.
+//!
+//! A request is submitted to a queue, waits there until the controller has a slot for it, and keeps the slot until it is
+//! answered. Data of a write come in over the link before the write is taken in to the controller, data of a read go out
+//! over it before the answer. The link carries one request's data at a time in each direction, in order (PCIe is full
+//! duplex). Everything but reads keeps its order on the way in, so that a flush or a trim does not overtake a write.
+//!
+//! Here are the queues and their times alone; what becomes of a request in between, and the clock, are the engine's
+//! ([`super::passing`]). Requests may be taken in long after they came, so all that the engine will ask of them is
+//! copied: windows of a streamed trace go away.
+
+use std::collections::VecDeque;
+
+use flashtwin_trace::{Op as HostOp, marks};
+
+use super::super::accounts::{Charge, Ledger, ServedBy};
+use super::{Arrivals, NO_EVENT};
+use crate::config::{Arbitration, EngineConfig};
+
+/// A request as the host has it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Asked {
+    /// Place in the trace.
+    pub(super) number: u64,
+    /// By the trace's clock.
+    pub(super) time_ns: i64,
+    pub(super) kind: HostOp,
+    /// Bits of [`marks`].
+    pub(super) marks: u8,
+    pub(super) read_modify_write: bool,
+    /// The logical pages, and behind them as many contents.
+    lpns_and_contents: Box<[u32]>,
+}
+
+impl Asked {
+    /// Request `index` of a window.
+    pub(super) fn of(arrivals: &Arrivals<'_>, index: usize) -> Self {
+        let window = &arrivals.window;
+        let pages = window.page_ops_of(index);
+        Self {
+            number: window.first_request + index as u64,
+            time_ns: window.time_ns[index],
+            kind: window.op[index],
+            marks: window.marks[index],
+            read_modify_write: arrivals.read_modify_write,
+            lpns_and_contents: [&window.lpn[pages.clone()], &window.content[pages]].concat().into(),
+        }
+    }
+
+    pub(super) fn pages(&self) -> u32 {
+        self.lpns_and_contents.len() as u32 / 2
+    }
+
+    /// The logical pages, and their contents.
+    pub(super) fn lpns_and_contents(&self) -> (&[u32], &[u32]) {
+        self.lpns_and_contents.split_at(self.pages() as usize)
+    }
+
+    fn queue(&self) -> usize {
+        usize::from(self.marks >> marks::QUEUE_SHIFT)
+    }
+}
+
+/// What the front end knows of a request that is under way.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Ticket {
+    pub(super) submitted_ns: u64,
+    queue: usize,
+    pages: u32,
+    /// How long it waited for a slot, and for the link on its way in, and how long its own data came in.
+    slot_wait_ns: u64,
+    link_wait_ns: u64,
+    data_ns: u64,
+}
+
+/// A request on its way into the controller.
+#[derive(Debug, PartialEq)]
+pub(super) struct Coming {
+    /// When it is taken in, the controller's own time included.
+    pub(super) due_ns: u64,
+    /// How many got a slot before it.
+    order: u64,
+    pub(super) ticket: Ticket,
+    pub(super) asked: Asked,
+}
+
+/// A read whose data are on their way to the host.
+#[derive(Debug)]
+pub(super) struct Leaving {
+    pub(super) due_ns: u64,
+    pub(super) request: u32,
+    pub(super) ledger: Ledger,
+    pub(super) server: Option<ServedBy>,
+}
+
+/// What happens at the front end.
+#[derive(Debug)]
+pub(super) enum Passing {
+    /// A request comes to the controller.
+    In(Coming),
+    /// The data of a read have reached the host.
+    Out(Leaving),
+}
+
+/// A submission queue.
+#[derive(Debug, Default)]
+struct Queue {
+    /// What the host has not submitted yet, as the queue is full.
+    held: VecDeque<Asked>,
+    /// What waits for a slot: how many were submitted before, in all queues, and when.
+    submitted: VecDeque<(u64, u64, Asked)>,
+    /// Submitted and not answered.
+    under_way: u32,
+}
+
+/// One direction of the link.
+#[derive(Debug, Default)]
+struct Direction {
+    free_ns: u64,
+}
+
+impl Direction {
+    /// Sends data behind all that were sent before: how long they wait for that, and when they are there.
+    fn send(&mut self, now_ns: u64, data_ns: u64) -> (u64, u64) {
+        let begin_ns = self.free_ns.max(now_ns);
+        self.free_ns = begin_ns + data_ns;
+        (begin_ns - now_ns, self.free_ns)
+    }
+}
+
+/// The front end.
+#[derive(Debug)]
+pub(super) struct Front {
+    /// Most requests of a queue that are under way.
+    limit: u32,
+    /// Slots of the controller that no request has.
+    free: u64,
+    arbitration: Arbitration,
+    /// Time that the data of a page take on the link.
+    page_ns: f64,
+    controller_ns: u64,
+    /// By their numbers, up to the last one that a request came to.
+    queues: Vec<Queue>,
+    /// Submitted so far, and of these, those that got a slot.
+    submitted: u64,
+    begun: u64,
+    /// The queue whose turn it is.
+    turn: usize,
+    inward: Direction,
+    outward: Direction,
+    /// On their way in: reads, and the others, which the link keeps in order.
+    coming: [VecDeque<Coming>; 2],
+    leaving: VecDeque<Leaving>,
+    /// Those of requests in the controller, by the engine's slot; and the one of the request that is being taken in.
+    tickets: Vec<Ticket>,
+    entering: Ticket,
+    /// The address of each logical page.
+    addresses: Vec<u64>,
+}
+
+impl Front {
+    /// The front end of a drive; `None` where requests pass it in no time.
+    pub(super) fn of(config: &EngineConfig, page_bytes: u32) -> Option<Box<Self>> {
+        let mut front = Self { arbitration: config.arbitration, ..Self::open(config.controller_ns()) };
+        if config.slots > 0 {
+            front.free = config.slots.into();
+        }
+        if config.link_mb_s > 0.0 {
+            front.page_ns = f64::from(page_bytes) * 1000.0 / config.link_mb_s;
+        }
+        (config.slots > 0 || config.link_mb_s > 0.0).then(|| Box::new(front))
+    }
+
+    /// A front end that requests pass in no time, but for the controller's own.
+    pub(super) fn open(controller_ns: u64) -> Self {
+        Self {
+            limit: u32::MAX,
+            free: u64::MAX,
+            arbitration: Arbitration::Fifo,
+            page_ns: 0.0,
+            controller_ns,
+            queues: Vec::new(),
+            submitted: 0,
+            begun: 0,
+            turn: 0,
+            inward: Direction::default(),
+            outward: Direction::default(),
+            coming: Default::default(),
+            leaving: VecDeque::new(),
+            tickets: Vec::new(),
+            entering: Ticket::default(),
+            addresses: Vec::new(),
+        }
+    }
+
+    /// From now on, at most so many requests of each queue are under way.
+    pub(super) fn limit_queues(&mut self, limit: u32) {
+        self.limit = limit;
+    }
+
+    /// Copies the addresses of all logical pages, the first time that it is told them.
+    pub(super) fn know_addresses(&mut self, addresses: &[u64]) {
+        if self.addresses.len() < addresses.len() {
+            self.addresses = addresses.to_vec();
+        }
+    }
+
+    /// The addresses, until they are given back.
+    pub(super) fn lend_addresses(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.addresses)
+    }
+
+    pub(super) fn take_back(&mut self, addresses: Vec<u64>) {
+        self.addresses = addresses;
+    }
+
+    /// When something happens by itself next.
+    pub(super) fn next_ns(&self) -> u64 {
+        let coming = self.coming.iter().filter_map(|coming| Some(coming.front()?.due_ns)).min();
+        let leaving = self.leaving.front().map(|leaving| leaving.due_ns);
+        coming.into_iter().chain(leaving).min().unwrap_or(NO_EVENT)
+    }
+
+    /// Whether any request has still to be taken in.
+    pub(super) fn keeps_any(&self) -> bool {
+        let waits = |queue: &Queue| !queue.held.is_empty() || !queue.submitted.is_empty();
+        self.coming.iter().any(|coming| !coming.is_empty()) || self.queues.iter().any(waits)
+    }
+
+    /// The host has a request, and submits it unless its queue is full.
+    pub(super) fn offer(&mut self, now_ns: u64, asked: Asked) {
+        let number = asked.queue();
+        if number >= self.queues.len() {
+            self.queues.resize_with(number + 1, Queue::default);
+        }
+        self.queues[number].held.push_back(asked);
+        self.submit(now_ns, number);
+        self.give_slots(now_ns);
+    }
+
+    /// Submits what a queue has room for.
+    fn submit(&mut self, now_ns: u64, number: usize) {
+        let queue = &mut self.queues[number];
+        while queue.under_way < self.limit
+            && let Some(asked) = queue.held.pop_front()
+        {
+            queue.under_way += 1;
+            queue.submitted.push_back((self.submitted, now_ns, asked));
+            self.submitted += 1;
+        }
+    }
+
+    /// Gives free slots to requests that wait for one.
+    fn give_slots(&mut self, now_ns: u64) {
+        while self.free > 0
+            && let Some(number) = self.next_queue()
+            && let Some((_, submitted_ns, asked)) = self.queues[number].submitted.pop_front()
+        {
+            self.turn = number + 1;
+            self.free -= 1;
+            self.begin(now_ns, submitted_ns, asked);
+        }
+    }
+
+    /// The queue whose first request gets the next slot.
+    fn next_queue(&self) -> Option<usize> {
+        let first = |number: usize| Some(self.queues[number].submitted.front()?.0);
+        let waiting = (0..self.queues.len()).filter(|&number| first(number).is_some());
+        match self.arbitration {
+            Arbitration::Fifo => waiting.min_by_key(|&number| first(number)),
+            Arbitration::RoundRobin => waiting.min_by_key(|&number| (number < self.turn, number)),
+        }
+    }
+
+    /// A request has got a slot: its data come in, where it has any.
+    fn begin(&mut self, now_ns: u64, submitted_ns: u64, asked: Asked) {
+        let (queue, pages) = (asked.queue(), asked.pages());
+        let data_ns = if asked.kind == HostOp::Write { self.data_ns(pages) } else { 0 };
+        let is_read = asked.kind == HostOp::Read;
+        let (link_wait_ns, there_ns) = if is_read { (0, now_ns) } else { self.inward.send(now_ns, data_ns) };
+        let slot_wait_ns = now_ns - submitted_ns;
+        let ticket = Ticket { submitted_ns, queue, pages, slot_wait_ns, link_wait_ns, data_ns };
+        let due_ns = there_ns + self.controller_ns;
+        self.coming[usize::from(!is_read)].push_back(Coming { due_ns, order: self.begun, ticket, asked });
+        self.begun += 1;
+    }
+
+    fn data_ns(&self, pages: u32) -> u64 {
+        (f64::from(pages) * self.page_ns).round() as u64
+    }
+
+    /// What happens next, up to `now_ns`. An answer goes before a request that comes, which may get its place.
+    pub(super) fn pop(&mut self, now_ns: u64) -> Option<Passing> {
+        if self.leaving.front().is_some_and(|leaving| leaving.due_ns <= now_ns) {
+            return self.leaving.pop_front().map(Passing::Out);
+        }
+        let first = |coming: &VecDeque<Coming>| Some((coming.front()?.due_ns, coming.front()?.order));
+        let next = (0..2).filter(|&way| first(&self.coming[way]).is_some_and(|(due_ns, _)| due_ns <= now_ns));
+        let way = next.min_by_key(|&way| first(&self.coming[way]))?;
+        let coming = self.coming[way].pop_front()?;
+        self.entering = coming.ticket;
+        Some(Passing::In(coming))
+    }
+
+    /// The request that came last is the controller's, which knows it by this slot.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn is_taken_in(&mut self, request: u32) {
+        let slot = request as usize;
+        if slot >= self.tickets.len() {
+            self.tickets.resize(slot + 1, Ticket::default());
+        }
+        self.tickets[slot] = self.entering;
+    }
+
+    /// What is known of the request that came last.
+    pub(super) fn entering(&self) -> &Ticket {
+        &self.entering
+    }
+
+    /// What is known of a request in the controller.
+    pub(super) fn ticket(&self, request: u32) -> &Ticket {
+        &self.tickets[request as usize]
+    }
+
+    /// The controller is done with a request: charges what it waited here, and sends its data to the host. When they are
+    /// there.
+    pub(super) fn send_out(&mut self, now_ns: u64, request: u32, kind: HostOp, ledger: &mut Ledger) -> u64 {
+        let Ticket { pages, slot_wait_ns, mut link_wait_ns, mut data_ns, .. } = *self.ticket(request);
+        let mut there_ns = now_ns;
+        if kind == HostOp::Read {
+            let out_ns = self.data_ns(pages);
+            let (waits_ns, ends_ns) = self.outward.send(now_ns, out_ns);
+            (link_wait_ns, data_ns, there_ns) = (link_wait_ns + waits_ns, data_ns + out_ns, ends_ns);
+        }
+        ledger.charge(Charge::Slot, slot_wait_ns);
+        ledger.charge(Charge::Link, link_wait_ns);
+        ledger.charge(Charge::Transfer, data_ns);
+        there_ns
+    }
+
+    /// The data of a read are on their way, behind those of the reads before.
+    pub(super) fn wait_for_data(&mut self, leaving: Leaving) {
+        self.leaving.push_back(leaving);
+    }
+
+    /// A request is answered: its slot is free, and its queue has a place.
+    pub(super) fn answered(&mut self, now_ns: u64, ticket: &Ticket) {
+        self.queues[ticket.queue].under_way -= 1;
+        self.free += 1;
+        self.submit(now_ns, ticket.queue);
+        self.give_slots(now_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,266 @@
+//! The front end beside a simulation that goes through time nanosecond by nanosecond and keeps plain lists.
+
+use flashtwin_ftl::Rng;
+
+use super::*;
+
+/// A request, and how long the controller is busy with it.
+#[derive(Debug, Clone)]
+struct Job {
+    time_ns: u64,
+    queue: usize,
+    kind: HostOp,
+    pages: u32,
+    service_ns: u64,
+}
+
+/// When a request was submitted, had a slot, was taken in, and was answered.
+type Times = [u64; 4];
+
+#[derive(Debug, Clone, Copy)]
+struct Rules {
+    limit: usize,
+    slots: usize,
+    arbitration: Arbitration,
+    page_ns: u64,
+    controller_ns: u64,
+}
+
+impl Rules {
+    fn front(&self) -> Front {
+        let mut front = Front::open(self.controller_ns);
+        front.limit_queues(self.limit as u32);
+        front.free = self.slots as u64;
+        (front.arbitration, front.page_ns) = (self.arbitration, self.page_ns as f64);
+        front
+    }
+}
+
+fn asked(number: usize, job: &Job) -> Asked {
+    Asked {
+        number: number as u64,
+        time_ns: job.time_ns as i64,
+        kind: job.kind,
+        marks: (job.queue as u8) << marks::QUEUE_SHIFT,
+        read_modify_write: true,
+        lpns_and_contents: vec![0; 2 * job.pages as usize].into(),
+    }
+}
+
+/// The front end, driven as an engine drives it. Beside the times, the entries of each ledger.
+fn by_front(rules: &Rules, jobs: &[Job]) -> (Vec<Times>, Vec<[u64; 3]>) {
+    let mut front = rules.front();
+    let (mut times, mut ledgers) = (vec![[0; 4]; jobs.len()], vec![[0; 3]; jobs.len()]);
+    // When the controller is done with a request.
+    let mut service: Vec<(u64, usize)> = Vec::new();
+    let mut offered = 0;
+    loop {
+        let done = service.iter().copied().min();
+        let arrival = jobs.get(offered).map(|job| job.time_ns);
+        let passing = front.next_ns();
+        let now = arrival.unwrap_or(NO_EVENT).min(done.map_or(NO_EVENT, |done| done.0)).min(passing);
+        if now == NO_EVENT {
+            assert!(!front.keeps_any());
+            return (times, ledgers);
+        }
+        if let Some(done) = done.filter(|done| done.0 == now) {
+            service.retain(|&other| other != done);
+            let (kind, mut ledger) = (jobs[done.1].kind, Ledger::default());
+            let out_ns = front.send_out(now, done.1 as u32, kind, &mut ledger);
+            ledgers[done.1] = [Charge::Slot, Charge::Link, Charge::Transfer].map(|charge| ledger.of(charge));
+            if out_ns > now {
+                front.wait_for_data(Leaving { due_ns: out_ns, request: done.1 as u32, ledger, server: None });
+            } else {
+                times[done.1][3] = now;
+                front.answered(now, &front.ticket(done.1 as u32).clone());
+            }
+        } else if passing == now {
+            match front.pop(now).unwrap() {
+                Passing::In(coming) => {
+                    let number = coming.asked.number as usize;
+                    front.is_taken_in(number as u32);
+                    let Ticket { submitted_ns, slot_wait_ns, .. } = coming.ticket;
+                    times[number][..3].copy_from_slice(&[submitted_ns, submitted_ns + slot_wait_ns, now]);
+                    service.push((now + jobs[number].service_ns, number));
+                }
+                Passing::Out(leaving) => {
+                    times[leaving.request as usize][3] = now;
+                    front.answered(now, &front.ticket(leaving.request).clone());
+                }
+            }
+        } else {
+            front.offer(now, asked(offered, &jobs[offered]));
+            offered += 1;
+        }
+    }
+}
+
+/// Plain lists of where requests are.
+#[derive(Default)]
+struct Lists {
+    host: Vec<usize>,
+    submitted: Vec<usize>,
+    /// With how long their data still take.
+    inward: Vec<(usize, u64)>,
+    outward: Vec<(usize, u64)>,
+    /// When they are taken in, with the place in the order of slots.
+    coming: Vec<(u64, usize, usize)>,
+    serving: Vec<(u64, usize)>,
+    under_way: Vec<usize>,
+    order: Vec<usize>,
+    turn: usize,
+    times: Vec<Times>,
+}
+
+impl Lists {
+    fn answer(&mut self, rules: &Rules, jobs: &[Job], now: u64, at: usize) {
+        self.times[at][3] = now;
+        self.under_way.retain(|&other| other != at);
+        self.refill(rules, jobs, now);
+    }
+
+    fn refill(&mut self, rules: &Rules, jobs: &[Job], now: u64) {
+        let queue = |at: usize| jobs[at].queue;
+        while let Some(place) = self.host.iter().position(|&at| {
+            self.under_way.iter().filter(|&&other| queue(other) == queue(at)).count() < rules.limit
+        }) {
+            let at = self.host.remove(place);
+            self.times[at][0] = now;
+            self.submitted.push(at);
+            self.under_way.push(at);
+        }
+        while self.under_way.len() - self.submitted.len() < rules.slots && !self.submitted.is_empty() {
+            let turn = self.turn;
+            let in_turn =
+                |&place: &usize| (queue(self.submitted[place]) < turn, queue(self.submitted[place]));
+            let place = match rules.arbitration {
+                Arbitration::Fifo => 0,
+                Arbitration::RoundRobin => (0..self.submitted.len()).min_by_key(in_turn).unwrap(),
+            };
+            let at = self.submitted.remove(place);
+            (self.turn, self.times[at][1]) = (queue(at) + 1, now);
+            self.order.push(at);
+            match jobs[at].kind {
+                HostOp::Read => self.coming.push((now + rules.controller_ns, self.order.len(), at)),
+                HostOp::Write => self.inward.push((at, rules.page_ns * u64::from(jobs[at].pages))),
+                HostOp::Trim | HostOp::Flush => self.inward.push((at, 0)),
+            }
+        }
+    }
+
+    /// One thing that happens now; `false` if nothing does.
+    fn step(&mut self, rules: &Rules, jobs: &[Job], now: u64) -> bool {
+        if let Some(&done) = self.serving.iter().filter(|done| done.0 == now).min() {
+            self.serving.retain(|&other| other != done);
+            let data_ns = rules.page_ns * u64::from(jobs[done.1].pages);
+            if jobs[done.1].kind == HostOp::Read && data_ns > 0 {
+                self.outward.push((done.1, data_ns));
+            } else {
+                self.answer(rules, jobs, now, done.1);
+            }
+        } else if self.outward.first().is_some_and(|first| first.1 == 0) {
+            let (at, _) = self.outward.remove(0);
+            self.answer(rules, jobs, now, at);
+        } else if self.inward.first().is_some_and(|first| first.1 == 0) {
+            let (at, _) = self.inward.remove(0);
+            let order = self.order.iter().position(|&other| other == at).unwrap() + 1;
+            self.coming.push((now + rules.controller_ns, order, at));
+        } else if let Some(&come) = self.coming.iter().filter(|come| come.0 == now).min() {
+            self.coming.retain(|&other| other != come);
+            self.times[come.2][2] = now;
+            self.serving.push((now + jobs[come.2].service_ns, come.2));
+        } else {
+            return false;
+        }
+        true
+    }
+}
+
+/// The same by plain lists and a clock that ticks, so that nobody works out when the link is free.
+fn by_lists(rules: &Rules, jobs: &[Job]) -> Vec<Times> {
+    let mut lists = Lists { times: vec![[0; 4]; jobs.len()], ..Lists::default() };
+    let mut offered = 0;
+    for now in 0.. {
+        while lists.step(rules, jobs, now) || jobs.get(offered).is_some_and(|job| job.time_ns == now) {
+            while lists.step(rules, jobs, now) {}
+            if jobs.get(offered).is_some_and(|job| job.time_ns == now) {
+                lists.host.push(offered);
+                lists.refill(rules, jobs, now);
+                offered += 1;
+            }
+        }
+        if offered == jobs.len() && lists.under_way.is_empty() {
+            break;
+        }
+        lists.inward.first_mut().into_iter().for_each(|first| first.1 -= 1);
+        lists.outward.first_mut().into_iter().for_each(|first| first.1 -= 1);
+    }
+    lists.times
+}
+
+fn pick<T: Copy>(rng: &mut Rng, list: &[T]) -> T {
+    list[rng.below(list.len() as u32) as usize]
+}
+
+fn drawn(rng: &mut Rng) -> (Rules, Vec<Job>) {
+    let rules = Rules {
+        limit: pick(rng, &[1, 2, 5, 1_000]),
+        slots: pick(rng, &[1, 3, 8, 1_000]),
+        arbitration: pick(rng, &[Arbitration::Fifo, Arbitration::RoundRobin]),
+        page_ns: pick(rng, &[0, 0, 1, 7]),
+        controller_ns: pick(rng, &[0, 0, 3]),
+    };
+    let (queues, gap, longest) = (pick(rng, &[1, 3, 32]), pick(rng, &[1, 6, 30]), pick(rng, &[1, 10, 80]));
+    let mut time_ns = 0;
+    let jobs = (0..60).map(|_| {
+        time_ns += u64::from(rng.below(gap));
+        let kind = pick(rng, &[HostOp::Read, HostOp::Write, HostOp::Write, HostOp::Trim, HostOp::Flush]);
+        let pages = if kind == HostOp::Flush { 0 } else { 1 + rng.below(4) };
+        let service_ns = u64::from(rng.below(longest));
+        Job { time_ns, queue: rng.below(queues) as usize, kind, pages, service_ns }
+    });
+    (rules, jobs.collect())
+}
+
+#[test]
+fn front_end_is_the_plain_one() {
+    let mut waits = [0; 3];
+    for seed in 0..2_000 {
+        let (rules, jobs) = drawn(&mut Rng::stream(seed, "front end"));
+        let (times, ledgers) = by_front(&rules, &jobs);
+        assert_eq!(times, by_lists(&rules, &jobs), "seed {seed}: {rules:?} {jobs:?}");
+        for ((job, times), ledger) in jobs.iter().zip(&times).zip(&ledgers) {
+            let data = matches!(job.kind, HostOp::Read | HostOp::Write);
+            let data_ns = if data { rules.page_ns * u64::from(job.pages) } else { 0 };
+            let rest = rules.controller_ns + job.service_ns;
+            assert_eq!(times[3] - times[0], ledger.iter().sum::<u64>() + rest, "seed {seed}");
+            assert_eq!([ledger[0], ledger[2]], [times[1] - times[0], data_ns], "seed {seed}");
+            let held = u64::from(times[0] > job.time_ns);
+            waits.iter_mut().zip([held, ledger[0], ledger[1]]).for_each(|(sum, ns)| *sum += ns.min(1));
+        }
+    }
+    assert!(waits.iter().all(|&waits| waits > 5_000), "{waits:?}");
+}
+
+#[test]
+fn what_waits_behind_a_full_queue_holds_up_no_other() {
+    let mut front = Front::open(0);
+    front.limit_queues(1);
+    let job = |queue| Job { time_ns: 0, queue, kind: HostOp::Read, pages: 1, service_ns: 0 };
+    let came = |front: &mut Front, now: u64| {
+        let mut numbers = Vec::new();
+        while let Some(Passing::In(coming)) = front.pop(now) {
+            front.is_taken_in(coming.asked.number as u32);
+            numbers.push((coming.asked.number, coming.ticket.submitted_ns));
+        }
+        numbers
+    };
+    front.offer(0, asked(0, &job(3)));
+    front.offer(1, asked(1, &job(3)));
+    front.offer(2, asked(2, &job(0)));
+    assert_eq!(came(&mut front, 2), [(0, 0), (2, 2)]);
+    assert!(front.keeps_any());
+    let ticket = *front.ticket(0);
+    front.answered(9, &ticket);
+    assert_eq!((came(&mut front, 9), front.keeps_any()), (vec![(1, 9)], false));
+}

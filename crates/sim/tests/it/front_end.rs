@@ -1,0 +1,374 @@
+//! The front end by hand, by closed forms, and what must hold of it whatever comes.
+
+use flashtwin_ftl::Rng;
+use flashtwin_sim::engine::{Arrived, Charge, Completed, Ledger, Observer};
+use flashtwin_sim::{Arbitration, RunResult, Suspend, resolve, run};
+use flashtwin_trace::{Op, PageTrace};
+use serde_json::Value;
+
+use crate::bench::{
+    Ask, Bench, Outcome, PROGRAM, READ_ALL, SENSE, WRITE_ALL, flush, ledger, page_trace, pick, read,
+    read_pages, served, trim, write,
+};
+use crate::drawn::{self, spaced_trace};
+use crate::swarm::random_system;
+use crate::traces::InWindows;
+
+/// Of a page on a link of 409.6 MB/s, as on the channel.
+const LINK: u64 = 10_000;
+
+/// Two channels of one die each, whose pages lie on them in turn.
+fn bench() -> Bench {
+    Bench::new([2, 1, 1, 1, 40, 8]).holding(8)
+}
+
+fn with_slots(slots: u32) -> Bench {
+    bench().with(|bench| bench.engine.slots = slots)
+}
+
+fn with_link() -> Bench {
+    bench().with(|bench| bench.engine.link_mb_s = 409.6)
+}
+
+fn with_limit(limit: u32) -> Bench {
+    bench().with(|bench| bench.queue_limit = limit)
+}
+
+fn of_queue(queue: u8, ask: Ask) -> Ask {
+    Ask { queue, ..ask }
+}
+
+/// With so much more data on the link, after these waits.
+fn over_link(waits: &[(Charge, u64)], data_ns: u64, array_ns: u64) -> Ledger {
+    served(&[waits, &[(Charge::Transfer, data_ns)]].concat(), array_ns)
+}
+
+#[test]
+fn requests_wait_for_a_slot_in_order() {
+    let outcome = with_slots(1).serve(&[read(0, 0), read(10, 1), read(20, 2)]);
+    let waits = [0, READ_ALL - 10, 2 * READ_ALL - 20];
+    let expected = waits.map(|ns| served(&[(Charge::Slot, ns)], SENSE));
+    assert_eq!(outcome.log.responses, expected);
+    assert_eq!(outcome.end_ns, 3 * READ_ALL);
+}
+
+#[test]
+fn request_of_several_pages_keeps_one_slot_until_the_last() {
+    let outcome = with_slots(1).serve(&[read_pages(0, 0, 2), read(0, 4)]);
+    let expected = [served(&[], SENSE), served(&[(Charge::Slot, READ_ALL)], SENSE)];
+    assert_eq!(outcome.log.responses, expected);
+}
+
+#[test]
+fn data_of_writes_come_in_over_the_link_one_after_the_other() {
+    let outcome = with_link().serve(&[write(0, 0, 0), write(0, 1, 1)]);
+    let expected = [over_link(&[], LINK, PROGRAM), over_link(&[(Charge::Link, LINK)], LINK, PROGRAM)];
+    assert_eq!(outcome.log.responses, expected);
+    assert_eq!(outcome.log.commands, [(LINK, "program", 0), (2 * LINK, "program", 1)]);
+}
+
+#[test]
+fn data_of_reads_go_out_over_the_link_and_writes_are_not_in_their_way() {
+    let outcome = with_link().serve(&[read(0, 0), read(0, 1), write(READ_ALL as i64, 4, 4)]);
+    let reads = [over_link(&[], LINK, SENSE), over_link(&[(Charge::Link, LINK)], LINK, SENSE)];
+    assert_eq!(outcome.log.responses, [&reads[..], &[over_link(&[], LINK, PROGRAM)]].concat());
+    let read_ns = outcome.log.response_times();
+    assert_eq!(read_ns, [READ_ALL + LINK, READ_ALL + 2 * LINK, WRITE_ALL + LINK]);
+}
+
+#[test]
+fn read_keeps_its_slot_until_its_data_are_at_the_host() {
+    let outcome = with_link().with(|bench| bench.engine.slots = 1).serve(&[read(0, 0), read(0, 1)]);
+    let second = over_link(&[(Charge::Slot, READ_ALL + LINK)], LINK, SENSE);
+    assert_eq!(outcome.log.responses, [over_link(&[], LINK, SENSE), second]);
+}
+
+#[test]
+fn controller_time_comes_after_slot_and_link() {
+    let controller = |bench: &mut Bench| (bench.engine.controller_us, bench.engine.slots) = (3.0, 1);
+    let outcome = with_link().with(controller).serve(&[write(0, 0, 0), write(0, 1, 1)]);
+    let all = WRITE_ALL + LINK + 3_000;
+    let own = (Charge::Controller, 3_000);
+    let second = over_link(&[own, (Charge::Slot, all)], LINK, PROGRAM);
+    assert_eq!(outcome.log.responses, [over_link(&[own], LINK, PROGRAM), second]);
+    assert_eq!(outcome.log.commands, [(LINK + 3_000, "program", 0), (all + LINK + 3_000, "program", 1)]);
+}
+
+#[test]
+fn full_queue_is_submitted_to_when_one_of_it_is_answered() {
+    let asks = [read(0, 0), read(10, 2), of_queue(5, read(20, 3))];
+    let trace = page_trace(&asks, 16, 64);
+    let engine = with_limit(1).serve_trace(&trace, Kept::default());
+    let kept = &engine.accounts.observer.done;
+    // The other queue finds the second die idle; the second request does not wait for it, for it comes later.
+    let times: Vec<_> = kept.iter().map(|done| (done.arrival_ns, done.total_ns)).collect();
+    assert_eq!(times, [(0, READ_ALL), (20, READ_ALL), (READ_ALL, READ_ALL)]);
+}
+
+#[test]
+fn round_robin_takes_queues_in_turn() {
+    let asks = |arbitration| {
+        let asks: Vec<Ask> = [0, 0, 0, 7, 7, 2].map(|queue| of_queue(queue, read(0, 0))).into();
+        let bench = with_slots(1).with(|bench| bench.engine.arbitration = arbitration);
+        let engine = bench.serve_trace(&page_trace(&asks, 16, 64), Kept::default());
+        engine.accounts.observer.done.iter().map(|done| done.number).collect::<Vec<_>>()
+    };
+    assert_eq!(asks(Arbitration::Fifo), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(asks(Arbitration::RoundRobin), [0, 5, 3, 1, 4, 2]);
+}
+
+#[test]
+fn trim_waits_for_a_slot_and_gives_it_back_at_once() {
+    let outcome = with_slots(1).serve(&[read(0, 0), trim(0, 2), read(0, 2), read(0, 1)]);
+    // The page is trimmed when the trim is taken in: the read behind it finds nothing.
+    let unmapped = ledger(&[(Charge::Slot, READ_ALL)]);
+    let expected = [served(&[], SENSE), unmapped, served(&[(Charge::Slot, READ_ALL)], SENSE)];
+    assert_eq!(outcome.log.responses, expected);
+    assert_eq!(outcome.counts.requests, [3, 0, 1, 0]);
+}
+
+#[test]
+fn flush_keeps_a_slot_while_it_waits_for_writes() {
+    let outcome = with_slots(2).serve(&[write(0, 0, 0), flush(0), read(10, 1)]);
+    assert_eq!(outcome.log.flushes, [ledger(&[(Charge::EarlierWrites, WRITE_ALL)])]);
+    let read = served(&[(Charge::Slot, WRITE_ALL - 10)], SENSE);
+    assert_eq!(outcome.log.responses, [served(&[], PROGRAM), read]);
+}
+
+#[test]
+fn flush_does_not_overtake_a_write_whose_data_come_in() {
+    let outcome = with_link().serve(&[write(0, 0, 0), flush(0)]);
+    let waits = [(Charge::Link, LINK), (Charge::EarlierWrites, WRITE_ALL)];
+    assert_eq!(outcome.log.flushes, [ledger(&waits)]);
+}
+
+#[test]
+fn closed_loop_submits_when_the_host_is_answered() {
+    let bench = with_slots(1).with(|bench| bench.queue_depth = 2);
+    let outcome = bench.serve(&[read(0, 0), read(0, 1), read(0, 2), read(0, 3)]);
+    let waits = [0, READ_ALL, READ_ALL, READ_ALL];
+    assert_eq!(outcome.log.responses, waits.map(|ns| served(&[(Charge::Slot, ns)], SENSE)));
+    assert_eq!(outcome.end_ns, 4 * READ_ALL);
+}
+
+#[test]
+fn what_is_held_back_is_served_before_the_end() {
+    let asks: Vec<Ask> = (0..50).map(|at| write(0, at % 8, at)).collect();
+    for limit in [1, 3] {
+        let Outcome { counts, end_ns, log, .. } = with_limit(limit).serve(&asks);
+        assert_eq!((counts.requests[1], log.responses.len()), (50, 50));
+        let rounds = if limit == 1 { 50 } else { 25 };
+        assert!(end_ns >= rounds * PROGRAM, "{end_ns}");
+    }
+}
+
+/// What became of requests.
+#[derive(Debug, Default)]
+struct Kept {
+    under_way: Vec<(u64, Op)>,
+    done: Vec<Done>,
+}
+
+#[derive(Debug)]
+struct Done {
+    number: u64,
+    kind: Op,
+    arrival_ns: u64,
+    total_ns: u64,
+    ledger: Ledger,
+}
+
+impl Observer for Kept {
+    fn follows_requests(&self) -> bool {
+        true
+    }
+    fn arrived(&mut self, request: u32, arrived: &Arrived) {
+        let slot = request as usize;
+        self.under_way.resize(self.under_way.len().max(slot + 1), (0, Op::Read));
+        self.under_way[slot] = (arrived.number, arrived.kind);
+    }
+    fn completed(&mut self, done: &Completed<'_>) {
+        assert_eq!(done.ledger.total_ns(), done.total_ns);
+        let (number, kind) = self.under_way[done.request as usize];
+        assert_eq!(kind, done.kind);
+        let (arrival_ns, total_ns, ledger) = (done.arrival_ns, done.total_ns, *done.ledger);
+        self.done.push(Done { number, kind, arrival_ns, total_ns, ledger });
+    }
+}
+
+impl Kept {
+    fn mean_ns(&self, kind: Op, of: impl Fn(&Done) -> u64) -> f64 {
+        // The first tenth fills the queues.
+        let done = self.done[self.done.len() / 10..].iter().filter(|done| done.kind == kind);
+        let all: Vec<u64> = done.map(of).collect();
+        all.iter().sum::<u64>() as f64 / all.len() as f64
+    }
+}
+
+/// Four dies that programs keep busy, with a read among so many writes; reads may interrupt programs.
+fn saturated(slots: u32, limit: u32, asks: &[Ask], arbitration: Arbitration) -> Kept {
+    let bench = Bench::new([4, 1, 1, 1, 1200, 32]).holding(64).with(|bench| {
+        (bench.footprint, bench.verify) = (256, false);
+        (bench.engine.slots, bench.engine.arbitration, bench.queue_limit) = (slots, arbitration, limit);
+        (bench.engine.suspend, bench.engine.suspend_us, bench.engine.suspend_times) =
+            (Suspend::ProgramErase, 0.0, 0);
+    });
+    let engine = bench.serve_trace(&page_trace(asks, 256, 64), Kept::default());
+    engine.accounts.observer
+}
+
+/// Writes on queue 0, all there from the beginning, and a read among every fifty.
+fn loaded() -> Vec<Ask> {
+    let mut rng = Rng::stream(1, "saturated");
+    (0..20_000)
+        .map(|at| if at % 50 == 0 { read(0, rng.below(64)) } else { write(0, 64 + rng.below(192), 0) })
+        .collect()
+}
+
+/// Requests a nanosecond, between the first tenth and the end.
+fn rate(kept: &Kept) -> f64 {
+    let end = |done: &Done| done.arrival_ns + done.total_ns;
+    let (from, to) = (&kept.done[kept.done.len() / 10], &kept.done[kept.done.len() - 1]);
+    (kept.done.len() - kept.done.len() / 10) as f64 / (end(to) - end(from)) as f64
+}
+
+#[test]
+fn with_one_queue_reads_wait_for_slots_as_long_as_writes() {
+    let asks = loaded();
+    for (slots, limit) in [(16, 64), (32, 256), (64, 128)] {
+        let kept = saturated(slots, limit, &asks, Arbitration::Fifo);
+        let (waiting_ns, all_ns) = (f64::from(limit - slots) / rate(&kept), f64::from(limit) / rate(&kept));
+        let waits = kept.mean_ns(Op::Read, |done| done.ledger.of(Charge::Slot));
+        let writes = kept.mean_ns(Op::Write, |done| done.total_ns);
+        assert!((waits / waiting_ns - 1.0).abs() < 0.03, "{slots} {limit}: {waits} {waiting_ns}");
+        assert!((writes / all_ns - 1.0).abs() < 0.03, "{slots} {limit}: {writes} {all_ns}");
+        let service = kept.mean_ns(Op::Read, |done| done.total_ns) - waits;
+        assert!(service < 2.0 * READ_ALL as f64, "{service}");
+    }
+}
+
+#[test]
+fn with_as_many_slots_as_wanted_reads_pass_stalled_writes() {
+    let kept = saturated(0, 256, &loaded(), Arbitration::Fifo);
+    let (reads, writes) =
+        (kept.mean_ns(Op::Read, |done| done.total_ns), kept.mean_ns(Op::Write, |done| done.total_ns));
+    assert!(reads < 2.0 * READ_ALL as f64 && writes > 250.0 / rate(&kept), "{reads} {writes}");
+}
+
+#[test]
+fn in_turn_a_queue_below_its_share_waits_for_one_slot() {
+    // The same writes on queue 0; on queue 1 a read now and then.
+    let mut asks: Vec<Ask> = loaded().into_iter().filter(|ask| ask.op == Op::Write).collect();
+    asks.extend((1..400).map(|at| of_queue(1, read(at * 2_000_003, at as u32 % 64))));
+    let wait = |arbitration| {
+        let kept = saturated(16, 128, &asks, arbitration);
+        let rate = rate(&kept);
+        (kept.mean_ns(Op::Read, |done| done.ledger.of(Charge::Slot)) * rate, rate)
+    };
+    let (fifo, _) = wait(Arbitration::Fifo);
+    let (in_turn, _) = wait(Arbitration::RoundRobin);
+    // In requests served meanwhile: all that stand before it, or one at most.
+    assert!((fifo / f64::from(128 - 16) - 1.0).abs() < 0.1, "{fifo}");
+    assert!((0.2..1.5).contains(&in_turn), "{in_turn}");
+}
+
+#[test]
+fn controller_is_never_given_more_than_its_slots_nor_a_queue_more_than_its_limit() {
+    let mut full = [0; 2];
+    for seed in 0..150 {
+        let mut rng = Rng::stream(seed, "limits");
+        let trace = spaced_trace(&mut rng, 1);
+        let pages = PageTrace::build(&trace, 4096, flashtwin_trace::ContentSource::None).unwrap();
+        let bench = Bench::new([2, 2, 1, 1, 200, 8]).with(|bench| {
+            (bench.footprint, bench.contents) = (pages.outline.pages(), 1);
+            bench.engine.slots = pick(&mut rng, &drawn::SLOTS);
+            bench.engine.link_mb_s = pick(&mut rng, &drawn::LINK_MB_S);
+            bench.engine.controller_us = pick(&mut rng, &drawn::CONTROLLER_US);
+            bench.engine.arbitration = pick(&mut rng, &[Arbitration::Fifo, Arbitration::RoundRobin]);
+            bench.queue_limit = pick(&mut rng, &drawn::QUEUE_LIMIT);
+        });
+        let kept = bench.serve_trace(&pages, Kept::default()).accounts.observer;
+        let window = pages.window();
+        let under_way = |from: &dyn Fn(&Done) -> u64, of: &dyn Fn(&Done) -> bool| {
+            // At one time, those that end go before those that begin.
+            let mut changes: Vec<(u64, i32)> = Vec::new();
+            for done in kept.done.iter().filter(|done| of(done) && done.total_ns > 0) {
+                changes.extend([(from(done), 1), (done.arrival_ns + done.total_ns, -1)]);
+            }
+            changes.sort_unstable();
+            changes
+                .iter()
+                .scan(0, |sum, change| {
+                    *sum += change.1;
+                    Some(*sum)
+                })
+                .max()
+                .unwrap_or(0)
+        };
+        let limit = bench.queue_limit as i32;
+        for queue in 0..32 {
+            let most =
+                under_way(&|done| done.arrival_ns, &|done| window.queue(done.number as usize) == queue);
+            assert!(limit == 0 || most <= limit, "seed {seed}: {most} of queue {queue}");
+            full[0] += i32::from(most == limit);
+        }
+        let slots = bench.engine.slots as i32;
+        let begun = |done: &Done| done.arrival_ns + done.ledger.of(Charge::Slot);
+        let most = under_way(&begun, &|_| true);
+        assert!(slots == 0 || most <= slots, "seed {seed}: {most} in {slots} slots");
+        full[1] += i32::from(most == slots);
+    }
+    assert!(full[0] > 20 && full[1] > 20, "{full:?}");
+}
+
+/// What happened, without the configuration and without the charges of the front end.
+fn without_config(mut result: RunResult) -> (Value, String) {
+    result.summary["config"] = Value::Null;
+    result.tables.retain(|(name, _)| *name != "wait_ledger");
+    (result.summary, format!("{:?}", result.tables))
+}
+
+#[test]
+fn slots_that_are_enough_change_nothing() {
+    for seed in 0..60 {
+        let mut rng = Rng::stream(seed, "enough slots");
+        let spacing = pick(&mut rng, &drawn::SPACINGS);
+        let trace = spaced_trace(&mut rng, spacing);
+        let (pages, mut resolved) = random_system(&mut rng, &trace);
+        drawn::without_front(&mut resolved);
+        // A period may end while a request is in the controller; it then is taken in behind the end.
+        resolved.config.engine.controller_us = 0.0;
+        let expected = without_config(run(&pages, &resolved, &()).unwrap());
+        resolved.config.engine.slots = u32::MAX;
+        let found = without_config(run(&pages, &resolved, &()).unwrap());
+        assert_eq!(found.0, expected.0, "seed {seed}: {}", resolved.json());
+        assert!(found.1 == expected.1, "seed {seed}: {}", resolved.json());
+    }
+}
+
+#[test]
+fn streamed_requests_pass_the_front_end_as_those_in_memory() {
+    for seed in 0..40 {
+        let mut rng = Rng::stream(seed, "front end in windows");
+        let spacing = pick(&mut rng, &drawn::SPACINGS);
+        let trace = spaced_trace(&mut rng, spacing);
+        let (pages, mut resolved) = random_system(&mut rng, &trace);
+        (resolved.config.engine.slots, resolved.config.engine.link_mb_s) = (1 + rng.below(8), 300.0);
+        let once = run(&pages, &resolved, &()).unwrap();
+        for requests in [1, 7, 100] {
+            let cut = run(&InWindows::new(pages.clone(), requests), &resolved, &()).unwrap();
+            assert_eq!(cut.summary, once.summary, "seed {seed}, {requests}");
+            assert!(cut.tables == once.tables, "seed {seed}, {requests}");
+        }
+    }
+}
+
+#[test]
+fn a_limit_beside_a_closed_loop_is_refused() {
+    let sets =
+        [("queue_limit", "8"), ("queue_depth", "4")].map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let error = resolve("conventional", &sets).unwrap_err().to_string();
+    assert!(error.contains("replay.queue_limit is 8") && error.contains("replay.queue_depth"), "{error}");
+    let error = resolve("conventional", &[("link_mb_s".into(), "1e-5".into())]).unwrap_err().to_string();
+    assert!(error.starts_with("engine.link_mb_s is 0.00001: expected 0, or 0.001"), "{error}");
+}

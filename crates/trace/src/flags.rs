@@ -1,0 +1,16 @@
+//! What few requests have beside what they ask: bits of the trace's column `flags`.
+
+/// The request is to be on the medium before it is answered (forced unit access, FUA).
+pub const DURABLE: u8 = 1;
+/// The bits of the submission queue: where they begin. Those between are a recorder's.
+pub const QUEUE_SHIFT: u32 = 3;
+/// Submission queues that requests can be of.
+pub const QUEUES: usize = 1 << (u8::BITS - QUEUE_SHIFT);
+/// The bits that a trace keeps.
+pub(crate) const ALL: u8 = DURABLE | (u8::MAX << QUEUE_SHIFT);
+
+/// The submission queue of a request with these bits.
+#[inline]
+pub(crate) fn queue(bits: u8) -> u8 {
+    bits >> QUEUE_SHIFT
+}

@@ -1,0 +1,84 @@
+//! Submission queues of requests: they stay with them wherever a trace goes.
+
+use flashtwin_trace::{
+    ContentSource, Op, OpenOptions, PageScan, PageSource, PageTrace, SampleBy, Source, Trace, TraceBuilder,
+    TraceStream,
+};
+
+/// Requests of all queues, some of them durable, not in order of time.
+fn trace(requests: u64, queue: impl Fn(u64) -> u8) -> Trace {
+    let mut builder = TraceBuilder::new("queues");
+    for at in 0..requests {
+        let op = [Op::Read, Op::Write, Op::Trim][at as usize % 3];
+        let late = if at % 5 == 0 { 7 } else { 0 };
+        builder.request(10 * at as i64 - late, op, at * 4096, 4096, &[]);
+        builder.queue(queue(at));
+        if at % 7 == 0 && op == Op::Write {
+            builder.durable();
+        }
+    }
+    builder.request(10 * requests as i64, Op::Flush, 0, 0, &[]).queue(31);
+    builder.build().unwrap()
+}
+
+/// The queue that a request was given, told from its address.
+fn given(trace: &Trace, row: usize) -> u8 {
+    if trace.op[row] == Op::Flush { 31 } else { (trace.offset_bytes[row] / 4096 * 11 % 32) as u8 }
+}
+
+fn open(path: &std::path::Path) -> Trace {
+    Trace::open(&Source::File(path.to_owned()), &OpenOptions::default(), &()).unwrap()
+}
+
+#[test]
+fn queues_go_wherever_requests_go() {
+    let trace = trace(3_000, |at| (at * 11 % 32) as u8);
+    assert!((0..trace.len()).all(|row| trace.queue(row) == given(&trace, row)));
+    let path = std::env::temp_dir().join(format!("ft-queues-{}.parquet", std::process::id()));
+    trace.write_parquet(&path).unwrap();
+    let read = open(&path);
+    assert_eq!((&read.flags, read.digest()), (&trace.flags, trace.digest()));
+
+    let source = Source::File(path.clone());
+    let mut stream = TraceStream::open(&source, &OpenOptions::default(), &()).unwrap();
+    while let Some(batch) = stream.next(&()).unwrap() {
+        assert!((0..batch.len()).all(|row| batch.queue(row) == given(&batch, row)));
+    }
+    assert_eq!(stream.digest(), trace.digest());
+
+    let pages = PageTrace::build(&trace, 4096, ContentSource::None).unwrap();
+    let window = pages.window();
+    for row in 0..trace.len() {
+        assert_eq!((window.queue(row), window.is_durable(row)), (trace.queue(row), trace.is_durable(row)));
+    }
+    let scan = PageScan::open(&source, &OpenOptions::default(), 4096, |_| ContentSource::None, &()).unwrap();
+    let (mut windows, mut marks) = (scan.windows().unwrap(), Vec::<u8>::new());
+    while let Some(window) = windows.next().unwrap() {
+        marks.extend(window.marks);
+    }
+    assert_eq!(marks, pages.columns.marks);
+    drop(windows);
+    std::fs::remove_file(&path).unwrap();
+
+    let half = trace.duration_ns() / 2;
+    for part in [
+        trace.excerpt(&(half..i64::MAX)).unwrap(),
+        trace.of_volume("0").unwrap(),
+        trace.sample(0.5, 1, SampleBy::Address).unwrap(),
+    ] {
+        assert!(part.len() > 1_000 && (0..part.len()).all(|row| part.queue(row) == given(&part, row)));
+    }
+}
+
+#[test]
+fn the_digest_tells_queues_apart() {
+    let [none, some, others] = [0, 1, 2].map(|queue| trace(40, |at| queue * u8::from(at == 3)));
+    let mut plain = none.clone();
+    plain.flags.truncate(none.len() - 1);
+    let digests = [&plain, &none, &some, &others].map(|trace| trace.digest());
+    assert!((0..4).all(|at| !digests[..at].contains(&digests[at])), "{digests:?}");
+    // A durable request is another thing than one of a queue.
+    let [mut durable, mut queued] = [plain.clone(), plain];
+    (durable.flags, queued.flags) = (vec![0, 1], vec![0, 8]);
+    assert_ne!(durable.digest(), queued.digest());
+}
