@@ -22,7 +22,7 @@ from flashtwin.errors import FlashtwinError
 #: The verbs in the order of the help; `name` is the function of that name in the module of that name.
 VERBS = (
     "study", "explain", "characterize", "advise", "replay", "compare", "sweep", "reproduce", "systems", "devices",
-    "workloads", "trace", "record", "serve", "drive", "report", "cache", "version",
+    "workloads", "trace", "record", "serve", "drive", "fit", "report", "cache", "version",
 )  # fmt: skip
 
 

@@ -24,6 +24,8 @@ TAG = "flashtwin"
 _OLDEST = 3
 #: A median outside of this, in microseconds, is in another unit, or none of a drive.
 _POSSIBLE_US = (0.5, 60e6)
+#: A job that is shorter may leave an empty log.
+_SHORT_S = 3.0
 _AGAIN = "run the job again with --output-format=json+"
 
 
@@ -261,6 +263,10 @@ def read_log(job: FioJob, kind: str) -> Log | None:
     """
     stem = job.file.name.removesuffix(".json")
     files = sorted(job.file.parent.glob(f"{_escaped(stem)}_{kind}.*.log"))
+    seconds = max((side.runtime_s for side in (job.read, job.write) if side is not None), default=0.0)
+    if seconds < _SHORT_S:
+        # A log of averages has no line before its first interval has ended.
+        files = [file for file in files if file.stat().st_size]
     if not files:
         return None
     parts = [_log(file) for file in files]

@@ -55,7 +55,7 @@ class Probe:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ProbePlan:
     """What the experiments are to be like."""
 
     #: None: only jobs that read.
@@ -73,14 +73,14 @@ class Plan:
         return self.size_bytes or USUAL_BYTES
 
 
-def probes(plan: Plan) -> list[Probe]:
+def probes(plan: ProbePlan) -> list[Probe]:
     """The experiments, in order: the drive is filled, then come those that only read, then those that write."""
     if plan.destroys is None:
         return list(_reading(plan))
     return [_whole_fill(plan), *_reading(plan), *_alone_writes(plan), *_fills(plan), *_steady(plan), *_others(plan)]
 
 
-def job_files(plan: Plan) -> dict[str, str]:
+def job_files(plan: ProbePlan) -> dict[str, str]:
     """The text of each job file, by name."""
     return {probe.job: probe.text for probe in probes(plan)}
 
@@ -124,7 +124,7 @@ def _timed(seconds: float, ramp: float = 5) -> str:
     return f"time_based=1\nruntime={seconds:g}\nramp_time={min(ramp, seconds / 4):.3g}s\n"
 
 
-def _reading(plan: Plan) -> Iterator[Probe]:
+def _reading(plan: ProbePlan) -> Iterator[Probe]:
     timed = _timed(plan.seconds)
     yield Probe(
         "read-alone", "Reads of 4 KB, one at a time", "fixed delay and tR; modes of the histogram are page types",
@@ -152,7 +152,7 @@ def _reading(plan: Plan) -> Iterator[Probe]:
     )  # fmt: skip
 
 
-def _whole_fill(plan: Plan) -> Probe:
+def _whole_fill(plan: ProbePlan) -> Probe:
     return Probe(
         "sequential", "Sequential writes over the whole drive, from the erased drive on, rate by second",
         "overhead of a program (parity, metadata); an SLC cache, if there is one. The reads below need a full drive: "
@@ -174,7 +174,7 @@ def _erase(series: str) -> Step:
     return Step("", f"once erase-{series} erase")
 
 
-def _alone_writes(plan: Plan) -> Iterator[Probe]:
+def _alone_writes(plan: ProbePlan) -> Iterator[Probe]:
     yield Probe(
         "write-alone", "Writes of 4 KB, one at a time", "latency of the buffer that writes go to", plan.seconds,
         _job("write-alone", f"rw=randwrite\nbs=4k\niodepth=1\n{_timed(plan.seconds)}"), [Step("write-alone")],
@@ -209,7 +209,7 @@ def _parts(name: str, series: str, fill: int, overwrites: float) -> list[Step]:
     ]  # fmt: skip
 
 
-def _fills(plan: Plan) -> Iterator[Probe]:
+def _fills(plan: ProbePlan) -> Iterator[Probe]:
     steps: list[Step] = [_erase("uniform")]
     for fill in FILLS:
         steps += [_sequential("uniform", fill), *_parts("uniform", "uniform", fill, plan.overwrites)]
@@ -223,7 +223,7 @@ def _fills(plan: Plan) -> Iterator[Probe]:
     )  # fmt: skip
 
 
-def _steady(plan: Plan) -> Iterator[Probe]:
+def _steady(plan: ProbePlan) -> Iterator[Probe]:
     """On the full drive, in the steady state that the run before leaves."""
     timed = _timed(plan.seconds)
     yield Probe(
@@ -250,8 +250,8 @@ def _steady(plan: Plan) -> Iterator[Probe]:
     yield Probe(
         "paused", f"Random writes after pauses of {', '.join(map(str, _PAUSES_S))} s", "collection while idle",
         (plan.seconds + 20) * len(_PAUSES_S),
-        _job("paused pause=${PAUSE}", "rw=randwrite\nbs=4k\niodepth=64\nnumjobs=4\ntime_based=1\n"
-             f"runtime={plan.seconds}\nwrite_bw_log=${{NAME}}\nlog_avg_msec=100\nper_job_logs=0\n"),
+        _job("paused pause=${PAUSE}", "rw=randwrite\nbs=4k\niodepth=256\ntime_based=1\n"
+             f"runtime={plan.seconds}\nwrite_bw_log=${{NAME}}\nlog_avg_msec=100\n"),
         [Step(f"paused-{pause:03}", f"rest {pause}; ", {"PAUSE": pause}) for pause in _PAUSES_S],
     )  # fmt: skip
     yield Probe(
@@ -263,7 +263,7 @@ def _steady(plan: Plan) -> Iterator[Probe]:
     )  # fmt: skip
 
 
-def _others(plan: Plan) -> Iterator[Probe]:
+def _others(plan: ProbePlan) -> Iterator[Probe]:
     yield Probe(
         "discarded", "Discard of the upper half, then random writes to the lower one",
         "whether discarded space becomes spare space", _seconds(plan, plan.overwrites / 2, _RANDOM_MB_S),
@@ -287,11 +287,11 @@ def _others(plan: Plan) -> Iterator[Probe]:
     )  # fmt: skip
 
 
-def _seconds(plan: Plan, times: float, mb_s: float) -> float:
+def _seconds(plan: ProbePlan, times: float, mb_s: float) -> float:
     return times * plan.bytes / 1e6 / mb_s
 
 
-def script(plan: Plan) -> str:
+def script(plan: ProbePlan) -> str:
     """The script that runs the experiments in order."""
     found = probes(plan)
     lines = [*_head(plan, sum(probe.seconds for probe in found)), "", _FUNCTIONS.strip()]
@@ -329,7 +329,7 @@ def _length(seconds: float) -> str:
     return f"{max(math.ceil(seconds), 1)} s"
 
 
-def _head(plan: Plan, seconds: float) -> Iterator[str]:
+def _head(plan: ProbePlan, seconds: float) -> Iterator[str]:
     size = "a drive of 960 GB" if plan.size_bytes is None else f"{plan.size_bytes / 1e9:,.4g} GB"
     yield "#!/usr/bin/env bash"
     yield "# Experiments on a drive, for `flashtwin fit`. Times are guesses for " + size + "."

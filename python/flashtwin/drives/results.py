@@ -38,6 +38,8 @@ _SATURATED = 0.2
 #: By how much the bytes of the host's counter may differ from those of fio.
 _FOREIGN = 0.05
 _GIB = 2**30
+#: Bytes of the writes that the tables count.
+_PAGE_BYTES = 4096
 #: Name of a drive whose jobs do not say it.
 _NAMELESS = "my-drive"
 #: Seconds at the beginning of a job after a pause.
@@ -45,7 +47,7 @@ _FIRST_S = 5.0
 
 
 @dataclass
-class _Reading:
+class _Folder:
     """One folder as it is read."""
 
     folder: Path
@@ -84,7 +86,7 @@ def read_results(
         raise DriveError(
             f"{place}: there is no such file or folder; `flashtwin fit jobs` prints a script that makes it"
         )
-    reading = _Reading(place, note, skip_bad)
+    reading = _Folder(place, note, skip_bad)
     if place.is_dir() or place.suffix == ".csv":
         reading.rows.update(tables.found_rows(place))
     jobs: dict[str, list[FioJob]] = {}
@@ -96,6 +98,9 @@ def read_results(
         is_asked = name == drive or (drive is None and names | jobs.keys() == {name})
         reading.rows.setdefault(name, []).extend(_rows(reading, own) if is_asked else [Probes()])
     measured = tables.gathered(place, reading.rows, drive)
+    told = measured.probes.told
+    if measured.datasheet is None and told.get("model"):
+        measured = replace(measured, datasheet=_datasheet(told))
     for gap in gaps(measured):
         note(gap)
     return measured
@@ -112,12 +117,13 @@ def gaps(measured: Measurements) -> Iterator[str]:
         )
     elif len(fills) < 2:
         yield (
-            f"uniform writes at {len(fills)} fills have counters: spare space and overhead take two fills at least, "
-            "and four tell them well; run the jobs `uniform-...` of `flashtwin fit jobs --destroys-data DEVICE`"
+            f"uniform writes with counters: {len(fills)} of two fills at least; spare space and overhead are not "
+            "determined, and four fills tell them well; run the jobs `uniform-...` of `flashtwin fit jobs "
+            "--destroys-data DEVICE`"
         )
 
 
-def _jobs(reading: _Reading) -> list[FioJob]:
+def _jobs(reading: _Folder) -> list[FioJob]:
     if reading.folder.is_dir():
         files = sorted(reading.folder.glob("*.json"))
     else:
@@ -130,7 +136,7 @@ def _jobs(reading: _Reading) -> list[FioJob]:
     return found
 
 
-def _rows(reading: _Reading, jobs: Sequence[FioJob]) -> list[object]:
+def _rows(reading: _Folder, jobs: Sequence[FioJob]) -> list[object]:
     """The rows of one drive: experiments of one job each, and those of several parts."""
     probes: list[object] = []
     rows: list[object] = []
@@ -146,9 +152,7 @@ def _rows(reading: _Reading, jobs: Sequence[FioJob]) -> list[object]:
         made = reading.tried(lambda parts=parts: _of_run(parts))  # type: ignore[misc]
         for row in made:
             (probes if isinstance(row, SequentialFill | Discarded) else rows).append(row)
-    told = _identity(reading.folder)
-    rows += [_datasheet(told)] if told.get("model") else []
-    return [*rows, _probes(probes, told)]
+    return [*rows, _probes(probes, _identity(reading.folder))]
 
 
 def _probes(rows: Sequence[object], told: Mapping[str, str]) -> Probes:
@@ -314,8 +318,9 @@ def _sequential(job: FioJob) -> list[object]:
     fill = _fill_gib(job)
     series = job.tags.get("series", "")
     row = Overwritten(
-        fill, Pattern("sequential"), series, served.bytes / (fill * _GIB), _amplification([job]), served.per_s
-    )
+        fill, Pattern("sequential"), series, served.bytes / (fill * _GIB), _amplification([job]),
+        served.bytes_per_s / _PAGE_BYTES,
+    )  # fmt: skip
     log = fio.read_log(job, "bw")
     if log is None:
         return [row]
