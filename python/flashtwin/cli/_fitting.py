@@ -37,8 +37,9 @@ class FitOutcome:
 
     @property
     def estimates(self) -> list[Estimate]:
-        """All figures, those of the twin first."""
-        return [*(self.fitted.estimates if self.fitted is not None else []), *self.figures]
+        """All figures: those that the measurements determine first, then the others."""
+        found = [*(self.fitted.estimates if self.fitted is not None else []), *self.figures]
+        return sorted(found, key=lambda one: not one.is_measured)
 
 
 def expect_scipy() -> None:
@@ -78,7 +79,13 @@ def _value(one: Estimate) -> str:
         return "true" if one.value else "false"
     if isinstance(one.value, list):
         return _list(one.value)
-    text = one.value if isinstance(one.value, str) else f"{one.value:,.6g}"
+    text = (
+        one.value
+        if isinstance(one.value, str)
+        else f"{one.value:,}"
+        if one.value == int(one.value)
+        else _number(one.value)
+    )
     return f"{text} {one.unit}".rstrip()
 
 
@@ -99,9 +106,13 @@ def _experiment(one: Estimate) -> str:
 
 def _cells(row: Compared) -> tuple[str, ...]:
     return (
-        row.experiment, row.figure, f"{row.measured:,.4g} {row.unit}".rstrip(),
-        f"{row.predicted:,.4g} {row.unit}".rstrip(), _percent(row), "fitted" if row.is_fitted else "predicted",
+        row.experiment, row.figure, f"{_number(row.measured)} {row.unit}".rstrip(),
+        f"{_number(row.predicted)} {row.unit}".rstrip(), _percent(row), "fitted" if row.is_fitted else "predicted",
     )  # fmt: skip
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 or value == round(value) else f"{value:.4g}"
 
 
 def _percent(row: Compared) -> str:

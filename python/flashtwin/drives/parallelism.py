@@ -39,7 +39,8 @@ _GIB = 2**30
 def estimates(measured: Measurements) -> list[Estimate]:
     """All figures that these experiments tell, of those that were run."""
     found = [*_of_reads(measured.probes), *_of_writes(measured.probes)]
-    for row in measured.saturated[:1]:
+    telling = [row for row in measured.saturated if "50p" in row.read_us and row.write_us.get("50p")]
+    for row in telling[:1]:
         one = slots(row)
         source = f"medians of reads and writes at {row.offered_per_s:,.0f}/s, saturated{one.doubt}"
         found.append(Estimate("arbitration", one.arbitration, source=source, is_measured=one.is_certain))
