@@ -98,6 +98,24 @@ def test_every_other_rate_is_predicted(fit: Fit, results: Path, tmp_path: Path) 
     assert (tmp_path / "mine.toml").is_file(), "the drive's name is that of the file"
 
 
+def test_every_other_fill_is_hidden_between_the_lowest_and_the_highest(
+    fit: Fit, results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def remembered(measured: Measurements, note: Notify, *, seed: int = 0) -> FittedDrive:
+        seen.extend(round(row.fill_gib) for row in measured.overwritten)
+        return fitted(measured, note, seed=seed)
+
+    monkeypatch.setattr(fitting, "fit_drive", remembered)
+    for number, fill in enumerate((450, 630, 765, 894), start=10):
+        made.overwriting(results, number, fill, 1.2)
+    made.overwriting(results, 20, 894, 1.2, series="zones", tag="zones hot=5 writes=95")
+    made.overwriting(results, 21, 700, 1.2, series="zones")
+    assert fit("results", "--every-other")[0] == 0
+    assert seen == [450, 765, 894, 894, 700]
+
+
 def test_more_results_are_predicted(fit: Fit, results: Path, tmp_path: Path) -> None:
     more = tmp_path / "more"
     more.mkdir()

@@ -79,13 +79,7 @@ def _value(one: Estimate) -> str:
         return "true" if one.value else "false"
     if isinstance(one.value, list):
         return _list(one.value)
-    text = (
-        one.value
-        if isinstance(one.value, str)
-        else f"{one.value:,}"
-        if one.value == int(one.value)
-        else _number(one.value)
-    )
+    text = one.value if isinstance(one.value, str) else _number(one.value)
     return f"{text} {one.unit}".rstrip()
 
 
