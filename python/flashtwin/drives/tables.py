@@ -9,21 +9,22 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
+from flashtwin.drives.histogram import PERCENTILES as PERCENTILES  # noqa: PLC0414 - a name of this module as well
+from flashtwin.drives.histogram import Times as Times  # noqa: PLC0414
 from flashtwin.drives.patterns import Pattern
+from flashtwin.drives.probes import Probes
 from flashtwin.errors import DriveError
 
-#: Percentiles of a response time by column, e.g. `read_us_99p9`.
-PERCENTILES: Mapping[str, float] = {"50p": 0.5, "90p": 0.9, "99p": 0.99, "99p9": 0.999, "99p99": 0.9999}
 #: A response time outside of this, in microseconds, is in another unit.
 _POSSIBLE_US = (0.5, 60e6)
 
-#: Response times in microseconds, by the names of `PERCENTILES`.
-Times = Mapping[str, float]
 _Row = Mapping[str, str]
+_Kind = TypeVar("_Kind")
 
 
 @dataclass(frozen=True)
@@ -88,11 +89,17 @@ class Measurements:
     overwritten: tuple[Overwritten, ...] = ()
     steady: tuple[Steady, ...] = ()
     datasheet: Datasheet | None = None
+    #: Experiments that no table has, from fio.
+    probes: Probes = field(default_factory=Probes)
 
     @property
     def saturated(self) -> tuple[OpenLoop, ...]:
         """Rows at which more was offered than the drive does."""
         return tuple(row for row in self.open_loop if not row.is_reached)
+
+
+#: Rows of an experiment in the order in which they were found, by the name of the drive.
+Rows = dict[str, list[object]]
 
 
 def read(folder: Path, drive: str | None = None) -> Measurements:
@@ -102,16 +109,37 @@ def read(folder: Path, drive: str | None = None) -> Measurements:
         DriveError: there are none, they are of several drives and none is named, or a row is wrong; the message names
             file and line.
     """
-    found, sheets = _all(folder)
-    chosen = _chosen(folder, found, _model(drive) if drive else None)
-    rows = found[chosen]
+    return gathered(folder, found_rows(folder), drive)
+
+
+def found_rows(folder: Path) -> Rows:
+    """All rows of the CSV files of a folder, or of one file; a datasheet stands under the name of its model."""
+    found: Rows = {}
+    for file in sorted(folder.glob("*.csv")) if folder.is_dir() else [folder]:
+        for name, row in _rows(file):
+            if row is not None:
+                found.setdefault(name, []).append(row)
+    return found
+
+
+def gathered(folder: Path, found: Mapping[str, Sequence[object]], drive: str | None = None) -> Measurements:
+    """The rows of one drive.
+
+    Raises:
+        DriveError: there are none, or they are of several drives and none is named.
+    """
+    sheets = [row for rows in found.values() for row in rows if isinstance(row, Datasheet)]
+    measured = {name: [row for row in rows if not isinstance(row, Datasheet)] for name, rows in found.items()}
+    chosen = _chosen(folder, {name: rows for name, rows in measured.items() if rows}, _model(drive) if drive else None)
+    rows = measured[chosen]
     sheet = max(sheets, key=lambda one: _likeness(one.model, chosen), default=None)
     return Measurements(
         chosen,
-        tuple(sorted(rows.get(OpenLoop, []), key=lambda row: row.offered_per_s)),  # type: ignore[arg-type]
-        tuple(rows.get(Overwritten, [])),  # type: ignore[arg-type]
-        tuple(rows.get(Steady, [])),  # type: ignore[arg-type]
+        tuple(sorted(_of(OpenLoop, rows), key=lambda row: row.offered_per_s)),
+        tuple(_of(Overwritten, rows)),
+        tuple(_of(Steady, rows)),
         sheet if sheet is not None and _likeness(sheet.model, chosen) >= 1.0 else None,
+        next(iter(_of(Probes, rows)), Probes()),
     )
 
 
@@ -121,26 +149,20 @@ def drives(folder: Path) -> list[str]:
     Raises:
         DriveError: a row is wrong.
     """
-    return sorted(name for name, rows in _all(folder)[0].items() if OpenLoop in rows)
+    return sorted(name for name, rows in found_rows(folder).items() if _of(OpenLoop, rows))
 
 
-def _all(folder: Path) -> tuple[dict[str, dict[type, list[object]]], list[Datasheet]]:
-    """The rows of each drive by kind, and all datasheets."""
-    found: dict[str, dict[type, list[object]]] = {}
-    sheets: list[Datasheet] = []
-    for file in sorted(folder.glob("*.csv")) if folder.is_dir() else [folder]:
-        for name, row in _rows(file):
-            if isinstance(row, Datasheet):
-                sheets.append(row)
-            elif row is not None:
-                found.setdefault(name, {}).setdefault(type(row), []).append(row)
-    return found, sheets
+def _of(kind: type[_Kind], rows: Sequence[object]) -> list[_Kind]:
+    return [row for row in rows if isinstance(row, kind)]
 
 
 def _chosen(folder: Path, found: Mapping[str, object], drive: str | None) -> str:
     if not found:
         columns = "; ".join(", ".join(sorted(needed)) for needed, _ in _MAKERS)
-        raise DriveError(f"{folder}: no measurements; a CSV file needs the columns of one of these: {columns}")
+        raise DriveError(
+            f"{folder}: no measurements; `flashtwin fit jobs` prints the experiments to run. A CSV file needs the "
+            f"columns of one of these: {columns}"
+        )
     names = ", ".join(sorted(found))
     if drive is None:
         if len(found) > 1:

@@ -1,0 +1,188 @@
+"""What `flashtwin fit` shows: keys with their intervals, and measured beside predicted."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import io
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from flashtwin.cli._talk import data, table
+from flashtwin.drives.estimates import Estimate
+from flashtwin.errors import FlashtwinError
+
+if TYPE_CHECKING:
+    from flashtwin.drives.drive import FittedDrive
+    from flashtwin.drives.fitting import Compared
+
+#: Characters of an experiment's description in a terminal.
+_WIDTH = 90
+
+
+@dataclass(frozen=True)
+class FitOutcome:
+    """What a fit found."""
+
+    drive: str
+    #: Figures of the experiments that tell something by themselves.
+    figures: Sequence[Estimate]
+    #: None where the measurements are not enough for a twin.
+    fitted: FittedDrive | None
+    compared: Sequence[Compared] = field(default_factory=list)
+    #: Why there is no twin.
+    why: str | None = None
+
+    @property
+    def estimates(self) -> list[Estimate]:
+        """All figures: those that the measurements determine first, then the others."""
+        found = [*(self.fitted.estimates if self.fitted is not None else []), *self.figures]
+        return sorted(found, key=lambda one: not one.is_measured)
+
+
+def expect_scipy() -> None:
+    """Says how SciPy is installed, where it is not.
+
+    Raises:
+        FlashtwinError: it is not.
+    """
+    if importlib.util.find_spec("scipy") is None:
+        raise FlashtwinError("a fit needs SciPy; pip install 'flashtwin[fit]'")
+
+
+def show(done: FitOutcome) -> None:
+    """The two tables, to stdout."""
+    data("\n".join(_estimate_lines(done.estimates)))
+    if done.compared:
+        data("")
+        data(table(_COMPARED, [_cells(row) for row in done.compared]))
+        data("")
+        data("\n".join(summary(done.compared)))
+
+
+_COMPARED = ("experiment", "figure", "measured", "twin", "error", "")
+
+
+def _estimate_lines(estimates: Sequence[Estimate]) -> Iterator[str]:
+    """One line an estimate; the experiment, which is a sentence, to the left."""
+    rows = [("key", "value", "interval of 95 %"), *((one.key, _value(one), one.interval) for one in estimates)]
+    left = table(rows[0], rows[1:]).splitlines()
+    width = max(len(line) for line in left)
+    for line, text in zip(left, ["experiment", *map(_experiment, estimates)], strict=True):
+        yield f"{line.ljust(width)}  {text if len(text) <= _WIDTH else text[: _WIDTH - 3] + '...'}".rstrip()
+
+
+def _value(one: Estimate) -> str:
+    if isinstance(one.value, bool):
+        return "true" if one.value else "false"
+    if isinstance(one.value, list):
+        return _list(one.value)
+    text = one.value if isinstance(one.value, str) else _number(one.value)
+    return f"{text} {one.unit}".rstrip()
+
+
+def _list(values: Sequence[float]) -> str:
+    """Equal values in a row as one: `8 x 60, 4 x 100`."""
+    runs: list[tuple[float, int]] = []
+    for value in values:
+        if runs and runs[-1][0] == value:
+            runs[-1] = (value, runs[-1][1] + 1)
+        else:
+            runs.append((value, 1))
+    return ", ".join(f"{value:g}" if count == 1 else f"{count} x {value:g}" for value, count in runs) + " us"
+
+
+def _experiment(one: Estimate) -> str:
+    return one.source if one.is_measured else f"not determined: {one.source}"
+
+
+def _cells(row: Compared) -> tuple[str, ...]:
+    return (
+        row.experiment, row.figure, f"{_number(row.measured)} {row.unit}".rstrip(),
+        f"{_number(row.predicted)} {row.unit}".rstrip(), _percent(row), "fitted" if row.is_fitted else "predicted",
+    )  # fmt: skip
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 or value == round(value) else f"{value:.4g}"
+
+
+def _percent(row: Compared) -> str:
+    error = _error(row)
+    return "" if error is None else f"{error:+.1f} %"
+
+
+def _error(row: Compared) -> float | None:
+    if row.measured == 0:
+        return None
+    return row.error_percent if math.isfinite(row.error_percent) else None
+
+
+def summary(rows: Sequence[Compared]) -> Iterator[str]:
+    """The mean error of each figure, of rows that were fitted and of those that were predicted."""
+    for figure in dict.fromkeys(row.figure for row in rows):
+        parts = []
+        for is_fitted, word in ((True, "fitted"), (False, "predicted")):
+            errors = [
+                abs(error) for row in rows
+                if row.figure == figure and row.is_fitted == is_fitted and (error := _error(row)) is not None
+            ]  # fmt: skip
+            if errors:
+                parts.append(f"{sum(errors) / len(errors):.1f} % of {len(errors)} {word}")
+        if parts:
+            yield f"mean error, {figure}: {', '.join(parts)}"
+
+
+def as_json(done: FitOutcome) -> dict[str, Any]:
+    """Everything, for machines."""
+    return {
+        "drive": done.drive,
+        "estimates": [
+            {
+                "key": one.key, "value": one.value, "unit": one.unit, "low": _finite(one.low),
+                "high": _finite(one.high), "experiment": one.source, "is_measured": one.is_measured,
+            }
+            for one in done.estimates
+        ],
+        "compared": [
+            {
+                "experiment": row.experiment, "figure": row.figure, "unit": row.unit, "measured": row.measured,
+                "predicted": row.predicted, "error_percent": _error(row), "is_fitted": row.is_fitted,
+            }
+            for row in done.compared
+        ],
+        "why_no_device": done.why,
+    }  # fmt: skip
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def written(done: FitOutcome, ending: str) -> str:
+    """The report: measured beside predicted as CSV, or both tables as Markdown."""
+    rows = [_cells(row) for row in done.compared]
+    if ending == ".csv":
+        lines = io.StringIO()
+        writer = csv.writer(lines, lineterminator="\n")
+        writer.writerow(("experiment", "figure", "unit", "measured", "predicted", "error_percent", "is_fitted"))
+        for row in done.compared:
+            error = _error(row)
+            writer.writerow(
+                (row.experiment, row.figure, row.unit, repr(row.measured), repr(row.predicted),
+                 "" if error is None else f"{error:.2f}", str(row.is_fitted).lower())
+            )  # fmt: skip
+        return lines.getvalue()
+    keys = [(one.key, _value(one), one.interval, _experiment(one)) for one in done.estimates]
+    parts = [f"# {done.drive}", "", *_markdown(("key", "value", "interval of 95 %", "experiment"), keys)]
+    if rows:
+        parts += ["", "## Measured beside predicted", "", *_markdown(_COMPARED, rows), ""]
+        parts += [f"- {line}" for line in summary(done.compared)]
+    return "\n".join([*parts, *(["", f"No device file: {done.why}"] if done.why else [])]) + "\n"
+
+
+def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    for row in (header, ["---"] * len(header), *rows):
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"

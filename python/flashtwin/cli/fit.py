@@ -1,0 +1,231 @@
+"""`flashtwin fit`: a twin of a drive you own, from measurements of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flashtwin.cli._fitting import FitOutcome, as_json, expect_scipy, show, written
+from flashtwin.cli._options import json_option
+from flashtwin.cli._talk import data, data_json, say
+from flashtwin.drives import jobs as experiments
+from flashtwin.drives.results import read_results
+from flashtwin.drives.tables import Measurements
+from flashtwin.errors import DriveError, FlashtwinError
+from flashtwin.results.folder import write_text
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+#: Least bytes of a drive that the experiments use.
+_LEAST = 16 << 20
+#: Why reads alone are not enough.
+_NO_OPEN_LOOP = (
+    "the twin needs response times at offered rates; run the jobs `open-loop-...` of `flashtwin fit jobs "
+    "--destroys-data DEVICE`, or give the columns of latency.csv"
+)
+#: The command that runs when none is named.
+_RESULTS = "RESULTS"
+
+
+class _Fit(click.Group):
+    """`fit jobs` is a command of its own; anything else is the folder to fit."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Puts the command in front of a folder or of an option."""
+        if args and args[0] not in ("jobs", "-h", "--help"):
+            args = [_RESULTS, *args]
+        return super().parse_args(ctx, args)
+
+
+class Capacity(click.ParamType[int]):
+    """Bytes of a drive: `960G`, `512M`, `2T`, in powers of 1,024."""
+
+    name = "capacity"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Reads the text."""
+        parts = re.fullmatch(r"(\d{1,18})\s*([KMGT]?)(?:i?B)?", str(value).strip(), re.IGNORECASE)
+        found = int(parts[1]) * _UNITS[parts[2].upper()] if parts else 0
+        if not _LEAST <= found < 1 << 60:
+            self.fail(f"'{value}' is no size of a drive, 16M or more; write it like 512G or 1T", param, ctx)
+        return found
+
+
+@click.group(cls=_Fit, short_help="Fit a twin to a drive you own, from fio's results.")
+def fit() -> None:
+    """Fit a twin to a drive you own. The result is a device file, which `--set device=FILE` takes.
+
+    \b
+    Example:
+      flashtwin fit jobs > probe.sh                                     # only reads
+      flashtwin fit jobs --destroys-data /dev/nvme1n1 > probe-all.sh    # all experiments
+      sudo bash probe-all.sh results
+      flashtwin fit results --out my-drive.toml
+      flashtwin replay mail.fiu.zst --system rr-ssd --set device=my-drive.toml
+    """
+
+
+@fit.command(short_help="Print the experiments, as a script of fio jobs.")
+@click.option(
+    "--destroys-data", "device", metavar="DEVICE",
+    help="Print the experiments that write as well. The script ERASES this device, e.g. /dev/nvme1n1.",
+)  # fmt: skip
+@click.option(
+    "--size", type=Capacity(), metavar="BYTES",
+    help="Use only so much of the drive: 512G. A part of a drive has more spare space than the whole.  [default: all]",
+)  # fmt: skip
+@click.option(
+    "--seconds", type=click.IntRange(min=1, max=86_400), default=60, show_default=True,
+    help="Length of each job that ends by time.",
+)  # fmt: skip
+@click.option(
+    "--overwrites", type=click.FloatRange(min=0.5, max=100), default=4.0, show_default=True,
+    help="How often random writes go over the drive. Fewer than 3 do not reach the steady state.",
+)  # fmt: skip
+def jobs(device: str | None, size: int | None, seconds: int, overwrites: float) -> None:
+    """Print a shell script that runs the experiments with fio and nvme-cli, and leaves a folder for `flashtwin fit`.
+
+    Without --destroys-data it only reads. Comments say what each experiment tells and how long it takes. Run the script
+    on the machine with the drive, as root; flashtwin need not be there.
+
+    \b
+    Example:
+      flashtwin fit jobs > probe.sh
+      flashtwin fit jobs --destroys-data /dev/nvme1n1 > probe-all.sh
+    """
+    plan = experiments.ProbePlan(device, size, seconds, overwrites)
+    data(experiments.script(plan).rstrip("\n"))
+    if device is None:
+        say("these jobs only read; `flashtwin fit jobs --destroys-data DEVICE` prints all, which erase DEVICE")
+    else:
+        say(f"warning: the script destroys all data on {device}")
+
+
+@fit.command(name=_RESULTS, short_help="Fit a twin to results.")
+@click.argument("place", metavar="", type=click.Path(path_type=Path), required=False)
+@click.option("--drive", metavar="NAME", help="The drive, where the results are of several.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.toml",
+    help="Write the device file here.  [default: the drive's name]",
+)  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace the files of --out and --report if they exist.")
+@click.option(
+    "--report", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.md",
+    help="Write measured beside predicted here; FILE.csv for a table only.",
+)  # fmt: skip
+@click.option(
+    "--every-other", is_flag=True,
+    help="Fit on every other rate of the open loop, and fill of uniform writes, and predict the others, to see how far "
+    "you can trust the twin.",
+)  # fmt: skip
+@click.option(
+    "--predict", type=click.Path(path_type=Path), metavar="MORE",
+    help="More results of the same drive, which the fit does not see: the twin predicts them.",
+)  # fmt: skip
+@click.option(
+    "--skip-bad", is_flag=True, help="Leave out experiments that cannot be used, each with a message, and fit the rest."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the loads on the twin.")
+@json_option
+def results(
+    place: Path | None, drive: str | None, out: Path | None, force: bool, report: Path | None, every_other: bool,
+    predict: Path | None, skip_bad: bool, seed: int, as_json: bool,
+) -> None:  # fmt: skip
+    """Fit a twin to RESULTS: the folder that the script of `flashtwin fit jobs` leaves, or tidy CSV files, or both.
+
+    You get a table of the keys with value, interval and experiment, then each figure as measured and as the twin has
+    it. Some experiments are enough for some keys; a device file needs the open loop at two rates or more. It takes 1 to
+    5 minutes, and SciPy: pip install 'flashtwin[fit]'.
+
+    \b
+    Example:
+      flashtwin fit results --out my-drive.toml
+      flashtwin fit results --every-other --report errors.md
+      flashtwin fit latency.csv --drive sk-hynix-pe8110-960 --json
+    """
+    if place is None:
+        raise click.UsageError("name the folder of the results; `flashtwin fit jobs` prints a script that makes it")
+    expect_scipy()
+    _check(report, (".md", ".csv"), force=force)
+    _check(out, (".toml",), force=force)
+    measured = read_results(place, drive, say, skip_bad=skip_bad)
+    out = out or Path(f"{measured.drive}.toml")
+    _check(out, (".toml",), force=force)
+    more = None if predict is None else read_results(predict, measured.drive, say, skip_bad=skip_bad)
+    done = _fitted(measured, more, every_other=every_other, seed=seed)
+    if done.fitted is not None:
+        write_text(out, done.fitted.toml)
+    if report is not None:
+        write_text(report, written(done, report.suffix))
+    data_json(_json(done, out)) if as_json else show(done)
+    for file in (report, out if done.fitted is not None else None):
+        if file is not None:
+            say(f"wrote {file}")
+    if done.why is not None:
+        raise FlashtwinError(f"{place}: no device file: {done.why}")
+
+
+def _fitted(measured: Measurements, more: Measurements | None, *, every_other: bool, seed: int) -> FitOutcome:
+    """The closed forms, which take no time, and then the twin."""
+    # SciPy takes half a second to load.
+    from flashtwin.drives import fitting, parallelism
+
+    figures = parallelism.estimates(measured)
+    seen = _every_other(measured) if every_other else measured
+    if not seen.open_loop:
+        return FitOutcome(measured.drive, figures, None, [], _NO_OPEN_LOOP)
+    say(f"fitting {measured.drive} on {_told(seen)}: takes 1 to 5 minutes")
+    try:
+        drive = fitting.fit_drive(seen, say, seed=seed)
+    except DriveError as error:
+        return FitOutcome(measured.drive, figures, None, [], str(error))
+    say("measured beside predicted")
+    whole = measured if more is None else _joined(measured, more)
+    return FitOutcome(measured.drive, figures, drive, fitting.compared(drive, whole, seen, seed=seed + 1))
+
+
+def _every_other(measured: Measurements) -> Measurements:
+    """Half of the rates, and of the fills of uniform writes without the lowest and the highest.
+
+    Runs of a series with a skewed pattern stay: what was written before is part of that experiment.
+    """
+    skewed = {row.series for row in measured.overwritten if row.pattern.is_skewed}
+    uniform = [row for row in measured.overwritten if row.pattern.kind == "uniform" and row.series not in skewed]
+    fills = sorted({row.fill_gib for row in uniform})
+    hidden = set(fills[1:-1:2])
+    kept = tuple(row for row in measured.overwritten if row not in uniform or row.fill_gib not in hidden)
+    return replace(measured, open_loop=measured.open_loop[::2], overwritten=kept)
+
+
+def _told(measured: Measurements) -> str:
+    parts = [
+        (len(measured.open_loop), "rates"), (len(measured.overwritten), "runs of writes"),
+        (len(measured.probes.depths), "depths of reads"), (len(measured.probes.sizes), "sizes of reads"),
+    ]  # fmt: skip
+    return ", ".join(f"{count} {name}" for count, name in parts if count) or "few experiments"
+
+
+def _joined(measured: Measurements, more: Measurements) -> Measurements:
+    rates = {row.offered_per_s for row in measured.open_loop}
+    new = [row for row in more.open_loop if row.offered_per_s not in rates]
+    both = sorted([*measured.open_loop, *new], key=lambda row: row.offered_per_s)
+    return replace(measured, open_loop=tuple(both), overwritten=(*measured.overwritten, *more.overwritten))
+
+
+def _json(done: FitOutcome, out: Path) -> dict[str, Any]:
+    return {**as_json(done), "device": None if done.fitted is None else str(out)}
+
+
+def _check(file: Path | None, endings: tuple[str, ...], *, force: bool) -> None:
+    """Refuses a file that cannot be written, before minutes of work."""
+    if file is None:
+        return
+    if file.suffix not in endings:
+        raise FlashtwinError(f"{file}: the name must end in {' or '.join(endings)}")
+    if file.exists() and not force:
+        raise FlashtwinError(f"{file}: exists; give --force to replace it, or another name")
+    if not file.absolute().parent.is_dir():
+        raise FlashtwinError(f"{file}: there is no folder '{file.parent}'; make it first")

@@ -1,0 +1,266 @@
+"""Parallel units, service times, buses and slots of a drive, from experiments that only this module looks at.
+
+Times are microseconds. Each law names its source; what the data do not determine is said in place of a number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import OptimizeResult, least_squares
+
+from flashtwin.drives.estimates import Estimate
+from flashtwin.drives.histogram import Histogram
+from flashtwin.drives.probes import Alone, Depth, Probes, Sized
+from flashtwin.drives.tables import Measurements, OpenLoop
+
+#: Error of the law of parallel units itself, by which intervals are widened (simulations: up to 8 %).
+_MODEL_ERROR = 0.08
+#: A fit that misses its rates by more than this tells nothing.
+_WORST_MISS = 0.06
+#: A limit of the front end must lessen the misses to this share to be believed in.
+_LIMIT_GAIN = 0.5
+#: Behind a front end that is slower than this share of their rate, units are hidden.
+_HIDDEN = 0.7
+#: Bytes of a parallel unit in GiB: from a plane of 256 Gbit flash to two dies of 1 Tbit.
+_UNIT_GIB = (8.0, 256.0)
+#: Farther than this from a number that drives have, D is not rounded.
+_ROUNDED = 0.15
+#: Slowest reads that the host delays, and not the drive.
+_HOST = 0.99
+#: Reads take this share of the time of writes at least where both share one queue, and that at most where they pass.
+_SHARED, _PASSED = 0.5, 0.12
+_GIB = 2**30
+
+
+def estimates(measured: Measurements) -> list[Estimate]:
+    """All figures that these experiments tell, of those that were run."""
+    found = [*_of_reads(measured.probes), *_of_writes(measured.probes)]
+    telling = [row for row in measured.saturated if "50p" in row.read_us and row.write_us.get("50p")]
+    for row in telling[:1]:
+        one = slots(row)
+        source = f"medians of reads and writes at {row.offered_per_s:,.0f}/s, saturated{one.doubt}"
+        found.append(Estimate("arbitration", one.arbitration, source=source, is_measured=one.is_certain))
+        found.append(Estimate("slots", round(one.slots), source=source, is_measured=one.is_certain))
+    return found
+
+
+def _of_reads(probes: Probes) -> Iterator[Estimate]:
+    alone = probes.alone_of("read")
+    if alone is not None:
+        yield from page_types(alone)
+    if probes.depths:
+        yield from parallel_units(probes.depths, None if alone is None else alone.times, probes.capacity_bytes)
+    if probes.sizes:
+        yield from rates(probes.sizes)
+
+
+def _of_writes(probes: Probes) -> Iterator[Estimate]:
+    alone = probes.alone_of("write")
+    if alone is not None:
+        median = alone.times.percentile_us(0.5)
+        low, high = alone.times.percentile_us(0.25), alone.times.percentile_us(0.75)
+        yield Estimate("buffer_us", round(median, 2), "us", low, high, "median and quartiles of writes one at a time")
+    for row in probes.spikes[:1]:
+        if row.period_writes is None:
+            unknown = f"reads beside writes: spikes ({row.share:.2%} of the reads) without a period"
+            yield Estimate("buffer_writes", "unknown", source=unknown, is_measured=False)
+        else:
+            source = f"writes from one slow read to the next ({row.spike_us:.0f} us)"
+            yield Estimate("buffer_writes", round(row.period_writes), "4 KB", source=source)
+
+
+def page_types(alone: Alone) -> Iterator[Estimate]:
+    """Modes of the response times of reads one at a time: types of flash page differ in tR."""
+    modes = alone.times.modes()
+    shares = ", ".join(f"{mode.share:.0%}" for mode in modes)
+    source = f"modes of reads one at a time ({shares} of {alone.times.count:,})"
+    yield Estimate("read_modes_us", [round(mode.time_us, 1) for mode in modes], "us", source=source)
+
+
+def throughput(
+    depths: np.ndarray, units: float, service: float, fixed: float, cv: float, limit: float = 0.0
+) -> np.ndarray:
+    """Reads a second with n under way on `units` servers that draw requests evenly, at each depth.
+
+    Mean value analysis of a closed network with first-come-first-served queues whose service times have a coefficient
+    of variation `cv` (Reiser, A queueing network analysis of computer communication networks with window flow control,
+    1979): an arrival finds the queue of n - 1 requests and the rest of the one in service. For n = 1 it is 1 / (Z + S);
+    for large n, n / X has the slope S / D and the intercept S (D - 1) / D (1 + cv^2) / 2, without Z.
+
+    Args:
+        depths: ascending.
+        units: parallel units D.
+        service: time S on a unit.
+        fixed: time Z that passes nowhere in a queue.
+        cv: of the service time.
+        limit: microseconds a request takes of a front end that serves one at a time; 0: none.
+    """
+    queue = busy = ahead = 0.0
+    rest = (1.0 + cv * cv) / 2.0
+    rates = np.zeros(int(depths[-1]) + 1)
+    for under_way in range(1, rates.size):
+        response = service * (1.0 + max(queue - busy, 0.0) + busy * rest)
+        before = limit * (1.0 + ahead)
+        rate = under_way / (fixed + response + before)
+        queue, busy, ahead = rate * response / units, min(rate * service / units, 1.0), rate * before
+        rates[under_way] = rate * 1e6
+    return np.asarray(rates[depths.astype(int)])
+
+
+def parallel_units(
+    rows: Sequence[Depth], alone: Histogram | None, capacity_bytes: float | None = None
+) -> list[Estimate]:
+    """Parallel units D, their service time S and the fixed delay Z, from reads a second by depth.
+
+    D counts whatever serves reads at the same time: dies, or planes that read by themselves. The response time of one
+    read at a time is Z + S; by its histogram reads differ.
+
+    Args:
+        rows: reads a second; depth 1 and four more at least.
+        alone: response times of reads one at a time; None: as if all were alike.
+        capacity_bytes: of the drive, to which D is rounded.
+    """
+    depths = np.array([row.depth for row in rows], dtype=float)
+    found = np.array([row.per_s for row in rows])
+    if depths.size < 5 or depths[0] != 1 or found.min() <= 0:
+        return [_unknown("parallel_units", "reads at depth 1 and four more depths are needed")]
+    one_us = 1e6 / found[0]
+    deviation = 0.0 if alone is None else alone.trimmed(_HOST).deviation_us
+    plain = _fitted(depths, found, one_us, deviation, has_limit=False)
+    limited = _fitted(depths, found, one_us, deviation, has_limit=True)
+    is_limited = _miss(limited) < _LIMIT_GAIN * _miss(plain) and _miss(plain) > 0.01
+    best = limited if is_limited else plain
+    if _miss(best) > _WORST_MISS:
+        return [_unknown("parallel_units", f"the rates by depth miss any number of units by {_miss(best):.0%}")]
+    return list(_unit_figures(best, one_us, float(found.max()), capacity_bytes, is_limited=is_limited))
+
+
+def _fitted(
+    depths: np.ndarray, found: np.ndarray, one_us: float, deviation: float, *, has_limit: bool
+) -> OptimizeResult:
+    """Least squares over the logarithms of D, S / one_us and, with a limit, its time as a share of the least gap."""
+    gap = 1e6 / found.max()
+
+    def misses(x: np.ndarray) -> np.ndarray:
+        units, service = float(np.exp(x[0])), one_us * float(x[1])
+        limit = gap * float(x[2]) if has_limit else 0.0
+        fixed = max(one_us - service - limit, 0.0)
+        return np.asarray(np.log(throughput(depths, units, service, fixed, deviation / service, limit) / found))
+
+    starts = [(math.log(max(share * one_us / gap, 1.5)), share) for share in (0.6, 0.9)]
+    low, high = [0.0, 0.05], [math.log(1e5), 1.1]
+    if has_limit:
+        starts = [(units + more, share, 0.95) for units, share in starts for more in (0.1, 0.7)]  # type: ignore[misc]
+        low, high = [*low, 0.1], [*high, 1.0]
+    return min((least_squares(misses, start, bounds=(low, high)) for start in starts), key=lambda one: float(one.cost))
+
+
+def _miss(best: OptimizeResult) -> float:
+    return float(np.sqrt(np.mean(best.fun**2)))
+
+
+def _unit_figures(
+    best: OptimizeResult, one_us: float, most_per_s: float, capacity_bytes: float | None, *, is_limited: bool
+) -> Iterator[Estimate]:
+    freedom = max(best.fun.size - best.x.size, 1)
+    variance = np.linalg.pinv(best.jac.T @ best.jac) * (best.fun @ best.fun) / freedom
+    margins = np.hypot(1.96 * np.sqrt(np.diag(variance)[:2]), _MODEL_ERROR * np.array([1.0, best.x[1]]))
+    units, share = float(np.exp(best.x[0])), float(best.x[1])
+    low, high = (float(np.exp(best.x[0] + sign * margins[0])) for sign in (-1, 1))
+    source = f"reads a second at {best.fun.size} depths, missed by {_miss(best):.1%}"
+    rounded = allowed_units(units, capacity_bytes)
+    if rounded != round(units):
+        source += f"; {units:.1f} rounded to what drives have"
+    if is_limited:
+        source += "; a front end is the limit, not they"
+        yield Estimate("front_end_per_s", round(most_per_s / float(best.x[2])), "1/s", source=source)
+    hidden = is_limited and most_per_s / best.x[2] < _HIDDEN * units * 1e6 / (share * one_us)
+    known = high < 2.0 * low and not hidden
+    if not known:
+        source += "; they are hidden behind it" if hidden else "; the interval is too wide to say more"
+    yield Estimate("parallel_units", rounded, "", low, high, source, is_measured=known)
+    service = share * one_us
+    margin = float(margins[1]) * one_us
+    yield Estimate("read_service_us", round(service, 2), "us", max(service - margin, 0.0), service + margin, source,
+                   is_measured=known)  # fmt: skip
+    fixed = max(one_us - service, 0.0)
+    yield Estimate("read_fixed_us", round(fixed, 2), "us", max(fixed - margin, 0.0), fixed + margin, source,
+                   is_measured=known)  # fmt: skip
+
+
+def allowed_units(units: float, capacity_bytes: float | None = None) -> int:
+    """The number of parallel units that is nearest to `units` among those that drives have: 2^k and 3 * 2^k.
+
+    A unit holds 8 to 256 GiB. Where the nearest is more than 15 % away, nothing is rounded.
+    """
+    candidates = [base << power for base in (1, 3) for power in range(14)]
+    if capacity_bytes is not None:
+        # Flash is sold in powers of two: a drive of 960 GB has 1,024 GiB or a little more.
+        physical = capacity_bytes / 1e9 * 1.0666
+        candidates = [one for one in candidates if _UNIT_GIB[0] <= physical / one <= _UNIT_GIB[1]] or candidates
+    nearest = min(candidates, key=lambda one: abs(math.log(one / units)))
+    return nearest if abs(math.log(nearest / units)) <= _ROUNDED else max(round(units), 1)
+
+
+def rates(rows: Sequence[Sized]) -> Iterator[Estimate]:
+    """Rates of a channel's bus and of the link, from the mean time of reads by size.
+
+    Up to a flash page one chip answers, and each byte more takes its channel's bus: the slope from 4 to 16 KiB. Reads
+    of 256 KiB and more come from many chips, and the link is what they share: the slope there.
+    """
+    by_size = {row.size_bytes: row.mean_us for row in rows}
+    for key, ends, told in (
+        ("bus_mb_s", (4 << 10, 16 << 10), "reads of 4 and 16 KiB, one at a time"),
+        ("link_mb_s", (256 << 10, 1024 << 10), "reads of 256 KiB and 1 MiB, one at a time"),
+    ):
+        if any(size not in by_size for size in ends):
+            yield _unknown(key, f"{told}, are needed")
+            continue
+        more = by_size[ends[1]] - by_size[ends[0]]
+        if more <= 0.02 * by_size[ends[0]]:
+            yield _unknown(key, f"{told}: the larger take no longer")
+            continue
+        # The means are good to a per cent or so.
+        doubt = 0.01 * (by_size[ends[0]] + by_size[ends[1]])
+        rate = (ends[1] - ends[0]) / more
+        low = (ends[1] - ends[0]) / (more + doubt)
+        high = (ends[1] - ends[0]) / (more - doubt) if more > doubt else None
+        yield Estimate(key, round(rate, 1), "MB/s", low, high, told, is_measured=high is not None)
+
+
+@dataclass(frozen=True)
+class Slots:
+    """How many requests a saturated drive holds, and how it takes them from its queues."""
+
+    #: `shared` (one FIFO: reads wait behind stalled writes) or `separate` (reads pass them).
+    arbitration: str
+    slots: float
+    #: Whether the medians of reads and writes tell one from the other.
+    is_certain: bool
+
+    @property
+    def doubt(self) -> str:
+        """As a source says it."""
+        return "" if self.is_certain else "; reads are neither near writes nor far below them: uncertain"
+
+
+def slots(row: OpenLoop) -> Slots:
+    """Slots from the medians at a rate that the drive does not reach, by Little's law.
+
+    With one FIFO reads and writes wait for a slot alike, and only a write holds it for long: (w50 - r50) X slots.
+    Where reads pass, the writes under way are all there are: w50 X.
+    """
+    read, write = row.read_us["50p"], row.write_us["50p"]
+    per_s = row.reads_per_s + row.writes_per_s
+    share = read / write
+    if share >= math.sqrt(_SHARED * _PASSED):
+        return Slots("shared", max(write - read, 0.0) * per_s / 1e6, is_certain=share >= _SHARED)
+    return Slots("separate", write * row.writes_per_s / 1e6, is_certain=share <= _PASSED)
+
+
+def _unknown(key: str, why: str) -> Estimate:
+    return Estimate(key, "unknown", source=why, is_measured=False)

@@ -1,0 +1,77 @@
+"""Counters of host and medium from each way in which nvme-cli prints them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flashtwin.drives.counters import Counters, parsed, read_counters, written
+from flashtwin.errors import DriveError
+
+SMART_TEXT = """Smart Log for NVME device:nvme1n1 namespace-id:ffffffff
+critical_warning                    : 0
+data_units_read                     : 203,913,228
+data_units_written                  : 64,663,716
+host_read_commands                  : 7,207,810,975
+"""
+NEWER_TEXT = """Smart Log for NVME device:nvme0n1 namespace-id:ffffffff
+Data Units Read                         : 10 (5.12 MB)
+Data Units Written                      : 64663716 (33.11 TB)
+"""
+OCP_TEXT = """SMART Cloud Attributes :-
+  Physical media units written -   \t        1 2068700589752320
+  Physical media units read    -   \t        0 17
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "count"),
+    [
+        (SMART_TEXT, "smart", 64_663_716),
+        (NEWER_TEXT, "smart", 64_663_716),
+        ('{"data_units_written": 464403132, "data_units_read": 1}', "smart", 464_403_132),
+        ('{"data_units_written": "464403132"}', "smart", 464_403_132),
+        (OCP_TEXT, "ocp", (1 << 64) + 2_068_700_589_752_320),
+        ("Physical Media Units Written                 : 1,234,567", "ocp", 1_234_567),
+        ("  Physical media units written\t\t\t: 1234567", "ocp", 1_234_567),
+        ('{"Physical media units written": {"hi": 2, "lo": 5}}', "ocp", (2 << 64) + 5),
+        ('{"physical_media_units_written": {"hi": 0, "lo": 5}}', "ocp", 5),
+    ],
+)
+def test_each_way_of_printing_is_read(text: str, kind: str, count: int) -> None:
+    assert parsed(text, kind, "x") == count
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message"),
+    [
+        ('{"data_units_wri', "smart", "the JSON is cut or damaged.*nvme smart-log"),
+        ("[" * 100_000, "smart", "the JSON is cut or damaged"),
+        ("", "ocp", "not an OCP log.*nvme ocp smart-add-log"),
+        ('{"data_units_written": -1}', "smart", "not a SMART log"),
+        ('{"data_units_written": 1e400}', "smart", "not a SMART log"),
+        ('{"Physical media units written": {"hi": 0}}', "ocp", "not an OCP log"),
+        ("Physical media units written : many", "ocp", "not an OCP log"),
+        ('[{"data_units_written": 5}]', "smart", "not a SMART log"),
+    ],
+)
+def test_a_log_that_cannot_be_read_says_the_command(text: str, kind: str, message: str) -> None:
+    with pytest.raises(DriveError, match=message):
+        parsed(text, kind, "x")
+
+
+def test_files_are_found_by_job_and_moment(tmp_path: Path) -> None:
+    (tmp_path / "job.before.smart.json").write_text('{"data_units_written": 2}')
+    (tmp_path / "job.before.ocp.txt").write_text(OCP_TEXT)
+    assert read_counters(tmp_path, "job", "before") == Counters(1_024_000, (1 << 64) + 2_068_700_589_752_320)
+    assert read_counters(tmp_path, "job", "after") == Counters()
+
+
+def test_a_counter_moves_forward_and_is_read_twice() -> None:
+    assert written(Counters(1, 10), Counters(3, 16), "job").medium_bytes == 6
+    assert written(Counters(1), Counters(3), "job").medium_bytes is None
+    with pytest.raises(DriveError, match="job: the counter of the medium's bytes goes backwards, from 10 to 6"):
+        written(Counters(1, 10), Counters(3, 6), "job")
+    with pytest.raises(DriveError, match="job: the counter of the host's bytes after the job is missing"):
+        written(Counters(1, 10), Counters(None, 16), "job")

@@ -1,0 +1,361 @@
+"""Results of fio become rows; what cannot be used says the job and the cure, and nothing ends in a traceback."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flashtwin.drives import fio, spare
+from flashtwin.drives.laws import amplification
+from flashtwin.drives.results import SlcCacheError, read_results
+from flashtwin.drives.tables import Measurements
+from flashtwin.errors import DriveError
+
+from . import made_fio as made
+
+#: Written by fio 3.33 on a file of 64 MiB; only the device's name was changed.
+REAL = Path(__file__).parent / "data" / "fio"
+READ = {60.0: 90, 62.0: 9, 400.0: 1}
+
+
+@pytest.fixture
+def real(tmp_path: Path) -> Path:
+    shutil.copytree(REAL, tmp_path / "results")
+    return tmp_path / "results"
+
+
+def read(folder: Path, *, skip_bad: bool = False) -> tuple[Measurements, list[str]]:
+    notes: list[str] = []
+    return read_results(folder, note=notes.append, skip_bad=skip_bad), notes
+
+
+def message(folder: Path, *, skip_bad: bool) -> str:
+    """Why a folder cannot be used; nothing where it can."""
+    try:
+        read(folder, skip_bad=skip_bad)
+    except DriveError as error:
+        return str(error)
+    return ""
+
+
+def test_percentiles_are_those_that_fio_prints() -> None:
+    (job,) = fio.read_jobs(REAL / "001-read-alone.json")
+    printed = json.loads((REAL / "001-read-alone.json").read_text())["jobs"][0]["read"]["lat_ns"]["percentile"]
+    assert job.read is not None
+    for share in ("1.000000", "50.000000", "90.000000", "99.000000", "99.900000"):
+        assert job.read.times.percentile_us(float(share) / 100) * 1e3 == pytest.approx(printed[share])
+    assert job.read.times.count == job.read.requests
+    assert job.write is None
+
+
+def test_real_results_become_rows(real: Path) -> None:
+    found, notes = read(real)
+    assert found.drive == "my-drive"
+    (alone,) = found.probes.alone
+    assert 50 < alone.times.percentile_us(0.5) < 150
+    (written,) = found.overwritten
+    assert (str(written.pattern), written.fill_gib, written.overwrites) == ("sequential", 0.0625, 1.0)
+    (fill,) = found.probes.fills
+    # The job ran with rate=12m.
+    assert fill.mb_per_s == pytest.approx(12.6, rel=0.02)
+    assert np.mean(fill.by_hundredths) == pytest.approx(fill.mb_per_s, rel=0.02)
+    (spikes,) = found.probes.spikes
+    assert (spikes.writes, spikes.period_writes) == (414, None)
+    assert "no run of writes has counters of the medium's bytes" in notes[0]
+
+
+def test_messages_of_fio_around_the_json_do_not_matter(tmp_path: Path) -> None:
+    text = (REAL / "001-read-alone.json").read_text()
+    (tmp_path / "a.json").write_text(f"fio: this job is slow\n{text}\nfio: done\n")
+    assert read(tmp_path)[0].probes.alone
+
+
+def test_rows_of_one_file(tmp_path: Path) -> None:
+    assert read(REAL / "001-read-alone.json")[0].probes.alone
+
+
+def test_space_and_overhead_of_a_made_drive_are_found(tmp_path: Path) -> None:
+    for number, fill in enumerate((450, 630, 765, 900)):
+        made.overwriting(tmp_path, number, fill, float(amplification(1000, fill, 1.05)))
+    found, notes = read(tmp_path)
+    assert [row.overwrites for row in found.overwritten] == pytest.approx([4.0] * 4, rel=1e-3)
+    assert found.overwritten[0].writes_per_s == pytest.approx(80e3)
+    space, overhead = spare.spare(found)
+    assert space.number == pytest.approx(1000, rel=1e-3)
+    assert overhead.number == pytest.approx(1.05, rel=1e-3)
+    assert not notes
+
+
+def test_patterns_are_those_of_the_tables(tmp_path: Path) -> None:
+    made.overwriting(tmp_path, 1, 10, 1.5, tag="zipf exponent=0.8", series="zipf")
+    made.overwriting(tmp_path, 2, 10, 1.5, tag="zones hot=5 writes=95", series="zones")
+    made.overwriting(tmp_path, 3, 5, 1.5, tag="discarded", series="discarded")
+    found, _ = read(tmp_path)
+    assert [str(row.pattern) for row in found.overwritten] == ["fiozipf-shuffle 0.8", "zones s0.05 f0.95 s0.95 f0.05"]
+    assert [str(row.pattern) for row in found.steady] == [str(row.pattern) for row in found.overwritten]
+    (discarded,) = found.probes.discarded
+    assert (discarded.fill_gib, discarded.amplification) == (5.0, pytest.approx(1.5, rel=1e-3))
+
+
+def test_the_open_loop_is_that_of_the_tables(tmp_path: Path) -> None:
+    for number, offered in enumerate((40e3, 20e3, 120e3)):
+        made.open_loop(tmp_path, number, offered, 100e3, fill_gib=900)
+    rows = read(tmp_path)[0].open_loop
+    assert [row.offered_per_s for row in rows] == [20e3, 40e3, 120e3]
+    assert [row.is_reached for row in rows] == [True, True, False]
+    assert rows[0].reads_per_s == pytest.approx(5000 + 100)
+    assert set(rows[0].read_us) == {"50p", "90p", "99p", "99p9", "99p99"}
+    assert (rows[0].bulk_write_us["50p"], rows[2].write_us["50p"]) == (10.0, 4000.0)
+
+
+def test_a_host_short_of_time_offers_less(tmp_path: Path) -> None:
+    """fio falls behind with exponential gaps on a busy host; what it did not issue the drive did not refuse."""
+    made.open_loop(tmp_path, 1, 40e3, 100e3, fill_gib=900)
+    file = tmp_path / "001-open-loop.json"
+    file.write_text(file.read_text().replace("offered=40000", "offered=48000"))
+    (row,) = read(tmp_path)[0].open_loop
+    assert (row.offered_per_s, row.is_reached) == (pytest.approx(40e3), True)
+
+
+def alone(tag: str = "experiment=read-alone drive=mine", **changes: Any) -> dict[str, Any]:
+    return made.job("read-alone", tag, read=made.side(1e4, READ), **changes)
+
+
+def bad_version(folder: Path) -> None:
+    made.result(folder / "a.json", alone(), version="fio-2.21")
+
+
+def no_bins(folder: Path) -> None:
+    job = alone()
+    job["read"]["lat_ns"] = {"mean": 5}
+    made.result(folder / "a.json", job)
+
+
+def failed(folder: Path) -> None:
+    made.result(folder / "a.json", alone(error=5))
+
+
+def microseconds(folder: Path) -> None:
+    made.result(folder / "a.json", made.job("read-alone", "experiment=read-alone", read=made.side(1e4, {0.06: 9})))
+
+
+def empty(folder: Path) -> None:
+    (folder / "a.json").write_text("")
+
+
+def cut(folder: Path) -> None:
+    text = (REAL / "001-read-alone.json").read_text()
+    (folder / "a.json").write_text(text[: len(text) // 2])
+
+
+def two_drives(folder: Path) -> None:
+    made.result(folder / "a.json", alone())
+    made.result(folder / "b.json", alone("experiment=read-alone drive=yours"))
+
+
+def unsteady(folder: Path) -> None:
+    made.overwriting(folder, 1, 10, 1.5, rates=(90e3, 90e3, 90e3, 90e3, 90e3, 80e3, 70e3, 60e3))
+
+
+def parts_missing(folder: Path) -> None:
+    made.overwriting(folder, 1, 10, 1.5)
+    (folder / "001-uniform-7.json").unlink()
+
+
+def counter_missing(folder: Path) -> None:
+    made.overwriting(folder, 1, 10, 1.5)
+    (folder / "001-uniform-8.after.ocp.json").unlink()
+
+
+def counter_backwards(folder: Path) -> None:
+    made.overwriting(folder, 1, 10, 1.5)
+    (folder / "001-uniform-8.after.ocp.json").write_text('{"Physical media units written": {"hi": 0, "lo": 5}}')
+
+
+def counter_stands(folder: Path) -> None:
+    made.overwriting(folder, 1, 10, 0.0)
+
+
+def somebody_writes(folder: Path) -> None:
+    made.overwriting(folder, 1, 10, 1.5)
+    (folder / "001-uniform-8.after.smart.json").write_text('{"data_units_written": 9000000}')
+
+
+def no_log(folder: Path) -> None:
+    shutil.copy(REAL / "003-spikes.json", folder / "003-spikes.json")
+
+
+def cut_log(folder: Path) -> None:
+    shutil.copytree(REAL, folder, dirs_exist_ok=True)
+    log = folder / "002-sequential-uniform-100_bw.1.log"
+    log.write_text(log.read_text()[:-20])
+
+
+def short_log(folder: Path) -> None:
+    shutil.copytree(REAL, folder, dirs_exist_ok=True)
+    log = folder / "002-sequential-uniform-100_bw.1.log"
+    log.write_text("".join(log.read_text().splitlines(keepends=True)[:5]))
+
+
+def empty_log(folder: Path) -> None:
+    shutil.copytree(REAL, folder, dirs_exist_ok=True)
+    (folder / "002-sequential-uniform-100_bw.1.log").write_text("")
+
+
+def log_in_bytes(folder: Path) -> None:
+    shutil.copytree(REAL, folder, dirs_exist_ok=True)
+    log = folder / "002-sequential-uniform-100_bw.1.log"
+    lines = [line.split(", ") for line in log.read_text().splitlines()]
+    log.write_text("".join(f"{time}, {int(rate) * 1024}, 1, 0, 0\n" for time, rate, *_ in lines))
+
+
+def slc_cache(folder: Path) -> None:
+    told = f"experiment=sequential series=whole fill={100 * made.GIB} drive=mine"
+    rates = [2000 * 1024] * 20 + [600 * 1024] * 113
+    bytes_per_s = int(np.mean(rates) * 1024)
+    write = made.side(bytes_per_s / 2**20, {5e3: 1}, seconds=133, size=2**20)
+    made.result(folder / "a.json", made.job("sequential", told, write=write))
+    lines = (f"{second}000, {rate}, 1, 0, 0\n" for second, rate in enumerate(rates, start=1))
+    (folder / "a_bw.1.log").write_text("".join(lines))
+
+
+def no_rate(folder: Path) -> None:
+    made.open_loop(folder, 1, 40e3, 100e3, fill_gib=900)
+    file = folder / "001-open-loop.json"
+    file.write_text(file.read_text().replace("offered=40000", "offered=${OFFERED}"))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (bad_version, "a.json: fio-2.21 counts in microseconds.*fio 3.0 or later"),
+        (no_bins, "a.json: job 'read-alone', reads: no bins.*--output-format=json+"),
+        (failed, "a.json: job 'read-alone': fio reports error 5.*Run it again"),
+        (microseconds, "the median is 0.06 us, which no drive has; do the bins have another unit than nanoseconds"),
+        (empty, "a.json: the file is empty; did fio fail"),
+        (cut, "a.json: the JSON is cut or damaged"),
+        (two_drives, "measurements of several drives; name one of them: mine, yours"),
+        (unsteady, "uniform at 10.0 GiB: the drive was not in its steady state.*SNIA allows.*--overwrites 8"),
+        (parts_missing, "uniform at 10.0 GiB: parts 7 of 8 are missing; run the script again"),
+        (counter_missing, "uniform-8.json.*medium's bytes after the job is missing; run the job again"),
+        (counter_backwards, "uniform-8.json.*goes backwards"),
+        (counter_stands, "the medium's counter did not move"),
+        (somebody_writes, "does something else write to the drive"),
+        (no_log, "003-spikes.json: job 'spikes': its log of latencies is missing"),
+        (cut_log, "_bw.1.log:20: the log is cut in the middle of a line"),
+        (short_log, "job 'sequential': its log ends after 1 s of 5 s; the log is cut"),
+        (empty_log, "_bw.1.log: the log is empty"),
+        (log_in_bytes, "the rate is 1.02e\\+03 times that of the result; is the log in another unit"),
+        (slc_cache, "the rate drops once, from 2,097 to 629 MB/s, when 37% of the drive is written: an SLC cache"),
+        (no_rate, "no offered=NUMBER but '\\${OFFERED}'"),
+        (Path.touch, "no measurements; `flashtwin fit jobs` prints"),
+    ],
+)
+def test_what_cannot_be_used_says_job_and_cure(make: Callable[[Path], None], message: str, tmp_path: Path) -> None:
+    make(tmp_path)
+    with pytest.raises(DriveError, match=message):
+        read(tmp_path)
+
+
+def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(DriveError, match="there is no such file or folder; `flashtwin fit jobs`"):
+        read(tmp_path / "nowhere")
+
+
+def test_bad_experiments_are_left_out_where_that_is_asked_for(tmp_path: Path) -> None:
+    unsteady(tmp_path)
+    made.result(tmp_path / "a.json", alone())
+    cut(tmp_path / "..")
+    (tmp_path / "b.json").write_text('{"fio')
+    found, notes = read(tmp_path, skip_bad=True)
+    assert found.probes.alone
+    assert not found.overwritten
+    assert [note.split(":")[0] for note in notes[:2]] == ["left out", "left out"]
+    slc_cache(tmp_path)
+    with pytest.raises(SlcCacheError):
+        read(tmp_path, skip_bad=True)
+
+
+def test_one_of_several_drives_is_read_though_the_other_is_bad(tmp_path: Path) -> None:
+    unsteady(tmp_path)
+    made.result(tmp_path / "a.json", alone("experiment=read-alone drive=yours"))
+    assert read_results(tmp_path, "yours").probes.alone
+
+
+def test_too_few_fills_are_said(tmp_path: Path) -> None:
+    made.overwriting(tmp_path, 1, 10, 1.5)
+    _, notes = read(tmp_path)
+    assert "uniform writes with counters: 1 of two fills" in notes[0]
+
+
+def test_other_files_in_the_folder_do_not_matter(tmp_path: Path) -> None:
+    made.result(tmp_path / "a.json", alone())
+    (tmp_path / "other.json").write_text('{"a": [1, 2]}')
+    made.result(tmp_path / "untagged.json", made.job("mine", "") | {"desc": "a job of somebody's"})
+    (tmp_path / "drive.json").write_text('{"mn": "ACME  X1 ", "tnvmcap": 960197124096}')
+    found, notes = read(tmp_path)
+    assert found.datasheet is not None
+    assert (found.datasheet.model, found.datasheet.capacity_gb) == ("ACME X1", pytest.approx(960.2, rel=1e-3))
+    made.result(tmp_path / "b.json", alone("experiment=read-backwards drive=mine"))
+    _, notes = read(tmp_path)
+    assert "there is no experiment 'read-backwards'" in notes[0]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_files_cut_anywhere_end_in_a_message_or_in_rows(seed: int, tmp_path: Path) -> None:
+    random = np.random.default_rng(seed)
+    shutil.copytree(REAL, tmp_path, dirs_exist_ok=True)
+    made.overwriting(tmp_path, 10, 10, 1.5)
+    made.open_loop(tmp_path, 11, 40e3, 100e3, fill_gib=10)
+    files = sorted(tmp_path.iterdir())
+    for file in random.choice(np.array(files, dtype=object), 8, replace=False):
+        whole = file.read_bytes()
+        file.write_bytes(whole[: int(random.integers(0, len(whole)))])
+        for skip_bad in (False, True):
+            assert len(message(tmp_path, skip_bad=skip_bad)) < 600
+        file.write_bytes(whole)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_values_of_any_kind_end_in_a_message_or_in_rows(seed: int, tmp_path: Path) -> None:
+    random = np.random.default_rng(seed)
+    made.open_loop(tmp_path, 1, 40e3, 100e3, fill_gib=10)
+    made.overwriting(tmp_path, 2, 10, 1.5, rates=(80e3,) * 4)
+    names = (
+        "001-open-loop.json",
+        "002-uniform-2.json",
+        "002-uniform-4.after.ocp.json",
+        "002-uniform-4.before.smart.json",
+    )
+    for name in names:
+        file = tmp_path / name
+        whole = file.read_text()
+        for _ in range(25):
+            value = json.loads(whole)
+            damage(value, random)
+            file.write_text(json.dumps(value))
+            for skip_bad in (False, True):
+                assert len(message(tmp_path, skip_bad=skip_bad)) < 900
+        file.write_text(whole)
+
+
+def damage(value: Any, random: np.random.Generator) -> None:
+    """Puts something else in place of one value anywhere in a document."""
+    others: list[Any] = [None, -1, 0, 1e400, float("nan"), "", "many", [], {}, {"a": 1}, [1], True, 10**30, "9" * 400]
+    while True:
+        keys = list(value) if isinstance(value, dict) else list(range(len(value)))
+        key = keys[int(random.integers(len(keys)))]
+        below = value[key]
+        if not isinstance(below, dict | list) or not below or random.random() < 0.2:
+            if random.random() < 0.2:
+                del value[key]
+            else:
+                value[key] = others[int(random.integers(len(others)))]
+            return
+        value = below

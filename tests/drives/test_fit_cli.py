@@ -1,0 +1,251 @@
+"""`flashtwin fit` as people run it: tables, files, and messages in place of tracebacks."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flashtwin.cli import run
+from flashtwin.drives import fitting
+from flashtwin.drives.drive import FittedDrive, flash_array
+from flashtwin.drives.estimates import Estimate, Estimates
+from flashtwin.drives.fitting import Compared
+from flashtwin.drives.tables import Measurements
+from flashtwin.progress import Notify
+
+from ..conftest import Cli
+from . import made_fio as made
+from .test_fio import REAL
+
+Fit = Callable[..., tuple[int, str, str]]
+
+
+def fitted(measured: Measurements, note: Notify, *, seed: int = 0) -> FittedDrive:
+    """In place of minutes of fitting."""
+    note("reads")
+    known = Estimates(
+        [
+            Estimate("space_gib", 1073.0, "GiB", 1070.0, 1076.0, "uniform writes"), Estimate("overhead", 1.03),
+            Estimate("nand.read_us", 45.0, "us", 44.0, 46.0, f"read percentiles at {len(measured.open_loop)} rates"),
+            Estimate("ftl.gc.victim", "greedy", source="usual", is_measured=False),
+        ]
+    )  # fmt: skip
+    saturated = Estimate("saturated_writes_per_s", 80e3, "1/s", 79e3, 81e3)
+    return FittedDrive(measured.drive, known.with_all(flash_array(known, saturated, 894.0)), f"seed {seed}")
+
+
+def compared(drive: FittedDrive, measured: Measurements, seen: Measurements, *, seed: int = 1) -> list[Compared]:
+    return [
+        Compared(f"open loop, {row.offered_per_s:,.0f}/s", "read p50", "us", 70.0, 77.0, row in seen.open_loop)
+        for row in measured.open_loop
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Fit:
+    """The command in this process, with a fit that takes no time."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(fitting, "fit_drive", fitted)
+    monkeypatch.setattr(fitting, "compared", compared)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        status = run(["fit", *arguments])
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return call
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    folder = tmp_path / "results"
+    folder.mkdir()
+    for number, offered in enumerate((20e3, 40e3, 60e3, 80e3, 120e3)):
+        made.open_loop(folder, number, offered, 100e3, fill_gib=894)
+    return folder
+
+
+def test_keys_and_errors_are_shown_and_the_device_is_written(fit: Fit, results: Path, tmp_path: Path) -> None:
+    status, out, err = fit("results", "--out", "mine.toml")
+    assert status == 0, err
+    lines = out.splitlines()
+    assert lines[0].split() == ["key", "value", "interval", "of", "95", "%", "experiment"]
+    assert any(line.split() == ["nand.read_us", "45", "us", "44", "to", "46", "read", "percentiles", "at", "5", "rates"]
+               for line in lines)  # fmt: skip
+    assert any(line.startswith("ftl.gc.victim") and line.endswith("not determined: usual") for line in lines)
+    assert any(line.startswith("arbitration") and "separate" in line for line in lines)
+    assert "mean error, read p50: 10.0 % of 5 fitted" in lines
+    assert err.splitlines()[-1] == "wrote mine.toml"
+    assert "fitting mine on 5 rates: takes 1 to 5 minutes" in err
+    assert tomllib.loads((tmp_path / "mine.toml").read_text())["read_us"] == 45.0
+
+
+def test_every_other_rate_is_predicted(fit: Fit, results: Path, tmp_path: Path) -> None:
+    status, out, err = fit("results", "--every-other", "--report", "errors.csv")
+    assert status == 0, err
+    assert "mean error, read p50: 10.0 % of 3 fitted, 10.0 % of 2 predicted" in out
+    rows = list(csv.DictReader((tmp_path / "errors.csv").read_text().splitlines()))
+    assert [row["is_fitted"] for row in rows] == ["true", "false", "true", "false", "true"]
+    assert rows[0]["error_percent"] == "10.00"
+    assert (tmp_path / "mine.toml").is_file(), "the drive's name is that of the file"
+
+
+def test_every_other_fill_is_hidden_between_the_lowest_and_the_highest(
+    fit: Fit, results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def remembered(measured: Measurements, note: Notify, *, seed: int = 0) -> FittedDrive:
+        seen.extend(round(row.fill_gib) for row in measured.overwritten)
+        return fitted(measured, note, seed=seed)
+
+    monkeypatch.setattr(fitting, "fit_drive", remembered)
+    for number, fill in enumerate((450, 630, 765, 894), start=10):
+        made.overwriting(results, number, fill, 1.2)
+    made.overwriting(results, 20, 894, 1.2, series="zones", tag="zones hot=5 writes=95")
+    made.overwriting(results, 21, 700, 1.2, series="zones")
+    assert fit("results", "--every-other")[0] == 0
+    assert seen == [450, 765, 894, 894, 700]
+
+
+def test_more_results_are_predicted(fit: Fit, results: Path, tmp_path: Path) -> None:
+    more = tmp_path / "more"
+    more.mkdir()
+    made.open_loop(more, 1, 50e3, 100e3, fill_gib=894)
+    status, out, err = fit("results", "--predict", "more", "--report", "errors.md")
+    assert status == 0, err
+    assert "5 fitted, 10.0 % of 1 predicted" in out
+    report = (tmp_path / "errors.md").read_text()
+    assert "| open loop, 50,000/s | read p50 | 70 us | 77 us | +10.0 % | predicted |" in report
+
+
+def test_json_is_one_document(fit: Fit, results: Path) -> None:
+    status, out, err = fit("results", "--json", "--seed", "3")
+    assert status == 0, err
+    found = json.loads(out)
+    assert (found["drive"], found["device"], found["why_no_device"]) == ("mine", "mine.toml", None)
+    assert {"key": "nand.read_us", "value": 45.0, "unit": "us", "low": 44.0, "high": 46.0, "is_measured": True,
+            "experiment": "read percentiles at 5 rates"} in found["estimates"]  # fmt: skip
+    assert found["compared"][0]["error_percent"] == pytest.approx(10.0)
+
+
+def test_reads_alone_tell_some_figures_but_no_device(fit: Fit, tmp_path: Path) -> None:
+    shutil.copytree(REAL, tmp_path / "results")
+    status, out, err = fit("results", "--out", "mine.toml")
+    assert status == 2
+    assert "read_modes_us" in out
+    assert "results: no device file: the twin needs response times at offered rates" in err
+    assert not (tmp_path / "mine.toml").exists()
+
+
+def test_files_are_not_replaced_unasked(fit: Fit, results: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("precious")
+    for arguments in ((), ("--out", "mine.toml")):
+        status, _, err = fit("results", *arguments)
+        assert (status, "mine.toml: exists; give --force" in err) == (2, True)
+    assert (tmp_path / "mine.toml").read_text() == "precious"
+    assert fit("results", "--force")[0] == 0
+    for name, message in (("mine.txt", "must end in .toml"), ("nowhere/mine.toml", "there is no folder")):
+        assert message in fit("results", "--out", name)[2]
+    assert "must end in .md or .csv" in fit("results", "--report", "errors.txt")[2]
+
+
+def test_a_fit_that_fails_leaves_no_file(
+    fit: Fit, results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fitting, "compared", interrupted)
+    assert fit("results")[0] == 130
+    assert [path.name for path in tmp_path.iterdir()] == ["results"]
+
+
+def test_what_the_fit_cannot_tell_is_said(fit: Fit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    made.open_loop(tmp_path, 1, 50e3, 100e3, fill_gib=894)
+    status, _, err = fit(".")
+    assert status == 2
+    assert "no device file: mine: nothing tells how many writes a second saturate it" in err
+
+
+def test_without_scipy_the_cure_is_said(fit: Fit, results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from flashtwin.cli import _fitting
+
+    monkeypatch.setattr(_fitting.importlib.util, "find_spec", lambda _: None)
+    assert fit("results") == (2, "", "error: a fit needs SciPy; pip install 'flashtwin[fit]'\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--json",), "name the folder of the results"),
+        (("nowhere",), "nowhere: there is no such file or folder"),
+        (("jobs", "--size", "some"), "'some' is no size of a drive"),
+        (("jobs", "--size", "1K"), "'1K' is no size of a drive, 16M or more"),
+        (("jobs", "--seconds", "0"), "0 is not in the range"),
+    ],
+)
+def test_wrong_usage_is_said(arguments: tuple[str, ...], message: str, cli: Cli) -> None:
+    done = cli("fit", *arguments)
+    assert (done.status, done.out) == (2, "")
+    assert message in done.err
+
+
+def test_jobs_are_printed_with_a_warning_apart_from_them(cli: Cli) -> None:
+    reading = cli("fit", "jobs")
+    assert (reading.status, reading.out.splitlines()[0]) == (0, "#!/usr/bin/env bash")
+    assert reading.err.startswith("these jobs only read")
+    writing = cli("fit", "jobs", "--destroys-data", "/dev/nvme9n9", "--size", "512G")
+    assert writing.err == "warning: the script destroys all data on /dev/nvme9n9\n"
+    assert f"SIZE={512 << 30}\n" in writing.out
+    shell = subprocess.run(["bash", "-n"], input=writing.out, text=True, check=False)
+    assert shell.returncode == 0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_traceback_whatever_is_cut(seed: int, fit: Fit, results: Path) -> None:
+    random = np.random.default_rng(seed)
+    shutil.copytree(REAL, results, dirs_exist_ok=True)
+    made.overwriting(results, 10, 10, 1.5)
+    (results / "latency.csv").write_text(
+        "drive,fill_gib,offered_per_s,reads_per_s,writes_per_s,read_us_50p\nmine,10,2000,1000,900,80\n"
+    )
+    for file in random.choice(np.array(sorted(results.iterdir()), dtype=object), 6, replace=False):
+        whole = file.read_bytes()
+        file.write_bytes(whole[: int(random.integers(0, len(whole)))])
+        status, _, err = fit("results", "--drive", "mine", "--force")
+        assert status in (0, 2), err
+        assert "internal error" not in err
+        file.write_bytes(whole)
+
+
+@pytest.mark.slow
+def test_a_made_drive_is_fitted_from_results_of_fio(cli: Cli, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    results.mkdir()
+    for number, offered in enumerate((10e3, 20e3, 30e3, 40e3, 50e3, 60e3, 70e3, 90e3), start=50):
+        made.open_loop(results, number, offered, 80e3, fill_gib=894)
+    from flashtwin.drives.laws import amplification
+
+    for number, fill in enumerate((450, 625, 760, 894)):
+        made.overwriting(results, number, fill, float(amplification(1073, fill, 1.03)))
+    done = cli("fit", "results", "--out", "mine.toml", "--every-other", "--json", timeout=580)
+    assert done.status == 0, done.err
+    found = {one["key"]: one for one in json.loads(done.out)["estimates"]}
+    assert found["space_gib"]["value"] == pytest.approx(1073, rel=0.01)
+    assert found["overhead"]["value"] == pytest.approx(1.03, rel=0.01)
+    assert found["engine.suspend_us"]["value"] + found["engine.suspend_slice_us"]["value"] == pytest.approx(
+        130, rel=0.2
+    )
+    again = cli("devices", "mine.toml")
+    assert again.status == 0, again.err

@@ -1,0 +1,125 @@
+"""The experiments as a script: fio takes each job, the reader knows each experiment, nothing is destroyed unasked."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from flashtwin.drives import jobs
+from flashtwin.drives.jobs import ProbePlan
+from flashtwin.drives.results import _SEVERAL, _SINGLE, read_results
+
+ALL = ProbePlan(destroys="/dev/nvme9n9")
+needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+
+
+@needs_fio
+@pytest.mark.parametrize("name", jobs.job_files(ALL))
+def test_fio_takes_the_job(name: str, tmp_path: Path) -> None:
+    (tmp_path / "job.fio").write_text(jobs.job_files(ALL)[name])
+    done = subprocess.run(
+        ["fio", "--parse-only", "job.fio"], cwd=tmp_path, env={**os.environ, **jobs.variables()},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+
+
+def test_all_variables_of_the_jobs_have_values_in_the_script() -> None:
+    used = {name for text in jobs.job_files(ALL).values() for name in re.findall(r"\$\{(\w+)\}", text)}
+    assert used <= jobs.variables().keys()
+    script = jobs.script(ALL)
+    for name in used:
+        assert re.search(rf"\b{name}=", script), f"{name} is never set"
+
+
+def test_the_reader_knows_every_experiment() -> None:
+    known = _SINGLE.keys() | _SEVERAL.keys()
+    for text in jobs.job_files(ALL).values():
+        found = re.search(r"^description=flashtwin experiment=(\S+) ", text, re.MULTILINE)
+        assert found is not None
+        assert found[1] in known
+
+
+@pytest.mark.parametrize("plan", [ProbePlan(), ALL, ProbePlan(destroys="/dev/a b; rm -rf $HOME", size_bytes=1 << 40)])
+def test_the_shell_takes_the_script(plan: ProbePlan) -> None:
+    done = subprocess.run(["bash", "-n"], input=jobs.script(plan), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    if plan.destroys is not None:
+        assert re.search(r"^DEVICE=('/dev/a b; rm -rf \$HOME'|/dev/nvme9n9)$", jobs.script(plan), re.MULTILINE)
+
+
+def test_without_a_device_nothing_writes() -> None:
+    script = jobs.script(ProbePlan())
+    assert not re.search(r"rw=\w*write|rw=randrw|nvme format|blkdiscard|sanitize", script)
+    assert "fio --readonly" in script
+    assert jobs.PLACEHOLDER in script
+    assert "--destroys-data DEVICE` prints all jobs" in script
+
+
+def test_times_and_what_is_told_stand_in_comments() -> None:
+    script = jobs.script(ProbePlan(destroys="/dev/nvme9n9", size_bytes=3_840_000_000_000))
+    assert len(re.findall(r"^# .*: about [\d.]+ (s|min|h|d)\.\n# It tells: ", script, re.MULTILINE)) == len(
+        jobs.probes(ALL)
+    )
+    assert "THIS SCRIPT DESTROYS ALL DATA ON /dev/nvme9n9" in script
+    assert re.search(r"It takes about [\d.]+ d\.", script)
+
+
+def test_the_drive_is_full_before_it_is_read_and_steady_before_the_open_loop() -> None:
+    names = [probe.job for probe in jobs.probes(ALL)]
+    assert names[:3] == ["sequential", "read-alone", "read-depth"]
+    assert names.index("uniform") < names.index("open-loop") < names.index("discarded")
+    fills = re.findall(r"run \d+-sequential-uniform-(\d+)", jobs.script(ALL))
+    assert fills == ["050", "070", "085", "100"], "a smaller fill than the one before would need an erased drive"
+
+
+def run(script: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    (folder / "probe.sh").write_text(script)
+    return subprocess.run(
+        ["bash", "probe.sh", *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=500
+    )
+
+
+@needs_fio
+@pytest.mark.slow
+def test_the_whole_script_runs_on_a_file_and_is_read(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.write_bytes(b"\0" * (64 << 20))
+    done = run(jobs.script(ProbePlan(str(disk), 64 << 20, seconds=1)), tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = read_results(tmp_path / "results", skip_bad=True)
+    assert len(found.probes.depths) == len(jobs.DEPTHS)
+    assert len(found.probes.sizes) == len(jobs.SIZES_KIB)
+    assert len(found.probes.alone) == 2
+    assert found.probes.mixed
+    assert found.probes.duplicates
+
+
+@needs_fio
+def test_a_script_that_only_reads_leaves_the_file_as_it_is(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.write_bytes(os.urandom(16 << 20))
+    before = disk.read_bytes()
+    script = jobs.script(ProbePlan(size_bytes=16 << 20, seconds=1))
+    # The first experiment and one depth are enough here.
+    kept = [line for line in script.splitlines() if not line.startswith("run ") or re.match(r"run 00[12]-", line)]
+    done = run("\n".join(kept), tmp_path, str(disk), "results")
+    assert done.returncode == 0, done.stderr
+    assert disk.read_bytes() == before
+    found = read_results(tmp_path / "results")
+    assert found.drive == "my-drive"
+    assert (len(found.probes.alone), len(found.probes.depths)) == (1, 1)
+    again = run("\n".join(kept), tmp_path, str(disk), "results")
+    assert "read-alone" not in again.stderr, "what is done is not done again"
+
+
+@needs_fio
+def test_a_job_that_fails_stops_the_script_and_says_where(tmp_path: Path) -> None:
+    done = run(jobs.script(ProbePlan(size_bytes=16 << 20, seconds=1)), tmp_path, str(tmp_path / "nowhere"), "results")
+    assert done.returncode == 1
+    assert "001-read-alone failed; " in done.stderr

@@ -1,0 +1,165 @@
+"""Parallel units, page types, buses and slots beside simulations that know no formula."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+
+import numpy as np
+import pytest
+
+from flashtwin.drives import parallelism
+from flashtwin.drives.histogram import Histogram
+from flashtwin.drives.probes import Alone, Depth, Sized
+from flashtwin.drives.tables import OpenLoop
+
+
+def histogram(times_us: np.ndarray) -> Histogram:
+    times, counts = np.unique(np.round(times_us, 1), return_counts=True)
+    return Histogram.of({int(time * 1000): int(count) for time, count in zip(times, counts, strict=True)})
+
+
+def simulated(
+    units: int, service: float, fixed: float, spread: float, under_way: int, *, front: float = 0.0
+) -> tuple[float, np.ndarray]:
+    """Reads a second and response times in us: each read takes the front end, then one unit at random, in order."""
+    random = np.random.default_rng(under_way)
+    count = 20_000
+    sigma = np.sqrt(np.log(1 + spread * spread))
+    times = service * np.exp(sigma * random.standard_normal(count) - sigma * sigma / 2)
+    unit = random.integers(0, units, count)
+    free, front_free = np.zeros(units), 0.0
+    ready = [0.0] * under_way
+    ends, responses = [], []
+    for read in range(count):
+        begin = heapq.heappop(ready)
+        front_free = max(front_free, begin) + front
+        end = max(free[unit[read]], front_free + fixed) + times[read]
+        free[unit[read]] = end
+        heapq.heappush(ready, end)
+        ends.append(end)
+        responses.append(end - begin)
+    ends.sort()
+    first, last = count // 5, count - max(under_way, count // 5)
+    return (last - first) / (ends[last] - ends[first]) * 1e6, np.array(responses)
+
+
+def measured(*drive: float, front: float = 0.0) -> tuple[list[Depth], Histogram]:
+    rows = []
+    for depth in (2**power for power in range(11)):
+        rate, times = simulated(int(drive[0]), *drive[1:], depth, front=front)
+        rows.append(Depth(depth, rate, {}))
+        if depth == 1:
+            alone = histogram(times)
+    return rows, alone
+
+
+@pytest.mark.parametrize("drive", [(8, 80.0, 30.0, 0.0), (32, 60.0, 10.0, 0.2), (128, 60.0, 12.0, 0.1)])
+def test_units_of_a_simulated_drive_are_found(drive: tuple[float, ...]) -> None:
+    rows, alone = measured(*drive)
+    found = {one.key: one for one in parallelism.parallel_units(rows, alone)}
+    units, service, fixed = (found[key] for key in ("parallel_units", "read_service_us", "read_fixed_us"))
+    assert units.value == drive[0]
+    assert units.is_measured
+    for one, true in ((service, drive[1]), (fixed, drive[2])):
+        assert one.low is not None
+        assert one.high is not None
+        assert one.low <= true <= one.high
+    assert service.number == pytest.approx(drive[1], rel=0.1)
+
+
+def test_units_behind_a_slow_front_end_are_not_told() -> None:
+    rows, alone = measured(128, 60.0, 12.0, 0.1, front=1.0)
+    found = {one.key: one for one in parallelism.parallel_units(rows, alone)}
+    assert found["front_end_per_s"].number == pytest.approx(1e6, rel=0.02)
+    assert not found["parallel_units"].is_measured
+
+
+def test_rates_that_no_drive_has_tell_no_units() -> None:
+    rows = [Depth(2**power, rate, {}) for power, rate in enumerate((9e3, 16e3, 20e3, 60e3, 43e3, 150e3, 55e3, 57e3))]
+    (found,) = parallelism.parallel_units(rows, None)
+    assert (found.value, found.is_measured) == ("unknown", False)
+    (found,) = parallelism.parallel_units(rows[:3], None)
+    assert "depth 1 and four more" in found.source
+
+
+@pytest.mark.parametrize(
+    ("units", "capacity", "allowed"),
+    [(33.6, None, 32), (90.0, None, 96), (30.0, 960e9, 32), (5.5, 960e9, 6), (39.0, None, 39), (300.0, 960e9, 300)],
+)
+def test_units_are_rounded_to_what_drives_have(units: float, capacity: float | None, allowed: int) -> None:
+    assert parallelism.allowed_units(units, capacity) == allowed
+
+
+def test_page_types_are_modes_of_the_histogram() -> None:
+    random = np.random.default_rng(0)
+    slow = random.random(30_000) < 0.4
+    times = np.where(slow, 100.0, 62.0) * np.exp(0.02 * random.standard_normal(30_000))
+    times[:30] = 4000.0
+    (found,) = parallelism.page_types(Alone("read", histogram(times)))
+    assert found.value == pytest.approx([62.0, 100.0], rel=0.01)
+    assert "(61%, 39% of 30,000)" in found.source
+    (one,) = parallelism.page_types(Alone("read", histogram(62.0 * np.exp(0.05 * random.standard_normal(30_000)))))
+    assert one.value == pytest.approx([62.0], rel=0.02)
+
+
+def test_bus_and_link_are_slopes_of_the_time_by_size() -> None:
+    """Chips answer in 60 us, a channel moves 1,200 MB/s, 8 channels share a link of 6,400 MB/s."""
+    rows = []
+    for kib in (4, 8, 16, 32, 64, 128, 256, 512, 1024):
+        pages = max(kib // 16, 1)
+        channel_us = -(-pages // 8) * min(kib, 16) * 1024 / 1200
+        rows.append(Sized(kib * 1024, max(60 + channel_us, 60 + 16 * 1024 / 1200 + kib * 1024 / 6400), {}))
+    found = {one.key: one for one in parallelism.rates([rows[0], *rows[2:]])}
+    assert found["link_mb_s"].number == pytest.approx(6400, rel=0.05)
+    assert {one.key for one in parallelism.rates(rows)} == {"bus_mb_s", "link_mb_s"}
+    small = [Sized(4096, 63.4, {}), Sized(16384, 73.65, {})]
+    bus, link = parallelism.rates(small)
+    assert bus.number == pytest.approx(1200, rel=0.01)
+    assert (link.value, link.is_measured) == ("unknown", False)
+
+
+def saturated(slots: int, *, shared: bool) -> OpenLoop:
+    """448 requests under way, a twentieth of them reads; a drive that ends a write each 12 us and reads in 100 us."""
+    random = np.random.default_rng(slots)
+    now, times = 0.0, {"R": [], "W": []}  # type: ignore[var-annotated]
+    queue: deque[tuple[str, float]] = deque(("R" if random.random() < 0.05 else "W", 0.0) for _ in range(448))
+    held: deque[float] = deque()
+
+    def another() -> tuple[str, float]:
+        return "R" if random.random() < 0.05 else "W", now
+
+    for _ in range(60_000):
+        while queue and (len(held) < slots or not shared):
+            kind, since = queue.popleft()
+            if kind == "W":
+                held.append(since)
+                continue
+            times["R"].append(now + 100.0 - since)
+            queue.append(another())
+        now += 12.0
+        times["W"].append(now - held.popleft())
+        queue.append(another())
+    read, write = (np.array(times[kind][len(times[kind]) // 3 :]) for kind in "RW")
+    rates = (len(times["R"]) / now * 1e6, len(times["W"]) / now * 1e6)
+    return OpenLoop(900.0, 200e3, *rates, {"50p": float(np.median(read))}, {"50p": float(np.median(write))})
+
+
+@pytest.mark.parametrize("slots", [32, 64])
+def test_shared_slots_are_found_where_reads_wait(slots: int) -> None:
+    found = parallelism.slots(saturated(slots, shared=True))
+    assert (found.arbitration, found.is_certain) == ("shared", True)
+    assert found.slots == pytest.approx(slots, rel=0.25)
+
+
+def test_reads_that_pass_leave_all_writes_under_way() -> None:
+    found = parallelism.slots(saturated(64, shared=False))
+    assert (found.arbitration, found.is_certain) == ("separate", True)
+    assert found.slots == pytest.approx(448, rel=0.05)
+
+
+def test_reads_between_are_uncertain() -> None:
+    row = OpenLoop(900.0, 200e3, 6e3, 119e3, {"50p": 425.0}, {"50p": 2130.0})
+    found = parallelism.slots(row)
+    assert not found.is_certain
+    assert "uncertain" in found.doubt
