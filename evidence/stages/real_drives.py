@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from evidence.places import ROOT
@@ -38,7 +38,7 @@ def _kept(lab: Lab, name: str) -> Mapping[str, Any]:
 
 
 def _fitted(lab: Lab, measured: Measurements) -> Mapping[str, Any]:
-    half = every_other(measured)
+    half = fitting.every_other(measured)
     begun = time.monotonic()
     drive = fitting.fit_drive(half, lab.say)
     took = time.monotonic() - begun
@@ -49,23 +49,6 @@ def _fitted(lab: Lab, measured: Measurements) -> Mapping[str, Any]:
         "rows": [{**asdict(row), "error_percent": row.error_percent} for row in rows],
         "errors": [asdict(one) for one in comparing.errors(rows)],
     }  # fmt: skip
-
-
-def every_other(measured: Measurements) -> Measurements:
-    """The first, third, ... rate, of uniform writes the least and the greatest fill, and of patterns every other."""
-    fills = sorted({row.fill_gib for row in measured.overwritten if row.pattern.kind == "uniform"})
-    kept = {fills[0], fills[-1]} if fills else set()
-    skewed = [row for row in measured.overwritten if row.pattern.is_skewed][::2]
-    series = {row.series for row in skewed}
-    return replace(
-        measured,
-        open_loop=measured.open_loop[::2],
-        overwritten=tuple(
-            row for row in measured.overwritten
-            if (row in skewed if row.pattern.is_skewed else row.fill_gib in kept or row.series in series)
-        ),
-        steady=measured.steady[::2],
-    )  # fmt: skip
 
 
 def with_errors(drive: FittedDrive, rows: list[comparing.Compared]) -> str:

@@ -42,7 +42,7 @@ def test_each_row_stands_beside_its_own() -> None:
     )
     fitted = replace(MEASURED, open_loop=MEASURED.open_loop[:1])
     rows = comparing.compared(MEASURED, twin, fitted)
-    assert {round(row.error_percent, 6) for row in rows if row.figure == "read p50"} == {10.0}
+    assert {round(row.error_percent or 0, 6) for row in rows if row.figure == "read p50"} == {10.0}
     regimes = {row.experiment: row.regime for row in rows if row.unit == "us"}
     assert list(regimes.values()) == [comparing.BELOW_THE_KNEE, comparing.NEAR_THE_KNEE, comparing.SATURATED]
     assert [row.is_fitted for row in rows if row.figure == "read p50"] == [True, False, False]

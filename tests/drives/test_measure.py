@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def test_the_tables_of_a_twin_are_read_back_and_predicted(tmp_path: Path, capsys
     assert found.open_loop[0].read_us["99p"] < found.open_loop[1].read_us["99p"]
     uniform = [row for row in found.overwritten if row.pattern.kind == "uniform"]
     assert [row.amplification for row in uniform] == sorted(row.amplification or 0 for row in uniform)
-    assert all(one.writes_per_s > two.writes_per_s for one, two in zip(uniform, uniform[1:], strict=False))
+    assert all(one.writes_per_s > two.writes_per_s for one, two in itertools.pairwise(uniform))
     # The same drive under the same seed is the drive that it was.
     again = ["measure", "tlc-unit-2021", *FEW, "--predict", str(tmp_path / "twin"), "--json"]
     assert run(again) == 0

@@ -21,8 +21,8 @@ from flashtwin.errors import FlashtwinError
 
 #: The verbs in the order of the help; `name` is the function of that name in the module of that name.
 VERBS = (
-    "study", "explain", "characterize", "advise", "replay", "compare", "sweep", "reproduce", "fit", "measure", "systems",
-    "devices", "workloads", "trace", "record", "serve", "drive", "report", "cache", "version",
+    "study", "explain", "characterize", "advise", "replay", "compare", "sweep", "reproduce", "fit", "measure",
+    "systems", "devices", "workloads", "trace", "record", "serve", "drive", "report", "cache", "version",
 )  # fmt: skip
 
 

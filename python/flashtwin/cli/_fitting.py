@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from flashtwin.cli._talk import data, table
+from flashtwin.drives.comparing import Compared, Error, errors
 from flashtwin.drives.estimates import Estimate
 from flashtwin.errors import FlashtwinError
 
 if TYPE_CHECKING:
     from flashtwin.drives.drive import FittedDrive
-    from flashtwin.drives.fitting import Compared
 
 #: Characters of an experiment's description in a terminal.
 _WIDTH = 90
@@ -57,12 +57,11 @@ def show(done: FitOutcome) -> None:
     data("\n".join(_estimate_lines(done.estimates)))
     if done.compared:
         data("")
-        data(table(_COMPARED, [_cells(row) for row in done.compared]))
-        data("")
-        data("\n".join(summary(done.compared)))
+        data(beside(done.compared))
 
 
-_COMPARED = ("experiment", "figure", "measured", "twin", "error", "")
+_COMPARED = ("experiment", "figure", "measured", "twin", "error", "row")
+_ERRORS = ("regime", "figure", "rows", "points", "mean error", "worst")
 
 
 def _estimate_lines(estimates: Sequence[Estimate]) -> Iterator[str]:
@@ -101,7 +100,7 @@ def _experiment(one: Estimate) -> str:
 def _cells(row: Compared) -> tuple[str, ...]:
     return (
         row.experiment, row.figure, f"{_number(row.measured)} {row.unit}".rstrip(),
-        f"{_number(row.predicted)} {row.unit}".rstrip(), _percent(row), "fitted" if row.is_fitted else "predicted",
+        f"{_number(row.predicted)} {row.unit}".rstrip(), _percent(row), _word(is_fitted=row.is_fitted),
     )  # fmt: skip
 
 
@@ -110,29 +109,25 @@ def _number(value: float) -> str:
 
 
 def _percent(row: Compared) -> str:
-    error = _error(row)
-    return "" if error is None else f"{error:+.1f} %"
+    return "" if row.error_percent is None else f"{row.error_percent:+.1f} %"
 
 
-def _error(row: Compared) -> float | None:
-    if row.measured == 0:
-        return None
-    return row.error_percent if math.isfinite(row.error_percent) else None
+def beside(rows: Sequence[Compared]) -> str:
+    """Every figure as measured and as the twin has it, and below them the errors by kind."""
+    return (
+        f"{table(_COMPARED, [_cells(row) for row in rows])}\n\n{table(_ERRORS, [_kind(one) for one in errors(rows)])}"
+    )
 
 
-def summary(rows: Sequence[Compared]) -> Iterator[str]:
-    """The mean error of each figure, of rows that were fitted and of those that were predicted."""
-    for figure in dict.fromkeys(row.figure for row in rows):
-        parts = []
-        for is_fitted, word in ((True, "fitted"), (False, "predicted")):
-            errors = [
-                abs(error) for row in rows
-                if row.figure == figure and row.is_fitted == is_fitted and (error := _error(row)) is not None
-            ]  # fmt: skip
-            if errors:
-                parts.append(f"{sum(errors) / len(errors):.1f} % of {len(errors)} {word}")
-        if parts:
-            yield f"mean error, {figure}: {', '.join(parts)}"
+def _kind(one: Error) -> tuple[str, ...]:
+    return (
+        one.regime, one.figure, _word(is_fitted=one.is_fitted), str(one.points), f"{one.mean_percent:.1f} %",
+        f"{one.worst_percent:.1f} %",
+    )  # fmt: skip
+
+
+def _word(*, is_fitted: bool) -> str:
+    return "fitted" if is_fitted else "predicted"
 
 
 def as_json(done: FitOutcome) -> dict[str, Any]:
@@ -148,8 +143,9 @@ def as_json(done: FitOutcome) -> dict[str, Any]:
         ],
         "compared": [
             {
-                "experiment": row.experiment, "figure": row.figure, "unit": row.unit, "measured": row.measured,
-                "predicted": row.predicted, "error_percent": _error(row), "is_fitted": row.is_fitted,
+                "experiment": row.experiment, "regime": row.regime, "figure": row.figure, "unit": row.unit,
+                "measured": row.measured,
+                "predicted": row.predicted, "error_percent": row.error_percent, "is_fitted": row.is_fitted,
             }
             for row in done.compared
         ],
@@ -167,11 +163,13 @@ def written(done: FitOutcome, ending: str) -> str:
     if ending == ".csv":
         lines = io.StringIO()
         writer = csv.writer(lines, lineterminator="\n")
-        writer.writerow(("experiment", "figure", "unit", "measured", "predicted", "error_percent", "is_fitted"))
+        writer.writerow(
+            ("experiment", "regime", "figure", "unit", "measured", "predicted", "error_percent", "is_fitted")
+        )
         for row in done.compared:
-            error = _error(row)
+            error = row.error_percent
             writer.writerow(
-                (row.experiment, row.figure, row.unit, repr(row.measured), repr(row.predicted),
+                (row.experiment, row.regime, row.figure, row.unit, repr(row.measured), repr(row.predicted),
                  "" if error is None else f"{error:.2f}", str(row.is_fitted).lower())
             )  # fmt: skip
         return lines.getvalue()
@@ -179,7 +177,7 @@ def written(done: FitOutcome, ending: str) -> str:
     parts = [f"# {done.drive}", "", *_markdown(("key", "value", "interval of 95 %", "experiment"), keys)]
     if rows:
         parts += ["", "## Measured beside predicted", "", *_markdown(_COMPARED, rows), ""]
-        parts += [f"- {line}" for line in summary(done.compared)]
+        parts += ["## Errors", "", *_markdown(_ERRORS, [_kind(one) for one in errors(done.compared)])]
     return "\n".join([*parts, *(["", f"No device file: {done.why}"] if done.why else [])]) + "\n"
 
 

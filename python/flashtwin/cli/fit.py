@@ -118,8 +118,8 @@ def jobs(device: str | None, size: int | None, seconds: int, overwrites: float) 
 )  # fmt: skip
 @click.option(
     "--every-other", is_flag=True,
-    help="Fit on every other rate of the open loop, and fill of uniform writes, and predict the others, to see how far "
-    "you can trust the twin.",
+    help="Fit on every other rate and pattern, and the lowest and highest fill, and predict the rest: how far can you "
+    "trust the twin?",
 )  # fmt: skip
 @click.option(
     "--predict", type=click.Path(path_type=Path), metavar="MORE",
@@ -171,10 +171,10 @@ def results(
 def _fitted(measured: Measurements, more: Measurements | None, *, every_other: bool, seed: int) -> FitOutcome:
     """The closed forms, which take no time, and then the twin."""
     # SciPy takes half a second to load.
-    from flashtwin.drives import fitting, parallelism
+    from flashtwin.drives import comparing, fitting, parallelism
 
     figures = parallelism.estimates(measured)
-    seen = _every_other(measured) if every_other else measured
+    seen = fitting.every_other(measured) if every_other else measured
     if not seen.open_loop:
         return FitOutcome(measured.drive, figures, None, [], _NO_OPEN_LOOP)
     say(f"fitting {measured.drive} on {_told(seen)}: takes 1 to 5 minutes")
@@ -184,20 +184,8 @@ def _fitted(measured: Measurements, more: Measurements | None, *, every_other: b
         return FitOutcome(measured.drive, figures, None, [], str(error))
     say("measured beside predicted")
     whole = measured if more is None else _joined(measured, more)
-    return FitOutcome(measured.drive, figures, drive, fitting.compared(drive, whole, seen, seed=seed + 1))
-
-
-def _every_other(measured: Measurements) -> Measurements:
-    """Half of the rates, and of the fills of uniform writes without the lowest and the highest.
-
-    Runs of a series with a skewed pattern stay: what was written before is part of that experiment.
-    """
-    skewed = {row.series for row in measured.overwritten if row.pattern.is_skewed}
-    uniform = [row for row in measured.overwritten if row.pattern.kind == "uniform" and row.series not in skewed]
-    fills = sorted({row.fill_gib for row in uniform})
-    hidden = set(fills[1:-1:2])
-    kept = tuple(row for row in measured.overwritten if row not in uniform or row.fill_gib not in hidden)
-    return replace(measured, open_loop=measured.open_loop[::2], overwritten=kept)
+    twin = fitting.predicted(drive, whole, say, seed=seed + 1)
+    return FitOutcome(measured.drive, figures, drive, comparing.compared(whole, twin, seen))
 
 
 def _told(measured: Measurements) -> str:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import click
 
+from flashtwin.cli._fitting import beside, expect_scipy
 from flashtwin.cli._options import KeyValue, Share, json_option
 from flashtwin.cli._talk import data, data_json, say, table
-from flashtwin.drives import saving, tables
+from flashtwin.drives import saving
+from flashtwin.drives.results import read_results
 from flashtwin.drives.tables import Measurements
 from flashtwin.replays.presets import resolve_text
 
@@ -56,11 +58,12 @@ def measure(
       flashtwin measure my-drive.toml --out twin
       flashtwin measure my-drive.toml --predict results
     """
+    expect_scipy()
     # SciPy takes a second to load.
     from flashtwin.drives import measuring
 
     chosen = resolve_text(system, [("device", drive), *sets])
-    measured = tables.read(predict, name) if predict else None
+    measured = read_results(predict, name, say) if predict else None
     asked = measured or measuring.usual(chosen, fill, seed=seed)
     found = measuring.measure(chosen, asked, say, seed=seed)
     for path in saving.save(found, out) if out else ():
@@ -96,7 +99,6 @@ def _show(found: Measurements, *, as_json: bool) -> None:
 
 
 def _show_beside(measured: Measurements, found: Measurements, *, as_json: bool) -> None:
-    from flashtwin.cli._drives import beside
     from flashtwin.drives.comparing import compared
 
     rows = compared(measured, found, measured)

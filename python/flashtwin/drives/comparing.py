@@ -30,9 +30,9 @@ class Compared:
     is_fitted: bool
 
     @property
-    def error_percent(self) -> float:
-        """By how much the twin is above what was measured."""
-        return (self.predicted / self.measured - 1.0) * 100.0
+    def error_percent(self) -> float | None:
+        """By how much the twin is above what was measured; None where that is 0."""
+        return (self.predicted / self.measured - 1.0) * 100.0 if self.measured else None
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,8 @@ def errors(rows: Iterable[Compared]) -> list[Error]:
     """By regime and figure, fitted rows apart from predicted ones."""
     groups: dict[tuple[str, str, bool], list[float]] = {}
     for row in rows:
-        groups.setdefault((row.regime, row.figure, row.is_fitted), []).append(abs(row.error_percent))
+        if row.error_percent is not None:
+            groups.setdefault((row.regime, row.figure, row.is_fitted), []).append(abs(row.error_percent))
     return [
         Error(regime, figure, is_fitted, len(found), statistics.fmean(found), max(found))
         for (regime, figure, is_fitted), found in groups.items()

@@ -25,6 +25,8 @@ DIE_GIB = 64.0
 ERASE_US, RESUME_US, BUS_MT_S, COMMAND_NS = 3500.0, 5.0, 1600.0, 150
 #: Spare bytes of a page that travel with it.
 METADATA_BYTES = 512
+#: Figure of the experiment that tells dies, or whatever else reads at the same time.
+_UNITS = "parallel_units"
 #: Below this an overhead is none: one unit of two hundred.
 _LEAST_OVERHEAD = 1.005
 _PAGES_PER_GIB = 2**30 // MAPPING_BYTES
@@ -79,7 +81,7 @@ def flash_array(estimates: Estimates, saturated: Estimate, used_gib: float) -> l
         DriveError: collection alone would take longer than the saturated rate leaves.
     """
     space, overhead = estimates.number(SPACE), estimates.number(OVERHEAD)
-    dies = max(2 ** round(math.log2(space / DIE_GIB)), 1)
+    dies = _dies(estimates, space)
     amplified = float(laws.amplification(space, used_gib, 1.0))
     read_us = estimates.number("nand.read_us")
     busy_us = dies * 1e6 / (saturated.number * amplified * overhead)
@@ -90,7 +92,7 @@ def flash_array(estimates: Estimates, saturated: Estimate, used_gib: float) -> l
             f"the saturated rate of {saturated.number:,.0f} writes/s leaves no time for programs on {dies} dies "
             f"whose reads take {read_us:.0f} us; is the rate that of sequential writes?"
         )
-    return [*_geometry(space, dies), *_parity(estimates[OVERHEAD]), *_times(program_us, saturated)]
+    return [*_geometry(space, dies, estimates), *_parity(estimates[OVERHEAD]), *_times(program_us, saturated)]
 
 
 def _parity(overhead: Estimate) -> Iterator[Estimate]:
@@ -104,12 +106,23 @@ def _stripe(overhead: float) -> int:
     return round(overhead / (overhead - 1.0)) if overhead > _LEAST_OVERHEAD else 0
 
 
-def _geometry(space_gib: float, dies: int) -> Iterator[Estimate]:
-    channels = min(dies, 8)
+def _dies(estimates: Estimates, space_gib: float) -> int:
+    """As many as reads at several depths tell; else those that the capacity usually has."""
+    if _UNITS in estimates and estimates[_UNITS].is_measured:
+        return int(estimates.number(_UNITS))
+    return 1 << max(round(math.log2(space_gib / DIE_GIB)), 0)
+
+
+def _geometry(space_gib: float, dies: int, estimates: Estimates) -> Iterator[Estimate]:
+    channels = math.gcd(dies, 8)
     blocks = round(space_gib * _PAGES_PER_GIB / dies / BLOCK_PAGES)
     usual = "usual for the capacity"
+    told = _UNITS in estimates and estimates[_UNITS].is_measured
+    source = estimates[_UNITS].source if told else usual
+    yield Estimate("nand.channels", channels, source=usual, is_measured=False)
+    yield Estimate("nand.chips_per_channel", dies // channels, source=source, is_measured=told)
     for key, value in (
-        ("channels", channels), ("chips_per_channel", dies // channels), ("dies_per_chip", 1), ("planes_per_die", 1),
+        ("dies_per_chip", 1), ("planes_per_die", 1),
         ("pages_per_block", BLOCK_PAGES), ("page_bytes", MAPPING_BYTES), ("metadata_bytes", METADATA_BYTES),
         ("program_pages", PROGRAM_PAGES), ("sense_pages", SENSE_PAGES),
     ):  # fmt: skip

@@ -10,7 +10,7 @@ import itertools
 import statistics
 from dataclasses import replace
 
-from flashtwin.drives import history, knee, laws, measuring, reads, spare, twin, victims
+from flashtwin.drives import front_end, history, knee, laws, measuring, parallelism, reads, spare, twin, victims
 from flashtwin.drives.drive import BUS_MT_S, COMMAND_NS, MAPPING_BYTES, METADATA_BYTES, FittedDrive, flash_array
 from flashtwin.drives.estimates import Estimate, Estimates
 from flashtwin.drives.laws import ReadLaw
@@ -45,11 +45,13 @@ def fit_drive(measured: Measurements, note: Notify = lambda _: None, *, seed: in
             "reads and programs meet; a fit needs them at two rates at least"
         )
     note("space and overhead")
-    estimates = Estimates(spare.spare(measured))
+    estimates = Estimates([*spare.spare(measured), *parallelism.estimates(measured)])
     saturated = knee.saturated(measured)
     note("reads")
     law, figures = reads.read_law(measured.open_loop, saturated.number)
-    estimates = estimates.with_all([saturated, *figures, *controller(measured)])
+    estimates = estimates.with_all(
+        [saturated, *figures, *controller(measured), *front_end.front_end(front_end.telling(measured.open_loop))]
+    )
     estimates = estimates.with_all(_read_times(law, estimates))
     used = max(row.fill_gib for row in measured.open_loop)
     estimates = estimates.with_all(flash_array(estimates, saturated, used))
@@ -67,6 +69,23 @@ def fit_drive(measured: Measurements, note: Notify = lambda _: None, *, seed: in
 def predicted(drive: FittedDrive, asked: Measurements, note: Notify = lambda _: None, *, seed: int = 1) -> Measurements:
     """The rows that are asked for, as the twin of a fitted drive has them; another seed than that of the fit."""
     return measuring.measure(drive.system, asked, note, seed=seed)
+
+
+def every_other(measured: Measurements) -> Measurements:
+    """Half of the rows: every other rate and pattern, and of uniform writes the least and the greatest fill."""
+    fills = sorted({row.fill_gib for row in measured.overwritten if row.pattern.kind == "uniform"})
+    kept = {fills[0], fills[-1]} if fills else set()
+    skewed = [row for row in measured.overwritten if row.pattern.is_skewed][::2]
+    series = {row.series for row in skewed}
+    return replace(
+        measured,
+        open_loop=measured.open_loop[::2],
+        overwritten=tuple(
+            row for row in measured.overwritten
+            if (row in skewed if row.pattern.is_skewed else row.fill_gib in kept or row.series in series)
+        ),
+        steady=measured.steady[::2],
+    )  # fmt: skip
 
 
 def controller(measured: Measurements) -> list[Estimate]:
@@ -143,7 +162,13 @@ def _mended(estimates: Estimates, measured: Measurements, law: ReadLaw, used_gib
     """The keys, moved by what the law says otherwise of the twin than of the drive."""
     space, target = estimates.number(spare.SPACE), estimates.number(knee.SATURATED)
     little = twin.twin(estimates)
-    rate = twin.saturated_per_s(little, used_gib, space, seed=seed)
+    saturated = front_end.telling(measured.open_loop)
+    slots: list[Estimate] = []
+    if saturated is None:
+        rate = twin.saturated_per_s(little, used_gib, space, seed=seed)
+    else:
+        again = twin.open_loop(little, saturated, space, seed=seed)
+        rate, slots = again.writes_per_s, front_end.mended(estimates, saturated, again)
     rows = reads.below(measured.open_loop, target)
     answers = tuple(twin.open_loop(little, row, space, seed=seed) for row in rows)
     found, _ = reads.read_law(answers, target)
@@ -152,6 +177,7 @@ def _mended(estimates: Estimates, measured: Measurements, law: ReadLaw, used_gib
         estimates[key] for key in ("nand.program_us", "nand.read_us", "engine.suspend_us", "engine.suspend_slice_us")
     )
     moved = [
+        *slots,
         _moved(program, program.number * rate / target),
         _moved(read, read.number + idle),
         _moved(wait, wait.number + law.suspend_us - found.suspend_us),
