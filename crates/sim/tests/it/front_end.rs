@@ -1,5 +1,7 @@
 //! The front end by hand, by closed forms, and what must hold of it whatever comes.
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
 use flashtwin_ftl::Rng;
 use flashtwin_sim::engine::{Arrived, Charge, Completed, Ledger, Observer};
 use flashtwin_sim::{Arbitration, RunResult, Suspend, resolve, run};
@@ -8,7 +10,7 @@ use serde_json::Value;
 
 use crate::bench::{
     Ask, Bench, Outcome, PROGRAM, READ_ALL, SENSE, WRITE_ALL, flush, ledger, page_trace, pick, read,
-    read_pages, served, trim, write,
+    read_pages, served, system_on, trim, write,
 };
 use crate::drawn::{self, spaced_trace};
 use crate::swarm::random_system;
@@ -160,6 +162,34 @@ fn what_is_held_back_is_served_before_the_end() {
         let rounds = if limit == 1 { 50 } else { 25 };
         assert!(end_ns >= rounds * PROGRAM, "{end_ns}");
     }
+}
+
+#[test]
+fn checkpoints_go_on_while_requests_are_held_back() {
+    let bench = Bench::new([1, 1, 1, 1, 40, 8]).with(|bench| {
+        bench.ftl.mapping_cache.checkpoint_s = 0.001;
+        bench.queue_limit = 1;
+    });
+    let asks: Vec<Ask> = (0..14).map(|at| write(0, at % 8, at as u32)).collect();
+    let outcome = bench.serve(&asks);
+    // The fourth write is in the array at 1 ms; the checkpoint's page is next. The last writes are of no checkpoint.
+    let starts: Vec<u64> = outcome.log.commands.iter().map(|command| command.0).collect();
+    assert_eq!(starts.len(), 14 + 3, "{starts:?}");
+    assert_eq!(outcome.end_ns, 17 * WRITE_ALL);
+    assert_eq!(outcome.log.responses.len(), 14);
+}
+
+#[test]
+fn periods_end_by_the_clock_of_the_trace_while_requests_are_held_back() {
+    let mut asks: Vec<Ask> = (0..10).map(|at| write(0, at % 8, at)).collect();
+    asks.push(of_queue(1, write(1_200_000, 1, 11)));
+    let trace = page_trace(&asks, 16, 64);
+    let resolved =
+        system_on([1, 1, 1, 1, 40, 8], "conventional", &[("period_s", "0.0005"), ("queue_limit", "1")]);
+    let result = run(&trace, &resolved, &()).unwrap();
+    let column = result.table("periods").unwrap().column_by_name("writes").unwrap().clone();
+    // Two of 0.21 ms each until 0.5 ms, two until 1 ms.
+    assert_eq!(column.as_primitive::<UInt64Type>().values().to_vec(), [2, 2, 7]);
 }
 
 /// What became of requests.

@@ -87,6 +87,8 @@ fn the_same_requests_at_the_same_times_give_the_same_result() {
         let trace = trace(&mut rng, footprint, &shape);
         let mut resolved = system_with(nand(levels), name, &[("period_s", "0.5"), ("preload", "none")]);
         resolved.config.engine = engine;
+        resolved.config.engine.slots = pick(&mut rng, &[0, 0, 1, 6]);
+        resolved.config.engine.link_mb_s = pick(&mut rng, &[0.0, 0.0, 100.0]);
         let pages = PageTrace::build(&trace, 4096, resolved.content_source(true)).unwrap();
         let replayed = run(&pages, &resolved, &()).unwrap();
         let (lived, done) = twin(&pages, &resolved, &mut rng);

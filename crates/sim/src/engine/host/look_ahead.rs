@@ -22,7 +22,8 @@ pub(super) const LINE: usize = 16;
 /// How far ahead of the page operation in hand what is asked for.
 #[derive(Debug)]
 pub(super) struct LookAhead {
-    wants_address: bool,
+    /// Whether the controller looks at the address of a page.
+    pub(super) wants_address: bool,
     wants_kind: bool,
     /// The requests to which the page operations [`FAR`] and [`NEAR`] ahead belong.
     ahead: [usize; 2],

@@ -33,7 +33,9 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         while self.step(now_ns) {}
         self.array.advance_to(now_ns);
         if let Some(front) = &mut self.front {
-            front.know_addresses(arrivals.window.lpn_address);
+            if self.look_ahead.wants_address {
+                front.know_addresses(arrivals.window.lpn_address);
+            }
             front.offer(now_ns, Asked::of(arrivals, index));
         }
         self.note_delayed();
