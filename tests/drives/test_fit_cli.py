@@ -116,6 +116,21 @@ def test_every_other_fill_is_hidden_between_the_lowest_and_the_highest(
     assert seen == [450, 765, 894, 894, 700]
 
 
+def test_another_number_of_dies_than_usual_is_said(fit: Fit, results: Path) -> None:
+    from flashtwin.drives.parallelism import throughput
+
+    depths = np.array([2.0**power for power in range(11)])
+    for depth, rate in zip(depths, throughput(depths, 64, 60.0, 12.0, 0.1), strict=True):
+        job = made.job(
+            "read-depth", f"experiment=read-depth depth={depth:.0f} drive=mine", read=made.side(rate, {70: 9})
+        )
+        made.result(results / f"1{depth:04.0f}.json", job)
+    status, _, err = fit("results")
+    assert status == 0, err
+    assert "note: reads by depth tell 64 parallel units" in err
+    assert "and the twin has 16" in err
+
+
 def test_more_results_are_predicted(fit: Fit, results: Path, tmp_path: Path) -> None:
     more = tmp_path / "more"
     more.mkdir()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,10 +15,14 @@ from flashtwin.cli._fitting import FitOutcome, as_json, expect_scipy, show, writ
 from flashtwin.cli._options import json_option
 from flashtwin.cli._talk import data, data_json, say
 from flashtwin.drives import jobs as experiments
+from flashtwin.drives.estimates import Estimate
 from flashtwin.drives.results import read_results
 from flashtwin.drives.tables import Measurements
 from flashtwin.errors import DriveError, FlashtwinError
 from flashtwin.results.folder import write_text
+
+if TYPE_CHECKING:
+    from flashtwin.drives.drive import FittedDrive
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 #: Least bytes of a drive that the experiments use.
@@ -38,6 +44,10 @@ class _Fit(click.Group):
         if args and args[0] not in ("jobs", "-h", "--help"):
             args = [_RESULTS, *args]
         return super().parse_args(ctx, args)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """A folder's name stands for the command that fits it."""
+        return super().get_command(ctx, name if name == "jobs" else _RESULTS)
 
 
 class Capacity(click.ParamType[int]):
@@ -182,9 +192,24 @@ def _fitted(measured: Measurements, more: Measurements | None, *, every_other: b
         drive = fitting.fit_drive(seen, say, seed=seed)
     except DriveError as error:
         return FitOutcome(measured.drive, figures, None, [], str(error))
+    _warn_of_units(drive, figures)
     say("measured beside predicted")
     whole = measured if more is None else _joined(measured, more)
     return FitOutcome(measured.drive, figures, drive, fitting.compared(drive, whole, seen, seed=seed + 1))
+
+
+def _warn_of_units(drive: FittedDrive, figures: Sequence[Estimate]) -> None:
+    """Says where reads by depth tell another number of dies than the capacity does, which the twin has."""
+    keys = ("nand.channels", "nand.chips_per_channel", "nand.dies_per_chip", "nand.planes_per_die")
+    if not all(key in drive.estimates for key in keys):
+        return
+    dies = round(math.prod(drive.estimates.number(key) for key in keys))
+    for one in figures:
+        if one.key == "parallel_units" and one.is_measured and round(one.number) != dies:
+            say(
+                f"note: reads by depth tell {one.number:.0f} parallel units ({one.interval}), and the twin has {dies}, "
+                "as is usual for the capacity: read rates at great depths will differ by that"
+            )
 
 
 def _every_other(measured: Measurements) -> Measurements:
