@@ -38,8 +38,8 @@ class FitOutcome:
     @property
     def estimates(self) -> list[Estimate]:
         """All figures: those that the measurements determine first, then the others."""
-        found = [*(self.fitted.estimates if self.fitted is not None else []), *self.figures]
-        return sorted(found, key=lambda one: not one.is_measured)
+        both = [*self.figures, *(self.fitted.estimates if self.fitted is not None else [])]
+        return sorted({one.key: one for one in both}.values(), key=lambda one: not one.is_measured)
 
 
 def expect_scipy() -> None:
