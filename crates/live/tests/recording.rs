@@ -163,7 +163,7 @@ fn logs_of_dm_log_writes() {
     assert_eq!(*trace.op, [Op::Write, Op::Flush, Op::Trim, Op::Flush, Op::Write]);
     assert_eq!(trace.offset_bytes, [4096, 0, 409_600, 0, 8192]);
     assert_eq!(trace.length_bytes, [8192, 0, 40_960, 0, 4096]);
-    assert_eq!(trace.durable, [false, false, false, false, true], "FUA");
+    assert_eq!(trace.flags, [0, 0, 0, 0, 1], "FUA");
     assert_eq!((trace.content, trace.quality.empty_requests), (vec![0, 1, 1], 0));
     assert_eq!((&trace.time_ns[..], &trace.volume_names[..]), (&[0; 5][..], &["my".to_owned()][..]));
     for (bytes, what) in [

@@ -170,7 +170,7 @@ fn checkpoints_go_on_while_requests_are_held_back() {
         bench.ftl.mapping_cache.checkpoint_s = 0.001;
         bench.queue_limit = 1;
     });
-    let asks: Vec<Ask> = (0..14).map(|at| write(0, at % 8, at as u32)).collect();
+    let asks: Vec<Ask> = (0..14).map(|at| write(0, at % 8, at)).collect();
     let outcome = bench.serve(&asks);
     // The fourth write is in the array at 1 ms; the checkpoint's page is next. The last writes are of no checkpoint.
     let starts: Vec<u64> = outcome.log.commands.iter().map(|command| command.0).collect();
