@@ -44,6 +44,15 @@ def test_slots_move_by_what_the_twin_waits_otherwise() -> None:
     row = saturated(5000, 5500, 5500)
     estimates = Estimates(front_end.front_end(row))
     # The twin's writes wait 250 us less than the drive's, so it wants 0.00025 s x 76,000/s more slots.
-    (moved,) = front_end.mended(estimates, row, saturated(5000, 5250, 5250))
+    (moved,) = front_end.mended(estimates, [row], saturated(5000, 5250, 5250))
     assert moved.value == 40 + 19
-    assert front_end.mended(Estimates(front_end.front_end(saturated(150, 3300, 3400))), row, row) == []
+    assert front_end.mended(Estimates(front_end.front_end(saturated(150, 3300, 3400))), [row], row) == []
+
+
+def test_a_burst_grows_with_the_wait_of_reads_for_their_turn() -> None:
+    busy = replace(saturated(140, 10, 10), offered_per_s=80_000.0)
+    row = saturated(440, 2000, 4000)
+    estimates = Estimates(front_end.front_end(row))
+    # 300 us more than without a wait, where the twin's reads wait 100 us with one request in a turn.
+    slots, burst = front_end.mended(estimates, [busy, row], saturated(240, 2000, 4000))
+    assert (slots.value, burst.value) == (152, 3)

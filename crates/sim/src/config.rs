@@ -239,6 +239,10 @@ pub struct EngineConfig {
     /// Which submitted request gets a free slot: `fifo` or `round-robin`.
     #[schemars(extend("x-when" = "engine.slots != 0", "x-moves" = "reads and writes: which of them the controller works on"))]
     pub arbitration: Arbitration,
+    /// Requests that a submission queue may send in a turn (NVMe base specification 2.0, 3.4.4: arbitration burst).
+    #[schemars(range(min = 1))]
+    #[schemars(extend("x-when" = "engine.slots != 0 and engine.arbitration = round-robin", "x-moves" = "reads and writes: how long they wait for the turn of their queue"))]
+    pub arbitration_burst: u32,
     /// The host's link in MB/s (10^6 bytes) in each direction; 0: data take no time there. Data of a write come in over it
     /// before the controller has the write, data of a read go out over it before the answer. For example 7000: PCIe 4.0
     /// x4. Parts of pages count as whole pages.
@@ -281,6 +285,7 @@ impl Default for EngineConfig {
             controller_us: 0.0,
             slots: 0,
             arbitration: Arbitration::Fifo,
+            arbitration_burst: 1,
             link_mb_s: 0.0,
             hash_us: 12.0,
             hash_lanes: 1,

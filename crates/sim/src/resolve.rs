@@ -320,6 +320,9 @@ fn check_engine(engine: &EngineConfig, planes_per_die: u32) -> Result<(), Config
     if link != 0.0 && !(0.001..=1e9).contains(&link) {
         return wrong("engine.link_mb_s", link.to_string(), "0, or 0.001 to 1e9 MB/s");
     }
+    if engine.arbitration_burst == 0 {
+        return wrong("engine.arbitration_burst", "0".into(), "at least 1 request in a turn");
+    }
     let dirty = engine.write_cache_dirty;
     if !(dirty > 0.0 && dirty <= 1.0) {
         return wrong("engine.write_cache_dirty", dirty.to_string(), "a share above 0, up to 1");

@@ -168,7 +168,7 @@ def _mended(estimates: Estimates, measured: Measurements, law: ReadLaw, used_gib
         rate = twin.saturated_per_s(little, used_gib, space, seed=seed)
     else:
         again = twin.open_loop(little, saturated, space, seed=seed)
-        rate, slots = again.writes_per_s, front_end.mended(estimates, saturated, again)
+        rate, slots = again.writes_per_s, front_end.mended(estimates, measured.open_loop, again)
     rows = reads.below(measured.open_loop, target)
     answers = tuple(twin.open_loop(little, row, space, seed=seed) for row in rows)
     found, _ = reads.read_law(answers, target)

@@ -9,7 +9,9 @@ from flashtwin.drives import parallelism
 from flashtwin.drives.estimates import Estimate, Estimates
 from flashtwin.drives.tables import OpenLoop
 
-SLOTS, ARBITRATION = "engine.slots", "engine.arbitration"
+SLOTS, ARBITRATION, BURST = "engine.slots", "engine.arbitration", "engine.arbitration_burst"
+#: Most requests that a queue sends in a turn.
+_MOST_BURST = 64
 #: Where writes of a queue that sends few wait less than this share of the others' time, queues take turns.
 _IN_TURN = 0.85
 
@@ -31,18 +33,36 @@ def front_end(row: OpenLoop | None) -> list[Estimate]:
     if found.arbitration == "separate" and row.write_us["50p"] >= _IN_TURN * bulk:
         return [Estimate(SLOTS, 0, source=f"{source}: reads pass, writes wait alike", is_measured=found.is_certain)]
     by = "fifo" if found.arbitration == "shared" else "round-robin"
-    return [
+    known = [
         Estimate(SLOTS, max(round(found.slots), 1), source=source, is_measured=found.is_certain),
         Estimate(ARBITRATION, by, source=source, is_measured=found.is_certain),
     ]
+    if by == "round-robin":
+        known.append(Estimate(BURST, 1, source=f"reads at {row.offered_per_s:,.0f}/s wait for the turn of their queue"))
+    return known
 
 
-def mended(estimates: Estimates, row: OpenLoop, twin: OpenLoop) -> list[Estimate]:
-    """Slots, moved by how much longer a write waits on the drive than on its twin; in a FIFO, longer than a read."""
-    slots = estimates[SLOTS]
-    if not slots.number or not {"50p"} <= twin.read_us.keys() & twin.write_us.keys():
+def mended(estimates: Estimates, rows: Sequence[OpenLoop], twin: OpenLoop) -> list[Estimate]:
+    """Slots and burst, moved by how much longer requests of the drive wait than those of the twin.
+
+    Slots follow the wait of writes; in a FIFO, where reads wait as well, how much longer it is than theirs. A burst
+    follows the wait of reads, beyond that of the greatest rate that the drive reaches.
+
+    Args:
+        estimates: of the twin.
+        rows: of the drive.
+        twin: the row of `telling` as the twin has it.
+    """
+    slots, row = estimates[SLOTS], telling(rows)
+    if not slots.number or row is None or not {"50p"} <= twin.read_us.keys() & twin.write_us.keys():
         return []
     is_shared = estimates[ARBITRATION].value == "fifo"
     held = (one.write_us["50p"] - (one.read_us["50p"] if is_shared else 0.0) for one in (row, twin))
     more = (next(held) - next(held)) * row.writes_per_s / 1e6
-    return [replace(slots, value=max(round(slots.number + more), 1))]
+    found = [replace(slots, value=max(round(slots.number + more), 1))]
+    served = [one.read_us["50p"] for one in rows if one.is_reached and "50p" in one.read_us]
+    if BURST in estimates and served and twin.read_us["50p"] > served[-1]:
+        times = (row.read_us["50p"] - served[-1]) / (twin.read_us["50p"] - served[-1])
+        burst = min(max(round(estimates.number(BURST) * times), 1), _MOST_BURST)
+        found.append(replace(estimates[BURST], value=burst))
+    return found

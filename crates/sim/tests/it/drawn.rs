@@ -242,6 +242,7 @@ pub(crate) fn random_units(rng: &mut Rng, config: &mut Config) {
 pub(crate) fn random_front(rng: &mut Rng, config: &mut Config) {
     config.engine.slots = pick(rng, &SLOTS);
     config.engine.arbitration = pick(rng, &[Arbitration::Fifo, Arbitration::RoundRobin]);
+    config.engine.arbitration_burst = pick(rng, &[1, 1, 4]);
     config.engine.link_mb_s = pick(rng, &LINK_MB_S);
     if config.replay.queue_depth == 0 {
         config.replay.queue_limit = pick(rng, &QUEUE_LIMIT);

@@ -109,14 +109,17 @@ fn full_queue_is_submitted_to_when_one_of_it_is_answered() {
 
 #[test]
 fn round_robin_takes_queues_in_turn() {
-    let asks = |arbitration| {
+    let asks = |arbitration, burst| {
         let asks: Vec<Ask> = [0, 0, 0, 7, 7, 2].map(|queue| of_queue(queue, read(0, 0))).into();
-        let bench = with_slots(1).with(|bench| bench.engine.arbitration = arbitration);
+        let bench = with_slots(1).with(|bench| {
+            (bench.engine.arbitration, bench.engine.arbitration_burst) = (arbitration, burst);
+        });
         let engine = bench.serve_trace(&page_trace(&asks, 16, 64), Kept::default());
         engine.accounts.observer.done.iter().map(|done| done.number).collect::<Vec<_>>()
     };
-    assert_eq!(asks(Arbitration::Fifo), [0, 1, 2, 3, 4, 5]);
-    assert_eq!(asks(Arbitration::RoundRobin), [0, 5, 3, 1, 4, 2]);
+    assert_eq!(asks(Arbitration::Fifo, 1), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(asks(Arbitration::RoundRobin, 1), [0, 5, 3, 1, 4, 2]);
+    assert_eq!(asks(Arbitration::RoundRobin, 2), [0, 1, 5, 3, 4, 2]);
 }
 
 #[test]

@@ -136,6 +136,9 @@ pub(super) struct Front {
     /// Slots of the controller that no request has.
     free: u64,
     arbitration: Arbitration,
+    /// Requests that a queue sends in a turn, and those that it has sent in this one.
+    burst: u32,
+    sent: u32,
     /// Time that the data of a page take on the link.
     page_ns: f64,
     controller_ns: u64,
@@ -161,7 +164,11 @@ pub(super) struct Front {
 impl Front {
     /// The front end of a drive; `None` where requests pass it in no time.
     pub(super) fn of(config: &EngineConfig, page_bytes: u32) -> Option<Box<Self>> {
-        let mut front = Self { arbitration: config.arbitration, ..Self::open(config.controller_ns()) };
+        let mut front = Self {
+            arbitration: config.arbitration,
+            burst: config.arbitration_burst,
+            ..Self::open(config.controller_ns())
+        };
         if config.slots > 0 {
             front.free = config.slots.into();
         }
@@ -177,6 +184,8 @@ impl Front {
             limit: u32::MAX,
             free: u64::MAX,
             arbitration: Arbitration::Fifo,
+            burst: 1,
+            sent: 0,
             page_ns: 0.0,
             controller_ns,
             queues: Vec::new(),
@@ -256,7 +265,7 @@ impl Front {
             && let Some(number) = self.next_queue()
             && let Some((_, submitted_ns, asked)) = self.queues[number].submitted.pop_front()
         {
-            self.turn = number + 1;
+            self.take_turn(number);
             self.free -= 1;
             self.begin(now_ns, submitted_ns, asked);
         }
@@ -269,6 +278,15 @@ impl Front {
         match self.arbitration {
             Arbitration::Fifo => waiting.min_by_key(|&number| first(number)),
             Arbitration::RoundRobin => waiting.min_by_key(|&number| (number < self.turn, number)),
+        }
+    }
+
+    /// A queue sends a request: it keeps its turn until it has sent a burst.
+    fn take_turn(&mut self, number: usize) {
+        self.sent = if number == self.turn { self.sent + 1 } else { 1 };
+        self.turn = number;
+        if self.sent >= self.burst {
+            (self.turn, self.sent) = (number + 1, 0);
         }
     }
 

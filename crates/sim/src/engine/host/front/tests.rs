@@ -22,6 +22,7 @@ struct Rules {
     limit: usize,
     slots: usize,
     arbitration: Arbitration,
+    burst: u32,
     page_ns: u64,
     controller_ns: u64,
 }
@@ -31,7 +32,7 @@ impl Rules {
         let mut front = Front::open(self.controller_ns);
         front.limit_queues(self.limit as u32);
         front.free = self.slots as u64;
-        (front.arbitration, front.page_ns) = (self.arbitration, self.page_ns as f64);
+        (front.arbitration, front.burst, front.page_ns) = (self.arbitration, self.burst, self.page_ns as f64);
         front
     }
 }
@@ -109,6 +110,7 @@ struct Lists {
     under_way: Vec<usize>,
     order: Vec<usize>,
     turn: usize,
+    in_a_row: u32,
     times: Vec<Times>,
 }
 
@@ -138,7 +140,12 @@ impl Lists {
                 Arbitration::RoundRobin => (0..self.submitted.len()).min_by_key(in_turn).unwrap(),
             };
             let at = self.submitted.remove(place);
-            (self.turn, self.times[at][1]) = (queue(at) + 1, now);
+            self.times[at][1] = now;
+            self.in_a_row = if queue(at) == self.turn { self.in_a_row + 1 } else { 1 };
+            self.turn = queue(at);
+            if self.in_a_row == rules.burst {
+                (self.turn, self.in_a_row) = (queue(at) + 1, 0);
+            }
             self.order.push(at);
             match jobs[at].kind {
                 HostOp::Read => self.coming.push((now + rules.controller_ns, self.order.len(), at)),
@@ -207,6 +214,7 @@ fn drawn(rng: &mut Rng) -> (Rules, Vec<Job>) {
         limit: pick(rng, &[1, 2, 5, 1_000]),
         slots: pick(rng, &[1, 3, 8, 1_000]),
         arbitration: pick(rng, &[Arbitration::Fifo, Arbitration::RoundRobin]),
+        burst: pick(rng, &[1, 2, 5]),
         page_ns: pick(rng, &[0, 0, 1, 7]),
         controller_ns: pick(rng, &[0, 0, 3]),
     };
