@@ -175,6 +175,11 @@ pub struct EngineConfig {
     /// before all else, and a read of its die waits for a whole victim: with large blocks, milliseconds.
     #[schemars(extend("x-moves" = "reads and writes: which of them goes first"))]
     pub reads_before_urgent: bool,
+    /// Whether collection and other work of the controller take turns with programs of the host, in the order in which they
+    /// came to the die. If not, they wait while the die has programs of the host: under load collection then comes in
+    /// lumps, when a plane is out of erased blocks.
+    #[schemars(extend("x-moves" = "reads and writes: which of them goes first"))]
+    pub collection_in_turn: bool,
     /// Whether a host read that asks for what another read waits for in the queue of the same chip
     /// is served by that one: `none`, `same-page` or `same-content` (DS-FTL paper 4.3.2).
     #[schemars(extend("x-moves" = "reads: those that wait for one page are served together, or each by itself"))]
@@ -268,6 +273,7 @@ impl Default for EngineConfig {
             flush: Flush::Writes,
             reads_before_write: 0,
             reads_before_urgent: false,
+            collection_in_turn: false,
             merge_reads: MergeReads::None,
             buffer_reads: true,
             multi_plane: MultiPlane::None,

@@ -234,6 +234,7 @@ pub(crate) fn random_units(rng: &mut Rng, config: &mut Config) {
         config.nand.sense_pages = pick(rng, &divisors(config.nand.program_pages));
     }
     config.engine.reads_before_urgent = rng.below(3) == 0;
+    config.engine.collection_in_turn = rng.below(3) == 0;
     config.nand.read_types_us = pick(rng, &READ_TYPES_US).to_vec();
     config.nand.parity_stripe = pick(rng, &PARITY_STRIPE);
 }

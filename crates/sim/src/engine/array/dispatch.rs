@@ -46,8 +46,8 @@ impl Array {
 
     /// Starts the next operation of an idle unit, if one may start.
     ///
-    /// Host reads go first (RR-SSD paper, section I), then host writes, then the controller's own work,
-    /// and last the work of background jobs; urgent work of the controller goes before all. An operation
+    /// Host reads go first (RR-SSD paper, section I), then host writes, then the controller's own work (or these two in the
+    /// order in which they came), and last the work of background jobs; urgent work of the controller goes before all. An operation
     /// that must wait for another (a program for the erase of its block, an erase for the last reads of
     /// its block) lets those behind it go on, and the next queue. An operation never waits for one that was
     /// decided after it, so something can always go on.
@@ -90,7 +90,9 @@ impl Array {
             state.reads_ahead = if write.is_some() { state.reads_ahead + 1 } else { 0 };
             return Some(Choice::first(Queue::Reads));
         }
-        if let Some((choice, _)) = write {
+        if let Some((choice, op)) = write
+            && !(self.collection_in_turn && own.is_some_and(|(_, own)| self.came_before(own, op)))
+        {
             state.reads_ahead = 0;
             return Some(choice);
         }
@@ -99,6 +101,10 @@ impl Array {
         }
         let (choice, _) = self.first_ready(unit, Queue::Idle)?;
         self.idle_long_enough(unit).then_some(choice)
+    }
+
+    fn came_before(&self, op: u32, other: u32) -> bool {
+        self.ops[op].ready_ns < self.ops[other].ready_ns
     }
 
     /// The first operation of a queue that may start. The controller's own operations on one plane keep their order.

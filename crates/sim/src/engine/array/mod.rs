@@ -107,6 +107,7 @@ pub struct Array {
     reports_data_in: bool,
     reads_before_write: u32,
     reads_before_urgent: bool,
+    collection_in_turn: bool,
     suspension: Suspension,
     multi_plane: MultiPlaneRule,
     /// Whether several operations may be one command.
@@ -164,6 +165,7 @@ impl Array {
             reports_data_in: config.write_completes == WriteCompletes::Transferred,
             reads_before_write: config.reads_before_write,
             reads_before_urgent: config.reads_before_urgent,
+            collection_in_turn: config.collection_in_turn,
             suspension: Suspension::new(config, seed),
             multi_plane: MultiPlaneRule::new(config.multi_plane, &geometry, planes_per_unit),
             shares_commands: config.multi_plane != MultiPlane::None || geometry.program_pages > 1,

@@ -61,7 +61,8 @@ pub struct Op {
     pub(crate) charged: OpenLedger,
     /// The controller's background job, if any.
     pub(crate) job: u32,
-    /// Of host reads and reads of tables: when it was ready to be served, its place in the order of their queue.
+    /// Of host reads and reads of tables: when it was ready to be served, its place in the order of their queue. Of others,
+    /// if collection takes turns with programs of the host: when it came to its die.
     pub(crate) ready_ns: u64,
     /// When it came to its unit, if it had to wait there.
     pub(crate) came_ns: u64,

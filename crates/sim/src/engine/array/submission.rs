@@ -28,6 +28,9 @@ impl Array {
     }
 
     fn line_up<O: Observer>(&mut self, unit: Unit, queue: Queue, slot: u32, accounts: &mut Accounts<O>) {
+        if self.collection_in_turn && queue != Queue::Reads {
+            self.ops[slot].ready_ns = self.now_ns;
+        }
         if self.program_units.is_some() && matches!(self.ops[slot].work, Work::HostProgram | Work::OwnProgram)
         {
             return self.gather_program(unit, queue, slot, accounts);

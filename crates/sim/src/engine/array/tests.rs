@@ -142,6 +142,20 @@ fn urgent_collection_goes_before_a_read_unless_reads_go_before_it() {
 }
 
 #[test]
+fn collection_waits_for_programs_of_the_host_unless_they_take_turns() {
+    for (collection_in_turn, next) in [(false, ["program", "erase"]), (true, ["erase", "program"])] {
+        let mut scene = Scene::new(EngineConfig { collection_in_turn, ..EngineConfig::default() });
+        scene.program(scene.page(0, 0, 1), 1);
+        scene.order(OpKind::Erase, scene.page(0, 0, 0));
+        scene.array.advance_to(1);
+        scene.program(scene.page(1, 0, 0), 2);
+        scene.run();
+        let begun: Vec<_> = scene.accounts.observer.0.iter().map(|&(_, what)| what).collect();
+        assert_eq!(begun, ["program", next[0], next[1]]);
+    }
+}
+
+#[test]
 fn read_goes_before_program_and_both_end_in_time() {
     let mut scene = Scene::new(EngineConfig::default());
     let [first, second] = [scene.page(0, 0, 1), scene.page(1, 0, 1)];
