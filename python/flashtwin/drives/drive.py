@@ -92,7 +92,9 @@ def flash_array(estimates: Estimates, saturated: Estimate, used_gib: float) -> l
             f"the saturated rate of {saturated.number:,.0f} writes/s leaves no time for programs on {dies} dies "
             f"whose reads take {read_us:.0f} us; is the rate that of sequential writes?"
         )
-    return [*_geometry(space, dies, estimates), *_parity(estimates[OVERHEAD]), *_times(program_us, saturated)]
+    # As many moves as a page costs, and one more, so that collection keeps up without haste.
+    steps = Estimate("ftl.gc.step_pages", math.ceil(amplified), source="amplification of uniform writes, smoothly")
+    return [*_geometry(space, dies, estimates), *_parity(estimates[OVERHEAD]), *_times(program_us, saturated), steps]
 
 
 def _parity(overhead: Estimate) -> Iterator[Estimate]:

@@ -105,6 +105,7 @@ def controller(measured: Measurements) -> list[Estimate]:
         Estimate("engine.write_cache_pages", 0, source=usual, is_measured=False),
         Estimate("engine.multi_plane", "none", source=usual, is_measured=False),
         Estimate("engine.reads_before_urgent", value=True, source=usual, is_measured=False),
+        Estimate("engine.collection_in_turn", value=True, source=usual, is_measured=False),
         Estimate("engine.suspend", "program-erase", source="tails of reads beside writes"),
         Estimate("engine.suspend_times", 0, source=usual, is_measured=False),
         Estimate("engine.suspend_reads", 1_000_000, source=usual, is_measured=False),
