@@ -85,13 +85,14 @@ impl Array {
             return Some(Choice::first(Queue::Reads));
         }
         let write = self.first_ready(unit, Queue::Writes);
+        let own_came_first = self.collection_in_turn && self.came_before(own, write);
         let state = &mut self.units[unit];
         if read != NONE && !(write.is_some() && state.reads_ahead >= self.reads_before_write) {
             state.reads_ahead = if write.is_some() { state.reads_ahead + 1 } else { 0 };
             return Some(Choice::first(Queue::Reads));
         }
-        if let Some((choice, op)) = write
-            && !(self.collection_in_turn && own.is_some_and(|(_, own)| self.came_before(own, op)))
+        if let Some((choice, _)) = write
+            && !own_came_first
         {
             state.reads_ahead = 0;
             return Some(choice);
@@ -103,8 +104,10 @@ impl Array {
         self.idle_long_enough(unit).then_some(choice)
     }
 
-    fn came_before(&self, op: u32, other: u32) -> bool {
-        self.ops[op].ready_ns < self.ops[other].ready_ns
+    /// Whether work of the controller came to its die before a program of the host.
+    fn came_before(&self, own: Option<(Choice, u32)>, write: Option<(Choice, u32)>) -> bool {
+        let came_ns = |(_, op): (Choice, u32)| self.ops[op].ready_ns;
+        own.map(came_ns) < write.map(came_ns) && own.is_some()
     }
 
     /// The first operation of a queue that may start. The controller's own operations on one plane keep their order.
