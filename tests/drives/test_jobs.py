@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from flashtwin.drives import jobs
+from flashtwin.drives import checks, jobs
 from flashtwin.drives.jobs import ProbePlan
 from flashtwin.drives.results import _SEVERAL, _SINGLE, read_results
 
@@ -116,6 +116,44 @@ def test_a_script_that_only_reads_leaves_the_file_as_it_is(tmp_path: Path) -> No
     assert (len(found.probes.alone), len(found.probes.depths)) == (1, 1)
     again = run("\n".join(kept), tmp_path, str(disk), "results")
     assert "read-alone" not in again.stderr, "what is done is not done again"
+
+
+#: In place of nvme-cli: the host's bytes are those that fio has written so far, the medium's 1.3 times as many.
+NVME = r"""#!/usr/bin/env bash
+host=$(cat *.json *.part 2> /dev/null | awk '/"write" : \{/ { on = 1 } on && /"io_bytes"/ { sub(/,/, "", $3)
+  sum += $3; on = 0 } END { printf "%.0f", sum + 512000000 }')
+case "$1 $2" in
+  "id-ctrl "*) echo '{ "sn" : "S63SNE0R101425   ", "mn" : "ACME X1 960GB    ", "tnvmcap" : 960197124096 }' ;;
+  "smart-log "*) echo "{ \"data_units_written\" : $((host / 512000)) }" ;;
+  "ocp smart-add-log") echo "{ \"Physical media units written\" : { \"hi\" : 0, \"lo\" : $((host * 13 / 10)) } }" ;;
+esac
+"""
+
+
+@needs_fio
+def test_counters_stand_beside_each_part_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "nvme").write_text(NVME)
+    (tmp_path / "bin" / "nvme").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    # A file in a machine that does other things is not steady.
+    monkeypatch.setattr(checks, "unsteady", lambda _: None)
+    disk = tmp_path / "disk"
+    disk.write_bytes(b"\0" * (32 << 20))
+    script = jobs.script(ProbePlan(str(disk), 32 << 20, seconds=1))
+    step = re.compile(r"(run|saturated_rate|offer|rest|once)\b(?!\()")
+    wanted = re.compile(r"once erase-uniform|run \d+-(sequential-)?uniform-050")
+    kept = [line for line in script.splitlines() if not step.match(line) or wanted.match(line)]
+    done = run("\n".join(kept), tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = read_results(tmp_path / "results")
+    assert found.drive == "acme-x1-960gb-1425"
+    assert found.datasheet is not None
+    assert (found.datasheet.model, round(found.datasheet.capacity_gb or 0)) == ("ACME X1 960GB", 960)
+    sequential, uniform = found.overwritten
+    assert (sequential.overwrites, uniform.overwrites) == pytest.approx((1.0, 4.0))
+    assert (sequential.fill_gib, uniform.fill_gib) == (1 / 64, 1 / 64)
+    assert (sequential.amplification, uniform.amplification) == pytest.approx((1.3, 1.3), rel=1e-3)
 
 
 @needs_fio

@@ -26,6 +26,7 @@ _OLDEST = 3
 _POSSIBLE_US = (0.5, 60e6)
 #: A job that is shorter may leave an empty log.
 _SHORT_S = 3.0
+_CURE = "Run it again, or delete the file to fit without it"
 _AGAIN = "run the job again with --output-format=json+"
 
 
@@ -84,15 +85,12 @@ class FioJob:
         """What it did in the direction that the experiment is about.
 
         Raises:
-            DriveError: nothing.
+            DriveError: it has no requests of that kind.
         """
         found = self.read if kind == "read" else self.write
         if found is None:
             raise DriveError(f"{self.place}: no {kind}s were done; is it the job file of `flashtwin fit jobs`? {_CURE}")
         return found
-
-
-_CURE = "Run it again, or delete the file to fit without it"
 
 
 def read_jobs(file: Path) -> list[FioJob]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import shlex
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -215,8 +216,7 @@ def _fills(plan: ProbePlan) -> Iterator[Probe]:
         steps += [_sequential("uniform", fill), *_parts("uniform", "uniform", fill, plan.overwrites)]
     filled = sum(FILLS) / 100
     yield Probe(
-        "uniform", f"Random writes to steady state at {', '.join(map(str, FILLS[:-1]))} and {FILLS[-1]} % of it; "
-        "counters at each part",
+        "uniform", f"Random writes to steady state with {', '.join(map(str, FILLS))} % of the drive in use",
         "spare space and overhead (from write amplification), tPROG and flash page (from rate and amplification)",
         _seconds(plan, filled, _SEQUENTIAL_MB_S) + _seconds(plan, filled * plan.overwrites, _RANDOM_MB_S),
         _writing_job("uniform"), steps,
@@ -233,12 +233,12 @@ def _steady(plan: ProbePlan) -> Iterator[Probe]:
         [Step(f"mixed-{percent:03}", variables={"PERCENT": percent}) for percent in _READS],
     )  # fmt: skip
     bulk = (
+        "# Seven threads: one at a fixed rate with half reads, six with exponential gaps and 1 % reads.\n"
         "[fixed]\ngroup_reporting=0\nrwmixread=50\nrate_iops=5000,5000\n"
         "[bulk]\nnew_group\nnumjobs=6\nrwmixread=1\nrate_process=poisson\nrate_iops=${READS},${WRITES}"
     )
     yield Probe(
-        "open-loop", "Open loop at 10 to 120 % of the saturated rate: seven threads of depth 64, one at a fixed "
-        "10,000/s with half reads, six with exponential gaps and 1 % reads",
+        "open-loop", "Open loop at 10 to 120 % of the saturated rate",
         "priority of reads, suspension, size of a program, slots and arbitration",
         2 * plan.seconds * len(RATES),
         _job(
@@ -279,7 +279,7 @@ def _others(plan: ProbePlan) -> Iterator[Probe]:
     )  # fmt: skip
     overwrites = max(plan.overwrites, _ZONE_OVERWRITES)
     yield Probe(
-        "zones", f"Random writes, 95 % of them to 5 % of the addresses, {overwrites:g} times over: it settles slowly",
+        "zones", f"Random writes, 95 % of them to 5 % of the addresses, {overwrites:g} times over (it settles slowly)",
         "rule by which victims are chosen, separation of hot and cold",
         both + _seconds(plan, overwrites, _RANDOM_MB_S),
         _writing_job("zones hot=5 writes=95", "random_distribution=zoned:95/5:5/95\n"),
@@ -301,7 +301,8 @@ def script(plan: ProbePlan) -> str:
         lines += ["", f"cat > jobs/{name}.fio <<'JOB'", text.rstrip(), "JOB"]
     number = 0
     for probe in found:
-        lines += ["", f"# {probe.title}: about {_length(probe.seconds)}.", f"# It tells: {probe.tells}."]
+        lines += ["", f"# {probe.title}: about {_length(probe.seconds)}."]
+        lines += textwrap.wrap(f"It tells: {probe.tells}.", 100, initial_indent="# ", subsequent_indent="# ")
         for step in probe.steps:
             number += bool(step.name)
             lines.append(_line(step, number, texts))

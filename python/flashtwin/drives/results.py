@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -44,6 +45,8 @@ _PAGE_BYTES = 4096
 _NAMELESS = "my-drive"
 #: Seconds at the beginning of a job after a pause.
 _FIRST_S = 5.0
+_Of = TypeVar("_Of")
+_Made = TypeVar("_Made")
 
 
 @dataclass
@@ -56,10 +59,10 @@ class _Folder:
     skip_bad: bool
     rows: tables.Rows = field(default_factory=dict)
 
-    def tried(self, make: Callable[[], list[object]]) -> list[object]:
-        """The rows that `make` gives; none of an experiment that cannot be used, where these are left out."""
+    def tried(self, make: Callable[[_Of], Sequence[_Made]], of: _Of) -> Sequence[_Made]:
+        """What `make` makes of a file or of jobs; nothing where that cannot be used and is to be left out."""
         try:
-            return make()
+            return make(of)
         except DriveError as error:
             if not self.skip_bad or isinstance(error, SlcCacheError):
                 raise
@@ -132,7 +135,7 @@ def _jobs(reading: _Folder) -> list[FioJob]:
     for file in files:
         if file.name == IDENTITY or file.name.endswith((f".{counters.SMART}.json", f".{counters.OCP}.json")):
             continue
-        found += reading.tried(lambda file=file: list(fio.read_jobs(file)))  # type: ignore[misc, arg-type]
+        found += reading.tried(fio.read_jobs, file)
     return found
 
 
@@ -145,23 +148,21 @@ def _rows(reading: _Folder, jobs: Sequence[FioJob]) -> list[object]:
         if job.experiment in _SEVERAL:
             runs.setdefault(_SEVERAL[job.experiment](job), []).append(job)
         elif job.experiment in _SINGLE:
-            probes += reading.tried(lambda job=job: [_SINGLE[job.experiment](job)])  # type: ignore[misc]
+            probes += reading.tried(_of_one, job)
         else:
             reading.note(f"{job.place}: there is no experiment '{job.experiment}'; it is left out")
     for parts in runs.values():
-        made = reading.tried(lambda parts=parts: _of_run(parts))  # type: ignore[misc]
-        for row in made:
+        for row in reading.tried(_of_run, parts):
             (probes if isinstance(row, SequentialFill | Discarded) else rows).append(row)
     return [*rows, _probes(probes, _identity(reading.folder))]
 
 
 def _probes(rows: Sequence[object], told: Mapping[str, str]) -> Probes:
-    kinds = {
+    kinds: dict[str, type] = {
         "alone": Alone, "depths": Depth, "sizes": Sized, "spikes": Spikes, "fills": SequentialFill, "mixed": Mixed,
         "paused": Paused, "discarded": Discarded, "duplicates": Duplicates,
     }  # fmt: skip
     found = {name: tuple(row for row in rows if isinstance(row, kind)) for name, kind in kinds.items()}
-    assert found.keys() | {"capacity_bytes", "told"} == {one.name for one in fields(Probes)}  # noqa: S101
     capacity = float(told["capacity"]) if told.get("capacity") else None
     whole = replace(Probes(**found), capacity_bytes=capacity, told=told)  # type: ignore[arg-type]
     return replace(
@@ -263,6 +264,10 @@ _SINGLE: Mapping[str, Callable[[FioJob], object]] = {
     "read-alone": _alone("read"), "write-alone": _alone("write"), "read-depth": _depth, "read-size": _sized,
     "spikes": _spikes, "mixed": _mixed, "paused": _paused, "duplicates": _duplicates,
 }  # fmt: skip
+
+
+def _of_one(job: FioJob) -> list[object]:
+    return [_SINGLE[job.experiment](job)]
 
 
 # Experiments of several jobs.
