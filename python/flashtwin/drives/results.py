@@ -394,9 +394,9 @@ def _rate(writes: Sequence[Served]) -> float:
 
 
 def _pattern(job: FioJob) -> Pattern:
-    """As the tables name it. fio's zipf is not that of the tables: its hot addresses lie in clusters."""
+    """As the tables name it. fio's zipf has a name of its own: it never writes two addresses in five."""
     if job.experiment == "zipf":
-        return Pattern("fiozipf", is_shuffled=True, exponent=job.number("exponent"))
+        return Pattern("fiozipf", exponent=job.number("exponent"))
     if job.experiment == "zones":
         share, writes = job.number("hot") / 100, job.number("writes") / 100
         if not (0 < share < 1 and 0 < writes < 1):

@@ -148,7 +148,7 @@ fn collection_waits_for_programs_of_the_host_unless_they_take_turns() {
         scene.program(scene.page(0, 0, 1), 1);
         scene.order(OpKind::Erase, scene.page(0, 0, 0));
         scene.array.advance_to(1);
-        scene.program(scene.page(1, 0, 0), 2);
+        scene.program(scene.page(1, 0, 1), 2);
         scene.run();
         let begun: Vec<_> = scene.accounts.observer.0.iter().map(|&(_, what)| what).collect();
         assert_eq!(begun, ["program", next[0], next[1]]);
