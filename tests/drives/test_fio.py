@@ -97,7 +97,7 @@ def test_patterns_are_those_of_the_tables(tmp_path: Path) -> None:
     made.overwriting(tmp_path, 2, 10, 1.5, tag="zones hot=5 writes=95", series="zones")
     made.overwriting(tmp_path, 3, 5, 1.5, tag="discarded", series="discarded")
     found, _ = read(tmp_path)
-    assert [str(row.pattern) for row in found.overwritten] == ["fiozipf-shuffle 0.8", "zones s0.05 f0.95 s0.95 f0.05"]
+    assert [str(row.pattern) for row in found.overwritten] == ["fiozipf 0.8", "zones s0.05 f0.95 s0.95 f0.05"]
     assert [str(row.pattern) for row in found.steady] == [str(row.pattern) for row in found.overwritten]
     (discarded,) = found.probes.discarded
     assert (discarded.fill_gib, discarded.amplification) == (5.0, pytest.approx(1.5, rel=1e-3))
