@@ -33,6 +33,7 @@ def _kept(lab: Lab, name: str) -> Mapping[str, Any]:
         lab.say(f"{name}: {len(measured.open_loop)} rates")
         folder.write_text(place, json.dumps(_fitted(lab, measured), indent=1))
     found: Mapping[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+    DEVICES.mkdir(exist_ok=True)
     folder.write_text(DEVICES / f"{name}.toml", found["toml"])
     return found
 

@@ -22,18 +22,14 @@ fn drive(history: &str, victim: &str) -> Resolved {
     system_on([1, 1, 1, 1, BLOCKS, BLOCK_PAGES], "conventional", &sets)
 }
 
-/// Every page once in random order, so that all are in the footprint; slowly, so that nothing waits.
-fn shuffled() -> Vec<Ask> {
-    let mut rng = Rng::stream(7, "shuffled");
-    let mut order: Vec<u32> = (0..USED).collect();
-    for last in (1..USED).rev() {
-        order.swap(last as usize, rng.below(last + 1) as usize);
-    }
-    order.into_iter().enumerate().map(|(at, lpn)| write(at as i64 * 10_000_000, lpn, lpn)).collect()
+/// Pages drawn evenly; slowly, so that nothing waits. All are in the footprint.
+fn uniform() -> Vec<Ask> {
+    let mut rng = Rng::stream(7, "uniform");
+    (0..USED).map(|at| write(i64::from(at) * 10_000_000, rng.below(USED), at)).collect()
 }
 
 fn amplification(history: &str, victim: &str) -> f64 {
-    let result = run(&page_trace(&shuffled(), USED, USED), &drive(history, victim), &()).unwrap();
+    let result = run(&page_trace(&uniform(), USED, USED), &drive(history, victim), &()).unwrap();
     result.summary["write_amplification"].as_f64().unwrap()
 }
 
@@ -53,26 +49,18 @@ fn overwritten_at_random_a_drive_amplifies_as_the_closed_form_says() {
 }
 
 #[test]
-fn filled_in_order_only_a_drive_has_the_least_to_move() {
+fn filled_in_order_only_a_drive_has_less_to_move() {
     // The spare fifth takes the first writes: nothing is collected until it is full.
     let (fresh, used) = (amplification("in-order", "greedy"), amplification("in-order uniform(5)", "greedy"));
     assert!(fresh < 0.8 * used, "{fresh} {used}");
 }
 
 #[test]
-fn pages_written_by_popularity_leave_blocks_that_cost_less() {
-    // Hot pages are rewritten soon, so a victim among them holds fewer valid ones.
-    let hot = "in-order hot-cold(0.1,0.95,5)";
-    let (hot, even) = (amplification(hot, "greedy"), amplification("in-order uniform(5)", "greedy"));
-    assert!(hot < even, "{hot} {even}");
-}
-
-#[test]
-fn a_history_is_of_no_one_else_than_its_seed() {
+fn history_depends_on_the_seed_alone() {
     let result = |seed: u64| {
         let mut resolved = drive("shuffled zipf(0.9,3)", "greedy");
         resolved.config.seed = seed;
-        run(&page_trace(&shuffled(), USED, USED), &resolved, &()).unwrap().summary["erases"].clone()
+        run(&page_trace(&uniform(), USED, USED), &resolved, &()).unwrap().summary["erases"].clone()
     };
     assert_eq!(result(1), result(1));
     assert_ne!(result(1), result(2));

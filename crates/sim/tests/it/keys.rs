@@ -56,6 +56,7 @@ fn with_more(mut config: Value) -> Value {
     config["ftl"]["partition"]["window"] = 0.5.into();
     config["ftl"]["partition"]["filter_bits"] = 4.into();
     config["replay"]["preload_contents"] = "trace".into();
+    config["replay"]["history"] = "shuffled uniform(1)".into();
     config
 }
 
