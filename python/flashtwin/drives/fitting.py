@@ -62,6 +62,8 @@ def fit_drive(measured: Measurements, note: Notify = lambda _: None, *, seed: in
     for round_ in range(ROUNDS):
         note(f"the twin, round {round_ + 1} of {ROUNDS}")
         estimates = _mended(estimates, measured, law, used, seed)
+    # Reads have moved since the rate was looked at, and they take time of the dies.
+    estimates = _saturated(estimates, measured, used, seed)
     rates = ", ".join(f"{row.offered_per_s / 1e3:g}" for row in measured.open_loop)
     return FittedDrive(measured.drive, estimates, f"open loop at {rates} thousand requests/s")
 
@@ -161,25 +163,15 @@ def _mended_space(measured: Measurements, estimates: Estimates, seed: int) -> li
 
 def _mended(estimates: Estimates, measured: Measurements, law: ReadLaw, used_gib: float, seed: int) -> Estimates:
     """The keys, moved by what the law says otherwise of the twin than of the drive."""
-    space, target = estimates.number(spare.SPACE), estimates.number(knee.SATURATED)
+    estimates = _saturated(estimates, measured, used_gib, seed)
+    space = estimates.number(spare.SPACE)
     little = twin.twin(estimates)
-    saturated = front_end.telling(measured.open_loop)
-    slots: list[Estimate] = []
-    if saturated is None:
-        rate = twin.saturated_per_s(little, used_gib, space, seed=seed)
-    else:
-        again = twin.open_loop(little, saturated, space, seed=seed)
-        rate, slots = again.writes_per_s, front_end.mended(estimates, measured.open_loop, again)
-    rows = reads.below(measured.open_loop, target)
+    rows = reads.below(measured.open_loop, estimates.number(knee.SATURATED))
     answers = tuple(twin.open_loop(little, row, space, seed=seed) for row in rows)
-    found, _ = reads.read_law(answers, target)
+    found, _ = reads.read_law(answers, estimates.number(knee.SATURATED))
     idle = law.base_us - found.base_us
-    program, read, wait, piece = (
-        estimates[key] for key in ("nand.program_us", "nand.read_us", "engine.suspend_us", "engine.suspend_slice_us")
-    )
+    read, wait, piece = (estimates[key] for key in ("nand.read_us", "engine.suspend_us", "engine.suspend_slice_us"))
     moved = [
-        *slots,
-        _moved(program, program.number * rate / target),
         _moved(read, read.number + idle),
         _moved(wait, wait.number + law.suspend_us - found.suspend_us),
         _moved(piece, piece.number * law.slice_us / found.slice_us),
@@ -189,6 +181,20 @@ def _mended(estimates: Estimates, measured: Measurements, law: ReadLaw, used_gib
         times = types.value if isinstance(types.value, list) else []
         moved.append(replace(types, value=[round(max(time + idle, 1.0), 2) for time in times]))
     return estimates.with_all(moved)
+
+
+def _saturated(estimates: Estimates, measured: Measurements, used_gib: float, seed: int) -> Estimates:
+    """tPROG, slots and burst, moved by the rate and the waits of the saturated twin."""
+    little, space = twin.twin(estimates), estimates.number(spare.SPACE)
+    row = front_end.telling(measured.open_loop)
+    slots: list[Estimate] = []
+    if row is None:
+        rate = twin.saturated_per_s(little, used_gib, space, seed=seed)
+    else:
+        again = twin.open_loop(little, row, space, seed=seed)
+        rate, slots = again.writes_per_s, front_end.mended(estimates, measured.open_loop, again)
+    program = estimates["nand.program_us"]
+    return estimates.with_all([*slots, _moved(program, program.number * rate / estimates.number(knee.SATURATED))])
 
 
 def _moved(one: Estimate, value: float) -> Estimate:
