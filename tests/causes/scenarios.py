@@ -121,7 +121,7 @@ def too_few_dies() -> Scenario:
 def one_slot() -> Scenario:
     """A controller that takes one request at a time, before chips that could read many."""
     draw = random.Random(10)
-    requests = [(number * 80 * US, "R", draw.randrange(4096), 1, None) for number in range(2000)]
+    requests = [(number * 40 * US, "R", draw.randrange(4096), 1, None) for number in range(2000)]
     return Scenario("slots", "conventional", tuple(requests), settings={"engine.slots": 1})
 
 
