@@ -12,7 +12,10 @@ from flashtwin.cli import run
 from flashtwin.drives import measuring, tables, twin
 
 #: Dies of tlc-unit-2021, and how many are enough here.
-FEW = ("--set", "chips_per_channel=1", "--set", "dies_per_chip=1", "--set", "engine.write_completes=hashed")
+FEW = (
+    "--set", "chips_per_channel=1", "--set", "dies_per_chip=1", "--set", "engine.write_completes=hashed",
+    "--set", "engine.write_buffer_pages=512", "--set", "engine.controller_us=8",
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +46,11 @@ def test_the_tables_of_a_twin_are_read_back_and_predicted(tmp_path: Path, capsys
     rows = json.loads(capsys.readouterr().out)
     assert len(rows) > 10
     assert max(abs(row["error_percent"]) for row in rows) < 0.01
+
+
+def test_a_drive_whose_ram_has_no_end_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["measure", "tlc-unit-2021", *FEW, "--set", "engine.write_buffer_pages=0"]) == 2
+    assert "nothing saturates the drive; set how much RAM it has" in capsys.readouterr().err
 
 
 def test_a_drive_that_is_too_small_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

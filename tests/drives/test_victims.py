@@ -38,7 +38,8 @@ def asked(space_gib: float) -> Measurements:
 
 
 @pytest.mark.parametrize("by", ["amplification", "rate"])
-def test_the_victim_rule_of_a_made_drive_is_found_again(by: str) -> None:
+def test_the_victim_rule_of_a_made_drive_is_found_again(by: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "OVERWRITES", 3.0)
     hidden = drive("fifo")
     space = measuring.space_gib(hidden)
     cost = measuring.Cost(hidden, 1e5, 3.0)

@@ -15,6 +15,7 @@ from flashtwin.drives.drive import MAPPING_BYTES
 from flashtwin.drives.estimates import Estimates
 from flashtwin.drives.history import begin_collection
 from flashtwin.drives.tables import PERCENTILES, OpenLoop, Times
+from flashtwin.errors import DriveError
 from flashtwin.replays.presets import System, system
 from flashtwin.replays.running import compare
 from flashtwin.settings import Value
@@ -73,13 +74,22 @@ def open_loop(drive: System, row: OpenLoop, space_gib: float, *, seed: int = 0) 
 
 
 def saturated_per_s(drive: System, fill_gib: float, space_gib: float, *, seed: int = 0) -> float:
-    """Uniform writes a second with as many in flight as the measurements had."""
+    """Uniform writes a second with as many in flight as the measurements had.
+
+    Raises:
+        DriveError: the drive's RAM takes any number of writes at once.
+    """
     random = np.random.default_rng(seed)
     fill = fill_gib / space_gib
     pages = random.integers(0, _units(drive, fill), REQUESTS)
     trace = _trace(np.zeros(REQUESTS), np.ones(REQUESTS, dtype=bool), pages, np.zeros(REQUESTS, dtype=np.uint8))
     closed = drive.with_sets({"replay.queue_depth": _IN_FLIGHT})
     served = compare(trace, {drive.name: closed}, fill=fill, threads=1)[drive.name].summary["throughput"]
+    if served["requests_per_s"] is None:
+        raise DriveError(
+            f"{drive.name}: writes are complete in RAM without end, so nothing saturates the drive; set how much RAM it "
+            "has: engine.write_buffer_pages = 4096"
+        )
     return float(served["requests_per_s"])
 
 
