@@ -16,6 +16,8 @@ Drive = Mapping[str, Any]
 #: Percentiles of the picture, lightest first.
 _SHOWN = (("read p50", "#0077bb"), ("read p99", "#ee7733"), ("read p99.9", "#cc3311"), ("write p50", "#009988"))
 #: The errors of the table over all drives: regime and figure.
+#: Errors of rates in percent that are named.
+_FAR = 25.0
 _SUMMARY = (
     (BELOW_THE_KNEE, "read p50"), (BELOW_THE_KNEE, "read p99"), (BELOW_THE_KNEE, "read p99.9"),
     (BELOW_THE_KNEE, "write p50"), (SATURATED, "read p50"), (SATURATED, "requests"),
@@ -30,6 +32,28 @@ def error(drive: Drive, regime: str, figure: str, *, is_fitted: bool = False, wo
         if (one["regime"], one["figure"], one["is_fitted"]) == (regime, figure, is_fitted):
             return float(one["worst_percent" if worst else "mean_percent"])
     return None
+
+
+def least(drives: Mapping[str, Drive], figure: str) -> float:
+    """The least mean error of a figure below the knee, of predicted rows, over the drives."""
+    return min(_below(drives, figure))
+
+
+def most(drives: Mapping[str, Drive], figure: str) -> float:
+    """The greatest."""
+    return max(_below(drives, figure))
+
+
+def _below(drives: Mapping[str, Drive], figure: str) -> list[float]:
+    found = (error(drive, BELOW_THE_KNEE, figure) for drive in drives.values())
+    return [one for one in found if one is not None]
+
+
+def worst_writes(drives: Mapping[str, Drive]) -> str:
+    """The rates of skewed patterns that are off by more than a quarter, with their errors."""
+    rows = [(name, row) for name, drive in drives.items() for row in drive["rows"]
+            if row["regime"] == CLOSED_LOOP and row["unit"] == "1/s" and abs(row["error_percent"]) > _FAR]  # fmt: skip
+    return "; ".join(f"{name}, {row['experiment']}, {points(row['error_percent'], 0)}" for name, row in rows)
 
 
 def twin_errors(drives: Mapping[str, Drive]) -> str:
@@ -133,4 +157,5 @@ def _columns(dots: Sequence[tuple[float, float]]) -> tuple[list[float], list[flo
 WORDS = {
     "twin_errors": twin_errors, "twin_rates": twin_rates, "twin_writes": twin_writes, "twin_keys": twin_keys,
     "twin_unknown": twin_unknown, "twin_error": error,
+    "twin_least": least, "twin_most": most, "worst_writes": worst_writes,
 }  # fmt: skip

@@ -49,8 +49,8 @@ impl History {
         let first = (!fills).then_some(Step::InOrder);
         let steps: Vec<Step> = first.into_iter().chain(self.0.iter().copied()).collect();
         steps.into_iter().flat_map(move |step| {
-            let mut draw = step.prepared(pages, &mut rng);
-            (0..step.count(pages)).map(move |at| draw(at))
+            let draw = step.prepared(pages, &mut rng);
+            (0..step.count(pages)).map(draw)
         })
     }
 }
