@@ -7,7 +7,9 @@ is fitted to the percentiles of the twin as it was to those of the drive, and a 
 from __future__ import annotations
 
 import itertools
+import math
 import statistics
+from collections.abc import Sequence
 from dataclasses import replace
 
 from flashtwin.drives import front_end, history, knee, laws, measuring, parallelism, reads, spare, twin, victims
@@ -15,7 +17,7 @@ from flashtwin.drives.drive import BUS_MT_S, COMMAND_NS, MAPPING_BYTES, METADATA
 from flashtwin.drives.estimates import Estimate, Estimates
 from flashtwin.drives.laws import ReadLaw
 from flashtwin.drives.pairing import pairs
-from flashtwin.drives.tables import Measurements
+from flashtwin.drives.tables import Measurements, OpenLoop
 from flashtwin.errors import DriveError
 from flashtwin.progress import Notify
 from flashtwin.replays.presets import system
@@ -59,11 +61,15 @@ def fit_drive(measured: Measurements, note: Notify = lambda _: None, *, seed: in
     estimates = estimates.with_all(_victim(measured, estimates, used, seed))
     estimates = estimates.with_all(_mended_space(measured, estimates, seed))
     estimates = estimates.with_all(flash_array(estimates, saturated, used))
-    for round_ in range(ROUNDS):
-        note(f"the twin, round {round_ + 1} of {ROUNDS}")
-        estimates = _mended(estimates, measured, law, used, seed)
-    # Reads have moved since the rate was looked at, and they take time of the dies.
-    estimates = _saturated(estimates, measured, used, seed)
+    tried = []
+    for round_ in range(ROUNDS + 1):
+        note(f"the twin, round {round_ + 1} of {ROUNDS + 1}")
+        estimates = _saturated(estimates, measured, used, seed)
+        answers = _answers(estimates, measured, seed)
+        tried.append((_distance(measured.open_loop, answers), round_, estimates))
+        estimates = _moved_reads(estimates, answers, law)
+    # What two keys do alike no step tells apart: a later round is not always nearer.
+    _, _, estimates = min(tried, key=lambda one: one[:2])
     rates = ", ".join(f"{row.offered_per_s / 1e3:g}" for row in measured.open_loop)
     return FittedDrive(measured.drive, estimates, f"open loop at {rates} thousand requests/s")
 
@@ -161,14 +167,31 @@ def _mended_space(measured: Measurements, estimates: Estimates, seed: int) -> li
     return [spare.mended(estimates[spare.SPACE], max(fills), 1.0 / statistics.median(times))]
 
 
-def _mended(estimates: Estimates, measured: Measurements, law: ReadLaw, used_gib: float, seed: int) -> Estimates:
-    """The keys, moved by what the law says otherwise of the twin than of the drive."""
-    estimates = _saturated(estimates, measured, used_gib, seed)
-    space = estimates.number(spare.SPACE)
-    little = twin.twin(estimates)
+def _answers(estimates: Estimates, measured: Measurements, seed: int) -> tuple[OpenLoop, ...]:
+    """The twin under the loads below the knee, and under one that saturates it."""
     rows = reads.below(measured.open_loop, estimates.number(knee.SATURATED))
-    answers = tuple(twin.open_loop(little, row, space, seed=seed) for row in rows)
-    found, _ = reads.read_law(answers, estimates.number(knee.SATURATED))
+    saturated = front_end.telling(measured.open_loop)
+    little, space = twin.twin(estimates), estimates.number(spare.SPACE)
+    return tuple(
+        twin.open_loop(little, row, space, seed=seed)
+        for row in [*rows, *([saturated] if saturated is not None else [])]
+    )
+
+
+def _distance(rows: Sequence[OpenLoop], answers: Sequence[OpenLoop]) -> float:
+    """Mean of the logarithms by which percentiles of reads are off."""
+    misses = [
+        abs(math.log(found.read_us[name] / row.read_us[name]))
+        for row, found in pairs(rows, answers)
+        for name in (reads.FITTED if row.is_reached else reads.FITTED[:1])
+        if name in found.read_us and name in row.read_us
+    ]
+    return statistics.fmean(misses)
+
+
+def _moved_reads(estimates: Estimates, answers: tuple[OpenLoop, ...], law: ReadLaw) -> Estimates:
+    """The keys of reads, moved by what the law says otherwise of the twin than of the drive."""
+    found, _ = reads.read_law(answers, estimates.number(knee.SATURATED), law)
     idle = law.base_us - found.base_us
     read, wait, piece = (estimates[key] for key in ("nand.read_us", "engine.suspend_us", "engine.suspend_slice_us"))
     moved = [

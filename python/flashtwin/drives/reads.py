@@ -38,8 +38,10 @@ def below(rows: Sequence[OpenLoop], saturated_per_s: float) -> list[OpenLoop]:
     return [row for row in rows if row.is_reached and row.offered_per_s <= BELOW * saturated_per_s]
 
 
-def read_law(rows: tuple[OpenLoop, ...], saturated_per_s: float) -> tuple[ReadLaw, list[Estimate]]:
-    """The law of reads, and its figures with intervals.
+def read_law(
+    rows: tuple[OpenLoop, ...], saturated_per_s: float, like: ReadLaw | None = None
+) -> tuple[ReadLaw, list[Estimate]]:
+    """The law of reads, and its figures with intervals; `like` another law it has as many types of flash page.
 
     Raises:
         DriveError: fewer than two rows lie below the saturated rate.
@@ -55,8 +57,12 @@ def read_law(rows: tuple[OpenLoop, ...], saturated_per_s: float) -> tuple[ReadLa
         np.array([row.writes_per_s / saturated_per_s for row in telling]),
         np.array([[row.read_us[name] for name in FITTED] for row in telling]),
     )
-    one, two = _fitted(data, types=1), _fitted(data, types=2)
-    best, types = (two, 2) if two.cost < _TWO_TYPES_GAIN * one.cost else (one, 1)
+    if like is None:
+        one, two = _fitted(data, types=1), _fitted(data, types=2)
+        best, types = (two, 2) if two.cost < _TWO_TYPES_GAIN * one.cost else (one, 1)
+    else:
+        types = 2 if like.slower_us > 0 else 1
+        best = _fitted(data, types)
     return _law(best.x, types), _figures(best, types, len(telling))
 
 
