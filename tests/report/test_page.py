@@ -21,6 +21,7 @@ from tests import tiny
 from tests.browser import chromium, look, readable
 
 from flashtwin import report
+from flashtwin.errors import ReportError
 from flashtwin.report import choices, style
 from flashtwin.report.charts import CHARTS, WORKLOAD_CHARTS
 from flashtwin.report.page import page, systems_table
@@ -325,3 +326,10 @@ def test_what_else_differs_is_a_part_of_the_page_only_where_something_does(made:
 
 def test_the_speed_stands_in_the_first_line(built: Path) -> None:
     assert "replayed 10 times as fast" in check(built / "report.html").text
+
+
+def test_explanation_of_another_version_is_refused(study: Path) -> None:
+    file = next(study.rglob("*.explained.json"))
+    file.write_text('{"limit": "hash"}', encoding="utf-8")
+    with pytest.raises(ReportError, match=r"explained\.json: written by another version of flashtwin; delete it"):
+        report.findings(study)

@@ -161,6 +161,10 @@ class TraceResults:
         return self._workload[name]
 
 
+#: Keys without which an explanation is one of another version.
+_EXPLANATION = {"topic", "claim", "answer", "figures", "evidence", "action", "knee"}
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StudyFolder(TraceResults):
     """A result folder: one trace, one or more runs on it, the first (or named) one being the baseline."""
@@ -178,9 +182,20 @@ class StudyFolder(TraceResults):
 
     @cached_property
     def explained(self) -> Mapping[str, Mapping[str, Any]]:
-        """What was found to hold the runs back, by run, in their order; empty where nobody looked."""
+        """What was found to hold the runs back, by run, in their order; empty where nobody looked.
+
+        Raises:
+            ReportError: another version of flashtwin looked, and wrote something else.
+        """
         files = {run.name: names.explained_file(self.folder, run.name) for run in self.runs}
-        return {name: read_json(file) for name, file in files.items() if file.is_file()}
+        found = {name: read_json(file) for name, file in files.items() if file.is_file()}
+        for name, one in found.items():
+            if not one.keys() >= _EXPLANATION:
+                raise ReportError(
+                    f"{files[name]}: written by another version of flashtwin; delete it, or run `flashtwin explain` on "
+                    f"{self.folder} again"
+                )
+        return found
 
     @cached_property
     def write_cache(self) -> Mapping[str, Any]:
