@@ -17,6 +17,8 @@ from flashtwin.results import folder
 
 #: Where the fitted drives stand.
 DEVICES = ROOT / "devices" / "real"
+#: Who measured them.
+SOURCE = "# Measurements: Haas, Lee, Bonnet, Leis: SSD-iq, PVLDB 18(11), 2025."
 CODE = ("python/flashtwin/drives", "crates/nand/src", "crates/ftl/src", "crates/sim/src")
 
 
@@ -32,7 +34,8 @@ def _kept(lab: Lab, name: str) -> Mapping[str, Any]:
         measured = tables.read(lab.measurements, name)
         lab.say(f"{name}: {len(measured.open_loop)} rates")
         folder.write_text(place, json.dumps(_fitted(lab, measured), indent=1))
-    found: Mapping[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+    found["toml"] = f"{SOURCE}\n{found['toml']}"
     DEVICES.mkdir(exist_ok=True)
     folder.write_text(DEVICES / f"{name}.toml", found["toml"])
     return found

@@ -1,0 +1,32 @@
+"""The devices that were fitted to real drives are whole, and their figures are those of the data."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import flashtwin as ft
+
+from ..conftest import ROOT
+
+DEVICES = sorted((ROOT / "devices" / "real").glob("*.toml"))
+DATA = ROOT / "docs" / "evidence" / "real-drives.json"
+
+
+def test_every_drive_that_was_fitted_has_its_device() -> None:
+    drives = json.loads(DATA.read_text(encoding="utf-8"))["data"]["drives"]
+    assert [path.stem for path in DEVICES] == sorted(drives)
+    for path in DEVICES:
+        assert path.read_text(encoding="utf-8") == drives[path.stem]["toml"], path
+
+
+@pytest.mark.parametrize("name", [path.stem for path in DEVICES])
+def test_a_device_says_where_it_comes_from_and_how_far_it_is_off(name: str) -> None:
+    path = ROOT / "devices" / "real" / f"{name}.toml"
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("# Measurements: Haas")
+    assert f'# {name}, fitted to measurements.\nsource = "Fitted on open loop at ' in text
+    assert "# predicted, below the knee: read p50: " in text
+    for system in ("conventional", "rr-ssd"):
+        assert ft.system(system, device=str(path)).config["engine"]["suspend"] != "none"
