@@ -24,6 +24,8 @@ from flashtwin.replays.presets import system
 
 #: Rounds of measuring the twin and mending it.
 ROUNDS = 2
+#: Steps by which the rate is brought near, and how near: a rate moves by less than tPROG does, as dies read as well.
+_RATE_STEPS, _RATE_GOOD, _RATE_POWER = 5, 0.01, 1.3
 #: Pages of power-protected RAM behind which a write is complete: no table of these tells how many there are.
 _BUFFER_PAGES = 4096
 #: Types of flash page by which the share of fast ones is told.
@@ -207,17 +209,21 @@ def _moved_reads(estimates: Estimates, answers: tuple[OpenLoop, ...], law: ReadL
 
 
 def _saturated(estimates: Estimates, measured: Measurements, used_gib: float, seed: int) -> Estimates:
-    """tPROG, slots and burst, moved by the rate and the waits of the saturated twin."""
-    little, space = twin.twin(estimates), estimates.number(spare.SPACE)
-    row = front_end.telling(measured.open_loop)
-    slots: list[Estimate] = []
-    if row is None:
-        rate = twin.saturated_per_s(little, used_gib, space, seed=seed)
-    else:
-        again = twin.open_loop(little, row, space, seed=seed)
-        rate, slots = again.writes_per_s, front_end.mended(estimates, measured.open_loop, again)
-    program = estimates["nand.program_us"]
-    return estimates.with_all([*slots, _moved(program, program.number * rate / estimates.number(knee.SATURATED))])
+    """tPROG, slots and burst, moved until the saturated twin is as fast as the drive and its requests wait as long."""
+    row, target = front_end.telling(measured.open_loop), estimates.number(knee.SATURATED)
+    for _ in range(_RATE_STEPS):
+        little, space = twin.twin(estimates), estimates.number(spare.SPACE)
+        slots: list[Estimate] = []
+        if row is None:
+            rate = twin.saturated_per_s(little, used_gib, space, seed=seed)
+        else:
+            again = twin.open_loop(little, row, space, seed=seed)
+            rate, slots = again.writes_per_s, front_end.mended(estimates, measured.open_loop, again)
+        if abs(rate / target - 1.0) < _RATE_GOOD:
+            return estimates.with_all(slots)
+        program = estimates["nand.program_us"]
+        estimates = estimates.with_all([*slots, _moved(program, program.number * (rate / target) ** _RATE_POWER)])
+    return estimates
 
 
 def _moved(one: Estimate, value: float) -> Estimate:

@@ -30,12 +30,14 @@ def front_end(row: OpenLoop | None) -> list[Estimate]:
     found = parallelism.slots(row)
     source = f"medians of reads and writes at {row.offered_per_s:,.0f}/s, saturated{found.doubt}"
     bulk = row.bulk_write_us.get("50p", row.write_us["50p"])
+    if not found.is_certain:
+        return [Estimate(SLOTS, 0, source=f"{source}: no limit", is_measured=False)]
     if found.arbitration == "separate" and row.write_us["50p"] >= _IN_TURN * bulk:
-        return [Estimate(SLOTS, 0, source=f"{source}: reads pass, writes wait alike", is_measured=found.is_certain)]
+        return [Estimate(SLOTS, 0, source=f"{source}: reads pass, writes wait alike")]
     by = "fifo" if found.arbitration == "shared" else "round-robin"
     known = [
-        Estimate(SLOTS, max(round(found.slots), 1), source=source, is_measured=found.is_certain),
-        Estimate(ARBITRATION, by, source=source, is_measured=found.is_certain),
+        Estimate(SLOTS, max(round(found.slots), 1), source=source),
+        Estimate(ARBITRATION, by, source=source),
     ]
     if by == "round-robin":
         known.append(Estimate(BURST, 1, source=f"reads at {row.offered_per_s:,.0f}/s wait for the turn of their queue"))
