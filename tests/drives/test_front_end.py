@@ -33,6 +33,12 @@ def test_the_class_is_told_from_one_row(row: OpenLoop, slots: int, arbitration: 
         assert found[front_end.ARBITRATION].value == arbitration
 
 
+def test_a_class_in_between_is_said_to_be_unknown() -> None:
+    # The P5520: reads wait a fifth as long as writes.
+    (unknown,) = front_end.front_end(saturated(425, 2130, 3242))
+    assert (unknown.value, unknown.is_measured) == (0, False)
+
+
 def test_without_a_saturated_row_there_is_no_limit_and_that_is_said() -> None:
     reached = replace(saturated(100, 10, 10), offered_per_s=80_000.0)
     assert front_end.telling([reached]) is None
@@ -51,8 +57,8 @@ def test_slots_move_by_what_the_twin_waits_otherwise() -> None:
 
 def test_a_burst_grows_with_the_wait_of_reads_for_their_turn() -> None:
     busy = replace(saturated(140, 10, 10), offered_per_s=80_000.0)
-    row = saturated(440, 2000, 4000)
+    row = saturated(200, 2000, 4000)
     estimates = Estimates(front_end.front_end(row))
-    # 300 us more than without a wait, where the twin's reads wait 100 us with one request in a turn.
-    slots, burst = front_end.mended(estimates, [busy, row], saturated(240, 2000, 4000))
+    # 60 us more than without a wait, where the twin's reads wait 20 us with one request in a turn.
+    slots, burst = front_end.mended(estimates, [busy, row], saturated(160, 2000, 4000))
     assert (slots.value, burst.value) == (152, 3)
