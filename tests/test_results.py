@@ -27,7 +27,9 @@ FILES = {value for key, value in vars(names).items() if key.isupper() and isinst
 #: A file of results by its ending, whether or not `names` has it; an ending alone is no name, but where it has a stem.
 RESULTS = re.compile(r"\S*\w\.(json|parquet|csv|md|html)")
 #: What people are shown of the command line, and the only file of the package that is none of results.
-SHOWN = {("cli", "trace.py"): {"OUTPUT.parquet"}, ("results", "schema.py"): {"schema.json"}}
+SHOWN = {
+    ("cli", "trace.py"): {"OUTPUT.parquet"}, ("cli", "fit.py"): {"FILE.md"}, ("results", "schema.py"): {"schema.json"},
+}  # fmt: skip
 
 
 def strings(path: Path) -> Iterator[str]:

@@ -39,6 +39,10 @@ class _Fit(click.Group):
             args = [_RESULTS, *args]
         return super().parse_args(ctx, args)
 
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """A folder's name stands for the command that fits it."""
+        return super().get_command(ctx, name if name == "jobs" else _RESULTS)
+
 
 class Capacity(click.ParamType[int]):
     """Bytes of a drive: `960G`, `512M`, `2T`, in powers of 1,024."""

@@ -31,9 +31,10 @@ from flashtwin.drives.probes import (
 from flashtwin.drives.tables import Datasheet, Measurements, OpenLoop, Overwritten, Steady
 from flashtwin.errors import DriveError
 from flashtwin.progress import Notify
+from flashtwin.results import names
 
 #: The file with what the drive says of itself (`nvme id-ctrl -o json`).
-IDENTITY = "drive.json"
+IDENTITY = names.DRIVE_IDENTITY
 #: Of the submissions, the share at full depth from which more was offered than the drive does.
 _SATURATED = 0.2
 #: By how much the bytes of the host's counter may differ from those of fio.

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from flashtwin.drives.tables import PERCENTILES, Measurements, OpenLoop, Overwritten, Steady
-from flashtwin.results import folder
+from flashtwin.results import folder, names
 
 
 def save(measured: Measurements, place: Path) -> list[Path]:
@@ -17,9 +17,9 @@ def save(measured: Measurements, place: Path) -> list[Path]:
     place.mkdir(parents=True, exist_ok=True)
     found = []
     for name, columns, rows in (
-        ("latency.csv", _OPEN_LOOP, map(_open_loop, measured.open_loop)),
-        ("write-amplification.csv", _OVERWRITTEN, map(_overwritten, measured.overwritten)),
-        ("steady-writes.csv", _STEADY, map(_steady, measured.steady)),
+        (names.LATENCY, _OPEN_LOOP, map(_open_loop, measured.open_loop)),
+        (names.WRITE_AMPLIFICATION, _OVERWRITTEN, map(_overwritten, measured.overwritten)),
+        (names.STEADY_WRITES, _STEADY, map(_steady, measured.steady)),
     ):
         lines = [{"drive": measured.drive, **row} for row in rows]
         if lines:

@@ -55,6 +55,11 @@ CAUSES = "causes"
 WRITE_CACHE = "write-cache.json"
 #: In the folder of causes: the figures of every replay, by all that it depends on.
 REPLAYS = "replays.json"
+#: Measurements of a drive, or of its twin (docs/real-drives.md), and how the drive names itself.
+LATENCY = "latency.csv"
+WRITE_AMPLIFICATION = "write-amplification.csv"
+STEADY_WRITES = "steady-writes.csv"
+DRIVE_IDENTITY = "drive.json"
 #: The ending of what was found of a run, after its name.
 EXPLAINED = ".explained.json"
 #: In the folder of volumes: the folder of each, by its name.
