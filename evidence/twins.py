@@ -22,7 +22,7 @@ _SUMMARY = (
     (BELOW_THE_KNEE, "read p50"), (BELOW_THE_KNEE, "read p99"), (BELOW_THE_KNEE, "read p99.9"),
     (BELOW_THE_KNEE, "write p50"), (SATURATED, "read p50"), (SATURATED, "requests"),
     (CLOSED_LOOP, "write amplification, uniform"), (CLOSED_LOOP, "write amplification, skewed"),
-    (CLOSED_LOOP, "writes, skewed"),
+    (CLOSED_LOOP, "writes, skewed"), (CLOSED_LOOP, "writes"),
 )  # fmt: skip
 
 
@@ -57,11 +57,11 @@ def worst_writes(drives: Mapping[str, Drive]) -> str:
 
 
 def twin_errors(drives: Mapping[str, Drive]) -> str:
-    """Mean and worst error of the rows that were predicted, by drive."""
+    """Mean and worst error of the rows that were predicted: a row a figure, a column a drive."""
     rows = [
-        [name, *(_both(drive, regime, figure) for regime, figure in _SUMMARY)] for name, drive in drives.items()
-    ]  # fmt: skip
-    return grid(["drive", *(f"{figure}, {regime}" for regime, figure in _SUMMARY)], rows)
+        [figure, regime, *(_both(drive, regime, figure) for drive in drives.values())] for regime, figure in _SUMMARY
+    ]
+    return grid(["figure", "rows", *drives], [row for row in rows if set(row[2:]) != {points(None)}])
 
 
 def _both(drive: Drive, regime: str, figure: str) -> str:

@@ -85,7 +85,7 @@ def every_other(measured: Measurements) -> Measurements:
     """Half of the rows: every other rate and pattern, and of uniform writes the least and the greatest fill."""
     fills = sorted({row.fill_gib for row in measured.overwritten if row.pattern.kind == "uniform"})
     kept = {fills[0], fills[-1]} if fills else set()
-    skewed = [row for row in measured.overwritten if row.pattern.is_skewed][::2]
+    skewed = [row for row in measured.overwritten if row.pattern.is_skewed and row.pattern.is_known][::2]
     series = {row.series for row in skewed}
     return replace(
         measured,
