@@ -34,6 +34,9 @@ def _kept(lab: Lab, name: str) -> Mapping[str, Any]:
         measured = tables.read(lab.measurements, name)
         lab.say(f"{name}: {len(measured.open_loop)} rates")
         folder.write_text(place, json.dumps(_fitted(lab, measured), indent=1))
+    else:
+        # How long it took is not known any more.
+        lab.store.saved_s = None
     found: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
     found["toml"] = f"{SOURCE}\n{found['toml']}"
     DEVICES.mkdir(exist_ok=True)
