@@ -76,7 +76,8 @@ def test_rows_are_the_requests_and_sum_to_the_totals(case: str, trace: ft.Trace)
         ledger = pa.table(result.table("wait_ledger")).to_pylist()
         means = {row["charge"]: row["mean_ns"] for row in ledger if (row["kind"], row["requests"]) == (kind, "all")}
         found = {name.removesuffix("_ns"): pc.mean(mine[name]).as_py() for name in CHARGES}
-        assert found == pytest.approx(means)
+        # The ledger has the charges of a front end only where there is one.
+        assert found == pytest.approx({"slot": 0.0, "link": 0.0, **means})
     trims = table.filter(pc.equal(table["op"], "trim"))
     assert trims.num_rows == result.summary["requests"]["trim"] > 0
     assert trims["response_ns"].null_count == trims.num_rows

@@ -212,8 +212,7 @@ def slots(case: Case) -> Steps:
         if more < 2**32:
             words = f"{plural(more, 'slot')} of the controller for {now}"
             yield WhatIf(words, {"engine.slots": more}, plural(more - now, "more slot"))
-    if case["engine.arbitration"] == "fifo":
-        yield WhatIf("submission queues served in turn", {"engine.arbitration": "round-robin"})
+    yield WhatIf("submission queues served in turn", {"engine.arbitration": "round-robin"})
 
 
 def link(case: Case) -> Steps:
