@@ -39,7 +39,7 @@ def front_end(row: OpenLoop | None) -> list[Estimate]:
         Estimate(SLOTS, max(round(found.slots), 1), source=source),
         Estimate(ARBITRATION, by, source=source),
     ]
-    if by == "round-robin":
+    if found.arbitration == "separate":
         known.append(Estimate(BURST, 1, source=f"reads at {row.offered_per_s:,.0f}/s wait for the turn of their queue"))
     return known
 
@@ -58,7 +58,8 @@ def mended(estimates: Estimates, rows: Sequence[OpenLoop], twin: OpenLoop) -> li
     slots, row = estimates[SLOTS], telling(rows)
     if not slots.number or row is None or not {"50p"} <= twin.read_us.keys() & twin.write_us.keys():
         return []
-    is_shared = estimates[ARBITRATION].value == "fifo"
+    # Only queues that take turns have a burst.
+    is_shared = BURST not in estimates
     held = (one.write_us["50p"] - (one.read_us["50p"] if is_shared else 0.0) for one in (row, twin))
     more = (next(held) - next(held)) * row.writes_per_s / 1e6
     found = [replace(slots, value=max(round(slots.number + more), 1))]
