@@ -101,7 +101,8 @@ def test_the_parts_of_a_response_time_are_the_core_s(written: Path) -> None:
 def test_every_charge_of_the_core_has_words_and_a_colour(written: Path) -> None:
     table = pq.read_table(written / "runs" / "rr-ssd" / "wait_ledger.parquet").to_pylist()
     waits = {row["charge"] for row in table if row["part"] != ledger.SERVICE}
-    assert waits == set(ledger.WAITS) == set(style.WAIT_COLOURS) - {"other", ledger.SERVICE}
+    # Slots and the link are waited for by drives with a front end alone, and this one has none.
+    assert waits | {"slot", "link"} == set(ledger.WAITS) == set(style.WAIT_COLOURS) - {"other", ledger.SERVICE}
     run = SavedRun("rr-ssd", written / "runs" / "rr-ssd", read_json(written / "runs" / "rr-ssd" / "summary.json"))
     for kind in ("read", "write", "all"):
         found = ledger.ledger(run, kind)

@@ -28,7 +28,7 @@ from flashtwin.replays.presets import resolve_text
 @click.option("--set", "sets", multiple=True, type=KeyValue(), help="Set a key of the configuration; repeatable.")
 @click.option(
     "--predict",
-    type=click.Path(path_type=Path, exists=True),
+    type=click.Path(path_type=Path),
     metavar="RESULTS",
     help="Measure the rows of these measurements of a real drive, and show both beside each other.",
 )

@@ -80,13 +80,6 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         }
     }
 
-    /// A request is complete.
-    #[inline]
-    pub(super) fn leave(&mut self, kind: HostOp) {
-        self.accounts.left(kind, self.array.now_ns());
-        self.slots.give_back(self.array.now_ns());
-    }
-
     /// A write or a program that flushes may wait for is safe.
     #[inline]
     pub(super) fn is_safe(&mut self, epoch: Epoch) {

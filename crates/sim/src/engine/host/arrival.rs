@@ -1,14 +1,14 @@
-//! Requests arrive: reads are decided at once ([`super::reads`]), writes as soon as they can be ([`super::writes`]),
-//! and what the flash must do is queued.
+//! Requests arrive, one after the other: time passes until each does, and it is taken in ([`super::taking_in`]) or given to
+//! the front end ([`super::front`]).
 
 use flashtwin_bits::prefetch;
-use flashtwin_ftl::{FlashOp, Lpn};
-use flashtwin_trace::{Op as HostOp, Window};
+use flashtwin_ftl::FlashOp;
+use flashtwin_trace::Window;
 
 use super::super::accounts::Arrived;
-use super::flush::NO_EPOCH;
+use super::front::Asked;
 use super::look_ahead::{COLUMN, LINE};
-use super::{Backend, Controller, Engine, FOREVER, Observer, Request};
+use super::{Backend, Controller, Engine, FOREVER, Observer};
 use crate::error::SimError;
 
 /// How the requests of a window become arrivals.
@@ -40,7 +40,7 @@ impl Arrivals<'_> {
     /// Request `index` of the window as it arrives at `arrival_ns`.
     #[cold]
     #[inline(never)]
-    fn arrived(&self, index: usize, arrival_ns: u64) -> Arrived {
+    pub(super) fn arrived(&self, index: usize, arrival_ns: u64) -> Arrived {
         let window = &self.window;
         Arrived {
             number: window.first_request + index as u64,
@@ -104,83 +104,44 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         self.accounts.take_failure()
     }
 
+    /// Lets time pass until the host has request `index` of the window, and gives it to the front end.
+    #[cold]
+    #[inline(never)]
+    fn come_to_front(&mut self, arrivals: &Arrivals<'_>, index: usize) -> Result<(), SimError> {
+        let now_ns = match arrivals.queue_depth {
+            0 => arrivals.arrival_ns(index),
+            depth => self.next_slot_ns(depth),
+        };
+        self.accounts.arrived(now_ns);
+        if now_ns >= self.checkpoints.next_ns {
+            self.checkpoint_until(now_ns);
+        }
+        while self.step(now_ns) {}
+        self.array.advance_to(now_ns);
+        if let Some(front) = &mut self.front {
+            if self.look_ahead.wants_address {
+                front.know_addresses(arrivals.window.lpn_address);
+            }
+            front.offer(now_ns, Asked::of(arrivals, index));
+        }
+        self.note_delayed();
+        // Not what else happens now: without a front end, that would come after the request as well.
+        while self.delayed_ns <= now_ns && self.ram_answers.next_time() > now_ns {
+            self.step_front(now_ns);
+        }
+        self.tell_jobs_done();
+        self.pad_if_waited_for();
+        self.accounts.take_failure()
+    }
+
     /// Closed loop: when the next request arrives. The first `depth` requests take a slot each at time 0; every
     /// later one takes the slot of a request that is complete, the moment that this one gives it back.
-    pub(super) fn next_slot_ns(&mut self, depth: u32) -> u64 {
+    fn next_slot_ns(&mut self, depth: u32) -> u64 {
         if self.slots.take_new(depth) {
             return 0;
         }
         while self.slots.all_taken() && self.step(FOREVER) {}
         self.slots.take_freed().unwrap_or(self.array.now_ns())
-    }
-
-    /// Takes in a request that comes to the controller at `arrival_ns`.
-    #[inline]
-    pub(super) fn take_in(
-        &mut self,
-        arrivals: &Arrivals<'_>,
-        index: usize,
-        arrival_ns: u64,
-    ) -> Result<(), SimError> {
-        let trace = &arrivals.window;
-        let kind = trace.op[index];
-        let followed = self.accounts.observer.follows_requests();
-        let followed = followed.then(|| arrivals.arrived(index, self.submitted_ns(arrival_ns)));
-        let pages = trace.first_page_op[index] as usize..trace.first_page_op[index + 1] as usize;
-        self.accounts.counts.page_ops[kind as usize] += pages.len() as u64;
-        if kind == HostOp::Trim {
-            // A trim of part of a page leaves the page.
-            for at in pages.filter(|&at| !trace.is_partial(index, at)) {
-                self.trim_cached(Lpn::new(trace.lpn[at]));
-                self.trim_page(Lpn::new(trace.lpn[at]));
-            }
-            if self.tables.is_some() {
-                self.controller.begin_jobs(&mut self.own_ops)?;
-                self.queue_own(false);
-            }
-            self.leave(HostOp::Trim);
-            if let Some(arrived) = &followed {
-                self.accounts.observer.trimmed(arrived);
-            }
-            return Ok(());
-        }
-        let durable = trace.is_durable(index);
-        let epoch = if kind == HostOp::Write { self.flushes.write_begins(durable) } else { NO_EPOCH };
-        let request = self.requests.insert(Request::new(arrival_ns, pages.len() as u32, epoch));
-        if let Some(front) = &mut self.front {
-            front.is_taken_in(request);
-        }
-        if let Some(arrived) = &followed {
-            self.accounts.observer.arrived(request, arrived);
-        }
-        if kind == HostOp::Flush {
-            return self.take_in_flush(request);
-        }
-        if pages.is_empty() {
-            self.requests[request].pages_left = 1;
-            self.page_done(request, None, |_, _| ());
-            return Ok(());
-        }
-        if kind == HostOp::Read {
-            for at in pages {
-                self.look_ahead(trace, at);
-                self.read_page(Lpn::new(trace.lpn[at]), request)?;
-                self.controller.begin_jobs(&mut self.own_ops)?;
-                self.queue_own(false);
-            }
-            return Ok(());
-        }
-        if self.write_cache.is_some() {
-            if !self.flushes.passes_cache(durable) {
-                return self.cache_pages(arrivals, index, pages, request);
-            }
-            // What the cache has of the pages is out of date.
-            for at in pages.clone() {
-                self.trim_cached(Lpn::new(trace.lpn[at]));
-            }
-            self.ask_for_padding();
-        }
-        self.write_pages(arrivals, index, &pages, request)
     }
 
     /// Ends a profiling period. What the controller then does costs the host nothing (the
@@ -193,22 +154,6 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         inspect(&self.own_ops);
         self.queue_own(true);
         self.tell_jobs_done();
-        Ok(())
-    }
-
-    /// Takes in a flush. Where the write cache is volatile, all its dirty pages leave for the flash now.
-    #[cold]
-    fn take_in_flush(&mut self, request: u32) -> Result<(), SimError> {
-        if self.flushes.answers_at_once() {
-            self.complete_flush(request);
-            return Ok(());
-        }
-        if self.flushes.empties_cache() {
-            self.flush_cache()?;
-            self.ask_for_padding();
-        }
-        self.flushes.wait(request);
-        self.complete_flushes();
         Ok(())
     }
 }

@@ -65,15 +65,21 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         true
     }
 
-    /// Notes when the next answer of the write cache is there, or the front end acts next.
+    /// Lets time pass until all requests have been taken in.
     #[cold]
-    pub(super) fn note_delayed(&mut self) {
-        let front_ns = self.front.as_ref().map_or(NO_EVENT, |front| front.next_ns());
-        self.delayed_ns = self.ram_answers.next_time().min(front_ns);
+    fn let_all_in(&mut self) {
+        while self.front.as_ref().is_some_and(|front| front.keeps_any()) {
+            let next_ns = self.next_step_ns();
+            if next_ns >= self.checkpoints.next_ns && next_ns < FOREVER {
+                self.checkpoint_until(next_ns);
+            } else if !self.step(FOREVER) {
+                break;
+            }
+        }
     }
 
     /// When something will happen by itself next; `u64::MAX` if nothing will.
-    pub(super) fn next_step_ns(&self) -> u64 {
+    fn next_step_ns(&self) -> u64 {
         let hashed = self.hash.as_ref().map_or(NO_EVENT, HashUnit::next_time);
         self.array.next_event_ns().min(hashed).min(self.delayed_ns)
     }

@@ -20,6 +20,7 @@ mod flush;
 mod front;
 mod hash_unit;
 mod jobs;
+mod leaving;
 mod look_ahead;
 mod newest;
 mod padding;
@@ -31,6 +32,7 @@ mod request;
 mod slots;
 mod table_reads;
 mod tables;
+mod taking_in;
 #[cfg(test)]
 mod tests;
 mod waits;

@@ -4,9 +4,8 @@
 
 use flashtwin_trace::{Op as HostOp, Window};
 
-use super::super::accounts::{Completed, Ledger, ServedBy};
-use super::front::{Asked, Coming, Front, Leaving, Passing};
-use super::{Arrivals, Backend, Controller, Engine, FOREVER, Observer};
+use super::front::{Coming, Front, Leaving, Passing};
+use super::{Arrivals, Backend, Controller, Engine, Observer};
 use crate::error::SimError;
 
 impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
@@ -15,49 +14,6 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     pub fn limit_queues(&mut self, limit: u32) {
         if limit > 0 {
             self.front.get_or_insert_with(|| Box::new(Front::open(self.controller_ns))).limit_queues(limit);
-        }
-    }
-
-    /// Lets time pass until the host has request `index` of the window, and gives it to the front end.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn come_to_front(&mut self, arrivals: &Arrivals<'_>, index: usize) -> Result<(), SimError> {
-        let now_ns = match arrivals.queue_depth {
-            0 => arrivals.arrival_ns(index),
-            depth => self.next_slot_ns(depth),
-        };
-        self.accounts.arrived(now_ns);
-        if now_ns >= self.checkpoints.next_ns {
-            self.checkpoint_until(now_ns);
-        }
-        while self.step(now_ns) {}
-        self.array.advance_to(now_ns);
-        if let Some(front) = &mut self.front {
-            if self.look_ahead.wants_address {
-                front.know_addresses(arrivals.window.lpn_address);
-            }
-            front.offer(now_ns, Asked::of(arrivals, index));
-        }
-        self.note_delayed();
-        // Not what else happens now: without a front end, that would come after the request as well.
-        while self.delayed_ns <= now_ns && self.ram_answers.next_time() > now_ns {
-            self.step_front(now_ns);
-        }
-        self.tell_jobs_done();
-        self.pad_if_waited_for();
-        self.accounts.take_failure()
-    }
-
-    /// Lets time pass until all requests have been taken in.
-    #[cold]
-    pub(super) fn let_all_in(&mut self) {
-        while self.front.as_ref().is_some_and(|front| front.keeps_any()) {
-            let next_ns = self.next_step_ns();
-            if next_ns >= self.checkpoints.next_ns && next_ns < FOREVER {
-                self.checkpoint_until(next_ns);
-            } else if !self.step(FOREVER) {
-                break;
-            }
         }
     }
 
@@ -112,47 +68,5 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
             front.take_back(addresses);
         }
         taken_in
-    }
-
-    /// When a request was submitted that comes to the controller at `arrival_ns`.
-    #[cold]
-    pub(super) fn submitted_ns(&self, arrival_ns: u64) -> u64 {
-        self.front.as_ref().map_or(arrival_ns, |front| front.entering().submitted_ns)
-    }
-
-    /// The controller is done with a request, whose ledger has its time since it came there.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn leave_by_front(
-        &mut self,
-        request: u32,
-        kind: HostOp,
-        ledger: &Ledger,
-        server: Option<ServedBy>,
-    ) {
-        let (now_ns, mut ledger) = (self.array.now_ns(), *ledger);
-        let Some(front) = &mut self.front else { return };
-        let due_ns = front.send_out(now_ns, request, kind, &mut ledger);
-        if due_ns > now_ns {
-            front.wait_for_data(Leaving { due_ns, request, ledger, server });
-        } else {
-            self.answer_at_front(request, kind, &ledger, server);
-        }
-        self.note_delayed();
-    }
-
-    /// The host has its answer.
-    fn answer_at_front(&mut self, request: u32, kind: HostOp, ledger: &Ledger, server: Option<ServedBy>) {
-        let now_ns = self.array.now_ns();
-        let Some(ticket) = self.front.as_ref().map(|front| *front.ticket(request)) else { return };
-        let arrival_ns = ticket.submitted_ns;
-        let total_ns = now_ns - arrival_ns;
-        debug_assert_eq!(ledger.total_ns(), total_ns, "{ledger:?}");
-        self.requests.remove(request);
-        self.leave(kind);
-        self.accounts.observer.completed(&Completed { request, kind, arrival_ns, total_ns, ledger, server });
-        if let Some(front) = &mut self.front {
-            front.answered(now_ns, &ticket);
-        }
     }
 }
