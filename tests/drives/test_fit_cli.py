@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
@@ -186,6 +187,21 @@ def test_what_the_fit_cannot_tell_is_said(fit: Fit, tmp_path: Path, monkeypatch:
     status, _, err = fit(".")
     assert status == 2
     assert "no device file: mine: nothing tells how many writes a second saturate it" in err
+
+
+@pytest.mark.parametrize("arguments", [("fit", "nowhere"), ("measure", "tlc-unit-2021")])
+def test_without_scipy_the_commands_load_and_say_the_cure(arguments: tuple[str, ...]) -> None:
+    """In a process of its own, whose modules are not loaded yet."""
+    without = f"import sys; sys.modules['scipy'] = None; from flashtwin.cli import run; sys.exit(run({[*arguments]!r}))"
+    done = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "error: a fit needs SciPy; pip install 'flashtwin[fit]'\n")
+
+
+def test_jobs_are_printed_without_scipy() -> None:
+    without = "import sys; sys.modules['scipy'] = None; from flashtwin.cli import run; sys.exit(run(['fit', 'jobs']))"
+    done = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("#!/usr/bin/env bash")
 
 
 def test_without_scipy_the_cure_is_said(fit: Fit, results: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,10 +6,9 @@ import statistics
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from flashtwin.drives.knee import saturated
+from flashtwin.drives.knee import BELOW, saturated
 from flashtwin.drives.pairing import pairs
-from flashtwin.drives.reads import BELOW, FITTED
-from flashtwin.drives.tables import Measurements, OpenLoop, Overwritten
+from flashtwin.drives.tables import FITTED, Measurements, OpenLoop, Overwritten
 
 #: Where a row lies: near the knee one per cent of the rate is a factor of the time, so these rows count apart.
 BELOW_THE_KNEE, NEAR_THE_KNEE, SATURATED, CLOSED_LOOP = "below the knee", "near the knee", "saturated", "closed loop"

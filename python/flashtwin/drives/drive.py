@@ -59,7 +59,7 @@ class FittedDrive:
     @property
     def system(self) -> System:
         """A conventional SSD on this drive, under its name."""
-        return replace(system("conventional", settings=self.estimates.keys), name=self.name)  # type: ignore[arg-type]
+        return replace(conventional(self.estimates), name=self.name)
 
     @property
     def source(self) -> str:
@@ -69,6 +69,11 @@ class FittedDrive:
 
     def _keys(self) -> Iterator[Estimate]:
         return (one for one in self.estimates if "." in one.key)
+
+
+def conventional(estimates: Estimates) -> System:
+    """A conventional SSD on a drive as it is estimated so far."""
+    return system("conventional", settings=estimates.keys)  # type: ignore[arg-type]
 
 
 def flash_array(estimates: Estimates, saturated: Estimate, used_gib: float) -> list[Estimate]:

@@ -13,17 +13,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from flashtwin.drives import front_end, history, knee, laws, measuring, parallelism, reads, spare, twin, victims
-from flashtwin.drives.drive import BUS_MT_S, COMMAND_NS, MAPPING_BYTES, METADATA_BYTES, FittedDrive, flash_array
+from flashtwin.drives.drive import (
+    BUS_MT_S,
+    COMMAND_NS,
+    MAPPING_BYTES,
+    METADATA_BYTES,
+    FittedDrive,
+    conventional,
+    flash_array,
+)
 from flashtwin.drives.estimates import Estimate, Estimates
 from flashtwin.drives.laws import ReadLaw
 from flashtwin.drives.pairing import pairs
-from flashtwin.drives.tables import Measurements, OpenLoop
+from flashtwin.drives.tables import FITTED, Measurements, OpenLoop
 from flashtwin.errors import DriveError
 from flashtwin.progress import Notify
-from flashtwin.replays.presets import system
 
-#: Rounds of measuring the twin and mending it.
-ROUNDS = 2
+#: Rounds of measuring the twin; before each but the first, the keys of reads move.
+ROUNDS = 3
 #: Steps by which the rate is brought near, and how near: a rate moves by less than tPROG does, as dies read as well.
 _RATE_STEPS, _RATE_GOOD, _RATE_POWER = 5, 0.01, 1.3
 #: Pages of power-protected RAM behind which a write is complete: no table of these tells how many there are.
@@ -64,12 +71,14 @@ def fit_drive(measured: Measurements, note: Notify = lambda _: None, *, seed: in
     estimates = estimates.with_all(_mended_space(measured, estimates, seed))
     estimates = estimates.with_all(flash_array(estimates, saturated, used))
     tried = []
-    for round_ in range(ROUNDS + 1):
-        note(f"the twin, round {round_ + 1} of {ROUNDS + 1}")
+    answers: tuple[OpenLoop, ...] = ()
+    for round_ in range(ROUNDS):
+        note(f"the twin, round {round_ + 1} of {ROUNDS}")
+        if answers:
+            estimates = _moved_reads(estimates, answers, law)
         estimates = _saturated(estimates, measured, used, seed)
         answers = _answers(estimates, measured, seed)
         tried.append((_distance(measured.open_loop, answers), round_, estimates))
-        estimates = _moved_reads(estimates, answers, law)
     # What two keys do alike no step tells apart: a later round is not always nearer.
     _, _, estimates = min(tried, key=lambda one: one[:2])
     rates = ", ".join(f"{row.offered_per_s / 1e3:g}" for row in measured.open_loop)
@@ -139,7 +148,7 @@ def _read_times(law: ReadLaw, estimates: Estimates) -> list[Estimate]:
 
 
 def _victim(measured: Measurements, estimates: Estimates, used_gib: float, seed: int) -> list[Estimate]:
-    drive = system("conventional", settings=estimates.keys)  # type: ignore[arg-type]
+    drive = conventional(estimates)
     amplified = float(laws.amplification(estimates.number(spare.SPACE), used_gib))
     cost = measuring.Cost(drive, estimates.number(knee.SATURATED), amplified)
     try:
@@ -156,7 +165,7 @@ def _mended_space(measured: Measurements, estimates: Estimates, seed: int) -> li
     known = spare.telling(measured)
     series = [rows for rows in history.playable(measured.overwritten) if any(row in known for row in rows)]
     rows = replace(measured, overwritten=tuple(itertools.chain.from_iterable(series)), steady=())
-    drive = system("conventional", settings=estimates.keys)  # type: ignore[arg-type]
+    drive = conventional(estimates)
     played = measuring.closed_loop(drive, rows, measuring.Cost(drive, 1.0, 1.0), 0.0, seed=seed)
     off = [
         (row.fill_gib, found.amplification / row.amplification)
@@ -171,9 +180,9 @@ def _mended_space(measured: Measurements, estimates: Estimates, seed: int) -> li
 
 def _answers(estimates: Estimates, measured: Measurements, seed: int) -> tuple[OpenLoop, ...]:
     """The twin under the loads below the knee, and under one that saturates it."""
-    rows = reads.below(measured.open_loop, estimates.number(knee.SATURATED))
+    rows = knee.below(measured.open_loop, estimates.number(knee.SATURATED))
     saturated = front_end.telling(measured.open_loop)
-    little, space = twin.twin(estimates), estimates.number(spare.SPACE)
+    little, space = twin.small(conventional(estimates)), estimates.number(spare.SPACE)
     return tuple(
         twin.open_loop(little, row, space, seed=seed)
         for row in [*rows, *([saturated] if saturated is not None else [])]
@@ -185,7 +194,7 @@ def _distance(rows: Sequence[OpenLoop], answers: Sequence[OpenLoop]) -> float:
     misses = [
         abs(math.log(found.read_us[name] / row.read_us[name]))
         for row, found in pairs(rows, answers)
-        for name in (reads.FITTED if row.is_reached else reads.FITTED[:1])
+        for name in (FITTED if row.is_reached else FITTED[:1])
         if name in found.read_us and name in row.read_us
     ]
     return statistics.fmean(misses)
@@ -212,7 +221,7 @@ def _saturated(estimates: Estimates, measured: Measurements, used_gib: float, se
     """tPROG, slots and burst, moved until the saturated twin is as fast as the drive and its requests wait as long."""
     row, target = front_end.telling(measured.open_loop), estimates.number(knee.SATURATED)
     for _ in range(_RATE_STEPS):
-        little, space = twin.twin(estimates), estimates.number(spare.SPACE)
+        little, space = twin.small(conventional(estimates)), estimates.number(spare.SPACE)
         slots: list[Estimate] = []
         if row is None:
             rate = twin.saturated_per_s(little, used_gib, space, seed=seed)

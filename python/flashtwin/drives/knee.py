@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
 
 from flashtwin.drives.estimates import Estimate
-from flashtwin.drives.tables import Measurements
+from flashtwin.drives.tables import Measurements, OpenLoop
 from flashtwin.errors import DriveError
 
 #: The name of that rate among the estimates.
 SATURATED = "saturated_writes_per_s"
+#: Rows up to this share of the saturated rate; nearer to it one per cent of the rate is a factor of the time.
+BELOW = 0.97
 #: Fills that differ by less are the same.
 _SAME_FILL = 0.02
+
+
+def below(rows: Sequence[OpenLoop], saturated_per_s: float) -> list[OpenLoop]:
+    """The rows that the drive keeps up with by a margin."""
+    return [row for row in rows if row.is_reached and row.offered_per_s <= BELOW * saturated_per_s]
 
 
 def saturated(measured: Measurements) -> Estimate:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import OptimizeResult, least_squares
 
+from flashtwin.drives import knee, tables
 from flashtwin.drives.estimates import Estimate
 from flashtwin.drives.laws import ReadLaw
 from flashtwin.drives.tables import PERCENTILES, OpenLoop
 from flashtwin.errors import DriveError
 
-#: Percentiles that the law is fitted to. Beyond them, rare events decide that it does not know.
-FITTED = ("50p", "90p", "99p", "99p9")
-#: Rows up to this share of the saturated rate; nearer to it one per cent of the rate is a factor of the time.
-BELOW = 0.97
 #: Share of the time that dies write when the drive is saturated; the rest goes to reads and to waiting for data. Ours,
 #: and so is its deviation.
 _BUSY, _BUSY_DEVIATION = 0.92, 0.06
@@ -33,11 +29,6 @@ class _Rows:
     read_us: np.ndarray
 
 
-def below(rows: Sequence[OpenLoop], saturated_per_s: float) -> list[OpenLoop]:
-    """The rows that the drive keeps up with by a margin."""
-    return [row for row in rows if row.is_reached and row.offered_per_s <= BELOW * saturated_per_s]
-
-
 def read_law(
     rows: tuple[OpenLoop, ...], saturated_per_s: float, like: ReadLaw | None = None
 ) -> tuple[ReadLaw, list[Estimate]]:
@@ -46,16 +37,16 @@ def read_law(
     Raises:
         DriveError: fewer than two rows lie below the saturated rate.
     """
-    telling = [row for row in below(rows, saturated_per_s) if all(name in row.read_us for name in FITTED)]
+    telling = [row for row in knee.below(rows, saturated_per_s) if all(name in row.read_us for name in tables.FITTED)]
     if len(telling) < 2:
         raise DriveError(
-            f"open loop: {len(telling)} of {len(rows)} rates lie below {BELOW:.0%} of the saturated rate of "
+            f"open loop: {len(telling)} of {len(rows)} rates lie below {knee.BELOW:.0%} of the saturated rate of "
             f"{saturated_per_s:,.0f} writes/s and have all percentiles; suspension needs two at least. Measure "
             "more rates between 10 % and 90 % of that"
         )
     data = _Rows(
         np.array([row.writes_per_s / saturated_per_s for row in telling]),
-        np.array([[row.read_us[name] for name in FITTED] for row in telling]),
+        np.array([[row.read_us[name] for name in tables.FITTED] for row in telling]),
     )
     if like is None:
         one, two = _fitted(data, types=1), _fitted(data, types=2)
@@ -73,7 +64,7 @@ def _law(x: np.ndarray, types: int) -> ReadLaw:
 
 
 def _fitted(data: _Rows, types: int) -> OptimizeResult:
-    shares = np.array([PERCENTILES[name] for name in FITTED])
+    shares = np.array([PERCENTILES[name] for name in tables.FITTED])
 
     def misses(x: np.ndarray) -> np.ndarray:
         logs = np.log(_law(x, types).percentiles(shares, data.load) / data.read_us)

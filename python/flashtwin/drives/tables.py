@@ -20,6 +20,8 @@ from flashtwin.drives.patterns import Pattern
 from flashtwin.drives.probes import Probes
 from flashtwin.errors import DriveError
 
+#: Percentiles that a fit looks at. Beyond them, rare events decide that no law knows.
+FITTED = ("50p", "90p", "99p", "99p9")
 #: A response time outside of this, in microseconds, is in another unit.
 _POSSIBLE_US = (0.5, 60e6)
 

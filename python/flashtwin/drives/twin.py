@@ -6,19 +6,15 @@ pages, and not on how many blocks there are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import pyarrow as pa
 
 from flashtwin.drives.drive import MAPPING_BYTES
-from flashtwin.drives.estimates import Estimates
 from flashtwin.drives.history import begin_collection
 from flashtwin.drives.tables import PERCENTILES, OpenLoop, Times
 from flashtwin.errors import DriveError
-from flashtwin.replays.presets import System, system
+from flashtwin.replays.presets import System
 from flashtwin.replays.running import compare
-from flashtwin.settings import Value
 from flashtwin.traces.trace import Trace
 
 #: Blocks of a die of the twin, and program units of each; pages of each at least.
@@ -37,11 +33,6 @@ _NO_WAIT = 1.01
 _BEYOND = 5
 #: Share of an open loop after which the drive is looked at: until then queues build up.
 _WARM = 0.1
-
-
-def twin(estimates: Estimates, more: Mapping[str, Value] | None = None) -> System:
-    """A conventional SSD on the drive as it is estimated, small and in steady state."""
-    return small(system("conventional", settings={**estimates.keys, **(more or {})}))  # type: ignore[dict-item]
 
 
 def small(drive: System) -> System:
