@@ -56,6 +56,15 @@ def worst_writes(drives: Mapping[str, Drive]) -> str:
     return "; ".join(f"{name}, {row['experiment']}, {points(row['error_percent'], 0)}" for name, row in rows)
 
 
+def far_reads(drives: Mapping[str, Drive]) -> str:
+    """The rates at which reads of a drive have a p99 more than twice the twin's, with both."""
+    rows = [(name, row) for name, drive in drives.items() for row in drive["rows"]
+            if row["regime"] == BELOW_THE_KNEE and row["figure"] == "read p99"
+            and row["measured"] > 2 * row["predicted"]]  # fmt: skip
+    told = (f"{name} at {row['experiment'].removeprefix('open loop, ')}, {_pair(row)} us" for name, row in rows)
+    return "; ".join(told) or "none"
+
+
 def twin_errors(drives: Mapping[str, Drive]) -> str:
     """Mean and worst error of the rows that were predicted: a row a figure, a column a drive."""
     rows = [
@@ -157,5 +166,5 @@ def _columns(dots: Sequence[tuple[float, float]]) -> tuple[list[float], list[flo
 WORDS = {
     "twin_errors": twin_errors, "twin_rates": twin_rates, "twin_writes": twin_writes, "twin_keys": twin_keys,
     "twin_unknown": twin_unknown, "twin_error": error,
-    "twin_least": least, "twin_most": most, "worst_writes": worst_writes,
+    "twin_least": least, "twin_most": most, "worst_writes": worst_writes, "far_reads": far_reads,
 }  # fmt: skip

@@ -107,7 +107,7 @@ impl Array {
     /// Whether work of the controller came to its die before a program of the host.
     fn came_before(&self, own: Option<(Choice, u32)>, write: Option<(Choice, u32)>) -> bool {
         let came_ns = |(_, op): (Choice, u32)| self.ops[op].ready_ns;
-        own.map(came_ns) < write.map(came_ns) && own.is_some()
+        own.zip(write).is_some_and(|(own, write)| came_ns(own) < came_ns(write))
     }
 
     /// The first operation of a queue that may start. The controller's own operations on one plane keep their order.

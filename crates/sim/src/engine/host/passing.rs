@@ -1,6 +1,5 @@
-//! Requests pass the front end ([`super::front`]), where there is one: into the controller, and out to the host.
-//!
-//! All of this is out of line, behind a test that a drive without a front end always answers in the same way.
+//! Requests come to the controller from the front end ([`super::front`]), where there is one. They leave by it in
+//! [`super::leaving`]. A drive without a front end calls nothing here.
 
 use flashtwin_trace::{Op as HostOp, Window};
 
