@@ -85,16 +85,15 @@ impl Array {
             return Some(Choice::first(Queue::Reads));
         }
         let write = self.first_ready(unit, Queue::Writes);
-        let own_came_first = self.collection_in_turn && self.came_before(own, write);
         let state = &mut self.units[unit];
         if read != NONE && !(write.is_some() && state.reads_ahead >= self.reads_before_write) {
             state.reads_ahead = if write.is_some() { state.reads_ahead + 1 } else { 0 };
             return Some(Choice::first(Queue::Reads));
         }
-        if let Some((choice, _)) = write
-            && !own_came_first
+        if let Some((choice, op)) = write
+            && !(self.collection_in_turn && self.came_before(own, op))
         {
-            state.reads_ahead = 0;
+            self.units[unit].reads_ahead = 0;
             return Some(choice);
         }
         if let Some((choice, _)) = own {
@@ -105,13 +104,12 @@ impl Array {
     }
 
     /// Whether work of the controller came to its die before a program of the host.
-    fn came_before(&self, own: Option<(Choice, u32)>, write: Option<(Choice, u32)>) -> bool {
-        let came_ns = |(_, op): (Choice, u32)| self.ops[op].ready_ns;
-        own.zip(write).is_some_and(|(own, write)| came_ns(own) < came_ns(write))
+    fn came_before(&self, own: Option<(Choice, u32)>, write: u32) -> bool {
+        own.is_some_and(|(_, own)| self.ops[own].ready_ns < self.ops[write].ready_ns)
     }
 
     /// The first operation of a queue that may start. The controller's own operations on one plane keep their order.
-    #[inline]
+    #[inline(always)] // Most queues are empty: a call would cost more than the look.
     fn first_ready(&self, unit: Unit, queue: Queue) -> Option<(Choice, u32)> {
         let head = self.units[unit].head(queue);
         match head {

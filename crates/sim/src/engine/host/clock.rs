@@ -7,7 +7,7 @@ use crate::error::SimError;
 
 impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     /// Carries out the next pending event at or before `limit_ns`; `false` when there is none.
-    #[inline]
+    #[inline(always)] // Every request ends its loop with a look that finds nothing.
     pub(super) fn step(&mut self, limit_ns: u64) -> bool {
         let flash = self.array.next_event_ns();
         let hashed = self.hash.as_ref().map_or(NO_EVENT, HashUnit::next_time);
@@ -15,13 +15,18 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         if next > limit_ns || next == NO_EVENT {
             return false;
         }
+        self.carry_out(flash, hashed, next);
+        true
+    }
+
+    /// Carries out what happens at `next`, the earliest of a stage of the array, a hash, and what is delayed.
+    fn carry_out(&mut self, flash: u64, hashed: u64, next: u64) {
         if self.delayed_ns != next || !self.step_delayed(flash.min(hashed)) {
             self.step_hash_or_array(hashed, flash);
         }
         self.tell_jobs_done();
         self.pad_if_waited_for();
         self.array.prefetch_event();
-        true
     }
 
     /// Of a hash and a stage that end at the same time, the hash goes first: the program that it makes ready then counts as

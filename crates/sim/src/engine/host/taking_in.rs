@@ -10,7 +10,7 @@ use crate::error::SimError;
 
 impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     /// Takes in a request that comes to the controller at `arrival_ns`.
-    #[inline]
+    #[inline(always)] // A call for every request, and its other caller is seldom used.
     pub(super) fn take_in(
         &mut self,
         arrivals: &Arrivals<'_>,

@@ -45,12 +45,6 @@ impl Score {
         Self { popularity, ties, even, next: 0 }
     }
 
-    /// The fewest copies that a chip which may be chosen has received; without a meaning where all may be.
-    fn fewest(&self, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> u64 {
-        let open = chips.ids().filter(|&chip| self.even && open(chip, chips, holds));
-        open.map(|chip| chips[chip].received).min().unwrap_or(u64::MAX)
-    }
-
     /// S over E x Pop x QL. A chip has fewer than 2^32 pages, so that `above` fits; `below` does up to 2^44
     /// erases of a chip, 2^32 pages with counters of 255 and a load of 2^27.
     #[inline]
@@ -89,27 +83,45 @@ impl Score {
     }
 }
 
-impl Placement for Score {
-    /// The first of the chips with the largest score. Fractions are compared only where floating point does not tell.
-    fn choose(&mut self, _home: Chip, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> Option<Chip> {
+impl Score {
+    /// The first of the chips with the largest score, from `next` on, among those which may be chosen. Fractions are
+    /// compared only where floating point does not tell.
+    #[inline(always)] // Its loop is all that choosing costs: one without a test that is seldom asked for.
+    fn best(&self, chips: By<Chip, &[ChipView]>, may_be: impl Fn(Chip) -> bool) -> Option<Chip> {
         let mut best: Option<Chip> = None;
         let (mut surely_less, mut surely_more) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
-        let fewest = self.fewest(chips, holds);
-        // Equal scores: the first one met wins.
-        let from_next = chips.ids().skip(self.next as usize).chain(chips.ids().take(self.next as usize));
-        let may_be = |chip: &Chip| open(*chip, chips, holds) && chips[*chip].received <= fewest;
-        for chip in from_next.filter(may_be) {
-            let score = self.nearly(&chips[chip]);
-            if score < surely_less {
-                continue;
-            }
-            let is_more =
-                score > surely_more || best.is_none_or(|best| self.exceeds(&chips[chip], &chips[best]));
-            if is_more {
-                best = Some(chip);
-                (surely_less, surely_more) = (score * (1.0 - MARGIN), score * (1.0 + MARGIN));
+        for half in [self.next..chips.len() as u32, 0..self.next] {
+            for chip in half.map(Chip::new).filter(|&chip| may_be(chip)) {
+                let score = self.nearly(&chips[chip]);
+                if score < surely_less {
+                    continue;
+                }
+                let is_more =
+                    score > surely_more || best.is_none_or(|best| self.exceeds(&chips[chip], &chips[best]));
+                if is_more {
+                    best = Some(chip);
+                    (surely_less, surely_more) = (score * (1.0 - MARGIN), score * (1.0 + MARGIN));
+                }
             }
         }
+        best
+    }
+
+    /// The best of the chips that have received the fewest copies.
+    #[inline(never)]
+    fn best_of_fewest(&self, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> Option<Chip> {
+        let open = |chip: Chip| open(chip, chips, holds);
+        let fewest = chips.ids().filter(|&chip| open(chip)).map(|chip| chips[chip].received).min()?;
+        self.best(chips, |chip| open(chip) && chips[chip].received == fewest)
+    }
+}
+
+impl Placement for Score {
+    fn choose(&mut self, _home: Chip, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> Option<Chip> {
+        let best = match self.even {
+            true => self.best_of_fewest(chips, holds),
+            false => self.best(chips, |chip| open(chip, chips, holds)),
+        };
         if let (ScoreTies::InTurn, Some(chip)) = (self.ties, best) {
             self.next = (chip.number() + 1) % chips.len() as u32;
         }
