@@ -6,7 +6,7 @@
 
 #![allow(clippy::print_stdout)]
 
-#[path = "../tests/common/random.rs"]
+#[path = "../tests/it/common/random.rs"]
 mod random;
 
 use std::hint::black_box;

@@ -9,7 +9,7 @@
 
 #![allow(clippy::print_stdout, missing_docs)]
 
-#[path = "../tests/common/random.rs"]
+#[path = "../tests/it/common/random.rs"]
 mod random;
 
 use std::hint::black_box;

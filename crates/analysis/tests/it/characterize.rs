@@ -1,0 +1,210 @@
+//! The whole characterization: streamed as in memory, with any number of threads, and sampled close to exact.
+
+use std::path::{Path, PathBuf};
+
+use crate::common::{Random, messy_trace};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, UInt64Type};
+use flashtwin_analysis::{Characterization, Options, Streamed, characterize, characterize_trace};
+use flashtwin_trace::{Op, OpenOptions, Request, Source, Trace, TraceBuilder};
+use serde_json::Value;
+
+fn quick() -> Options {
+    let mut options = Options { period_s: 5.0, ..Options::default() };
+    options.wa.partitions = vec![1, 2];
+    options.wa.over_provisioning_percent = vec![28];
+    options.wa.other_page_bytes = vec![];
+    options.locality.distance_max = 64;
+    options.locality.time_max = 200;
+    options
+}
+
+fn of(trace: &Trace, options: &Options) -> Characterization {
+    characterize_trace(trace, options, &()).unwrap()
+}
+
+/// Equal but for the options, which hold the sample's seed and rate.
+fn same_tables(a: &Characterization, b: &Characterization) {
+    assert_eq!(a.tables.len(), b.tables.len());
+    for (a, b) in a.tables.iter().zip(&b.tables) {
+        assert_eq!(a, b);
+    }
+}
+
+fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data")
+}
+
+#[test]
+fn streaming_a_file_gives_what_memory_gives() {
+    let mut compared = 0;
+    for entry in std::fs::read_dir(data()).unwrap() {
+        let path = entry.unwrap().path();
+        let source = Source::File(path.clone());
+        let Ok(trace) = Trace::open(&source, &OpenOptions::default(), &()) else { continue };
+        let mut streamed = Streamed::open(source, OpenOptions::default(), &()).unwrap();
+        let streamed = characterize(&mut streamed, &quick(), &()).unwrap();
+        let in_memory = of(&trace, &quick());
+        assert_eq!(streamed.summary, in_memory.summary, "{}", path.display());
+        same_tables(&streamed, &in_memory);
+        compared += 1;
+    }
+    assert!(compared >= 6, "only {compared} files of tests/data could be read");
+}
+
+#[test]
+fn runs_may_be_cut_anywhere() {
+    // More requests than one run, and than one batch of a stream, by way of a file.
+    let trace = skewed_trace(150_000, 1);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("skewed.parquet");
+    trace.write_parquet(&path).unwrap();
+    let mut streamed = Streamed::open(Source::File(path), OpenOptions::default(), &()).unwrap();
+    let streamed = characterize(&mut streamed, &quick(), &()).unwrap();
+    same_tables(&streamed, &of(&trace, &quick()));
+}
+
+#[test]
+fn the_number_of_threads_does_not_matter() {
+    for seed in 0..20 {
+        let trace = messy_trace(seed);
+        let one = of(&trace, &Options { threads: 1, ..quick() });
+        let three = of(&trace, &Options { threads: 3, ..quick() });
+        assert_eq!(one, three, "seed {seed}");
+    }
+}
+
+#[test]
+fn traces_without_contents_or_reads_have_missing_metrics_not_wrong_ones() {
+    let mut builder = TraceBuilder::new("writes");
+    for time in 0..50 {
+        builder.request(time, Op::Write, time as u64 % 7 * 4096, 4096, &[]);
+    }
+    let found = of(&builder.build().unwrap(), &quick());
+    for metric in ["popularity", "drift", "space", "duplication"] {
+        assert_eq!(found.summary[metric], Value::Null, "{metric}");
+    }
+    assert_eq!(found.summary["info"]["unique_values_write_percent"], Value::Null);
+    assert_eq!(found.summary["logical_locality"]["read"]["highest_probability"], Value::Null);
+    assert!(found.summary["temperature"]["partitions_for_ratio_2"].as_u64() > Some(0));
+    assert!(found.tables.iter().all(|(name, _)| name != "popularity"));
+}
+
+#[test]
+fn options_that_do_not_exist_are_refused() {
+    let refused = serde_json::from_str::<Options>(r#"{"perod_s": 1}"#);
+    assert!(refused.unwrap_err().to_string().contains("perod_s"));
+}
+
+/// Zipf-like contents and addresses; contents drift and are often copied; a second per 1,000 requests.
+fn skewed_trace(requests: usize, seed: u64) -> Trace {
+    let mut random = Random::new(seed);
+    let mut builder = TraceBuilder::new("skewed");
+    // The square of a uniform number: mild skew, so that no single item carries the result.
+    let mut skewed = move |limit: u64| {
+        let uniform = random.below(1 << 32) as f64 / f64::from(u32::MAX);
+        (uniform * uniform * (limit - 1) as f64) as u64
+    };
+    let mut held = vec![None; 60_000];
+    for index in 0..requests {
+        let drift = index as u64 / 20;
+        let op = if skewed(100) < 30 { Op::Write } else { Op::Read };
+        let page = skewed(60_000);
+        // A read finds what was written; before any write, what was always there.
+        let content = held[page as usize].filter(|_| op == Op::Read);
+        let content = content.unwrap_or_else(|| (drift + skewed(40_000)) as u32);
+        held[page as usize] = Some(content);
+        let request = Request {
+            time_ns: index as i64 * 1_000_000,
+            volume: 0,
+            op,
+            offset_bytes: page * 4096,
+            length_bytes: 4096,
+        };
+        builder.push(request, &[content]);
+    }
+    builder.build().unwrap()
+}
+
+fn number(summary: &Value, path: &str) -> f64 {
+    let found = path.split('.').fold(summary, |value, key| &value[key]);
+    found.as_f64().unwrap_or_else(|| panic!("{path} is {found}"))
+}
+
+#[test]
+fn samples_are_within_their_stated_errors() {
+    let trace = skewed_trace(400_000, 7);
+    let exact = of(&trace, &Options { period_s: 60.0, ..quick() });
+    let (mut figures, mut beyond_two) = (0, 0);
+    for sample_seed in 0..8 {
+        let options = Options { period_s: 60.0, sample_rate: 0.1, sample_seed, ..quick() };
+        let sampled = of(&trace, &options);
+        let errors = sampled.summary["standard_errors"].as_object().unwrap();
+        assert!(errors.len() >= 15);
+        for (path, error) in errors {
+            let Some(error) = error.as_f64() else { continue };
+            let (estimate, truth) = (number(&sampled.summary, path), number(&exact.summary, path));
+            figures += 1;
+            beyond_two += i32::from((estimate - truth).abs() > 2.0 * error);
+            // With 15 degrees of freedom 6 standard errors happen once in 40,000 figures; the small
+            // constant is for figures that hardly vary.
+            assert!(
+                (estimate - truth).abs() <= 6.0 * error + 0.01 * truth.abs(),
+                "seed {sample_seed}: {path} is {estimate} +- {error}, exactly {truth}"
+            );
+        }
+    }
+    // About one in 16 would be beyond two errors if they were normal with 15 degrees of freedom.
+    assert!(beyond_two * 5 <= figures, "{beyond_two} of {figures} figures are off by two errors or more");
+}
+
+#[test]
+fn sampled_temperatures_and_write_amplification_are_close() {
+    let trace = skewed_trace(600_000, 3);
+    let options = |sample_rate: f64| Options { sample_rate, ..quick() };
+    let (exact, sampled) = (of(&trace, &options(1.0)), of(&trace, &options(0.2)));
+    let both = |path: &str| (number(&exact.summary, path), number(&sampled.summary, path));
+    let (exact_wa, sampled_wa) = both("write_amplification.write_amplification_1");
+    assert!(exact_wa > 1.05, "{exact_wa}: garbage collection must matter here");
+    assert!((sampled_wa / exact_wa - 1.0).abs() < 0.03, "{sampled_wa} for {exact_wa}");
+    let (exact_needed, needed) = both("temperature.partitions_for_ratio_2");
+    // The hottest pages are probably left out, so a sample needs fewer partitions: it is a lower bound.
+    assert!(needed <= exact_needed && needed >= exact_needed / 2.0, "{needed} for {exact_needed}");
+}
+
+#[test]
+fn everything_sampled_is_everything() {
+    let trace = skewed_trace(30_000, 5);
+    let all = of(&trace, &quick());
+    let sampled = of(&trace, &Options { sample_rate: 1.0, sample_seed: 9, ..quick() });
+    same_tables(&all, &sampled);
+    assert!(sampled.summary.get("standard_errors").is_none());
+}
+
+#[test]
+fn sampled_periods_and_space_are_scaled_up() {
+    let trace = skewed_trace(400_000, 11);
+    let table = |rate: f64, name: &str, column: &str| {
+        let options = Options { period_s: 100.0, sample_rate: rate, ..quick() };
+        let found = of(&trace, &options);
+        let table = found.tables.into_iter().find(|(known, _)| known == name).unwrap().1;
+        let column = table.column_by_name(column).unwrap().clone();
+        match column.as_primitive_opt::<UInt64Type>() {
+            Some(counts) => counts.values().iter().map(|&count| count as f64).collect::<Vec<f64>>(),
+            None => column.as_primitive::<Float64Type>().values().to_vec(),
+        }
+    };
+    for (name, column) in [
+        ("periods", "page_reads"),
+        ("periods", "distinct_contents_written"),
+        ("space", "pages_held"),
+        ("space", "contents_held"),
+        ("space", "share_percent"),
+    ] {
+        let (exact, sampled) = (table(1.0, name, column), table(0.2, name, column));
+        assert_eq!(exact.len(), sampled.len());
+        for (exact, sampled) in exact.iter().zip(&sampled) {
+            assert!((sampled / exact - 1.0).abs() < 0.05, "{name}.{column}: {sampled} for {exact}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Holes and zeroes: pages that hold nothing are no duplicates, and zeroes are counted.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::common::{Random, messy_trace, random_trace};
+use flashtwin_analysis::{Options, Streamed, characterize, space, trace_info};
+use flashtwin_trace::{NO_CONTENT, Op, OpenOptions, Source, Trace, TraceBuilder};
+
+/// The same requests, on volumes with holes, one content of which is known to be zeroes.
+fn with_holes(trace: &Trace, seed: u64) -> Trace {
+    let mut random = Random::new(seed);
+    let mut builder = TraceBuilder::new("holes");
+    for _ in 0..random.below(6) {
+        let start = random.below(40) * 4096;
+        let volume = random.below(trace.volume_names.len() as u64) as u32;
+        builder.hole(volume, start..start + (1 + random.below(12)) * 4096);
+    }
+    builder.zeroes(random.below(4) as u32);
+    for index in 0..trace.len() {
+        builder.push(trace.request(index), trace.contents(index));
+    }
+    builder.build().unwrap()
+}
+
+/// What each page holds, a page operation at a time, in a plain map.
+struct Plain {
+    duplicates: u64,
+    writes: u64,
+    reads_of_holes: u64,
+    touched: HashSet<(u32, u64)>,
+    /// Page reads and writes with a known content, and zeroes among them.
+    known: [u64; 2],
+    zeroes: [u64; 2],
+}
+
+/// Follows the requests, all of which have whole pages and known contents.
+fn plain(trace: &Trace) -> Plain {
+    let mut held: HashMap<(u32, u64), Option<u32>> = HashMap::new();
+    // What is read before it is written was there from the beginning.
+    for (row, page, content) in page_ops(trace) {
+        let is_hole = trace.holes.cover(page.0, &(page.1 * 4096..(page.1 + 1) * 4096));
+        let before = if trace.op[row] == Op::Read && !is_hole { Some(content) } else { None };
+        held.entry(page).or_insert(before);
+    }
+    let mut found = Plain {
+        duplicates: 0,
+        writes: 0,
+        reads_of_holes: 0,
+        touched: HashSet::new(),
+        known: [0; 2],
+        zeroes: [0; 2],
+    };
+    for (row, page, content) in page_ops(trace) {
+        let op = trace.op[row];
+        if op == Op::Trim {
+            held.insert(page, None);
+            continue;
+        }
+        found.touched.insert(page);
+        found.known[op as usize] += 1;
+        found.zeroes[op as usize] += u64::from(Some(content) == trace.zero_content);
+        if op == Op::Write {
+            found.writes += 1;
+            found.duplicates += u64::from(held.values().any(|&other| other == Some(content)));
+            held.insert(page, Some(content));
+        } else if held[&page].is_none() {
+            found.reads_of_holes += 1;
+        }
+    }
+    found
+}
+
+fn page_ops(trace: &Trace) -> Vec<(usize, (u32, u64), u32)> {
+    let mut page_ops = Vec::new();
+    for row in 0..trace.len() {
+        for nth in 0..u64::from(trace.length_bytes[row]) / 4096 {
+            let page = (trace.volume[row], trace.offset_bytes[row] / 4096 + nth);
+            page_ops.push((row, page, trace.contents(row).get(nth as usize).copied().unwrap_or(NO_CONTENT)));
+        }
+    }
+    page_ops
+}
+
+fn percent(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64 * 100.0)
+}
+
+#[test]
+fn holes_are_not_held_and_zeroes_are_counted() {
+    let (mut of_holes, mut of_zeroes) = (0, 0);
+    for seed in 0..300 {
+        let trace = with_holes(&random_trace(seed), seed);
+        let (info, expected) = (trace_info(&trace), plain(&trace));
+        assert_eq!(
+            info.duplicate_write_percent,
+            percent(expected.duplicates, expected.writes),
+            "seed {seed}"
+        );
+        assert_eq!(info.footprint_pages, Some(expected.touched.len() as u64), "seed {seed}");
+        assert_eq!(info.page_quality.unwrap().reads_of_holes, expected.reads_of_holes, "seed {seed}");
+        let known = trace.zero_content.is_some();
+        let percent = |kind: usize| percent(expected.zeroes[kind], expected.known[kind]).filter(|_| known);
+        assert_eq!(
+            (info.zero_read_percent, info.zero_write_percent),
+            (percent(0), percent(1)),
+            "seed {seed}"
+        );
+        assert_eq!(info.hole_bytes, trace.holes.bytes());
+        of_holes += expected.reads_of_holes;
+        of_zeroes += expected.zeroes[1];
+    }
+    assert!(of_holes > 500 && of_zeroes > 500, "{of_holes} reads of holes, {of_zeroes} writes of zeroes");
+}
+
+#[test]
+fn a_stream_says_the_same_as_the_trace_in_memory() {
+    for seed in 0..20 {
+        let trace = with_holes(&if seed % 2 == 0 { random_trace(seed) } else { messy_trace(seed) }, seed);
+        let path =
+            std::env::temp_dir().join(format!("ft-analysis-holes-{}-{seed}.parquet", std::process::id()));
+        trace.write_parquet(&path).unwrap();
+        let source = Source::File(path.clone());
+        let options = Options::default();
+        let mut streamed = Streamed::open(source.clone(), OpenOptions::default(), &()).unwrap();
+        let found = characterize(&mut streamed, &options, &()).unwrap();
+        let read = Trace::open(&source, &OpenOptions::default(), &()).unwrap();
+        assert_eq!(found.summary["info"], serde_json::to_value(trace_info(&read)).unwrap(), "seed {seed}");
+        let followed = space(&read, 0).0;
+        assert_eq!(
+            found.summary["info"]["duplicate_write_percent"],
+            serde_json::to_value(followed.and_then(|space| space.duplicate_write_percent)).unwrap()
+        );
+        std::fs::remove_file(path).unwrap();
+    }
+}

@@ -1,0 +1,195 @@
+//! What each page may read as while calls fail: a plain set of values a page, kept beside the drive.
+
+use std::collections::BTreeSet;
+
+use flashtwin_bits::SplitMix64;
+use flashtwin_live::{Drive, Export, Writing};
+
+use crate::drive::scene::Shape;
+
+type Values = BTreeSet<Vec<u8>>;
+
+/// Of each page, what it may read as now, and what it may read as after the drive was opened again: what it was when a
+/// flush was answered last, and what it may have become since. A request that failed may have happened, page by page.
+pub(crate) struct Oracle {
+    pub(crate) page_bytes: usize,
+    now: Vec<Values>,
+    kept: Vec<Values>,
+    /// Pages that answered with an error, and were read rightly.
+    pub(crate) errors: u64,
+    pub(crate) right: u64,
+}
+
+impl Oracle {
+    pub(crate) fn zeroes(shape: &Shape) -> Self {
+        let page_bytes = shape.page_bytes as usize;
+        let pages = vec![Values::from([vec![0; page_bytes]]); shape.logical as usize];
+        Self { page_bytes, now: pages.clone(), kept: pages, errors: 0, right: 0 }
+    }
+
+    fn size(&self) -> usize {
+        self.now.len() * self.page_bytes
+    }
+
+    /// Pages of a range, and of each the part that lies in it and where in the range that begins.
+    fn parts(&self, offset: usize, length: usize) -> Vec<(usize, std::ops::Range<usize>, usize)> {
+        let page_bytes = self.page_bytes;
+        let pages = offset / page_bytes..(offset + length).div_ceil(page_bytes);
+        let part = |page: usize| {
+            let (from, to) = (offset.max(page * page_bytes), (offset + length).min((page + 1) * page_bytes));
+            (page, from - page * page_bytes..to - page * page_bytes, from - offset)
+        };
+        pages.map(part).collect()
+    }
+
+    /// A range was given these bytes, or may have been.
+    fn given(&mut self, offset: usize, bytes: &[u8], happened: bool) {
+        for (page, part, at) in self.parts(offset, bytes.len()) {
+            let changed = |old: &Vec<u8>| {
+                let mut new = old.clone();
+                new[part.clone()].copy_from_slice(&bytes[at..at + part.len()]);
+                new
+            };
+            let new: Values = self.now[page].iter().map(changed).collect();
+            self.kept[page].extend(new.iter().cloned());
+            match happened {
+                true => self.now[page] = new,
+                false => self.now[page].extend(new),
+            }
+        }
+    }
+
+    fn flushed(&mut self) {
+        self.kept.clone_from(&self.now);
+    }
+
+    /// The drive was opened again.
+    pub(crate) fn restart(&mut self) {
+        self.now.clone_from(&self.kept);
+    }
+
+    /// Reads a range; only an error, or what may be there.
+    pub(crate) fn read(&mut self, drive: &Drive, offset: usize, length: usize) -> Result<bool, String> {
+        let mut bytes = vec![1; length];
+        if drive.read(offset as u64, &mut bytes, &()).is_err() {
+            self.errors += 1;
+            return Ok(false);
+        }
+        for (page, part, at) in self.parts(offset, length) {
+            let read = &bytes[at..at + part.len()];
+            self.now[page].retain(|value| value[part.clone()] == *read);
+            if self.now[page].is_empty() {
+                return Err(format!("WRONG: page {page} reads as what it was not given"));
+            }
+        }
+        self.right += 1;
+        Ok(true)
+    }
+
+    /// Reads all, page by page; how many are errors.
+    pub(crate) fn read_all(&mut self, drive: &Drive) -> Result<usize, String> {
+        let mut errors = 0;
+        for page in 0..self.now.len() {
+            errors += usize::from(!self.read(drive, page * self.page_bytes, self.page_bytes)?);
+        }
+        Ok(errors)
+    }
+
+    /// Gives each page a value of its own; the first error.
+    pub(crate) fn write_all(&mut self, drive: &Drive, seed: u64) -> Result<(), String> {
+        for page in 0..self.now.len() {
+            let bytes = page_of(seed << 20 | page as u64, self.page_bytes);
+            self.write(drive, page * self.page_bytes, &bytes, Writing::default())?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, drive: &Drive, offset: usize, bytes: &[u8], how: Writing) -> Result<(), String> {
+        let done = drive.write(offset as u64, bytes, how, &());
+        self.given(offset, bytes, done.is_ok());
+        done.map_err(|error| error.to_string())
+    }
+}
+
+/// Bytes that are the same for the same value.
+pub(crate) fn page_of(value: u64, page_bytes: usize) -> Vec<u8> {
+    let mut random = SplitMix64(value);
+    (0..page_bytes).map(|_| random.next() as u8 & 3).collect()
+}
+
+/// A host that goes on whatever fails.
+pub(crate) struct Client {
+    random: SplitMix64,
+    fresh: u64,
+}
+
+impl Client {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { random: SplitMix64(seed), fresh: seed << 20 }
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        (self.random.next() % limit as u64) as usize
+    }
+
+    fn bytes(&mut self, length: usize, page_bytes: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while bytes.len() < length {
+            self.fresh += 1;
+            let value = if self.below(3) > 0 { self.below(9) as u64 } else { self.fresh };
+            bytes.extend(page_of(value, page_bytes));
+        }
+        bytes.truncate(length);
+        bytes
+    }
+
+    /// One operation; `Ok(Err(_))` where the drive answered with an error, `Err` where it read wrong.
+    pub(crate) fn step(&mut self, drive: &Drive, oracle: &mut Oracle) -> Result<Result<(), String>, String> {
+        let page_bytes = oracle.page_bytes;
+        let pages = oracle.size() / page_bytes;
+        let first = if self.below(3) > 0 { self.below(pages / 4) } else { self.below(pages) };
+        let count = (1 + self.below(4)).min(pages - first);
+        let (mut offset, mut length) = (first * page_bytes, count * page_bytes);
+        if self.below(6) == 0 {
+            offset += 512 * self.below(page_bytes / 512);
+            length = (512 * (1 + self.below(5))).min(oracle.size() - offset);
+        }
+        let how = Writing { durable: self.below(15) == 0, ..Writing::default() };
+        let kind = self.below(20);
+        let done = match kind {
+            0 => drive.end_period().map_err(|error| error.to_string()),
+            1 | 2 => {
+                let done = drive.flush();
+                if done.is_ok() {
+                    oracle.flushed();
+                }
+                done.map_err(|error| error.to_string())
+            }
+            3 => {
+                let from = offset.next_multiple_of(page_bytes);
+                let to = ((offset + length) / page_bytes * page_bytes).max(from);
+                let done = drive.trim(offset as u64, length as u64, how, &());
+                oracle.given(from, &vec![0; to - from], done.is_ok());
+                done.map_err(|error| error.to_string())
+            }
+            4 => {
+                let how = Writing { keep_room: self.below(2) == 0, ..how };
+                let done = drive.write_zeroes(offset as u64, length as u64, how, &());
+                oracle.given(offset, &vec![0; length], done.is_ok());
+                done.map_err(|error| error.to_string())
+            }
+            5..10 => {
+                let read = oracle.read(drive, offset, length)?;
+                return Ok(if read { Ok(()) } else { Err("a read answered with an error".into()) });
+            }
+            _ => {
+                let bytes = self.bytes(length, page_bytes);
+                oracle.write(drive, offset, &bytes, how)
+            }
+        };
+        if kind > 2 && how.durable && done.is_ok() {
+            oracle.flushed();
+        }
+        Ok(done)
+    }
+}

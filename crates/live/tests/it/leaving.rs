@@ -1,0 +1,119 @@
+//! Clients that leave with much asked for: they hold nobody up. And what all of them together hold in memory while they are
+//! there. In a process of its own, so that its memory is the server's.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::common::*;
+use flashtwin_live::drive::{CreateOptions, DriveOptions};
+use flashtwin_live::nbd::ServerOptions;
+use flashtwin_live::{Drive, Export, Writing};
+
+const SIZE: u64 = 64 << 20;
+const CLIENTS: usize = 64;
+/// Reads and writes of the largest size.
+const LARGE: u32 = 32 << 20;
+
+/// A drive of which every second page holds something that no other does.
+fn drive(folder: &Folder) -> Arc<Drive> {
+    let path = folder.join("drive.img");
+    Drive::create(&path, "ca-ssd", SIZE, &CreateOptions::default()).unwrap();
+    let drive = Drive::open(&path, &DriveOptions::default()).unwrap();
+    for page in (0..SIZE / 4096).step_by(2) {
+        let mut bytes = [7; 4096];
+        bytes[..8].copy_from_slice(&page.to_le_bytes());
+        drive.write(page * 4096, &bytes, Writing::default(), &()).unwrap();
+    }
+    Arc::new(drive)
+}
+
+/// Sends requests as long as somebody takes them; what does not fit is left out.
+fn send(client: &UnixStream, requests: &[u8]) {
+    client.set_nonblocking(true).unwrap();
+    let mut at = 0;
+    while let Ok(bytes) = { client }.write(&requests[at..]) {
+        at += bytes;
+        if at == requests.len() {
+            break;
+        }
+    }
+    assert!(at >= 28 * 100 || at == requests.len(), "{at} bytes were taken");
+}
+
+fn queue(command: u16, flags: u16, length: u32, count: u64) -> Vec<u8> {
+    let at = |cookie: u64| cookie % (SIZE / u64::from(length)) * u64::from(length);
+    (0..count).flat_map(|cookie| request(command, flags, cookie, at(cookie), length)).collect()
+}
+
+fn resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/statm").unwrap();
+    status.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
+}
+
+/// Asks for a page again and again until told to stop; the longest time that it took.
+fn longest_read(client: &UnixStream, stop: &AtomicBool) -> Duration {
+    let mut longest = Duration::ZERO;
+    while !stop.load(Relaxed) {
+        let began = Instant::now();
+        assert_eq!(read(client, 0, 4096)[0], 0);
+        longest = longest.max(began.elapsed());
+        thread::sleep(Duration::from_millis(2));
+    }
+    longest
+}
+
+#[test]
+fn who_leaves_holds_nobody_up_and_all_together_hold_what_is_promised() {
+    let folder = Folder::new();
+    let options = ServerOptions { connections_max: CLIENTS + 1, ..ServerOptions::default() };
+    // What the documentation promises: `docs/serve.md`.
+    let (shared, of_each) = (options.memory_bytes_max as u64, (4 << 20) + (64 << 10));
+    let promised = shared + of_each * CLIENTS as u64 + (48 << 20);
+    let served = serve(drive(&folder), options);
+    let other = go(&served.socket, false);
+    assert_eq!(read(&other, 0, 4096)[0], 0);
+    let before = resident_bytes();
+    for (what, requests) in [
+        ("large reads", queue(0, 0, LARGE, 556)),
+        ("reads that fit", queue(0, 0, 256 << 10, 556)),
+        ("block status", queue(STATUS, 0, SIZE as u32, 556)),
+        ("zeroes that take room", queue(ZEROES, 2, SIZE as u32, 556)),
+        ("trims", queue(TRIM, 0, SIZE as u32, 556)),
+    ] {
+        let clients: Vec<UnixStream> = (0..CLIENTS).map(|_| go(&served.socket, true)).collect();
+        clients.iter().for_each(|client| send(client, &requests));
+        let mut most = 0;
+        let until = Instant::now() + Duration::from_millis(1_500);
+        while Instant::now() < until {
+            most = most.max(resident_bytes().saturating_sub(before));
+            thread::sleep(Duration::from_millis(20));
+        }
+        let stop = AtomicBool::new(false);
+        let (longest, let_in, ended) = thread::scope(|scope| {
+            let reader = scope.spawn(|| longest_read(&other, &stop));
+            thread::sleep(Duration::from_millis(50));
+            drop(clients);
+            let left = Instant::now();
+            // Who comes now is let in at once, and served.
+            let is_let_in = UnixStream::connect(&served.socket)
+                .is_ok_and(|next| { &next }.read_exact(&mut [0; 18]).is_ok());
+            let let_in = left.elapsed();
+            while served.server.figures().connections > 1 && left.elapsed() < Duration::from_secs(20) {
+                thread::sleep(Duration::from_millis(1));
+            }
+            let ended = left.elapsed();
+            thread::sleep(Duration::from_millis(20));
+            stop.store(true, Relaxed);
+            (reader.join(), is_let_in.then_some(let_in), ended)
+        });
+        let longest = longest.unwrap();
+        let is_short = |time: Duration| time < Duration::from_secs(1);
+        assert!(let_in.is_some_and(is_short) && is_short(ended), "{what}: {let_in:?}, {ended:?}");
+        assert!(longest < Duration::from_secs(1), "{what}: {longest:?}");
+        assert!(most < promised, "{what}: {most} bytes, {promised} are promised");
+    }
+}

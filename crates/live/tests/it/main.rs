@@ -1,0 +1,8 @@
+//! The served drive from outside: a client of the protocol written by hand, and bytes that nobody expects.
+
+mod common;
+mod drive;
+mod hostile;
+mod leaving;
+mod protocol;
+mod recording;

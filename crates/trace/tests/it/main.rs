@@ -1,0 +1,20 @@
+//! Traces as their users meet them: every format, bad input, what is synthesized, what is windowed.
+
+mod bad_input;
+mod canonical_parquet;
+mod common;
+mod durable;
+mod formats;
+mod holes;
+#[cfg(target_os = "linux")]
+mod memory;
+mod one_volume;
+mod pages;
+mod queues;
+mod readers_agree;
+mod recording;
+mod sample;
+mod scan;
+mod stream;
+mod synthetic;
+mod thinning;

@@ -1,0 +1,244 @@
+//! One sample in every format and compression (tests/data): all readers see the same trace.
+
+use crate::sample;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use flashtwin_trace::{ErrorCause, Format, OpenOptions, Source, Trace, TraceError};
+
+type Text = fn() -> String;
+
+/// A file of the sample.
+struct Sample {
+    file: &'static str,
+    text: Text,
+    format: &'static str,
+    with_content: bool,
+    /// Unit of its times.
+    unit_ns: u64,
+    /// Whether it holds the requests of volume 0 only.
+    one_volume: bool,
+    /// Whether the format has flushes.
+    with_flushes: bool,
+}
+
+const fn sample(file: &'static str, text: Text, format: &'static str) -> Sample {
+    Sample { file, text, format, with_content: false, unit_ns: 100, one_volume: false, with_flushes: false }
+}
+
+const fn with_content(file: &'static str, text: Text, format: &'static str) -> Sample {
+    Sample { with_content: true, ..sample(file, text, format) }
+}
+
+const fn with_flushes(sample: Sample) -> Sample {
+    Sample { with_flushes: true, ..sample }
+}
+
+const fn in_units(unit_ns: u64, file: &'static str, text: Text, format: &'static str) -> Sample {
+    Sample { unit_ns, ..sample(file, text, format) }
+}
+
+const MICROSECOND: u64 = 1000;
+const SECOND: u64 = 1_000_000_000;
+
+const FILES: [Sample; 17] = [
+    with_content("sample.fiu", sample::fiu, "fiu"),
+    with_content("sample-lines.fiu.gz", sample::fiu_lines, "fiu"),
+    with_content("sample-homes.fiu.zst", sample::homes, "fiu"),
+    with_content("sample-digests.mqsim.xz", sample::mqsim_digests, "mqsim"),
+    sample("sample.csv", sample::msr, "msr"),
+    sample("sample.spc.bz2", sample::spc, "spc"),
+    sample("sample.mqsim.zst", sample::mqsim, "mqsim"),
+    sample("sample.disksim", sample::disksim, "disksim"),
+    sample("sample-bytes.disksim.gz", sample::disksim_bytes, "disksim-bytes"),
+    with_flushes(sample("sample.blkparse.zst", sample::blkparse, "blkparse")),
+    sample("sample.systor.csv.gz", sample::systor, "systor"),
+    with_flushes(in_units(MICROSECOND, "sample.etw.csv.xz", sample::etw, "etw")),
+    with_flushes(in_units(MICROSECOND, "sample-2.fio.gz", sample::fio_waits, "fio")),
+    with_flushes(in_units(MICROSECOND, "sample-3.fio.bz2", sample::fio_timestamps, "fio")),
+    in_units(MICROSECOND, "sample.alibaba.csv.zst", sample::alibaba, "alibaba"),
+    in_units(SECOND, "sample.tencent.csv.xz", sample::tencent, "tencent"),
+    Sample {
+        one_volume: true,
+        with_flushes: true,
+        ..in_units(SECOND, "sample.cloudphysics.csv.gz", sample::cloudphysics, "cloudphysics")
+    },
+];
+
+impl Sample {
+    /// The trace in it.
+    fn expected(&self) -> Trace {
+        let requests = if self.one_volume { sample::cloud::of_one_volume() } else { sample::requests() };
+        sample::trace_of(requests, self.unit_ns, self.with_content, self.with_flushes)
+    }
+}
+
+const PARQUET: &str = "sample.parquet";
+
+fn data(file: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data");
+    folder.join(file)
+}
+
+fn open(source: &Source, format: Option<&str>) -> Result<Trace, TraceError> {
+    let options = OpenOptions { format: format.map(|name| name.parse().unwrap()), ..OpenOptions::default() };
+    Trace::open(source, &options, &())
+}
+
+/// Bytes in DiskSim's layout cannot be recognised, only asked for.
+fn asked_for(format: &str) -> Option<&str> {
+    Some(format).filter(|&format| format == "disksim-bytes")
+}
+
+/// Asserts that both hold the same requests (and contents, when both have some).
+fn assert_same_requests(one: &Trace, other: &Trace, what: &str) {
+    assert_eq!(one.time_ns, other.time_ns, "{what}");
+    assert_eq!(one.volume, other.volume, "{what}");
+    assert_eq!(one.op, other.op, "{what}");
+    assert_eq!(one.offset_bytes, other.offset_bytes, "{what}");
+    assert_eq!(one.length_bytes, other.length_bytes, "{what}");
+    if one.has_content() && other.has_content() {
+        assert_eq!(one.content_start, other.content_start, "{what}");
+        assert_eq!(one.content, other.content, "{what}");
+        assert_eq!(one.digest(), other.digest(), "{what}");
+    }
+}
+
+#[test]
+fn all_files_hold_the_sample() {
+    for sample in FILES {
+        let Sample { file, format, .. } = sample;
+        let trace = open(&Source::File(data(file)), asked_for(format)).unwrap();
+        let expected = sample.expected();
+        assert_eq!(trace.has_content(), sample.with_content, "{file}");
+        assert_same_requests(&trace, &expected, file);
+        assert_eq!(trace.digest(), expected.digest(), "{file}");
+        assert_eq!(trace.format.name(), format, "{file}");
+        assert!(trace.name.starts_with("sample"), "{file}: {}", trace.name);
+        assert!(!trace.name.contains('.'), "{file}: {}", trace.name);
+        assert_eq!(trace.quality.warnings, [""; 0], "{file}");
+    }
+    let trace = open(&Source::File(data(PARQUET)), None).unwrap();
+    assert_same_requests(&trace, &sample::trace(true), PARQUET);
+    assert_eq!(trace.format, Format::PARQUET);
+}
+
+#[test]
+fn names_say_nothing() {
+    for sample in FILES {
+        let Sample { file, format, .. } = sample;
+        let bytes = std::fs::read(data(file)).unwrap();
+        let source = Source::Bytes("nameless".to_owned(), bytes.into());
+        let trace = open(&source, asked_for(format)).unwrap();
+        assert_eq!(trace.digest(), sample.expected().digest(), "{file}");
+    }
+    let bytes = std::fs::read(data(PARQUET)).unwrap();
+    let trace = open(&Source::Bytes("nameless".to_owned(), bytes.into()), None).unwrap();
+    assert_eq!(trace.digest(), sample::trace(true).digest());
+}
+
+#[test]
+fn threads_change_nothing() {
+    for Sample { file, format, .. } in FILES {
+        let mut options = OpenOptions {
+            format: asked_for(format).map(|name| name.parse().unwrap()),
+            ..OpenOptions::default()
+        };
+        let source = Source::File(data(file));
+        let with = Trace::open(&source, &options, &()).unwrap();
+        options.threaded = false;
+        assert_eq!(with, Trace::open(&source, &options, &()).unwrap(), "{file}");
+    }
+}
+
+#[test]
+fn lines_of_one_request_are_joined_and_counted() {
+    let source = Source::File(data("sample-lines.fiu.gz"));
+    let trace = open(&source, None).unwrap();
+    assert_eq!(trace.quality.lines, trace.content.len() as u64);
+    assert_eq!(trace.quality.joined_lines, (trace.content.len() - trace.len()) as u64);
+    let options = OpenOptions { join_lines: false, ..OpenOptions::default() };
+    let apart = Trace::open(&source, &options, &()).unwrap();
+    assert_eq!(apart.len(), trace.content.len());
+    assert_eq!(apart.quality.joined_lines, 0);
+}
+
+#[test]
+fn bytes_and_sectors_are_not_guessed() {
+    let error = open(&Source::File(data("sample-bytes.disksim.gz")), None).unwrap_err();
+    assert_eq!(error.cause, ErrorCause::AmbiguousFormat);
+    let message = error.to_string();
+    assert!(message.contains("--format disksim or --format disksim-bytes"), "{message}");
+}
+
+#[test]
+fn digests_are_those_of_the_lines() {
+    let trace = open(&Source::File(data("sample.fiu")), None).unwrap();
+    let line = sample::fiu();
+    let recorded = line.split_whitespace().nth(8).unwrap();
+    let hex: String = trace.digests.get(0).unwrap().iter().map(|b| format!("{b:02x}")).collect();
+    assert_eq!(hex, recorded[..32]);
+    assert_eq!(trace.digests.len(), trace.content_count() as usize);
+    let parquet = open(&Source::File(data(PARQUET)), None).unwrap();
+    assert_eq!(parquet.digests, trace.digests);
+    assert_eq!(parquet.volume_names, ["8:0", "8:1"]);
+}
+
+#[test]
+fn the_files_are_up_to_date() {
+    for Sample { file, text, .. } in FILES {
+        let bytes = std::fs::read(data(file)).unwrap();
+        assert_eq!(decompress(file, &bytes).unwrap(), text(), "{file}");
+    }
+}
+
+/// Writes tests/data anew: `cargo test -p flashtwin-trace --test it -- readers_agree --ignored`.
+#[test]
+#[ignore = "writes tests/data"]
+fn make_the_files() {
+    for Sample { file, text, .. } in FILES {
+        std::fs::write(data(file), compress(file, text().as_bytes()).unwrap()).unwrap();
+    }
+    let trace = open(&Source::File(data("sample.fiu")), None).unwrap();
+    trace.write_parquet(&data(PARQUET)).unwrap();
+}
+
+fn ending(file: &str) -> &str {
+    file.rsplit('.').next().unwrap_or_default()
+}
+
+fn compress(file: &str, text: &[u8]) -> io::Result<Vec<u8>> {
+    match ending(file) {
+        "gz" => {
+            let level = flate2::Compression::best();
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), level);
+            encoder.write_all(text)?;
+            encoder.finish()
+        }
+        "bz2" => {
+            let level = bzip2::Compression::best();
+            let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), level);
+            encoder.write_all(text)?;
+            encoder.finish()
+        }
+        "xz" => {
+            let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 9);
+            encoder.write_all(text)?;
+            encoder.finish()
+        }
+        "zst" => zstd::stream::encode_all(text, 19),
+        _ => Ok(text.to_vec()),
+    }
+}
+
+fn decompress(file: &str, bytes: &[u8]) -> io::Result<String> {
+    let mut text = String::new();
+    match ending(file) {
+        "gz" => flate2::read::GzDecoder::new(bytes).read_to_string(&mut text)?,
+        "bz2" => bzip2::read::BzDecoder::new(bytes).read_to_string(&mut text)?,
+        "xz" => liblzma::read::XzDecoder::new(bytes).read_to_string(&mut text)?,
+        "zst" => zstd::stream::Decoder::new(bytes)?.read_to_string(&mut text)?,
+        _ => io::Cursor::new(bytes).read_to_string(&mut text)?,
+    };
+    Ok(text)
+}
