@@ -35,9 +35,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Charts as PDF and PNG, which take a third of a page's time, are drawn for the tests of the report alone."""
+    """Charts, which take most of a page's time, are drawn for the tests of the report alone."""
     of_report = item.path.is_relative_to(ROOT / "tests" / "report")
-    os.environ["FLASHTWIN_CHARTS"] = "files" if of_report else "page"
+    os.environ["FLASHTWIN_CHARTS"] = "page" if of_report else "none"
 
 
 @dataclass(frozen=True)

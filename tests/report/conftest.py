@@ -30,8 +30,10 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def built(four: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the report of `four`."""
-    return report.build(four, out=tmp_path_factory.mktemp("built")).parent
+    """A folder with the report of `four`, every chart in all its files."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FLASHTWIN_CHARTS", "files")
+        return report.build(four, out=tmp_path_factory.mktemp("built")).parent
 
 
 @pytest.fixture

@@ -16,10 +16,12 @@ from flashtwin.results import names
 from . import files, saving, sheet, style
 from .charts.base import Chart, Drawing
 
-#: The environment variable that says whether charts are files beside the page too; PAGE: only SVG, and their numbers.
-VARIABLE, PAGE = "FLASHTWIN_CHARTS", "page"
+#: The environment variable that says what is drawn of charts. PAGE: only SVG; NONE: nothing, their numbers are left.
+VARIABLE, PAGE, NONE = "FLASHTWIN_CHARTS", "page", "none"
 #: Every file that a chart may have, after its name.
 ENDINGS = (".svg", ".pdf", ".png", "-column.svg", "-column.pdf", ".csv")
+#: What stands in a chart's place.
+_NOT_DRAWN = Markup("<p>Not drawn: {} was {}. <code>flashtwin report</code> draws it.</p>").format(VARIABLE, NONE)
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class Rendered:
 def render(chart: Chart[Any], results: Any) -> Rendered:
     """Draws a chart on both widths."""
     found: dict[str, str | bytes] = {}
-    files_too = os.environ.get(VARIABLE) != PAGE
+    drawn = os.environ.get(VARIABLE) != NONE
+    files_too = drawn and os.environ.get(VARIABLE) != PAGE
     first: Drawing | None = None
     for medium in sheet.MEDIA:
         with sheet.on(medium), style.styled():
@@ -43,11 +46,13 @@ def render(chart: Chart[Any], results: Any) -> Rendered:
             if drawing.figure is None:
                 break
             suffix = f"-{medium.name}" if medium.name else ""
+            if not suffix:
+                found[".csv"] = drawing.data.csv()
+            if not drawn:
+                break
             found[f"{suffix}.svg"] = saving.svg(drawing.figure)
             if files_too:
                 found[f"{suffix}.pdf"] = saving.pdf(drawing.figure)
-            if not suffix:
-                found[".csv"] = drawing.data.csv()
             if files_too and not suffix:
                 found[".png"] = saving.png(drawing.figure)
     assert first is not None  # noqa: S101 - there are media
@@ -70,6 +75,8 @@ def figure_of(one: Rendered, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]
     """What a template needs of a chart: the drawings of both widths, of which the page shows one, and its files."""
     if not one.files:
         return {"chart": one.chart, "svg": Markup(""), "saved": Markup(""), "drawing": one.drawing}
+    if ".svg" not in one.files:
+        return {"chart": one.chart, "svg": _NOT_DRAWN, "saved": _links(one), "drawing": one.drawing}
     drawn = "".join(
         f'<div class="on-{medium.name or "text"}">{_inline(one, medium, pairs)}</div>' for medium in sheet.MEDIA
     )
@@ -99,7 +106,6 @@ def _links(one: Rendered) -> Markup:
 
     text = link("PDF", ".pdf") + link("SVG", ".svg") + link("PNG", ".png")
     column = link("PDF", "-column.pdf") + link("SVG", "-column.svg")
-    return Markup(  # noqa: S704 - names of charts, escaped
-        f"<span>Files beside this page {text}</span> <span>of 3.3 in {column}</span> "
-        f"<span>its numbers {link('CSV', '.csv')}</span>"
-    )
+    spans = f"<span>Files beside this page {text}</span> <span>of 3.3 in {column}</span> " if text else ""
+    # Names of charts, escaped.
+    return Markup(f"{spans}<span>its numbers {link('CSV', '.csv')}</span>")  # noqa: S704
