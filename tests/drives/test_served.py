@@ -6,6 +6,7 @@ are slow: reads take milliseconds.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -53,15 +54,14 @@ def measured(folder: Path, name: str, dies: int, **sets: object) -> Measurements
         place / "drive.img", system="conventional", size_bytes=SIZE, settings=settings, twin_time=True
     ) as server:
         text = short_script(jobs.ProbePlan(str(place / "drive.img"), SIZE, seconds=3, overwrites=1.0), server.uri)
-        environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "ENGINE": "nbd", "DRIVE": name}
+        environment = {**os.environ, "ENGINE": "nbd", "DRIVE": name}
         done = subprocess.run(
             ["bash", "-s", str(place / "results")], input=text, env=environment, capture_output=True, text=True,
             timeout=300, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
     assert server.figures["twin"]["failure"] is None
-    notes: list[str] = []
-    return results.read_results(place / "results", note=notes.append)
+    return results.read_results(place / "results")
 
 
 def short_script(plan: jobs.ProbePlan, uri: str) -> str:
@@ -89,7 +89,7 @@ def drives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Measurements]:
         "two-page-types": (4, {"nand.read_us": FAST_US + SLOWER_US / 2,
                                "nand.read_types_us": [FAST_US, FAST_US + SLOWER_US]}),
     }  # fmt: skip
-    with ThreadPoolExecutor() as pool:
+    with ThreadPoolExecutor(len(kinds)) as pool:
         runs = {name: pool.submit(measured, folder, name, dies, **sets) for name, (dies, sets) in kinds.items()}
         return {name: run.result() for name, run in runs.items()}
 
