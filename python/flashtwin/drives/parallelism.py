@@ -103,9 +103,11 @@ def throughput(
     """
     queue = busy = ahead = 0.0
     rest = (1.0 + cv * cv) / 2.0
+    # With the second part the intercept is what it is said to be, for any number of units.
+    ahead_of_it = rest + (1.0 - rest) / units
     rates = np.zeros(int(depths[-1]) + 1)
     for under_way in range(1, rates.size):
-        response = service * (1.0 + max(queue - busy, 0.0) + busy * rest)
+        response = service * (1.0 + max(queue - busy, 0.0) + busy * ahead_of_it)
         before = limit * (1.0 + ahead)
         rate = under_way / (fixed + response + before)
         queue, busy, ahead = rate * response / units, min(rate * service / units, 1.0), rate * before
@@ -126,7 +128,7 @@ def parallel_units(
         alone: response times of reads one at a time; None: as if all were alike.
         capacity_bytes: of the drive, to which D is rounded.
         fixed_us: about how long Z is, for example a write that RAM takes: it passes the same host, link and controller.
-            Without it, D and S are told worse than their quotient: by up to 18 % too much.
+            Without it, D and S are told worse than their quotient.
     """
     depths = np.array([row.depth for row in rows], dtype=float)
     found = np.array([row.per_s for row in rows])
