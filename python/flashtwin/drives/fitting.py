@@ -40,7 +40,9 @@ _LEAST_SLOPE, _LONGEST_STEP_US = 0.1, 40.0
 #: Mean logarithm by which percentiles are off that more rounds do not better: it is that of another seed.
 _NEAR = 0.015
 #: Steps by which the rate is brought near, and how near: a rate moves by less than tPROG does, as dies read as well.
-_RATE_STEPS, _RATE_GOOD, _RATE_POWER = 5, 0.01, 1.3
+_RATE_STEPS, _RATE_GOOD, _RATE_POWER = 5, 0.01, 1.1
+#: tPROG becomes at most so many times as long in one step.
+_RATE_STEP = 1.5
 #: Pages of power-protected RAM behind which a write is complete: no table of these tells how many there are.
 BUFFER_PAGES = 4096
 #: Types of flash page by which the share of fast ones is told.
@@ -279,6 +281,8 @@ def _step(tried: Sequence[_Tried], law: ReadLaw) -> np.ndarray:
 def _saturated(estimates: Estimates, measured: Measurements, used_gib: float, seed: int) -> Estimates:
     """tPROG, slots and burst, moved until the saturated twin is as fast as the drive and its requests wait as long."""
     row, target = front_end.telling(measured.open_loop), estimates.number(knee.SATURATED)
+    # Of what a page costs, flash reads for collection stay as they are.
+    sensing = sensing_share(estimates, target, used_gib, estimates.number("nand.read_us"))
     for _ in range(_RATE_STEPS):
         little, space = twin.small(conventional(estimates)), estimates.number(spare.SPACE)
         slots: list[Estimate] = []
@@ -290,7 +294,9 @@ def _saturated(estimates: Estimates, measured: Measurements, used_gib: float, se
         if abs(rate / target - 1.0) < _RATE_GOOD:
             return estimates.with_all(slots)
         program = estimates["nand.program_us"]
-        estimates = estimates.with_all([*slots, _moved(program, program.number * (rate / target) ** _RATE_POWER)])
+        times = (rate / target) ** (_RATE_POWER / (1.0 - sensing))
+        times = min(max(times, 1.0 / _RATE_STEP), _RATE_STEP)
+        estimates = estimates.with_all([*slots, _moved(program, program.number * times)])
     return estimates
 
 

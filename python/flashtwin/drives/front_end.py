@@ -11,6 +11,10 @@ from flashtwin.drives.tables import OpenLoop
 SLOTS, ARBITRATION, BURST = "engine.slots", "engine.arbitration", "engine.arbitration_burst"
 #: Most requests that a queue sends in a turn.
 _MOST_BURST = 64
+#: Share of the way that slots move at once: on some drives waits follow them nearly twice as fast as by Little's law.
+_SHARE = 0.7
+#: Slots become at most so many times as many in one step, or as few.
+_LONGEST_STEP = 1.5
 #: Where writes of a queue that sends few wait less than this share of the others' time, queues take turns.
 _IN_TURN = 0.85
 #: Reads take this share of the time of writes at least where both share one queue, and that at most where they pass.
@@ -65,8 +69,10 @@ def mended(estimates: Estimates, rows: Sequence[OpenLoop], twin: OpenLoop) -> li
     # Only queues that take turns have a burst.
     is_shared = BURST not in estimates
     held = (one.write_us["50p"] - (one.read_us["50p"] if is_shared else 0.0) for one in (row, twin))
-    more = (next(held) - next(held)) * row.writes_per_s / 1e6
-    found = [replace(slots, value=max(round(slots.number + more), 1))]
+    more = _SHARE * (next(held) - next(held)) * row.writes_per_s / 1e6
+    # Far off, waits are those of another rate as well.
+    value = min(max(slots.number + more, slots.number / _LONGEST_STEP), slots.number * _LONGEST_STEP)
+    found = [replace(slots, value=max(round(value), 1))]
     served = [one.read_us["50p"] for one in rows if one.is_reached and "50p" in one.read_us]
     if BURST in estimates and served and twin.read_us["50p"] > served[-1]:
         times = (row.read_us["50p"] - served[-1]) / (twin.read_us["50p"] - served[-1])
