@@ -90,7 +90,7 @@ def test_without_a_saturated_row_there_is_no_limit_and_that_is_said() -> None:
 def test_slots_move_by_what_the_twin_waits_otherwise() -> None:
     row = saturated(5000, 5500, 5500)
     estimates = Estimates(front_end.front_end(row))
-    # The twin's writes wait 250 us less than the drive's, so it wants 0.00025 s x 76,000/s more slots. It goes 0.7 of the way.
+    # The twin's writes wait 250 us less than the drive's: 0.00025 s x 76,000/s more slots, 0.7 of them at once.
     (moved,) = front_end.mended(estimates, [row], saturated(5000, 5250, 5250))
     assert moved.value == 38 + 13
     assert front_end.mended(Estimates(front_end.front_end(saturated(150, 3300, 3400))), [row], row) == []
