@@ -88,7 +88,6 @@ def test_keys_and_errors_are_shown_and_the_device_is_written(fit: Fit, results: 
     assert any(line.split() == ["nand.read_us", "45", "us", "44", "to", "46", "read", "percentiles", "at", "5", "rates"]
                for line in lines)  # fmt: skip
     assert any(line.startswith("ftl.gc.victim") and line.endswith("not determined: usual") for line in lines)
-    assert any(line.startswith("arbitration") and "separate" in line for line in lines)
     assert ("below the knee", "read p50", "fitted", "4", "10.0 %", "10.0 %") in cells(out)
     assert ("saturated", "read p50", "fitted", "1", "10.0 %", "10.0 %") in cells(out)
     assert err.splitlines()[-1] == "wrote mine.toml"

@@ -36,7 +36,14 @@ def test_a_flash_page_is_sensed_unless_all_its_pages_are_invalid() -> None:
 
 
 @pytest.mark.parametrize("load", [0.0, 0.3, 0.9])
-@pytest.mark.parametrize("law", [ReadLaw(60, 40, 90, 1.0, 0.0, 1.0, 0.002), ReadLaw(60, 10, 90, 0.6, 45.0, 0.9, 0.002)])
+@pytest.mark.parametrize(
+    "law",
+    [
+        ReadLaw(60, 40, 90, 1.0, 0.0, 1.0, 0.002),
+        ReadLaw(60, 10, 90, 0.6, 45.0, 0.9, 0.002),
+        ReadLaw(60, 40, 90, 1.0, 0.0, 0.9, 0.002, sensing=0.4),
+    ],
+)
 def test_percentiles_of_reads_are_those_of_drawn_ones(law: ReadLaw, load: float) -> None:
     random = np.random.default_rng(1)
     count = 1_000_000
@@ -44,7 +51,10 @@ def test_percentiles_of_reads_are_those_of_drawn_ones(law: ReadLaw, load: float)
     # As the engine draws it: what is longer than five means is as long as these.
     rest = law.slice_us * np.minimum(random.exponential(size=count), laws.SLICE_CUT)
     is_busy = random.random(count) < law.busy * load
-    time = np.where(is_busy, time + law.suspend_us + rest, time)
+    waits = np.where(
+        random.random(count) < law.sensing, law.base_us * random.random(count), law.suspend_us + rest
+    )  # fmt: skip
+    time = np.where(is_busy, time + waits, time)
     shares = np.array([0.2, 0.9, 0.99, 0.999])
     found = law.percentiles(shares, np.array([load]))[0]
     assert found == pytest.approx(np.quantile(time, shares), rel=0.03)

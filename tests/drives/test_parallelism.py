@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from collections import deque
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from flashtwin.drives import parallelism
 from flashtwin.drives.histogram import Histogram
 from flashtwin.drives.probes import Alone, Depth, Sized
-from flashtwin.drives.tables import OpenLoop
 
 
 def histogram(times_us: np.ndarray) -> Histogram:
@@ -117,49 +115,3 @@ def test_bus_and_link_are_slopes_of_the_time_by_size() -> None:
     bus, link = parallelism.rates(small)
     assert bus.number == pytest.approx(1200, rel=0.01)
     assert (link.value, link.is_measured) == ("unknown", False)
-
-
-def saturated(slots: int, *, shared: bool) -> OpenLoop:
-    """448 requests under way, a twentieth of them reads; a drive that ends a write each 12 us and reads in 100 us."""
-    random = np.random.default_rng(slots)
-    now, times = 0.0, {"R": [], "W": []}  # type: ignore[var-annotated]
-    queue: deque[tuple[str, float]] = deque(("R" if random.random() < 0.05 else "W", 0.0) for _ in range(448))
-    held: deque[float] = deque()
-
-    def another() -> tuple[str, float]:
-        return "R" if random.random() < 0.05 else "W", now
-
-    for _ in range(60_000):
-        while queue and (len(held) < slots or not shared):
-            kind, since = queue.popleft()
-            if kind == "W":
-                held.append(since)
-                continue
-            times["R"].append(now + 100.0 - since)
-            queue.append(another())
-        now += 12.0
-        times["W"].append(now - held.popleft())
-        queue.append(another())
-    read, write = (np.array(times[kind][len(times[kind]) // 3 :]) for kind in "RW")
-    rates = (len(times["R"]) / now * 1e6, len(times["W"]) / now * 1e6)
-    return OpenLoop(900.0, 200e3, *rates, {"50p": float(np.median(read))}, {"50p": float(np.median(write))})
-
-
-@pytest.mark.parametrize("slots", [32, 64])
-def test_shared_slots_are_found_where_reads_wait(slots: int) -> None:
-    found = parallelism.slots(saturated(slots, shared=True))
-    assert (found.arbitration, found.is_certain) == ("shared", True)
-    assert found.slots == pytest.approx(slots, rel=0.25)
-
-
-def test_reads_that_pass_leave_all_writes_under_way() -> None:
-    found = parallelism.slots(saturated(64, shared=False))
-    assert (found.arbitration, found.is_certain) == ("separate", True)
-    assert found.slots == pytest.approx(448, rel=0.05)
-
-
-def test_reads_between_are_uncertain() -> None:
-    row = OpenLoop(900.0, 200e3, 6e3, 119e3, {"50p": 425.0}, {"50p": 2130.0})
-    found = parallelism.slots(row)
-    assert not found.is_certain
-    assert "uncertain" in found.doubt

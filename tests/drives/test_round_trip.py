@@ -8,60 +8,134 @@ import numpy as np
 import pytest
 
 import flashtwin as ft
-from flashtwin.drives import fitting, measuring
-from flashtwin.drives.drive import BLOCK_PAGES, DIE_GIB, MAPPING_BYTES
+from flashtwin.drives import fitting, laws, measuring, twin
+from flashtwin.drives.drive import (
+    BLOCK_PAGES,
+    BUS_MT_S,
+    COMMAND_NS,
+    DIE_GIB,
+    ERASE_US,
+    MAPPING_BYTES,
+    METADATA_BYTES,
+    PROGRAM_PAGES,
+    RESUME_US,
+    SENSE_PAGES,
+)
+from flashtwin.drives.estimates import Estimates
+from flashtwin.drives.fitting import BUFFER_PAGES
 from flashtwin.drives.victims import VICTIMS
 from flashtwin.replays.presets import System
 
 DRIVES = 20
+#: How near the median wait for a program that is suspended comes.
+SUSPENSION = 0.06
+#: Writes a second of which a seventh, the share of a thread, is more than one thread sends.
+_LEAST_IN_TURN_PER_S = 120_000
 
 
-def hidden(seed: int) -> System:
-    """A drive whose numbers nobody chose."""
+def hidden(seed: int) -> tuple[System, float]:
+    """A drive whose numbers nobody chose, and the share of its space that is in use."""
     draw = np.random.default_rng(seed)
-    dies = int(2 ** draw.integers(3, 7))
-    blocks = round(draw.uniform(0.8, 1.2) * DIE_GIB * 2**30 / (BLOCK_PAGES * MAPPING_BYTES))
-    fast_us = float(draw.uniform(35, 80))
-    # A share of the flash pages is half as slow again, on every other drive.
-    slow = int(draw.integers(4, 9)) if draw.random() < 0.5 else 0
-    types = [round(fast_us, 2)] * (12 - slow) + [round(1.6 * fast_us, 2)] * slow
-    return ft.system("conventional", settings={
+    dies = (8, 16, 32)[seed % 3]
+    blocks = round(draw.uniform(0.4, 1.6) * DIE_GIB * 2**30 / (BLOCK_PAGES * MAPPING_BYTES))
+    fill = float(draw.uniform(0.78, 0.88))
+    drive = ft.system("conventional", settings={
         "nand.channels": min(dies, 8), "nand.chips_per_channel": dies // min(dies, 8), "nand.dies_per_chip": 1,
         "nand.planes_per_die": 1, "nand.blocks_per_plane": blocks, "nand.pages_per_block": BLOCK_PAGES,
-        "nand.page_bytes": 4096, "nand.program_pages": 48, "nand.sense_pages": 4, "nand.metadata_bytes": 512,
-        "nand.parity_stripe": int(draw.integers(16, 65)), "nand.read_us": round(float(np.mean(types)), 2),
-        "nand.read_types_us": types if slow else [], "nand.program_us": round(float(draw.uniform(700, 2500)), 1),
-        "nand.erase_us": 3500.0, "nand.bus_mt_s": 1600.0, "nand.bus_width_bits": 8, "nand.command_ns": 150,
-        "nand.pe_cycles": 3000, "engine.resume_us": 5.0, "engine.controller_us": round(float(draw.uniform(7, 13)), 1),
-        "engine.write_completes": "hashed", "engine.write_buffer_pages": 4096, "engine.buffer_reads": True,
-        "engine.write_cache_pages": 0, "engine.multi_plane": "none", "engine.reads_before_urgent": True,
+        "nand.page_bytes": MAPPING_BYTES, "nand.program_pages": PROGRAM_PAGES, "nand.sense_pages": SENSE_PAGES,
+        "nand.metadata_bytes": METADATA_BYTES, "nand.parity_stripe": int(draw.integers(16, 65)),
+        "nand.program_us": round(float(draw.uniform(700, 2500)), 1), "nand.erase_us": ERASE_US,
+        "nand.bus_mt_s": BUS_MT_S, "nand.bus_width_bits": 8, "nand.command_ns": COMMAND_NS, "nand.pe_cycles": 3000,
+        "engine.resume_us": RESUME_US, "engine.controller_us": round(float(draw.uniform(7, 13)), 1),
+        # No experiment tells how much there is. With twice as much a drive writes 1.5 % faster, and a fit takes that
+        # for a shorter program.
+        "engine.write_completes": "hashed", "engine.write_buffer_pages": BUFFER_PAGES,
+        "engine.buffer_reads": True, "engine.write_cache_pages": 0, "engine.multi_plane": "none",
+        "engine.reads_before_urgent": True, "engine.collection_in_turn": True,
         "engine.suspend": "program-erase", "engine.suspend_times": 0, "engine.suspend_reads": 1_000_000,
         "engine.suspend_us": round(float(draw.uniform(5, 60)), 1),
         "engine.suspend_slice_us": round(float(draw.uniform(60, 200)), 1),
         "ftl.gc.victim": str(draw.choice(VICTIMS)),
+        # As many moves for a written page as keep up with it.
+        "ftl.gc.step_pages": math.ceil(laws.amplification(1.0, fill)),
+        **_page_types(draw),
     })  # fmt: skip
+    return drive.with_sets(_slots(draw, _rough_per_s(drive, fill))), fill
+
+
+def _rough_per_s(drive: System, fill: float) -> float:
+    """Uniform writes a second by the law of FIFO, without waits."""
+    nand, amplified = drive.config["nand"], float(laws.amplification(1.0, fill))
+    sense_us = nand["read_us"] * float(laws.senses(laws.valid_share(amplified), SENSE_PAGES))
+    return float(drive.planes * 1e6 / (amplified * (nand["program_us"] / PROGRAM_PAGES + sense_us)))
+
+
+def _page_types(draw: np.random.Generator) -> dict[str, float | list[float]]:
+    """On every other drive, a share of the flash pages is slower by half or more."""
+    fast_us = round(float(draw.uniform(35, 80)), 2)
+    slow = int(draw.integers(4, 9)) if draw.random() < 0.5 else 0
+    types = [fast_us] * (12 - slow) + [round(1.6 * fast_us, 2)] * slow
+    return {"nand.read_us": round(float(np.mean(types)), 2), "nand.read_types_us": types if slow else []}
+
+
+def _slots(draw: np.random.Generator, per_s: float) -> dict[str, int | str]:
+    """On every other drive, requests that the controller has in hand at most.
+
+    Queues that take turns differ from one queue only where the thread that is looked at sends less than its share.
+    """
+    if draw.random() < 0.5:
+        return {"engine.slots": 0}
+    in_turn = per_s > _LEAST_IN_TURN_PER_S and draw.random() < 0.5
+    return {"engine.slots": int(draw.integers(48, 193)), "engine.arbitration": "round-robin" if in_turn else "fifo"}
+
+
+@pytest.fixture
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loads that last seconds on each drive, so that twenty take minutes."""
+    monkeypatch.setattr(twin, "REQUESTS", 60_000)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("_short")
 @pytest.mark.parametrize("seed", range(DRIVES))
 def test_a_hidden_drive_is_recovered(seed: int) -> None:
-    drive = hidden(seed)
+    drive, fill = hidden(seed)
+    found = fitting.fit_drive(measuring.measured_as_usual(drive, fill, seed=8), seed=9).estimates
+    check_structure(drive, found)
+    check_space(drive, found)
+    check_times(drive, found)
+    assert not found["engine.write_buffer_pages"].is_measured
+
+
+def check_structure(drive: System, found: Estimates) -> None:
+    """Dies, page types, victims and front end."""
     nand, engine = drive.config["nand"], drive.config["engine"]
-    fill = float(np.random.default_rng(seed).uniform(0.8, 0.9))
-    measured = measuring.measure(drive, measuring.usual(drive, fill, seed=7), seed=8)
-    found = fitting.fit_drive(measured, seed=9).estimates
-    space = measuring.space_gib(drive)
-    assert found.number("space_gib") == pytest.approx(space, rel=0.01)
-    assert found.number("overhead") == pytest.approx(measuring.overhead(drive), rel=0.01)
-    dies = found.number("nand.channels") * found.number("nand.chips_per_channel")
-    assert dies == 2 ** round(math.log2(space / DIE_GIB))
+    assert found.number("nand.channels") * found.number("nand.chips_per_channel") == drive.planes
     assert found["ftl.gc.victim"].value == drive.config["ftl"]["gc"]["victim"]
-    assert ("nand.read_types_us" in found) == bool(nand["read_types_us"])
-    # Data tell programs a second: of twice the dies, each takes twice as long.
-    assert found.number("nand.program_us") / dies == pytest.approx(nand["program_us"] / drive.planes, rel=0.03)
-    assert found.number("engine.controller_us") == pytest.approx(engine["controller_us"], rel=0.03)
-    assert found.number("nand.read_us") == pytest.approx(nand["read_us"], rel=0.03)
-    # Suspend delay and slice: the median of their sum is told, and each by itself only roughly.
-    sums = (one["suspend_us"] + math.log(2) * one["suspend_slice_us"] for one in (
-        engine, {key: found.number(f"engine.{key}") for key in ("suspend_us", "suspend_slice_us")}))  # fmt: skip
-    assert next(sums) == pytest.approx(next(sums), rel=0.03)
+    types = found["nand.read_types_us"].value if "nand.read_types_us" in found else []
+    assert types == pytest.approx(nand["read_types_us"], rel=0.03)
+    assert found.number("engine.slots") == pytest.approx(engine["slots"], rel=0.2)
+    if engine["slots"]:
+        assert found["engine.arbitration"].value == engine["arbitration"]
+
+
+def check_space(drive: System, found: Estimates) -> None:
+    """Physical space and what parity adds to each program."""
+    assert found.number("space_gib") == pytest.approx(measuring.space_gib(drive), rel=0.01)
+    assert found.number("overhead") == pytest.approx(measuring.overhead(drive), rel=0.01)
+
+
+def check_times(drive: System, found: Estimates) -> None:
+    """Times of flash and controller."""
+    for key, known in (
+        ("nand.read_us", drive.config["nand"]["read_us"]),
+        ("nand.program_us", drive.config["nand"]["program_us"]),
+        ("engine.controller_us", drive.config["engine"]["controller_us"]),
+    ):
+        assert (key, found.number(key)) == (key, pytest.approx(known, rel=0.03))
+    # Suspend delay and slice: the median of their sum is told, and each by itself only roughly. The percentiles of
+    # loads that last seconds are told to 2 or 3 %, and these times are a part of them.
+    engine = drive.config["engine"]
+    known = engine["suspend_us"] + math.log(2) * engine["suspend_slice_us"]
+    told = found.number("engine.suspend_us") + math.log(2) * found.number("engine.suspend_slice_us")
+    assert told == pytest.approx(known, rel=SUSPENSION)

@@ -81,6 +81,23 @@ h.flush()
     assert sum(twin["late"]) == twin["held_back"]
 
 
+def test_a_write_that_ram_takes_waits_for_the_controller(tmp_path: Path) -> None:
+    """The engine knows when it will be complete as soon as it comes."""
+    sets = {"engine.controller_us": "3000", "engine.write_completes": "hashed", "engine.write_buffer_pages": "64"}
+    sets["engine.buffer_reads"] = "true"
+    with ft.serve(tmp_path / "d.img", system="conventional", size_bytes=SIZE, sets=sets, twin_time=True) as server:
+        found = client(
+            server,
+            """
+found["write"] = [timed(lambda at=at: h.pwrite(bytes(range(256)) * 16, at * 4096)) for at in range(8)]
+found["read"] = [timed(lambda at=at: h.pread(4096, at * 4096)) for at in range(8)]
+""",
+        )
+    assert model_of(server)["response"]["write"]["max_ns"] == 3_000_000
+    assert min(found["write"] + found["read"]) >= 3_000_000
+    assert server.figures["twin"]["held_back"] == 16 + model_of(server)["requests"]["flush"]
+
+
 @pytest.mark.parametrize("system", ["conventional", "ca-ssd", "rr-ssd", "ds-ftl"])
 def test_the_modelled_drive_does_what_the_served_one_does(system: str, tmp_path: Path) -> None:
     script = """

@@ -64,8 +64,10 @@ def measure(
 
     chosen = resolve_text(system, [("device", drive), *sets])
     measured = read_results(predict, name, say) if predict else None
-    asked = measured or measuring.usual(chosen, fill, seed=seed)
-    found = measuring.measure(chosen, asked, say, seed=seed)
+    if measured is None:
+        found = measuring.measured_as_usual(chosen, fill, say, seed=seed)
+    else:
+        found = measuring.measure(chosen, measured, say, seed=seed)
     for path in saving.save(found, out) if out else ():
         say(f"wrote {path}")
     if measured is None:

@@ -27,6 +27,8 @@ ERASE_US, RESUME_US, BUS_MT_S, COMMAND_NS = 3500.0, 5.0, 1600.0, 150
 METADATA_BYTES = 512
 #: Figure of the experiment that tells dies, or whatever else reads at the same time.
 _UNITS = "parallel_units"
+#: No drive reads for longer than it programs, by much.
+_MOST_SENSING = 0.6
 #: Below this an overhead is none: one unit of two hundred.
 _LEAST_OVERHEAD = 1.005
 _PAGES_PER_GIB = 2**30 // MAPPING_BYTES
@@ -90,7 +92,7 @@ def flash_array(estimates: Estimates, saturated: Estimate, used_gib: float) -> l
     amplified = float(laws.amplification(space, used_gib, 1.0))
     read_us = estimates.number("nand.read_us")
     busy_us = dies * 1e6 / (saturated.number * amplified * overhead)
-    senses_us = read_us * float(laws.senses(laws.valid_share(amplified), SENSE_PAGES))
+    senses_us = _senses_us(read_us, amplified)
     program_us = PROGRAM_PAGES * (busy_us - senses_us)
     if program_us <= 0:
         raise DriveError(
@@ -100,6 +102,19 @@ def flash_array(estimates: Estimates, saturated: Estimate, used_gib: float) -> l
     # As many moves as a page costs, and one more, so that collection keeps up without haste.
     steps = Estimate("ftl.gc.step_pages", math.ceil(amplified), source="amplification of uniform writes, smoothly")
     return [*_geometry(space, dies, estimates), *_parity(estimates[OVERHEAD]), *_times(program_us, saturated), steps]
+
+
+def sensing_share(estimates: Estimates, per_s: float, used_gib: float, read_us: float) -> float:
+    """Share of the time of busy dies in which they read for collection, at `per_s` saturated uniform writes."""
+    space = estimates.number(SPACE)
+    amplified = float(laws.amplification(space, used_gib, 1.0))
+    busy_us = _dies(estimates, space) * 1e6 / (per_s * amplified * estimates.number(OVERHEAD))
+    return min(_senses_us(read_us, amplified) / busy_us, _MOST_SENSING)
+
+
+def _senses_us(read_us: float, amplified: float) -> float:
+    """Time of flash reads for each page that is programmed."""
+    return read_us * float(laws.senses(laws.valid_share(amplified), SENSE_PAGES))
 
 
 def _parity(overhead: Estimate) -> Iterator[Estimate]:

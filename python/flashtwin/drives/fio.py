@@ -26,6 +26,8 @@ _OLDEST = 3
 _POSSIBLE_US = (0.5, 60e6)
 #: A job that is shorter may leave an empty log.
 _SHORT_S = 3.0
+#: So does a job all of whose requests are under way at the same time.
+_FEW = 32
 _CURE = "Run it again, or delete the file to fit without it"
 _AGAIN = "run the job again with --output-format=json+"
 
@@ -261,9 +263,10 @@ def read_log(job: FioJob, kind: str) -> Log | None:
     """
     stem = job.file.name.removesuffix(".json")
     files = sorted(job.file.parent.glob(f"{_escaped(stem)}_{kind}.*.log"))
-    seconds = max((side.runtime_s for side in (job.read, job.write) if side is not None), default=0.0)
-    if seconds < _SHORT_S:
-        # A log of averages has no line before its first interval has ended.
+    sides = [side for side in (job.read, job.write) if side is not None]
+    seconds, requests = max((side.runtime_s for side in sides), default=0.0), sum(side.requests for side in sides)
+    if seconds < _SHORT_S or requests <= _FEW:
+        # A log of averages has no line before its first interval has ended, or where all requests end at once.
         files = [file for file in files if file.stat().st_size]
     if not files:
         return None

@@ -10,7 +10,9 @@ import itertools
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from flashtwin.drives import front_end, history, knee, laws, measuring, parallelism, reads, spare, twin, victims
 from flashtwin.drives.drive import (
@@ -21,6 +23,7 @@ from flashtwin.drives.drive import (
     FittedDrive,
     conventional,
     flash_array,
+    sensing_share,
 )
 from flashtwin.drives.estimates import Estimate, Estimates
 from flashtwin.drives.laws import ReadLaw
@@ -30,11 +33,18 @@ from flashtwin.errors import DriveError
 from flashtwin.progress import Notify
 
 #: Rounds of measuring the twin; before each but the first, the keys of reads move.
-ROUNDS = 3
+ROUNDS = 4
+#: Keys that move beside the time of a flash read; slopes below this share of the greatest are noise; the longest step.
+_SUSPENSION = ("engine.suspend_us", "engine.suspend_slice_us")
+_LEAST_SLOPE, _LONGEST_STEP_US = 0.1, 40.0
+#: Mean logarithm by which percentiles are off that more rounds do not better: it is that of another seed.
+_NEAR = 0.015
 #: Steps by which the rate is brought near, and how near: a rate moves by less than tPROG does, as dies read as well.
-_RATE_STEPS, _RATE_GOOD, _RATE_POWER = 5, 0.01, 1.3
+_RATE_STEPS, _RATE_GOOD, _RATE_POWER = 5, 0.01, 1.1
+#: tPROG becomes at most so many times as long in one step.
+_RATE_STEP = 1.5
 #: Pages of power-protected RAM behind which a write is complete: no table of these tells how many there are.
-_BUFFER_PAGES = 4096
+BUFFER_PAGES = 4096
 #: Types of flash page by which the share of fast ones is told.
 _PAGE_TYPES = 12
 
@@ -59,28 +69,21 @@ def fit_drive(measured: Measurements, note: Notify = lambda _: None, *, seed: in
     estimates = Estimates([*spare.spare(measured), *parallelism.estimates(measured)])
     saturated = knee.saturated(measured)
     note("reads")
-    law, figures = reads.read_law(measured.open_loop, saturated.number)
+    used = max(row.fill_gib for row in measured.open_loop)
+    idle = _idle(measured)
+    idle_us = idle.base_us if idle is not None else min(row.read_us["50p"] for row in measured.open_loop)
+    sensing = sensing_share(estimates, saturated.number, used, idle_us)
+    law, figures = reads.read_law(measured.open_loop, saturated.number, None, idle, sensing)
     estimates = estimates.with_all(
         [saturated, *figures, *controller(measured), *front_end.front_end(front_end.telling(measured.open_loop))]
     )
     estimates = estimates.with_all(_read_times(law, estimates))
-    used = max(row.fill_gib for row in measured.open_loop)
     estimates = estimates.with_all(flash_array(estimates, saturated, used))
     note("write amplification")
     estimates = estimates.with_all(_victim(measured, estimates, used, seed))
     estimates = estimates.with_all(_mended_space(measured, estimates, seed))
     estimates = estimates.with_all(flash_array(estimates, saturated, used))
-    tried = []
-    answers: tuple[OpenLoop, ...] = ()
-    for round_ in range(ROUNDS):
-        note(f"the twin, round {round_ + 1} of {ROUNDS}")
-        if answers:
-            estimates = _moved_reads(estimates, answers, law)
-        estimates = _saturated(estimates, measured, used, seed)
-        answers = _answers(estimates, measured, seed)
-        tried.append((_distance(measured.open_loop, answers), round_, estimates))
-    # What two keys do alike no step tells apart: a later round is not always nearer.
-    _, _, estimates = min(tried, key=lambda one: one[:2])
+    estimates = _refined(estimates, measured, law, idle, note, seed)
     rates = ", ".join(f"{row.offered_per_s / 1e3:g}" for row in measured.open_loop)
     return FittedDrive(measured.drive, estimates, f"open loop at {rates} thousand requests/s")
 
@@ -118,7 +121,7 @@ def controller(measured: Measurements) -> list[Estimate]:
         Estimate("engine.controller_us", time_us, "us", min(below, default=None), max(below, default=None), source,
                  known),
         Estimate("engine.write_completes", "hashed", source=usual, is_measured=False),
-        Estimate("engine.write_buffer_pages", _BUFFER_PAGES, source=usual, is_measured=False),
+        Estimate("engine.write_buffer_pages", BUFFER_PAGES, source=usual, is_measured=False),
         Estimate("engine.buffer_reads", value=True, source=usual, is_measured=False),
         # That RAM is all the cache there is, and the planes of a die are one plane.
         Estimate("engine.write_cache_pages", 0, source=usual, is_measured=False),
@@ -129,6 +132,17 @@ def controller(measured: Measurements) -> list[Estimate]:
         Estimate("engine.suspend_times", 0, source=usual, is_measured=False),
         Estimate("engine.suspend_reads", 1_000_000, source=usual, is_measured=False),
     ]  # fmt: skip
+
+
+def _idle(measured: Measurements) -> reads.Idle | None:
+    """What reads one at a time tell of flash pages; None where there are none, or pages of more than two types."""
+    alone = measured.probes.alone_of("read")
+    modes = alone.times.modes() if alone is not None else ()
+    if len(modes) == 1:
+        return reads.Idle(modes[0].time_us)
+    if len(modes) == 2:
+        return reads.Idle(modes[0].time_us, modes[0].share, modes[1].time_us - modes[0].time_us)
+    return None
 
 
 def _read_times(law: ReadLaw, estimates: Estimates) -> list[Estimate]:
@@ -161,21 +175,18 @@ def _victim(measured: Measurements, estimates: Estimates, used_gib: float, seed:
 
 
 def _mended_space(measured: Measurements, estimates: Estimates, seed: int) -> list[Estimate]:
-    """The space, moved by what the controller of the twin amplifies otherwise than the law of FIFO."""
+    """Space and overhead, moved by what the controller of the twin amplifies otherwise than the law of FIFO."""
     known = spare.telling(measured)
     series = [rows for rows in history.playable(measured.overwritten) if any(row in known for row in rows)]
     rows = replace(measured, overwritten=tuple(itertools.chain.from_iterable(series)), steady=())
     drive = conventional(estimates)
     played = measuring.closed_loop(drive, rows, measuring.Cost(drive, 1.0, 1.0), 0.0, seed=seed)
-    off = [
-        (row.fill_gib, found.amplification / row.amplification)
+    both = [
+        (row, found)
         for row, found in pairs(rows.overwritten, played.overwritten)
         if row in known and row.amplification and found.amplification
     ]
-    if not off:
-        return []
-    fills, times = zip(*off, strict=True)
-    return [spare.mended(estimates[spare.SPACE], max(fills), 1.0 / statistics.median(times))]
+    return spare.mended(estimates, *zip(*both, strict=True)) if both else []
 
 
 def _answers(estimates: Estimates, measured: Measurements, seed: int) -> tuple[OpenLoop, ...]:
@@ -200,26 +211,78 @@ def _distance(rows: Sequence[OpenLoop], answers: Sequence[OpenLoop]) -> float:
     return statistics.fmean(misses)
 
 
-def _moved_reads(estimates: Estimates, answers: tuple[OpenLoop, ...], law: ReadLaw) -> Estimates:
-    """The keys of reads, moved by what the law says otherwise of the twin than of the drive."""
-    found, _ = reads.read_law(answers, estimates.number(knee.SATURATED), law)
-    idle = law.base_us - found.base_us
-    read, wait, piece = (estimates[key] for key in ("nand.read_us", "engine.suspend_us", "engine.suspend_slice_us"))
+def _refined(
+    estimates: Estimates, measured: Measurements, law: ReadLaw, idle: reads.Idle | None, note: Notify, seed: int
+) -> Estimates:
+    """The estimates whose twin, measured as the drive was, comes nearest."""
+    used, saturated = max(row.fill_gib for row in measured.open_loop), estimates.number(knee.SATURATED)
+    tried: list[_Tried] = []
+    for round_ in range(ROUNDS):
+        note(f"the twin, round {round_ + 1} of {ROUNDS}")
+        estimates = _saturated(_moved_reads(tried, law) if tried else estimates, measured, used, seed)
+        answers = _answers(estimates, measured, seed)
+        found, _ = reads.read_law(answers, saturated, law, idle, law.sensing)
+        tried.append(_Tried(estimates, found, _distance(measured.open_loop, answers)))
+        if tried[-1].distance < _NEAR:
+            break
+    # What two keys do alike no step tells apart: a later round is not always nearer.
+    return min(tried, key=lambda one: one.distance).estimates
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """A twin, what the law says of its reads, and how far these are from those of the drive."""
+
+    estimates: Estimates
+    law: ReadLaw
+    distance: float
+
+    @property
+    def keys(self) -> np.ndarray:
+        """Suspend delay and slice."""
+        return np.array([self.estimates.number(key) for key in _SUSPENSION])
+
+
+def _moved_reads(tried: Sequence[_Tried], law: ReadLaw) -> Estimates:
+    """The keys of reads, moved by what the law says otherwise of the last twin than of the drive."""
+    last = tried[-1]
+    later_us = law.base_us - last.law.base_us
+    read, wait, piece = (last.estimates[key] for key in ("nand.read_us", *_SUSPENSION))
+    wait_us, piece_us = _step(tried, law)
     moved = [
-        _moved(read, read.number + idle),
-        _moved(wait, wait.number + law.suspend_us - found.suspend_us),
-        _moved(piece, piece.number * law.slice_us / found.slice_us),
+        _moved(read, read.number + later_us),
+        _moved(wait, wait.number + wait_us),
+        _moved(piece, max(piece.number + piece_us, 1.0)),
     ]
-    if "nand.read_types_us" in estimates:
-        types = estimates["nand.read_types_us"]
+    if "nand.read_types_us" in last.estimates:
+        types = last.estimates["nand.read_types_us"]
         times = types.value if isinstance(types.value, list) else []
-        moved.append(replace(types, value=[round(max(time + idle, 1.0), 2) for time in times]))
-    return estimates.with_all(moved)
+        moved.append(replace(types, value=[round(max(time + later_us, 1.0), 2) for time in times]))
+    return last.estimates.with_all(moved)
+
+
+def _step(tried: Sequence[_Tried], law: ReadLaw) -> np.ndarray:
+    """By how much suspend delay and slice are to move, in us: the step of Broyden's method.
+
+    The figures of the law follow the keys of the twin by less than the keys move, or by more. By how much, the rounds
+    so far tell (Broyden, Mathematics of Computation 19, 1965).
+    """
+    figures = [np.array([one.law.suspend_us, one.law.slice_us]) for one in tried]
+    slopes = np.eye(2)
+    for (before, old), (after, new) in itertools.pairwise(zip(tried, figures, strict=True)):
+        by = after.keys - before.keys
+        if by @ by > 0:
+            slopes += np.outer(new - old - slopes @ by, by) / (by @ by)
+    wanted = np.array([law.suspend_us, law.slice_us]) - figures[-1]
+    step = np.linalg.pinv(slopes, rcond=_LEAST_SLOPE) @ wanted
+    return np.asarray(np.clip(step, -_LONGEST_STEP_US, _LONGEST_STEP_US))
 
 
 def _saturated(estimates: Estimates, measured: Measurements, used_gib: float, seed: int) -> Estimates:
     """tPROG, slots and burst, moved until the saturated twin is as fast as the drive and its requests wait as long."""
     row, target = front_end.telling(measured.open_loop), estimates.number(knee.SATURATED)
+    # Of what a page costs, flash reads for collection stay as they are.
+    sensing = sensing_share(estimates, target, used_gib, estimates.number("nand.read_us"))
     for _ in range(_RATE_STEPS):
         little, space = twin.small(conventional(estimates)), estimates.number(spare.SPACE)
         slots: list[Estimate] = []
@@ -231,7 +294,9 @@ def _saturated(estimates: Estimates, measured: Measurements, used_gib: float, se
         if abs(rate / target - 1.0) < _RATE_GOOD:
             return estimates.with_all(slots)
         program = estimates["nand.program_us"]
-        estimates = estimates.with_all([*slots, _moved(program, program.number * (rate / target) ** _RATE_POWER)])
+        times = (rate / target) ** (_RATE_POWER / (1.0 - sensing))
+        times = min(max(times, 1.0 / _RATE_STEP), _RATE_STEP)
+        estimates = estimates.with_all([*slots, _moved(program, program.number * times)])
     return estimates
 
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from flashtwin.drives import parallelism
 from flashtwin.drives.estimates import Estimate, Estimates
 from flashtwin.drives.tables import OpenLoop
 
 SLOTS, ARBITRATION, BURST = "engine.slots", "engine.arbitration", "engine.arbitration_burst"
 #: Most requests that a queue sends in a turn.
 _MOST_BURST = 64
+#: Share of the way that slots move at once: on some drives waits follow them nearly twice as fast as by Little's law.
+_SHARE = 0.7
+#: Slots become at most so many times as many in one step, or as few.
+_LONGEST_STEP = 1.5
 #: Where writes of a queue that sends few wait less than this share of the others' time, queues take turns.
 _IN_TURN = 0.85
+#: Reads take this share of the time of writes at least where both share one queue, and that at most where they pass.
+_SHARED, _PASSED = 0.5, 0.12
 
 
 def telling(rows: Sequence[OpenLoop]) -> OpenLoop | None:
@@ -27,21 +32,24 @@ def front_end(row: OpenLoop | None) -> list[Estimate]:
     if row is None:
         unknown = "no rate that the drive does not reach: no limit"
         return [Estimate(SLOTS, 0, source=unknown, is_measured=False)]
-    found = parallelism.slots(row)
-    source = f"medians of reads and writes at {row.offered_per_s:,.0f}/s, saturated{found.doubt}"
-    bulk = row.bulk_write_us.get("50p", row.write_us["50p"])
-    if not found.is_certain:
-        return [Estimate(SLOTS, 0, source=f"{source}: no limit", is_measured=False)]
-    if found.arbitration == "separate" and row.write_us["50p"] >= _IN_TURN * bulk:
+    read, write = row.read_us["50p"], row.write_us["50p"]
+    bulk, share = row.bulk_write_us.get("50p", write), read / write
+    source = f"medians of reads and writes at {row.offered_per_s:,.0f}/s, saturated"
+    # Only a write holds a slot for long.
+    held = max(round((write - read) * row.writes_per_s / 1e6), 1)
+    if write < _IN_TURN * bulk:
+        waits = f"reads at {row.offered_per_s:,.0f}/s wait for the turn of their queue"
+        return [
+            Estimate(SLOTS, held, source=source),
+            Estimate(ARBITRATION, "round-robin", source=source),
+            Estimate(BURST, 1, source=waits),
+        ]
+    if share >= _SHARED:
+        return [Estimate(SLOTS, held, source=source), Estimate(ARBITRATION, "fifo", source=source)]
+    if share <= _PASSED:
         return [Estimate(SLOTS, 0, source=f"{source}: reads pass, writes wait alike")]
-    by = "fifo" if found.arbitration == "shared" else "round-robin"
-    known = [
-        Estimate(SLOTS, max(round(found.slots), 1), source=source),
-        Estimate(ARBITRATION, by, source=source),
-    ]
-    if found.arbitration == "separate":
-        known.append(Estimate(BURST, 1, source=f"reads at {row.offered_per_s:,.0f}/s wait for the turn of their queue"))
-    return known
+    doubt = "reads are neither near writes nor far below them: uncertain"
+    return [Estimate(SLOTS, 0, source=f"{source}; {doubt}: no limit", is_measured=False)]
 
 
 def mended(estimates: Estimates, rows: Sequence[OpenLoop], twin: OpenLoop) -> list[Estimate]:
@@ -61,8 +69,10 @@ def mended(estimates: Estimates, rows: Sequence[OpenLoop], twin: OpenLoop) -> li
     # Only queues that take turns have a burst.
     is_shared = BURST not in estimates
     held = (one.write_us["50p"] - (one.read_us["50p"] if is_shared else 0.0) for one in (row, twin))
-    more = (next(held) - next(held)) * row.writes_per_s / 1e6
-    found = [replace(slots, value=max(round(slots.number + more), 1))]
+    more = _SHARE * (next(held) - next(held)) * row.writes_per_s / 1e6
+    # Far off, waits are those of another rate as well.
+    value = min(max(slots.number + more, slots.number / _LONGEST_STEP), slots.number * _LONGEST_STEP)
+    found = [replace(slots, value=max(round(value), 1))]
     served = [one.read_us["50p"] for one in rows if one.is_reached and "50p" in one.read_us]
     if BURST in estimates and served and twin.read_us["50p"] > served[-1]:
         times = (row.read_us["50p"] - served[-1]) / (twin.read_us["50p"] - served[-1])

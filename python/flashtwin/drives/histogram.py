@@ -41,6 +41,12 @@ class Histogram:
         return cls(np.array(times, dtype=float), np.array([bins[time] for time in times], dtype=float))
 
     @classmethod
+    def of_times(cls, times_ns: np.ndarray) -> Histogram:
+        """Of response times one by one."""
+        times, counts = np.unique(times_ns, return_counts=True)
+        return cls(times.astype(float), counts.astype(float))
+
+    @classmethod
     def merged(cls, parts: Iterable[Histogram]) -> Histogram:
         """Several as one, e.g. those of fio's jobs of one group."""
         bins: dict[int, int] = {}

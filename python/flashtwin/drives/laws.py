@@ -47,9 +47,10 @@ def senses(valid: Array | float, pages: int) -> Array:
 class ReadLaw:
     """Response times of reads on dies that write for a share of the time.
 
-    A read of a busy die waits until the program stands still: for `suspend_us`, then for the rest of a slice, which is
-    exponential and cut at five means. Flash pages of two types take different times. There is no queue of reads: the
-    law is for few reads beside many writes.
+    A read of a die that programs waits until the program stands still: for `suspend_us`, then for the rest of a slice,
+    which is exponential and cut at five means. A read of a die that reads for collection waits for the rest of that
+    flash read. Flash pages of two types take different times. There is no queue of reads: the law is for few reads
+    beside many writes.
     """
 
     #: From the command to the data, on an idle die and of a fast page.
@@ -63,6 +64,8 @@ class ReadLaw:
     busy: float
     #: Standard deviation of everything else, as a share of the time: jitter of the host and of the flash.
     jitter: float = 0.03
+    #: Share of the time of busy dies in which they read for collection.
+    sensing: float = 0.0
 
     def share_below(self, time_us: Array, load: Array) -> Array:
         """Share of the reads that take at most so long; `load` is the share of the saturated rate."""
@@ -72,7 +75,10 @@ class ReadLaw:
             ready = self.base_us + more
             idle = _soft_step((time_us - ready) / (self.jitter * ready))
             late = np.maximum(time_us - ready - self.suspend_us, 0.0) / self.slice_us
-            busy = np.where(late < SLICE_CUT, -np.expm1(-late), 1.0)
+            programs = np.where(late < SLICE_CUT, -np.expm1(-late), 1.0)
+            # A flash read is about as long as all of a read of an idle die.
+            senses = np.clip((time_us - ready) / self.base_us, 0.0, 1.0)
+            busy = (1.0 - self.sensing) * programs + self.sensing * senses
             total = total + share * ((1.0 - u) * idle + u * busy)
         return total
 

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from flashtwin.drives import history, laws, twin
+from flashtwin.drives.histogram import Histogram
 from flashtwin.drives.patterns import Pattern
+from flashtwin.drives.probes import Alone, Depth, Probes
 from flashtwin.drives.tables import Measurements, OpenLoop, Overwritten, Steady
 from flashtwin.errors import DriveError
 from flashtwin.progress import Notify
@@ -22,6 +24,8 @@ PATTERNS = (
 SEQUENTIAL, UNIFORM = Pattern("sequential"), Pattern("uniform")
 #: Overwrites by which a pattern is in its steady state: uniform writes, and others.
 UNIFORM_OVERWRITES, OVERWRITES = 4.0, 10.0
+#: Reads under way, each number an experiment. With more of them, some read the same flash page: the twin has few.
+DEPTHS = (1, 2, 4, 8, 16, 32, 64, 128)
 #: What an experiment has before it was measured.
 _UNKNOWN = float("nan")
 
@@ -37,11 +41,16 @@ def overhead(drive: System) -> float:
     return stripe / (stripe - 1) if stripe else 1.0
 
 
-def usual(drive: System, fill: float = FILLS[-1], *, seed: int = 0) -> Measurements:
-    """The experiments that a fit asks for, on this drive; `fill` is the share of the physical space in use."""
+def usual(drive: System, per_s: float, fill: float = FILLS[-1]) -> Measurements:
+    """The experiments that a fit asks for, none of them done yet.
+
+    Args:
+        drive: a system with all its blocks.
+        per_s: its saturated rate of uniform writes, by which open loops are offered.
+        fill: share of the physical space in use.
+    """
     space = space_gib(drive)
     used = fill * space
-    most = twin.saturated_per_s(twin.small(drive), used, space, seed=seed)
     runs = [(share * space, f"uniform at {share:.0%}", UNIFORM, UNIFORM_OVERWRITES) for share in FILLS]
     runs += [(used, str(pattern), pattern, OVERWRITES) for pattern in PATTERNS]
     overwritten = [
@@ -49,8 +58,25 @@ def usual(drive: System, fill: float = FILLS[-1], *, seed: int = 0) -> Measureme
         for gib, series, then, overwrites in runs
         for pattern, times in ((SEQUENTIAL, 1.0), (then, overwrites))
     ]
-    rates = [OpenLoop(used, round(share * most), _UNKNOWN, _UNKNOWN, {}, {}) for share in RATES]
-    return Measurements(drive.name, tuple(rates), tuple(overwritten))
+    # What is offered below saturation is served.
+    rates = [
+        OpenLoop(used, offered, 0.0, offered if share < 1.0 else _UNKNOWN, {}, {})
+        for share in RATES
+        for offered in (round(share * per_s),)
+    ]
+    probes = Probes(
+        alone=(Alone("read", Histogram.of({})),), depths=tuple(Depth(depth, _UNKNOWN, {}) for depth in DEPTHS)
+    )
+    return Measurements(drive.name, tuple(rates), tuple(overwritten), probes=probes)
+
+
+def measured_as_usual(
+    drive: System, fill: float = FILLS[-1], note: Notify = lambda _: None, *, seed: int = 0
+) -> Measurements:
+    """The experiments that a fit asks for, as the twin has them; arguments and errors are those of `measure`."""
+    used = fill * space_gib(drive)
+    per_s = _saturated_per_s(drive, used, note, seed)
+    return _measured(drive, usual(drive, per_s, fill), used, per_s, note, seed)
 
 
 def measure(drive: System, asked: Measurements, note: Notify = lambda _: None, *, seed: int = 0) -> Measurements:
@@ -58,7 +84,7 @@ def measure(drive: System, asked: Measurements, note: Notify = lambda _: None, *
 
     Args:
         drive: a system with all its blocks; it is made smaller here.
-        asked: rows of a drive, or of `usual`: fills, rates and patterns count.
+        asked: rows of a drive, or of `usual`: fills, rates, patterns and depths count.
         note: told what is being done.
         seed: of the loads.
 
@@ -66,23 +92,38 @@ def measure(drive: System, asked: Measurements, note: Notify = lambda _: None, *
         DriveError: the drive is too small.
         SimError: the system cannot serve them.
     """
-    space, little = space_gib(drive), twin.small(drive)
     fills = [*(row.fill_gib for row in asked.open_loop), *(row.fill_gib for row in asked.overwritten)]
-    used = max(fills, default=FILLS[-1] * space)
-    if used >= space:
+    used = max(fills, default=FILLS[-1] * space_gib(drive))
+    return _measured(drive, asked, used, _saturated_per_s(drive, used, note, seed), note, seed)
+
+
+def _saturated_per_s(drive: System, used_gib: float, note: Notify, seed: int) -> float:
+    space = space_gib(drive)
+    if used_gib >= space:
         raise DriveError(
-            f"{used:,.0f} GiB in use do not fit on {drive.name}, whose flash holds {space:,.0f} GiB; "
+            f"{used_gib:,.0f} GiB in use do not fit on {drive.name}, whose flash holds {space:,.0f} GiB; "
             "is it the twin of another drive?"
         )
     note("writes as fast as it can")
-    most = twin.saturated_per_s(little, used, space, seed=seed)
-    cost = Cost(drive, most, float(laws.amplification(space, used)))
+    return twin.saturated_per_s(twin.small(drive), used_gib, space, seed=seed)
+
+
+def _measured(drive: System, asked: Measurements, used: float, per_s: float, note: Notify, seed: int) -> Measurements:
+    """The rows of a drive that does `per_s` uniform writes with `used` GiB in use."""
+    space, little = space_gib(drive), twin.small(drive)
     rows = []
     for row in asked.open_loop:
         note(f"open loop, {row.offered_per_s:,.0f} requests/s")
         rows.append(twin.open_loop(little, row, space, seed=seed))
+    note("reads on an idle drive")
+    probes = Probes(
+        alone=tuple(Alone(one.kind, twin.reads_alone(little, used, space, seed=seed)) for one in asked.probes.alone
+                    if one.kind == "read"),
+        depths=tuple(twin.reads_at_depth(little, one.depth, used, space, seed=seed) for one in asked.probes.depths),
+    )  # fmt: skip
     note("write amplification")
-    return replace(closed_loop(drive, asked, cost, used, seed=seed), open_loop=tuple(rows))
+    cost = Cost(drive, per_s, float(laws.amplification(space, used)))
+    return replace(closed_loop(drive, asked, cost, used, seed=seed), open_loop=tuple(rows), probes=probes)
 
 
 def closed_loop(drive: System, asked: Measurements, cost: Cost, used_gib: float, *, seed: int = 0) -> Measurements:

@@ -1,4 +1,4 @@
-"""Parallel units, service times, buses and slots of a drive, from experiments that only this module looks at.
+"""Parallel units, service times and buses of a drive, from experiments that only this module looks at.
 
 Times are microseconds. Each law names its source; what the data do not determine is said in place of a number.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import OptimizeResult, least_squares
@@ -15,7 +14,7 @@ from scipy.optimize import OptimizeResult, least_squares
 from flashtwin.drives.estimates import Estimate
 from flashtwin.drives.histogram import Histogram
 from flashtwin.drives.probes import Alone, Depth, Probes, Sized
-from flashtwin.drives.tables import Measurements, OpenLoop
+from flashtwin.drives.tables import Measurements
 
 #: Error of the law of parallel units itself, by which intervals are widened (simulations: up to 8 %).
 _MODEL_ERROR = 0.08
@@ -23,6 +22,8 @@ _MODEL_ERROR = 0.08
 _WORST_MISS = 0.06
 #: A limit of the front end must lessen the misses to this share to be believed in.
 _LIMIT_GAIN = 0.5
+#: Weight of what is known of Z, as a share of one read, beside the logarithm of one rate.
+_FIXED_WEIGHT = 0.5
 #: Behind a front end that is slower than this share of their rate, units are hidden.
 _HIDDEN = 0.7
 #: Bytes of a parallel unit in GiB: from a plane of 256 Gbit flash to two dies of 1 Tbit.
@@ -31,31 +32,32 @@ _UNIT_GIB = (8.0, 256.0)
 _ROUNDED = 0.15
 #: Slowest reads that the host delays, and not the drive.
 _HOST = 0.99
-#: Reads take this share of the time of writes at least where both share one queue, and that at most where they pass.
-_SHARED, _PASSED = 0.5, 0.12
 _GIB = 2**30
 
 
 def estimates(measured: Measurements) -> list[Estimate]:
     """All figures that these experiments tell, of those that were run."""
-    found = [*_of_reads(measured.probes), *_of_writes(measured.probes)]
-    telling = [row for row in measured.saturated if "50p" in row.read_us and row.write_us.get("50p")]
-    for row in telling[:1]:
-        one = slots(row)
-        source = f"medians of reads and writes at {row.offered_per_s:,.0f}/s, saturated{one.doubt}"
-        found.append(Estimate("arbitration", one.arbitration, source=source, is_measured=one.is_certain))
-        found.append(Estimate("slots", round(one.slots), source=source, is_measured=one.is_certain))
-    return found
+    return [*_of_reads(measured), *_of_writes(measured.probes)]
 
 
-def _of_reads(probes: Probes) -> Iterator[Estimate]:
+def _of_reads(measured: Measurements) -> Iterator[Estimate]:
+    probes = measured.probes
     alone = probes.alone_of("read")
     if alone is not None:
         yield from page_types(alone)
     if probes.depths:
-        yield from parallel_units(probes.depths, None if alone is None else alone.times, probes.capacity_bytes)
+        times = None if alone is None else alone.times
+        yield from parallel_units(probes.depths, times, probes.capacity_bytes, _unhurried_write_us(measured))
     if probes.sizes:
         yield from rates(probes.sizes)
+
+
+def _unhurried_write_us(measured: Measurements) -> float | None:
+    """Response time of a write that RAM takes at once; None where no write is known to be one."""
+    alone = measured.probes.alone_of("write")
+    if alone is not None:
+        return alone.times.percentile_us(0.5)
+    return min((row.write_us["50p"] for row in measured.open_loop if "50p" in row.write_us), default=None)
 
 
 def _of_writes(probes: Probes) -> Iterator[Estimate]:
@@ -101,9 +103,11 @@ def throughput(
     """
     queue = busy = ahead = 0.0
     rest = (1.0 + cv * cv) / 2.0
+    # With the second part the intercept is what it is said to be, for any number of units.
+    ahead_of_it = rest + (1.0 - rest) / units
     rates = np.zeros(int(depths[-1]) + 1)
     for under_way in range(1, rates.size):
-        response = service * (1.0 + max(queue - busy, 0.0) + busy * rest)
+        response = service * (1.0 + max(queue - busy, 0.0) + busy * ahead_of_it)
         before = limit * (1.0 + ahead)
         rate = under_way / (fixed + response + before)
         queue, busy, ahead = rate * response / units, min(rate * service / units, 1.0), rate * before
@@ -112,7 +116,7 @@ def throughput(
 
 
 def parallel_units(
-    rows: Sequence[Depth], alone: Histogram | None, capacity_bytes: float | None = None
+    rows: Sequence[Depth], alone: Histogram | None, capacity_bytes: float | None = None, fixed_us: float | None = None
 ) -> list[Estimate]:
     """Parallel units D, their service time S and the fixed delay Z, from reads a second by depth.
 
@@ -123,6 +127,8 @@ def parallel_units(
         rows: reads a second; depth 1 and four more at least.
         alone: response times of reads one at a time; None: as if all were alike.
         capacity_bytes: of the drive, to which D is rounded.
+        fixed_us: about how long Z is, for example a write that RAM takes: it passes the same host, link and controller.
+            Without it, D and S are told worse than their quotient.
     """
     depths = np.array([row.depth for row in rows], dtype=float)
     found = np.array([row.per_s for row in rows])
@@ -130,17 +136,17 @@ def parallel_units(
         return [_unknown("parallel_units", "reads at depth 1 and four more depths are needed")]
     one_us = 1e6 / found[0]
     deviation = 0.0 if alone is None else alone.trimmed(_HOST).deviation_us
-    plain = _fitted(depths, found, one_us, deviation, has_limit=False)
-    limited = _fitted(depths, found, one_us, deviation, has_limit=True)
+    plain = _fitted(depths, found, one_us, deviation, fixed_us, has_limit=False)
+    limited = _fitted(depths, found, one_us, deviation, fixed_us, has_limit=True)
     is_limited = _miss(limited) < _LIMIT_GAIN * _miss(plain) and _miss(plain) > 0.01
     best = limited if is_limited else plain
     if _miss(best) > _WORST_MISS:
         return [_unknown("parallel_units", f"the rates by depth miss any number of units by {_miss(best):.0%}")]
-    return list(_unit_figures(best, one_us, float(found.max()), capacity_bytes, is_limited=is_limited))
+    return list(_unit_figures(best, one_us, found, capacity_bytes, is_limited=is_limited))
 
 
 def _fitted(
-    depths: np.ndarray, found: np.ndarray, one_us: float, deviation: float, *, has_limit: bool
+    depths: np.ndarray, found: np.ndarray, one_us: float, deviation: float, fixed_us: float | None, *, has_limit: bool
 ) -> OptimizeResult:
     """Least squares over the logarithms of D, S / one_us and, with a limit, its time as a share of the least gap."""
     gap = 1e6 / found.max()
@@ -149,7 +155,8 @@ def _fitted(
         units, service = float(np.exp(x[0])), one_us * float(x[1])
         limit = gap * float(x[2]) if has_limit else 0.0
         fixed = max(one_us - service - limit, 0.0)
-        return np.asarray(np.log(throughput(depths, units, service, fixed, deviation / service, limit) / found))
+        logs = np.log(throughput(depths, units, service, fixed, deviation / service, limit) / found)
+        return np.asarray(logs if fixed_us is None else np.append(logs, _FIXED_WEIGHT * (fixed - fixed_us) / one_us))
 
     starts = [(math.log(max(share * one_us / gap, 1.5)), share) for share in (0.6, 0.9)]
     low, high = [0.0, 0.05], [math.log(1e5), 1.1]
@@ -164,14 +171,15 @@ def _miss(best: OptimizeResult) -> float:
 
 
 def _unit_figures(
-    best: OptimizeResult, one_us: float, most_per_s: float, capacity_bytes: float | None, *, is_limited: bool
+    best: OptimizeResult, one_us: float, per_s: np.ndarray, capacity_bytes: float | None, *, is_limited: bool
 ) -> Iterator[Estimate]:
+    most_per_s = float(per_s.max())
     freedom = max(best.fun.size - best.x.size, 1)
     variance = np.linalg.pinv(best.jac.T @ best.jac) * (best.fun @ best.fun) / freedom
     margins = np.hypot(1.96 * np.sqrt(np.diag(variance)[:2]), _MODEL_ERROR * np.array([1.0, best.x[1]]))
     units, share = float(np.exp(best.x[0])), float(best.x[1])
     low, high = (float(np.exp(best.x[0] + sign * margins[0])) for sign in (-1, 1))
-    source = f"reads a second at {best.fun.size} depths, missed by {_miss(best):.1%}"
+    source = f"reads a second at {per_s.size} depths, missed by {_miss(best):.1%}"
     rounded = allowed_units(units, capacity_bytes)
     if rounded != round(units):
         source += f"; {units:.1f} rounded to what drives have"
@@ -230,36 +238,6 @@ def rates(rows: Sequence[Sized]) -> Iterator[Estimate]:
         low = (ends[1] - ends[0]) / (more + doubt)
         high = (ends[1] - ends[0]) / (more - doubt) if more > doubt else None
         yield Estimate(key, round(rate, 1), "MB/s", low, high, told, is_measured=high is not None)
-
-
-@dataclass(frozen=True)
-class Slots:
-    """How many requests a saturated drive holds, and how it takes them from its queues."""
-
-    #: `shared` (one FIFO: reads wait behind stalled writes) or `separate` (reads pass them).
-    arbitration: str
-    slots: float
-    #: Whether the medians of reads and writes tell one from the other.
-    is_certain: bool
-
-    @property
-    def doubt(self) -> str:
-        """As a source says it."""
-        return "" if self.is_certain else "; reads are neither near writes nor far below them: uncertain"
-
-
-def slots(row: OpenLoop) -> Slots:
-    """Slots from the medians at a rate that the drive does not reach, by Little's law.
-
-    With one FIFO reads and writes wait for a slot alike, and only a write holds it for long: (w50 - r50) X slots.
-    Where reads pass, the writes under way are all there are: w50 X.
-    """
-    read, write = row.read_us["50p"], row.write_us["50p"]
-    per_s = row.reads_per_s + row.writes_per_s
-    share = read / write
-    if share >= math.sqrt(_SHARED * _PASSED):
-        return Slots("shared", max(write - read, 0.0) * per_s / 1e6, is_certain=share >= _SHARED)
-    return Slots("separate", write * row.writes_per_s / 1e6, is_certain=share <= _PASSED)
 
 
 def _unknown(key: str, why: str) -> Estimate:

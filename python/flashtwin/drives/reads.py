@@ -19,8 +19,19 @@ from flashtwin.errors import DriveError
 _BUSY, _BUSY_DEVIATION = 0.92, 0.06
 #: Two page types must explain the rest to this share at most.
 _TWO_TYPES_GAIN = 0.7
+#: Width of what reads one at a time tell, as a share.
+_KNOWN = 1e-3
 #: Weight of what is known of the busy share beside one percentile's logarithm.
 _PRIOR_WEIGHT = 0.1
+
+
+@dataclass(frozen=True)
+class Idle:
+    """Reads of an idle drive: of fast pages, their share, and how much longer those of slow ones take."""
+
+    base_us: float
+    fast_share: float = 1.0
+    slower_us: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -30,9 +41,21 @@ class _Rows:
 
 
 def read_law(
-    rows: tuple[OpenLoop, ...], saturated_per_s: float, like: ReadLaw | None = None
+    rows: tuple[OpenLoop, ...],
+    saturated_per_s: float,
+    like: ReadLaw | None = None,
+    idle: Idle | None = None,
+    sensing: float = 0.0,
 ) -> tuple[ReadLaw, list[Estimate]]:
-    """The law of reads, and its figures with intervals; `like` another law it has as many types of flash page.
+    """The law of reads, and its figures with intervals.
+
+    Args:
+        rows: the open loop.
+        saturated_per_s: writes a second.
+        like: another law, which has as many types of flash page.
+        idle: what reads one at a time tell. Without them, the percentiles tell of fast pages only if they are half of
+            all or more.
+        sensing: share of the time of busy dies in which they read for collection.
 
     Raises:
         DriveError: fewer than two rows lie below the saturated rate.
@@ -48,26 +71,26 @@ def read_law(
         np.array([row.writes_per_s / saturated_per_s for row in telling]),
         np.array([[row.read_us[name] for name in tables.FITTED] for row in telling]),
     )
-    if like is None:
-        one, two = _fitted(data, types=1), _fitted(data, types=2)
+    if idle is None and like is None:
+        one, two = _fitted(data, 1, None, sensing), _fitted(data, 2, None, sensing)
         best, types = (two, 2) if two.cost < _TWO_TYPES_GAIN * one.cost else (one, 1)
     else:
-        types = 2 if like.slower_us > 0 else 1
-        best = _fitted(data, types)
-    return _law(best.x, types), _figures(best, types, len(telling))
+        types = 2 if (idle or like).slower_us > 0 else 1  # type: ignore[union-attr]
+        best = _fitted(data, types, idle, sensing)
+    return _law(best.x, types, sensing), _figures(best, types, len(telling))
 
 
-def _law(x: np.ndarray, types: int) -> ReadLaw:
+def _law(x: np.ndarray, types: int, sensing: float) -> ReadLaw:
     base, suspend, piece, busy, *rest = (float(value) for value in x)
     share, slower = rest if types == 2 else (1.0, 0.0)
-    return ReadLaw(base, suspend, piece, share, slower, busy)
+    return ReadLaw(base, suspend, piece, share, slower, busy, sensing=sensing)
 
 
-def _fitted(data: _Rows, types: int) -> OptimizeResult:
+def _fitted(data: _Rows, types: int, idle: Idle | None, sensing: float) -> OptimizeResult:
     shares = np.array([PERCENTILES[name] for name in tables.FITTED])
 
     def misses(x: np.ndarray) -> np.ndarray:
-        logs = np.log(_law(x, types).percentiles(shares, data.load) / data.read_us)
+        logs = np.log(_law(x, types, sensing).percentiles(shares, data.load) / data.read_us)
         return np.append(logs.ravel(), _PRIOR_WEIGHT * (x[3] - _BUSY) / _BUSY_DEVIATION)
 
     base = float(data.read_us[:, 0].min())
@@ -77,6 +100,12 @@ def _fitted(data: _Rows, types: int) -> OptimizeResult:
         low, high = [*low, 0.0, 0.0], [*high, 1.0, 3 * base]
         pairs = itertools.product(starts, (0.2, 0.5, 0.6, 0.9))
         starts = [[*start, share, 0.4 * base] for start, share in pairs]
+    if idle is not None:
+        known = {0: idle.base_us, 4: idle.fast_share, 5: idle.slower_us}
+        for at, value in known.items() if types == 2 else [(0, idle.base_us)]:
+            low[at], high[at] = value * (1.0 - _KNOWN), value * (1.0 + _KNOWN)
+            starts = [[*start[:at], value, *start[at + 1 :]] for start in starts]
+        starts = [list(start) for start in dict.fromkeys(map(tuple, starts))]
     # Percentiles step where the share of busy dies crosses them: a loss that one such row cannot decide.
     found = [
         least_squares(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import brentq, least_squares
 
 from flashtwin.drives import laws
-from flashtwin.drives.estimates import Estimate
+from flashtwin.drives.estimates import Estimate, Estimates
 from flashtwin.drives.tables import Measurements, Overwritten
 
 #: Figures of the estimates.
@@ -44,16 +45,37 @@ def telling(measured: Measurements) -> list[Overwritten]:
     return [row for row in rows if row.overwrites >= _STEADY_OVERWRITES]
 
 
-def mended(space: Estimate, used_gib: float, times: float) -> Estimate:
-    """The space with which a drive amplifies so many times as much as with this one; the interval goes along."""
+def mended(estimates: Estimates, rows: Sequence[Overwritten], twin: Sequence[Overwritten]) -> list[Estimate]:
+    """Space and overhead, moved by what the law says otherwise of the twin than of the drive; intervals go along.
+
+    With one fill, the overhead stays.
+
+    Args:
+        estimates: of the twin.
+        rows: of the drive.
+        twin: the same rows as the twin has them.
+    """
+    if len({row.fill_gib for row in rows}) < 2:
+        times = statistics.median(float(row.amplification or 1) / float(one.amplification or 1)
+                                  for row, one in zip(rows, twin, strict=True))  # fmt: skip
+        return [_space_of_times(estimates[SPACE], max(row.fill_gib for row in rows), times)]
+    found = ((one.number, other.number) for one, other in zip(_of_fills(rows), _of_fills(twin), strict=True))
+    return [_moved(estimates[key], one / other) for key, (one, other) in zip((SPACE, OVERHEAD), found, strict=True)]
+
+
+def _space_of_times(space: Estimate, used_gib: float, times: float) -> Estimate:
+    """The space with which a drive amplifies so many times as much as with this one."""
     target = max(float(laws.amplification(space.number, used_gib)) * times, 1.0 + 1e-6)
     value = float(brentq(lambda t: float(laws.amplification(t, used_gib)) - target, used_gib * 1.0005, used_gib * 50))
-    by = value - space.number
-    low, high = (None if end is None else end + by for end in (space.low, space.high))
-    return replace(space, value=value, low=low, high=high)
+    return _moved(space, value / space.number)
 
 
-def _of_fills(rows: list[Overwritten]) -> list[Estimate]:
+def _moved(one: Estimate, times: float) -> Estimate:
+    low, high = (None if end is None else end * times for end in (one.low, one.high))
+    return replace(one, value=one.number * times, low=low, high=high)
+
+
+def _of_fills(rows: Sequence[Overwritten]) -> list[Estimate]:
     used = np.array([row.fill_gib for row in rows])
     found = np.array([row.amplification for row in rows], dtype=float)
 

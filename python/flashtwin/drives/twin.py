@@ -6,11 +6,16 @@ pages, and not on how many blocks there are.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 
 from flashtwin.drives.drive import MAPPING_BYTES
+from flashtwin.drives.histogram import Histogram
 from flashtwin.drives.history import begin_collection
+from flashtwin.drives.probes import Depth
 from flashtwin.drives.tables import PERCENTILES, OpenLoop, Times
 from flashtwin.errors import DriveError
 from flashtwin.replays.presets import System
@@ -19,26 +24,35 @@ from flashtwin.traces.trace import Trace
 
 #: Blocks of a die of the twin, and program units of each; pages of each at least.
 BLOCKS, BLOCK_UNITS, LEAST_BLOCK_PAGES = 24, 10, 64
-#: Requests of an open loop on the twin, and the longest simulated time in seconds.
-REQUESTS, LONGEST_S = 240_000, 10.0
+#: Requests that are looked at, and the least and the longest simulated time of an open loop in seconds. In the least
+#: the thread that is looked at has enough reads for their 99.9th percentile.
+REQUESTS, SHORTEST_S, LONGEST_S = 160_000, 1.5, 10.0
+#: Reads on a drive that does nothing else.
+READS = 20_000
 #: The load of the measurements: a thread at a fixed rate, half of it reads, and others with exponential gaps and one
 #: read in a hundred.
 _FIXED_PER_S, _BULK_READS = 10_000, 0.01
 #: Those threads, and the requests of each that are under way at most.
 _BULK_THREADS, _DEPTH = 6, 64
 _IN_FLIGHT = (1 + _BULK_THREADS) * _DEPTH
+#: Pages of the reads by which a trace touches all pages.
+_LARGE_PAGES = 256
 #: A median up to this many times that of the controller alone is one of requests that wait for nothing.
 _NO_WAIT = 1.01
 #: Response times beyond a percentile that tell it.
 _BEYOND = 5
-#: Share of an open loop after which the drive is looked at: until then queues build up.
-_WARM = 0.1
+#: Shares of an open loop after which the drive is looked at: until then free blocks are used up, and, where more is
+#: offered than the drive does, the RAM for writes and the queues fill.
+_WARM, _WARM_SATURATED = 0.1, 0.4
 
 
 def small(drive: System) -> System:
     """The same system with fewer blocks, in steady state."""
-    pages = max(int(drive.config["nand"]["program_pages"]) * BLOCK_UNITS, LEAST_BLOCK_PAGES)
+    nand = drive.config["nand"]
+    pages = max(int(nand["program_pages"]) * BLOCK_UNITS, LEAST_BLOCK_PAGES)
     return drive.with_sets({
+        # Smaller blocks are erased more often: a page's part of an erase stays the same.
+        "nand.erase_us": float(nand["erase_us"]) * min(pages / int(nand["pages_per_block"]), 1.0),
         "nand.blocks_per_plane": BLOCKS, "nand.pages_per_block": pages, **begin_collection(BLOCKS),
         "ftl.wear.policy": "none", "ftl.allocation.policy": "dynamic", "replay.preload": "footprint",
         "replay.content": "unique",
@@ -49,19 +63,19 @@ def open_loop(drive: System, row: OpenLoop, space_gib: float, *, seed: int = 0) 
     """The row as the twin has it: response times and rates under the same load."""
     # Tables differ in what they count as offered; a drive that keeps up serves it all.
     per_s = row.reads_per_s + row.writes_per_s if row.is_reached else row.offered_per_s
-    seconds = min(REQUESTS / per_s, LONGEST_S)
+    warm = _WARM if row.is_reached else _WARM_SATURATED
+    seconds = min(max(REQUESTS / per_s, SHORTEST_S) / (1.0 - warm), LONGEST_S)
     fill = row.fill_gib / space_gib
     trace, queues = _load(per_s, seconds, _units(drive, fill), np.random.default_rng(seed))
     bounded = drive.with_sets({"replay.queue_limit": _DEPTH})
-    result = compare(trace, {drive.name: bounded}, fill=fill, threads=1, per_request=True)[drive.name]
-    answers = pa.table(result.table("requests"))
+    answers = _answers(trace, bounded, queues.size)
     response_ns = answers["response_ns"].to_numpy()
     done_s = (answers["arrival_ns"].to_numpy() + response_ns) / 1e9
     # Requests that the drive could not take in time are answered after the last was offered, without the others beside.
-    seen = (done_s > _WARM * seconds) & (done_s <= seconds)
+    seen = (done_s > warm * seconds) & (done_s <= seconds)
     is_write = np.asarray(answers["op"].cast(pa.string()).to_numpy(zero_copy_only=False) == "write")
     is_fixed = queues[answers["request"].to_numpy()] == 0
-    span_s = (1.0 - _WARM) * seconds
+    span_s = (1.0 - warm) * seconds
     reads_per_s, writes_per_s = (float(np.sum(seen & kind) / span_s) for kind in (~is_write, is_write))
     parts = (is_fixed & ~is_write, is_fixed & is_write, ~is_fixed & is_write)
     times = (_percentiles(response_ns[seen & part] / 1e3) for part in parts)
@@ -74,19 +88,51 @@ def saturated_per_s(drive: System, fill_gib: float, space_gib: float, *, seed: i
     Raises:
         DriveError: the drive's RAM takes any number of writes at once.
     """
-    random = np.random.default_rng(seed)
     fill = fill_gib / space_gib
-    pages = random.integers(0, _units(drive, fill), REQUESTS)
-    trace = _trace(np.zeros(REQUESTS), np.ones(REQUESTS, dtype=bool), pages, np.zeros(REQUESTS, dtype=np.uint8))
-    closed = drive.with_sets({"replay.queue_depth": _IN_FLIGHT})
-    summary = compare(trace, {drive.name: closed}, fill=fill, threads=1)[drive.name].summary
+    writes = _closed(drive, "W", round(REQUESTS / (1.0 - _WARM_SATURATED)), _IN_FLIGHT, fill, seed)
+    median_ns = float(np.median(writes.response_ns))
     # A drive that has nobody wait is not saturated, however many requests are under way.
-    if summary["response"]["write"]["p50_ns"] <= _NO_WAIT * float(drive.config["engine"]["controller_us"]) * 1e3:
+    if median_ns <= _NO_WAIT * float(drive.config["engine"]["controller_us"]) * 1e3:
         raise DriveError(
             f"{drive.name}: writes are complete in RAM without end, so nothing saturates the drive; set how much RAM it"
             " has: engine.write_buffer_pages = 4096"
         )
-    return float(summary["throughput"]["requests_per_s"])
+    return writes.per_s
+
+
+def reads_alone(drive: System, fill_gib: float, space_gib: float, *, seed: int = 0) -> Histogram:
+    """Response times of 4 KB reads one at a time."""
+    return Histogram.of_times(_closed(drive, "R", READS, 1, fill_gib / space_gib, seed).response_ns)
+
+
+def reads_at_depth(drive: System, depth: int, fill_gib: float, space_gib: float, *, seed: int = 0) -> Depth:
+    """4 KB reads with a number of them under way."""
+    found = _closed(drive, "R", READS, depth, fill_gib / space_gib, seed)
+    return Depth(depth, found.per_s, Histogram.of_times(found.response_ns).times_us)
+
+
+@dataclass(frozen=True)
+class _Closed:
+    """What is seen of a closed loop once it has warmed up."""
+
+    per_s: float
+    response_ns: np.ndarray
+
+
+def _closed(drive: System, op: str, requests: int, depth: int, fill: float, seed: int) -> _Closed:
+    """Requests of 4 KB to random addresses, `depth` of them under way at any time."""
+    units = _units(drive, fill)
+    pages = np.random.default_rng(seed).integers(0, units, requests)
+    queues = np.zeros(requests, dtype=np.uint8)
+    trace = _trace(np.zeros(requests), np.full(requests, op == "W"), pages, queues, units)
+    answers = _answers(trace, drive.with_sets({"replay.queue_depth": depth}), requests)
+    response_ns = answers["response_ns"].to_numpy()
+    done_ns = answers["arrival_ns"].to_numpy() + response_ns
+    order = np.argsort(done_ns, kind="stable")
+    # At the end fewer than `depth` are under way.
+    first, last = order[int(_WARM_SATURATED * requests)], order[requests - depth]
+    seen = (done_ns > done_ns[first]) & (done_ns <= done_ns[last])
+    return _Closed(float(seen.sum() / (done_ns[last] - done_ns[first]) * 1e9), response_ns[seen])
 
 
 def _units(drive: System, fill: float) -> int:
@@ -109,12 +155,26 @@ def _load(per_s: float, seconds: float, pages: int, random: np.random.Generator)
     queues = np.concatenate([np.zeros(fixed.size), random.integers(1, _BULK_THREADS + 1, others)]).astype(np.uint8)
     order = np.argsort(times, kind="stable")
     pages_asked = random.integers(0, pages, times.size)
-    return _trace(times[order], writes[order], pages_asked, queues[order]), queues[order]
+    return _trace(times[order], writes[order], pages_asked, queues[order], pages), queues[order]
 
 
-def _trace(times_ns: np.ndarray, is_write: np.ndarray, pages: np.ndarray, queues: np.ndarray) -> Trace:
+def _answers(trace: Trace, drive: System, requests: int) -> pa.Table:
+    """Response times of the first `requests` of a trace, without the reads at its end."""
+    result = compare(trace, {drive.name: drive}, threads=1, per_request=True)[drive.name]
+    answers = pa.table(result.table("requests"))
+    return answers.filter(pa.compute.less(answers["request"], requests))
+
+
+def _trace(times_ns: np.ndarray, is_write: np.ndarray, pages: np.ndarray, queues: np.ndarray, used: int) -> Trace:
+    """Requests, and reads of all `used` pages after the last: what no request touches is not on the drive."""
+    begins = np.arange(0, used, _LARGE_PAGES)
+    sizes = np.concatenate([np.ones(pages.size), np.minimum(_LARGE_PAGES, used - begins)]).astype(np.int64)
+    at_end = np.full(begins.size, times_ns[-1])
     asked = {
-        "time_ns": times_ns.astype(np.int64), "op": np.where(is_write, "W", "R"), "offset_bytes": pages * MAPPING_BYTES,
-        "length_bytes": np.full(pages.size, MAPPING_BYTES), "queue": queues,
-    }  # fmt: skip
+        "time_ns": np.concatenate([times_ns, at_end]).astype(np.int64),
+        "op": np.where(np.concatenate([is_write, np.zeros(begins.size, dtype=bool)]), "W", "R"),
+        "offset_bytes": np.concatenate([pages, begins]) * MAPPING_BYTES,
+        "length_bytes": sizes * MAPPING_BYTES,
+        "queue": np.concatenate([queues, np.zeros(begins.size, dtype=np.uint8)]),
+    }
     return Trace.from_frame(asked, name="open-loop")

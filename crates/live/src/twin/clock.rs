@@ -186,6 +186,19 @@ impl Clock {
         Some(Ticket(waiter))
     }
 
+    /// Sleeps until then, or until nobody waits for the answer any more. The engine may tell of a completion when it is
+    /// certain, before its time has come: that of a write which RAM takes, for example.
+    pub(super) fn sleep_until(&self, then_ns: u64, caller: &dyn Caller) {
+        loop {
+            let left_ns = then_ns.saturating_sub(self.now_ns());
+            if left_ns == 0 || caller.has_left() {
+                return;
+            }
+            sleep_precisely();
+            thread::sleep(Duration::from_nanos(left_ns).min(LOOK));
+        }
+    }
+
     pub(super) fn end_period(&self) {
         let mut state = self.shared.lock();
         let now_ns = self.shared.now_ns();

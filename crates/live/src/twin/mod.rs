@@ -224,6 +224,7 @@ impl TwinTime {
             self.kept.store_was_slower.fetch_add(1, Relaxed);
             return;
         }
+        self.clock.sleep_until(done_ns, caller);
         let late_ns = self.clock.now_ns().saturating_sub(done_ns);
         self.kept.held_back.fetch_add(1, Relaxed);
         self.kept.late_ns.fetch_add(late_ns, Relaxed);
