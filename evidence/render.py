@@ -17,7 +17,7 @@ from typing import Any
 
 import jinja2
 
-from evidence import conclusions, forms, papers, recipes, stages, tables, traces, twins
+from evidence import conclusions, forms, gains, papers, recipes, stages, tables, traces, twins
 from evidence.places import DATA, PAGES, ROOT
 from evidence.stages.papers import NAMES as RECORDED_UNDER
 from flashtwin.papers import claims, markdown
@@ -65,6 +65,8 @@ def pages() -> dict[Path, str]:
     if data["real-drives"]:
         for name, drive in data["real-drives"]["data"]["drives"].items():
             found[ROOT / "docs" / "images" / f"{name}.svg"] = twins.picture(name, drive)
+    if data["gains"]:
+        found[ROOT / "docs" / "images" / "gains.svg"] = gains.picture(data["gains"]["data"])
     return found
 
 
@@ -117,7 +119,7 @@ def page(template: Path, data: Mapping[str, Any]) -> str:
         recorded_under=RECORDED_UNDER,
         len=len, min=min, max=max, sorted=sorted, sum=sum, abs=abs, zip=zip, round=round,
     )  # fmt: skip
-    for words in (forms.FORMS, tables.TABLES, papers.LOOKUPS, traces.WORDS, recipes.WORDS, twins.WORDS):
+    for words in (forms.FORMS, tables.TABLES, papers.LOOKUPS, traces.WORDS, recipes.WORDS, twins.WORDS, gains.WORDS):
         environment.globals.update(words)
     environment.filters["parsed"] = papers.parsed
     try:

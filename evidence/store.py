@@ -13,6 +13,7 @@ from typing import Any
 import flashtwin as ft
 from evidence import sources
 from flashtwin import _core
+from flashtwin.replays import aged
 from flashtwin.replays.presets import System
 from flashtwin.results import folder, schema
 from flashtwin.results.trees import dig
@@ -79,7 +80,7 @@ class Store:
             folder.write_text(path, json.dumps(kept) + "\n")
             self.made += 1
 
-        _core.run(trace._native, [system._resolved for system in systems.values()], 0, _listen, keep)
+        aged.run(trace, list(systems.values()), 0, _listen, keep)
         self._say(f"{trace.name}: {len(keys)} replays made, {time.monotonic() - begun:.0f} s")
 
     def _place(self, key: str) -> Path:
