@@ -78,7 +78,7 @@ def test_partitions_are_compared_on_equal_flash(small_trace: Path, tmp_path: Pat
     """Alone, a drive with partitions would be larger at the same fill. What a study knew of its baseline stays."""
     ft.study(
         ft.open(small_trace), tmp_path / "out", ["conventional"], settings={"nand.channels": 2}, period_s=90,
-        effort_s=1e-6, write_cache=False,
+        effort=1,
     )  # fmt: skip
     entry = advise(GOOD, load(tmp_path / "out"))[0]
     assert entry.action.command == (

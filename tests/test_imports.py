@@ -50,7 +50,7 @@ MAY_IMPORT_CORE = {
 #: What a report is made with: files and their columns, read without the core.
 READING = {
     "flashtwin.errors",
-    "flashtwin.judgement.caching",
+    "flashtwin.judgement.choosing",
     "flashtwin.judgement.evidence",
     "flashtwin.judgement.facts",
     "flashtwin.judgement.judging",

@@ -116,7 +116,7 @@ def test_what_a_system_is_comes_from_its_traits(name: str) -> None:
 
 def test_a_study_shows_one_list_in_three_ways(small_trace: Path, tmp_path: Path) -> None:
     """The four systems on a small trace: findings, advice, its file and the page hold the same verdicts."""
-    done = ft.study(small_trace, tmp_path / "out", period_s=0.05, effort_s=1.0, write_cache=False)
+    done = ft.study(small_trace, tmp_path / "out", period_s=0.05, effort=3_000_000)
     verdicts = judging.judge(Evidence.of(load(done.path)))
     topics = [(one.topic, one.evidence if one.topic == BOTTLENECK else ()) for one in verdicts]
     assert len(topics) == len(set(topics))

@@ -204,7 +204,7 @@ def test_systems_of_one_name_are_told_apart_by_their_files(trace: Path, tmp_path
 
 
 def test_a_study_can_be_read_again(trace: Path, tmp_path: Path) -> None:
-    done = ft.study(trace, tmp_path / "study", ["conventional", "rr-ssd"], period_s=0.005, effort_s=0.1)
+    done = ft.study(trace, tmp_path / "study", ["conventional", "rr-ssd"], period_s=0.005, effort=1)
     again = ft.Study.read(tmp_path / "study")
     assert again == done
     assert [one["system"] for one in again.limits] == ["conventional", "rr-ssd"]

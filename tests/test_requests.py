@@ -128,11 +128,11 @@ def test_nothing_unless_asked_for_and_nothing_else_differs(trace: ft.Trace) -> N
 
 def test_a_study_writes_them_and_makes_runs_again_that_lack_them(trace: ft.Trace, tmp_path: Path) -> None:
     systems, said = ["conventional", "ca-ssd"], []
-    ft.study(trace, tmp_path / "out", systems, effort_s=0)
+    ft.study(trace, tmp_path / "out", systems, effort=0)
     assert not folder.has_requests(tmp_path / "out", "ca-ssd")
-    ft.study(trace, tmp_path / "out", systems, effort_s=0, per_request=True, notify=said.append)
+    ft.study(trace, tmp_path / "out", systems, effort=0, per_request=True, notify=said.append)
     assert said == []
-    ft.study(trace, tmp_path / "out", systems, effort_s=0, notify=said.append)
+    ft.study(trace, tmp_path / "out", systems, effort=0, notify=said.append)
     assert "reusing conventional, ca-ssd" in said[0]
     both = ft.Comparison.read(tmp_path / "out")
     assert len(both.table(names.REQUESTS)) == 2 * len(trace)

@@ -19,7 +19,7 @@ import flashtwin as ft
 from flashtwin.causes import wording
 from flashtwin.causes.figures import COUNTS, Figures, goal
 from flashtwin.causes.inquiry import Inquiry
-from flashtwin.judgement import facts, judging
+from flashtwin.judgement import choosing, facts, judging
 from flashtwin.judgement.evidence import Evidence
 from flashtwin.judgement.verdict import Verdict
 from flashtwin.results.keys import traits
@@ -77,31 +77,16 @@ def run(name: str, times: Mapping[str, float | None]) -> SavedRun:
     return SavedRun(name, Path("nowhere"), summary)
 
 
-def study(*runs: SavedRun, cached: Mapping[str, float] | None = None) -> StudyFolder:
-    """The first run is the baseline; means with a write cache as they are given."""
-    found = StudyFolder(Path("nowhere"), {}, runs=runs, baseline=runs[0])
-    response = {name: {kind: {"mean": ns} for kind in ("all", "write")} for name, ns in (cached or {}).items()}
-    left = {one.name: "has one already" for one in runs if one.name not in response}
-    found.__dict__["write_cache"] = {
-        "pages": 4,
-        "bytes": dict.fromkeys(response, 1),
-        "response": response,
-        "skipped": left,
-    }
-    return found
+def study(*runs: SavedRun) -> StudyFolder:
+    """The first run is the baseline."""
+    return StudyFolder(Path("nowhere"), {}, runs=runs, baseline=runs[0])
 
 
 @settings(max_examples=300, deadline=None, derandomize=True, database=None)
-@given(
-    figures=st.tuples(RUN, RUN, RUN, RUN),
-    several=st.sampled_from([4, 4, 4, 3, 2, 1]),
-    cached=st.tuples(TIMES, TIMES, TIMES),
-)
-def test_verdicts_on_runs(
-    figures: tuple[dict[str, float | None], ...], several: int, cached: tuple[float, ...]
-) -> None:
+@given(figures=st.tuples(RUN, RUN, RUN, RUN), several=st.sampled_from([4, 4, 4, 3, 2, 1]))
+def test_verdicts_on_runs(figures: tuple[dict[str, float | None], ...], several: int) -> None:
     runs = [run(name, times) for name, times in zip(CONFIGS, figures, strict=True)][:several]
-    verdicts = judging.judge(Evidence(study(*runs, cached=dict(zip(CONFIGS, cached, strict=False)))))
+    verdicts = judging.judge(Evidence(study(*runs)))
     assert [fault for one in verdicts for fault in (*faults(one.claim), *faults(one.reason), *faults(one.text))] == []
     by_topic = {one.topic: one for one in verdicts}
     assert len(by_topic) == len(verdicts)
@@ -154,6 +139,59 @@ def test_verdicts_on_a_trace(row: dict[str, Any]) -> None:
         assert one.topic != "partitions" or ("and pay:" in one.claim) == one.answer.endswith(
             ("partition", "partitions")
         )
+
+
+NAMES = ("conventional", "ca-ssd", "rr-ssd", "caftl")
+CANDIDATE = st.fixed_dictionaries({
+    "after_ns": TIMES, "as_is_ns": SOME, "cached": st.booleans(), "late": st.sampled_from([None, None, None, 1.2, 7.0]),
+    "programs": st.sampled_from([0, 1, 100]), "ram_bytes": st.sampled_from([0, 10, 10**7]),
+    "settings": st.sampled_from([[], ["4 hash lanes"], ["static placement", "a write cache of 16.0 MiB"]]),
+})  # fmt: skip
+GOALS = {
+    "all.mean": "the mean response of requests",
+    "read.p99": "the p99 of reads",
+    "time": "the time for the whole trace",
+}
+
+
+@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@given(
+    made=st.lists(CANDIDATE, min_size=1, max_size=8),
+    goal_name=st.sampled_from(list(GOALS)),
+    requests=st.sampled_from([1, 99, 5000]),
+    seeds=st.lists(TIMES, max_size=2),
+    there=st.lists(TIMES, max_size=4),
+)
+def test_verdicts_on_candidates(
+    made: list[dict[str, Any]], goal_name: str, requests: int, seeds: list[float], there: list[float]
+) -> None:
+    of = [
+        {**one, "system": NAMES[place // 2], "after_ns": 1e3 * one["after_ns"], "sets": {}, "command": "flashtwin",
+         "as_is_ns": None if one["as_is_ns"] is None else 1e3 * one["as_is_ns"]}
+        for place, one in enumerate(made)
+    ]  # fmt: skip
+    found = {
+        "goal": goal_name, "goal_words": GOALS[goal_name], "baseline": NAMES[0], "requests": requests, "candidates": of,
+        "seeds": {NAMES[0]: [1e3 * one for one in seeds]}, "device": "tlc-2021",
+        "elsewhere": {name: {"after_ns": 1e3 * one, "is_late": False} for name, one in zip(NAMES, there, strict=False)},
+    }  # fmt: skip
+    folder = study(run("conventional", dict.fromkeys(("all", "read", "write"), 1.0) | dict.fromkeys(
+        ("p99", "programs", "erases", "queueing", "gc", "completed"), 1.0)))  # fmt: skip
+    folder.__dict__["candidates"] = found
+    one = choosing.choice(Evidence(folder))
+    assert one is not None
+    assert [fault for text in (one.claim, one.reason, one.text) if text for fault in faults(text)] == []
+    ranked, first = choosing.ranking(found), choosing.chosen(found)
+    assert (first is None) == (one.answer == "unknown") == bool(choosing.too_few(found))
+    if first is None:
+        return
+    on_time = [other for other in ranked if other.best["late"] is None]
+    assert (first.best["late"] is None) == bool(on_time) == ("No candidate keeps up" not in one.claim)
+    least = min((other.ns for other in on_time), default=0.0)
+    spread = 1e4 if seeds else 0.0
+    assert not on_time or first.ns <= least * 1.01 + spread
+    assert ("No system beats" in one.claim) == (bool(on_time) and first.name == NAMES[0] and len(ranked) > 1)
+    assert "longer" not in one.claim
 
 
 #: Times as long without a cause, on both sides of what is blamed, named and told.

@@ -102,7 +102,7 @@ def write_study(
         with tempfile.TemporaryDirectory() as place:
             file = Path(place) / "tiny.parquet"
             source.write_parquet(file)
-            ft.explain(folder, trace=file, effort_s=None, threads=1)
+            ft.explain(folder, trace=file, effort=None, threads=1)
         # Commands name the file, wherever it was.
         for found in (folder / "causes").iterdir():
             text = found.read_text(encoding="utf-8")

@@ -1,9 +1,10 @@
-"""A budget of time is kept, spent on what tells most, and what it did not reach is said; Ctrl-C loses nothing."""
+"""A budget of work is kept, spent on what tells most, and what it did not reach is said; Ctrl-C loses nothing."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 import flashtwin as ft
 from flashtwin import _core, cli
 from flashtwin.causes import replaying
-from flashtwin.causes.budget import ROUNDS, Budget
+from flashtwin.causes.budget import Budget
 from flashtwin.causes.candidates import BY_NAME
 from flashtwin.causes.case import Sets, key_of
 from flashtwin.causes.explaining import InterruptedExplanation, _told
@@ -24,69 +25,46 @@ from flashtwin.replays.presets import system
 from .scenarios import hash_lane, nothing, slow_bus
 
 
-@dataclass
-class Clock:
-    """Seconds that pass only when told to."""
-
-    now: float = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def test_only_what_fits_is_begun() -> None:
-    clock = Clock(100.0)
-    budget = Budget(10.0, 2, 3.0, clock)
-    assert budget.fits(100) == 6
-    assert budget.fits(5) == 5
-    assert budget.next(100) == ROUNDS * 2
-    clock.now += 5.0
-    assert budget.fits(100) == 2
-    clock.now += 5.0
-    assert (budget.fits(100), budget.left_s) == (0, 0.0)
-    clock.now += 0.1
-    assert budget.left_s < 0
-
-
-def test_what_a_replay_takes_is_learned() -> None:
-    budget = Budget(100.0, 2, 1.0, Clock())
-    budget.ended(4, 20.0)
-    assert budget.replay_s == 10.0
-    budget.ended(1, 4.0)
-    assert budget.replay_s == 8.0
-    assert budget.fits(100) == 24
+    budget = Budget(1000, 300)
+    assert budget.fits(100) == 3
+    assert budget.begin(2) == 2
+    assert (budget.fits(100), budget.left) == (1, 400)
+    assert budget.begin(5) == 1
+    assert (budget.begin(1), budget.left) == (0, 100)
 
 
 def test_without_a_budget_all_fits() -> None:
-    budget = Budget(None, 2, 1e9, Clock())
-    assert budget.fits(100) == 100
-    assert budget.left_s > 0
+    budget = Budget(None, 10**9)
+    assert (budget.begin(100), budget.left) == (100, None)
+
+
+def test_a_few_replays_are_made_of_the_longest_trace() -> None:
+    budget = Budget(10, 1000)
+    budget.at_least(4)
+    assert budget.begin(100) == 4
+    budget.at_least(2)
+    assert budget.begin(100) == 2
+    none = Budget(0, 1000)
+    none.at_least(4)
+    assert none.begin(100) == 0
 
 
 @dataclass
 class Machine:
-    """Replays that take a known time; every one says what the base does, unless it is told otherwise."""
+    """Replays that take no time; every one says what the base does."""
 
-    cost_s: Callable[[Sets], float]
     base: Figures
-    clock: Clock = field(default_factory=Clock)
     done: list[Sets] = field(default_factory=list)
 
     def run(
-        self, _: ft.Trace, wishes: Sequence[replaying._Wish], kept: KeptFigures, threads: int,
-        watch: Callable[[int, int, int], None],
-    ) -> None:  # fmt: skip
-        """As `replaying._run`: so many at a time, looking at the time every 50 ms."""
-        for first in range(0, len(wishes), threads):
-            together = wishes[first : first + threads]
-            ends = self.clock.now + max(self.cost_s(wish.sets) for wish in together)
-            while self.clock.now < ends:
-                self.clock.now = min(self.clock.now + 0.05, ends)
-                watch(0, 0, 0)
-            for wish in together:
-                kept.keep(wish.key, self.base)
-                wish.grant(self.base)
-                self.done.append(wish.sets)
+        self, _: ft.Trace, wishes: Sequence[replaying._Wish], kept: KeptFigures, _threads: int, _watch: object
+    ) -> None:
+        """As `replaying._run`."""
+        for wish in wishes:
+            kept.keep(wish.key, self.base)
+            wish.grant(self.base)
+            self.done.append(wish.sets)
 
 
 @dataclass
@@ -100,56 +78,54 @@ class Asked:
     def of(cls, name: str = "ca-ssd") -> Asked:
         """Bursts of duplicates on a hash unit."""
         trace, chosen = hash_lane().trace(), system(name)
-        figures, took_s = base_replays(trace, {name: chosen}, KeptFigures(None))
-        assert took_s is not None
+        figures = base_replays(trace, {name: chosen}, KeptFigures(None))
         return cls(trace, Inquiry(chosen, figures[name], usual_goal(chosen.config)))
 
 
-def spend(monkeypatch: pytest.MonkeyPatch, cost_s: Callable[[Sets], float], **how: float) -> tuple[Machine, Inquiry]:
+def spend(monkeypatch: pytest.MonkeyPatch, effort: int | None, threads: int = 1) -> tuple[Machine, Inquiry]:
+    """Replays of one page operation each."""
     asked = Asked.of()
-    machine = Machine(cost_s, asked.inquiry.base)
+    machine = Machine(asked.inquiry.base)
     monkeypatch.setattr(replaying, "_run", machine.run)
-    replay_all(asked.trace, [asked.inquiry], KeptFigures(None), clock=machine.clock, **how)  # type: ignore[arg-type]
+    replay_all(asked.trace, [asked.inquiry], KeptFigures(None), Budget(effort, 1), threads=threads)
     return machine, asked.inquiry
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("effort_s", [0.0, 0.9, 3.5, 10.0])
-def test_a_budget_is_filled_and_kept(monkeypatch: pytest.MonkeyPatch, threads: int, effort_s: float) -> None:
-    machine, inquiry = spend(monkeypatch, lambda _: 1.0, effort_s=effort_s, replay_s=1.0, threads=threads)
-    assert machine.clock.now <= effort_s
+@pytest.mark.parametrize("effort", [0, 1, 3, 10, 1000])
+def test_a_budget_is_filled_and_kept(monkeypatch: pytest.MonkeyPatch, effort: int) -> None:
+    machine, inquiry = spend(monkeypatch, effort)
     left = inquiry.left_out()
-    assert len(machine.done) == int(effort_s) * threads or not any(left.values())
+    assert len(machine.done) == effort or not any(left.values())
     assert (left["causes"] > 0) == (len(machine.done) < len(inquiry.ideals))
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("cost_s", [2.0, 7.0, 30.0])
-def test_replays_that_take_longer_than_thought_are_given_up(
-    monkeypatch: pytest.MonkeyPatch, threads: int, cost_s: float
-) -> None:
-    """The guess is a thousand times too small: the time that may pass is the same, and far from one replay more."""
-    machine, inquiry = spend(monkeypatch, lambda _: cost_s, effort_s=10.0, replay_s=0.001, threads=threads)
-    assert machine.clock.now <= 10.0 + 0.1
-    assert len(machine.done) <= int(10.0 / cost_s) * threads
-    assert any(inquiry.left_out().values()) or len(machine.done) >= len(inquiry.ideals)
-
-
-def test_one_dear_replay_does_not_break_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    dear = iter([1.0, 1.0, 50.0])
-    machine, _ = spend(monkeypatch, lambda _: next(dear, 1.0), effort_s=10.0, replay_s=1.0, threads=1)
-    assert machine.clock.now <= 10.0 + 0.1
-    assert len(machine.done) == 2
 
 
 def test_what_tells_most_is_replayed_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """A smaller budget does the first of what a larger one does; the ledger proposes the hash unit at once."""
-    all_of_it, inquiry = spend(monkeypatch, lambda _: 1.0, effort_s=None, threads=1)  # type: ignore[arg-type]
-    for effort_s in (1.0, 4.0, 9.0):
-        machine, _ = spend(monkeypatch, lambda _: 1.0, effort_s=effort_s, replay_s=1.0, threads=1)
-        assert machine.done == all_of_it.done[: int(effort_s)]
+    all_of_it, inquiry = spend(monkeypatch, None)
+    for effort in (1, 4, 9):
+        for threads in (1, 3):
+            machine, _ = spend(monkeypatch, effort, threads)
+            assert machine.done == all_of_it.done[:effort]
     assert all_of_it.done[0] == BY_NAME["hash"].off(inquiry.case).sets
     assert list(inquiry.left_out().values()) == [0, 0, 0, 0]
+
+
+def test_how_long_the_rest_lasts_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, said = Asked.of(), list[str]()
+    monkeypatch.setattr(replaying, "_run", Machine(asked.inquiry.base).run)
+    replay_all(asked.trace, [asked.inquiry], KeptFigures(None), Budget(10**6, 1), notify=said.append)
+    assert len(said) == 1
+    assert re.fullmatch(r"causes: .+ more at most, for .+ page operations", said[0])
+
+
+def test_of_two_that_ask_for_one_replay_it_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Asked.of()
+    machine = Machine(asked.inquiry.base)
+    monkeypatch.setattr(replaying, "_run", machine.run)
+    both = [asked.inquiry, Inquiry(asked.inquiry.system, asked.inquiry.base, asked.inquiry.goal)]
+    replay_all(asked.trace, both, KeptFigures(None), Budget(None, 1))
+    assert len(machine.done) == len({key_of(sets) for sets in machine.done})
+    assert both[0].known == both[1].known
 
 
 def faster(sets: Sets, base: Figures) -> Figures:
@@ -189,39 +165,26 @@ def test_what_is_missing_is_counted() -> None:
 
 
 def test_what_was_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = Asked.of()
-    machine = Machine(lambda _: 1.0, asked.inquiry.base)
-    monkeypatch.setattr(replaying, "_run", machine.run)
-    one = asked.inquiry
-    replay_all(asked.trace, [one], KeptFigures(None), effort_s=3.0, replay_s=1.0, threads=1, clock=machine.clock)
-    found = _told(asked.trace, {"ca-ssd": one})["ca-ssd"]
+    _, one = spend(monkeypatch, 3)
+    found = _told(Asked.of().trace, {"ca-ssd": one})["ca-ssd"]
     assert found.data["replays"] == 3
     assert one.left_out()["causes"] == len(one.untried()) > 0
-    said = next(sentence for sentence in found.data["more"] if sentence.startswith("The time did not allow for"))
+    said = next(sentence for sentence in found.data["more"] if sentence.startswith("Beyond the effort: "))
     for untried in one.untried():
         assert BY_NAME[untried.of[0]].words in said
-    assert "--effort 1h` does that." in said
+    assert "--effort all` does that." in said
 
 
 def test_nothing_is_no_answer_before_all_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     trace, chosen = nothing().trace(), system("conventional")
-    figures, _ = base_replays(trace, {"conventional": chosen}, KeptFigures(None))
+    figures = base_replays(trace, {"conventional": chosen}, KeptFigures(None))
     inquiry = Inquiry(chosen, figures["conventional"], usual_goal(chosen.config))
-    machine = Machine(lambda _: 1.0, inquiry.base)
-    monkeypatch.setattr(replaying, "_run", machine.run)
+    monkeypatch.setattr(replaying, "_run", Machine(inquiry.base).run)
     verdicts = {}
-    for effort_s in (2.0, None):
-        replay_all(
-            trace,
-            [inquiry],
-            KeptFigures(None),
-            effort_s=effort_s,
-            replay_s=1.0,
-            threads=1,
-            clock=machine.clock,
-        )
-        verdicts[effort_s] = _told(trace, {"conventional": inquiry})["conventional"].answer
-    assert verdicts == {2.0: "unknown", None: "nothing"}
+    for effort in (2, None):
+        replay_all(trace, [inquiry], KeptFigures(None), Budget(effort, 1), threads=1)
+        verdicts[effort] = _told(trace, {"conventional": inquiry})["conventional"].answer
+    assert verdicts == {2: "unknown", None: "nothing"}
 
 
 @pytest.fixture
@@ -241,7 +204,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_interrupt_brings_the_answer_so_far() -> None:
     one = slow_bus()
     with pytest.raises(InterruptedExplanation) as stopped:
-        ft.explain(one.trace(), one.system, settings=one.settings, effort_s=None, threads=1)
+        ft.explain(one.trace(), one.system, settings=one.settings, effort=None, threads=1)
     found = stopped.value.found[one.system]
     assert found.data["interrupted"]
     assert found.data["causes"]
@@ -269,7 +232,7 @@ def test_with_a_folder_the_same_command_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     slow_bus().trace().write_parquet(tmp_path / "bus.parquet")
-    line = words(tmp_path / "bus.parquet", "--out", str(tmp_path / "out"), "--effort", "1h")
+    line = words(tmp_path / "bus.parquet", "--out", str(tmp_path / "out"), "--effort", "all")
     with monkeypatch.context():
         request.getfixturevalue("interrupted")
         assert cli.run(line) == 130

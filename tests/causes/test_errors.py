@@ -19,23 +19,23 @@ def compared(tmp_path: Path) -> Path:
     """A folder of one run, whose trace is a file beside it."""
     slow_bus().trace().write_parquet(tmp_path / "bus.parquet")
     trace = ft.open(tmp_path / "bus.parquet")
-    ft.study(trace, tmp_path / "out", ["conventional"], settings=slow_bus().settings, effort_s=0)
+    ft.study(trace, tmp_path / "out", ["conventional"], settings=slow_bus().settings, effort=0)
     return tmp_path / "out"
 
 
 def test_a_folder_is_explained_from_what_it_holds(compared: Path) -> None:
     with pytest.raises(ft.ReportError, match="nothing in it was explained"):
         ft.Explanations.read(compared)
-    found = ft.explain(compared, effort_s=None)
+    found = ft.explain(compared, effort=None)
     assert found["conventional"].answer == "bus"
     assert ft.Explanations.read(compared)["conventional"].data == found["conventional"].data
     assert "--set nand.bus_mt_s=" in found["conventional"].command
 
 
 def test_what_was_replayed_is_not_replayed_again(compared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = ft.explain(compared, effort_s=None)
+    first = ft.explain(compared, effort=None)
     monkeypatch.setattr(replaying, "_run", lambda *_: pytest.fail("replayed again"))
-    assert ft.explain(compared, effort_s=None)["conventional"].data == first["conventional"].data
+    assert ft.explain(compared, effort=None)["conventional"].data == first["conventional"].data
 
 
 def test_an_interrupted_inquiry_keeps_what_it_has(compared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,7 +48,7 @@ def test_an_interrupted_inquiry_keeps_what_it_has(compared: Path, monkeypatch: p
 
     monkeypatch.setattr(replaying.KeptFigures, "keep", keep_three)
     with pytest.raises(KeyboardInterrupt):
-        ft.explain(compared, effort_s=None, threads=1)
+        ft.explain(compared, effort=None, threads=1)
     kept = json.loads((compared / "causes" / "replays.json").read_text(encoding="utf-8"))
     assert len(kept) == 3
 
@@ -58,7 +58,7 @@ def test_a_trace_that_is_gone_or_another_is_named_with_the_cure(compared: Path) 
     file.rename(compared.parent / "moved.parquet")
     with pytest.raises(ft.TraceError, match="is not there; name it: `flashtwin explain"):
         ft.explain(compared)
-    assert ft.explain(compared, trace=compared.parent / "moved.parquet", effort_s=0)["conventional"].answer == "unknown"
+    assert ft.explain(compared, trace=compared.parent / "moved.parquet", effort=0)["conventional"].answer == "unknown"
     ft.Trace.from_frame({"time_ns": [0], "op": ["R"], "offset_bytes": [0], "length_bytes": [4096]}).write_parquet(file)
     with pytest.raises(ft.TraceError, match="another one than the runs were made from"):
         ft.explain(compared)

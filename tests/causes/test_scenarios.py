@@ -14,7 +14,7 @@ from .scenarios import SCENARIOS, Scenario, hash_lane, hot_chip, slow_bus
 
 def explained(scenario: Scenario, **how: object) -> ft.Explanation:
     found = ft.explain(
-        scenario.trace(), scenario.system, goal=scenario.goal, settings=scenario.settings, **{"effort_s": None, **how}
+        scenario.trace(), scenario.system, goal=scenario.goal, settings=scenario.settings, **{"effort": None, **how}
     )
     return found[scenario.system]
 
@@ -38,9 +38,9 @@ def test_threads_change_nothing() -> None:
 
 
 def test_no_time_is_no_replay_and_says_so() -> None:
-    found = explained(slow_bus(), effort_s=0.0)
+    found = explained(slow_bus(), effort=0)
     assert (found.answer, found.data["replays"], found.data["causes"]) == ("unknown", 0, [])
-    assert found.command.endswith("--effort 1h")
+    assert found.command.endswith("--effort all")
 
 
 def test_two_causes_that_share_the_blame_are_said_to() -> None:

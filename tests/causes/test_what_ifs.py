@@ -56,7 +56,7 @@ def test_a_drive_at_93_percent_is_explained(tmp_path: Path, capsys: pytest.Captu
     """Hot and cold pages apart takes blocks that this drive needs for its pages."""
     overwritten().write_parquet(tmp_path / "over.parquet")
     sets = [word for key, value in NARROW.items() for word in ("--set", f"{key}={value}")]
-    line = ["explain", str(tmp_path / "over.parquet"), "--system", "conventional", "--fill", "93%", "--effort", "1h"]
+    line = ["explain", str(tmp_path / "over.parquet"), "--system", "conventional", "--fill", "93%", "--effort", "all"]
     assert cli.run([*line, *sets]) == 0
     out, err = capsys.readouterr()
     assert "raw over-provisioning" in err
@@ -66,7 +66,7 @@ def test_a_drive_at_93_percent_is_explained(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_where_a_drive_collects_its_collection_is_changed() -> None:
-    found = ft.explain(overwritten(), "conventional", fill=0.9, effort_s=None, settings=NARROW)["conventional"].data
+    found = ft.explain(overwritten(), "conventional", fill=0.9, effort=None, settings=NARROW)["conventional"].data
     assert found["answer"] in ("gc", "erase")
     tried = {key for step in found["steps"] for key in step["sets"]}
     assert {"ftl.wear.policy", "ftl.gc.start", "ftl.gc.stop", "ftl.gc.idle", "nand.blocks_per_plane"} <= tried
@@ -86,7 +86,7 @@ def test_what_cannot_be_built_or_replayed_ends_no_inquiry(monkeypatch: pytest.Mo
         return run(trace, systems, *rest, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(aged, "run", refusing)
-    found = ft.explain(overwritten(), "conventional", fill=0.9, effort_s=None, settings=NARROW)["conventional"]
+    found = ft.explain(overwritten(), "conventional", fill=0.9, effort=None, settings=NARROW)["conventional"]
     smaller, no_wear = "collection in smaller steps", "no wear levelling: the block erased first is used next"
     assert f"Skipped: {smaller}: the controller found no block." in found.text
     assert f"{no_wear}: the device is smaller than the footprint." in found.text
@@ -196,7 +196,7 @@ def test_writes_that_complete_when_hashed_are_predicted_exactly() -> None:
         (burst * 5 * MS, "W", burst * 8 + page, 1, burst * 8 + page) for burst in range(60) for page in range(8)
     ]
     trace = Scenario("program", "ca-ssd", tuple(requests)).trace()
-    found = ft.explain(trace, "ca-ssd", goal="write.mean", effort_s=None)["ca-ssd"].data
+    found = ft.explain(trace, "ca-ssd", goal="write.mean", effort=None)["ca-ssd"].data
     step = next(one for one in found["steps"] if "engine.write_completes" in one["sets"])
     assert step["words"] == "writes that complete when hashed, with protected RAM for 4,096 pages"
     assert step["takes"].startswith("16 MiB of power-protected RAM")

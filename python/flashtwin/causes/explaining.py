@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashtwin.causes import wording
+from flashtwin.causes.budget import Budget
 from flashtwin.causes.figures import Figures, Goal, usual_goal
 from flashtwin.causes.figures import goal as named_goal
 from flashtwin.causes.inquiry import Inquiry
@@ -32,9 +33,9 @@ from flashtwin.traces.scan import Replayable, as_replayable
 if TYPE_CHECKING:
     import pyarrow
 
-#: Seconds of replaying unless otherwise asked for.
-EFFORT_S = 30.0
-
+#: Page operations of replaying unless otherwise asked for, and replays of each system that are made at least. Ours.
+EFFORT = 100_000_000
+LEAST_REPLAYS = 4
 
 #: Runs by name: on which system, and the figures.
 Runs = Mapping[str, tuple[System, Figures]]
@@ -144,7 +145,7 @@ def explain(
     systems: Sequence[str | Path | System] | str | Path | System | None = None,
     *,
     goal: str | None = None,
-    effort_s: float | None = EFFORT_S,
+    effort: int | None = EFFORT,
     out: str | Path | None = None,
     trace: str | Path | None = None,
     settings: Mapping[str, Value] | None = None,
@@ -163,7 +164,8 @@ def explain(
         systems: the systems; of a folder those of its runs, all of them where none is named.
         goal: the figure to shorten: `"read.p99"`, `"all.mean"`, `"write.max"`, `"time"` for the whole trace; the
             mean response where none is named, in a closed loop the time.
-        effort_s: seconds of replaying; None is as many as it takes. What was replayed before takes none.
+        effort: page operations of replaying, at least as many as four replays of each system take; None is as many as
+            it takes, 0 is none. What was replayed before takes none.
         out: a folder to keep replays of a trace in: an interrupted inquiry goes on where it was.
         trace: of a folder of results, the file of its trace where that is no more where it was.
         settings: keys to set otherwise, dotted ones as they are; not for a folder.
@@ -185,7 +187,7 @@ def explain(
     """
     keys = merged(settings, sets)
     how: dict[str, Any] = {
-        "goal": None if goal is None else named_goal(goal), "effort_s": effort_s, "threads": threads,
+        "goal": None if goal is None else named_goal(goal), "effort": effort, "threads": threads,
         "progress": progress,
     }  # fmt: skip
     if isinstance(what, str | Path) and Path(what).is_dir():
@@ -207,11 +209,11 @@ def explain(
 
 
 def explain_runs(
-    path: Path | None, trace: Replayable, runs: Runs, *, goal: Goal | None, effort_s: float | None, **how: Any
+    path: Path | None, trace: Replayable, runs: Runs, *, goal: Goal | None, budget: Budget, **how: Any
 ) -> Explanations:
     """Explains runs that are there, with their systems; writes what is found into the folder, if there is one.
 
-    How replays are made is told to `replay_all`: threads, progress, what one takes.
+    How replays are made is told to `replay_all`: threads, progress.
 
     Raises:
         InterruptedExplanation: Ctrl-C; replays that had ended are in the folder, an earlier answer there is left.
@@ -222,8 +224,9 @@ def explain_runs(
         asked[name] = Inquiry(system, figures, goal or usual_goal(system.config), with_knee=not hashing)
         # The knee is the hash unit's, whatever else a system does: one that is shown is enough.
         hashing = hashing or figures["pages_hashed"] > 0
+    budget.at_least(LEAST_REPLAYS * len(asked))
     try:
-        replay_all(trace, list(asked.values()), KeptFigures.of(path), effort_s=effort_s, **how)
+        replay_all(trace, list(asked.values()), KeptFigures.of(path), budget, **how)
     except KeyboardInterrupt:
         raise InterruptedExplanation(_told(trace, asked, interrupted=True)) from None
     found = _told(trace, asked)
@@ -242,7 +245,7 @@ def buildable(runs: Runs) -> Runs:
 def _told(trace: Replayable, asked: Mapping[str, Inquiry], *, interrupted: bool = False) -> Explanations:
     """What the replays so far say."""
     return Explanations(
-        wording.told(inquiry, _command(trace, name, inquiry.system), interrupted=interrupted)
+        wording.told(inquiry, command_of(trace, name, inquiry.system), interrupted=interrupted)
         for name, inquiry in asked.items()
     )
 
@@ -257,18 +260,26 @@ def _explain_folder(
     digest = str(next(iter(found.values())).summary["trace"]["digest"])
     opened = trace_of(path, digest, trace, how["progress"])
     with folder.locked(path):
-        return explain_runs(path, opened, runs, **how)
+        return _explain(path, opened, runs, **how)
 
 
 def _explain_trace(
     path: Path | None, trace: Replayable, chosen: Mapping[str, System], how: Mapping[str, Any]
 ) -> Explanations:
-    figures, replay_s = base_replays(trace, chosen, KeptFigures.of(path), how["threads"], how["progress"])
-    runs = {name: (system, figures[name]) for name, system in chosen.items()}
-    return explain_runs(path, trace, runs, replay_s=replay_s, **how)
+    figures = base_replays(trace, chosen, KeptFigures.of(path), how["threads"], how["progress"])
+    return _explain(path, trace, {name: (system, figures[name]) for name, system in chosen.items()}, **how)
 
 
-def _command(trace: Replayable, name: str, system: System) -> wording.Command:
+def _explain(path: Path | None, trace: Replayable, runs: Runs, *, effort: int | None, **how: Any) -> Explanations:
+    return explain_runs(path, trace, runs, budget=Budget(effort, replay_ops(runs)), **how)
+
+
+def replay_ops(runs: Runs) -> int:
+    """Page operations of the trace of runs."""
+    return max((figures["page_ops"] for _, figures in runs.values()), default=1)
+
+
+def command_of(trace: Replayable, name: str, system: System) -> wording.Command:
     """How runs of the system on the trace are made by hand."""
     how = dict(trace.source or {})
     path = str(how.pop("path", "TRACE"))

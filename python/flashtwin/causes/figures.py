@@ -30,7 +30,8 @@ COUNTS: Mapping[str, str] = {
     "gc_programs": "flash_writes.gc", "erases": "erases.total", "copies": "flash_writes.replica",
     "ram_bytes": "ram.total_bytes", "pages_hashed": "page_ops.pages_hashed", "page_writes": "page_ops.write",
     "mapping_misses": "mapping_cache.misses", "duplicates_missed": "dedup.duplicates_missed",
-    "footprint_pages": "trace.footprint_pages",
+    "reads": "requests.read", "writes": "requests.write", "footprint_pages": "trace.footprint_pages",
+    "page_ops": "trace.page_ops", "duration_ns": "duration_ns",
 }  # fmt: skip
 
 

@@ -1,6 +1,6 @@
-"""Replays for inquiries: on all cores, over one copy of the trace, within a budget of time; nothing done is lost.
+"""Replays for inquiries: on all cores, over one copy of the trace, within a budget of work; nothing done is lost.
 
-How far a budget goes depends on the machine; what a replay says does not, nor does what is replayed first.
+What is replayed, and in which order, depends on the budget alone: neither on the machine nor on what else it does.
 """
 
 from __future__ import annotations
@@ -11,27 +11,38 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
-from flashtwin import _core
+from flashtwin import _core, units
 from flashtwin.causes.budget import Budget
-from flashtwin.causes.case import Sets, key_of
-from flashtwin.causes.figures import Figures, figures_of
-from flashtwin.causes.inquiry import Inquiry
+from flashtwin.causes.case import Key, Sets, key_of
+from flashtwin.causes.figures import COUNTS, Figures, figures_of
 from flashtwin.errors import ConfigError, SimError
-from flashtwin.progress import Progress, numbered
+from flashtwin.progress import Notify, Progress, numbered
 from flashtwin.replays import aged
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import Result
 from flashtwin.results import folder, names
-from flashtwin.sweeps import crew
 from flashtwin.traces.scan import Replayable, prepare
 
-#: Requests a second that one core replays at least, until a replay has shown how many it is. Ours.
-_REQUESTS_PER_S = 500_000.0
 
+class Asking(Protocol):
+    """What asks for replays of one system, a few at a time, until it has nothing more to ask."""
 
-class _OutOfTimeError(Exception):
-    """The budget is used up: whatever is under way stops."""
+    @property
+    def system(self) -> System:
+        """The system as it is."""
+
+    @property
+    def known(self) -> dict[Key, Figures]:
+        """What was replayed, by the keys set otherwise."""
+
+    @property
+    def failed(self) -> dict[Key, str]:
+        """What could not be replayed, with the reason."""
+
+    def wanted(self) -> list[Sets]:
+        """What to replay next, the most telling first; nothing that cannot be built."""
 
 
 @dataclass
@@ -48,8 +59,10 @@ class KeptFigures:
             return cls(None)
         try:
             found = json.loads((path / names.CAUSES / names.REPLAYS).read_text(encoding="utf-8"))
-            return cls(path, {key: Figures(**one) for key, one in found.items()})
-        except (OSError, ValueError, TypeError, AttributeError):
+            # Another version may have counted less.
+            kept = {key: Figures(**one) for key, one in found.items() if one["counts"].keys() >= COUNTS.keys()}
+            return cls(path, kept)
+        except (OSError, ValueError, TypeError, AttributeError, KeyError):
             return cls(path)
 
     def keep(self, key: str, figures: Figures) -> None:
@@ -63,15 +76,15 @@ class KeptFigures:
 
 @dataclass(frozen=True)
 class _Wish:
-    """A replay that an inquiry asks for: it wishes for nothing that cannot be built."""
+    """A replay that an inquiry asks for."""
 
-    inquiry: Inquiry
+    inquiry: Asking
     sets: Sets
     system: System
     key: str
 
     @classmethod
-    def of(cls, trace: Replayable, inquiry: Inquiry, sets: Sets) -> _Wish:
+    def of(cls, trace: Replayable, inquiry: Asking, sets: Sets) -> _Wish:
         made = inquiry.system.with_sets(sets)
         return cls(inquiry, sets, made, folder.run_key(trace.digest, made.config))
 
@@ -90,70 +103,71 @@ def base_replays(
     kept: KeptFigures,
     threads: int = 0,
     progress: Progress | None = None,
-) -> tuple[dict[str, Figures], float | None]:
-    """The figures of a trace on systems as they are, by name; and seconds that a replay takes, if one was made.
+) -> dict[str, Figures]:
+    """The figures of a trace on systems as they are, by name.
 
     What is finished is kept even where the rest is interrupted.
     """
     keys = {name: folder.run_key(trace.digest, system.config) for name, system in systems.items()}
     missing = [name for name, key in keys.items() if key not in kept.figures]
-    began = time.monotonic()
 
     def write(index: int, native: _core.RunResult) -> None:
         kept.keep(keys[missing[index]], base_figures(Result(missing[index], native)))
 
-    took_s = None
     if missing:
         aged.run(trace, [systems[name] for name in missing], threads, numbered(progress, missing), write)
-        took_s = (time.monotonic() - began) / -(-len(missing) // (threads or crew.cores()))
-    return {name: kept.figures[key] for name, key in keys.items()}, took_s
+    return {name: kept.figures[key] for name, key in keys.items()}
 
 
 def replay_all(
     trace: Replayable,
-    inquiries: Sequence[Inquiry],
+    inquiries: Sequence[Asking],
     kept: KeptFigures,
+    budget: Budget,
     *,
-    effort_s: float | None,
-    replay_s: float | None = None,
     threads: int = 0,
     progress: Progress | None = None,
-    clock: Callable[[], float] = time.monotonic,
+    notify: Notify | None = None,
+    what: str = "causes",
 ) -> None:
-    """Grants the wishes of all inquiries in turn, until none is left or the time is used up.
+    """Grants the wishes of all inquiries in turn, until none is left or the budget is used up.
 
-    Figures that are `kept` take no time; new ones are added. What is under way after `effort_s` is given up. `replay_s`
-    is what a replay takes, where that was measured; `progress` is told of the replays that are known to be wanted.
+    Figures that are `kept` take nothing from it; new ones are added. `progress` is told of the replays that are known
+    to be wanted, under the name `what`; `notify` how long the rest of the budget lasts, as soon as that is known.
     """
-    budget = Budget(effort_s, threads or crew.cores(), replay_s or len(trace) / _REQUESTS_PER_S, clock)
-    done = 0
+    done, began = 0, time.monotonic()
     while wishes := _next_wishes(trace, inquiries, kept):
-        batch = wishes[: budget.next(len(wishes))]
+        total = done + budget.fits(len(wishes))
+        batch = wishes[: budget.begin(len(wishes))]
         if not batch:
             return
-        began = clock()
-        try:
-            total = done + budget.fits(len(wishes))
-            _run(trace, batch, kept, budget.at_once, _watched(progress, done, total, budget))
-        except _OutOfTimeError:
-            return
+        _run(trace, batch, kept, threads, _watched(progress, what, done, total))
+        if notify and not done and budget.left:
+            left_s = (time.monotonic() - began) / len(batch) * budget.fits(budget.left)
+            notify(
+                f"{what}: {units.duration(left_s * 1e9)} more at most, for {units.count(budget.left)} page operations"
+            )
         done += len(batch)
-        budget.ended(len(batch), clock() - began)
 
 
-def _next_wishes(trace: Replayable, inquiries: Sequence[Inquiry], kept: KeptFigures) -> list[_Wish]:
-    """What is not known yet, one of each inquiry in turn; inquiries are told what is known already."""
+def _next_wishes(trace: Replayable, inquiries: Sequence[Asking], kept: KeptFigures) -> list[_Wish]:
+    """What is not known yet, one of each inquiry in turn, each replay once; they are told what is known already."""
     while True:
         asked = [[_Wish.of(trace, inquiry, sets) for sets in inquiry.wanted()] for inquiry in inquiries]
         known = [wish for wishes in asked for wish in wishes if wish.key in kept.figures]
         if not known:
-            return [wish for turn in itertools.zip_longest(*asked) for wish in turn if wish is not None]
+            turns = [wish for turn in itertools.zip_longest(*asked) for wish in turn if wish is not None]
+            return list({wish.key: wish for wish in reversed(turns)}.values())[::-1]
         for wish in known:
             wish.grant(kept.figures[wish.key])
 
 
 def _run(
-    trace: Replayable, wishes: Sequence[_Wish], kept: KeptFigures, threads: int, watch: Callable[[int, int, int], None]
+    trace: Replayable,
+    wishes: Sequence[_Wish],
+    kept: KeptFigures,
+    threads: int,
+    watch: Callable[[int, int, int], None] | None,
 ) -> None:
     """Replays; where one of several cannot be replayed, each by itself."""
     finished: set[int] = set()
@@ -176,13 +190,6 @@ def _run(
                 _run(trace, [wish], kept, 1, watch)
 
 
-def _watched(progress: Progress | None, done: int, total: int, budget: Budget) -> Callable[[int, int, int], None]:
-    """Passes on how many replays are done, and stops them when the time is up."""
-
-    def heard(index: int, _steps: int, _of: int) -> None:
-        if budget.left_s < 0:
-            raise _OutOfTimeError
-        if progress:
-            progress("causes", done + index, total)
-
-    return heard
+def _watched(progress: Progress | None, what: str, done: int, total: int) -> Callable[[int, int, int], None] | None:
+    """Passes on how many replays are done."""
+    return None if progress is None else lambda index, _steps, _of: progress(what, done + index, total)

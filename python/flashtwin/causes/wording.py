@@ -130,7 +130,7 @@ def _claim(inquiry: Inquiry, blamed: Consequence | None, of: str, name: str) -> 
         share = units.percent(inquiry.base.waited_share(inquiry.goal) * 100.0)
         rest = "the rest is what the flash, the channels and the controller take"
         return f"`{name}` has no bottleneck: {goal} is {before}, {share} of it waiting; {rest}."
-    tried = f"yet, in {units.plural(len(inquiry.known), 'replay')}" if inquiry.known else "in the time allowed"
+    tried = f"yet, in {units.plural(len(inquiry.known), 'replay')}" if inquiry.known else "within the effort"
     return f"`{name}`: no bottleneck found {tried}."
 
 
@@ -141,10 +141,10 @@ def _action(inquiry: Inquiry, of: str, command: Command) -> Action:
     steps = inquiry.steps()
     best = attribution.first_step(steps, of)
     if of == UNKNOWN or (best is None and inquiry.left_out()["steps"]):
-        return Action("Give it more time", _with_time(inquiry, command))
+        return Action("Replay all that may hold it back", _with_all(inquiry, command))
     if best is None:
         words = f"Nothing to do for {inquiry.goal.words}: none of {units.plural(len(steps), 'step')} shortens it"
-        return Action(f"{words}; ask about another figure", command.explain("--goal read.p99 --effort 5m"))
+        return Action(f"{words}; ask about another figure", command.explain("--goal read.p99 --effort all"))
     what = f"Nothing needs to be done. What brings most: {best.what_if.words}"
     words = f"{what if of == NOTHING else upper(best.what_if.words)}: "
     words += _brings(best.after_ns, best.percent, _takes(best))
@@ -205,15 +205,15 @@ def _caveats(inquiry: Inquiry, causes: list[Consequence], command: Command, *, i
     for what, noun, rest in (("steps", "step", ""), ("pairs", "pair", " of causes"), ("knee", "point", " of the knee")):
         parts += [f"{units.plural(left[what], noun)}{rest}"] if left[what] else []
     if parts and (inquiry.known or interrupted):
-        why = "Interrupted before" if interrupted else "The time did not allow for"
-        sentences.append(f"{why} {units.names_plain(parts)}; `{_with_time(inquiry, command)}` does that.")
+        why = "Interrupted before" if interrupted else "Beyond the effort:"
+        sentences.append(f"{why} {units.names_plain(parts)}; `{_with_all(inquiry, command)}` does that.")
     return sentences
 
 
-def _with_time(inquiry: Inquiry, command: Command) -> str:
-    """The same question with more time."""
+def _with_all(inquiry: Inquiry, command: Command) -> str:
+    """The same question with as many replays as it takes."""
     goal = "" if inquiry.goal == usual_goal(inquiry.system.config) else f"--goal {inquiry.goal.name} "
-    return command.explain(f"{goal}--effort 1h")
+    return command.explain(f"{goal}--effort all")
 
 
 def lines(found: Mapping[str, Any]) -> list[str]:

@@ -31,6 +31,7 @@ KEYS = {
     "verify": "verify",
 }
 
+_THOUSANDS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 _UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 
 
@@ -49,17 +50,24 @@ class Duration(click.ParamType[float]):
         return float(parts[1]) * _UNITS[parts[2]]
 
 
-class Effort(Duration):
-    """Time for replays: a length of time, `5m` for minutes as well; 0 is none."""
+class Effort(click.ParamType[int | None]):
+    """Page operations: `50M`, `200k`, `2G`, a plain number; 0 is none, `all` (None) as many as it takes."""
 
     name = "effort"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
         """Reads the text."""
         text = str(value).strip()
-        if re.fullmatch(r"0(s|m|min|h)?", text):
-            return 0.0
-        return super().convert(f"{text}in" if re.fullmatch(r"[\d.]+m", text) else value, param, ctx)
+        if text == "all":
+            return None
+        parts = re.fullmatch(r"(\d+(?:\.\d+)?)([kMG]?)", text)
+        if parts is None:
+            is_time = re.fullmatch(r"[\d.]+(s|m|min|h)", text)
+            more = ", not in time, so that a busy machine gives the same answer" if is_time else ""
+            self.fail(
+                f"'{value}' is no effort: it counts page operations{more}; write it like 50M, 2G or all", param, ctx
+            )
+        return round(float(parts[1]) * _THOUSANDS[parts[2]])
 
 
 class Share(click.ParamType[float]):

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flashtwin import units
 from flashtwin.results.ground import Difference
 
 if TYPE_CHECKING:
@@ -80,39 +79,31 @@ def show_report(
     findings: Sequence[str],
     unequal: Sequence[Difference] = (),
     limits: Sequence[Mapping[str, Any]] = (),
-    cached: Verdict | None = None,
+    choice: Verdict | None = None,
     *,
     as_json: bool,
 ) -> None:
-    """Where the report is, what holds each system back, what was found; for machines, also what else differs."""
+    """What to choose, what holds systems back, what was found, where the report is; for machines also what differs."""
     if as_json:
         data_json(
             {
                 "report": str(page),
                 "limits": [dict(one) for one in limits],
                 "findings": list(findings),
-                "write_cache": None if cached is None else cached.as_json(),
+                "choice": None if choice is None else choice.as_json(),
                 "ground": [one.as_json() for one in unequal],
             }
         )
         return
+    if choice is not None:
+        from flashtwin.judgement.verdict import joined
+
+        data(joined(choice.claim, choice.reason).replace("`", ""))
+        if choice.action:
+            data(f"      {choice.action.command}")
     for one in limits:
         data(str(one["claim"]).replace("`", ""))
         data(f"  do: {one['action']['words']}.\n      {one['action']['command']}".replace("`", ""))
     for number, finding in enumerate(findings, start=1):
         data(f"{number}. {finding}")
-    if cached is not None:
-        _show_cached(cached)
     data(f"report: {page}")
-
-
-def _show_cached(cached: Verdict) -> None:
-    """What a write cache changes: the verdict, and the means without and with it."""
-    from flashtwin.judgement import caching
-
-    data(cached.text.replace("`", ""))
-    if cached.evidence:
-        header = ["mean response", *(word for kind in ("all", "reads", "writes") for word in (kind, "cached"))]
-        times = {name: caching.times(cached.figures, name)[:3] for name in cached.evidence}
-        rows = [[name, *(units.duration(time) for both in of for time in both)] for name, of in times.items()]
-        data(table(header, rows))

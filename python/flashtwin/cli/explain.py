@@ -32,10 +32,11 @@ from flashtwin.traces.reading import Source
 @click.option(
     "--effort",
     type=Effort(),
-    metavar="TIME",
-    default="30s",
+    metavar="N",
+    default="100M",
     show_default=True,
-    help="Time for replays: 30s, 5m, 1h. What was replayed before takes none.",
+    help="Page operations of replays: 20M, 2G; four replays of a system are made at least. 0: none; all: as many as it "
+    "takes. What was replayed before takes none.",
 )
 @click.option("--trace", "trace_file", metavar="FILE", help="Of a folder: its trace, where that was moved.")
 @running_options
@@ -47,7 +48,7 @@ def explain(
     running: Running,
     system: str | None,
     goal: str | None,
-    effort: float,
+    effort: int | None,
     trace_file: str | None,
     stream: bool,
     out: Path | None,
@@ -61,7 +62,7 @@ def explain(
     \b
     Example:
       flashtwin explain mail.fiu.zst --system rr-ssd --goal read.p99
-      flashtwin explain mail-study --effort 5m
+      flashtwin explain mail-study --effort 1G
     """
     of = None if system is None else [name.strip() for name in system.split(",") if name.strip()]
     try:
@@ -91,7 +92,7 @@ def _explained(
     running: Running,
     systems: list[str] | None,
     goal: str | None,
-    effort: float,
+    effort: int | None,
     trace_file: str | None,
     out: Path | None,
     bars: Bars,
@@ -109,7 +110,7 @@ def _explained(
         if out is not None:
             raise click.UsageError(f"{source.path}: what is found is kept in it; --out is for traces")
         return explain_all(
-            source.path, systems, goal=goal, effort_s=effort, trace=trace_file, threads=running.threads, progress=heard
+            source.path, systems, goal=goal, effort=effort, trace=trace_file, threads=running.threads, progress=heard
         )
     if trace_file is not None:
         raise click.UsageError("--trace is for folders; here the trace itself is given")
@@ -119,5 +120,5 @@ def _explained(
     trace = source.to_replay(stream=stream, progress=bars.reading(), notify=say)
     chosen = running.fitted(trace, named, bars.reading())
     return explain_all(
-        trace, list(chosen.values()), goal=goal, effort_s=effort, out=out, threads=running.threads, progress=heard
+        trace, list(chosen.values()), goal=goal, effort=effort, out=out, threads=running.threads, progress=heard
     )

@@ -47,8 +47,8 @@ def report(folders: tuple[Path, ...], out: Path | None, across_traces: bool, as_
     # A sweep and a reproduction have verdicts of their own.
     without = is_sweep or (folder / names.REPRODUCTION).is_file()
     findings = [] if without else page.findings(folder)
-    cached = None if without else page.write_cache(folder)
-    show_report(written, [finding.text for finding in findings], cached=cached, as_json=as_json)
+    choice = None if without else page.choice(folder)
+    show_report(written, [finding.text for finding in findings], choice=choice, as_json=as_json)
 
 
 def _together(folders: tuple[Path, ...], out: Path | None, *, across_traces: bool) -> Path:

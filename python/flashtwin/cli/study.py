@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 from click.core import ParameterSource
 
+from flashtwin.causes.choosing import TODAY
 from flashtwin.cli._options import (
     Effort,
     Running,
@@ -23,9 +25,17 @@ from flashtwin.cli._options import (
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._replaying import choose
 from flashtwin.cli._talk import say, show_report
-from flashtwin.replays.studies import EFFORT_S, SYSTEMS, finish, replay_into, without_contents
+from flashtwin.replays.studies import EFFORT, SYSTEMS, Asked, finish, replay_into, without_contents
 from flashtwin.results import folder, ground
 from flashtwin.traces.reading import Source
+
+
+def _split_devices(_ctx: click.Context, _param: click.Parameter, value: str | None) -> list[str]:
+    """`a` or `a,b` as a list."""
+    found = [name.strip() for name in (value or "").split(",") if name.strip()]
+    if len(found) > 2:
+        raise click.BadParameter(f"'{value}' names {len(found)} drives; candidates are shown on two at most")
+    return found
 
 
 @click.command(short_help="Characterize a trace, replay it on several systems, write the report.")
@@ -35,19 +45,23 @@ from flashtwin.traces.reading import Source
 @running_options
 @per_request_option
 @stream_option
-@click.option(
-    "--write-cache/--no-write-cache",
-    default=True,
-    help="Make each run once more with a write-back cache of 4,096 pages, and say what that changes.  [default: do]",
-)
 @goal_option
 @click.option(
     "--effort",
     type=Effort(),
-    metavar="TIME",
-    default=f"{EFFORT_S:g}s",
+    metavar="N",
+    default=f"{EFFORT // 10**6}M",
     show_default=True,
-    help="Time for replays that tell what holds each system back: 30s, 5m, 1h; 0: none.",
+    help="Page operations of replays that find the best settings of each system and what holds it back: 20M, 2G. Two "
+    "replays of each candidate are made at least. 0: none; all: as many as it takes.",
+)
+@click.option(
+    "--device",
+    "devices",
+    callback=_split_devices,
+    metavar="A[,B]",
+    help="The drive, by name or TOML file, and another on which candidates are shown, too.  [default: that of the "
+    f"systems, and {TODAY}]",
 )
 @out_option("Folder for results and report.  [default: the trace's name and -study]")
 @json_option
@@ -57,14 +71,14 @@ def study(
     systems: list[str],
     equal_ground: bool,
     per_request: bool,
-    write_cache: bool,
     goal: str | None,
-    effort: float,
+    effort: int | None,
+    devices: list[str],
     stream: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Characterize TRACE, replay it on several systems, say what holds each back, and write the report.
+    """Characterize TRACE, replay it on several systems, say which to choose and why, and write the report.
 
     TRACE is a file in any format of docs/trace-formats.md, plain or compressed, or - for standard input.
     Run again with the same folder, only what is new is computed. A trace without contents is replayed on what does
@@ -75,6 +89,8 @@ def study(
       flashtwin study mail.fiu.zst --period 1d --out mail-study
     """
     nobody_named = click.get_current_context().get_parameter_source("systems") is ParameterSource.DEFAULT
+    if devices:
+        running = replace(running, sets=[("device", devices[0]), *running.sets])
     chosen = choose(running, systems, equal_ground=equal_ground)
     with folder.prepared(out or Path(f"{source.stem}-study")) as path, Bars() as bars:
         trace = source.to_replay(stream=stream, progress=bars.reading(), notify=say)
@@ -82,9 +98,10 @@ def study(
             chosen = dict(without_contents(trace, chosen, say))
         chosen = running.fitted(trace, chosen, bars.reading())
         replay_into(
-            path, trace, chosen, running.threads, bars.job, say, equal_ground=equal_ground, per_request=per_request,
-            write_cache=write_cache,
-        )  # fmt: skip
-        done = finish(path, trace, chosen, bars.job, effort_s=effort, goal=goal, threads=running.threads)
+            path, trace, chosen, running.threads, bars.job, say, equal_ground=equal_ground, per_request=per_request
+        )
+        other = devices[1] if len(devices) > 1 else None
+        asked = Asked(effort, goal, other, running.fill, more_systems=nobody_named)
+        done = finish(path, trace, chosen, asked, running.threads, bars.job, say)
     unequal = ground.ground({name: system.config for name, system in chosen.items()})
-    show_report(done.report, done.findings, unequal, done.limits, done.write_cache, as_json=as_json)
+    show_report(done.report, done.findings, unequal, done.limits, done.choice, as_json=as_json)

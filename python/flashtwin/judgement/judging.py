@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from flashtwin.judgement import caching, contents, facts, systems, workload
+from flashtwin.judgement import choosing, contents, facts, systems, workload
 from flashtwin.judgement.evidence import Evidence
 from flashtwin.judgement.verdict import BOTTLENECK, Action, Verdict, with_made_up_contents
 
@@ -27,7 +27,7 @@ def judge(of: Evidence) -> list[Verdict]:
     """All verdicts: the bottleneck of each run that was explained, and every other topic once."""
     found = [topic(of) for topic in _ON_CONTENTS]
     if of.study is not None:
-        found += [*(topic(of, of.study) for topic in _ON_RUNS), caching.write_cache(of.study)]
+        found += [*(topic(of, of.study) for topic in _ON_RUNS), choosing.choice(of)]
     if of.row is not None:
         found += [topic(of) for topic in _ON_TRACE]
     judged = [_with_contents(of, one) for one in found if one is not None]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from flashtwin import units
 from flashtwin.judgement import actions, facts, reasons
 from flashtwin.judgement.evidence import Evidence
-from flashtwin.judgement.verdict import Verdict, joined
+from flashtwin.judgement.verdict import Verdict, joined, lower
 from flashtwin.results.reading import SavedRun, StudyFolder, as_number
 
 #: A run that ends this much later than its trace could not keep up.
@@ -44,6 +44,8 @@ def choice(of: Evidence, study: StudyFolder) -> Verdict | None:
     if best is base or next_best is not base:
         place = "practically as fast" if units.unchanged(behind) else "next"
         claim += f"; `{next_best.label}` is {place} with {units.duration(second)} ({units.change(behind)})"
+    # With candidates, the verdict is about systems at their best.
+    claim = f"As they are: {lower(claim)}" if study.candidates else claim
     runs = [run for _, run in timed]
     return Verdict(
         "choice", f"{claim}.", best.name, reasons.of_choice(next_best if best is base else best, base),

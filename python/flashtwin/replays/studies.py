@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from flashtwin import _core
 from flashtwin.characterization.measuring import Characterization, measure, options
-from flashtwin.errors import ConfigError, ReportError, SimError
+from flashtwin.errors import ReportError
 from flashtwin.progress import Notify, Progress, numbered
 from flashtwin.replays import aged
-from flashtwin.replays.caching import CachedRuns
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import Comparison, Result, fitted, name_systems, what_else_differs
 from flashtwin.results import earlier, folder, names
@@ -29,8 +28,10 @@ if TYPE_CHECKING:
 #: The systems of a study unless others are asked for; the first is the baseline.
 SYSTEMS = ("conventional", "ca-ssd", "rr-ssd", "oracle")
 
-#: Seconds of replaying that tell what holds each system back, unless otherwise asked for.
-EFFORT_S = 10.0
+#: Page operations of replays that find the best choice and what holds each system back, unless otherwise asked for.
+EFFORT = 50_000_000
+#: Of these, the share that finds the choice; what it leaves goes to the rest. Ours.
+_FOR_THE_CHOICE = 0.7
 
 
 @dataclass(frozen=True)
@@ -66,17 +67,17 @@ class Study:
         return Comparison.read(self.path)
 
     @cached_property
-    def write_cache(self) -> Verdict | None:
-        """What a write-back cache changes for its systems, read from the folder; None where nobody looked."""
+    def choice(self) -> Verdict | None:
+        """Which system and settings to choose, read from the folder; None where nobody looked."""
         from flashtwin import report
 
-        return report.write_cache(self.path)
+        return report.choice(self.path)
 
     def _repr_html_(self) -> str:
-        cached = [self.write_cache.text] if self.write_cache is not None else []
-        told = "".join(f"<li>{html.escape(text)}</li>" for text in [*self.findings, *cached])
+        chosen = f"<p>{html.escape(self.choice.text)}</p>" if self.choice is not None else ""
+        told = "".join(f"<li>{html.escape(text)}</li>" for text in self.findings)
         page = html.escape(str(self.report))
-        return f'<p><a href="{page}">{page}</a></p><ul>{told}</ul>{self.comparison._repr_html_()}'
+        return f'{chosen}<p><a href="{page}">{page}</a></p><ul>{told}</ul>{self.comparison._repr_html_()}'
 
 
 def study(
@@ -91,12 +92,12 @@ def study(
     notify: Notify | None = None,
     equal_ground: bool = False,
     per_request: bool = False,
-    write_cache: bool = True,
-    effort_s: float | None = EFFORT_S,
+    effort: int | None = EFFORT,
     goal: str | None = None,
+    device: str | None = None,
     **sets: Value,
 ) -> Study:
-    """Characterizes a trace, replays it on every system, says what holds each back and writes the report.
+    """Characterizes a trace, replays it on every system, says which to choose and what holds each back.
 
     Runs are written as they finish; done again with the same folder, those that were made from the
     same trace and configuration are not made again.
@@ -114,10 +115,12 @@ def study(
         equal_ground: as in `compare`.
         per_request: also write every request by itself, `requests.parquet` in the folder of each run. What is held in
             memory meanwhile does not grow with the trace.
-        write_cache: whether each run is made once more with a write-back cache, beside the others: what such a cache
-            changes for the ranking stands beside the answer (`Study.write_cache`).
-        effort_s: seconds of replaying that tell what holds each system back; 0: none, None: as many as it takes.
+        effort: page operations of replays that find the best settings of each system (`Study.choice`) and tell what
+            holds it back; where systems are not named, those that come with flashtwin compete as well. 0: none, None:
+            as many as it takes. At least two replays of each candidate are made.
         goal: the figure to shorten, as in `explain`.
+        device: another drive, by name or TOML file, on which candidates are shown, too; a drive of today where none is
+            named.
         **sets: the same as keywords.
 
     >>> import flashtwin as ft
@@ -128,14 +131,26 @@ def study(
     chosen = name_systems(systems, merged(settings, sets), equal_ground=equal_ground)
     with folder.prepared(out) as path:
         opened = as_replayable(trace, progress)
-        if systems is SYSTEMS:
+        nobody_named = systems is SYSTEMS
+        if nobody_named:
             chosen = dict(without_contents(opened, chosen, notify))
         chosen = fitted(opened, chosen, fill, notify, progress)
-        replay_into(
-            path, opened, chosen, threads, progress, notify, equal_ground=equal_ground, per_request=per_request,
-            write_cache=write_cache,
-        )  # fmt: skip
-        return finish(path, opened, chosen, progress, effort_s=effort_s, goal=goal, threads=threads)
+        replay_into(path, opened, chosen, threads, progress, notify, equal_ground=equal_ground, per_request=per_request)
+        asked = Asked(effort, goal, device, fill, more_systems=nobody_named)
+        return finish(path, opened, chosen, asked, threads, progress, notify)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a study is asked beside its runs."""
+
+    #: As in `study`.
+    effort: int | None = 0
+    goal: str | None = None
+    device: str | None = None
+    fill: float | None = None
+    #: Whether systems compete that nobody named.
+    more_systems: bool = False
 
 
 class Contents(Protocol):
@@ -181,12 +196,8 @@ def replay_into(
     *,
     equal_ground: bool = False,
     per_request: bool = False,
-    write_cache: bool = False,
 ) -> None:
-    """Makes the runs that the folder does not hold yet, writing each as it finishes, then what makes them a study.
-
-    With `write_cache`, each run is also made with a write-back cache, beside the others.
-    """
+    """Makes the runs that the folder does not hold yet, writing each as it finishes, then what makes them a study."""
     prepare(trace, [system._resolved for system in systems.values()], progress)
 
     @cache
@@ -211,19 +222,12 @@ def replay_into(
         folder.write_run(path, name, result)
         folder.record_run(path, name, key(name))
 
-    cached = CachedRuns(path, trace, systems) if write_cache else None
-    runs = {name: systems[name] for name in missing}
-    if per_request:
-        # Of runs with a cache nobody wants every request: they come after these.
-        _replay(trace, runs, threads, progress, write, [folder.requests_part(path, name) for name in missing])
-        runs = {}
-    _replay_beside(trace, runs, cached, threads, progress, write)
+    requests = [folder.requests_part(path, name) for name in missing] if per_request else None
+    _replay(trace, {name: systems[name] for name in missing}, threads, progress, write, requests)
     configs = {name: system.config for name, system in systems.items()}
     more = {**what_else_differs(configs, equal_ground=equal_ground), "source": trace.source}
     info = trace.informed(progress) if isinstance(trace, Scan) else trace.info
     folder.write_study(path, info, list(systems), more)
-    if cached is not None:
-        cached.write()
 
 
 Finished = Callable[[str, _core.RunResult], None]
@@ -245,42 +249,6 @@ def _replay(
 
         chosen = list(runs.values())
         aged.run(trace, chosen, threads, numbered(progress, called), ended, requests, informed=True)
-
-
-def _replay_beside(
-    trace: Replayable,
-    runs: Mapping[str, System],
-    cached: CachedRuns | None,
-    threads: int,
-    progress: Progress | None,
-    write: Finished,
-) -> None:
-    """Makes runs, and beside them those with a write cache, so that no core is idle while there is one to make."""
-    if cached is None:
-        _replay(trace, runs, threads, progress, write)
-        return
-    # A slash is in no run's name.
-    called = {f"{name}/write cache": name for name in cached.missing}
-    beside = dict(zip(called, cached.missing.values(), strict=True))
-    left = {**runs, **beside}
-
-    def ended(label: str, result: _core.RunResult) -> None:
-        if label in called:
-            cached.keep(called[label], Result(label, result))
-        else:
-            write(label, result)
-        del left[label]
-
-    try:
-        _replay(trace, {**runs, **beside}, threads, progress, ended)
-    except (ConfigError, SimError):
-        # One of them cannot be replayed, which ends all. A run says so by itself; one with a cache is left out.
-        _replay(trace, {name: one for name, one in left.items() if name in runs}, threads, progress, ended)
-        for label, one in list(left.items()):
-            try:
-                _replay(trace, {label: one}, threads, progress, ended)
-            except (ConfigError, SimError) as error:
-                cached.leave_out(called[label], str(error))
 
 
 def _summary_of(system: System, trace: Replayable) -> dict[str, Any]:
@@ -315,16 +283,15 @@ def finish(
     path: Path,
     trace: Replayable,
     systems: Mapping[str, System],
-    progress: Progress | None = None,
-    *,
-    effort_s: float | None = 0.0,
-    goal: str | None = None,
+    asked: Asked,
     threads: int = 0,
+    progress: Progress | None = None,
+    notify: Notify | None = None,
 ) -> Study:
-    """Explains the runs of a folder that has them all, characterizes the workload and writes the report."""
+    """Chooses among and explains the runs of a folder that has them all, characterizes and writes the report."""
     from flashtwin import report
 
-    limits = _explain(path, trace, systems, progress, effort_s=effort_s, goal=goal, threads=threads)
+    limits = _explain(path, trace, systems, asked, threads, progress, notify)
     _characterize(path, trace, next(iter(systems.values())).period_s, progress)
     if progress:
         progress("report", 0, 0)
@@ -336,26 +303,40 @@ def _explain(
     path: Path,
     trace: Replayable,
     systems: Mapping[str, System],
-    progress: Progress | None,
-    *,
-    effort_s: float | None,
-    goal: str | None,
+    asked: Asked,
     threads: int,
+    progress: Progress | None,
+    notify: Notify | None,
 ) -> list[Mapping[str, Any]]:
-    """What holds each system back; an earlier study's is taken away first."""
-    from flashtwin.causes import explaining
+    """Which system to choose, and what holds each back; an earlier study's is taken away first."""
+    from flashtwin.causes import choosing, explaining
+    from flashtwin.causes.budget import Budget
     from flashtwin.causes.figures import goal as named_goal
-    from flashtwin.causes.replaying import base_figures
+    from flashtwin.causes.figures import usual_goal
+    from flashtwin.causes.replaying import KeptFigures, base_figures
 
     for file in names.explained(path):
         file.unlink()
-    if effort_s == 0:
+    if asked.effort == 0:
         return []
-    runs = {name: (system, base_figures(Result.read(names.run(path, name)))) for name, system in systems.items()}
-    chosen = None if goal is None else named_goal(goal)
+    kept = KeptFigures.of(path)
+    runs = {}
+    for name, system in systems.items():
+        figures = base_figures(Result.read(names.run(path, name)))
+        kept.keep(folder.run_key(trace.digest, system.config), figures)
+        runs[name] = (system, figures)
+    goal = usual_goal(next(iter(systems.values())).config) if asked.goal is None else named_goal(asked.goal)
+    replay_ops = explaining.replay_ops(runs)
+    for_choice = Budget(None if asked.effort is None else round(asked.effort * _FOR_THE_CHOICE), replay_ops)
+    choosing.choose(
+        path, trace, choosing.contenders(systems, more=asked.more_systems), goal, for_choice,
+        device=asked.device or choosing.TODAY, fill=asked.fill, threads=threads, progress=progress, notify=notify,
+    )  # fmt: skip
+    rest = None if asked.effort is None else max(asked.effort - for_choice.begun * replay_ops, 1)
     found = explaining.explain_runs(
-        path, trace, explaining.buildable(runs), goal=chosen, effort_s=effort_s, threads=threads, progress=progress
-    )
+        path, trace, explaining.buildable(runs), goal=None if asked.goal is None else goal,
+        budget=Budget(rest, replay_ops), threads=threads, progress=progress,
+    )  # fmt: skip
     return [one.data for _, one in found.items()]
 
 

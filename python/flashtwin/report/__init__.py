@@ -15,7 +15,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from flashtwin.errors import ReportError
-from flashtwin.judgement import caching, judging
+from flashtwin.judgement import choosing, judging
 from flashtwin.judgement.evidence import Evidence
 from flashtwin.judgement.verdict import Verdict
 from flashtwin.results import names
@@ -25,7 +25,7 @@ from . import files, fitting, rendering, reproduction, style, sweep
 from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, note_figure
 from .page import page, render
 
-__all__ = ["ReportError", "Verdict", "build", "chart", "chart_names", "findings", "write_cache"]
+__all__ = ["ReportError", "Verdict", "build", "chart", "chart_names", "choice", "findings"]
 
 
 def build(folder: Path | str, *, out: Path | str | None = None) -> Path:
@@ -85,12 +85,12 @@ def findings(folder: Path | str, count: int = 3) -> list[Verdict]:
     return judging.findings(_judged(folder), count)
 
 
-def write_cache(folder: Path | str) -> Verdict | None:
-    """What a write-back cache changes for the systems of a study; None where nobody looked.
+def choice(folder: Path | str) -> Verdict | None:
+    """Which system and settings to choose, by the candidates of a study; None where nobody looked.
 
     Raises `ReportError` when the folder cannot be read.
     """
-    return judging.on(caching.TOPIC, _judged(folder))
+    return judging.on(choosing.TOPIC, _judged(folder))
 
 
 def _judged(folder: Path | str) -> list[Verdict]:

@@ -1,13 +1,16 @@
 """Puts findings, tables and charts together into one HTML page.
 
-The page is self-contained: no script, no external file, one style sheet, the
-charts as inline SVG that follows the reader's light or dark setting, each for
-a desk and for a phone. Its content security policy forbids any request, so it
-cannot fetch even by mistake; links lead to the charts' files beside it.
+The page is self-contained: no external file, one style sheet, the charts as
+inline SVG that follows the reader's light or dark setting, each for a desk and
+for a phone. A small script sorts tables, copies commands and hides systems;
+without it everything still reads. The content security policy forbids any
+request and any other script; links lead to the charts' files beside the page.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import re
 from collections.abc import Callable, Sequence
@@ -20,13 +23,13 @@ import jinja2
 from markupsafe import Markup
 
 from flashtwin import units
-from flashtwin.judgement import caching, facts, judging
+from flashtwin.judgement import choosing, facts, judging
 from flashtwin.judgement.evidence import Evidence
 from flashtwin.judgement.verdict import Verdict
 from flashtwin.results.reading import Collection, SavedRun, StudyFolder, TraceResults, as_number
 from flashtwin.results.trees import leaves
 
-from . import choices, listing, rendering, style
+from . import choices, deciding, listing, rendering, style
 from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, Chart, knee
 from .charts.workload import CHART as BRIEF
 from .charts.workload import table_of_facts
@@ -40,6 +43,7 @@ _CHARACTERIZATION = (
 )
 #: The parts of the page that hold charts, in order, of the three kinds of results.
 SECTIONS = (
+    ("verdict", "Which to choose"),
     ("limits", "What holds the workload back, in figures"),
     ("workload", "The workload"),
     ("response", "Response times"),
@@ -72,6 +76,7 @@ def _of_runs(study: StudyFolder) -> list[Chart[StudyFolder]]:
     """The charts of runs; those of what holds them back only where that was looked for."""
     absent = {"knee"} if study.explained and knee.knee(study) is None else set()
     absent |= {"causes", "knee"} if not study.explained else set()
+    absent |= {"candidates"} if not study.candidates else set()
     return [chart for name, chart in CHARTS.items() if name not in absent]
 
 
@@ -87,9 +92,10 @@ def page(results: TraceResults | Collection, rendered: list[Rendered]) -> str:
         "columns": [],
         "rows": [],
         "place_of": {},
-        "cached": judging.on(caching.TOPIC, verdicts),
-        "cached_columns": [(kind.capitalize(), statistic) for kind, statistic in caching.SHOWN],
-        "cached_rows": [],
+        "verdict": judging.on(choosing.TOPIC, verdicts),
+        "candidates": [],
+        "candidate_columns": [],
+        "few_candidates": 0,
         "unequal": [],
         "made_equal": False,
         "workload_facts": [],
@@ -108,7 +114,7 @@ def page(results: TraceResults | Collection, rendered: list[Rendered]) -> str:
         values |= {
             "columns": columns,
             "rows": rows,
-            "cached_rows": _cached(study, values["cached"]),
+            **(deciding.table(study) if study.candidates else {}),
             "place_of": {name: pairs.index(pair) for name, pair in style.colour_pairs(study).items()},
             "limits": [(run, study.explained[run.name]) for run in study.runs if run.name in study.explained],
             "unequal": choices.unequal_ground(study),
@@ -121,10 +127,15 @@ def page(results: TraceResults | Collection, rendered: list[Rendered]) -> str:
     values |= _of_collection(results) if isinstance(results, Collection) else _of_workload(results, verdicts)
     figures = [(one.chart.section, figure_of(one, pairs)) for one in rendered]
     sections = [(key, name, [fig for section, fig in figures if section == key]) for key, name in values.pop("parts")]
+    first = [fig for key, _, figs in sections if key == "verdict" for fig in figs]
+    sections = [one for one in sections if one[0] != "verdict"]
     return template("page.html.j2").render(
         sections=[section for section in sections if section[2]],
+        first_figures=first,
         pairs=pairs,
         css=Markup(resource("page.css")),  # noqa: S704 - our own file
+        script=Markup(resource("page.js")),  # noqa: S704 - our own file
+        script_hash=script_hash(),
         **values,
     )
 
@@ -186,6 +197,11 @@ def template(name: str) -> jinja2.Template:
     environment.filters["duration"] = units.duration
     environment.filters["percent"] = units.percent
     return environment.from_string(resource(name))
+
+
+def script_hash() -> str:
+    """By which the page's content security policy allows its script, and no other."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(resource('page.js').encode()).digest()).decode()}"
 
 
 def resource(name: str) -> str:
@@ -284,17 +300,6 @@ def _cell(
     better, worse = (facts.loses, facts.gains) if more_is_better else (facts.gains, facts.loses)
     sense = "better" if better(change) else "worse" if worse(change) else ""
     return Cell(write(new), "" if change is None else units.change(change), sense)
-
-
-def _cached(study: StudyFolder, verdict: Verdict | None) -> list[tuple[SavedRun, list[Cell]]]:
-    """Times without the write cache, and with it beside how much that changes: a row a run."""
-    rows = []
-    shown = [run for run in study.runs if verdict is not None and run.name in verdict.evidence]
-    for run in shown:
-        both = caching.times(verdict.figures if verdict is not None else {}, run.name)
-        pairs = [(_cell(units.duration, one, None), _cell(units.duration, other, one)) for one, other in both]
-        rows.append((run, [cell for pair in pairs for cell in pair]))
-    return rows
 
 
 def _origin(study: TraceResults) -> list[tuple[str, str]]:

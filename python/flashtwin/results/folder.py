@@ -241,13 +241,13 @@ def _what_instead(path: Path) -> str:
 def write_study(path: Path, trace: Mapping[str, Any], runs: Sequence[str], more: Mapping[str, Any]) -> None:
     """Writes the file that makes a folder a result folder; `more` is what else it says of the runs together.
 
-    What was said of other runs with a write cache is taken away.
+    What was chosen from other runs is taken away.
     """
     write_json(
         path / names.STUDY,
         {"flashtwin": _core.__version__, "trace": trace, "runs": list(runs), "baseline": runs[0], **more},
     )
-    (path / names.WRITE_CACHE).unlink(missing_ok=True)
+    (path / names.CANDIDATES).unlink(missing_ok=True)
 
 
 def characterization_key(*parts: Any) -> str:

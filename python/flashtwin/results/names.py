@@ -7,7 +7,7 @@ No other module of the package knows a file's name; a test looks.
     OUT/characterization.json, advice.json
     OUT/workload/           tables about the trace
     OUT/causes/             what holds each system back, and the replays that say so
-    OUT/write-cache.json    response times of the same runs with a write-back cache
+    OUT/candidates.json     which system to choose: each with its best cheap settings
     OUT/volumes/NAME/       each volume by itself, where that was asked for; names.json
     OUT/earlier/NAME (KEY=VALUE)/   a run that another of its name, with other settings, has replaced
     OUT/report.html, charts/
@@ -51,8 +51,8 @@ ADVICE = "advice.json"
 WORKLOAD = "workload"
 VOLUMES = "volumes"
 CAUSES = "causes"
-#: Response times of the runs with a write-back cache beside their own.
-WRITE_CACHE = "write-cache.json"
+#: The systems with their best cheap settings, and what these bring.
+CANDIDATES = "candidates.json"
 #: In the folder of causes: the figures of every replay, by all that it depends on.
 REPLAYS = "replays.json"
 #: Measurements of a drive, or of its twin (docs/real-drives.md), and how the drive names itself.

@@ -161,7 +161,11 @@ class TraceResults:
         return self._workload[name]
 
 
-#: Keys without which an explanation is one of another version.
+#: Keys without which a choice, or an explanation, is one of another version.
+_CHOICE = {
+    "goal", "goal_words", "baseline", "requests", "replays", "unfinished", "candidates", "left_out", "seeds", "device",
+    "elsewhere",
+}  # fmt: skip
 _EXPLANATION = {"topic", "claim", "answer", "figures", "evidence", "action", "knee"}
 
 
@@ -198,11 +202,17 @@ class StudyFolder(TraceResults):
         return found
 
     @cached_property
-    def write_cache(self) -> Mapping[str, Any]:
-        """Response times of the runs with a write-back cache; empty where nobody looked."""
-        path = self.folder / names.WRITE_CACHE
+    def candidates(self) -> Mapping[str, Any]:
+        """The systems with their best cheap settings; empty where nobody looked.
+
+        Raises:
+            ReportError: another version of flashtwin looked, and wrote something else.
+        """
+        path = self.folder / names.CANDIDATES
         found = read_json(path) if path.is_file() else {}
-        return found if {"pages", "bytes", "response", "skipped"} <= found.keys() else {}
+        if found and not found.keys() >= _CHOICE:
+            raise ReportError(f"{path}: written by another version of flashtwin; delete it, or make the study again")
+        return found
 
     def others(self, run: SavedRun) -> tuple[SavedRun, ...]:
         """All runs but this one, in order."""

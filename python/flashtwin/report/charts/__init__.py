@@ -17,6 +17,7 @@ from . import (
     across_read_amplification,
     across_read_cost,
     across_write_amplification,
+    candidates,
     causes,
     copies,
     gc_victims,
@@ -81,6 +82,7 @@ WORKLOAD_CHARTS: dict[str, Chart[TraceResults]] = _named(
 #: What systems did with it: drawn from a study.
 CHARTS: dict[str, Chart[StudyFolder]] = _named(
     (
+        candidates.CHART,
         causes.CHART,
         knee.CHART,
         response.CHART,

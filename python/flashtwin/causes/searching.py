@@ -1,0 +1,185 @@
+"""The best cheap settings of one system, with or without a write cache, in few replays.
+
+A search replays nothing: like an inquiry it names keys to set and is told figures. It begins with the system as it is
+and with everything cheap at once; from the best so far it changes one setting at a time, until no change is better.
+tests/causes/test_searching.py holds it against every combination.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from flashtwin.causes.case import Key, Sets, key_of
+from flashtwin.causes.cheap import Axis, Level, axes
+from flashtwin.causes.figures import Figures, Goal
+from flashtwin.errors import ConfigError
+from flashtwin.replays.presets import System
+from flashtwin.results.ground import LABELS
+from flashtwin.results.keys import matters
+from flashtwin.results.trees import leaves, literal
+
+#: Of settings whose figures are this near to the best, the cheapest is taken; cheap settings shorten waits alone, so
+#: that there is no more to gain where these are a smaller share. Ours.
+EQUAL = 0.01
+#: A replay that ends this much later than its trace, in time and in ns, could not keep up. Ours.
+LATE_FACTOR, LATE_NS = 1.1, 50_000_000
+#: Beyond every response time: what cannot keep up is worse than what can.
+_NEVER_NS = 1e18
+
+#: Of each axis the number of its level, 0 for none.
+Point = tuple[int, ...]
+
+
+@dataclass
+class Search:
+    """What of the cheap settings to replay next, and which are the best of those replayed."""
+
+    system: System
+    goal: Goal
+    #: The write cache that all its replays have; None: as the system is.
+    cache: Level | None = None
+    #: Whether more than the beginning is asked for.
+    goes_on: bool = False
+    known: dict[Key, Figures] = field(default_factory=dict)
+    failed: dict[Key, str] = field(default_factory=dict)
+
+    @cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        """What may be set otherwise."""
+        return axes(self.system.config)
+
+    def wanted(self) -> list[Sets]:
+        """What to replay next; empty when no setting is left that may be better."""
+        begin = [self.none, self.all]
+        if missing := self._missing(begin):
+            return missing
+        best = self.best()
+        if not self.goes_on or best is None:
+            return []
+        # Where nothing waits, settings can only be shown to be needless.
+        return self._missing(self._without(best) if self._waits_for_nothing(best) else self._beside(best))
+
+    def best(self) -> Point | None:
+        """Of the settings replayed the cheapest that is practically the best; None as long as there is none."""
+        found = {point: cost for point in self._points() if (cost := self.cost(point)) is not None}
+        if not found:
+            return None
+        longest = min(found.values()) * (1 + EQUAL)
+        near = [point for point, value in found.items() if value <= longest]
+        return min(near, key=lambda point: (sum(map(bool, point)), sum(point), found[point], point))
+
+    def cost(self, point: Point) -> float | None:
+        """What is compared: the goal's figure; where the drive falls behind its trace, by how much it does.
+
+        Then pages wait in RAM that is without end, and reads of those take no time.
+        """
+        found = self.figures(point)
+        value = None if found is None else found.value(self.goal)
+        if found is None or value is None:
+            return None
+        late = lateness(self.system, found)
+        return value if late is None else _NEVER_NS * late
+
+    def value(self, point: Point) -> float | None:
+        """The goal's figure in ns; None where it was not replayed, or no request has one."""
+        found = self.figures(point)
+        return None if found is None else found.value(self.goal)
+
+    def figures(self, point: Point) -> Figures | None:
+        """What a replay with these settings says."""
+        return self.known.get(key_of(self.sets(point)))
+
+    def levels(self, point: Point) -> list[Level]:
+        """The settings of a point, the write cache last."""
+        chosen = [axis[level - 1] for axis, level in zip(self.axes, point, strict=True) if level]
+        return chosen if self.cache is None else [*chosen, self.cache]
+
+    def sets(self, point: Point) -> Sets:
+        """The keys that a point sets."""
+        return {key: value for level in self.levels(point) for key, value in level.sets.items()}
+
+    @property
+    def none(self) -> Point:
+        """The system as it is, but for the write cache."""
+        return (0,) * len(self.axes)
+
+    @cached_property
+    def all(self) -> Point:
+        """All that is cheap, of each axis the dearest, but for what does not matter."""
+        point = tuple(len(axis) for axis in self.axes)
+        made = self.made(point)
+        return point if made is None else tuple(
+            level if self._matters(made, axis, level) else 0 for axis, level in zip(self.axes, point, strict=True)
+        )  # fmt: skip
+
+    def _waits_for_nothing(self, point: Point) -> bool:
+        found = self.figures(point)
+        return found is not None and bool(found.charges(self.goal)) and found.waited_share(self.goal) < EQUAL
+
+    def _without(self, point: Point) -> list[Point]:
+        """The points with one setting less."""
+        return [(*point[:place], 0, *point[place + 1 :]) for place, level in enumerate(point) if level]
+
+    def _beside(self, point: Point) -> list[Point]:
+        """The points that differ in one setting."""
+        return [
+            (*point[:place], level, *point[place + 1 :])
+            for place, axis in enumerate(self.axes)
+            for level in range(len(axis) + 1)
+            if level != point[place]
+        ]
+
+    def _points(self) -> list[Point]:
+        """The points that were replayed."""
+        return [point for point in self._asked if key_of(self.sets(point)) in self.known]
+
+    @cached_property
+    def _asked(self) -> dict[Point, None]:
+        return {}
+
+    def _missing(self, points: list[Point]) -> list[Sets]:
+        """Of points, those that can be built and where every setting matters, not known yet."""
+        found: dict[Key, Sets] = {}
+        for point in points:
+            sets = self.sets(point)
+            key = key_of(sets)
+            if key in self.failed or not self._sensible(point):
+                continue
+            self._asked[point] = None
+            if key not in self.known:
+                found[key] = sets
+        return list(found.values())
+
+    def _sensible(self, point: Point) -> bool:
+        made = self.made(point)
+        chosen = ((axis, level) for axis, level in zip(self.axes, point, strict=True) if level)
+        return made is not None and all(self._matters(made, axis, level) for axis, level in chosen)
+
+    def made(self, point: Point) -> System | None:
+        """The system with these settings; None where there is no such drive."""
+        try:
+            return self.system.with_sets(self.sets(point))
+        except ConfigError as error:
+            self.failed[key_of(self.sets(point))] = str(error)
+            return None
+
+    @staticmethod
+    def _matters(made: System, axis: Axis, level: int) -> bool:
+        return any(matters(key, made.config) for key in axis[level - 1].sets)
+
+
+def lateness(system: System, figures: Figures) -> float | None:
+    """How many times as long as its trace a replay took; None where the drive kept up, or the loop is closed."""
+    replay = system.config["replay"]
+    planned_ns = figures["duration_ns"] / float(replay["speed"])
+    late = figures["completed_ns"] > LATE_FACTOR * planned_ns + LATE_NS
+    return figures["completed_ns"] / planned_ns if late and planned_ns and not replay["queue_depth"] else None
+
+
+def shape(system: System) -> list[tuple[str, str]]:
+    """What a system is with everything cheap, but for labels: two of one shape are one candidate."""
+    search = Search(system, Goal("all", "mean"))
+    made = search.made(search.all) or system
+    flat = leaves(made.config)
+    return [(key, literal(value)) for key, value in flat if key not in LABELS and matters(key, made.config)]

@@ -1,0 +1,114 @@
+"""The candidates: each system as it is, with its best cheap settings, and with a write cache besides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from flashtwin import units
+from flashtwin.judgement import choosing
+from flashtwin.judgement.choosing import Candidate, Ranked
+from flashtwin.results.reading import StudyFolder
+
+from .. import style
+from .base import Chart, Data, Drawing, nothing
+
+#: Systems shown at most: the best.
+SHOWN = 6
+#: Values that are further apart than this are drawn on a logarithmic axis.
+_LOGARITHMIC = 8.0
+#: What is marked: its colour and its mark.
+_MARKS = (
+    ("as it is", style.GREY[0], "o"),
+    ("best settings", style.HUES[0][0], "s"),
+    ("and a write cache", style.HUES[1][0], "D"),
+)
+
+
+def shown(found: Mapping[str, Any], most: int = SHOWN) -> list[Ranked]:
+    """The choice, the best systems beside it, and the baseline whatever its place."""
+    first, ranked = choosing.chosen(found), choosing.ranking(found)
+    ordered = sorted(ranked, key=lambda one: first is None or one.name != first.name)
+    base = [one for one in ordered[most:] if one.name == found["baseline"]]
+    return [*ordered[: most - len(base)], *base]
+
+
+def times(one: Ranked) -> tuple[float | None, float | None, float | None]:
+    """The goal's figure in ns as the system is, with its best settings, and with a write cache; None where unknown."""
+    return one.as_is_ns, _ns(one.plain), _ns(one.cached)
+
+
+def _ns(one: Candidate | None) -> float | None:
+    return None if one is None else float(one["after_ns"])
+
+
+def draw(study: StudyFolder) -> Drawing:
+    """Marks by system, on one axis of time."""
+    rows = shown(study.candidates) if study.candidates else []
+    if not rows:
+        return nothing("No settings were tried; a study with `--effort` does that.")
+    fig = style.figure(0.62 + 0.2 * len(rows))
+    axes = fig.subplots()
+    values = [value for row in rows for value in times(row) if value is not None]
+    if max(values) > _LOGARITHMIC * max(min(values), 1e-9) > 0:
+        axes.set_xscale("log")
+    for place, row in enumerate(rows):
+        own = [value for value in times(row) if value is not None]
+        axes.plot([min(own), max(own)], [place, place], color=style.GRID, linewidth=2.2, zorder=1)
+        for value, (_, colour, mark) in zip(times(row), _MARKS, strict=True):
+            if value is not None:
+                axes.plot([value], [place], mark, color=colour, markersize=4.6, zorder=2)
+        axes.annotate(
+            units.duration(min(own)), (min(own), place), (-5, 0), textcoords="offset points", ha="right", va="center",
+            size=style.SMALL_PT,
+        )  # fmt: skip
+    _finish(study, rows, values, axes)
+    handles = [axes.plot([], [], mark, color=colour, markersize=4.6)[0] for _, colour, mark in _MARKS]
+    style.legend_above(fig, handles, [name for name, _, _ in _MARKS])
+    return Drawing(fig, _sees(study), data=_data(study))
+
+
+def _finish(study: StudyFolder, rows: list[Ranked], values: list[float], axes: Axes) -> None:
+    style.quiet(axes, "x")
+    axes.set_yticks(range(len(rows)), [style.shorten(row.name) for row in rows])
+    axes.set_ylim(len(rows) - 0.45, -0.55)
+    axes.tick_params(axis="y", length=0, labelcolor=style.INK, labelsize=style.NAME_PT)
+    axes.spines["left"].set_visible(False)
+    if axes.get_xscale() == "log":
+        axes.set_xlim(min(values) / 2.2, max(values) * 1.25)
+        style.log_time(axes)
+    else:
+        room = 0.16 * max(values)
+        axes.set_xlim(max(min(values) - room, -room), max(values) + 0.04 * max(values))
+        style.time_axis(axes, max(values) * 1.04)
+    axes.set_xlabel(str(study.candidates["goal_words"]).removeprefix("the "))
+
+
+def _sees(study: StudyFolder) -> list[str]:
+    found = study.candidates
+    sentences = [
+        "Cheap settings take no more flash, dies or blocks: placement, suspension, hash lanes, how the load is "
+        "measured, reads served together. The best of each system are from "
+        f"{units.plural(found['replays'], 'replay')}, "
+        f"all on the drive of `{found['baseline']}`."
+    ]
+    if found["unfinished"]:
+        sentences.append("Some settings were not tried; `--effort all` tries them.")
+    for name, reason in found["left_out"].items():
+        sentences.append(f"`{name}` is left out: {str(reason).rstrip('.')}.")
+    return sentences
+
+
+def _data(study: StudyFolder) -> Data:
+    data = Data(("system", "write_cache", "goal", "as_is_ns", "after_ns", "programs", "erases", "ram_bytes", "command"))
+    for one in study.candidates["candidates"]:
+        data.rows.append(
+            (one["system"], int(one["cached"]), study.candidates["goal"], one["as_is_ns"], one["after_ns"],
+             one["programs"], one["erases"], one["ram_bytes"], one["command"])
+        )  # fmt: skip
+    return data
+
+
+CHART = Chart("candidates", "The candidates", "How far do cheap settings carry each system?", "verdict", draw)
