@@ -97,7 +97,7 @@ def test_settings_that_do_not_matter_are_not_tried() -> None:
     search = Search(ft.system("conventional"), MEAN)
     points = every(search)
     assert not any("hash" in level.words for point in points for level in search.levels(point))
-    weighing = [point for point in points if any("expected wait" in one.words for one in search.levels(point))]
+    weighing = [point for point in points if any("by expected wait" in one.words for one in search.levels(point))]
     assert weighing
     assert all(any("least-loaded" in one.words for one in search.levels(point)) for point in weighing)
 

@@ -28,6 +28,8 @@ class Level:
     words: str
     sets: Sets
     takes: str = ""
+    #: Whether a search tries it from the beginning; what rarely matters is tried on the best only.
+    begins: bool = True
 
 
 #: Levels that exclude one another; a system as it is has none of them.
@@ -47,9 +49,9 @@ def write_cache(config: Mapping[str, Any]) -> Level | None:
     """The write cache that is tried; None where the system answers writes early as it is."""
     if caching.answers_early(config["engine"]):
         return None
-    size = caching.PAGES * int(config["nand"]["page_bytes"])
-    words = f"a write cache of {units.size(size)}"
-    return Level(words, {caching.KEY: caching.PAGES, caching.PROTECTED: True}, f"{units.size(size)} of protected DRAM")
+    size = f"{caching.PAGES * int(config['nand']['page_bytes']) / 2**20:g} MiB"
+    sets: Sets = {caching.KEY: caching.PAGES, caching.PROTECTED: True}
+    return Level(f"a {size} write cache", sets, f"{size} of protected DRAM")
 
 
 def _lanes(config: Mapping[str, Any]) -> Iterator[Level]:
@@ -69,15 +71,14 @@ def _placement(config: Mapping[str, Any]) -> Iterator[Level]:
 
 def _suspension(config: Mapping[str, Any]) -> Iterator[Level]:
     if dig(config, K.engine.suspend) != "program-erase":
-        words = "programs and erases that reads interrupt"
-        yield Level(words, {K.engine.suspend: "program-erase"}, "chips that can suspend")
+        yield Level("suspension", {K.engine.suspend: "program-erase"}, "chips that can suspend")
 
 
 def _load(config: Mapping[str, Any]) -> Iterator[Level]:
     if dig(config, K.engine.load) != "expected-wait":
-        yield Level("load as expected wait", {K.engine.load: "expected-wait"})
+        yield Level("load by expected wait", {K.engine.load: "expected-wait"}, begins=False)
 
 
 def _merging(config: Mapping[str, Any]) -> Iterator[Level]:
     if dig(config, K.engine.merge_reads) == "none":
-        yield Level("waiting reads of a page served together", {K.engine.merge_reads: "same-page"})
+        yield Level("merged reads", {K.engine.merge_reads: "same-page"}, begins=False)

@@ -27,17 +27,17 @@ from flashtwin.results import folder, ground, names
 from flashtwin.results.keys import traits
 from flashtwin.traces.scan import Replayable
 
-#: Searches whose best is this much longer than the best of all go on only when all others have ended. Ours.
-_BEHIND = 1.3
+#: Searches whose beginning is this much longer than the best of all do not go on. Ours.
+_BEHIND = 1.5
 #: Seeds, beside its own, under which the best candidates are replayed: what chance moves is no lead.
 _MORE_SEEDS = 2
 #: Candidates this near to the best are replayed under other seeds, too, and so many at most. Ours.
 _NEAR, _MOST_NEAR = 1.05, 3
 #: The other drive on which candidates are shown unless one is named.
 TODAY = "tlc-unit-2021"
-#: Replays that are made whatever the effort: of each search the system as it is and with everything cheap, and some
-#: that find the best settings of the best system.
-_LEAST_REPLAYS, _LEAST_MORE = 2, 12
+#: Replays that are made whatever the effort: those that a search begins with, and some that find the best settings of
+#: the best system.
+_LEAST_REPLAYS, _LEAST_MORE = 3, 12
 
 
 @dataclass
@@ -72,10 +72,11 @@ def contenders(chosen: Mapping[str, System], *, more: bool) -> dict[str, System]
     first = next(iter(chosen))
     buildable = {name: one for name, one in chosen.items() if "bound" not in traits(one.config)} or dict(chosen)
     baseline = buildable.get(first) or next(iter(buildable.values()))
-    found = {name: _on_ground_of(baseline, one) or one for name, one in buildable.items()}
+    found = {name: _on_ground_of({"": baseline}, one) or one for name, one in buildable.items()}
     shapes = [shape(one) for one in found.values()]
     for name in systems() if more else ():
-        other = _on_ground_of(baseline, system(name))
+        # What concerns none but systems that hash, say, is as in the first of these.
+        other = _on_ground_of({"": baseline, **found}, system(name))
         if name in chosen or other is None or "bound" in traits(other.config) or shape(other) in shapes:
             continue
         found[name] = other
@@ -83,13 +84,14 @@ def contenders(chosen: Mapping[str, System], *, more: bool) -> dict[str, System]
     return found
 
 
-def _on_ground_of(baseline: System, other: System) -> System | None:
-    """A system on the ground of another: its drive, its engine, its way of replaying; None where it cannot stand there.
+def _on_ground_of(first: Mapping[str, System], other: System) -> System | None:
+    """A system on the ground of others: their drive, engine and way of replaying; None where it cannot stand there.
 
     For example, a drive that has room for the blocks of one system may have none for the partitions of another.
     """
     try:
-        return other.with_sets(ground.equal({"": baseline.config, " ": other.config})[" "])
+        configs = {name: one.config for name, one in first.items()}
+        return other.with_sets(ground.equal({**configs, " ": other.config})[" "])
     except ConfigError:
         return None
 
@@ -110,13 +112,14 @@ class Choice:
         self._elsewhere: dict[str, _Fixed] = {}
 
     def search(self, kept: KeptFigures, budget: Budget, **how: Any) -> None:
-        """Finds the best settings of each system: the most promising ones first, as far as the budget goes."""
+        """Finds the best settings of each system that comes near to the best: the most promising first."""
         every = [one for of in self.searches.values() for one in of]
         replay_all(self.trace, every, kept, budget, **how)
-        for behind in (1.0, _BEHIND, math.inf):
-            best = min(map(_cost, every), default=math.inf)
+        # What is far behind is left as it is, unless nothing is to be left out.
+        for behind in (1.0, _BEHIND, *([math.inf] if budget.effort is None else [])):
+            every.sort(key=_cost)
             for one in every:
-                one.goes_on = one.goes_on or _cost(one) <= best * behind
+                one.goes_on = one.goes_on or _cost(one) <= _cost(every[0]) * behind
             replay_all(self.trace, every, kept, budget, **how)
 
     def under_seeds(self, kept: KeptFigures, **how: Any) -> None:

@@ -275,8 +275,8 @@ def _explain(path: Path | None, trace: Replayable, runs: Runs, *, effort: int | 
 
 
 def replay_ops(runs: Runs) -> int:
-    """Page operations of the trace of runs."""
-    return max((figures["page_ops"] for _, figures in runs.values()), default=1)
+    """Page operations that a replay of the trace of runs takes; trims take next to none."""
+    return max((figures["page_reads"] + figures["page_writes"] for _, figures in runs.values()), default=1)
 
 
 def command_of(trace: Replayable, name: str, system: System) -> wording.Command:

@@ -31,7 +31,7 @@ COUNTS: Mapping[str, str] = {
     "ram_bytes": "ram.total_bytes", "pages_hashed": "page_ops.pages_hashed", "page_writes": "page_ops.write",
     "mapping_misses": "mapping_cache.misses", "duplicates_missed": "dedup.duplicates_missed",
     "reads": "requests.read", "writes": "requests.write", "footprint_pages": "trace.footprint_pages",
-    "page_ops": "trace.page_ops", "duration_ns": "duration_ns",
+    "page_reads": "page_ops.read", "duration_ns": "duration_ns",
 }  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """The best cheap settings of one system, with or without a write cache, in few replays.
 
-A search replays nothing: like an inquiry it names keys to set and is told figures. It begins with the system as it is
-and with everything cheap at once; from the best so far it changes one setting at a time, until no change is better.
+A search replays nothing: like an inquiry it names keys to set and is told figures. It begins with the system as it is,
+and with what mostly helps at once, with another placement and without; from the best so far it changes one setting at a time, until no change is better.
 tests/causes/test_searching.py holds it against every combination.
 """
 
@@ -16,7 +16,7 @@ from flashtwin.causes.figures import Figures, Goal
 from flashtwin.errors import ConfigError
 from flashtwin.replays.presets import System
 from flashtwin.results.ground import LABELS
-from flashtwin.results.keys import matters
+from flashtwin.results.keys import K, matters
 from flashtwin.results.trees import leaves, literal
 
 #: Of settings whose figures are this near to the best, the cheapest is taken; cheap settings shorten waits alone, so
@@ -51,8 +51,7 @@ class Search:
 
     def wanted(self) -> list[Sets]:
         """What to replay next; empty when no setting is left that may be better."""
-        begin = [self.none, self.all]
-        if missing := self._missing(begin):
+        if missing := self._missing([self.none, self.all, self._all_where_it_is()]):
             return missing
         best = self.best()
         if not self.goes_on or best is None:
@@ -106,16 +105,18 @@ class Search:
 
     @cached_property
     def all(self) -> Point:
-        """All that is cheap, of each axis the dearest, but for what does not matter."""
-        point = tuple(len(axis) for axis in self.axes)
+        """What a search begins with, of each axis the dearest level, but for what does not matter."""
+        point = tuple(len(axis) if axis[-1].begins else 0 for axis in self.axes)
         made = self.made(point)
         return point if made is None else tuple(
-            level if self._matters(made, axis, level) else 0 for axis, level in zip(self.axes, point, strict=True)
+            level if level and self._matters(made, axis, level) else 0
+            for axis, level in zip(self.axes, point, strict=True)
         )  # fmt: skip
 
-    def _waits_for_nothing(self, point: Point) -> bool:
-        found = self.figures(point)
-        return found is not None and bool(found.charges(self.goal)) and found.waited_share(self.goal) < EQUAL
+    def _all_where_it_is(self) -> Point:
+        """The same without another placement: that makes a drive another one, for better or worse."""
+        places = [K.ftl.allocation.policy in axis[0].sets for axis in self.axes]
+        return tuple(0 if moves else level for moves, level in zip(places, self.all, strict=True))
 
     def _without(self, point: Point) -> list[Point]:
         """The points with one setting less."""

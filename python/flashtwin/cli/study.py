@@ -52,8 +52,8 @@ def _split_devices(_ctx: click.Context, _param: click.Parameter, value: str | No
     metavar="N",
     default=f"{EFFORT // 10**6}M",
     show_default=True,
-    help="Page operations of replays that find the best settings of each system and what holds it back: 20M, 2G. Two "
-    "replays of each candidate are made at least. 0: none; all: as many as it takes.",
+    help="Page operations of replays that find the best settings of each system and what holds it back: 20M, 2G. Six "
+    "replays of each system are made at least. 0: none; all: as many as it takes.",
 )
 @click.option(
     "--device",

@@ -175,7 +175,8 @@ def _claim(found: Mapping[str, Any], first: Ranked, ranked: Sequence[Ranked]) ->
     if base is not None and base.best["late"] is not None:
         claim += f"; `{base.name}` falls behind the trace even {settings(base.best)}"
     if base is not None and first.change is not None:
-        than = f"`{base.name}` {settings(base.best)} ({units.duration(base.ns)})"
+        same = base.best["settings"] == first.best["settings"] != []
+        than = f"`{base.name}` {'with the same settings' if same else settings(base.best)} ({units.duration(base.ns)})"
         claim += f", {units.longer_or_shorter(first.change)} than {than}"
     return f"{claim}."
 
@@ -215,8 +216,8 @@ def _costs(first: Ranked, ranked: Sequence[Ranked], found: Mapping[str, Any]) ->
         parts.append(f"programs {units.percent(abs(change))} {'more' if change > 0 else 'fewer'} pages")
     ram = int(first.best["ram_bytes"]) - int(base.best["ram_bytes"])
     if ram:
-        parts.append(f"has {units.size(abs(ram))} {'more' if ram > 0 else 'less'} of tables in RAM")
-    return f"It {' and '.join(parts)}." if parts else ""
+        parts.append(f"holds {units.size(abs(ram))} {'more' if ram > 0 else 'less'} of tables in RAM")
+    return f"`{first.name}` {' and '.join(parts)} than `{base.name}`." if parts else ""
 
 
 def _elsewhere(found: Mapping[str, Any], first: Ranked) -> str:
@@ -224,7 +225,8 @@ def _elsewhere(found: Mapping[str, Any], first: Ranked) -> str:
     there = {name: float(one["after_ns"]) for name, one in found["elsewhere"].items() if not one["is_late"]}
     if len(there) < 2 or first.name not in there:
         return ""
-    best = min(there, key=lambda name: there[name])
+    least = min(there.values()) * (1 + EQUAL)
+    best = min(there, key=lambda name: (there[name] > least, name != found["baseline"], there[name]))
     behind = facts.change(there[first.name], there[best])
     drive = f"On `{found['device']}`"
     if behind is None or behind <= EQUAL * 100.0:

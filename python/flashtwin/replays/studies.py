@@ -117,7 +117,7 @@ def study(
             memory meanwhile does not grow with the trace.
         effort: page operations of replays that find the best settings of each system (`Study.choice`) and tell what
             holds it back; where systems are not named, those that come with flashtwin compete as well. 0: none, None:
-            as many as it takes. At least two replays of each candidate are made.
+            as many as it takes. At least six replays of each system are made.
         goal: the figure to shorten, as in `explain`.
         device: another drive, by name or TOML file, on which candidates are shown, too; a drive of today where none is
             named.

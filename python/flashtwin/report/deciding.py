@@ -27,9 +27,7 @@ class Row:
 
     name: str
     settings: str
-    command: str
     is_choice: bool
-    is_baseline: bool
     cells: list[Cell]
 
 
@@ -39,34 +37,32 @@ def table(study: StudyFolder) -> dict[str, Any]:
     first = choosing.chosen(found)
     ranked = choosing.ranking(found)
     drive = found["device"] if found["elsewhere"] else None
-    columns = ["As it is", "Best settings", "And cache", "Change", *([f"On {drive}"] if drive else [])]
-    columns += ["Programs", "Erases", "Years", "RAM", "Lanes"]
-    base = next((one for one in ranked if one.name == found["baseline"]), None)
+    columns = ["As it is", "Settings", "And cache", "Change", *([f"On {drive}"] if drive else [])]
+    columns += ["Programs", "Years", "RAM", "Lanes"]
     few = shown(found, FEW)
     names = [one.name for one in few]
-    rows = [_row(one, base, found, drive, first) for one in [*few, *(one for one in ranked if one.name not in names)]]
+    rows = [_row(one, found, drive, first) for one in [*few, *(one for one in ranked if one.name not in names)]]
     return {"candidates": rows, "candidate_columns": columns, "few_candidates": len(few)}
 
 
-def _row(one: Ranked, base: Ranked | None, found: Mapping[str, Any], drive: str | None, first: Ranked | None) -> Row:
+def _row(one: Ranked, found: Mapping[str, Any], drive: str | None, first: Ranked | None) -> Row:
     is_choice = first is not None and one.name == first.name
-    cells = _cells(one, base, found, drive)
-    return Row(one.name, choosing.settings(one.best), str(one.best["command"]), is_choice, one is base, cells)
+    return Row(one.name, choosing.settings(one.best), is_choice, _cells(one, found, drive))
 
 
-def _cells(
-    one: Ranked, base: Ranked | None, found: Mapping[str, Any], drive: str | None
-) -> list[tuple[str, float | None, str]]:
+def _cells(one: Ranked, found: Mapping[str, Any], drive: str | None) -> list[Cell]:
     falls_behind = one.best["late"] is not None
     cells: list[Cell] = [(units.duration(value), value, "") for value in times(one)]
     sense = "better" if facts.gains(one.change) else "worse" if facts.loses(one.change) else ""
-    change = "falls behind" if falls_behind else "baseline" if one is base else units.change(one.change)
+    change = (
+        "falls behind" if falls_behind else "baseline" if one.name == found["baseline"] else units.change(one.change)
+    )
     cells.append((change, one.change, "worse" if falls_behind else sense))
     if drive is not None:
         there = found["elsewhere"].get(one.name)
         value = None if there is None else float(there["after_ns"])
         cells.append((units.duration(value), value, ""))
-    cells += [(units.count(float(one.best[key])), float(one.best[key]), "") for key in ("programs", "erases")]
+    cells.append((units.count(float(one.best["programs"])), float(one.best["programs"]), ""))
     cells.append((_life(one.best["life_years"]), one.best["life_years"], ""))
     cells.append((units.size(float(one.best["ram_bytes"])), float(one.best["ram_bytes"]), ""))
     lanes = int(one.best["hash_lanes"])

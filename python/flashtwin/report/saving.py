@@ -26,6 +26,7 @@ _FAMILIES = f"'{fonts.CUT}', '{fonts.WHOLE}'"
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _PATH = re.compile(r' d="([^"]*)"')
 _TAG = re.compile(r"<[^>]*>")
+_TIP = re.compile(f'<g id="{style.TIP}([^"]*)">')
 
 
 def svg(fig: Figure) -> str:
@@ -39,6 +40,7 @@ def svg(fig: Figure) -> str:
     text = buffer.getvalue()
     text = re.sub(r"<!DOCTYPE.*?>\s*", "", text, flags=re.DOTALL)
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
+    text = _TIP.sub(r"<g><title>\1</title>", text)
     # A hundredth of a point is finer than any screen or printer.
     text = _TAG.sub(lambda tag: _NUMBER.sub(_hundredths, tag[0].replace(" \n", " ")), text)
     # Text was laid out in DejaVu Sans, which is wide: any system font fits in its place.

@@ -9,7 +9,7 @@ so that the page can replace them (and the systems' colours) by CSS variables.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Literal
 
@@ -54,6 +54,9 @@ SURFACE = "#fffffe"
 Dash = Literal["-"] | tuple[float, Sequence[float]]
 #: Line styles that tell more systems apart than there are hues.
 DASHES: tuple[Dash, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)))
+
+#: What the id of a mark begins with that has a tip.
+TIP = "tip "
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 
@@ -182,6 +185,12 @@ def _short(value: float) -> str:
 def value_label(axes: Axes, x: float, y: float, text: str) -> None:
     """Words just behind the end of a bar."""
     axes.annotate(text, (x, y), (3, 0), textcoords="offset points", va="center", size=SMALL_PT)
+
+
+def tip(artists: Iterable[Artist], text: str) -> None:
+    """Words that a reader sees who points at a mark; the SVG has them as its title."""
+    for artist in artists:
+        artist.set_gid(f"{TIP}{text}")
 
 
 def with_change(value: str, change: float | None) -> str:

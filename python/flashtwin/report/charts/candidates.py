@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator
 
 from flashtwin import units
 from flashtwin.judgement import choosing
@@ -49,7 +50,7 @@ def draw(study: StudyFolder) -> Drawing:
     rows = shown(study.candidates) if study.candidates else []
     if not rows:
         return nothing("No settings were tried; a study with `--effort` does that.")
-    fig = style.figure(0.62 + 0.2 * len(rows))
+    fig = style.figure(0.62 + 0.21 * len(rows))
     axes = fig.subplots()
     values = [value for row in rows for value in times(row) if value is not None]
     if max(values) > _LOGARITHMIC * max(min(values), 1e-9) > 0:
@@ -57,9 +58,10 @@ def draw(study: StudyFolder) -> Drawing:
     for place, row in enumerate(rows):
         own = [value for value in times(row) if value is not None]
         axes.plot([min(own), max(own)], [place, place], color=style.GRID, linewidth=2.2, zorder=1)
-        for value, (_, colour, mark) in zip(times(row), _MARKS, strict=True):
+        for value, (name, colour, mark) in zip(times(row), _MARKS, strict=True):
             if value is not None:
-                axes.plot([value], [place], mark, color=colour, markersize=4.6, zorder=2)
+                marks = axes.plot([value], [place], mark, color=colour, markersize=4.6, zorder=2)
+                style.tip(marks, f"{row.name}, {name}: {units.duration(value)}")
         axes.annotate(
             units.duration(min(own)), (min(own), place), (-5, 0), textcoords="offset points", ha="right", va="center",
             size=style.SMALL_PT,
@@ -79,6 +81,7 @@ def _finish(study: StudyFolder, rows: list[Ranked], values: list[float], axes: A
     if axes.get_xscale() == "log":
         axes.set_xlim(min(values) / 2.2, max(values) * 1.25)
         style.log_time(axes)
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=9))
     else:
         room = 0.16 * max(values)
         axes.set_xlim(max(min(values) - room, -room), max(values) + 0.04 * max(values))
@@ -89,8 +92,8 @@ def _finish(study: StudyFolder, rows: list[Ranked], values: list[float], axes: A
 def _sees(study: StudyFolder) -> list[str]:
     found = study.candidates
     sentences = [
-        "Cheap settings take no more flash, dies or blocks: placement, suspension, hash lanes, how the load is "
-        "measured, reads served together. The best of each system are from "
+        "Cheap settings take no more flash, dies or blocks: hash lanes, placement, suspension, how the load is "
+        "measured, merged reads. The best of each system are from "
         f"{units.plural(found['replays'], 'replay')}, "
         f"all on the drive of `{found['baseline']}`."
     ]

@@ -34,7 +34,8 @@ def draw(study: StudyFolder) -> Drawing:
             if percent is None:
                 continue
             y = row - 0.4 + (place + 0.5) * height
-            axes.barh(y, percent, height * 0.9, color=colours[run.name], linewidth=0)
+            bar = axes.barh(y, percent, height * 0.9, color=colours[run.name], linewidth=0)
+            style.tip(bar, f"{run.label}: {units.percent(percent)}")
             style.value_label(axes, percent, y, units.percent(percent))
     labels = {one["name"]: str(one["label"]) for data in found.values() for one in data["causes"]}
     axes.set_yticks(range(len(causes)), [labels[cause] for cause in causes])

@@ -80,10 +80,10 @@ def _panel(study: StudyFolder, kind: str, top: Axes, bottom: Axes, data: Data) -
         upper, cdf, total = curve
         upper, cdf = _thin(np.maximum(upper, 1.0), cdf)
         look: Any = {"color": colours[run.name], "linestyle": dashes[run.name], "linewidth": width}
-        top.step(upper, cdf * 100.0, where="post", **look)
+        style.tip(top.step(upper, cdf * 100.0, where="post", **look), run.label)
         # The last point of 1 - CDF is zero, which a log axis cannot show.
         rest = np.where(cdf < 1.0 - 0.5 / total, 1.0 - cdf, np.nan)
-        bottom.step(upper, rest * 100.0, where="post", **look)
+        style.tip(bottom.step(upper, rest * 100.0, where="post", **look), run.label)
         fewest = min(fewest, 1.0 / total)
         first, last = min(first, float(upper[np.searchsorted(cdf, FASTEST)])), max(last, float(upper[-1]))
         data.rows.extend((run.name, kind, float(x), float(y)) for x, y in zip(upper, cdf, strict=True))

@@ -31,10 +31,11 @@ def draw(study: StudyFolder) -> Drawing:
     axes = fig.subplots()
     for place, run in enumerate(study.runs):
         left = 0.0
-        for key, _, colour in _present(study):
+        for key, label, colour in _present(study):
             width = run.count(f"ram.{key}")
             face = _COLOURS[colour][0]
-            axes.barh(place, width, 0.62, left, color=face, edgecolor=style.SURFACE, linewidth=0.6)
+            bar = axes.barh(place, width, 0.62, left, color=face, edgecolor=style.SURFACE, linewidth=0.6)
+            style.tip(bar, f"{run.label}, {label}: {units.size(width)}")
             left += width
         total = totals[run.name] or 0.0
         change = None if run is study.baseline else facts.change(total or None, totals[study.baseline.name])

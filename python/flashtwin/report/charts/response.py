@@ -59,7 +59,8 @@ def _bars(axes: Axes, study: StudyFolder, kind: str) -> None:
         # Without its parts, a mean is a bar of the strength that none of them has.
         for key, width in (facts.split(run, kind) or {"": mean}).items():
             strength = STRENGTH.get(key, 0.9)
-            axes.barh(place, width, 0.62, left, color=colours[run.name], alpha=strength, linewidth=0)
+            bar = axes.barh(place, width, 0.62, left, color=colours[run.name], alpha=strength, linewidth=0)
+            style.tip(bar, f"{run.label}, {dict(facts.PARTS).get(key, 'mean')}: {units.duration(width)}")
             left += width
         change = None if run is study.baseline else facts.change(mean, facts.mean(study.baseline, kind))
         style.value_label(axes, max(left, mean), place, style.with_change(units.duration(mean), change))

@@ -82,7 +82,8 @@ def _bars(axes: Axes, study: StudyFolder, panel: Panel, small: set[str]) -> None
         left = 0.0
         for key, ns in _pieces(one, small).items():
             colour = style.WAIT_COLOURS[key][0]
-            axes.barh(place, ns, 0.64, left, color=colour, edgecolor=style.SURFACE, linewidth=0.3)
+            bar = axes.barh(place, ns, 0.64, left, color=colour, edgecolor=style.SURFACE, linewidth=0.3)
+            style.tip(bar, f"{run.label}, {ledger.label(key)}: {units.duration(ns)}")
             left += ns
         style.value_label(axes, left, place, units.duration(one.total_ns))
     style.name_bars(style.quiet(axes, "x"), study.runs)

@@ -23,9 +23,10 @@ def draw(study: StudyFolder) -> Drawing:
     for place, run in enumerate(study.runs):
         left = 0.0
         for key, pages in _causes(run).items():
-            axes.barh(
+            bar = axes.barh(
                 place, pages, 0.62, left, color=style.CAUSE_COLOURS[key][0], edgecolor=style.SURFACE, linewidth=0.6
             )
+            style.tip(bar, f"{run.label}, {dict(facts.CAUSES)[key]}: {units.count(pages)} pages")
             left += pages
         change = None if run is study.baseline else facts.change(left, totals[study.runs.index(study.baseline)])
         style.value_label(axes, left, place, style.with_change(units.count(left), change))
