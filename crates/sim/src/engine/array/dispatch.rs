@@ -17,13 +17,13 @@ struct Choice {
 
 /// What operations that share a command take together.
 #[derive(Clone, Copy)]
-struct Shared {
+pub(super) struct Shared {
     /// Times the command cycles.
-    commands: u64,
+    pub(super) commands: u64,
     /// Pages that pass over the channel.
-    pages: u64,
+    pub(super) pages: u64,
     /// tR of a read.
-    sense_ns: u64,
+    pub(super) sense_ns: u64,
 }
 
 impl Choice {
@@ -160,7 +160,8 @@ impl Array {
             return false;
         }
         self.take_up(unit, slot, accounts);
-        let Shared { commands, pages, sense_ns } = self.take_up_companions(unit, queue, slot, accounts);
+        let shared = self.take_up_companions(unit, queue, slot, accounts);
+        let Shared { commands, pages, sense_ns } = shared;
         let state = &mut self.units[unit];
         state.current = slot;
         state.holder = holder(work, cause);
@@ -196,6 +197,9 @@ impl Array {
         self.note_suspendable(unit, work, 0);
         self.expect(unit, until);
         self.tell_started(slot, what, unit, accounts);
+        if accounts.observer.follows_commands() {
+            self.tell_command(unit, shared, accounts);
+        }
         true
     }
 
