@@ -17,6 +17,7 @@ from flashtwin.replays import aged
 from flashtwin.replays.caching import CachedRuns
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import Comparison, Result, fitted, name_systems, what_else_differs
+from flashtwin.replays.timelines import Timeline
 from flashtwin.results import earlier, folder, names
 from flashtwin.results.keys import traits
 from flashtwin.settings import Value, merged
@@ -182,10 +183,12 @@ def replay_into(
     equal_ground: bool = False,
     per_request: bool = False,
     write_cache: bool = False,
+    timeline: Timeline | None = None,
 ) -> None:
     """Makes the runs that the folder does not hold yet, writing each as it finishes, then what makes them a study.
 
-    With `write_cache`, each run is also made with a write-back cache, beside the others.
+    With `write_cache`, each run is also made with a write-back cache, beside the others. A timeline is that of the
+    first system, whose run is made again for it.
     """
     prepare(trace, [system._resolved for system in systems.values()], progress)
 
@@ -199,7 +202,8 @@ def replay_into(
     finished = folder.finished_runs(path)
     missing = [
         name for name in systems
-        if name not in finished or finished[name] != key(name) or (per_request and not folder.has_requests(path, name))
+        if timeline is not None
+        or name not in finished or finished[name] != key(name) or (per_request and not folder.has_requests(path, name))
     ]  # fmt: skip
     kept = [name for name in systems if name not in missing]
     if kept and notify:
@@ -213,9 +217,10 @@ def replay_into(
 
     cached = CachedRuns(path, trace, systems) if write_cache else None
     runs = {name: systems[name] for name in missing}
-    if per_request:
+    if per_request or timeline is not None:
         # Of runs with a cache nobody wants every request: they come after these.
-        _replay(trace, runs, threads, progress, write, [folder.requests_part(path, name) for name in missing])
+        requests = [folder.requests_part(path, name) for name in missing] if per_request else None
+        _replay(trace, runs, threads, progress, write, requests, timeline)
         runs = {}
     _replay_beside(trace, runs, cached, threads, progress, write)
     configs = {name: system.config for name, system in systems.items()}
@@ -236,6 +241,7 @@ def _replay(
     progress: Progress | None,
     finished: Finished,
     requests: Sequence[Path | None] | None = None,
+    timeline: Timeline | None = None,
 ) -> None:
     if runs:
         called = list(runs)
@@ -244,7 +250,8 @@ def _replay(
             finished(called[index], result)
 
         chosen = list(runs.values())
-        aged.run(trace, chosen, threads, numbered(progress, called), ended, requests, informed=True)
+        told = numbered(progress, called)
+        aged.run(trace, chosen, threads, told, ended, requests, informed=True, timeline=timeline)
 
 
 def _replay_beside(

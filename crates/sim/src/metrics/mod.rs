@@ -15,7 +15,7 @@ pub(crate) use response::{PeriodResponse, Response, Tally};
 use crate::engine::{Arrived, Command, Completed, Hashing, Observer};
 use flashtwin_bits::By;
 use flashtwin_ftl::Unit;
-use flashtwin_nand::Chip;
+use flashtwin_nand::{Block, Chip};
 use flashtwin_trace::Op;
 
 /// The hash unit in a series of its own, which measures it as if it were a chip.
@@ -98,6 +98,10 @@ impl Observer for Metrics {
 
     fn command_goes_on(&mut self, unit: Unit, span_ns: (u64, u64)) {
         self.following.timeline().into_iter().for_each(|it| it.command_goes_on(unit, span_ns));
+    }
+
+    fn erased(&mut self, block: Block, now_ns: u64) {
+        self.following.timeline().into_iter().for_each(|it| it.erased(block, now_ns));
     }
 
     fn hashing(&mut self, hashing: &Hashing) {

@@ -25,8 +25,7 @@ struct Running {
     begin_ns: u64,
     end_ns: u64,
     stages: Vec<Stage>,
-    /// Blocks that it erases.
-    erases: Vec<Block>,
+    is_erase: bool,
     /// Whether it goes on with what was suspended, and whether it was suspended itself.
     resumed: bool,
     suspended: bool,
@@ -43,6 +42,7 @@ struct UnitLine {
 #[derive(Debug)]
 struct Victim {
     begin_ns: u64,
+    cause: Cause,
     moved: u64,
     lane: u32,
 }
@@ -73,8 +73,6 @@ impl Flash {
         let unit = command.unit.index();
         self.close(unit, to);
         self.note_victims(command);
-        let blocks = command.pages.iter().map(|&ppn| self.geometry.block_index(ppn));
-        let erases = if command.kind == OpKind::Erase { blocks.collect() } else { Vec::new() };
         let (channel_begin_ns, channel_end_ns) = command.channel_ns;
         let (begin_ns, end_ns) = (command.begin_ns, command.end_ns);
         let array_ns = end_ns - command.array_ns;
@@ -102,7 +100,7 @@ impl Flash {
             begin_ns,
             end_ns,
             stages,
-            erases,
+            is_erase: command.kind == OpKind::Erase,
             resumed: false,
             suspended: false,
         });
@@ -169,16 +167,11 @@ impl Flash {
             }
             to.end(track, running.end_ns);
         }
-        if !running.suspended {
-            for &block in &running.erases {
-                self.is_erased(block, running.cause, running.end_ns, to);
-            }
-        }
     }
 
     fn args(&self, running: &Running) -> Vec<(&'static str, Value)> {
         let mut args = self.place(self.geometry.block_index(running.first));
-        if running.erases.is_empty() {
+        if !running.is_erase {
             args.push(("page", number(self.geometry.page_in_block(running.first))));
         }
         if running.pages > 1 {
@@ -222,14 +215,14 @@ impl Flash {
         for &ppn in command.pages {
             let (begin_ns, lanes) = (command.begin_ns, &mut self.lanes);
             let block = self.geometry.block_index(ppn);
-            let new = || Victim { begin_ns, moved: 0, lane: lanes.take(begin_ns) };
+            let new = || Victim { begin_ns, cause: command.cause, moved: 0, lane: lanes.take(begin_ns) };
             self.victims.entry(block).or_insert_with(new).moved += moves;
         }
     }
 
-    /// The block is erased: its collection is over.
-    fn is_erased(&mut self, block: Block, why: Cause, end_ns: u64, to: &mut Packets) {
-        let Some(Victim { begin_ns, moved, lane }) = self.victims.remove(&block) else { return };
+    /// The block is erased: its collection is over. Where neither a read nor the erase took time, there is nothing to show.
+    pub(super) fn is_erased(&mut self, block: Block, end_ns: u64, to: &mut Packets) {
+        let Some(Victim { begin_ns, cause: why, moved, lane }) = self.victims.remove(&block) else { return };
         self.lanes.give_back(lane, end_ns);
         if self.window.holds(begin_ns, end_ns) {
             let track = Track { group: Group::Collection, number: lane };

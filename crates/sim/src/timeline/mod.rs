@@ -20,7 +20,7 @@ use crate::error::{ConfigError, SimError};
 use file::TimelineFile;
 use flash::Flash;
 use flashtwin_ftl::Unit;
-use flashtwin_nand::Geometry;
+use flashtwin_nand::{Block, Geometry};
 use lanes::Lanes;
 use packets::{Group, Label, Packets, Track, Value};
 use requests::Requests;
@@ -137,6 +137,11 @@ impl Timeline {
     #[cold]
     pub(crate) fn command_goes_on(&mut self, unit: Unit, span_ns: (u64, u64)) {
         self.flash.goes_on(unit.index(), span_ns, &mut self.packets);
+    }
+
+    #[cold]
+    pub(crate) fn erased(&mut self, block: Block, now_ns: u64) {
+        self.flash.is_erased(block, now_ns, &mut self.packets);
     }
 
     #[cold]

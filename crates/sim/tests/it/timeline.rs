@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
-use flashtwin_ftl::Rng;
+use flashtwin_ftl::{ReplicationPolicy, Rng};
 use flashtwin_sim::engine::Charge;
 use flashtwin_sim::{Recording, RequestsTo, Resolved, RunResult, SimError, TimelineTo, run, run_following};
 use flashtwin_trace::PageTrace;
@@ -317,7 +317,10 @@ fn check_busy(slices: &[Slice], result: &RunResult, resolved: &Resolved) {
         slices.iter().filter(|slice| slice.is_command("erase") && !slice.args.contains_key("suspended"));
     let erased: u64 =
         erases.map(|erase| erase.args.get("operations").map_or(1, |it| it.parse().unwrap())).sum();
-    assert_eq!(slices.iter().filter(|slice| slice.name == "collection").count() as u64, erased);
+    let collected = slices.iter().filter(|slice| slice.name == "collection").count() as u64;
+    // At the end of a period the flash erases in no time, also what was read before.
+    let offline = resolved.config.ftl.replication.policy == ReplicationPolicy::EndOfPeriod;
+    assert!(collected == erased || offline && collected > erased, "{collected} collections, {erased} erases");
 }
 
 /// The stages of a command fill its time.

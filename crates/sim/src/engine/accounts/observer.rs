@@ -1,7 +1,7 @@
 //! Who is told what happens: the types of the reports, and the trait of those who want them.
 
 use flashtwin_ftl::{Cause, OpKind, Unit};
-use flashtwin_nand::{Channel, Chip, Ppn};
+use flashtwin_nand::{Block, Channel, Chip, Ppn};
 use flashtwin_trace::Op as HostOp;
 
 use super::ledger::{Charge, Ledger};
@@ -119,6 +119,8 @@ pub trait Observer {
     fn command_stops(&mut self, _unit: Unit, _at_ns: u64) {}
     /// The command that stood still goes on, and will end at the second of these times.
     fn command_goes_on(&mut self, _unit: Unit, _span_ns: (u64, u64)) {}
+    /// A block has been erased, by a command or in no time.
+    fn erased(&mut self, _block: Block, _now_ns: u64) {}
     /// The hash unit takes in a page.
     fn hashing(&mut self, _hashing: &Hashing) {}
     /// A unit of the chip served the host's read or program.
