@@ -73,24 +73,8 @@ impl Flash {
         let unit = command.unit.index();
         self.close(unit, to);
         self.note_victims(command);
-        let (channel_begin_ns, channel_end_ns) = command.channel_ns;
-        let (begin_ns, end_ns) = (command.begin_ns, command.end_ns);
-        let array_ns = end_ns - command.array_ns;
-        let (on_channel, stages) = match command.kind {
-            OpKind::Read => ("command", vec![("command", begin_ns, array_ns), ("sensing", array_ns, end_ns)]),
-            OpKind::Erase => {
-                ("command", vec![("command", begin_ns, array_ns), ("erasing", array_ns, end_ns)])
-            }
-            OpKind::Program => (
-                "data in",
-                vec![
-                    ("channel wait", begin_ns, channel_begin_ns),
-                    ("data in", channel_begin_ns, channel_end_ns),
-                    ("programming", array_ns, end_ns),
-                ],
-            ),
-        };
-        self.units[unit].channel = command.channel.number();
+        let Command { channel, begin_ns, end_ns, .. } = *command;
+        self.units[unit].channel = channel.number();
         self.units[unit].running = Some(Running {
             name: command.name,
             cause: command.cause,
@@ -99,12 +83,13 @@ impl Flash {
             request,
             begin_ns,
             end_ns,
-            stages,
+            stages: stages(command),
             is_erase: command.kind == OpKind::Erase,
             resumed: false,
             suspended: false,
         });
-        self.carries(command.channel, unit, on_channel, command.channel_ns, to);
+        let is_program = command.kind == OpKind::Program;
+        self.carries(channel, unit, if is_program { "data in" } else { "command" }, command.channel_ns, to);
     }
 
     /// The data of the read that a unit has in service pass over its channel.
@@ -231,6 +216,21 @@ impl Flash {
             let label = Label { name: "collection", category: "collection", args: &args, request: None };
             to.slice(track, begin_ns, end_ns, &label);
         }
+    }
+}
+
+/// The stages of a command until the array is done with it.
+fn stages(command: &Command<'_>) -> Vec<Stage> {
+    let Command { begin_ns, end_ns, channel_ns: (data_ns, sent_ns), .. } = *command;
+    let array_ns = end_ns - command.array_ns;
+    match command.kind {
+        OpKind::Read => vec![("command", begin_ns, array_ns), ("sensing", array_ns, end_ns)],
+        OpKind::Erase => vec![("command", begin_ns, array_ns), ("erasing", array_ns, end_ns)],
+        OpKind::Program => vec![
+            ("channel wait", begin_ns, data_ns),
+            ("data in", data_ns, sent_ns),
+            ("programming", array_ns, end_ns),
+        ],
     }
 }
 

@@ -3,7 +3,7 @@
 use flashtwin_ftl::Unit;
 
 use super::multi_plane::Held;
-use super::op::holder;
+use super::op::{Shared, holder};
 use super::unit::{Stage, WINDOW};
 use super::{Accounts, Array, Backend, NONE, NOT_STARTED, Observer, Op, Queue, Work};
 
@@ -13,17 +13,6 @@ struct Choice {
     queue: Queue,
     /// The operation before it in the queue; [`NONE`] for the first one.
     before: u32,
-}
-
-/// What operations that share a command take together.
-#[derive(Clone, Copy)]
-pub(super) struct Shared {
-    /// Times the command cycles.
-    pub(super) commands: u64,
-    /// Pages that pass over the channel.
-    pub(super) pages: u64,
-    /// tR of a read.
-    pub(super) sense_ns: u64,
 }
 
 impl Choice {

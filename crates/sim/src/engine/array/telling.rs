@@ -4,7 +4,7 @@ use flashtwin_ftl::{Cause, OpKind, Unit};
 use flashtwin_nand::Ppn;
 
 use super::super::accounts::{Charge, Command};
-use super::dispatch::Shared;
+use super::op::Shared;
 use super::{Accounts, Array, Backend, NONE, Observer, Op, Work};
 
 impl Array {
