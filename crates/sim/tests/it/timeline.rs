@@ -233,6 +233,20 @@ fn a_file_that_cannot_be_made_is_named_before_the_run() {
     assert_eq!(path, to.0.display().to_string());
 }
 
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_told_and_nothing_is_left() {
+    let to = Temporary::new("full");
+    std::os::unix::fs::symlink("/dev/full", to.part()).unwrap();
+    let asks: Vec<Ask> = (0..1 << 15).map(|at| read(at * 1000, (at % 16) as u32)).collect();
+    let resolved = system_on([1, 1, 1, 1, 64, 8], "conventional", &NEW);
+    let outcome = recorded(&page_trace(&asks, 16, 1), &resolved, &to, (0, u64::MAX));
+    let Err(SimError::Write { path, cause }) = outcome else { panic!("{:?}", outcome.map(|_| ())) };
+    assert_eq!(path, to.0.display().to_string());
+    assert!(cause.starts_with("the timeline: "), "{cause}");
+    assert!(!to.0.exists() && to.part().symlink_metadata().is_err());
+}
+
 fn numbers(table: &RecordBatch, name: &str) -> Vec<u64> {
     let column = table.column_by_name(name).unwrap();
     match column.as_primitive_opt::<Int64Type>() {
