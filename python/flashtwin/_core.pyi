@@ -220,6 +220,7 @@ def run(
     aged: tuple[str | PathLike[str], str, float, int] | None = None,
     noted: Callable[[str], None] | None = None,
     informed: bool = False,
+    timelines: Sequence[tuple[str | PathLike[str], int, int | None] | None] | None = None,
 ) -> list[RunResult]: ...
 def workloads() -> list[str]:
     """Names of the recipes that come with flashtwin."""

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use flashtwin_sim::{AgedDrives, RequestsTo, SimError};
+use flashtwin_sim::{AgedDrives, Recording, RequestsTo, SimError, TimelineTo};
 use flashtwin_trace::{PageScan, PageSource, PageTrace};
 use pyo3::prelude::*;
 
@@ -72,9 +72,11 @@ impl RunResult {
 /// written into while the run goes on, or none for memory. `aged` names where aged drives are kept: the folder, what
 /// the core is known by, the seconds that a drive must have taken to be kept, the bytes that all may take;
 /// `noted(text)` is called for each that could not be used or kept. With `informed`, whoever calls will ask a trace in
-/// memory for its numbers: they are worked out by a thread that has no more runs.
+/// memory for its numbers: they are worked out by a thread that has no more runs. `timelines` asks for timelines: one entry
+/// a system, with the file, the nanosecond from which on something must be under way, and the one before which it must
+/// begin (none: the end of the run).
 #[pyfunction]
-#[pyo3(signature = (trace, systems, threads=0, progress=None, finished=None, requests=None, aged=None, noted=None, informed=false))]
+#[pyo3(signature = (trace, systems, threads=0, progress=None, finished=None, requests=None, aged=None, noted=None, informed=false, timelines=None))]
 #[allow(clippy::too_many_arguments, reason = "Python names them")]
 pub(crate) fn run(
     py: Python<'_>,
@@ -87,8 +89,9 @@ pub(crate) fn run(
     aged: Option<(PathBuf, String, f64, u64)>,
     noted: Option<Py<PyAny>>,
     informed: bool,
+    timelines: Option<Vec<Option<TimelineWanted>>>,
 ) -> PyResult<Vec<RunResult>> {
-    let jobs = jobs(py, &trace, &systems, requests.as_deref())?;
+    let jobs = jobs(py, &trace, &systems, requests.as_deref(), timelines.as_deref())?;
     let count = jobs.len();
     let aside = match &trace {
         Replayed::Trace(trace) if informed => Some(trace.info_wanted()),
@@ -152,11 +155,14 @@ impl Cut {
     }
 }
 
+/// The file of a timeline, and the part of the run that is in it.
+type TimelineWanted = (PathBuf, u64, Option<u64>);
+
 /// One system with the trace cut for its page size.
 struct Job {
     trace: Cut,
     resolved: Arc<flashtwin_sim::Resolved>,
-    requests: RequestsTo,
+    recording: Recording,
 }
 
 /// Cuts the trace once for each page size; systems of one page size share the cut.
@@ -165,18 +171,24 @@ fn jobs(
     trace: &Replayed<'_>,
     systems: &[PyRef<'_, Resolved>],
     requests: Option<&[Option<PathBuf>]>,
+    timelines: Option<&[Option<TimelineWanted>]>,
 ) -> PyResult<Vec<Job>> {
     let requests_to = |index: usize| match requests.map(|files| files.get(index)) {
         None => RequestsTo::Nowhere,
         Some(Some(Some(file))) => RequestsTo::File(file.clone()),
         Some(_) => RequestsTo::Memory,
     };
+    let timeline = |index: usize| {
+        let (path, from_ns, to_ns) = timelines?.get(index)?.clone()?;
+        Some(TimelineTo { path, from_ns, to_ns: to_ns.unwrap_or(u64::MAX) })
+    };
     systems
         .iter()
         .enumerate()
         .map(|(index, system)| {
             let resolved = Arc::clone(&system.resolved);
-            Ok(Job { trace: trace.cut(py, &resolved)?, resolved, requests: requests_to(index) })
+            let recording = Recording { requests: requests_to(index), timeline: timeline(index) };
+            Ok(Job { trace: trace.cut(py, &resolved)?, resolved, recording })
         })
         .collect()
 }
@@ -256,7 +268,7 @@ fn run_all(
             };
             let run = || {
                 let source = job.trace.source();
-                flashtwin_sim::run_following(source, &job.resolved, &progress, &job.requests, drives)
+                flashtwin_sim::run_following(source, &job.resolved, &progress, &job.recording, drives)
             };
             let outcome = match enter::catch(run) {
                 Ok(outcome) => outcome.map(Arc::new).map_err(Failure::Sim),

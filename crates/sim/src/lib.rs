@@ -24,6 +24,7 @@ mod resolve;
 mod result;
 mod run;
 mod temperature;
+mod timeline;
 mod toml_doc;
 mod twin;
 
@@ -39,8 +40,9 @@ pub use registry::{system_names, system_toml};
 pub use requests::{RequestTable, RequestsTo};
 pub use resolve::{Resolved, device_file, resolve, schema};
 pub use result::{RunResult, results_schema};
-pub use run::{run, run_following};
+pub use run::{Recording, run, run_following};
 pub use temperature::offline_partitions;
+pub use timeline::TimelineTo;
 pub use twin::{Twin, TwinRequest};
 
 pub use flashtwin_nand::{device_names, device_toml};

@@ -69,7 +69,8 @@ pub(crate) fn finish(
     trace: &Outline,
     resolved: &Resolved,
 ) -> Result<RunResult, SimError> {
-    let requests = engine.accounts.observer.following.finish()?;
+    let end_ns = engine.now_ns();
+    let requests = engine.accounts.observer.following.finish(end_ns)?;
     let passes = periods.rows.len() as u64 - 1;
     // On-line copies and priority-LRU know no passes.
     let replicates = resolved.config.ftl.replication.policy.copies_at_period_ends();

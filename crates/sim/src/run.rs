@@ -16,6 +16,7 @@ use crate::requests::{RequestLog, RequestsTo};
 use crate::resolve::Resolved;
 use crate::result::RunResult;
 use crate::temperature::offline_partitions;
+use crate::timeline::{Timeline, TimelineTo};
 
 /// Replays a trace, in memory or streamed, on a system. Progress is in requests that have arrived.
 ///
@@ -27,26 +28,51 @@ pub fn run(
     resolved: &Resolved,
     progress: &dyn Progress,
 ) -> Result<RunResult, SimError> {
-    run_following(trace, resolved, progress, &RequestsTo::Nowhere, None)
+    run_following(trace, resolved, progress, &Recording::default(), None)
 }
 
-/// Like [`run`]; every request by itself as well, in the table `requests`; an aged drive may be one of `drives`.
+/// What a run writes down of single events, besides its results.
+#[derive(Debug, Clone, Default)]
+pub struct Recording {
+    /// Every request by itself, in the table `requests`.
+    pub requests: RequestsTo,
+    /// What channels, units of the flash and requests did when.
+    pub timeline: Option<TimelineTo>,
+}
+
+impl Recording {
+    fn following(&self, resolved: &Resolved) -> Result<Following, SimError> {
+        let Resolved { config, device, .. } = resolved;
+        let log = match self.requests {
+            RequestsTo::Nowhere => None,
+            _ => Some(Box::new(RequestLog::new(&config.name, &self.requests)?)),
+        };
+        Ok(match (&self.timeline, log) {
+            (Some(to), log) => {
+                Following::Timeline(Box::new(Timeline::new(to, config, &device.geometry)?), log)
+            }
+            (None, Some(log)) => Following::Log(log),
+            (None, None) => Following::Nobody,
+        })
+    }
+}
+
+/// Like [`run`], with a recording; an aged drive may be one of `drives`.
 ///
 /// # Errors
-/// Those of [`run`]; [`SimError::Write`] where the table cannot be written.
+/// Those of [`run`]; [`SimError::Write`] where the recording cannot be written, [`SimError::Config`] where the run has no
+/// such part.
 pub fn run_following(
     trace: &dyn PageSource,
     resolved: &Resolved,
     progress: &dyn Progress,
-    requests: &RequestsTo,
+    recording: &Recording,
     drives: Option<&AgedDrives>,
 ) -> Result<RunResult, SimError> {
     check_fit(trace.outline(), resolved)?;
+    let following = recording.following(resolved)?;
     let mut replay = Replay::new(trace, resolved, progress, drives)?;
-    if *requests != RequestsTo::Nowhere {
-        let log = RequestLog::new(&resolved.config.name, requests)?;
-        replay.engine.accounts.observer.following = Following::Log(Box::new(log));
-    }
+    replay.engine.accounts.observer.following = following;
     replay.serve_all(progress)?;
     replay.finish()
 }

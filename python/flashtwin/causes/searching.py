@@ -1,8 +1,8 @@
 """The best cheap settings of one system, with or without a write cache, in few replays.
 
 A search replays nothing: like an inquiry it names keys to set and is told figures. It begins with the system as it is,
-and with what mostly helps at once, with another placement and without; from the best so far it changes one setting at a time, until no change is better.
-tests/causes/test_searching.py holds it against every combination.
+and with what mostly helps at once, with another placement and without. From the best so far it changes one setting at a
+time, until no change is better. tests/causes/test_choosing.py holds it against every combination.
 """
 
 from __future__ import annotations
@@ -117,6 +117,10 @@ class Search:
         """The same without another placement: that makes a drive another one, for better or worse."""
         places = [K.ftl.allocation.policy in axis[0].sets for axis in self.axes]
         return tuple(0 if moves else level for moves, level in zip(places, self.all, strict=True))
+
+    def _waits_for_nothing(self, point: Point) -> bool:
+        found = self.figures(point)
+        return found is not None and bool(found.charges(self.goal)) and found.waited_share(self.goal) < EQUAL
 
     def _without(self, point: Point) -> list[Point]:
         """The points with one setting less."""

@@ -15,6 +15,7 @@ from flashtwin.cli._talk import say
 from flashtwin.progress import Progress
 from flashtwin.replays.presets import System, resolve_text
 from flashtwin.replays.running import fitted
+from flashtwin.replays.timelines import wanted
 from flashtwin.results import together
 from flashtwin.results.keys import K
 from flashtwin.traces.reading import Reading, Source
@@ -259,6 +260,31 @@ per_request_option = click.option(
     help="Also write every request by itself, with its response time in parts, as `requests.parquet` of the run.",
 )
 
+
+def timeline_options(command: Command) -> Command:
+    """--timeline, --timeline-from, --timeline-to; the verb gets `timeline`, None where it is not asked for."""
+    options = (
+        click.option(
+            "--timeline",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Also write what channels, dies, the hash unit and garbage collection did when, and the requests with "
+            "what they waited for, for https://ui.perfetto.dev: run.pftrace.",
+        ),
+        click.option(
+            "--timeline-from",
+            type=Duration(),
+            metavar="TIME",
+            help="Leave out of the timeline what ended before this time of the drive: 3s, 2.5h. With --speed 10, the "
+            "drive's time is a tenth of the trace's.",
+        ),
+        click.option(
+            "--timeline-to", type=Duration(), metavar="TIME", help="Leave out of it what begins at this time or later."
+        ),
+    )
+    return _wrapped(command, options, _to_timeline)
+
+
 goal_option = click.option(
     "--goal",
     metavar="FIGURE",
@@ -333,6 +359,16 @@ def _to_running(arguments: dict[str, Any]) -> None:
     if arguments.pop("aged"):
         sets.append((K.replay.preload, "footprint"))
     arguments["running"] = Running(arguments.pop("threads"), sets, arguments.pop("fill"))
+
+
+def _to_timeline(arguments: dict[str, Any]) -> None:
+    path, from_s, to_s = (arguments.pop(name) for name in ("timeline", "timeline_from", "timeline_to"))
+    if path is None and (from_s is not None or to_s is not None):
+        flag = "--timeline-from" if from_s is not None else "--timeline-to"
+        raise click.UsageError(
+            f"{flag} says which part of a timeline is wanted; name its file with --timeline run.pftrace"
+        )
+    arguments["timeline"] = wanted(path, from_s, to_s)
 
 
 def _literal(value: object) -> str:

@@ -13,8 +13,9 @@ from flashtwin.cli._options import Running
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say, table
 from flashtwin.replays.presets import System
-from flashtwin.replays.running import compare, name_systems
+from flashtwin.replays.running import Result, compare, name_systems, replay
 from flashtwin.replays.studies import replay_into, without_contents
+from flashtwin.replays.timelines import Timeline
 from flashtwin.results import folder, ground, names, schema
 from flashtwin.results.trees import dig
 from flashtwin.traces.reading import Source
@@ -78,10 +79,12 @@ def replay_all(
     equal_ground: bool = False,
     any_systems: bool = False,
     per_request: bool = False,
+    timeline: Timeline | None = None,
 ) -> dict[str, Summary]:
     """Replays the trace on the systems; returns their summaries, and leaves results in `out` if asked to.
 
-    Of systems that nobody named (`any_systems`), a trace without contents leaves out what looks at contents.
+    Of systems that nobody named (`any_systems`), a trace without contents leaves out what looks at contents. A timeline
+    is that of a single system.
     """
 
     def suited(trace: Replayable, bars: Bars) -> dict[str, System]:
@@ -92,7 +95,12 @@ def replay_all(
             raise click.UsageError("--per-request writes a table; say with --out where to")
         with Bars() as bars:
             trace = source.to_replay(stream=stream, progress=bars.reading(), notify=say)
-            results = compare(trace, suited(trace, bars), threads=running.threads, progress=bars.job)
+            suitable = suited(trace, bars)
+            if timeline is not None:
+                results = {name: _drawn(trace, system, timeline, bars) for name, system in suitable.items()}
+            else:
+                results = dict(compare(trace, suitable, threads=running.threads, progress=bars.job).items())
+        _say_where(timeline)
         return {name: result.summary for name, result in results.items()}
     with folder.prepared(out) as path:
         with Bars() as bars:
@@ -107,9 +115,28 @@ def replay_all(
                 say,
                 equal_ground=equal_ground,
                 per_request=per_request,
+                timeline=timeline,
             )
         say(f"results: {path}")
+        _say_where(timeline)
         return {name: _summary(path, name) for name in suitable}
+
+
+def _drawn(trace: Replayable, system: System, timeline: Timeline, bars: Bars) -> Result:
+    """Replays it on a system with a timeline."""
+    return replay(
+        trace,
+        system,
+        progress=bars.job,
+        timeline=timeline.path,
+        timeline_from_s=timeline.from_s,
+        timeline_to_s=timeline.to_s,
+    )
+
+
+def _say_where(timeline: Timeline | None) -> None:
+    if timeline is not None:
+        say(f"timeline: {timeline.path}; open it at https://ui.perfetto.dev")
 
 
 def show(summaries: Mapping[str, Summary], *, as_json: bool) -> None:

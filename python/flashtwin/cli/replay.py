@@ -14,8 +14,10 @@ from flashtwin.cli._options import (
     reading_options,
     running_options,
     stream_option,
+    timeline_options,
 )
 from flashtwin.cli._replaying import choose, replay_all, show
+from flashtwin.replays.timelines import Timeline
 from flashtwin.traces.reading import Source
 
 
@@ -24,17 +26,27 @@ from flashtwin.traces.reading import Source
 @click.option("--system", required=True, metavar="NAME", help="A name of `flashtwin systems`, or a TOML file.")
 @running_options
 @per_request_option
+@timeline_options
 @stream_option
 @out_option("Folder for the summary and the tables; without it, only the figures are printed.")
 @json_option
 def replay(
-    source: Source, running: Running, system: str, per_request: bool, stream: bool, out: Path | None, as_json: bool
+    source: Source,
+    running: Running,
+    system: str,
+    per_request: bool,
+    timeline: Timeline | None,
+    stream: bool,
+    out: Path | None,
+    as_json: bool,
 ) -> None:
     """Replay TRACE on one system and print what it did.
 
     \b
-    Example:
+    Examples:
       flashtwin replay mail.fiu.zst --system rr-ssd --set replication.alpha=0.2
+      flashtwin replay mail.fiu.zst --system rr-ssd --timeline run.pftrace --timeline-from 3s --timeline-to 4s
     """
     chosen = choose(running, [system])
-    show(replay_all(source, running, chosen, out, stream=stream, per_request=per_request), as_json=as_json)
+    summaries = replay_all(source, running, chosen, out, stream=stream, per_request=per_request, timeline=timeline)
+    show(summaries, as_json=as_json)

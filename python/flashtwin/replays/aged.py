@@ -17,6 +17,7 @@ from pathlib import Path
 from flashtwin import _core
 from flashtwin.errors import ArgumentError
 from flashtwin.replays.presets import System
+from flashtwin.replays.timelines import Timeline
 from flashtwin.results.folder import core_digest
 from flashtwin.traces.scan import Replayable
 
@@ -119,14 +120,19 @@ def run(
     requests: Sequence[str | os.PathLike[str] | None] | None = None,
     *,
     informed: bool = False,
+    timeline: Timeline | None = None,
 ) -> list[_core.RunResult]:
     """Replays a trace on systems (`_core.run`), with drives that were aged before where there are any.
 
     What was wrong with a kept drive is told to the log `flashtwin`, a line each. With `informed`, the trace's numbers
-    are wanted afterwards: they are worked out beside the runs, where there are processors for it.
+    are wanted afterwards: they are worked out beside the runs, where there are processors for it. The timeline is that
+    of the first system.
     """
     where = folder()
     drives = None if where is None else (where, core_digest(), LEAST_S, most_bytes())
     resolved = [system._resolved for system in systems]
     log = logging.getLogger("flashtwin")
-    return _core.run(trace._native, resolved, threads, progress, finished, requests, drives, log.warning, informed)
+    timelines = None if timeline is None else [timeline.native]
+    return _core.run(
+        trace._native, resolved, threads, progress, finished, requests, drives, log.warning, informed, timelines
+    )

@@ -17,6 +17,7 @@ from flashtwin.replays import aged
 from flashtwin.replays.filling import filled
 from flashtwin.replays.periods import with_periods
 from flashtwin.replays.presets import System, as_system
+from flashtwin.replays.timelines import wanted
 from flashtwin.results import earlier, folder, ground, names, schema, together
 from flashtwin.results.frames import Framed, StoredRun, Table, one_row, shown, stacked, table_of
 from flashtwin.results.trees import dig
@@ -309,6 +310,9 @@ def replay(
     fill: float | None = None,
     progress: Progress | None = None,
     per_request: bool = False,
+    timeline: str | Path | None = None,
+    timeline_from_s: float | None = None,
+    timeline_to_s: float | None = None,
     **sets: Value,
 ) -> Result:
     """Replays a trace on one system.
@@ -322,6 +326,10 @@ def replay(
         progress: told how far reading and replaying are (`flashtwin.progress`).
         per_request: whether the result has a table `requests` too, every request by itself with its response time in
             parts. It is held in memory, compressed; `study` and `flashtwin replay --out` write it as it grows.
+        timeline: a file for what channels, dies, the hash unit and garbage collection did when, and the requests with
+            what they waited for, in the format of Perfetto: open it at https://ui.perfetto.dev.
+        timeline_from_s: leave out of the timeline what ended before this second of the drive's time, such as 3.5.
+        timeline_to_s: leave out of it what begins at this second or later.
         **sets: the same as keywords. A `period_s` that nobody sets is chosen from the trace's length
             (`flashtwin.replays.periods`); `content="unique"` gives a trace without
             contents one of its own for every page write, `content="zipf(0.8,100000)"` values drawn by
@@ -329,7 +337,8 @@ def replay(
 
     Raises:
         ArgumentError: an argument is of the wrong kind.
-        ConfigError: the system or one of the keys is wrong.
+        ConfigError: the system or one of the keys is wrong, or the run ended before its timeline begins.
+        OutputError: there is no place for the timeline.
         TraceError: the trace lacks the contents that the system needs.
         SimError: the system cannot replay the trace (it does not fit on the device, say).
 
@@ -341,6 +350,7 @@ def replay(
     >>> len(result.table("chips"))
     64
     """
+    drawn = wanted(timeline, timeline_from_s, timeline_to_s)
     chosen = as_system(system, merged(settings, sets))
     opened = as_replayable(trace, progress)
     chosen = fitted(opened, {chosen.name: chosen}, fill, progress=progress)[chosen.name]
@@ -350,6 +360,7 @@ def replay(
         1,
         numbered(progress, [chosen.name]),
         requests=[None] if per_request else None,
+        timeline=drawn,
     )
     return Result(chosen.name, native[0])
 

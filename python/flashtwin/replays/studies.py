@@ -16,6 +16,7 @@ from flashtwin.progress import Notify, Progress, numbered
 from flashtwin.replays import aged
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import Comparison, Result, fitted, name_systems, what_else_differs
+from flashtwin.replays.timelines import Timeline
 from flashtwin.results import earlier, folder, names
 from flashtwin.results.keys import traits
 from flashtwin.settings import Value, merged
@@ -196,8 +197,12 @@ def replay_into(
     *,
     equal_ground: bool = False,
     per_request: bool = False,
+    timeline: Timeline | None = None,
 ) -> None:
-    """Makes the runs that the folder does not hold yet, writing each as it finishes, then what makes them a study."""
+    """Makes the runs that the folder does not hold yet, writing each as it finishes, then what makes them a study.
+
+    A timeline is that of the first system, whose run is made again for it.
+    """
     prepare(trace, [system._resolved for system in systems.values()], progress)
 
     @cache
@@ -210,7 +215,8 @@ def replay_into(
     finished = folder.finished_runs(path)
     missing = [
         name for name in systems
-        if name not in finished or finished[name] != key(name) or (per_request and not folder.has_requests(path, name))
+        if timeline is not None
+        or name not in finished or finished[name] != key(name) or (per_request and not folder.has_requests(path, name))
     ]  # fmt: skip
     kept = [name for name in systems if name not in missing]
     if kept and notify:
@@ -223,7 +229,7 @@ def replay_into(
         folder.record_run(path, name, key(name))
 
     requests = [folder.requests_part(path, name) for name in missing] if per_request else None
-    _replay(trace, {name: systems[name] for name in missing}, threads, progress, write, requests)
+    _replay(trace, {name: systems[name] for name in missing}, threads, progress, write, requests, timeline)
     configs = {name: system.config for name, system in systems.items()}
     more = {**what_else_differs(configs, equal_ground=equal_ground), "source": trace.source}
     info = trace.informed(progress) if isinstance(trace, Scan) else trace.info
@@ -240,6 +246,7 @@ def _replay(
     progress: Progress | None,
     finished: Finished,
     requests: Sequence[Path | None] | None = None,
+    timeline: Timeline | None = None,
 ) -> None:
     if runs:
         called = list(runs)
@@ -248,7 +255,8 @@ def _replay(
             finished(called[index], result)
 
         chosen = list(runs.values())
-        aged.run(trace, chosen, threads, numbered(progress, called), ended, requests, informed=True)
+        told = numbered(progress, called)
+        aged.run(trace, chosen, threads, told, ended, requests, informed=True, timeline=timeline)
 
 
 def _summary_of(system: System, trace: Replayable) -> dict[str, Any]:

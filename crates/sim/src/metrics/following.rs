@@ -3,6 +3,7 @@
 use crate::engine::{Arrived, Completed};
 use crate::error::SimError;
 use crate::requests::{RequestLog, RequestTable};
+use crate::timeline::Timeline;
 
 /// Who is told of every request by itself.
 #[derive(Debug)]
@@ -11,6 +12,8 @@ pub(crate) enum Following {
     Nobody,
     /// A table of all requests.
     Log(Box<RequestLog>),
+    /// A timeline, and a table where one is wanted as well. The timeline is told of commands and hashes, too.
+    Timeline(Box<Timeline>, Option<Box<RequestLog>>),
     /// Whoever runs the engine, who takes what is complete from time to time.
     Caller(Box<Completions>),
 }
@@ -20,6 +23,10 @@ impl Following {
         match self {
             Self::Nobody => {}
             Self::Log(log) => log.arrived(request, arrived),
+            Self::Timeline(timeline, log) => {
+                timeline.arrived(request, arrived);
+                log.iter_mut().for_each(|log| log.arrived(request, arrived));
+            }
             Self::Caller(completions) => completions.arrived(request, arrived),
         }
     }
@@ -28,6 +35,10 @@ impl Following {
         match self {
             Self::Nobody => {}
             Self::Log(log) => log.trimmed(arrived),
+            Self::Timeline(timeline, log) => {
+                timeline.trimmed(arrived);
+                log.iter_mut().for_each(|log| log.trimmed(arrived));
+            }
             Self::Caller(completions) => completions.done.push((arrived.number, arrived.arrival_ns)),
         }
     }
@@ -37,6 +48,10 @@ impl Following {
         match self {
             Self::Nobody => {}
             Self::Log(log) => log.completed(done),
+            Self::Timeline(timeline, log) => {
+                timeline.completed(done);
+                log.iter_mut().for_each(|log| log.completed(done));
+            }
             Self::Caller(completions) => completions.completed(done),
         }
     }
@@ -46,16 +61,33 @@ impl Following {
     /// # Errors
     /// [`SimError::Write`] naming the file.
     pub(crate) fn check(&mut self) -> Result<(), SimError> {
-        if let Self::Log(log) = self { log.check() } else { Ok(()) }
+        match self {
+            Self::Log(log) => log.check(),
+            Self::Timeline(timeline, log) => {
+                timeline.check()?;
+                log.as_mut().map_or(Ok(()), |log| log.check())
+            }
+            Self::Nobody | Self::Caller(_) => Ok(()),
+        }
     }
 
-    /// The table of requests, where one was asked for.
+    /// The timeline, where one was asked for and what was followed is one.
+    #[inline]
+    pub(super) fn timeline(&mut self) -> Option<&mut Timeline> {
+        if let Self::Timeline(timeline, _) = self { Some(timeline) } else { None }
+    }
+
+    /// The run has ended at `end_ns`. The table of requests, where one was asked for.
     ///
     /// # Errors
-    /// [`SimError::Write`] naming the file.
-    pub(crate) fn finish(&mut self) -> Result<Option<RequestTable>, SimError> {
+    /// [`SimError::Write`] naming the file; [`SimError::Config`] where a timeline was to begin later.
+    pub(crate) fn finish(&mut self, end_ns: u64) -> Result<Option<RequestTable>, SimError> {
         match std::mem::replace(self, Self::Nobody) {
             Self::Log(log) => log.finish().map(Some),
+            Self::Timeline(timeline, log) => {
+                timeline.finish(end_ns)?;
+                log.map(|log| log.finish()).transpose()
+            }
             Self::Nobody | Self::Caller(_) => Ok(None),
         }
     }

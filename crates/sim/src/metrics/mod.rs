@@ -12,9 +12,10 @@ pub(crate) use ledgers::{Ledgers, Share};
 pub(crate) use queues::QueueSeries;
 pub(crate) use response::{PeriodResponse, Response, Tally};
 
-use crate::engine::{Arrived, Completed, Observer};
+use crate::engine::{Arrived, Command, Completed, Hashing, Observer};
 use flashtwin_bits::By;
-use flashtwin_nand::Chip;
+use flashtwin_ftl::Unit;
+use flashtwin_nand::{Block, Chip};
 use flashtwin_trace::Op;
 
 /// The hash unit in a series of its own, which measures it as if it were a chip.
@@ -76,6 +77,35 @@ impl Observer for Metrics {
         };
         kind.record(done.arrival_ns, done.total_ns, done.ledger);
         self.following.completed(done);
+    }
+
+    #[inline]
+    fn follows_commands(&self) -> bool {
+        matches!(self.following, Following::Timeline(..))
+    }
+
+    fn command_begins(&mut self, command: &Command<'_>) {
+        self.following.timeline().into_iter().for_each(|it| it.command_begins(command));
+    }
+
+    fn data_come_out(&mut self, unit: Unit, channel_ns: (u64, u64)) {
+        self.following.timeline().into_iter().for_each(|it| it.data_come_out(unit, channel_ns));
+    }
+
+    fn command_stops(&mut self, unit: Unit, at_ns: u64) {
+        self.following.timeline().into_iter().for_each(|it| it.command_stops(unit, at_ns));
+    }
+
+    fn command_goes_on(&mut self, unit: Unit, span_ns: (u64, u64)) {
+        self.following.timeline().into_iter().for_each(|it| it.command_goes_on(unit, span_ns));
+    }
+
+    fn erased(&mut self, block: Block, now_ns: u64) {
+        self.following.timeline().into_iter().for_each(|it| it.erased(block, now_ns));
+    }
+
+    fn hashing(&mut self, hashing: &Hashing) {
+        self.following.timeline().into_iter().for_each(|it| it.hashing(hashing));
     }
 
     #[inline]

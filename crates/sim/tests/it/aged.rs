@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use flashtwin_sim::{AgedDrives, RequestsTo, Resolved, RunResult, run_following};
+use flashtwin_sim::{AgedDrives, Recording, Resolved, RunResult, run_following};
 
 use crate::bench::{page_trace, read, system_on, write};
 
@@ -35,7 +35,7 @@ fn drives(folder: &Path, least: Duration, most_bytes: u64) -> AgedDrives {
 fn replayed(resolved: &Resolved, drives: Option<&AgedDrives>) -> RunResult {
     let asks: Vec<_> = (0..60).map(|at| write(at * 1_000_000, at as u32 * 2, at as u32)).collect();
     let trace = page_trace(&[asks, vec![read(70_000_000, 7)]].concat(), FOOTPRINT, 60);
-    run_following(&trace, resolved, &(), &RequestsTo::Nowhere, drives).unwrap()
+    run_following(&trace, resolved, &(), &Recording::default(), drives).unwrap()
 }
 
 fn same(one: &RunResult, two: &RunResult) {

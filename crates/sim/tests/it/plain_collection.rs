@@ -8,7 +8,7 @@ use flashtwin_ftl::allocation::AllocationPolicy;
 use flashtwin_ftl::idle::IdlePolicy;
 use flashtwin_ftl::{Rng, WearPolicy};
 use flashtwin_nand::NandConfig;
-use flashtwin_sim::{Concurrency, RequestsTo, Resolved, WriteCompletes, run_following};
+use flashtwin_sim::{Concurrency, Recording, RequestsTo, Resolved, WriteCompletes, run_following};
 use flashtwin_trace::{ContentSource, Op, PageTrace, Trace, TraceBuilder};
 
 use crate::bench::{Levels, NEW, nand, pick, system_with};
@@ -153,7 +153,14 @@ fn served(rng: &Rng, rules: &Rules, footprint: u32, skewed: bool, percent: u64) 
 
 /// What the engine counted, and each response time.
 fn engine(pages: &PageTrace, resolved: &Resolved) -> (Counts, Vec<Option<u64>>) {
-    let result = run_following(pages, resolved, &(), &RequestsTo::Memory, None).unwrap();
+    let result = run_following(
+        pages,
+        resolved,
+        &(),
+        &Recording { requests: RequestsTo::Memory, ..Recording::default() },
+        None,
+    )
+    .unwrap();
     let count =
         |path: &str| path.split('.').fold(&result.summary, |value, key| &value[key]).as_u64().unwrap();
     let counts = Counts {

@@ -7,7 +7,9 @@ use std::sync::Mutex;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
-use flashtwin_sim::{RequestsTo, Resolved, RunResult, SimError, results_schema, run, run_following};
+use flashtwin_sim::{
+    Recording, RequestsTo, Resolved, RunResult, SimError, results_schema, run, run_following,
+};
 use flashtwin_trace::{PageTrace, Progress};
 use parquet::basic::Compression;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -31,8 +33,12 @@ fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("requests-{name}-{}", std::process::id()))
 }
 
+fn recording(requests: &RequestsTo) -> Recording {
+    Recording { requests: requests.clone(), ..Recording::default() }
+}
+
 fn followed(trace: &PageTrace, to: &RequestsTo) -> RunResult {
-    run_following(trace, &system(&[]), &(), to, None).unwrap()
+    run_following(trace, &system(&[]), &(), &recording(to), None).unwrap()
 }
 
 fn numbers(table: &RecordBatch, name: &str) -> Vec<Option<u64>> {
@@ -113,7 +119,8 @@ fn a_read_that_another_chip_serves_says_so_whether_it_waited_for_its_page_or_not
             read(2_001_000, 2),
         ];
         let result =
-            run_following(&page_trace(&asks, 16, 1), &resolved, &(), &RequestsTo::Memory, None).unwrap();
+            run_following(&page_trace(&asks, 16, 1), &resolved, &(), &recording(&RequestsTo::Memory), None)
+                .unwrap();
         let table = result.requests.unwrap().read().unwrap();
         let column = table.column_by_name("redirected").unwrap().as_boolean().clone();
         let request = numbers(&table, "request");
@@ -161,7 +168,7 @@ fn a_full_disk_ends_the_run_and_not_only_its_end() {
     std::os::unix::fs::symlink("/dev/full", &link).unwrap();
     let told = Told::default();
     let to = RequestsTo::File(link.clone());
-    let outcome = run_following(&many(2 * LOT), &system(&[]), &told, &to, None);
+    let outcome = run_following(&many(2 * LOT), &system(&[]), &told, &recording(&to), None);
     let Err(SimError::Write { path, .. }) = outcome else { panic!("{:?}", outcome.map(|_| ())) };
     assert_eq!(path, link.display().to_string());
     let last = told.done.lock().unwrap().last().copied();

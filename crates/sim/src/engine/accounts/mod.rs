@@ -15,7 +15,7 @@ use crate::error::SimError;
 pub use counts::{EngineCounts, EnginePageCounts, TableWaitCounts};
 pub use ledger::{Charge, Ledger};
 pub(super) use ledger::{HoldTimes, UnitWaits, charge_wait};
-pub use observer::{Arrived, Completed, Observer, ServedBy};
+pub use observer::{Arrived, Command, Completed, Hashing, Observer, ServedBy};
 
 /// A time before every arrival has come.
 const NOT_YET: u64 = u64::MAX;

@@ -1,10 +1,10 @@
 //! Who is told what happens: the types of the reports, and the trait of those who want them.
 
-use flashtwin_ftl::Unit;
-use flashtwin_nand::{Chip, Ppn};
+use flashtwin_ftl::{Cause, OpKind, Unit};
+use flashtwin_nand::{Block, Channel, Chip, Ppn};
 use flashtwin_trace::Op as HostOp;
 
-use super::ledger::Ledger;
+use super::ledger::{Charge, Ledger};
 
 /// A request as it comes.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +19,8 @@ pub struct Arrived {
     pub time_ns: i64,
     /// Arrival in simulated time.
     pub arrival_ns: u64,
+    /// Its first page on the host's address space; `None` of a flush.
+    pub first_page: Option<u64>,
 }
 
 /// A request of the host's that is complete.
@@ -47,6 +49,46 @@ pub struct ServedBy {
     pub redirected: bool,
 }
 
+/// A command that a unit takes up.
+#[derive(Debug)]
+pub struct Command<'a> {
+    /// The unit.
+    pub unit: Unit,
+    /// Its channel.
+    pub channel: Channel,
+    /// What it does, and for whom.
+    pub name: &'static str,
+    /// Read, program or erase.
+    pub kind: OpKind,
+    /// Against whom it is held while the unit has it.
+    pub holder: Charge,
+    /// Why it happens, where the controller ordered it on its own account.
+    pub cause: Cause,
+    /// The page of each of its operations; of an erase, the block's first.
+    pub pages: &'a [Ppn],
+    /// The slot of the request that waits for it.
+    pub request: Option<u32>,
+    /// When it begins.
+    pub begin_ns: u64,
+    /// When the array is done with it unless it is suspended; of a read, the data have to come out then.
+    pub end_ns: u64,
+    /// How long the array works on it.
+    pub array_ns: u64,
+    /// Beginning and end of the time that the channel gives to its cycles, and to the data of a program.
+    pub channel_ns: (u64, u64),
+}
+
+/// A page that is hashed.
+#[derive(Debug, Clone, Copy)]
+pub struct Hashing {
+    /// When a lane takes it.
+    pub begin_ns: u64,
+    /// When its hash is known.
+    pub end_ns: u64,
+    /// The slot of the request that waits for it.
+    pub request: Option<u32>,
+}
+
 /// What an engine reports while it runs. The default does nothing.
 pub trait Observer {
     /// Whether [`Observer::arrived`] and [`Observer::trimmed`] are of interest.
@@ -65,6 +107,22 @@ pub trait Observer {
     fn hash_queue_changed(&mut self, _now_ns: u64, _length: u32) {}
     /// The flash starts an operation: for tests that compare command sequences.
     fn started(&mut self, _now_ns: u64, _what: &'static str, _unit: Unit, _ppn: Ppn) {}
+    /// Whether commands and hashes are of interest: [`Observer::command_begins`] and what follows it here.
+    fn follows_commands(&self) -> bool {
+        false
+    }
+    /// A unit takes up a command.
+    fn command_begins(&mut self, _command: &Command<'_>) {}
+    /// The data of the read that the unit has in service pass over the channel, from one time to another.
+    fn data_come_out(&mut self, _unit: Unit, _channel_ns: (u64, u64)) {}
+    /// The command that the unit has in service will stand still at this time.
+    fn command_stops(&mut self, _unit: Unit, _at_ns: u64) {}
+    /// The command that stood still goes on, and will end at the second of these times.
+    fn command_goes_on(&mut self, _unit: Unit, _span_ns: (u64, u64)) {}
+    /// A block has been erased, by a command or in no time.
+    fn erased(&mut self, _block: Block, _now_ns: u64) {}
+    /// The hash unit takes in a page.
+    fn hashing(&mut self, _hashing: &Hashing) {}
     /// A unit of the chip served the host's read or program.
     fn served(&mut self, _chip: Chip, _program: bool) {}
     /// A read was sent to this chip although another holds the home copy.

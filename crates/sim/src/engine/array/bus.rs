@@ -4,7 +4,8 @@
 /// the time a transfer ends is known at once.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Bus {
-    free_ns: u64,
+    /// Until when its time is given away.
+    pub(crate) free_ns: u64,
     command_free_ns: u64,
     pub(crate) busy_ns: u64,
 }

@@ -3,7 +3,7 @@
 use flashtwin_ftl::Unit;
 
 use super::multi_plane::Held;
-use super::op::holder;
+use super::op::{Shared, holder};
 use super::unit::{Stage, WINDOW};
 use super::{Accounts, Array, Backend, NONE, NOT_STARTED, Observer, Op, Queue, Work};
 
@@ -13,17 +13,6 @@ struct Choice {
     queue: Queue,
     /// The operation before it in the queue; [`NONE`] for the first one.
     before: u32,
-}
-
-/// What operations that share a command take together.
-#[derive(Clone, Copy)]
-struct Shared {
-    /// Times the command cycles.
-    commands: u64,
-    /// Pages that pass over the channel.
-    pages: u64,
-    /// tR of a read.
-    sense_ns: u64,
 }
 
 impl Choice {
@@ -160,7 +149,8 @@ impl Array {
             return false;
         }
         self.take_up(unit, slot, accounts);
-        let Shared { commands, pages, sense_ns } = self.take_up_companions(unit, queue, slot, accounts);
+        let shared = self.take_up_companions(unit, queue, slot, accounts);
+        let Shared { commands, pages, sense_ns } = shared;
         let state = &mut self.units[unit];
         state.current = slot;
         state.holder = holder(work, cause);
@@ -196,6 +186,9 @@ impl Array {
         self.note_suspendable(unit, work, 0);
         self.expect(unit, until);
         self.tell_started(slot, what, unit, accounts);
+        if accounts.observer.follows_commands() {
+            self.tell_command(unit, shared, accounts);
+        }
         true
     }
 

@@ -59,6 +59,7 @@ impl Array {
         let block = self.geometry.block_index(ppn);
         self.flash.erase(block);
         self.blocks.erased(block);
+        accounts.observer.erased(block, self.now_ns);
         if !self.blocks.erase_is_pending(block) {
             self.news.erased.push(block);
         }

@@ -28,6 +28,7 @@ mod senses;
 mod stages;
 mod submission;
 mod suspension;
+mod telling;
 #[cfg(test)]
 pub(crate) mod tests;
 mod unit;

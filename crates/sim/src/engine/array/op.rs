@@ -117,6 +117,17 @@ impl Op {
     }
 }
 
+/// What operations that share a command take together.
+#[derive(Clone, Copy)]
+pub(super) struct Shared {
+    /// Times the command cycles.
+    pub(super) commands: u64,
+    /// Pages that pass over the channel.
+    pub(super) pages: u64,
+    /// tR of a read.
+    pub(super) sense_ns: u64,
+}
+
 impl Slot for Op {
     fn next(&self) -> u32 {
         self.next

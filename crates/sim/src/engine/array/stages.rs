@@ -27,7 +27,11 @@ impl Array {
                 state.stage = Stage::DataOut;
                 let channel = state.channel;
                 let others_ns = self.planes_after(first) * self.timing.transfer_ns;
-                let until = self.buses[channel].transfer(now, others_ns + self.timing.transfer_ns);
+                let data_ns = others_ns + self.timing.transfer_ns;
+                let until = self.buses[channel].transfer(now, data_ns);
+                if accounts.observer.follows_commands() {
+                    accounts.observer.data_come_out(unit, (until - data_ns, until));
+                }
                 self.expect(unit, until - others_ns);
                 Completion::None
             }

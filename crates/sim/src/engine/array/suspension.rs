@@ -137,6 +137,7 @@ impl Array {
             reads_left: self.suspension.reads,
         });
         accounts.counts.pages.suspensions += 1;
+        accounts.observer.command_stops(unit, stopped_ns);
         self.expect(unit, stopped_ns);
     }
 
@@ -170,6 +171,7 @@ impl Array {
         self.units[unit].busy_until_ns = until;
         self.note_suspendable(unit, work, suspended.times);
         accounts.observer.started(now, "resume", unit, ppn);
+        accounts.observer.command_goes_on(unit, (now, until));
     }
 }
 

@@ -42,12 +42,17 @@ impl Arrivals<'_> {
     #[inline(never)]
     pub(super) fn arrived(&self, index: usize, arrival_ns: u64) -> Arrived {
         let window = &self.window;
+        let first_page = window.lpn.get(window.first_page_op[index] as usize);
+        let has_pages = window.first_page_op[index + 1] > window.first_page_op[index];
+        let first_page =
+            first_page.filter(|_| has_pages).and_then(|&lpn| window.lpn_address.get(lpn as usize));
         Arrived {
             number: window.first_request + index as u64,
             kind: window.op[index],
             pages: window.first_page_op[index + 1] - window.first_page_op[index],
             time_ns: window.time_ns[index],
             arrival_ns,
+            first_page: first_page.copied(),
         }
     }
 
@@ -119,7 +124,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         while self.step(now_ns) {}
         self.array.advance_to(now_ns);
         if let Some(front) = &mut self.front {
-            if self.look_ahead.wants_address {
+            if self.look_ahead.wants_address || self.accounts.observer.follows_requests() {
                 front.know_addresses(arrivals.window.lpn_address);
             }
             front.offer(now_ns, Asked::of(arrivals, index));

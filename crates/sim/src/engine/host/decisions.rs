@@ -6,7 +6,9 @@
 use flashtwin_ftl::{Host, Lpn};
 use flashtwin_nand::Ppn;
 
+use super::super::accounts::Hashing;
 use super::super::array::{Op, Queue, Work};
+use super::hash_unit::HashUnit;
 use super::look_ahead::{FAR, NEAR};
 use super::page_op::{Fingerprint, PageOp, State};
 use super::{Backend, Charge, Condition, Controller, Engine, Ledger, NONE, Observer, OpenLedger};
@@ -52,10 +54,23 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         let now = self.array.now_ns();
         hash.submit(now, slot);
         self.accounts.observer.hash_queue_changed(now, hash.queue_length());
+        if self.accounts.observer.follows_commands() {
+            self.tell_hashing(slot);
+        }
         let entry = &mut self.page_ops[slot];
         (entry.state, entry.since_ns) = (State::Hashing, now);
         let behind = entry.behind;
         self.let_later_write_go_on(slot, behind);
+    }
+
+    /// Reports the page write that has just come to the hash unit.
+    #[cold]
+    #[inline(never)]
+    fn tell_hashing(&mut self, slot: u32) {
+        let request = Some(self.page_ops[slot].request).filter(|&request| request != NONE);
+        if let Some((begin_ns, end_ns)) = self.hash.as_ref().and_then(HashUnit::last_span_ns) {
+            self.accounts.observer.hashing(&Hashing { begin_ns, end_ns, request });
+        }
     }
 
     /// A page write has gone on: the write `behind` it, of the same page, may do so as well if it waited for that.

@@ -74,6 +74,11 @@ impl HashUnit {
         self.queue.push_back((done_ns, write));
     }
 
+    /// When the page that came last is hashed: from a time to another.
+    pub(crate) fn last_span_ns(&self) -> Option<(u64, u64)> {
+        self.queue.back().map(|&(done_ns, _)| (done_ns - self.hash_ns, done_ns))
+    }
+
     /// The page write at place `before` in the queue.
     #[inline]
     pub(crate) fn waiting(&self, before: usize) -> Option<u32> {

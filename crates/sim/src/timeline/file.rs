@@ -1,0 +1,70 @@
+//! The file of a timeline: written under another name, and renamed when it is whole.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::SimError;
+
+/// A file that is written piece by piece.
+#[derive(Debug)]
+pub(super) struct TimelineFile {
+    path: PathBuf,
+    /// Where it is written; empty as soon as it has its own name.
+    part: PathBuf,
+    to: BufWriter<File>,
+    failed: Option<SimError>,
+}
+
+impl TimelineFile {
+    /// # Errors
+    /// [`SimError::Write`] when the file cannot be made.
+    pub(super) fn new(path: &Path) -> Result<Self, SimError> {
+        let mut name = std::ffi::OsString::from(".");
+        name.push(path.file_name().unwrap_or_default());
+        name.push(".partial");
+        let part = path.with_file_name(name);
+        let to = BufWriter::new(File::create(&part).map_err(|error| failed(path, &error))?);
+        Ok(Self { path: path.to_owned(), part, to, failed: None })
+    }
+
+    /// Writes more. The first failure is kept; what comes after it is dropped.
+    pub(super) fn write(&mut self, bytes: &[u8]) {
+        if self.failed.is_none() {
+            self.failed = self.to.write_all(bytes).err().map(|error| failed(&self.path, &error));
+        }
+    }
+
+    /// What went wrong so far.
+    ///
+    /// # Errors
+    /// [`SimError::Write`] naming the file.
+    pub(super) fn check(&mut self) -> Result<(), SimError> {
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
+    /// The file is whole: it gets its name.
+    ///
+    /// # Errors
+    /// [`SimError::Write`] naming the file.
+    pub(super) fn finish(mut self) -> Result<(), SimError> {
+        self.check()?;
+        self.to.flush().map_err(|error| failed(&self.path, &error))?;
+        std::fs::rename(&self.part, &self.path).map_err(|error| failed(&self.path, &error))?;
+        self.part.clear();
+        Ok(())
+    }
+}
+
+impl Drop for TimelineFile {
+    fn drop(&mut self) {
+        if !self.part.as_os_str().is_empty() {
+            // What is half-written is of no use.
+            std::fs::remove_file(&self.part).unwrap_or_default();
+        }
+    }
+}
+
+fn failed(path: &Path, cause: &std::io::Error) -> SimError {
+    SimError::Write { path: path.display().to_string(), cause: format!("the timeline: {cause}") }
+}

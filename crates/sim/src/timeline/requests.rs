@@ -1,0 +1,178 @@
+//! Requests, each on a lane, with the parts of its time inside.
+
+use flashtwin_trace::Op as HostOp;
+
+use super::Window;
+use super::lanes::Lanes;
+use super::packets::{Label, Packets, Track, Value};
+use crate::engine::{Arrived, Charge, Completed, Ledger};
+
+/// The parts of a read's time, as they usually follow one another. The ledger has sums: what a request waited for several
+/// times is one slice.
+const READ_ORDER: [Charge; Charge::COUNT] = [
+    Charge::Slot,
+    Charge::Link,
+    Charge::Controller,
+    Charge::CachePlace,
+    Charge::EarlierWrites,
+    Charge::Tables,
+    Charge::PageProgram,
+    Charge::HashQueue,
+    Charge::Hash,
+    Charge::HostRead,
+    Charge::HostProgram,
+    Charge::GcRead,
+    Charge::GcProgram,
+    Charge::Erase,
+    Charge::Copy,
+    Charge::TablePage,
+    Charge::Comparison,
+    Charge::Order,
+    Charge::Flash,
+    Charge::Suspension,
+    Charge::Channel,
+    Charge::Transfer,
+];
+
+/// The same of a write, whose data pass the channel before the array works on them.
+const WRITE_ORDER: [Charge; Charge::COUNT] = {
+    let mut order = READ_ORDER;
+    let last = Charge::COUNT - 4;
+    (order[last], order[last + 1]) = (Charge::Channel, Charge::Transfer);
+    (order[last + 2], order[last + 3]) = (Charge::Flash, Charge::Suspension);
+    order
+};
+
+/// A request between its arrival and its completion.
+#[derive(Debug, Clone, Copy)]
+struct UnderWay {
+    arrived: Arrived,
+    /// None where the request is complete before the window, or arrives behind it.
+    lane: Option<u32>,
+}
+
+/// The requests under way.
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    /// By slot of the engine's.
+    under_way: Vec<Option<UnderWay>>,
+    lanes: Lanes,
+    /// Whether the window has begun: requests under way have lanes from then on.
+    has_begun: bool,
+}
+
+impl Requests {
+    pub(super) fn arrived(&mut self, request: u32, arrived: &Arrived, window: Window) {
+        if arrived.arrival_ns >= window.from_ns {
+            self.begin_window();
+        }
+        let is_wanted = self.has_begun && arrived.arrival_ns < window.to_ns;
+        let lane = is_wanted.then(|| self.lanes.take(arrived.arrival_ns));
+        let slot = request as usize;
+        if slot >= self.under_way.len() {
+            self.under_way.resize(slot + 1, None);
+        }
+        self.under_way[slot] = Some(UnderWay { arrived: *arrived, lane });
+    }
+
+    /// The place in the trace of the request in a slot of the engine's; `None`: it is complete, or none of the host's.
+    pub(super) fn number(&self, request: u32) -> Option<u64> {
+        Some((*self.under_way.get(request as usize)?)?.arrived.number)
+    }
+
+    pub(super) fn completed(&mut self, done: &Completed<'_>, window: Window, to: &mut Packets) {
+        let end_ns = done.arrival_ns + done.total_ns;
+        if window.holds(done.arrival_ns, end_ns) {
+            self.begin_window();
+        }
+        let Some(request) = self.under_way.get_mut(done.request as usize).and_then(Option::take) else {
+            return;
+        };
+        let Some(lane) = request.lane else { return };
+        self.lanes.give_back(lane, end_ns);
+        if window.holds(done.arrival_ns, end_ns) {
+            write(&request.arrived, done, Track::requests(lane), to);
+        }
+    }
+
+    /// Only now it is known which requests reach into the window: they get lanes in the order of their arrival.
+    fn begin_window(&mut self) {
+        if std::mem::replace(&mut self.has_begun, true) {
+            return;
+        }
+        let mut waiting: Vec<&mut UnderWay> = self.under_way.iter_mut().flatten().collect();
+        waiting.sort_by_key(|request| (request.arrived.arrival_ns, request.arrived.number));
+        for request in waiting {
+            request.lane = Some(self.lanes.take(request.arrived.arrival_ns));
+        }
+    }
+}
+
+/// A trim, which is complete when it comes.
+pub(super) fn trim(arrived: &Arrived, to: &mut Packets) {
+    let args = args(arrived);
+    to.instant(Track::TRIMS, arrived.arrival_ns, &label(arrived, &args));
+}
+
+/// A request's slice, and in it one for each part of its time.
+fn write(arrived: &Arrived, done: &Completed<'_>, track: Track, to: &mut Packets) {
+    let mut args = args(arrived);
+    if let Some(server) = done.server {
+        args.push(("chip", Value::Number(u64::from(server.chip.number()))));
+        args.push(("redirected", Value::Flag(server.redirected)));
+    }
+    to.begin(track, done.arrival_ns, &label(arrived, &args));
+    let mut at_ns = done.arrival_ns;
+    for (charge, ns) in parts(arrived.kind, done.ledger) {
+        let category = if (charge as usize) < Charge::WAITS { "wait" } else { "service" };
+        let part = Label { name: charge.name(), category, args: &[], request: None };
+        to.slice(track, at_ns, at_ns + ns, &part);
+        at_ns += ns;
+    }
+    to.end(track, at_ns);
+}
+
+/// What a request's time is charged to, in the order of its slices.
+fn parts(kind: HostOp, ledger: &Ledger) -> impl Iterator<Item = (Charge, u64)> {
+    let order = if kind == HostOp::Read { READ_ORDER } else { WRITE_ORDER };
+    order.into_iter().map(|charge| (charge, ledger.of(charge))).filter(|&(_, ns)| ns > 0)
+}
+
+fn args(arrived: &Arrived) -> Vec<(&'static str, Value)> {
+    let mut args = vec![
+        ("request", Value::Number(arrived.number)),
+        ("pages", Value::Number(u64::from(arrived.pages))),
+        ("time_ns", Value::Time(arrived.time_ns)),
+    ];
+    args.extend(arrived.first_page.map(|page| ("lpn", Value::Number(page))));
+    args
+}
+
+fn label<'a>(arrived: &Arrived, args: &'a [(&'static str, Value)]) -> Label<'a> {
+    Label { name: arrived.kind.name(), category: "request", args, request: Some(arrived.number) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_charge_is_a_slice_once() {
+        for order in [READ_ORDER, WRITE_ORDER] {
+            let mut numbers = order.map(|charge| charge as usize);
+            numbers.sort_unstable();
+            assert!(numbers.into_iter().eq(0..Charge::COUNT));
+        }
+    }
+
+    #[test]
+    fn data_of_a_write_pass_before_the_array_works() {
+        let mut ledger = Ledger::default();
+        [Charge::Transfer, Charge::Flash, Charge::Erase, Charge::Hash]
+            .iter()
+            .for_each(|&charge| ledger.charge(charge, 1));
+        let names = |kind| parts(kind, &ledger).map(|(charge, _)| charge.name()).collect::<Vec<_>>();
+        assert_eq!(names(HostOp::Read), ["hash", "erase", "flash", "transfer"]);
+        assert_eq!(names(HostOp::Write), ["hash", "erase", "transfer", "flash"]);
+    }
+}

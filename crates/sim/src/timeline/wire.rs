@@ -1,0 +1,96 @@
+//! The wire format of Protocol Buffers, as far as a timeline needs it: numbers, bytes, and messages inside messages.
+//!
+//! <https://protobuf.dev/programming-guides/encoding/>. A field is its key, number and wire type, then its value.
+
+const VARINT: u64 = 0;
+const FIXED_64: u64 = 1;
+const BYTES: u64 = 2;
+
+/// A message that is being written.
+#[derive(Debug, Default)]
+pub(super) struct Message(Vec<u8>);
+
+impl Message {
+    /// A field of type `uint32`, `uint64`, `bool` or an enumeration.
+    pub(super) fn number(&mut self, field: u64, value: u64) {
+        self.varint(field << 3 | VARINT);
+        self.varint(value);
+    }
+
+    /// A field of type `int64`: a negative number takes ten bytes.
+    pub(super) fn signed(&mut self, field: u64, value: i64) {
+        self.number(field, value as u64);
+    }
+
+    /// A field of type `fixed64`.
+    pub(super) fn fixed(&mut self, field: u64, value: u64) {
+        self.varint(field << 3 | FIXED_64);
+        self.0.extend(value.to_le_bytes());
+    }
+
+    /// A field of type `string` or `bytes`.
+    pub(super) fn text(&mut self, field: u64, text: &str) {
+        self.bytes(field, text.as_bytes());
+    }
+
+    /// A message inside this one.
+    pub(super) fn message(&mut self, field: u64, write: impl FnOnce(&mut Message)) {
+        let mut inner = Message::default();
+        write(&mut inner);
+        self.bytes(field, &inner.0);
+    }
+
+    /// A message inside this one, unless it is empty.
+    pub(super) fn message_if_any(&mut self, field: u64, inner: &Message) {
+        if !inner.0.is_empty() {
+            self.bytes(field, &inner.0);
+        }
+    }
+
+    /// What was written.
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    fn bytes(&mut self, field: u64, bytes: &[u8]) {
+        self.varint(field << 3 | BYTES);
+        self.varint(bytes.len() as u64);
+        self.0.extend(bytes);
+    }
+
+    /// Seven bits a byte, the lowest first; the highest bit says that more follow.
+    fn varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.0.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(write: impl FnOnce(&mut Message)) -> Vec<u8> {
+        let mut message = Message::default();
+        write(&mut message);
+        message.as_bytes().to_vec()
+    }
+
+    /// The examples of the format's own description.
+    #[test]
+    fn fields_are_written_as_the_format_describes() {
+        assert_eq!(written(|it| it.number(1, 150)), [0x08, 0x96, 0x01]);
+        assert_eq!(written(|it| it.text(2, "testing")), [0x12, 7, b't', b'e', b's', b't', b'i', b'n', b'g']);
+        assert_eq!(written(|it| it.message(3, |inner| inner.number(1, 150))), [0x1a, 3, 0x08, 0x96, 0x01]);
+        assert_eq!(written(|it| it.signed(1, -2))[1..], [0xfe, 255, 255, 255, 255, 255, 255, 255, 255, 1]);
+        assert_eq!(written(|it| it.fixed(47, 258)), [0xf9, 0x02, 2, 1, 0, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn an_empty_message_may_be_left_out() {
+        assert!(written(|it| it.message_if_any(1, &Message::default())).is_empty());
+        assert_eq!(written(|it| it.message(1, |_| ())), [0x0a, 0]);
+    }
+}
