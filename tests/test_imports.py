@@ -67,6 +67,7 @@ READING = {
     "flashtwin.results.schema",
     "flashtwin.results.sweeps",
     "flashtwin.results.trees",
+    "flashtwin.results.variation",
     "flashtwin.units",
 }
 
@@ -78,8 +79,10 @@ PURE = {
     "flashtwin.results.rows",
     "flashtwin.results.schema",
     "flashtwin.results.trees",
+    "flashtwin.results.variation",
     "flashtwin.sweeps.across",
     "flashtwin.sweeps.plan",
+    "flashtwin.units",
 }
 
 LINES_AT_MOST = 600

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from flashtwin import units
 from flashtwin.errors import ArgumentError
 from flashtwin.results import schema
 
@@ -72,6 +73,14 @@ class Figure:
     def cost(self, value: float) -> float:
         """The value, turned round where more is better: of costs the smallest is the best."""
         return -value if self.more_is_better else value
+
+    def written(self, value: float | None) -> str:
+        """The value as people read it."""
+        if self.unit:
+            return {"ns": units.duration, "bytes": units.size, "percent": units.percent}[self.unit](value)
+        if self.more_is_better:
+            return units.rate(value)
+        return units.ratio(value) if self.path == "write_amplification" else units.count(value)
 
 
 @dataclass(frozen=True)
