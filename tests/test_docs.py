@@ -191,3 +191,9 @@ def test_notebooks_run(notebook: Path, at_a_clone: Path) -> None:
     assert all(not cell.get("outputs") for cell in content.cells), "commit notebooks without output"
     (at_a_clone / "examples").mkdir()
     NotebookClient(content, timeout=300, kernel_name="python3", resources={"metadata": {"path": "."}}).execute()
+    # A call of `chart` that ends a cell is shown as a picture.
+    charts = [cell for cell in content.cells if re.search(r"\.chart\([^)]*\)\s*$", cell.source)]
+    assert charts
+    for cell in charts:
+        shown = {kind for output in cell.outputs for kind in output.get("data", {})}
+        assert {"image/png", "image/svg+xml"} <= shown, f"{cell.source} shows {shown}"

@@ -76,6 +76,7 @@ PURE = {
     "flashtwin.errors",
     "flashtwin.results.figures",
     "flashtwin.results.names",
+    "flashtwin.results.responses",
     "flashtwin.results.rows",
     "flashtwin.results.schema",
     "flashtwin.results.trees",
