@@ -181,6 +181,16 @@ def test_links_between_pages_lead_somewhere() -> None:
     assert not broken
 
 
+def test_no_page_tells_to_install_from_where_flashtwin_is_not() -> None:
+    places = [*PAGES, *(ROOT / "python").rglob("*.py"), *(ROOT / "evidence" / "pages").rglob("*.j2")]
+    told = [path.name for path in places if re.search(r"`pip install '?flashtwin[^`]*`(?! finds)", _one_line(path))]
+    assert not told, "it is not on PyPI; `make extras` installs what an extra holds"
+
+
+def _one_line(path: Path) -> str:
+    return " ".join(path.read_text(encoding="utf-8").split())
+
+
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("notebook", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda path: path.name)
 def test_notebooks_run(notebook: Path, at_a_clone: Path) -> None:

@@ -215,6 +215,7 @@ def columns(rows: Sequence[Row], asked: Sequence[Figure], *, closed: bool, at_mo
     first = [one for one in asked if one in order]
     shown = [*first, *(one for one in order if one not in first)][: max(at_most, len(first))]
     if not shown:
-        shown = there[:1]
+        # Where nothing was replayed, the table has a column to say so in.
+        shown = there[:1] or list(asked[:1])
     equal = [(one, float(done[0][one.path])) for one in there if one not in shown and len(values[one.path]) == 1]
     return PointColumns(shown, equal)
