@@ -18,7 +18,7 @@ from typing import Any
 
 import jinja2
 
-from evidence import conclusions, forms, gains, papers, recipes, stages, tables, traces, twins
+from evidence import artifact, conclusions, forms, gains, papers, recipes, stages, tables, traces, twins
 from evidence.places import DATA, PAGES, ROOT
 from evidence.stages.papers import NAMES as RECORDED_UNDER
 from flashtwin.papers import claims, markdown
@@ -26,7 +26,7 @@ from flashtwin.papers.explanations import why_different
 from flashtwin.papers.running import claims_csv
 
 #: Where a page goes that is not in docs/.
-ELSEWHERE = {"README.md": ROOT / "README.md"}
+ELSEWHERE = {name: ROOT / name for name in ("README.md", "ARTIFACT.md")}
 #: What `flashtwin reproduce` knows of the default scale.
 VERDICTS = ROOT / "python" / "flashtwin" / "papers" / "verdicts.json"
 #: A part of a page that is made from the template of that name in `pages/blocks`.
@@ -135,7 +135,16 @@ def page(template: Path, data: Mapping[str, Any]) -> str:
         recorded_under=RECORDED_UNDER,
         len=len, min=min, max=max, sorted=sorted, sum=sum, abs=abs, zip=zip, round=round,
     )  # fmt: skip
-    for words in (forms.FORMS, tables.TABLES, papers.LOOKUPS, traces.WORDS, recipes.WORDS, twins.WORDS, gains.WORDS):
+    for words in (
+        forms.FORMS,
+        tables.TABLES,
+        papers.LOOKUPS,
+        traces.WORDS,
+        recipes.WORDS,
+        twins.WORDS,
+        gains.WORDS,
+        artifact.WORDS,
+    ):
         environment.globals.update(words)
     environment.filters["parsed"] = papers.parsed
     try:

@@ -23,7 +23,9 @@ from flashtwin.cli import flashtwin
 
 from .conftest import ROOT
 
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted(
+    [*(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "ARTIFACT")), *(ROOT / "docs").rglob("*.md")]
+)
 TRACE = "webvm-small.fiu.zst"
 API_MODULES = (
     "flashtwin",
