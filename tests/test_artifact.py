@@ -49,3 +49,13 @@ def test_stage_without_foreign_traces_needs_the_repository_alone() -> None:
     assert artifact.needs("demo", ["webvm-small"]) == artifact.NOTHING
     assert "--captured" in artifact.needs("comparison", ["mail", "trans"])
     assert artifact.needs("real-drives", []) == "measured drives, `--drives DIR`"
+
+
+def test_sweep_prints_the_mean_writes_of_the_claim(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLASHTWIN_CHARTS", "none")
+    done = cli(*command("sweep", "--out lanes"))
+    assert done.status == 0, done.err
+    ((first, last),) = re.findall(r"mean write falls\s+from (\S+) us with one lane to (\S+) us", PAGE)
+    assert first in done.out
+    assert last in done.out
+    assert "the same at every point: pages programmed" in done.out

@@ -66,6 +66,12 @@ def test_families_take_turns() -> None:
     ]  # fmt: skip
 
 
+def test_figure_that_hardly_varies_has_no_turn() -> None:
+    assert ranked({"write.p99": (1, 50), "write.p50": (1, 40), "read.mean": (97, 100)}) == [
+        "write.p99", "write.p50", "read.mean",
+    ]  # fmt: skip
+
+
 def test_mean_stands_before_percentile_that_varies_as_much() -> None:
     # 87 and 89 % are both nine tenths; 60 % is not.
     assert ranked({"write.mean": (13, 100), "write.p99": (11, 100)}) == ["write.mean", "write.p99"]

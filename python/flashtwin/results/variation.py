@@ -184,14 +184,18 @@ def in_turn(found: Sequence[Variation]) -> list[Variation]:
     """The variation that is largest comes first, then the largest of each other family, then the second of each.
 
     Shares that are the same in tenths count as equal, and the order in `FAMILIES` decides: so a mean stands before its
-    percentiles.
+    percentiles. What varies by less than half a tenth has no turn and comes last.
     """
     family_of = {figures.figure(name).path: family for family, of in FAMILIES.items() for name in of}
     by_family: dict[str, list[Variation]] = {}
-    for one in sorted(found, key=lambda one: -round(one.share, 1)):
+    for one in sorted(found, key=lambda one: -_tenths(one)):
         by_family.setdefault(family_of.get(one.figure.path, one.figure.path), []).append(one)
-    turns = [(turn, -round(one.share, 1), one) for of in by_family.values() for turn, one in enumerate(of)]
-    return [one for _, _, one in sorted(turns, key=lambda turn: turn[:2])]
+    turns = [(_tenths(one) == 0, turn, -_tenths(one), one) for of in by_family.values() for turn, one in enumerate(of)]
+    return [one for *_, one in sorted(turns, key=lambda turn: turn[:3])]
+
+
+def _tenths(found: Variation) -> int:
+    return round(10 * found.share)
 
 
 @dataclass(frozen=True)
