@@ -119,6 +119,8 @@ def _draw(found: Swept, key: str, every: Sequence[Panel], *, joined: bool) -> Dr
 
 def _places(figures: int, number: int, across: int) -> tuple[Any, list[list[Axes]]]:
     """A figure with the axes of each figure's panels; panels of one figure stand side by side."""
+    if style.is_column():
+        across = 1
     if number == 1:
         fig, flat = panels(figures, across, 2.4)
         return fig, [[axes] for axes in flat]

@@ -87,7 +87,8 @@ def _of(found: Swept, trace: str, wanted: Sequence[figures.Figure]) -> list[Row]
 
 def panels(number_of: int, across: int, height: float) -> tuple[Drawn, list[Axes]]:
     """A figure with places for so many panels, some side by side."""
-    across = max(1, min(across, number_of))
+    # On a column they stand one below the other, and a place without a panel would be a gap.
+    across = 1 if style.is_column() else max(1, min(across, number_of))
     rows = math.ceil(number_of / across)
     fig = style.figure(0.5 + rows * height)
     places = list(fig.subplots(rows, across, squeeze=False).flatten())
