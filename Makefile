@@ -25,7 +25,7 @@ QUICK := tests/test_imports.py tests/test_advice.py tests/report/test_findings.p
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find $(wildcard crates devices systems workloads) \
 	-type f \( -name '*.rs' -o -name '*.toml' \) -not -path '*/tests/*' -not -path '*/benches/*')
 
-.PHONY: help build demo check cross test test-slow mutants fuzz bench evidence lint format docs lock clean tools
+.PHONY: help build demo extras check cross test test-slow mutants fuzz bench evidence lint format docs lock clean tools
 
 help: ## this list
 	@echo "flashtwin: replay real block traces on SSDs that deduplicate, replicate and redirect"
@@ -54,6 +54,11 @@ $(VENV)/.dev: requirements-dev.lock $(VENV)/.runtime
 	@$(PIP) -r requirements-dev.lock
 	@touch $@
 
+$(VENV)/.extras: requirements-extras.lock $(VENV)/.runtime
+	@echo "installing requirements-extras.lock"
+	@$(PIP) -r requirements-extras.lock
+	@touch $@
+
 # Editable install: Python files are read in place, only Rust needs building again.
 $(VENV)/.core: $(RUST_SOURCES) pyproject.toml $(VENV)/.runtime
 	@echo "building the core (cargo, release)"
@@ -64,6 +69,8 @@ build: $(VENV)/.core ## the program: .venv/bin/flashtwin
 
 demo: build ## study the real trace that comes with flashtwin; writes demo-out/report.html
 	@$(BIN)/flashtwin study $(DEMO_TRACE) $(DEMO_ARGS) --out $(DEMO_OUT)
+
+extras: build $(VENV)/.extras ## what notebooks, clusters, searches and fits need: Polars, pandas, Jupyter, Dask, Optuna, SciPy
 
 test: build $(VENV)/.dev ## all tests that take seconds, Rust and Python
 	cargo test --locked --quiet --workspace --exclude flashtwin-python
@@ -142,6 +149,9 @@ lock: ## resolve the lock files again (needs uv)
 		--custom-compile-command "make lock" --extra build pyproject.toml -o requirements.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate \
 		--custom-compile-command "make lock" --extra build --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate \
+		--custom-compile-command "make lock" --extra notebook --extra dask --extra search --extra fit \
+		-c requirements.lock -c requirements-dev.lock pyproject.toml -o requirements-extras.lock
 
 clean: ## remove everything that was made (target/, .venv/, demo-out/, site/)
 	rm -rf target $(VENV) $(DEMO_OUT) site mutants.out* .pytest_cache .ruff_cache .mypy_cache python/flashtwin/_core*.so

@@ -71,7 +71,7 @@ def main() -> None:
     try:
         import distributed
     except ImportError:
-        print("sweep: pip install 'flashtwin[dask]' to run Dask beside the local pool")
+        print("sweep: run `make extras` for Dask beside the local pool")
         return
     report.build = lambda path: path
     print(f"sweep: load average {os.getloadavg()[0]:.1f} before, {os.cpu_count()} cores")

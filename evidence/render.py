@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 
 import jinja2
 
-from evidence import conclusions, forms, gains, papers, recipes, stages, tables, traces, twins
+from evidence import artifact, conclusions, forms, gains, papers, recipes, stages, tables, traces, twins
 from evidence.places import DATA, PAGES, ROOT
 from evidence.stages.papers import NAMES as RECORDED_UNDER
 from flashtwin.papers import claims, markdown
@@ -25,7 +26,9 @@ from flashtwin.papers.explanations import why_different
 from flashtwin.papers.running import claims_csv
 
 #: Where a page goes that is not in docs/.
-ELSEWHERE = {"README.md": ROOT / "README.md"}
+ELSEWHERE = {name: ROOT / name for name in ("README.md", "ARTIFACT.md")}
+#: What `flashtwin reproduce` knows of the default scale.
+VERDICTS = ROOT / "python" / "flashtwin" / "papers" / "verdicts.json"
 #: A part of a page that is made from the template of that name in `pages/blocks`.
 BLOCK = re.compile(r"<!-- evidence: (?P<name>[a-z-]+) -->.*?<!-- end of evidence -->", re.DOTALL)
 
@@ -60,6 +63,7 @@ def pages() -> dict[Path, str]:
     if results:
         papers_, choices = results["data"]["papers"], results["data"]["sensitivity"][0]
         found[ROOT / "docs" / "reproduction-items.md"] = f"{ITEMS_HEAD}\n{markdown.words(_explained(papers_))}"
+        found[VERDICTS] = verdicts(results)
         found[DATA / "reproduction-claims.csv"] = claims_csv(papers_)
         found[DATA / "reproduction-choices.csv"] = _csv([choices["header"], *choices["rows"]])
     if data["real-drives"]:
@@ -68,6 +72,18 @@ def pages() -> dict[Path, str]:
     if data["gains"]:
         found[ROOT / "docs" / "images" / "gains.svg"] = gains.picture(data["gains"]["data"])
     return found
+
+
+def verdicts(record: Mapping[str, Any]) -> str:
+    """What came of each item at the default scale, for those who reproduce the papers at another."""
+    found = {
+        paper["id"]: {
+            "scale": min(load["scale"] for load in paper["workloads"]),
+            "items": {item["id"]: item["verdict"] for item in paper["items"]},
+        }
+        for paper in record["data"]["papers"]
+    }
+    return json.dumps(found, indent=1) + "\n"
 
 
 def _csv(rows: list[list[str]]) -> str:
@@ -119,7 +135,16 @@ def page(template: Path, data: Mapping[str, Any]) -> str:
         recorded_under=RECORDED_UNDER,
         len=len, min=min, max=max, sorted=sorted, sum=sum, abs=abs, zip=zip, round=round,
     )  # fmt: skip
-    for words in (forms.FORMS, tables.TABLES, papers.LOOKUPS, traces.WORDS, recipes.WORDS, twins.WORDS, gains.WORDS):
+    for words in (
+        forms.FORMS,
+        tables.TABLES,
+        papers.LOOKUPS,
+        traces.WORDS,
+        recipes.WORDS,
+        twins.WORDS,
+        gains.WORDS,
+        artifact.WORDS,
+    ):
         environment.globals.update(words)
     environment.filters["parsed"] = papers.parsed
     try:

@@ -145,12 +145,12 @@ def made(records: Mapping[str, Any], *names: str) -> str:
         record = records[name]
         rows.append([
             f"[{record['title']}](evidence/{name}.json)", f"`{record['command']}`", record["made"],
-            _code(record), _took(record["wall_s"]),
+            _code(record), took(record["wall_s"]),
         ])  # fmt: skip
     return grid(["figures", "command", "made", "by flashtwin", "in"], rows)
 
 
-def _took(seconds: int | None) -> str:
+def took(seconds: int | None) -> str:
     """How long a stage took."""
     if seconds is None:
         return NOTHING

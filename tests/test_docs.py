@@ -23,7 +23,9 @@ from flashtwin.cli import flashtwin
 
 from .conftest import ROOT
 
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted(
+    [*(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "ARTIFACT")), *(ROOT / "docs").rglob("*.md")]
+)
 TRACE = "webvm-small.fiu.zst"
 API_MODULES = (
     "flashtwin",
@@ -181,6 +183,16 @@ def test_links_between_pages_lead_somewhere() -> None:
     assert not broken
 
 
+def test_no_page_tells_to_install_from_where_flashtwin_is_not() -> None:
+    places = [*PAGES, *(ROOT / "python").rglob("*.py"), *(ROOT / "evidence" / "pages").rglob("*.j2")]
+    told = [path.name for path in places if re.search(r"`pip install '?flashtwin[^`]*`(?! finds)", _one_line(path))]
+    assert not told, "it is not on PyPI; `make extras` installs what an extra holds"
+
+
+def _one_line(path: Path) -> str:
+    return " ".join(path.read_text(encoding="utf-8").split())
+
+
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("notebook", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda path: path.name)
 def test_notebooks_run(notebook: Path, at_a_clone: Path) -> None:
@@ -191,3 +203,9 @@ def test_notebooks_run(notebook: Path, at_a_clone: Path) -> None:
     assert all(not cell.get("outputs") for cell in content.cells), "commit notebooks without output"
     (at_a_clone / "examples").mkdir()
     NotebookClient(content, timeout=300, kernel_name="python3", resources={"metadata": {"path": "."}}).execute()
+    # A call of `chart` that ends a cell is shown as a picture.
+    charts = [cell for cell in content.cells if re.search(r"\.chart\([^)]*\)\s*$", cell.source)]
+    assert charts
+    for cell in charts:
+        shown = {kind for output in cell.outputs for kind in output.get("data", {})}
+        assert {"image/png", "image/svg+xml"} <= shown, f"{cell.source} shows {shown}"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import flashtwin as ft
+from flashtwin.results import effects
 from flashtwin.results.keys import matters
 from flashtwin.results.sweeps import load
 from flashtwin.results.trees import leaves
@@ -130,6 +131,17 @@ def test_a_key_whose_time_does_not_come_is_said_to(trace: Path, tmp_path: Path) 
         trace, tmp_path / "full", ["conventional"], settings={"gc.victim": ["fifo", "random"], **_one(DRIVE)}, workers=1
     )
     assert swept.effects == []
+
+
+def test_blocks_of_a_drive_follow_from_how_full_it_is() -> None:
+    """Of three shares two gave the same drive: that is no reason to call the key without effect."""
+    rows = [
+        {"point": at, "trace": "t", "system": "conventional", "config.fill": fill,
+         "config.nand.blocks_per_plane": blocks, "response.read.mean_ns": 1000 * blocks}
+        for at, (fill, blocks) in enumerate([(0.8, 5), (0.9, 4), (0.95, 4)], start=1)
+    ]  # fmt: skip
+    assert effects.without_effect(rows, ["fill"], {}) == []
+    assert [one.key for one in effects.without_effect(rows[1:], ["fill"], {})] == ["fill"]
 
 
 def _one(sets: dict[str, Any]) -> dict[str, Any]:

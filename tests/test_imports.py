@@ -67,6 +67,7 @@ READING = {
     "flashtwin.results.schema",
     "flashtwin.results.sweeps",
     "flashtwin.results.trees",
+    "flashtwin.results.variation",
     "flashtwin.units",
 }
 
@@ -75,11 +76,14 @@ PURE = {
     "flashtwin.errors",
     "flashtwin.results.figures",
     "flashtwin.results.names",
+    "flashtwin.results.responses",
     "flashtwin.results.rows",
     "flashtwin.results.schema",
     "flashtwin.results.trees",
+    "flashtwin.results.variation",
     "flashtwin.sweeps.across",
     "flashtwin.sweeps.plan",
+    "flashtwin.units",
 }
 
 LINES_AT_MOST = 600

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 
 import flashtwin as ft
 from flashtwin import report
+from flashtwin.results.responses import Responses
 from flashtwin.settings import literal
 
 from .conftest import ROOT
@@ -230,3 +232,12 @@ def test_what_is_the_cores_is_nobody_elses(trace: Path) -> None:
 def test_a_recipe_is_fitted_to_a_trace_in_memory(trace: Path) -> None:
     with pytest.raises(ft.ArgumentError, match=r"in memory is needed .* `scan.open\(\)` reads it"):
         ft.fit(ft.scan(trace))  # type: ignore[arg-type]
+
+
+def test_response_times_are_attributes_named_as_in_the_summary(trace: Path) -> None:
+    result = ft.replay(trace, "ca-ssd")
+    summary = result.summary["response"]
+    for kind, figures in asdict(result.response).items():
+        assert figures == {name: value for name, value in summary[kind].items() if name != "split"}
+    assert result.response.flush.p99_ns is None, "the trace has no flush"
+    assert Responses.of({}).read.mean_ns is None, "nor had results of an earlier version"

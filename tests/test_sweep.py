@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import flashtwin as ft
 from flashtwin import report
-from flashtwin.results import figures, folder, names
+from flashtwin.results import folder, names
 from flashtwin.sweeps import plan, runs, store
 from flashtwin.sweeps.store import Store
 
@@ -285,21 +285,6 @@ def test_a_partial_sweep_says_so_wherever_it_is_shown(cli: Cli, small_trace: Pat
     table = pyarrow.parquet.read_table(names.table(tmp_path / "out", names.SWEEP_ROWS))
     assert table.schema.metadata[b"flashtwin.complete"] == b"false"
     assert table["status"].to_pylist().count("missing") == 2
-
-
-def test_means_are_of_whole_groups_only(tmp_path: Path, small_trace: Path, undrawn: None) -> None:
-    from flashtwin.report.charts.swept import _mean_of
-    from flashtwin.results import sweeps
-
-    out = tmp_path / "out"
-    found = ft.sweep(small_trace, out, ["rr-ssd"], speed=[1, 2], alpha=[0.1, 0.4], workers=1)
-    figure = figures.figure("read.mean")
-    trace = found.plan.points[0].trace
-    assert len(_mean_of(sweeps.load(out), trace, "rr-ssd", "replay.speed", figure)) == 2
-    names.stored_run(out / names.STORE, str(found.plan.points[0].key)).unlink()
-    ft.Sweep.read(out).write()
-    left = _mean_of(sweeps.load(out), trace, "rr-ssd", "replay.speed", figure)
-    assert [row["config.replay.speed"] for row, _ in left] == [2.0]
 
 
 def test_tables_on_request(tmp_path: Path, small_trace: Path, undrawn: None) -> None:

@@ -52,3 +52,17 @@ for _error in (
 ):  # fmt: skip
     _error.__module__ = "flashtwin"
 InternalError.__module__ = "flashtwin"
+
+
+def cannot_be_written(path: object, reason: str) -> str:
+    """What is said of a file or a folder that takes nothing: place, cause, cure."""
+    cure = "free some space, or choose a folder on another disk" if "no space" in reason else "choose another folder"
+    return f"{path}: cannot be written ({reason}); {cure}"
+
+
+def not_installed(what: str, library: str, package: str) -> FlashtwinError:
+    """An error about a library that only a few verbs need: `not_installed("a fit", "SciPy", "scipy")`."""
+    return FlashtwinError(
+        f"{what} needs {library}, which is not installed; run `make extras` in your clone of flashtwin, "
+        f"or `pip install {package}`"
+    )

@@ -188,12 +188,18 @@ def test_what_the_fit_cannot_tell_is_said(fit: Fit, tmp_path: Path, monkeypatch:
     assert "no device file: mine: nothing tells how many writes a second saturate it" in err
 
 
+NO_SCIPY = (
+    "error: a fit needs SciPy, which is not installed; run `make extras` in your clone of flashtwin, "
+    "or `pip install scipy`\n"
+)
+
+
 @pytest.mark.parametrize("arguments", [("fit", "nowhere"), ("measure", "tlc-unit-2021")])
 def test_without_scipy_the_commands_load_and_say_the_cure(arguments: tuple[str, ...]) -> None:
     """In a process of its own, whose modules are not loaded yet."""
     without = f"import sys; sys.modules['scipy'] = None; from flashtwin.cli import run; sys.exit(run({[*arguments]!r}))"
     done = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (2, "error: a fit needs SciPy; pip install 'flashtwin[fit]'\n")
+    assert (done.returncode, done.stderr) == (2, NO_SCIPY)
 
 
 def test_jobs_are_printed_without_scipy() -> None:
@@ -207,7 +213,7 @@ def test_without_scipy_the_cure_is_said(fit: Fit, results: Path, monkeypatch: py
     from flashtwin.cli import _fitting
 
     monkeypatch.setattr(_fitting.importlib.util, "find_spec", lambda _: None)
-    assert fit("results") == (2, "", "error: a fit needs SciPy; pip install 'flashtwin[fit]'\n")
+    assert fit("results") == (2, "", NO_SCIPY)
 
 
 @pytest.mark.parametrize(

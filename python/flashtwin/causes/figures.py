@@ -12,6 +12,7 @@ from typing import Any
 
 from flashtwin.errors import ConfigError
 from flashtwin.judgement.ledger import ALL, SERVICE, SLOWEST_PERCENT, SLOWEST_PERMILLE
+from flashtwin.results.figures import spelled
 from flashtwin.results.schema import summary_field
 from flashtwin.results.trees import dig
 
@@ -62,6 +63,7 @@ def goal(text: str) -> Goal:
     Raises:
         ConfigError: there is no such figure; the message names the nearest.
     """
+    text = spelled(text)
     known = [TIME, *(f"{kind}.{statistic}" for kind in KINDS for statistic in STATISTICS)]
     if text not in known:
         near = difflib.get_close_matches(text, known, n=1)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from flashtwin.cli._talk import data, table
 from flashtwin.drives.comparing import Compared, Error, errors
 from flashtwin.drives.estimates import Estimate
-from flashtwin.errors import FlashtwinError
+from flashtwin.errors import not_installed
 
 if TYPE_CHECKING:
     from flashtwin.drives.drive import FittedDrive
@@ -49,7 +49,7 @@ def expect_scipy() -> None:
         FlashtwinError: it is not.
     """
     if importlib.util.find_spec("scipy") is None:
-        raise FlashtwinError("a fit needs SciPy; pip install 'flashtwin[fit]'")
+        raise not_installed("a fit", "SciPy", "scipy")
 
 
 def show(done: FitOutcome) -> None:

@@ -51,6 +51,17 @@ class Duration(click.ParamType[float]):
         return float(parts[1]) * _UNITS[parts[2]]
 
 
+class Durations(click.ParamType[str]):
+    """Lengths of time between commas, as seconds between commas."""
+
+    name = "durations"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Reads the text."""
+        found = (Duration().convert(one, param, ctx) for one in str(value).split(","))
+        return ",".join(f"{seconds:g}" for seconds in found)
+
+
 class Effort(click.ParamType[int | None]):
     """Page operations: `50M`, `200k`, `2G`, a plain number; 0 is none, `all` (None) as many as it takes."""
 
@@ -175,6 +186,16 @@ def how_to_read() -> tuple[Any, ...]:
     return format_, bad, window, action, volume, begin, end
 
 
+def at_least_one(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Depths of a queue as text, between commas; none of them 0, which the key has for the recorded times."""
+    if value is not None and any(re.fullmatch(r"\s*0+\s*", depth) for depth in value.split(",")):
+        raise click.BadParameter(
+            "0 requests under way are none; name 1 or more, or leave the option out to keep the recorded times",
+            ctx, param,
+        )  # fmt: skip
+    return value
+
+
 def running_options(command: Command) -> Command:
     """--set and its short forms, --content, --threads; the verb gets `running`."""
     options = (
@@ -189,7 +210,12 @@ def running_options(command: Command) -> Command:
             "round length that it has eight of for a trace of less than three days]",
         ),
         click.option("--speed", metavar="X", help="Replay X times as fast as recorded."),
-        click.option("--queue-depth", metavar="N", help="Ignore the recorded times; keep N requests under way."),
+        click.option(
+            "--queue-depth",
+            metavar="N",
+            callback=at_least_one,
+            help="Ignore the recorded times; keep N requests under way, 1 or more.",
+        ),
         click.option(
             "--fill",
             type=Share(),
@@ -221,6 +247,10 @@ def running_options(command: Command) -> Command:
     )
     return _wrapped(command, options, _to_running)
 
+
+device_option = click.option(
+    "--device", metavar="NAME", help="The NAND device: a name of `flashtwin devices`, or a TOML file."
+)
 
 stream_option = click.option(
     "--stream",
@@ -353,7 +383,8 @@ def taken_reading(arguments: dict[str, Any]) -> Reading:
 
 
 def _to_running(arguments: dict[str, Any]) -> None:
-    sets = list(arguments.pop("sets"))
+    device = arguments.pop("device", None)
+    sets = [*([("device", device)] if device else []), *arguments.pop("sets")]
     short = [(key, arguments.pop(flag)) for flag, key in KEYS.items()]
     sets += [(key, _literal(value)) for key, value in short if value is not None]
     if arguments.pop("aged"):

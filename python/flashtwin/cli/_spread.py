@@ -32,7 +32,7 @@ def spread_options(command: Command) -> Command:
     """--on ADDRESS, --shard I/N."""
     on = click.option(
         "--on", metavar="ADDRESS",
-        help="Work on a Dask cluster: dask://HOST:8786, or dask:FILE of its scheduler; needs flashtwin[dask].",
+        help="Work on a Dask cluster: dask://HOST:8786, or dask:FILE of its scheduler; needs Dask (`make extras`).",
     )  # fmt: skip
     part = click.option(
         "--shard", type=Shard(), metavar="I/N",

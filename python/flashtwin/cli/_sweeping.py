@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from flashtwin.cli._talk import data, data_json, say, table
-from flashtwin.results import figures
+from flashtwin.results import figures, variation
 from flashtwin.results.names import SWEEP_ROWS
 from flashtwin.results.names import table as table_file
+from flashtwin.results.sweeps import is_closed
 from flashtwin.sweeps.swept import Sweep
 
-#: Points shown; the table has all.
+#: Runs shown; the table has all.
 _SHOWN = 20
+#: Figures shown, unless more were asked for.
+_FIGURES = 5
 
 
 def show(done: Sweep, *, as_json: bool) -> None:
@@ -21,17 +24,22 @@ def show(done: Sweep, *, as_json: bool) -> None:
     if as_json:
         data_json(_said(done))
         return
-    wanted = [figures.figure(name) for name in [*_goals(done), *done.plan.trade]]
-    columns = list({one.path: one for one in wanted}.values())
     rows = done.to_arrow().to_pylist()
     best = _best(done)
     swept = [f"config.{key}" for key, values in done.plan.axes.items() if len(values) > 1]
-    shown = rows
-    if best is not None and len(rows) > _SHOWN:
-        shown = [row for row in rows if row["trial"] == best["trial"]] if "trial" in best else [best]
-    header = ["point", "trace", "system", *(key.rpartition(".")[2] for key in swept), *(_head(one) for one in columns)]
-    data(table(header, [_cells(row, swept, columns) for row in shown[:_SHOWN]]))
-    if len(rows) > len(shown[:_SHOWN]):
+    asked = [figures.figure(name) for name in dict.fromkeys([*_goals(done), *done.plan.trade])]
+    columns = variation.columns(rows, asked, closed=is_closed(rows), at_most=_FIGURES)
+    runs = shown = variation.alike(rows)
+    if best is not None and len(runs) > _SHOWN:
+        at = "trial" if "trial" in best else "point"
+        shown = [run for run in runs if any(row[at] == best[at] for row in run)]
+    named = [name for name in ("trace", "system") if len({row[name] for row in rows}) > 1]
+    header = ["point", *named, *(key.rpartition(".")[2] for key in swept), *(_head(one) for one in columns.shown)]
+    data(table(header, [_cells(run, [*named, *swept], columns.shown) for run in shown[:_SHOWN]]))
+    if columns.equal:
+        equal = ", ".join(f"{one.label} {one.written(value)}" for one, value in columns.equal)
+        data(f"the same at every point: {equal}")
+    if len(runs) > len(shown[:_SHOWN]):
         data(f"{len(rows)} points in all")
     if best is not None and "trial" in best:
         _say_over(done, best)
@@ -72,12 +80,13 @@ def _head(figure: figures.Figure) -> str:
     return {"ns": f"{figure.label}, us", "bytes": f"{figure.label}, MB"}.get(figure.unit, figure.label)
 
 
-def _cells(row: Mapping[str, Any], swept: list[str], columns: list[figures.Figure]) -> list[str]:
-    values = [_cell(row.get(one.path), one) for one in columns]
-    if row["status"] != "done":
-        values = [str(row["status"]), *("" for _ in values[1:])]
-    named = [str(row["point"]), str(row["trace"]), str(row["system"])]
-    return [*named, *("-" if row.get(key) is None else f"{row[key]}" for key in swept), *values]
+def _cells(run: Sequence[Mapping[str, Any]], named: list[str], columns: list[figures.Figure]) -> list[str]:
+    """A run, with the points that it stands for."""
+    first = run[0]
+    values = [_cell(first.get(one.path), one) for one in columns]
+    if first["status"] != "done":
+        values = [str(first["status"]), *("" for _ in values[1:])]
+    return [*(variation.joined(run, name) or "-" for name in ("point", *named)), *values]
 
 
 def _cell(value: float | None, figure: figures.Figure) -> str:

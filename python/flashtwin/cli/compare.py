@@ -9,6 +9,7 @@ from click.core import ParameterSource
 
 from flashtwin.cli._options import (
     Running,
+    device_option,
     equal_ground_option,
     json_option,
     out_option,
@@ -29,6 +30,7 @@ from flashtwin.traces.reading import Source
 @results_or_trace_options
 @systems_option(default=",".join(SYSTEMS))
 @equal_ground_option
+@device_option
 @running_options
 @per_request_option
 @stream_option

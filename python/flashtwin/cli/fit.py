@@ -142,7 +142,7 @@ def results(
 
     You get a table of the keys with value, interval and experiment, then each figure as measured and as the twin has
     it. Some experiments are enough for some keys; a device file needs the open loop at two rates or more. It takes 1 to
-    5 minutes, and SciPy: pip install 'flashtwin[fit]'.
+    5 minutes, and SciPy (`make extras`).
 
     \b
     Example:

@@ -8,6 +8,7 @@ import click
 
 from flashtwin.cli._options import (
     Running,
+    device_option,
     json_option,
     out_option,
     per_request_option,
@@ -24,6 +25,7 @@ from flashtwin.traces.reading import Source
 @click.command(short_help="Replay a trace on one system.")
 @reading_options
 @click.option("--system", required=True, metavar="NAME", help="A name of `flashtwin systems`, or a TOML file.")
+@device_option
 @running_options
 @per_request_option
 @timeline_options

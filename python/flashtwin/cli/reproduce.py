@@ -9,6 +9,7 @@ import click
 
 from flashtwin.cli._options import Duration, json_option, out_option
 from flashtwin.cli._progress import Bars
+from flashtwin.cli._reproducing import counts, show
 from flashtwin.cli._spread import spread_options
 from flashtwin.cli._talk import data, data_json, say, table
 from flashtwin.papers import choose
@@ -88,18 +89,7 @@ def reproduce(
         say(f"when all parts have ended, the same without --shard puts the papers together in {done.path}")
         return
     if as_json:
-        data_json({"report": str(done.report), "papers": done.papers})
+        data_json({"report": str(done.report), "counts": counts(done.papers), "papers": done.papers})
         return
-    for found in done.papers:
-        data(_verdicts(found))
+    show(done.papers, done.path)
     data(f"report: {done.report}")
-
-
-def _verdicts(paper: dict[str, Any]) -> str:
-    """One line an item."""
-    rows = []
-    for item in paper["items"]:
-        counts = item["counts"]
-        known = sum(counts.values()) - counts["not measurable"]
-        rows.append([f"{paper['id']} {item['id']}", f"{counts['agrees']} of {known}", item["verdict"]])
-    return table(["item", "claims agree", "verdict"], rows)

@@ -11,7 +11,9 @@ import click
 
 from flashtwin.cli._options import (
     KEYS,
+    Durations,
     KeyValue,
+    at_least_one,
     equal_ground_option,
     files_options,
     json_option,
@@ -30,7 +32,7 @@ from flashtwin.replays.studies import SYSTEMS
 from flashtwin.sweeps import plan, sweeping
 
 #: The short forms of `--set` that take several values here.
-_SHORT = ("speed", "queue_depth", "content")
+_SHORT = ("speed", "queue_depth", "content", "period")
 
 
 @click.command(short_help="Replay traces with keys set to one value after another.")
@@ -41,7 +43,15 @@ _SHORT = ("speed", "queue_depth", "content")
     "drawn from, with --sample or --minimize.",
 )  # fmt: skip
 @click.option("--speed", metavar="X,Y,...", help="Replay X, Y, ... times as fast as recorded.")
-@click.option("--queue-depth", metavar="N,M,...", help="Ignore the recorded times; keep N, M, ... requests under way.")
+@click.option(
+    "--queue-depth", metavar="N,M,...", callback=at_least_one,
+    help="Ignore the recorded times; keep N, M, ... requests under way.",
+)  # fmt: skip
+@click.option(
+    "--period", type=Durations(), metavar="TIME,...",
+    help="Length of a period, at whose end contents are copied: 120s, 1h, 1d.  [default: each trace's own]",
+)  # fmt: skip
+@click.option("--device", metavar="NAME,...", help="The NAND devices, by names of `flashtwin devices` or TOML files.")
 @click.option(
     "--fill", metavar="SHARE,...",
     help="Give the drive as few blocks as it can have if the trace's pages are to take up no more than this of it: "
@@ -130,6 +140,7 @@ def sweep(ctx: click.Context, /, paths: tuple[str, ...], out: Path | None, as_js
 def _axes(options: dict[str, Any]) -> dict[str, plan.Axis]:
     """Keys with what to set them to in turn."""
     sets = list(options["sets"])
+    sets += [("device", options["device"])] if options["device"] is not None else []
     sets += [(KEYS[flag], options[flag]) for flag in _SHORT if options[flag] is not None]
     if options["fill"] is not None:
         sets.append((FILL, re.sub(r"([\d.]+)\s*%", lambda found: str(Decimal(found[1]) / 100), options["fill"])))

@@ -20,6 +20,7 @@ from flashtwin.replays.presets import System, as_system
 from flashtwin.replays.timelines import wanted
 from flashtwin.results import earlier, folder, ground, names, schema, together
 from flashtwin.results.frames import Framed, StoredRun, Table, one_row, shown, stacked, table_of
+from flashtwin.results.responses import Responses
 from flashtwin.results.trees import dig
 from flashtwin.settings import Value, merged
 from flashtwin.traces.scan import Replayable, Scan, as_replayable, prepare
@@ -70,6 +71,11 @@ class Result(Framed):
         """All totals, with the whole configuration; units are in the names, undefined ratios are None."""
         summary: dict[str, Any] = json.loads(self._native.summary_json)
         return summary
+
+    @property
+    def response(self) -> Responses:
+        """Response times in nanoseconds: `result.response.read.p99_ns`, `.write.mean_ns`; None where there is none."""
+        return Responses.of(self.summary)
 
     @property
     def row(self) -> dict[str, Any]:

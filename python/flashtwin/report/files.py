@@ -7,7 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from flashtwin.errors import ReportError
+from flashtwin.errors import ReportError, cannot_be_written
 
 
 def make_folder(path: Path) -> None:
@@ -35,7 +35,7 @@ def write(path: Path, content: str | bytes) -> None:
         Path(temporary).chmod(0o666 & ~_umask())
         Path(temporary).replace(path)
     except OSError as error:
-        raise ReportError(f"{path}: cannot be written ({error.strerror}); choose another folder") from None
+        raise ReportError(cannot_be_written(path, (error.strerror or str(error)).lower())) from None
     finally:
         # Also when interrupted; once renamed there is nothing left under this name.
         if temporary is not None:

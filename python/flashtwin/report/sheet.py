@@ -7,15 +7,19 @@ what a phone shows. Both are saved for papers. Letters have the same size on bot
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+import matplotlib.style
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+from . import fitting
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,9 @@ COLUMN = Medium("column", 3.3, stacked=True)
 MEDIA = (TEXT, COLUMN)
 
 _medium: ContextVar[Medium] = ContextVar("medium", default=TEXT)
+
+#: Dots an inch of the picture in a notebook.
+NOTEBOOK_DPI = 120
 
 #: Charts give their heights for a page of this width, on which letters are of 9 points; here they are of 7.
 _DESIGN_WIDTH_IN = 9.6
@@ -55,7 +62,23 @@ def is_column() -> bool:
 
 
 class Sheet(Figure):
-    """A figure whose panels stand one below the other where the medium is narrow."""
+    """A figure whose panels stand one below the other where the medium is narrow; a notebook shows it as a picture."""
+
+    def _repr_png_(self) -> bytes:
+        """The picture that a notebook shows."""
+        return self._picture("png")
+
+    def _repr_svg_(self) -> str:
+        """The same as a drawing; letters are paths, so that it looks alike without our fonts."""
+        return self._picture("svg").decode()
+
+    def _picture(self, kind: str) -> bytes:
+        out = io.BytesIO()
+        with matplotlib.style.context(["default", {"svg.hashsalt": "flashtwin"}]):
+            fitting.lay_out(self)
+            metadata = {"Software": None} if kind == "png" else {"Date": None}
+            self.savefig(out, format=kind, dpi=NOTEBOOK_DPI, metadata=metadata)
+        return out.getvalue()
 
     def subplots(self, nrows: int = 1, ncols: int = 1, **how: Any) -> Any:
         """As Matplotlib's, also in what is returned: panels [row][column], wherever they stand."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,10 @@ from markupsafe import Markup
 from flashtwin import units
 from flashtwin.results import figures, names, over
 from flashtwin.results.sweeps import Swept, is_sweep, load, number
+from flashtwin.results.variation import alike, joined
 
 from . import files, rendering, style
-from .charts import over_traces, swept, throughput
+from .charts import by_key, over_traces, swept, throughput
 from .charts.base import Chart
 from .page import resource, template
 from .rendering import figure_of
@@ -35,15 +36,17 @@ def build(folder: Path, target: Path) -> Path:
         title=found.folder.resolve().name,
         lead=_lead(found),
         warnings=_warnings(found),
-        facts=_facts(found),
+        facts=[*_facts(found), *(("Trade-off", one) for one in rendered[0].drawing.absent)],
         best=None if best is None else _best(found, best),
         several=found.over is not None,
-        trade=[figure_of(one, pairs) for one in rendered[:1]],
+        trade=[figure_of(one, pairs) for one in rendered[:1] if one.drawing.figure is not None],
         multiples=[figure_of(one, pairs) for one in rendered[1:]],
-        shown=found.figures,
+        shown=found.columns.shown,
+        equal=_equal(found),
         keys=list(found.axes),
-        points=[_point(found, row, plan) for row, plan in zip(found.rows, found.plan["points"], strict=True)],
+        points=[_point(found, rows) for rows in alike(found.rows)],
         one_trace=len(found.traces) == 1,
+        one_system=len(found.systems) == 1,
         place_of={name: [light for light, _ in pairs].index(hue) for name, hue in swept.colours(found).items()},
         pairs=pairs,
         css=Markup(resource("page.css")),  # noqa: S704 - our own file
@@ -63,9 +66,9 @@ def _charts(found: Swept) -> list[Chart[Swept]]:
     if throughput.is_swept(found):
         ask = "How much does each system serve, and from where on do more requests under way only wait longer?"
         charts.append(Chart("throughput", "Throughput against response time", ask, "multiples", throughput.draw))
-    for place, key in enumerate(found.axes, start=1):
-        ask = f"What changes with `{key}`?"
-        charts.append(Chart(f"by-{place}", f"By {key}", ask, "multiples", partial(swept.by_key, key=key)))
+    for place, key in enumerate(by_key.keys_of(found), start=1):
+        ask = f"What changes with `{key}`?" if key != by_key.SETTING else f"What changes with {', '.join(found.axes)}?"
+        charts.append(Chart(f"by-{place}", f"By {key}", ask, "multiples", partial(by_key.draw, key=key)))
     return charts
 
 
@@ -124,6 +127,13 @@ def _facts(found: Swept) -> list[tuple[str, str]]:
     return rows
 
 
+def _equal(found: Swept) -> list[str]:
+    """What is the same at every point, which has no column."""
+    same = [("trace", found.traces), ("system", found.systems)]
+    said = [f"{what} {values[0]}" for what, values in same if len(values) == 1]
+    return said + [f"{one.label} {one.written(value)}" for one, value in found.columns.equal]
+
+
 def _few(values: list[str]) -> str:
     return (
         ", ".join(values) if len(values) <= 12 else f"{', '.join(values[:5])}, …, {values[-1]} ({len(values)} values)"
@@ -136,7 +146,7 @@ def _best(found: Swept, row: Mapping[str, Any]) -> dict[str, Any]:
         return _best_over(found, found.best_trial, plan)
     return {
         "text": f"Point {row['point']}, {row['system']}: "
-        + ", ".join(f"{one.label} {written(number(row, one), one)}" for one in found.figures[:4]),
+        + ", ".join(f"{one.label} {one.written(number(row, one))}" for one in found.columns.shown[:4]),
         "settings": ", ".join(f"{key} = {text}" for key, text in plan["settings"].items()),
         "commands": [plan["command"]],
     }
@@ -146,7 +156,7 @@ def _best_over(found: Swept, trial: over.Trial, plan: Mapping[str, Any]) -> dict
     """Of a search over several traces: the setting, what it brings over all of them and on each."""
     one = figures.figure(found.goals[0])
     each = ", ".join(
-        f"{written(number(row, one), one)} on {row['trace']} ({units.ratio(row[f'ratio.{one.path}'])})"
+        f"{one.written(number(row, one))} on {row['trace']} ({units.ratio(row[f'ratio.{one.path}'])})"
         for row in trial.rows
     )
     brings = f"{units.ratio(trial.ratios[0])} of what {found.search['reference']} has as it is"
@@ -159,30 +169,17 @@ def _best_over(found: Swept, trial: over.Trial, plan: Mapping[str, Any]) -> dict
     }
 
 
-def _point(found: Swept, row: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any]:
+def _point(found: Swept, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A line of the table: a run, with the points that it stands for."""
+    first = rows[0]
     return {
-        "number": row["point"],
-        "trial": row.get("trial"),
-        "trace": row["trace"],
-        "system": row["system"],
-        "status": row["status"],
-        "error": row["error"],
-        "values": [str(plan["settings"].get(key, units.MISSING)) for key in found.axes],
-        "cells": [written(number(row, one), one) for one in found.figures],
-        "command": plan["command"],
+        "number": joined(rows, "point"),
+        "trial": joined(rows, "trial"),
+        "trace": first["trace"],
+        "system": first["system"],
+        "status": first["status"],
+        "error": first["error"],
+        "values": [joined(rows, f"config.{key}") or units.MISSING for key in found.axes],
+        "cells": [one.written(number(first, one)) for one in found.columns.shown],
+        "command": found.plan["points"][found.rows.index(first)]["command"],
     }
-
-
-def written(value: float | None, figure: figures.Figure) -> str:
-    """A figure as people read it."""
-    if value is None:
-        return units.MISSING
-    if figure.unit == "ns":
-        return units.duration(value)
-    if figure.unit == "bytes":
-        return units.size(value)
-    if figure.unit == "percent":
-        return units.percent(value)
-    if figure.more_is_better:
-        return units.rate(value)
-    return units.ratio(value) if figure.path == "write_amplification" else units.count(value)

@@ -37,7 +37,7 @@ def without_effect(rows: Sequence[Row], axes: Iterable[str], ignored: Mapping[in
         axes: whole keys that were swept.
         ignored: by point, the keys that its system does not look at.
     """
-    found = []
+    found, axes = [], list(axes)
     by_system: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         by_system[str(row["system"])].append(row)
@@ -47,21 +47,21 @@ def without_effect(rows: Sequence[Row], axes: Iterable[str], ignored: Mapping[in
                 continue
             if all(key in ignored.get(int(row["point"]), ()) for row in its):
                 found.append(NoEffect(key, system, "the system does not look at it; one run stands for all values"))
-            elif (compared := _groups(its, key)) and all(_alike(group) for group in compared):
+            elif (compared := _groups(its, key, axes)) and all(_alike(group) for group in compared):
                 found.append(NoEffect(key, system, _reason(key, its)))
     return found
 
 
-def _groups(rows: Sequence[Row], key: str) -> list[list[Row]]:
-    """Rows that differ in nothing that was set but the key; those that have no other beside them are left out."""
+def _groups(rows: Sequence[Row], key: str, axes: Sequence[str]) -> list[list[Row]]:
+    """Rows that differ in no other key that was swept; those that have no other beside them are left out.
+
+    Keys that follow from the one (the blocks of a drive from `fill`) may differ.
+    """
     groups: dict[Any, list[Row]] = defaultdict(list)
     for row in rows:
-        alike = (
-            row["trace"],
-            *((name, value) for name, value in row.items() if name.startswith("config.") and name != f"config.{key}"),
-        )
+        alike = (row["trace"], *(str(row.get(f"config.{one}")) for one in axes if one != key))
         groups[alike].append(row)
-    return [group for group in groups.values() if len({row[f"config.{key}"] for row in group}) > 1]
+    return [group for group in groups.values() if len({row.get(f"config.{key}") for row in group}) > 1]
 
 
 def _alike(group: Sequence[Row]) -> bool:

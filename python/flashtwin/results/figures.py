@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from flashtwin import units
 from flashtwin.errors import ArgumentError
 from flashtwin.results import schema
 
@@ -73,6 +74,14 @@ class Figure:
         """The value, turned round where more is better: of costs the smallest is the best."""
         return -value if self.more_is_better else value
 
+    def written(self, value: float | None) -> str:
+        """The value as people read it."""
+        if self.unit:
+            return {"ns": units.duration, "bytes": units.size, "percent": units.percent}[self.unit](value)
+        if self.more_is_better:
+            return units.rate(value)
+        return units.ratio(value) if self.path == "write_amplification" else units.count(value)
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -97,7 +106,10 @@ def figure(name: str) -> Figure:
 
     >>> figure("read.p99").path
     'response.read.p99_ns'
+    >>> figure("write.p99.9").path
+    'response.write.p99_9_ns'
     """
+    name = spelled(name)
     for path in (SHORT.get(name, name), f"response.{name}_ns", f"throughput.{name}"):
         if path in schema.SUMMARY:
             return Figure(name, path, _LABELS.get(path) or _label(path))
@@ -105,6 +117,11 @@ def figure(name: str) -> Figure:
     near = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean '{near[0]}'?" if near else "they are listed in docs/results.md"
     raise ArgumentError(f"no figure of a run is called '{name}'; {hint}")
+
+
+def spelled(name: str) -> str:
+    """A figure's name as fields have it, from how tables print it: `write.p99_9` of `write.p99.9`."""
+    return re.sub(r"\bp(\d+)\.(\d+)", r"p\1_\2", name)
 
 
 def short(path: str) -> str:

@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from flashtwin import _core
-from flashtwin.errors import ConfigError, OutputError
+from flashtwin.errors import ConfigError, FlashtwinError, OutputError, cannot_be_written
 from flashtwin.results import locking, names
 
 
@@ -54,6 +55,8 @@ def prepared(path: str | Path, *, holding: str = names.STUDY) -> Iterator[Path]:
             if fresh:
                 _remove_left_over(path)
             yield path
+    except FlashtwinError as error:
+        raise outward(error, path) from None
     finally:
         if not existed and path.is_dir() and not any(path.iterdir()):
             path.rmdir()
@@ -305,14 +308,24 @@ def _writing(final: Path) -> Iterator[Path]:
     try:
         _remove(partial)
         yield partial
+    except FlashtwinError as error:
+        raise outward(error, final) from None
     except OSError as error:
-        raise OutputError(f"{final}: cannot be written ({_reason(error)})") from None
+        raise OutputError(cannot_be_written(final, _reason(error))) from None
     finally:
         _remove(partial)
 
 
+def outward(error: FlashtwinError, final: Path) -> FlashtwinError:
+    """An error about a file under a temporary name, as one about what the user knows; any other error as it is."""
+    partial = rf"(?:.*/)?\.[^/]*{re.escape(_PARTIAL)}[^:]*: "
+    about = re.match(rf"{partial}(?:External: )?(.*?)(?: \(os error \d+\))?$", str(error))
+    return OutputError(cannot_be_written(final, about[1].lower())) if about else error
+
+
 def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
+    # Arrow has the system's words inside its own.
+    return re.sub(r"^.*\[errno \d+\] ", "", (error.strerror or str(error)).lower())
 
 
 def _refuse_strangers(path: Path, holding: str) -> None:

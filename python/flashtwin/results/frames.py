@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from flashtwin.errors import FlashtwinError
+from flashtwin.errors import FlashtwinError, not_installed
 
 if TYPE_CHECKING:
     import pandas
@@ -49,7 +49,7 @@ class Framed:
         try:
             import polars
         except ImportError:
-            raise FlashtwinError("Polars is not installed; pip install 'flashtwin[notebook]'") from None
+            raise not_installed("this frame", "Polars", "polars") from None
         return polars.DataFrame(self.to_arrow())
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -61,7 +61,7 @@ class Framed:
         try:
             import pandas  # noqa: F401 - PyArrow needs it
         except ImportError:
-            raise FlashtwinError("pandas is not installed; pip install 'flashtwin[notebook]'") from None
+            raise not_installed("this frame", "pandas", "pandas") from None
         return self.to_arrow().to_pandas()
 
     def _repr_html_(self) -> str:

@@ -15,11 +15,14 @@ from flashtwin.results.effects import NoEffect, without_effect
 from flashtwin.results.figures import Figure
 from flashtwin.results.keys import K
 from flashtwin.results.reading import as_number, read_json, read_rows
+from flashtwin.results.variation import PointColumns, columns, is_seed
 
 #: The key that says how many requests are under way in a closed loop; with 0 the trace's clock says when they come.
 DEPTH = K.replay.queue_depth
 #: What became of a point: replayed, refused by the core, or not replayed yet.
 DONE, FAILED, MISSING = "done", "failed", "missing"
+#: Figures in a table of points.
+FIGURES_MAX = 8
 
 
 def tally(statuses: Sequence[str]) -> dict[str, int]:
@@ -30,6 +33,11 @@ def tally(statuses: Sequence[str]) -> dict[str, int]:
 def is_whole(counts: Mapping[str, int], search: Mapping[str, Any]) -> bool:
     """Whether no point is missing, and a search has ended; refused points are no gap, for they would be again."""
     return not counts[MISSING] and bool(search.get("ended", True))
+
+
+def is_closed(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether requests were kept under way at some point; else the trace's clock says when they come."""
+    return any(row.get(f"config.{DEPTH}") for row in rows if row["status"] == DONE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,19 +106,20 @@ class Swept:
         return [figures.figure(name) for name in self.plan["trade"]][:2]
 
     @property
-    def figures(self) -> list[Figure]:
-        """The figures that are shown: what was searched for, the trade-off, and what people ask for first."""
-        asked = {one.path: one for one in map(figures.figure, [*self.goals, *self.plan["trade"]])}
-        # In an open loop the trace says how much is served; with more under way that is what one wants to know.
-        first = ("iops",) if DEPTH in self.axes else ()
-        # Of what nobody asked for, what does not differ tells nothing.
-        names_of = (*first, "read.p99", "wa", "erases", "ram")
-        more = {one.path: one for one in map(figures.figure, names_of) if self._differs(one)}
-        found = {**asked, **more}.values()
-        return [one for one in found if any(number(row, one) is not None for row in self.rows)]
+    def seeds(self) -> list[str]:
+        """Keys that draw another sample of the same thing."""
+        return [key for key in self.axes if is_seed(key)]
 
-    def _differs(self, figure: Figure) -> bool:
-        return len({number(row, figure) for row in self.done}) > 1
+    @property
+    def is_closed(self) -> bool:
+        """Whether requests were kept under way at some point, so that rates say what a drive can do."""
+        return is_closed(self.rows)
+
+    @cached_property
+    def columns(self) -> PointColumns:
+        """The figures of the table: what was searched for, the trade-off, and what varies most."""
+        asked = [figures.figure(name) for name in dict.fromkeys([*self.goals, *self.plan["trade"]])]
+        return columns(self.rows, asked, closed=self.is_closed, at_most=FIGURES_MAX)
 
     @property
     def best(self) -> Mapping[str, Any] | None:

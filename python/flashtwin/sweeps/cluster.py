@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from flashtwin.errors import ArgumentError, FlashtwinError
+from flashtwin.errors import ArgumentError, FlashtwinError, not_installed
 from flashtwin.sweeps import worker
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _client(on: Any) -> Iterator[Any]:
     try:
         import distributed
     except ImportError:
-        raise FlashtwinError("a cluster needs Dask; pip install 'flashtwin[dask]'") from None
+        raise not_installed("a cluster", "Dask", "distributed") from None
     if isinstance(on, distributed.Client):
         yield on
         return

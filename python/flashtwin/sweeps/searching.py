@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flashtwin.errors import ArgumentError, FlashtwinError
+from flashtwin.errors import ArgumentError, not_installed
 from flashtwin.progress import Notify, Progress
 from flashtwin.results import figures, over
 from flashtwin.results.trees import dig
@@ -163,7 +163,7 @@ def _study(seed: int, objectives: int) -> Any:
     try:
         import optuna
     except ImportError:
-        raise FlashtwinError("a search needs Optuna; pip install 'flashtwin[search]'") from None
+        raise not_installed("a search", "Optuna", "optuna") from None
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     sampler = optuna.samplers.TPESampler(seed=seed)
     return optuna.create_study(sampler=sampler, directions=["minimize"] * objectives)

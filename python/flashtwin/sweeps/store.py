@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flashtwin.errors import OutputError
+from flashtwin.errors import FlashtwinError, OutputError, cannot_be_written
 from flashtwin.results import names
-from flashtwin.results.folder import WritableRun
+from flashtwin.results.folder import WritableRun, outward
 
 #: Ending of what is being written; the name before it tells by whom.
 _PARTIAL = ".partial"
@@ -97,8 +97,10 @@ class Store:
             # A folder is not replaced by another: who was first has written the same.
             with suppress(OSError):
                 partial.rename(final)
+        except FlashtwinError as error:
+            raise outward(error, self.path) from None
         except OSError as error:
-            raise OutputError(_cannot(final, error)) from None
+            raise OutputError(_cannot(self.path, error)) from None
         finally:
             _remove(partial)
 
@@ -194,4 +196,4 @@ def _remove(path: Path) -> None:
 
 
 def _cannot(path: Path, error: OSError) -> str:
-    return f"{path}: cannot be written ({(error.strerror or str(error)).lower()}); choose another folder"
+    return cannot_be_written(path, (error.strerror or str(error)).lower())

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from flashtwin.errors import ArgumentError, ReportError
 from flashtwin.replays.running import Result
-from flashtwin.results import figures, folder, names, over
+from flashtwin.results import figures, folder, names, over, variation
 from flashtwin.results.effects import NoEffect, without_effect
 from flashtwin.results.frames import Framed, StoredRun, one_row, shown, table_of
-from flashtwin.results.sweeps import DONE, FAILED, MISSING, is_whole, tally
+from flashtwin.results.sweeps import DONE, FAILED, MISSING, is_closed, is_whole, tally
 from flashtwin.sweeps.store import Store, write_synced
 
 if TYPE_CHECKING:
@@ -237,9 +237,10 @@ class Sweep(Framed):
         return self._table
 
     def _repr_html_(self) -> str:
+        rows = self._table.to_pylist()
         axes = [f"config.{key}" for key in self.plan.axes]
-        wanted = [figures.figure(name).path for name in (*self.plan.trade, "wa")]
-        columns = ["point", "trace", "system", "status", *axes, *wanted]
+        wanted = variation.columns(rows, figures.figures(",".join(self.plan.trade)), closed=is_closed(rows), at_most=5)
+        columns = ["point", "trace", "system", "status", *axes, *(one.path for one in wanted.shown)]
         there = [name for name in dict.fromkeys(columns) if name in self._table.column_names]
         return f"<p>{html.escape(repr(self))}</p>{shown(self._table.select(there))}"
 

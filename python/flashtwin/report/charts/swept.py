@@ -1,4 +1,4 @@
-"""The charts of a sweep: the trade-off of two figures, and small multiples of each key that was swept."""
+"""The trade-off of two figures over the points of a sweep, and what the charts of a sweep share."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from flashtwin import units
 from flashtwin.results import figures
 from flashtwin.results.sweeps import Swept, number
+from flashtwin.results.variation import distinct
 
 from .. import axes as scales
 from .. import style
 from .base import Data, Drawing, nothing
 
-#: Traces that have panels of their own; figures that a trace has, when there are several traces.
-TRACES_MAX, FIGURES_OF_MANY = 6, 3
-#: Figures of one trace.
-FIGURES_MAX = 4
+#: Traces that have panels of their own.
+TRACES_MAX = 6
 #: From this ratio of the largest to the smallest value on, an axis is logarithmic.
 WIDE = 20.0
 
@@ -37,9 +36,15 @@ def colours(found: Swept) -> dict[str, str]:
 def trade(found: Swept) -> Drawing:
     """Every point by two figures; those that no other one beats are joined."""
     across, up = found.trade
-    shown = [trace for trace in found.traces if _of(found, trace, (across, up))][:TRACES_MAX]
-    if not shown:
+    there = [trace for trace in found.traces if _of(found, trace, (across, up))]
+    if not there:
         return nothing(f"No point has both figures, {across.label} and {up.label}.")
+    shown = [trace for trace in there if not any(_is_flat(found, trace, one) for one in (across, up))][:TRACES_MAX]
+    if not shown:
+        flat = [one.label for one in (across, up) if all(_is_flat(found, trace, one) for trace in there)]
+        return nothing(
+            f"There is none: {units.names_plain(flat) or 'one figure or the other'} is the same at every point."
+        )
     fig, places = panels(len(shown), min(len(shown), 2), 3.6 if len(shown) == 1 else 2.9)
     sees = []
     for axes, trace in zip(places, shown, strict=True):
@@ -53,8 +58,13 @@ def trade(found: Swept) -> Drawing:
         axes.set_title(trace if len(shown) > 1 else "")
         style.quiet(axes, "both")
         sees.append(_seen(found, trace, rows, best))
-    _legend(fig, found, front=True)
-    return Drawing(fig, sees=sees, data=_data(found, (across, up)))
+    legend(fig, found, front=True)
+    return Drawing(fig, sees=sees, data=data(found, (across, up)))
+
+
+def _is_flat(found: Swept, trace: str, one: figures.Figure) -> bool:
+    """Whether a figure is the same in all runs of a trace."""
+    return len({number(row, one) for row in _of(found, trace, (one,))}) == 1
 
 
 def _seen(found: Swept, trace: str, rows: Sequence[Row], best: Sequence[int]) -> str:
@@ -64,109 +74,21 @@ def _seen(found: Swept, trace: str, rows: Sequence[Row], best: Sequence[int]) ->
     so_far = "" if found.complete else " so far"
     are = "is" if len(best) == 1 else "are"
     return (
-        f"{where}{units.count(len(best))} of {units.plural(len(rows), 'point')} {are} beaten by no other one"
-        f"{so_far}: {numbers}{more}."
+        f"{where}{units.count(len(best))} of {units.plural(len(rows), 'run')} {are} beaten by no other one"
+        f"{so_far}: point {numbers}{more}."
     )
 
 
-def by_key(found: Swept, key: str) -> Drawing:
-    """Figures against what a key was set to, a panel for each figure and trace."""
-    wanted = found.figures[: FIGURES_MAX if len(found.traces) == 1 else FIGURES_OF_MANY]
-    pairs = [(trace, one) for trace in found.traces[:TRACES_MAX] for one in wanted]
-    pairs = [(trace, one) for trace, one in pairs if _of(found, trace, (one,))]
-    if not pairs:
-        return nothing("No point was replayed.")
-    fig, places = panels(len(pairs), 2 if len(found.traces) == 1 else len(wanted), 2.4)
-    column = f"config.{key}"
-    values = [row.get(column) for row in found.done]
-    labels = _words(values)
-    for axes, (trace, one) in zip(places, pairs, strict=True):
-        rows = [row for row in _of(found, trace, (one,)) if row.get(column) is not None]
-        axes.set_title(one.label if len(found.traces) == 1 else f"{style.shorten(trace, 22)}: {one.label}")
-        _against(axes, found, rows, trace, key, one, labels)
-        axes.set_xlabel(key)
-        style.quiet(axes, "y")
-    _legend(fig, found)
-    return Drawing(fig, sees=_means(found), data=_data(found, wanted))
-
-
-def _words(values: Sequence[Any]) -> list[str] | None:
-    """The values in order, where they are words; None where all are numbers."""
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values if value is not None):
-        return None
-    return list(dict.fromkeys(str(value) for value in values if value is not None))
-
-
-def _against(
-    axes: Axes, found: Swept, rows: Sequence[Row], trace: str, key: str, one: figures.Figure,
-    labels: list[str] | None,
-) -> None:  # fmt: skip
-    column = f"config.{key}"
-
-    def place(row: Row) -> float:
-        return float(row[column]) if labels is None else float(labels.index(str(row[column])))
-
-    hues, wide = colours(found), style.widths(len(found.systems))
-    for system, width in zip(found.systems, wide, strict=True):
-        mine = [row for row in rows if row["system"] == system]
-        axes.plot(
-            [place(row) for row in mine], [row[one.path] for row in mine], linestyle="none", marker="o",
-            markersize=2 + 1.2 * width, markeredgewidth=0, alpha=0.85, color=hues[system],
-        )  # fmt: skip
-        means = _mean_of(found, trace, system, key, one)
-        if len(means) > 1:
-            line = sorted((place(row), value) for row, value in means)
-            axes.plot(*zip(*line, strict=True), color=hues[system], linewidth=width)
-    if labels is not None:
-        axes.set_xticks(range(len(labels)), [style.shorten(label, 16) for label in labels])
-        axes.set_xlim(-0.5, len(labels) - 0.5)
-    else:
-        _plain_scale(axes, [place(row) for row in rows])
-    scaled(axes, "y", one, [row[one.path] for row in rows])
-
-
-def _mean_of(found: Swept, trace: str, system: str, key: str, one: figures.Figure) -> list[tuple[Row, float]]:
-    """The mean at each value of a key, over what else was swept: only where every point of the value is there.
-
-    What is drawn from ranges, or was searched for, has no such means: other keys differ from value to value.
-    """
-    if found.plan["mode"] not in ("grid", "zip"):
-        return []
-    column = f"config.{key}"
-    groups: dict[Any, list[Row]] = {}
-    for row in found.rows:
-        if row["trace"] == trace and row["system"] == system:
-            groups.setdefault(row.get(column), []).append(row)
-    means = []
-    for value, rows in groups.items():
-        numbers = [number(row, one) for row in rows]
-        known = [one for one in numbers if one is not None]
-        if value is not None and len(known) == len(rows):
-            means.append((rows[0], sum(known) / len(known)))
-    return means
-
-
-def _means(found: Swept) -> list[str]:
-    """What the lines are, where there are any."""
-    if found.plan["mode"] not in ("grid", "zip"):
-        return ["Each dot is a point; other keys differ between them."]
-    if len(found.axes) < 2:
-        return []
-    whole = "" if found.complete else ", where all of them are there"
-    return [f"Each dot is a point; a line joins the means over what else was swept{whole}."]
-
-
 def _of(found: Swept, trace: str, wanted: Sequence[figures.Figure]) -> list[Row]:
-    """The rows of a trace that have all of the figures."""
-    return [
-        row for row in found.done
-        if row["trace"] == trace and all(number(row, one) is not None for one in wanted)
-    ]  # fmt: skip
+    """The runs of a trace that have all of the figures; points of equal configuration are one."""
+    mine = [row for row in found.done if row["trace"] == trace]
+    return [row for row in distinct(mine) if all(number(row, one) is not None for one in wanted)]
 
 
 def panels(number_of: int, across: int, height: float) -> tuple[Drawn, list[Axes]]:
     """A figure with places for so many panels, some side by side."""
-    across = max(1, min(across, number_of))
+    # On a column they stand one below the other, and a place without a panel would be a gap.
+    across = 1 if style.is_column() else max(1, min(across, number_of))
     rows = math.ceil(number_of / across)
     fig = style.figure(0.5 + rows * height)
     places = list(fig.subplots(rows, across, squeeze=False).flatten())
@@ -232,7 +154,7 @@ def scaled(axes: Axes, which: str, figure: figures.Figure, values: Sequence[floa
         style.counts(axes, which)
     if which == "x":
         axes.set_xlabel(figure.label)
-    elif not axes.get_title():
+    elif not axes.get_title("left"):
         axes.set_ylabel(figure.label)
 
 
@@ -247,17 +169,8 @@ def _time(value: float, values: Sequence[float]) -> str:
     return f"{value:,.0f} ns"
 
 
-def _plain_scale(axes: Axes, values: Sequence[float]) -> None:
-    """The axis of a key that is a number."""
-    positive = [value for value in values if value > 0]
-    if len(positive) == len(values) and max(values) / min(values) >= WIDE:
-        scales.log_counts(axes)
-    else:
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: scales.plain(value)))
-
-
-def _legend(fig: Drawn, found: Swept, *, front: bool = False) -> None:
+def legend(fig: Drawn, found: Swept, *, front: bool = False) -> None:
+    """A colour for each system, above the panels."""
     hues = colours(found)
     handles = [Line2D([], [], linestyle="none", marker="o", color=hues[name]) for name in found.systems]
     labels = list(found.systems)
@@ -267,7 +180,8 @@ def _legend(fig: Drawn, found: Swept, *, front: bool = False) -> None:
     style.legend_above(fig, handles, labels)
 
 
-def _data(found: Swept, wanted: Sequence[figures.Figure]) -> Data:
+def data(found: Swept, wanted: Sequence[figures.Figure]) -> Data:
+    """Every point with its keys and these figures."""
     keys = list(found.axes)
     data = Data(("point", "trace", "system", *keys, *(one.path for one in wanted)))
     data.rows += [
