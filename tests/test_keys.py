@@ -29,7 +29,10 @@ MODULES: dict[str, set[str]] = {
     "judgement/contents.py": {"answer", "fingerprint_bytes"},
     "judgement/facts.py": set(),
     "judgement/ledger.py": set(),
-    "judgement/caching.py": {"skipped"},
+    "judgement/choosing.py": {
+        "after_ns", "as_is_ns", "baseline", "cached", "command", "elsewhere", "goal", "goal_words", "is_late", "late",
+        "ram_bytes", "seeds", "sets", "settings",
+    },
     "judgement/reasons.py": {"hash", "hash_wait"},
     "judgement/systems.py": set(),
     "judgement/workload.py": {"partitions_fr3", "saved_percent", "wa_why_missing"},

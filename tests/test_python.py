@@ -163,7 +163,7 @@ def test_all_work_reports_in_one_way(trace: Path, tmp_path: Path) -> None:
     ) == {"traces"}  # fmt: skip
     runs = {"conventional", "conventional/write cache"}
     studied = heard(lambda p: ft.study(trace, tmp_path / "study", ["conventional"], progress=p))
-    assert {"report"} <= studied <= {"reading", *runs, "causes", "workload", "report"}
+    assert {"report"} <= studied <= {"reading", *runs, "candidates", "causes", "workload", "report"}
 
 
 def test_any_value_is_written_as_toml_reads_it() -> None:

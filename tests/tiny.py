@@ -17,7 +17,12 @@ from typing import Any
 import numpy as np
 
 import flashtwin as ft
+from flashtwin.causes import choosing
+from flashtwin.causes.budget import Budget
+from flashtwin.causes.figures import goal
+from flashtwin.causes.stored import system_of
 from flashtwin.characterization.measuring import Characterization
+from flashtwin.results import names
 from flashtwin.results.keys import traits
 
 PERIOD_S = 120
@@ -102,12 +107,20 @@ def write_study(
         with tempfile.TemporaryDirectory() as place:
             file = Path(place) / "tiny.parquet"
             source.write_parquet(file)
+            choose(folder, ft.open(file), fill=FILL if gc else None)
             ft.explain(folder, trace=file, effort=None, threads=1)
         # Commands name the file, wherever it was.
-        for found in (folder / "causes").iterdir():
+        for found in (*(folder / "causes").iterdir(), folder / names.CANDIDATES):
             text = found.read_text(encoding="utf-8")
             found.write_text(text.replace(str(file), "tiny.parquet"), encoding="utf-8")
     return folder
+
+
+def choose(folder: Path, source: ft.Trace, fill: float | None) -> None:
+    """Finds the candidates of a folder's runs, as a study does."""
+    runs = {name: system_of(name, one.summary["config"]) for name, one in ft.Comparison.read(folder).items()}
+    competing = choosing.contenders(runs, more=False)
+    choosing.choose(folder, source, competing, goal("all.mean"), Budget(10**6, len(source)), fill=fill, threads=1)
 
 
 @functools.cache

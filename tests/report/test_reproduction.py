@@ -65,7 +65,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_page_holds_every_item(folder: Path) -> None:
+def test_the_page_holds_every_item(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLASHTWIN_CHARTS", "files")
     page = check(report.build(folder))
     text = re.sub(r"\s+", " ", page.text)
     for wanted in (

@@ -96,7 +96,7 @@ def _on_ground_of(first: Mapping[str, System], other: System) -> System | None:
         return None
 
 
-class Choice:
+class Candidates:
     """The candidates of a trace, and the replays that tell which of them is the best."""
 
     def __init__(self, trace: Replayable, competing: Mapping[str, System], goal: Goal) -> None:
@@ -267,11 +267,11 @@ def choose(
     Where their drive is not `device` already, they are shown on that, too.
     """
     kept = KeptFigures.of(path)
-    choice = Choice(trace, competing, goal)
+    found = Candidates(trace, competing, goal)
     how = {"threads": threads, "progress": progress, "what": "candidates"}
-    budget.at_least(_LEAST_REPLAYS * sum(map(len, choice.searches.values())) + _LEAST_MORE)
-    choice.search(kept, budget, notify=notify, **how)
-    choice.under_seeds(kept, **how)
+    budget.at_least(_LEAST_REPLAYS * sum(map(len, found.searches.values())) + _LEAST_MORE)
+    found.search(kept, budget, notify=notify, **how)
+    found.under_seeds(kept, **how)
     if device is not None and device != next(iter(competing.values())).config["device"]:
-        choice.elsewhere(kept, device, fill, **how)
-    folder.write_json(path / names.CANDIDATES, choice.data)
+        found.elsewhere(kept, device, fill, **how)
+    folder.write_json(path / names.CANDIDATES, found.data)

@@ -22,7 +22,7 @@ Cell = tuple[str, float | None, str]
 
 
 @dataclass(frozen=True)
-class Row:
+class CandidateRow:
     """A system: its name, its settings, whether it is the choice, and cells, each text with a value to sort by."""
 
     name: str
@@ -45,9 +45,9 @@ def table(study: StudyFolder) -> dict[str, Any]:
     return {"candidates": rows, "candidate_columns": columns, "few_candidates": len(few)}
 
 
-def _row(one: Ranked, found: Mapping[str, Any], drive: str | None, first: Ranked | None) -> Row:
+def _row(one: Ranked, found: Mapping[str, Any], drive: str | None, first: Ranked | None) -> CandidateRow:
     is_choice = first is not None and one.name == first.name
-    return Row(one.name, choosing.settings(one.best), is_choice, _cells(one, found, drive))
+    return CandidateRow(one.name, choosing.settings(one.best), is_choice, _cells(one, found, drive))
 
 
 def _cells(one: Ranked, found: Mapping[str, Any], drive: str | None) -> list[Cell]:

@@ -50,7 +50,7 @@ def draw(study: StudyFolder) -> Drawing:
     rows = shown(study.candidates) if study.candidates else []
     if not rows:
         return nothing("No settings were tried; a study with `--effort` does that.")
-    fig = style.figure(0.62 + 0.21 * len(rows))
+    fig = style.figure((1.05 if style.is_column() else 0.72) + 0.21 * len(rows))
     axes = fig.subplots()
     values = [value for row in rows for value in times(row) if value is not None]
     if max(values) > _LOGARITHMIC * max(min(values), 1e-9) > 0:
@@ -79,12 +79,14 @@ def _finish(study: StudyFolder, rows: list[Ranked], values: list[float], axes: A
     axes.tick_params(axis="y", length=0, labelcolor=style.INK, labelsize=style.NAME_PT)
     axes.spines["left"].set_visible(False)
     if axes.get_xscale() == "log":
-        axes.set_xlim(min(values) / 2.2, max(values) * 1.25)
+        # Room for the least value to the left of its mark.
+        spread = max(values) / min(values)
+        axes.set_xlim(min(values) / spread ** (0.6 if style.is_column() else 0.25), max(values) * spread**0.05)
         style.log_time(axes)
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=9))
     else:
-        room = 0.16 * max(values)
-        axes.set_xlim(max(min(values) - room, -room), max(values) + 0.04 * max(values))
+        room = (0.5 if style.is_column() else 0.2) * (max(values) - min(values) or max(values))
+        axes.set_xlim(min(values) - room, max(values) + 0.1 * room)
         style.time_axis(axes, max(values) * 1.04)
     axes.set_xlabel(str(study.candidates["goal_words"]).removeprefix("the "))
 
