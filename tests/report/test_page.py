@@ -341,7 +341,7 @@ def test_explanation_of_another_version_is_refused(study: Path) -> None:
 
 @pytest.mark.parametrize(("width", "screens"), [(1280, 1), (390, 2)])
 def test_the_first_screen_is_the_answer(width: int, screens: int, unlike: Path, tmp_path: Path) -> None:
-    """Verdict, table and chart lie within the first 900 pixels, of a phone within two screens; few words come before."""
+    """Verdict, table and chart lie within 900 pixels, of a phone within two screens; few words come before."""
     ask = (
         "document.querySelector('#chart-candidates .chart').getBoundingClientRect().bottom.toFixed(0) + ' ' +"
         "document.querySelector('main').innerText.split(/\\s+/).indexOf('Cheap') + ' ' +"

@@ -111,10 +111,10 @@ class Candidates:
         self._seeds: dict[str, _Fixed] = {}
         self._elsewhere: dict[str, _Fixed] = {}
 
-    def search(self, kept: KeptFigures, budget: Budget, **how: Any) -> None:
+    def search(self, kept: KeptFigures, budget: Budget, notify: Notify | None, **how: Any) -> None:
         """Finds the best settings of each system that comes near to the best: the most promising first."""
         every = [one for of in self.searches.values() for one in of]
-        replay_all(self.trace, every, kept, budget, **how)
+        replay_all(self.trace, every, kept, budget, notify=notify, **how)
         # What is far behind is left as it is, unless nothing is to be left out.
         for behind in (1.0, _BEHIND, *([math.inf] if budget.effort is None else [])):
             every.sort(key=_cost)
@@ -270,7 +270,7 @@ def choose(
     found = Candidates(trace, competing, goal)
     how = {"threads": threads, "progress": progress, "what": "candidates"}
     budget.at_least(_LEAST_REPLAYS * sum(map(len, found.searches.values())) + _LEAST_MORE)
-    found.search(kept, budget, notify=notify, **how)
+    found.search(kept, budget, notify, **how)
     found.under_seeds(kept, **how)
     if device is not None and device != next(iter(competing.values())).config["device"]:
         found.elsewhere(kept, device, fill, **how)

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from . import fitting, fonts, style
 
 #: Dots an inch of a PNG, and of heat maps, which are pictures in all files.
-PNG_DPI, HEAT_DPI = 250, 140
+PNG_DPI, HEAT_DPI = 250, 120
 
 #: As an SVG names the fonts that it was laid out in.
 _FAMILIES = f"'{fonts.CUT}', '{fonts.WHOLE}'"
