@@ -20,6 +20,7 @@ from flashtwin.recipes.workloads import Achieved, Target
 from .conftest import ROOT, Cli
 
 SMALL = 60_000
+WEBVM = ROOT / "traces" / "webvm-small.fiu.zst"
 
 
 def missed(achieved: list[Achieved]) -> list[str]:
@@ -250,10 +251,10 @@ def random_trace(path: Path, seed: int) -> Path:
 def test_whatever_a_small_trace_is_its_fit_makes_a_trace_that_can_be_fitted(tmp_path: Path, seed: int) -> None:
     # With few values popularity comes in steps that no other number of accesses can have.
     trace = ft.open(random_trace(tmp_path / "x.fiu", seed))
-    fit = ft.fit(trace, period_s=max(1.0, trace.info["duration_ns"] / 3e9))
+    fit = ft.fit(trace, period_s=max(1.0, trace.info["duration_ns"] / 3e9), replay=False)
     imitation = fit.workload.synthesize()
     assert len(imitation) == len(trace)
-    again = ft.fit(imitation, period_s=fit.workload.period_s(1.0)).workload.recipe
+    again = ft.fit(imitation, period_s=fit.workload.period_s(1.0), replay=False).workload.recipe
     for section, key in (("requests", "write_percent"), ("writes", "unique_percent")):
         assert again[section][key] == pytest.approx(fit.workload.recipe[section][key], abs=0.5), key
 
@@ -289,6 +290,42 @@ def test_a_fit_imitates_its_trace(tmp_path: Path) -> None:
     # Of values that occur twice it cannot be told whether they belong to a day or came back soon.
     assert given["writes"]["of_the_day_percent"] <= found["writes"]["of_the_day_percent"] < 40
     assert found["reads"]["written_percent"] == pytest.approx(given["reads"]["written_percent"], abs=5)
+
+
+def test_a_fit_imitates_duplicates() -> None:
+    trace = ft.open(WEBVM)
+    fit = ft.fit(trace, replay=False)
+    # Values that are read before they are written, counted one by one.
+    read: set[int] = set()
+    written: dict[int, bool] = {}
+    rows = trace.to_arrow().select(["op", "content"]).to_pylist()
+    for row in rows:
+        for value in row["content"] or ():
+            if row["op"] == "read" or row["op"] == 0:
+                read.add(value)
+            else:
+                written.setdefault(value, value in read)
+    share = 100 * sum(written.values()) / len(written)
+    assert fit.workload.recipe["writes"]["read_before_percent"] == pytest.approx(share, abs=1e-3)
+    by_name = {one.target.metric: one for one in fit.achieved}
+    for metric, points in (
+        ("duplicate_write_percent", 0.1), ("held_duplicate_write_percent", 3.0), ("duplicate_read_percent", 6.0),
+    ):  # fmt: skip
+        assert by_name[metric].found == pytest.approx(by_name[metric].wanted, abs=points), metric
+
+
+def test_a_fit_replays_the_trace_and_its_imitation(cli: Cli) -> None:
+    done = cli("trace", "fit", WEBVM, "--json")
+    assert done.status == 0, done.err
+    replays = json.loads(done.out)["replays"]
+    assert {row["system"] for row in replays} == {"conventional", "ca-ssd", "rr-ssd"}
+    result = ft.replay(WEBVM, "ca-ssd")
+    (mean,) = (row for row in replays if (row["system"], row["figure"]) == ("ca-ssd", "mean read, us"))
+    assert mean["original"] == pytest.approx(result.summary["response"]["read"]["mean_ns"] / 1e3)
+    (programs,) = (row for row in replays if row["system"] == "ca-ssd" and row["figure"].startswith("flash programs"))
+    # Without the contents that lay there before the trace, the imitation programmed 65 % more.
+    assert abs(programs["error"]) < 0.2
+    assert json.loads(cli("trace", "fit", WEBVM, "--json", "--no-replay").out)["replays"] == []
 
 
 def test_a_trace_without_contents_cannot_be_imitated(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flashtwin.cli._talk import table
+from flashtwin.recipes.likeness import Replayed
 from flashtwin.recipes.workloads import Achieved
 
 
@@ -31,6 +32,28 @@ def comparison(achieved: list[Achieved]) -> str:
     width = max(len(row[-1]) for row in rows)
     rows = [(*row[:-1], row[-1].ljust(width)) for row in rows]
     return table(rows[0], rows[1:])
+
+
+def replayed_row(one: Replayed) -> dict[str, Any]:
+    """A figure of both replays for machines."""
+    return {
+        "system": one.system, "figure": one.figure,
+        "original": one.original, "imitation": one.imitation, "error": one.error,
+    }  # fmt: skip
+
+
+def side_by_side(replays: list[Replayed]) -> str:
+    """Original and imitation, replayed, as a table."""
+    rows = [
+        (
+            one.system,
+            one.figure,
+            *("-" if value is None else number(value) for value in (one.original, one.imitation)),
+            "-" if one.error is None else f"{100 * one.error:+.2f}",
+        )
+        for one in replays
+    ]
+    return table(("system", "figure", "original", "imitation", "error %"), rows)
 
 
 #: How a bound is written before its value.

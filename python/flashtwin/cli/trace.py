@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import click
 
-from flashtwin.cli._comparing import as_row, comparison
+from flashtwin.cli._comparing import as_row, comparison, replayed_row, side_by_side
 from flashtwin.cli._options import Duration, json_option, reading_options
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, duration, pairs, say
@@ -173,13 +173,20 @@ def synthesize(recipe: str, output: Path, scale: float, seed: int, days: int | N
     help="Write the recipe here.",
 )
 @click.option("--force", is_flag=True, help="Replace RECIPE if it exists.")
+@click.option(
+    "--replay/--no-replay",
+    default=True,
+    show_default=True,
+    help="Replay TRACE and its imitation on `conventional`, `ca-ssd` and `rr-ssd`, and print both side by side.",
+)
 @json_option
-def fit(source: Source, period: float, output: Path | None, force: bool, as_json: bool) -> None:
+def fit(source: Source, period: float, output: Path | None, force: bool, replay: bool, as_json: bool) -> None:
     """Write the recipe that imitates TRACE, and print how well a trace made from it does.
 
     \b
     Example:
       flashtwin trace fit mail.fiu.zst --out mail.toml
+      flashtwin trace fit mail.fiu.zst --out mail.toml --no-replay
     """
     if output is not None:
         _check_name(output, ".toml", "the ending of recipes", force=force)
@@ -188,12 +195,20 @@ def fit(source: Source, period: float, output: Path | None, force: bool, as_json
     # Only this verb needs what it brings along.
     from flashtwin.recipes.fitting import fit as fitted
 
-    found = fitted(opened, period_s=period)
+    with Bars() as bars:
+        found = fitted(opened, period_s=period, replay=replay, progress=bars.named("fit", "replays"))
     if output is not None:
         write_text(output, found.workload.toml)
         say(f"recipe: {output}")
     say(f"compared at scale {found.scale:.4g}")
-    data_json([as_row(one) for one in found.achieved]) if as_json else data(comparison(found.achieved))
+    if as_json:
+        statistics, replays = map(as_row, found.achieved), map(replayed_row, found.replays)
+        data_json({"statistics": list(statistics), "replays": list(replays)})
+        return
+    data(comparison(found.achieved))
+    if found.replays:
+        data("")
+        data(side_by_side(found.replays))
 
 
 def _convert(source: Source, output: Path, *, force: bool) -> None:

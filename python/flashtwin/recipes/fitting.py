@@ -13,8 +13,10 @@ from flashtwin.characterization import statistics
 from flashtwin.characterization.measuring import Characterization, characterize
 from flashtwin.errors import TraceError
 from flashtwin.progress import Progress
-from flashtwin.recipes import trains
+from flashtwin.recipes import likeness, trains
+from flashtwin.recipes.likeness import Replayed
 from flashtwin.recipes.workloads import Achieved, Workload, compared
+from flashtwin.replays import periods
 from flashtwin.settings import literal
 from flashtwin.traces.trace import Trace, as_trace
 
@@ -41,6 +43,10 @@ COMPARED = (
     "unique_read_percent",
     "values_for_half_of_writes_percent",
     "values_for_half_of_reads_percent",
+    "duplicate_write_percent",
+    "held_duplicate_write_percent",
+    "duplicate_read_percent",
+    "space_percent",
     "same_content_write_percent",
     "write_entries_for_90_percent",
     "read_entries_for_90_percent",
@@ -68,6 +74,8 @@ class Fit:
     achieved: list[Achieved]
     #: Scale at which that trace was made.
     scale: float
+    #: Figures of both traces, replayed; empty where that was not asked for.
+    replays: list[Replayed]
 
 
 @dataclass(frozen=True)
@@ -83,8 +91,42 @@ class _Pages:
         return _Pages(self.value[kept], self.write[kept], self.day[kept])
 
 
+@dataclass(frozen=True)
+class _Firsts:
+    """By value: the first place in the order of page accesses at which it is read and written; `never` if it is not."""
+
+    read: np.ndarray[Any, Any]
+    write: np.ndarray[Any, Any]
+    never: int
+
+    @classmethod
+    def of(cls, pages: _Pages) -> _Firsts:
+        never = len(pages.value)
+        first = {}
+        for write in (False, True):
+            at = np.flatnonzero(pages.write == write)[::-1]
+            first[write] = np.full(int(pages.value.max()) + 1, never)
+            first[write][pages.value[at]] = at
+        return cls(first[False], first[True], never)
+
+    @property
+    def read_before(self) -> Any:
+        """Values that are read and then written."""
+        return (self.read < self.write) & (self.write < self.never)
+
+    @property
+    def written_before(self) -> Any:
+        """Values that are written and then read."""
+        return (self.write < self.read) & (self.read < self.never)
+
+
 def fit(
-    trace: Trace | str | Path, *, period_s: float = 86_400.0, name: str | None = None, progress: Progress | None = None
+    trace: Trace | str | Path,
+    *,
+    period_s: float = 86_400.0,
+    name: str | None = None,
+    replay: bool = True,
+    progress: Progress | None = None,
 ) -> Fit:
     """The recipe that imitates a trace, and how well it does.
 
@@ -92,6 +134,7 @@ def fit(
         trace: with contents; what `open` returned, or a path. It is looked at as a whole, in memory.
         period_s: length of its days in seconds.
         name: of the workload; by default the trace's.
+        replay: whether the trace and its imitation are replayed as well, on `flashtwin.recipes.likeness.SYSTEMS`.
         progress: told how far reading, measuring and making the imitation are (`flashtwin.progress`).
 
     Raises:
@@ -112,10 +155,12 @@ def fit(
     text = _toml(recipe)
     made = Workload(f"{name or trace.name}.toml", text)
     scale = min(1.0, CHECK_REQUESTS / len(trace))
-    imitation = characterize(
-        made.synthesize(scale=scale, progress=progress), period_s=made.period_s(scale), progress=progress
-    )
-    return Fit(made, compared(made.targets, imitation, scale), scale)
+    imitation = made.synthesize(scale=scale, progress=progress)
+    measured = characterize(imitation, period_s=made.period_s(scale), progress=progress)
+    # Within a single day copies would be made at its very end; its periods are those of any short trace.
+    of_replay_s = day_s if days > 1 else periods.length_s(trace.duration_ns)
+    replays = likeness.replayed(trace, imitation, (of_replay_s, of_replay_s * scale), progress) if replay else []
+    return Fit(made, compared(made.targets, measured, scale), scale, replays)
 
 
 def _recipe(trace: Trace, found: Characterization, days: int, day_s: float, name: str) -> dict[str, Any]:
@@ -131,6 +176,7 @@ def _recipe(trace: Trace, found: Characterization, days: int, day_s: float, name
         raise TraceError(f"{trace.name}: has too few requests to imitate; a hundred with a write are needed")
     lists = columns["content"].combine_chunks()
     pages = _pages(lists, np.asarray(columns["op"]), np.asarray(columns["time_ns"]), days, day_s)
+    firsts = _Firsts.of(pages)
     end = column["offset_bytes"] + column["length_bytes"]
     follows = np.zeros(len(write), dtype=bool)
     follows[1:] = (column["offset_bytes"][1:] == end[:-1]) & (column["volume"][1:] == column["volume"][:-1])
@@ -146,9 +192,9 @@ def _recipe(trace: Trace, found: Characterization, days: int, day_s: float, name
     if not write.all():
         requests["read_sequential_percent"] = _sequential_reads(requests, float(follows[~write].mean()))
         requests["read_pages"] = _sizes(column["length_bytes"][~write])
-        reads = _reads(pages, found, days)
+        reads = _reads(pages, firsts, found, days)
     arrivals = _arrivals(column["time_ns"], write, follows, days, day_s)
-    writes = _writes(pages, found, days)
+    writes = _writes(pages, firsts, found, days)
     footprint, notes = _footprint(found, requests, writes, reads)
     targets = [
         {"metric": metric, "value": value, "source": f"measured on {trace.name}"}
@@ -170,34 +216,40 @@ def _pages(lists: Any, op: Any, time_ns: Any, days: int, day_s: float) -> _Pages
     return _Pages(value[kept], op[request] == 1, day)
 
 
-def _writes(pages: _Pages, found: Characterization, days: int) -> dict[str, Any]:
+def _writes(pages: _Pages, firsts: _Firsts, found: Characterization, days: int) -> dict[str, Any]:
     written = pages.of(write=True)
     summary = found.summary
+    read_before = int(firsts.read_before.sum())
     section: dict[str, Any] = {
         "unique_percent": _percent(summary["info"]["unique_values_write_percent"] / 100),
         "popularity": _popularity(written),
         "same_content_percent": round(summary["space"]["rewrite_percent"] or 0.0, 4),
+        "reborn_percent": _reborn_percent(summary, 100 * read_before / len(written.value)),
+        "read_before_percent": _percent(read_before / (firsts.write < firsts.never).sum()),
         "of_the_day_percent": _of_the_day(written, days),
     }
     return section | _locality(summary["value_locality"]["write"]["content"])
 
 
-def _reads(pages: _Pages, found: Characterization, days: int) -> dict[str, Any]:
+def _reborn_percent(summary: dict[str, Any], read_before_percent: float) -> float:
+    """Page writes of a value that was written before and lies nowhere any more.
+
+    Duplicates of earlier writes are reborn or held. Of those held, the first writes of values that were read before
+    have no earlier write.
+    """
+    repeated = summary["duplication"]["duplicate_percent"] or 0.0
+    held = summary["space"]["duplicate_write_percent"] or 0.0
+    return round(max(0.0, repeated - (held - read_before_percent)), 4)
+
+
+def _reads(pages: _Pages, firsts: _Firsts, found: Characterization, days: int) -> dict[str, Any]:
     read, written = pages.of(write=False), pages.of(write=True)
     summary = found.summary
     of_address = summary["value_locality"]["read"]["address"]
     unique = summary["info"]["unique_values_read_percent"] / 100
     unique_pages = max(unique, of_address["items"] / of_address["accesses"])
-    # Values whose first write comes before their first read.
-    size = int(pages.value.max()) + 1
-    first = {}
-    for kind, write in (("read", False), ("write", True)):
-        at = np.flatnonzero(pages.write == write)[::-1]
-        first[kind] = np.full(size, len(pages.value))
-        first[kind][pages.value[at]] = at
-    is_read = first["read"] < len(pages.value)
-    before = is_read & (first["write"] < first["read"])
-    writes = np.bincount(written.value, minlength=size)
+    before, is_read = firsts.written_before, firsts.read < firsts.never
+    writes = np.bincount(written.value, minlength=len(is_read))
     of_shared = writes[before].mean() if before.any() else 0.0
     even = writes[writes > 0].mean()
     by_popularity = (writes**2).sum() / writes.sum()

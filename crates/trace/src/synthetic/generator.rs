@@ -309,7 +309,7 @@ impl Generator {
                     writes.contents(page, run.pages(), &mut run.values);
                     return !run.sizes.is_empty();
                 }
-                let (page, value) = reads.next(&mut writes.kept, next_value, &mut run.sizes);
+                let (page, value) = reads.next(writes, next_value, &mut run.sizes);
                 run.page = page;
                 run.values.clear();
                 run.values.extend(value..value + run.pages() as u32);

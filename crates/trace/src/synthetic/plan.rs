@@ -48,6 +48,8 @@ pub(super) struct ValuesPlan {
     pub(super) same_content: u64,
     /// Pages written with a value that lies nowhere any more; not looked after where there is no number.
     pub(super) reborn: Option<u64>,
+    /// Values that the trace reads before it writes them.
+    pub(super) read_before: u64,
     /// Pages of values read that were there before, and that the trace writes.
     pub(super) pages_there: u64,
     pub(super) pages_kept: u64,
@@ -263,6 +265,9 @@ fn values(
     let copied = ((still_pages * unique_pages).round() as u64).saturating_sub(read_pages);
     check_kept(reads, keys, (kept, read_pages), &read_order, &write_order)?;
     let pages_kept = kept.round() as u64;
+    let read_before = keys.share("writes.read_before_percent", writes.read_before_percent)?;
+    let read_before = (write_order.things() as f64 * read_before).round() as u64;
+    check_read_before(keys, read_before, read_pages - pages_kept, write_order.things())?;
     let new_things = match reads.unique_within {
         Within::Trace => read_order.things(),
         Within::Day => read_order.of_days.iter().map(Multiplicities::things).sum(),
@@ -274,6 +279,7 @@ fn values(
     Ok(ValuesPlan {
         same_content: same.round() as u64,
         reborn,
+        read_before,
         writes: write_order,
         reads: read_order,
         pages_there: read_pages - pages_kept,
@@ -342,6 +348,19 @@ fn check_kept(
         ));
     }
     Ok(())
+}
+
+/// Refuses more values that are read and then written than are read from pages that lay `there`.
+fn check_read_before(keys: &Keys<'_>, wanted: u64, there: u64, written: u64) -> Result<(), TraceError> {
+    if wanted <= there {
+        return Ok(());
+    }
+    let possible = there as f64 / written.max(1) as f64 * 100.0;
+    Err(keys.wrong(
+        "writes.read_before_percent",
+        "asks for more values than the trace reads of those that lay there",
+        &format!("give at most {possible:.1}"),
+    ))
 }
 
 /// The share of a day's reads that come again; refuses what has no meaning beside it.

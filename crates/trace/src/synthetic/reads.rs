@@ -1,7 +1,5 @@
 //! Page reads: runs over pages whose contents do not change.
 
-use std::collections::VecDeque;
-
 use super::kinds::KindPlan;
 use super::order::Order;
 use super::plan::{LaterPages, ValuesPlan};
@@ -146,15 +144,16 @@ impl Reads {
     }
 
     /// The next run: the first page and the value it holds, which the pages behind it continue, and the
-    /// sizes of the requests into `sizes`. `written` are extents that the trace kept and nobody has read.
+    /// sizes of the requests into `sizes`. `writes` has the extents that the trace kept and nobody has
+    /// read, and learns of values that lay there.
     pub(super) fn next(
         &mut self,
-        written: &mut VecDeque<Extent>,
+        writes: &mut Writes,
         next_value: &mut u32,
         sizes: &mut Vec<u32>,
     ) -> (u64, u32) {
         self.runs = self.runs.saturating_sub(1);
-        let extent = self.extent(written, next_value);
+        let extent = self.extent(writes, next_value);
         self.order.settle(extent);
         self.remember(extent);
         self.cut(extent, sizes);
@@ -190,7 +189,7 @@ impl Reads {
         self.requests -= sizes.len() as u64;
     }
 
-    fn extent(&mut self, written: &mut VecDeque<Extent>, next_value: &mut u32) -> Extent {
+    fn extent(&mut self, writes: &mut Writes, next_value: &mut u32) -> Extent {
         if self.order.left() == 0 {
             return self.once_more();
         }
@@ -199,7 +198,7 @@ impl Reads {
             Occurrence::First { entry } => {
                 let repeats = u64::from(self.order.entries.left(entry));
                 // Where no page is left that has not been read, one that has been must do.
-                let extent = match self.first(repeats, written, next_value) {
+                let extent = match self.first(repeats, writes, next_value) {
                     Some(extent) => extent,
                     None => self.once_more(),
                 };
@@ -248,12 +247,8 @@ impl Reads {
     }
 
     /// An extent that has not been read, and will be `repeats` times more.
-    fn first(
-        &mut self,
-        repeats: u64,
-        written: &mut VecDeque<Extent>,
-        next_value: &mut u32,
-    ) -> Option<Extent> {
+    fn first(&mut self, repeats: u64, writes: &mut Writes, next_value: &mut u32) -> Option<Extent> {
+        let written = &mut writes.kept;
         if !written.is_empty()
             && (self.there == 0 || self.random.chance(self.kept_extents() / self.extents()))
         {
@@ -286,7 +281,9 @@ impl Reads {
         self.there_next -= pages;
         let value = *next_value;
         *next_value += pages as u32;
-        Some(Extent { start: self.there_next as u32, pages: pages as u32, value, cut })
+        let extent = Extent { start: self.there_next as u32, pages: pages as u32, value, cut };
+        writes.has_read(extent);
+        Some(extent)
     }
 
     /// Extents that are to be read for the first time, with the one at hand; and about how many of them are

@@ -159,6 +159,10 @@ pub struct WritesRecipe {
     /// overwrites do not look at what they overwrite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reborn_percent: Option<f64>,
+    /// Share of the values written that the trace read before it wrote them, in percent: contents that lay on the
+    /// device when the trace began, and of which the first write is a duplicate already.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub read_before_percent: f64,
     /// How soon values come again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locality: Option<LocalityRecipe>,

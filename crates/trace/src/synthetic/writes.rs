@@ -55,6 +55,10 @@ pub(super) struct Writes {
     reborn: Option<u64>,
     /// Of `reborn`, those so far.
     reborn_done: u64,
+    /// How many values are still to be written that were read before.
+    read_before: u64,
+    /// Runs of values that were read from pages which lay there, and not written; kept while some are to be.
+    read: Vec<Extent>,
     /// With this probability, 0 to 1, a value that is to be read is drawn by its popularity among writes.
     agreement: f64,
     /// First pages of the last runs of overwrites.
@@ -104,6 +108,8 @@ impl Writes {
             same_done: 0,
             reborn: values.reborn,
             reborn_done: 0,
+            read_before: values.read_before,
+            read: Vec::new(),
             agreement: values.agreement,
             recent: [NOWHERE; RECENT],
             next_recent: 0,
@@ -121,6 +127,8 @@ impl Writes {
         self.held.iter_mut().for_each(|held| held.entry = NONE);
         self.kept.clear();
         self.sharing.1 = 0;
+        self.read_before = values.read_before;
+        self.read.clear();
         (self.to_keep, self.not_kept) = (values.later.kept, 0);
         self.keep_next = base + values.later.kept;
         (self.pages, self.pages_done) = (runs.pages, 0);
@@ -183,8 +191,10 @@ impl Writes {
         self.kept.push_back(extent);
         for _ in 0..pages {
             let evenly = self.agreement == 0.0 || self.random.unit() > self.agreement;
-            let occurrence = self.order.first(evenly, &mut self.random);
-            let held = self.value(occurrence, next_value);
+            let held = match self.order.first(evenly, &mut self.random) {
+                Occurrence::First { entry } => self.new_value(entry, next_value),
+                again @ Occurrence::Again { .. } => self.value(again, next_value),
+            };
             self.hold(held);
             values.push(held.value);
         }
@@ -323,12 +333,49 @@ impl Writes {
                 self.reborn_done += u64::from(copies == 0);
                 Held { value: what.value, entry }
             }
-            Occurrence::First { entry } => {
-                let value = *next_value;
-                *next_value += 1;
-                self.order.entries.name(entry, Extent { start: 0, pages: 1, value, cut: 0 });
-                Held { value, entry }
-            }
+            Occurrence::First { entry } => match self.value_read_before() {
+                Some(value) => self.named(entry, value),
+                None => self.new_value(entry, next_value),
+            },
+        }
+    }
+
+    fn new_value(&mut self, entry: u32, next_value: &mut u32) -> Held {
+        let value = *next_value;
+        *next_value += 1;
+        self.named(entry, value)
+    }
+
+    fn named(&mut self, entry: u32, value: u32) -> Held {
+        self.order.entries.name(entry, Extent { start: 0, pages: 1, value, cut: 0 });
+        Held { value, entry }
+    }
+
+    /// One of the values read that lay there, where one is due: these are spread evenly over the values that are
+    /// written for the first time, but for those to be kept, whose numbers follow one another.
+    fn value_read_before(&mut self) -> Option<u32> {
+        if self.read_before == 0 || self.read.is_empty() {
+            return None;
+        }
+        let first_writes = (self.order.unseen() + 1).saturating_sub(self.to_keep).max(1);
+        if self.random.below(first_writes) >= self.read_before {
+            return None;
+        }
+        self.read_before -= 1;
+        let at = self.random.below(self.read.len() as u64) as usize;
+        let run = &mut self.read[at];
+        run.pages -= 1;
+        let value = run.value + run.pages;
+        if run.pages == 0 {
+            self.read.swap_remove(at);
+        }
+        Some(value)
+    }
+
+    /// Learns that a run of pages which lay there was read for the first time.
+    pub(super) fn has_read(&mut self, run: Extent) {
+        if self.read_before > 0 && run.pages > 0 {
+            self.read.push(run);
         }
     }
 }

@@ -39,6 +39,7 @@ fn any(seed: u64) -> String {
         "same_content_percent = 5.0",
         "locality = { percent = 90.0, within_values = 200 }",
         "reborn_percent = 1.0\nof_the_day_percent = 20.0",
+        "read_before_percent = 3.0",
     ]);
     let of_reads = draw.one_of(&[
         "live_percent = 100.0",

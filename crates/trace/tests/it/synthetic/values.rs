@@ -81,6 +81,43 @@ fn values_come_again_from_nowhere_no_more_often_than_the_recipe_says() {
     assert!(least < 2.7, "{least}");
 }
 
+/// Values that are read before they are written, in percent of the values written; and page writes of a value that lies
+/// on some page at that time, in percent of the page writes.
+fn read_before(trace: &Trace) -> (f64, f64) {
+    let mut read = HashSet::new();
+    let mut written = HashSet::new();
+    let (mut before, mut pages, mut duplicates) = (0u64, 0u64, 0u64);
+    for index in 0..trace.len() {
+        for &value in trace.contents(index) {
+            if trace.op[index] == Op::Read {
+                if !written.contains(&value) {
+                    read.insert(value);
+                }
+                continue;
+            }
+            pages += 1;
+            duplicates += u64::from(read.contains(&value) || written.contains(&value));
+            before += u64::from(written.insert(value) && read.contains(&value));
+        }
+    }
+    (before as f64 / written.len() as f64 * 100.0, duplicates as f64 / pages as f64 * 100.0)
+}
+
+#[test]
+fn values_that_lay_there_are_written_as_often_as_the_recipe_says() {
+    let plain = read_before(&parsed(SMALL).unwrap());
+    assert_eq!(plain.0, 0.0);
+    for wanted in [10.0, 25.0] {
+        let key = format!("read_before_percent = {wanted}\n[reads]");
+        let (share, duplicates) = read_before(&parsed(&SMALL.replace("[reads]", &key)).unwrap());
+        near("read before", share, wanted, 0.02);
+        // 40 % of the page writes are the first of their value; so many of them are duplicates now.
+        near("duplicates", duplicates - plain.1, 40.0 * wanted / 100.0, 0.02);
+    }
+    let refused = parsed(&SMALL.replace("[reads]", "read_before_percent = 99.0\n[reads]")).unwrap_err();
+    assert!(refused.to_string().contains("writes.read_before_percent"), "{refused}");
+}
+
 #[test]
 fn values_may_lie_on_several_pages() {
     let text =
