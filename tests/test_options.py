@@ -18,12 +18,14 @@ from flashtwin.results import figures, folder, schema
 from .conftest import Cli
 
 
-def test_device_is_an_option_of_replay_and_compare(cli: Cli, small_trace: Path) -> None:
+def test_device_is_an_option_of_replay_compare_and_explain(cli: Cli, small_trace: Path) -> None:
     for verb in (("replay", "--system"), ("compare", "--systems")):
         done = cli(verb[0], small_trace, verb[1], "conventional", "--device", "tlc-2021", "--json")
         assert done.status == 0, done.err
         found = json.loads(done.out)["conventional"]["config"]["nand"]
         assert found == ft.system("conventional", device="tlc-2021").config["nand"]
+    done = cli("explain", small_trace, "--system", "conventional", "--device", "tlc-2021", "--effort", "0")
+    assert "--set device=tlc-2021" in done.out, done.err
 
 
 def test_key_of_the_device_that_is_set_goes_before_the_device(cli: Cli, small_trace: Path) -> None:

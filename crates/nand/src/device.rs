@@ -217,12 +217,14 @@ impl NandConfig {
 }
 
 impl NandDevice {
-    /// Reads a device file.
+    /// Reads the flash of a device file. Its tables, such as `[engine]`, say how the controller works and are left out.
     ///
     /// # Errors
     /// [`DeviceError`] when it is not TOML, has an unknown key, or describes no device.
     pub fn from_toml(text: &str) -> Result<Self, DeviceError> {
-        toml::from_str::<NandConfig>(text)?.resolve()
+        let mut flash: toml::Table = toml::from_str(text)?;
+        flash.retain(|_, value| !value.is_table());
+        flash.try_into::<NandConfig>()?.resolve()
     }
 }
 

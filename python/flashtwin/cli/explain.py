@@ -11,6 +11,7 @@ from flashtwin.causes.explaining import explain as explain_all
 from flashtwin.cli._options import (
     Effort,
     Running,
+    device_option,
     goal_option,
     json_option,
     out_option,
@@ -28,6 +29,7 @@ from flashtwin.traces.reading import Source
 @click.option(
     "--system", "--systems", "system", metavar="A,B,...", help="The systems; of a folder its runs, all without this."
 )
+@device_option
 @goal_option
 @click.option(
     "--effort",
@@ -103,7 +105,7 @@ def _explained(
     if Path(source.path).is_dir():
         if running.sets or running.fill is not None:
             raise click.UsageError(
-                f"{source.path}: runs are explained as they were made; --set and its short forms are for traces"
+                f"{source.path}: runs are explained as they were made; --set, --device and other short forms are for traces"
             )
         if stream:
             raise click.UsageError(f"{source.path}: its runs' trace is read as it was; --stream is for traces")
