@@ -1,4 +1,4 @@
-//! What a metric is, and the list of those that follow a trace side by side.
+//! The trait of a metric, and the list of those that follow a trace in parallel.
 
 use arrow_array::RecordBatch;
 use schemars::JsonSchema;
@@ -22,7 +22,7 @@ pub(crate) fn named<R: Row>(table: &RecordBatch) -> (String, RecordBatch) {
     (R::TABLE.to_owned(), table.clone())
 }
 
-/// What the first pass over a trace found out.
+/// Results of the first pass over a trace.
 pub(crate) struct Known<'a> {
     pub(crate) options: &'a Options,
     pub(crate) sample: Sample,
@@ -31,13 +31,14 @@ pub(crate) struct Known<'a> {
     pub(crate) clock: Clock,
     /// Reads and writes of each content.
     pub(crate) values: &'a ValueCounts,
-    /// What each page held before the trace, where there are contents; large, so that who follows it takes it.
+    /// Content of each page before the trace, where there are contents. It is large, so the metric
+    /// that needs it takes it.
     pub(crate) footprint: Option<Footprint>,
 }
 
 /// A metric that follows the requests of a trace once, beside others.
 pub(crate) trait Metric: Accumulator + Sized {
-    /// What it finds: an object of the summary. Comments of its fields are the manual's text.
+    /// Its results: an object of the summary. Comments of its fields are the manual's text.
     type Figures: Serialize + JsonSchema + std::fmt::Debug;
 
     /// At the begin of the trace.
@@ -66,7 +67,7 @@ macro_rules! metrics {
             $(pub(crate) $name: $Metric,)+
         }
 
-        /// What all metrics found.
+        /// Results of all metrics.
         #[derive(Debug, serde::Serialize, schemars::JsonSchema)]
         pub(crate) struct Found {
             $($(#[$about])* pub(crate) $name: <$Metric as $crate::metric::Metric>::Figures,)+

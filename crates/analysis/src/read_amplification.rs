@@ -1,4 +1,4 @@
-//! What larger pages cost reads: `read-simulator`.
+//! Read amplification of larger pages: `read-simulator`.
 
 use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, Requests, Trace};
@@ -12,7 +12,7 @@ use crate::metric::{Known, Metric, Tables, named};
 use crate::rows;
 use crate::rows::{Row, batch_of};
 
-/// A sector as SWC counts them from section 4.2 on, whatever the trace's granularity.
+/// Sector size of the SWC paper from section 4.2 on, for every trace.
 pub(crate) const SECTOR_BYTES: u32 = 512;
 /// Cache sizes looked at, in pages.
 const CACHE_PAGES: [usize; 6] = [0, 1, 2, 4, 8, 16];
@@ -20,16 +20,17 @@ const CACHE_PAGES: [usize; 6] = [0, 1, 2, 4, 8, 16];
 const DEPTH: usize = 16;
 /// The largest page looked at.
 const PAGE_BYTES_MAX: u32 = 65_536;
-/// From so many pages on it is quicker to take a request's pages together.
+/// Requests of this many pages or more are faster to handle as a run.
 const RUN_PAGES: u64 = 4;
 /// Workloads with fewer read requests are left out of the SWC paper's statistics (section 4.3).
 const READS_MIN: u64 = 5_000;
 
 /// Read amplification by page size and cache size (SWC paper, sections 4.3 and 5.2).
 ///
-/// Sectors are of 512 bytes, whatever the trace's granularity, and one that is touched in part counts.
-/// Requests are aligned to pages; the pages of a request go in ascending order through an LRU cache, and all
-/// sectors of those that miss are read. Pages of writes enter the cache and are not counted; trims do nothing.
+/// Sectors have 512 bytes for every trace, and one touched in part counts. Requests are aligned to
+/// pages. The pages of a request go in ascending order through an LRU cache, and all sectors of
+/// those that miss are read. Pages of writes enter the cache and are not counted; trims have no
+/// effect.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ReadAmplification {
     /// Bytes of a sector: 512.
@@ -57,7 +58,8 @@ impl ReadAmplification {
         batch_of(&self.rows)
     }
 
-    /// Fills in what logical locality would let expect; `locality` is that of the same trace.
+    /// Fills in the amplification expected from logical locality; `locality` is that of the same
+    /// trace.
     pub(crate) fn discount(&mut self, locality: &LogicalLocality) {
         for row in &mut self.rows {
             // Between pages of 4 KB, 1 to 8 sectors of distance lead to the same neighbours, and so on.
@@ -114,7 +116,7 @@ impl ReadSimulator {
         ReadSimulator { reads: 0, sectors_asked: 0, page_sizes: page_sizes.collect() }
     }
 
-    /// Without what locality would let expect.
+    /// Rows without the figures expected from locality.
     fn rows(&self) -> Vec<ReadAmplificationRow> {
         let ratio = |sectors: u64| self.per_sector_asked(sectors);
         let sizes = self.page_sizes.iter();
@@ -228,7 +230,7 @@ impl PageSize {
         self.sectors * SECTOR_BYTES
     }
 
-    /// Sectors read with a cache of so many pages.
+    /// Sectors read with a cache of `cache_pages` pages.
     fn sectors_missed(&self, cache_pages: usize) -> u64 {
         self.found[cache_pages..].iter().sum::<u64>() * u64::from(self.sectors)
     }
@@ -248,7 +250,8 @@ impl PageSize {
     }
 }
 
-/// The last 16 pages, latest first: the first C of them are what an LRU cache of C pages holds.
+/// The last 16 pages, latest first: the first C of them are the contents of an LRU cache of C
+/// pages.
 struct Cache {
     /// Volume and page.
     pages: [(u32, u64); DEPTH],

@@ -7,8 +7,8 @@ use std::thread;
 /// Bytes from which on asking is worth a call of the system.
 const LARGE: usize = 8 << 20;
 
-/// An empty vector with room for so many items; with room for none where there is not as much memory, since whoever said
-/// how many there will be may be wrong.
+/// Like `Vec::with_capacity`, but falls back to an empty vector: the count comes from untrusted
+/// input.
 pub fn with_room<T>(items: usize) -> Vec<T> {
     let mut room = Vec::new();
     if room.try_reserve_exact(items).is_err() {
@@ -18,7 +18,7 @@ pub fn with_room<T>(items: usize) -> Vec<T> {
     room
 }
 
-/// A vector of so many zeros (`T::default()`), which is memory as the system gives it where they are many.
+/// A vector of `items` zeros (`T::default()`). A large one is fresh memory from the system.
 pub fn zeros<T: Clone + Default>(items: usize) -> Vec<T> {
     let room = vec![T::default(); items];
     ask_for_huge_pages(&room);
@@ -42,9 +42,9 @@ impl Room {
         }
     }
 
-    /// Does `work`, which fills vectors side by side, while another thread asks the system for their memory. Nothing that
-    /// stands there changes; of a vector that has got another place meanwhile, nothing is asked for, or what is there in
-    /// its stead.
+    /// Does `work`, which fills vectors, while another thread touches their memory in advance.
+    /// Contents do not change; a vector that was reallocated meanwhile is skipped, or its
+    /// successor's memory is touched.
     pub fn found_while<R>(rooms: &[Self], work: impl FnOnce() -> R) -> R {
         if rooms.iter().all(|room| room.bytes < LARGE) {
             return work();
@@ -52,7 +52,7 @@ impl Room {
         let done = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| Self::find_all(rooms, &done));
-            // However it ends, nobody is to wait for memory that is not wanted any more.
+            // However `work` ends, the other thread must stop.
             let _ended = Ended(&done);
             work()
         })
@@ -86,7 +86,7 @@ impl Room {
     /// Says something of the whole pages in it to the system.
     #[cfg(target_os = "linux")]
     fn advise(self, advice: libc::c_int) {
-        /// Whole pages, whatever their size: the largest that a processor has by default.
+        /// Whole pages of any size: this is the largest that a processor has by default.
         const PAGE: usize = 64 << 10;
         let begins = self.begins.next_multiple_of(PAGE);
         let whole = (self.begins + self.bytes).saturating_sub(begins) / PAGE * PAGE;

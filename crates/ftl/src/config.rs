@@ -1,4 +1,4 @@
-//! The controller's configuration: each family's keys, and what relates keys of one family to those of another. Doc
+//! The controller's configuration: the keys of each family, and the checks across families. Doc
 //! comments are the reference manual's text.
 
 use flashtwin_nand::Geometry;
@@ -19,7 +19,7 @@ use crate::page::spread::{SpreadConfig, SpreadPolicy};
 use crate::paging::{MappingCacheConfig, Shape};
 use crate::redirection::RedirectionConfig;
 
-/// What the controller decides, policy by policy.
+/// Policies of the controller.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FtlConfig {
@@ -27,7 +27,7 @@ pub struct FtlConfig {
     /// (LPN -> VPN -> PPN, equal contents share a page; CA-SSD paper, RR-SSD paper III.B).
     #[schemars(extend("x-design" = "whether pages of equal content share a flash page (CA-SSD)"))]
     pub mapping: MappingForm,
-    /// Mapping tables on flash, and what of them is in RAM.
+    /// Mapping tables on flash, and their cache in RAM.
     pub mapping_cache: MappingCacheConfig,
     /// Where host pages are written.
     pub allocation: AllocationConfig,
@@ -119,7 +119,7 @@ impl FtlConfig {
     /// Checks numbers and relations between keys.
     ///
     /// # Errors
-    /// The first key that is out of range, with its value and what was expected.
+    /// The first key that is out of range, with its value and the expected one.
     pub fn check(&self, geometry: &Geometry) -> Result<(), RangeError> {
         self.gc.check()?;
         self.replication.check(geometry.chips())?;
@@ -133,7 +133,7 @@ impl FtlConfig {
         self.check_tables(geometry)
     }
 
-    /// What spreading of duplicates needs.
+    /// Requirements of spreading.
     fn check_spreading(&self, geometry: &Geometry) -> Result<(), RangeError> {
         let wrong = |expected| Err(("spread.policy", "duplicates".into(), expected));
         if self.spread.policy == SpreadPolicy::None {
@@ -148,7 +148,7 @@ impl FtlConfig {
         Ok(())
     }
 
-    /// What replication needs, and what deduplication leaves it.
+    /// Requirements of replication, and its limits with deduplication.
     fn check_replication(&self, geometry: &Geometry) -> Result<(), RangeError> {
         let replicates = self.replication.policy != ReplicationPolicy::None;
         let wrong = |expected| {

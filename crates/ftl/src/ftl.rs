@@ -1,5 +1,5 @@
-//! The controller: page operations in, decisions out. What follows from the form of the tables is the affair of one of
-//! three sides; this is the only file that asks which.
+//! The controller: page operations in, decisions out. It has one of three mapping schemes; only
+//! this file dispatches on them.
 
 use flashtwin_bits::{Loader, Saver, State, StateResult};
 use flashtwin_nand::{Block, Geometry, Plane, Ppn};
@@ -113,7 +113,7 @@ impl Ftl {
             sampling_pages: config.sampling_pages(),
         };
         if config.mapping_cache.is_on() {
-            // Addresses without gaps, until somebody tells of others.
+            // Addresses without gaps, unless the caller sets others.
             ftl.put_tables_on_flash(config, (0..footprint_pages).map(u64::from));
         }
         ftl
@@ -138,8 +138,8 @@ impl Ftl {
         capacity
     }
 
-    /// Tells that no more than so many logical pages ever hold something: copies have a share of these and no more. To be
-    /// called before the first write.
+    /// Limits the number of logical pages with data; copies may use a share of that. Call it before
+    /// the first write.
     pub fn holds_at_most(&mut self, config: &FtlConfig, pages: u32) {
         let pages = u64::from(pages);
         let budget = pages.saturating_add(times(pages, config.replication.alpha));
@@ -166,9 +166,9 @@ impl Ftl {
         self.flash.verify();
     }
 
-    /// Gives [`crate::PartitionPolicy::Offline`] what it knows beforehand: the partition of each logical
-    /// page, 0 the hottest. To be called before the first write. Pages beyond the list are in the
-    /// coldest partition.
+    /// Gives [`crate::PartitionPolicy::Offline`] its knowledge of the trace: the partition of each
+    /// logical page, 0 the hottest. Call it before the first write. Pages beyond the list are in
+    /// the coldest partition.
     pub fn assign_partitions(&mut self, of_page: Vec<u8>) {
         let partitions = self.flash.blocks.partitions();
         self.flash.partitions.assign(partitions, of_page);
@@ -206,7 +206,7 @@ impl Ftl {
     }
 }
 
-/// Tables from what another controller left, and what tells of it.
+/// Rebuilds the tables from the state that another controller left.
 impl Ftl {
     pub(crate) fn restore_page(&mut self, page: HeldPage<'_>) -> Result<(), String> {
         with_tables!(&mut self.tables, side => side.restore_page(page, &mut self.flash))

@@ -1,10 +1,12 @@
-//! A controller that takes up where another one left off: its tables rebuilt from what the flash holds.
+//! A controller that continues another one's work: its tables rebuilt from the flash contents.
 //!
-//! For a drive of real bytes, which finds after a start what it had made durable: which blocks are erased, open or
-//! full, which pages hold what, and which logical pages point to them. Everything that has to be right follows from
-//! that. What only guides decisions does not, and begins anew: popularity and classes of pages read, which
-//! fingerprints a limited store had kept, twins (found again as pages are written), turns of allocation, what
-//! partitions have learnt, and all counters but those of erases.
+//! For a drive of real bytes, which finds its durable state after a start: blocks erased, open or
+//! full; the contents of pages; and the logical pages that point to them. All tables that must be
+//! right follow from these.
+//!
+//! State that only guides decisions begins anew: popularity and classes of pages read, the choice
+//! of fingerprints in a limited store, twins (found again as pages are written), turns of
+//! allocation, the partitions' statistics, and all counters but erases.
 
 use flashtwin_nand::{Block, Plane, Ppn};
 use thiserror::Error;
@@ -62,7 +64,7 @@ impl Restoring {
         self.ftl.restore_page(page).map_err(RestoreError)
     }
 
-    /// Another logical page points to a page that was told of.
+    /// Another logical page points to a page already restored.
     ///
     /// # Errors
     /// [`RestoreError`] where it cannot.
@@ -84,7 +86,7 @@ impl Restoring {
     }
 }
 
-/// What whoever makes a controller's state durable asks.
+/// Queries for code that makes a controller's state durable.
 impl Ftl {
     /// The first copy of a logical page; `None` where it is not mapped.
     #[inline]
@@ -92,7 +94,7 @@ impl Ftl {
         self.copies_of(lpn).map(|copies| copies.0)
     }
 
-    /// Whether a physical page holds what some logical page points to, or a copy of that.
+    /// Whether a physical page has the data of some logical page, or a copy of them.
     #[inline]
     pub fn is_valid(&self, ppn: Ppn) -> bool {
         self.flash.blocks.owner(ppn).is_some()
@@ -103,7 +105,7 @@ impl Ftl {
         self.flash.blocks.plane_limit()
     }
 
-    /// How often a block was erased, as decided so far: whoever carries operations out may be behind.
+    /// Erases of a block decided so far; the driver may have carried out fewer.
     #[inline]
     pub fn erases_of(&self, block: Block) -> u32 {
         self.flash.blocks.table.erases(block)
@@ -116,15 +118,16 @@ impl Ftl {
         is_page(places.0).then_some(places)
     }
 
-    /// The same of whatever has a valid page, that page among them; `None` where a system has no other.
+    /// Home and copies of the owner of a valid page, that page among them; `None` where a system
+    /// has one page for each owner.
     pub fn places_beside(&self, ppn: Ppn) -> Option<(Ppn, &[Ppn])> {
         let owner = self.flash.blocks.owner(ppn)?;
         let places = with_tables!(&self.tables, side => side.places_of_owner(owner));
         is_page(places.0).then_some(places)
     }
 
-    /// Uses a block no more, as it does not keep what it is given: from now on if it is erased, else from its next erase
-    /// on. A block without which the device could not hold `needed_pages`, or its plane not be collected, is used on.
+    /// Retires a bad block: at once if it is erased, else at its next erase. The block stays in use
+    /// if the device needs it to hold `needed_pages`, or the plane needs it for collection.
     pub fn retire(&mut self, block: Block, needed_pages: u64) {
         self.flash.blocks.retire(block, needed_pages);
         self.limit_budget();
@@ -154,7 +157,7 @@ impl Ftl {
         self.flash.blocks.images(levelled)
     }
 
-    /// Open blocks of a plane and what for.
+    /// Open blocks of a plane and their use.
     pub fn open_blocks(&self, plane: Plane) -> impl Iterator<Item = (Block, OpenFor)> {
         self.flash.blocks.open_blocks(plane)
     }

@@ -1,8 +1,8 @@
 //! How much memory a replay takes, known before it is paid for.
 //!
-//! Tables of physical pages and blocks are as long as the device; what is never touched of them takes
-//! address space and no memory. Tables of logical pages and contents are as long as the trace makes them and
-//! are touched all over.
+//! Tables of physical pages and blocks are as long as the device; their untouched parts take
+//! address space and no memory. Tables of logical pages and contents are as long as the trace makes
+//! them and are touched all over.
 
 use flashtwin_bits::{MemoryLimits, memory_limits};
 use flashtwin_ftl::dedup::TableForm;
@@ -18,11 +18,12 @@ use crate::resolve::Resolved;
 pub struct TableBytes {
     /// Address space.
     pub reserved_bytes: u64,
-    /// Memory that is written to whatever the trace does.
+    /// Memory that every trace touches.
     pub touched_bytes: u64,
 }
 
-/// The tables of a controller and its engine on a device, for so many logical pages and contents.
+/// The tables of a controller and its engine on a device, for `footprint` logical pages and
+/// `contents` contents.
 pub fn tables(config: &FtlConfig, geometry: &Geometry, footprint: u64, contents: u64) -> TableBytes {
     let (blocks, pages) = (geometry.block_index_len() as u64, geometry.page_index_len() as u64);
     // A page's owner; a block's counts, its reads and erases under way, its write pointer.
@@ -149,7 +150,7 @@ mod tests {
         assert!(error.contains("take 1.6 GB of memory, 1.6 GB are left"), "{error}");
     }
 
-    /// What a line of a file of the system says, in KiB.
+    /// The value of a line in a system file, in KiB.
     #[cfg(target_os = "linux")]
     fn kib_of(path: &str, name: &str) -> u64 {
         let text = std::fs::read_to_string(path).unwrap();

@@ -1,4 +1,4 @@
-//! What a drive holds before the trace begins: pages that the trace takes for granted, or its whole
+//! The drive's state before the trace begins: pages that the trace reads first, or its whole
 //! footprint, and the wear of use.
 
 use flashtwin_ftl::Controller;
@@ -14,7 +14,7 @@ use crate::resolve::Resolved;
 /// Pages between two looks at whether the run should stop.
 pub(crate) const LOOK_EVERY: u32 = 1 << 14;
 
-/// Contents for pages of which nobody knows what they held.
+/// Contents for pages whose old content is unknown.
 struct Unknown<'a> {
     source: &'a dyn PageSource,
     contents: PreloadContents,
@@ -30,7 +30,7 @@ struct Unknown<'a> {
 
 /// Page operations that are drawn together: a streamed trace is read again for each lot.
 const DRAWN_MAX: u64 = 1 << 22;
-/// Draws for a page; whoever finds nothing in so many gets a content of its own.
+/// Draws for a page; after this number of failed draws it gets a content of its own.
 const TRIES: u64 = 64;
 
 impl<'a> Unknown<'a> {
@@ -92,10 +92,11 @@ impl<'a> Unknown<'a> {
     }
 }
 
-/// Writes what existed before the trace. Costs no time and is not in the counts.
+/// Writes the pages that existed before the trace. Takes no simulated time and is not counted.
 ///
 /// # Errors
-/// What the controller reports, or reading a streamed trace; [`SimError::Interrupted`] where `progress` asks to stop.
+/// A controller error, or an error of reading a streamed trace; [`SimError::Interrupted`] where
+/// `progress` asks to stop.
 pub(crate) fn preload(
     ftl: &mut Ftl,
     flash: &mut FlashArray,
@@ -107,7 +108,7 @@ pub(crate) fn preload(
     let config = &resolved.config;
     let wanted = |lpn: u32| match config.replay.preload {
         Preload::FirstReads => trace.existed_before(lpn),
-        // What is read as a hole is one however full the drive is otherwise.
+        // A page that is read as a hole stays one, even on a full drive.
         Preload::Footprint => {
             !matches!(trace.first_access[lpn as usize], FirstAccess::Never | FirstAccess::Hole)
         }
@@ -148,10 +149,11 @@ pub(crate) fn preload(
     Ok(())
 }
 
-/// Writes pages with what they hold, page numbers being addresses. Costs no time and is not in the counts.
+/// Writes pages with their contents, using page numbers as addresses. Takes no simulated time and
+/// is not counted.
 ///
 /// # Errors
-/// What the controller reports.
+/// A controller error.
 pub(crate) fn load(
     ftl: &mut Ftl,
     flash: &mut FlashArray,
@@ -189,8 +191,8 @@ impl<'a> Loader<'a> {
 
     fn carry_out(&mut self, host: Option<Ppn>) -> Result<(), SimError> {
         let geometry = &self.resolved.device.geometry;
-        // The host's page takes its place in the order as soon as its block can take it:
-        // before what its write made collection do, after what made room for it.
+        // The host's page is programmed as soon as its block can take it: behind the operations
+        // that made room for it, before the collection that its write set off.
         let mut host = host;
         let mut place_host = |flash: &mut FlashArray| match host {
             Some(ppn) if flash.is_next(geometry, ppn) => {

@@ -31,12 +31,12 @@ pub fn run(
     run_following(trace, resolved, progress, &Recording::default(), None)
 }
 
-/// What a run writes down of single events, besides its results.
+/// Records of single events, beside the results.
 #[derive(Debug, Clone, Default)]
 pub struct Recording {
     /// Every request by itself, in the table `requests`.
     pub requests: RequestsTo,
-    /// What channels, units of the flash and requests did when.
+    /// Times of channels, flash units and requests.
     pub timeline: Option<TimelineTo>,
 }
 
@@ -187,7 +187,7 @@ fn new_drive(
 
 struct Replay<'a> {
     source: &'a dyn PageSource,
-    /// What is known of the source as a whole.
+    /// Properties of the source as a whole.
     trace: &'a Outline,
     resolved: &'a Resolved,
     engine: Engine<Ftl, Metrics>,
@@ -205,7 +205,7 @@ impl<'a> Replay<'a> {
         let trace = source.outline();
         let config = &resolved.config;
         let geometry = &resolved.device.geometry;
-        // Pages whose content before the trace nobody knows are given one of their own.
+        // Pages with an unknown content before the trace are given one of their own.
         let nameless = if config.replay.preload == Preload::Footprint { trace.pages() } else { 0 };
         let contents = trace.content_count.saturating_add(nameless);
         memory::check(resolved, u64::from(trace.pages()), u64::from(contents))?;

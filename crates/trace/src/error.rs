@@ -1,4 +1,4 @@
-//! Errors: what is wrong, where, what was expected, what to do.
+//! Errors: fault, place, expected value, cure.
 
 use std::fmt;
 
@@ -33,7 +33,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What kind of thing is wrong; programs may tell errors apart by it.
+/// The kind of error, for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorCause {
     /// The file is missing, a directory, not readable, or its storage fails.
@@ -46,7 +46,7 @@ pub enum ErrorCause {
     UnknownFormat,
     /// Several formats fit the content, and only the user can say which.
     AmbiguousFormat,
-    /// A line, row or column is not what the format says.
+    /// A line, row or column does not follow the format.
     Malformed,
     /// Time runs backwards further than the sorting window.
     Disorder,
@@ -60,7 +60,7 @@ pub enum ErrorCause {
     Cancelled,
 }
 
-/// An error about a trace, in one line: `place: what is wrong; cure`.
+/// An error about a trace, in one line: `place: fault; cure`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {what}{}", Cure(.cure))]
 pub struct TraceError {
@@ -68,9 +68,9 @@ pub struct TraceError {
     pub cause: ErrorCause,
     /// Where it is.
     pub place: Place,
-    /// What is wrong and what was expected.
+    /// The fault and the expected value.
     pub what: String,
-    /// What the user can do; empty when there is nothing to say.
+    /// The cure; empty if there is none.
     pub cure: String,
 }
 

@@ -23,10 +23,12 @@ const BATCH_REQUESTS: usize = 1 << 16;
 /// Goes through a trace in order of time, in memory that does not grow with its requests.
 ///
 /// The batches, one behind another, are the trace that [`Trace::open`] reads, with the same times,
-/// contents and counters, but for two things: volumes are numbered by order of first appearance, since
-/// nobody knows which will still come, and digests of contents are not kept. What is held is every
-/// distinct digest of a content (about 40 bytes each), the requests of the sorting window, and two
-/// batches. A Parquet file that is itself compressed is held as a whole: decompress it first.
+/// contents and counters, except that volumes are numbered by order of first appearance and digests
+/// of contents are not kept.
+///
+/// Memory holds every distinct digest of a content (about 40 bytes each), the requests of the
+/// sorting window, and two batches. A Parquet file that is itself compressed is held as a whole:
+/// decompress it first.
 ///
 /// To go through a trace again, open it again.
 pub struct TraceStream {
@@ -35,7 +37,7 @@ pub struct TraceStream {
     /// Where requests come from; none at the end.
     feed: Option<Box<dyn Feed>>,
     held: Held,
-    /// The first batch, which opening reads so that what is wrong shows then.
+    /// The first batch; opening reads it, so that a bad file fails there.
     first: Option<Trace>,
     /// Time of the first request, as the feed counts.
     origin_ns: Option<i64>,
@@ -168,7 +170,7 @@ impl TraceStream {
         self.contents.count()
     }
 
-    /// What was noticed; only after the last batch, and nothing before.
+    /// Irregularities; only after the last batch, and none before.
     pub fn quality(&self) -> &Quality {
         &self.quality
     }
@@ -255,7 +257,7 @@ impl TraceStream {
         batch
     }
 
-    /// Takes over what is known at the end.
+    /// Takes over the totals at the end.
     fn finish(&mut self, feed: Box<dyn Feed>) -> Result<(), TraceError> {
         let parts = feed.into_parts(false)?;
         for index in 0..parts.volumes.len() {
@@ -307,7 +309,7 @@ impl Held {
         self.ready = if feed.ended() {
             self.columns.len()
         } else {
-            // What comes now is not earlier than this, and later in the file.
+            // Later requests of the file are no earlier than this.
             let safe_ns = feed.latest_ns().saturating_sub_unsigned(self.window_ns);
             self.columns.time_ns.partition_point(|&time| time <= safe_ns)
         };

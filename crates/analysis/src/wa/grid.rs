@@ -15,7 +15,7 @@ use crate::temperature::{Frequencies, OrderError, PageWrites, Partitioning, Rati
 const WRITES_TO_LOOK: u64 = 1 << 20;
 
 rows! {
-    /// One simulated SSD and what came of it.
+    /// One simulated SSD and its results.
     #[derive(PartialEq)]
     pub struct WaCell in "write_amplification" {
         /// Page size.
@@ -91,7 +91,7 @@ impl fmt::Display for Stop {
 /// Writes all pages in order to an empty SSD.
 ///
 /// # Errors
-/// When the simulation cannot begin or go on, with what was done until then.
+/// When the simulation cannot begin or go on, with the results so far.
 pub fn simulate(
     order: &WriteOrder,
     device: WaDevice,
@@ -120,7 +120,8 @@ pub fn simulate(
 /// over-provisioning, partitions.
 ///
 /// # Errors
-/// [`WaError::Cancelled`] when `progress` says so; what cannot be simulated is a cell that says why.
+/// [`WaError::Cancelled`] when `progress` asks to stop. An impossible SSD is a cell with the
+/// reason.
 pub(super) fn cells(
     writes: &PageWrites,
     options: &WaOptions,
@@ -159,10 +160,10 @@ pub(super) fn cells(
     Ok(cells.into_iter().map(cell).collect())
 }
 
-/// Block size, over-provisioning, partitions: what decides a simulation.
+/// Block size, over-provisioning, partitions: the parameters of a simulation.
 type Run<'a> = (u32, u32, &'a Partitioning);
 
-/// What was done, and why not more.
+/// Counters, and the reason for an early end.
 #[derive(Clone, Default)]
 struct Outcome {
     counts: WaCounts,

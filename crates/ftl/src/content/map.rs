@@ -34,8 +34,8 @@ pub(crate) struct Released {
     pub(crate) replicas: Vec<Ppn>,
 }
 
-/// The tables of a content-addressed SSD: 4 bytes a logical page, and a content 17 for its
-/// VPN and what its fingerprint and its history take.
+/// The tables of a content-addressed SSD: 4 bytes a logical page; for each content 17 bytes by VPN,
+/// and its entries of fingerprint and history.
 pub(crate) struct ContentMap {
     lpn_vpn: By<Lpn, HugeSlice<Vpn>>,
     vpns: By<Vpn, Slab<Held>>,
@@ -113,7 +113,7 @@ impl ContentMap {
         self.fingerprints.prefetch(content);
     }
 
-    /// Asks for what those tables point to.
+    /// Prefetches the entries that those tables point to.
     #[inline]
     pub(crate) fn prefetch_near(&self, lpn: Lpn, content: Content) {
         let held = self.vpn_of(lpn);
@@ -122,8 +122,8 @@ impl ContentMap {
         self.vpns.prefetch(self.fingerprints.foresee(content));
     }
 
-    /// Asks for what a page's content is known by, its replicas, and what it takes to enter the content that is
-    /// written; returns its home copy.
+    /// Prefetches the fingerprint and replicas of a page's content, and the tables for entering the
+    /// written content; returns the page's home copy.
     #[inline]
     pub(crate) fn prefetch_next(&self, lpn: Lpn, content: Content) -> Option<Ppn> {
         self.fingerprints.prefetch_neighbours(content);
@@ -134,7 +134,7 @@ impl ContentMap {
         Some(home)
     }
 
-    /// Asks for the list of a page's replicas, and what leaving the fingerprint store takes.
+    /// Prefetches the list of a page's replicas, and the tables for removing its fingerprint.
     #[inline]
     pub(crate) fn prefetch_last(&self, lpn: Lpn) {
         if let Some(&Held { content, replicas, .. }) = self.vpns.get(self.vpn_of(lpn)) {
@@ -240,7 +240,7 @@ impl ContentMap {
         self.vpns[vpn].home = home;
     }
 
-    /// Points a logical page at `vpn` (or at nothing); returns what thereby lost its last
+    /// Points a logical page at `vpn` (or at none); returns the content that thereby lost its last
     /// reference.
     #[inline]
     pub(crate) fn point(&mut self, lpn: Lpn, vpn: Vpn) -> Option<Released> {
@@ -383,8 +383,9 @@ impl ContentMap {
 }
 
 impl Map for ContentMap {
-    /// What changes: in two levels the VPN's PPN. Inverted tables would change the PPN of each LPN, the page's entry in
-    /// the iLPT and, where its fingerprint is known, those in HPT and iHPT; they hold no replicas.
+    /// Counts the changes. Two levels change the VPN's PPN. Inverted tables would change the PPN of
+    /// each LPN, the page's entry in the iLPT and, if its fingerprint is known, those in HPT and
+    /// iHPT; they hold no replicas.
     #[inline]
     fn page_moved(&mut self, Moved { owner, from, to, .. }: Moved, flash: &mut Flash) -> bool {
         let vpn = owner.id();

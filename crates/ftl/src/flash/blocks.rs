@@ -18,7 +18,7 @@ pub(crate) struct Stream(u8);
 impl Stream {
     /// Copies made on purpose.
     pub(crate) const REPLICA: Self = Self(0);
-    /// Streams that there are whatever the number of partitions.
+    /// Streams that do not depend on the number of partitions.
     const COMMON: u32 = 1;
 
     /// Pages of a partition that the host writes.
@@ -31,13 +31,14 @@ impl Stream {
         Self(Self::COMMON as u8 + 2 * partition + 1)
     }
 
-    /// Pages of a partition that wear levelling moves; the last streams of a controller that keeps so
-    /// many partitions.
+    /// Pages of a partition that wear levelling moves: the last streams of a controller with
+    /// `partitions` partitions.
     pub(crate) const fn levelled(partition: u8, partitions: u32) -> Self {
         Self(Self::count(partitions, false) as u8 + partition)
     }
 
-    /// Streams of a controller that keeps so many partitions, and that may level wear by moving data.
+    /// Streams of a controller with `partitions` partitions; `levels`: it may level wear by moving
+    /// data.
     pub(crate) const fn count(partitions: u32, levels: bool) -> u32 {
         Self::COMMON + 2 * partitions + if levels { partitions } else { 0 }
     }
@@ -60,7 +61,7 @@ impl Stream {
 
 const NO_BLOCK: Block = Block::new(u32::MAX);
 
-/// What is kept of one plane.
+/// State of one plane.
 pub(super) struct PlaneState {
     /// Blocks from this one on were never used.
     fresh: u32,
@@ -92,8 +93,8 @@ pub(crate) struct Blocks {
     chip_valid: By<Chip, Vec<u64>>,
     chip_erases: By<Chip, Vec<u64>>,
     chip_of_plane: By<Plane, Vec<Chip>>,
-    /// Valid pages beyond which a plane takes no host page: what remains lets collection
-    /// always find an invalid page.
+    /// Limit of a plane's valid host pages; the rest makes sure that collection always finds an
+    /// invalid page.
     plane_limit: u64,
     /// Valid pages of each plane that are not data: they are in neither its count nor its chip's. Empty
     /// where there are none.
@@ -103,7 +104,7 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// Blocks of a device whose controller keeps so many partitions.
+    /// Blocks of a device whose controller has `partitions` partitions.
     pub(crate) fn new(
         geometry: &Geometry,
         partitions: u32,
@@ -476,7 +477,7 @@ impl Blocks {
         }
     }
 
-    /// Forgets the wear so far: what preloading did is not in the counts.
+    /// Forgets the wear of preloading, which is not counted.
     pub(crate) fn reset_wear(&mut self) {
         for word in self.table.words.iter_mut().filter(|word| **word != 0) {
             *word &= (1 << ERASES_AT) - 1;

@@ -20,7 +20,7 @@ pub(crate) use map::PageMap;
 use spread::Spreader;
 pub(crate) use written::WrittenContents;
 
-/// The page map and what spreading knows of its pages: both hear of every page that moves.
+/// The page map and the spreader's tables: both are updated when a page moves.
 pub(crate) struct SpreadMap {
     pub(crate) map: PageMap,
     pub(crate) spreader: Option<Box<Spreader>>,
@@ -37,8 +37,8 @@ impl SpreadMap {
         known
     }
 
-    /// Points a logical page at another physical one (or none) and what that holds. Where it held
-    /// the same before, the channel of its old page.
+    /// Points a logical page at another physical page (or none) with its content. If the logical
+    /// page had the same content before, returns the channel of its old page.
     #[inline]
     fn point(&mut self, lpn: Lpn, ppn: Ppn, content: Content, flash: &mut Flash) -> Option<Channel> {
         let (old, held) = (self.map.set(lpn, ppn), self.map.hold(lpn, content));
@@ -85,7 +85,7 @@ impl Map for SpreadMap {
 /// The tables of a conventional SSD.
 pub(crate) struct PageSide {
     pub(crate) tables: Tables<SpreadMap>,
-    /// Where it is asked for: what planes were written with.
+    /// Contents written to each plane, if they are counted.
     written: Option<Box<WrittenContents>>,
 }
 
@@ -112,11 +112,11 @@ impl PageSide {
         self.tables.map.spreader.as_deref()
     }
 
-    /// The checker learns what the host gave a page.
+    /// Reports a host write to the checker.
     fn check_write(&self, page: Host, content: Content, flash: &mut Flash) -> Option<u64> {
         let spreads = self.spreader().is_some();
         let checker = flash.checker.as_mut()?;
-        // Twins are equal in what they hold, not in when it was written.
+        // Twins have equal contents, but different times of writing.
         let version = match spreads && content != NO_CONTENT {
             true => u64::from(content.number()),
             false => checker.next_version(),
@@ -319,7 +319,7 @@ impl Side for PageSide {
         Ok(to)
     }
 
-    /// Entries of places that ageing moved pages away from are forgotten, and what was written so far is.
+    /// Forgets entries of places that ageing moved pages away from, and the writes so far.
     fn end_preload(&mut self) {
         if let Some(spreader) = &mut self.tables.map.spreader {
             spreader.forget_dead();

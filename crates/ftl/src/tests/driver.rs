@@ -1,4 +1,4 @@
-//! What the tests of the controller share: tiny devices, random options, an untimed driver.
+//! Shared by the controller's tests: tiny devices, random options, an untimed driver.
 
 use crate::controller::Controller;
 use flashtwin_nand::Geometry;
@@ -79,7 +79,7 @@ impl Options {
         wear(&mut config, &mut Rng::stream(seed, "wear"));
         placing(&mut config, &mut Rng::stream(seed, "placing"));
         copies(&mut config, levels[0] * levels[1], &mut Rng::stream(seed, "copies"));
-        // What one partition leaves of a plane is left whatever their number.
+        // Every number of partitions leaves the same space of a plane.
         levels[4] += config.streams() - FtlConfig::default().streams();
         let checkpoint_every = tables(&mut Rng::stream(seed, "tables"), &mut config, &mut levels);
         let geometry = geometry(levels);
@@ -184,7 +184,7 @@ fn placing(config: &mut FtlConfig, rng: &mut Rng) {
     config.spread.place = pick(rng, &PlacePolicy::ALL);
 }
 
-/// Draws what earns copies, on a device of so many chips.
+/// Draws the settings of replication, on a device of `chips` chips.
 fn copies(config: &mut FtlConfig, chips: u32, rng: &mut Rng) {
     let replication = &mut config.replication;
     replication.score_popularity = pick(rng, &ScorePopularity::ALL);
@@ -232,7 +232,7 @@ pub(super) fn spread(rng: &mut Rng) -> SpreadConfig {
     }
 }
 
-/// Draws what the tables can do: inverted ones cannot do everything.
+/// Draws the settings of deduplication: inverted tables exclude some.
 fn dedup(rng: &mut Rng, config: &mut FtlConfig) {
     let dedup = &mut config.dedup;
     dedup.sampling_pages = pick(rng, &drawn::SAMPLING_PAGES);
@@ -387,7 +387,7 @@ impl Driver {
     }
 }
 
-/// What the host does at one step.
+/// One step of the host.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step {
     Read { lpn: u32 },

@@ -1,4 +1,4 @@
-//! What the controller says of itself and of what it holds, counted by hand on tiny drives.
+//! The controller's statistics, counted by hand on tiny drives.
 
 use flashtwin_bits::By;
 use flashtwin_nand::Chip;
@@ -15,7 +15,8 @@ use crate::{
     TableSizes,
 };
 
-/// Channels of one plane of twelve blocks of eight pages, for so many logical pages and contents.
+/// Channels of one plane of twelve blocks of eight pages, for `footprint` logical pages and
+/// `contents` contents.
 fn device(config: &FtlConfig, channels: u32, footprint: u32, contents: u32) -> Driver {
     Driver::new(&Options {
         levels: [channels, 1, 1, 1, 12, 8],
@@ -178,7 +179,7 @@ fn spread_duplicates_are_counted_with_what_their_filters_and_lists_take() {
     let sizes = driver.ftl.table_sizes();
     assert_eq!((sizes.mapped_lpns, sizes.twin_lists, sizes.twin_pages), (4, 1, 3));
     assert_eq!((sizes.filter_bytes, sizes.vpns), (empty.filter_bytes, 0));
-    // A list, and what each channel's filter was told of: two contents or one, with room for up to four.
+    // A list, and the contents in each channel's filter: two or one, with room for up to four.
     let more = sizes.content_table_bytes - empty.content_table_bytes;
     assert!((64 + 3 * 4..=64 + 2 * 4 * 4).contains(&more), "{more}");
 }
@@ -233,8 +234,8 @@ fn pages_without_a_fingerprint_are_counted_until_they_are_read_or_gone() {
     driver.begin_run(4);
     write_all(&mut driver, &[(0, 1), (1, 2), (2, 3), (3, 4)]);
     assert_eq!(driver.ftl.unhashed_pages(), 3, "the sample has one");
-    // Of 30 contents what is known of them and how often each is there; then of each held its entry, its number in the
-    // queue, and its place there.
+    // For each of 30 contents its state and the number of its pages; for each held one its entry,
+    // its number in the queue, and its place there.
     let bytes = 30 * (1 + 4 + 4) + 4 * (17 + 4) + 3 * 16;
     assert_eq!(driver.ftl.table_sizes().content_table_bytes, bytes);
     driver.ftl.trim(Lpn::new(2));
@@ -400,7 +401,7 @@ fn a_page_whose_content_has_a_number_beyond_those_told_apart_is_of_no_known_cont
     assert_eq!(known, 1);
 }
 
-/// A controller of which an engine knows nothing but what it must.
+/// A controller with only the methods that an engine requires.
 struct Plain;
 
 impl crate::Hints for Plain {}

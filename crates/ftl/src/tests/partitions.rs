@@ -1,4 +1,4 @@
-//! Partitions of the host's data: where pages go, what collection does with them, and what they bring.
+//! Partitions of the host's data: placement of pages, garbage collection, and their gain.
 
 use crate::controller::Controller;
 use flashtwin_nand::{Block, NO_PPN, Plane, Ppn};
@@ -77,7 +77,7 @@ fn every_partition_fills_blocks_of_its_own_and_collection_keeps_them_apart() {
     assert_eq!(write(&mut driver, 0), (0, 0));
     assert_eq!(partitions(&driver, &[0, 2, 6]), [0, 1, 1]);
     driver.ftl.audit().unwrap();
-    // What preloading wrote does not count.
+    // Writes of preloading do not count.
     driver.ftl.end_preload();
     write(&mut driver, 0);
     let written: Vec<u64> = driver.ftl.partition_sizes().iter().map(|size| size.pages_written).collect();
@@ -100,7 +100,7 @@ const PAGES: u32 = 32;
 /// active blocks, two a partition, half is unwritten.
 const IDLE_BLOCKS: f64 = 4.5;
 
-/// What two temperatures came to in the steady state.
+/// Two temperatures in the steady state.
 struct Measured {
     write_amplification: f64,
     /// Pages programmed / pages of the host, partition by partition.
@@ -178,10 +178,10 @@ impl TwoTemperatures {
     }
 }
 
-/// In the mean field greedy collection takes victims of one number of valid pages, whatever partition they
-/// are in. That number follows from how many blocks a logical page has, so a partition comes to have its
-/// share of the spare blocks, and its write amplification is that of uniform writes on a device of its own
-/// (Desnoyers, ACM TOS 2014; Van Houdt, SIGMETRICS 2013).
+/// In the mean field greedy collection takes victims of one number of valid pages, in any
+/// partition. That number follows from the number of blocks a logical page has, so a partition gets
+/// its share of the spare blocks, and its write amplification is that of uniform writes on a device
+/// of its own (Desnoyers, ACM TOS 2014; Van Houdt, SIGMETRICS 2013).
 #[test]
 fn each_temperature_apart_has_the_write_amplification_of_uniform_writes() {
     for (spare, hot_share, percent) in [(0.1, 0.2, 80), (0.22, 0.1, 90), (0.22, 0.5, 80)] {

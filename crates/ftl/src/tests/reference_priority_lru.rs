@@ -9,8 +9,8 @@ use crate::ids::{Lpn, Vpn};
 use crate::{FlashOp, MappingForm, NO_JOB, OpKind, ReplicationPolicy, SpreadConfig};
 use flashtwin_nand::{Chip, Plane};
 
-/// Classes of pages, the least recent first; chips that hold each page, the first copy's first; and the
-/// replicated pages in the order of what last happened to them (a change of class or their first replica).
+/// Classes of pages, the least recent first; chips that hold each page, the first copy's first; and
+/// the replicated pages in order of their last event (a change of class or their first replica).
 struct Model {
     classes: Vec<Vec<Vpn>>,
     chips: BTreeMap<Vpn, Vec<Chip>>,
@@ -77,7 +77,7 @@ impl Model {
         self.used() < self.budget || self.victim().is_some_and(lower)
     }
 
-    /// What a page that was read to be copied leads to; `open` chips have room. Returns whether it was copied.
+    /// The effect of a page read for a copy; `open` chips have room. Returns whether it was copied.
     fn copy(&mut self, vpn: Vpn, loads: &[u32], open: &[bool]) -> bool {
         let (class, held, count) = (self.class(vpn), &self.chips[&vpn], loads.len());
         if class < 2 {
@@ -188,7 +188,8 @@ fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
         driver.read(lpn).unwrap();
         if vpn != crate::NO_VPN {
             model.read(vpn);
-            // What has no room when it is earned is forgotten, unless another copy is under way.
+            // A copy that finds no room when it is earned is forgotten, unless another copy is
+            // under way.
             let begins = earned > 0 || model.fits(vpn);
             earned += u32::from(begins && model.earns(vpn, driver.chip.len()));
         }
@@ -209,7 +210,7 @@ fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
         }
         driver.job_done(job).unwrap();
     }
-    // What has no room is not even read.
+    // A page for which there is no room is not even read.
     assert!(earned == 0 || !model.fits(vpn), "{earned} copies were earned, have room, and were not made");
 }
 

@@ -1,5 +1,5 @@
-//! Popularity replication as its rules read (RR-SSD paper II.D and III.B; systems.md,
-//! section 4), compared copy by copy with what the controller does at each period end.
+//! Popularity replication written after its rules (RR-SSD paper II.D and III.B; systems.md, section
+//! 4), compared copy by copy with the controller at each period end.
 
 use crate::controller::Controller;
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ struct Model<'a> {
     drops: u64,
 }
 
-/// How many copies so many reads are worth, the first one included.
+/// Copies that this number of reads earns, the first one included.
 pub(super) fn wanted(rules: &ReplicationConfig, reads: u64, chips: usize) -> usize {
     if reads < u64::from(rules.least_popularity) {
         return 1;
@@ -90,7 +90,7 @@ impl Model<'_> {
         self.drops += 1;
     }
 
-    /// Copies beyond what the content's reads earn go.
+    /// Drops copies beyond those that the content's reads earn.
     fn adjust(&mut self) {
         for vpn in self.contents.keys().copied().collect::<Vec<_>>() {
             while self.contents[&vpn].chips.len() > self.wanted(self.contents[&vpn].reads) {
@@ -171,7 +171,7 @@ impl Model<'_> {
     }
 }
 
-/// What the controller holds now. Reads are counted by the test itself.
+/// The controller's present state. Reads are counted by the test itself.
 fn contents(driver: &Driver, reads: &[u64]) -> BTreeMap<Vpn, Content> {
     let map = driver.contents();
     let order: BTreeMap<Vpn, usize> =

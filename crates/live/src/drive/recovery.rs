@@ -1,5 +1,5 @@
-//! From what lies on the medium to a drive that goes on: one checkpoint, the log behind it, the controller's tables
-//! rebuilt from both and compared with one another.
+//! Recovers a drive from its medium: reads one checkpoint and the log behind it, rebuilds the
+//! controller's tables from both, and compares them with one another.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -19,7 +19,8 @@ use crate::store::spare::{Spare, SpareBytes};
 use crate::store::superblock::Superblock;
 use crate::store::{DriveError, Medium};
 
-/// Numbers of contents beyond those of logical pages: of what a request names before it is written.
+/// Content numbers beyond those of logical pages, for contents that a request names before it is
+/// written.
 const SPARE_CONTENTS: u32 = 1024;
 
 /// A drive as it was found.
@@ -28,13 +29,13 @@ pub(crate) struct Recovered {
     pub(crate) superblock: Superblock,
     /// Why it is to be read only.
     pub(crate) doubt: Option<String>,
-    /// What was found beside that.
+    /// Notes of the recovery.
     pub(crate) notes: Vec<String>,
     /// Batches of the log that were read.
     pub(crate) batches: u64,
 }
 
-/// What a medium holds.
+/// State read from a medium.
 pub(crate) struct Found {
     pub(crate) image: Image,
     pub(crate) end: LogEnd,
@@ -42,7 +43,7 @@ pub(crate) struct Found {
     pub(crate) batches: u64,
 }
 
-/// The newest checkpoint that is whole and what the log says since.
+/// Reads the newest whole checkpoint and the log since.
 pub(crate) fn find(medium: &dyn Medium, superblock: &Superblock) -> Result<Found, DriveError> {
     let Superblock { uuid, layout, .. } = superblock;
     let (mut headers, mut notes, mut unreadable) = (Vec::new(), Vec::new(), None);
@@ -135,8 +136,8 @@ pub(crate) fn recover(
     Ok(Recovered { core, superblock, doubt, notes, batches })
 }
 
-/// Whether the page programmed last in each open block holds what it should. Where several do not, the medium has lost
-/// what it had said to be durable.
+/// Checks the last programmed page of each open block. If several are damaged, the medium has lost
+/// data that it had reported as durable.
 fn newest_pages(core: &Core) -> Vec<String> {
     let geometry = &core.layout.geometry;
     let mut page = vec![0; geometry.page_bytes as usize];
@@ -241,7 +242,7 @@ fn hold(contents: &mut Contents, lpn: u32, digest: &Digest) -> Result<flashtwin_
     Ok(named.content)
 }
 
-/// The flash array as it is, and what the pages of open blocks will have beside them.
+/// Rebuilds the flash array, and the spare bytes for the pages of open blocks.
 fn program_again(
     core: &mut Core,
     layout: &Layout,

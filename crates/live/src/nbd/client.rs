@@ -1,8 +1,8 @@
 //! Another server's export, so that it can be served or recorded on the way.
 //!
-//! One connection carries all requests. Whoever asks writes the request; one thread reads replies and wakes those who
-//! wait. Once something is wrong with the connection, everything fails: what was written and not flushed may be lost, and
-//! a new connection would hide that.
+//! One connection carries all requests. The caller's thread writes the request; one thread reads
+//! replies and wakes the callers. Once the connection fails, all requests fail: unflushed writes
+//! may be lost, and a new connection would hide that.
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
@@ -30,7 +30,7 @@ const REQUEST_BYTES_MAX: u32 = 32 << 20;
 
 type Reply = io::Result<Vec<u8>>;
 
-/// What waits for a reply: the bytes that it will bring, and whom to tell.
+/// A request that waits for a reply: the number of its bytes, and its receiver.
 struct Waiting {
     bytes: usize,
     teller: SyncSender<Reply>,
@@ -49,7 +49,7 @@ pub struct NbdExport {
     told: Told,
 }
 
-/// What the server said of its export.
+/// The server's description of its export.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     size_bytes: u64,
@@ -108,7 +108,8 @@ impl NbdExport {
             stream.write_all(&request.to_bytes()).and_then(|()| stream.write_all(payload))
         };
         if sent.is_err() {
-            // The rest of the request cannot follow; whoever reads replies tells all who wait.
+            // The rest of the request cannot follow; the thread that reads replies wakes all
+            // callers.
             self.stream.shutdown(Shutdown::Both);
         }
         sent
@@ -130,7 +131,7 @@ impl NbdExport {
         self.settle(how)
     }
 
-    /// Makes durable what was to be, where the server knows no other way.
+    /// Makes a durable write durable by a flush, if the server has no FUA.
     fn settle(&self, how: Writing) -> io::Result<()> {
         if how.durable && !self.can(can::FUA) { self.flush() } else { Ok(()) }
     }
@@ -246,7 +247,7 @@ fn read_replies(stream: &Stream, waitings: &Waitings) {
         }
     })();
     stream.shutdown(Shutdown::Both);
-    // Whoever still waits is told by the end of its channel.
+    // Closing their channels wakes the callers that still wait.
     drop(lock(waitings).take());
 }
 

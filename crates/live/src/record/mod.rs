@@ -1,4 +1,4 @@
-//! Recording: an export that lets everything through to another and writes down what passes.
+//! Recording: an export that forwards every request to another one and writes a trace of them.
 //!
 //! The data path takes a time, makes the digests (where the bytes are in the processor's cache anyway) and hands a row
 //! over; a thread of its own puts rows in order and writes them. When it cannot keep up, requests wait, so that the trace
@@ -34,9 +34,9 @@ use crate::export::{Caller, Export, Extent, Writing};
 /// How a recording is made.
 #[derive(Clone, Debug)]
 pub struct RecordOptions {
-    /// What the trace is called.
+    /// The trace's name.
     pub name: String,
-    /// What it is written as.
+    /// The trace's format.
     pub format: RecordFormat,
     /// How much a process that is killed may lose: at most this, or a 256th of the recording's time if that is longer.
     pub loss_max: Duration,
@@ -72,7 +72,7 @@ pub struct RecordFigures {
     pub failure: Option<String>,
 }
 
-/// What the writer tells while it goes on.
+/// The writer's progress, shared with its readers.
 #[derive(Default)]
 struct Told {
     requests: AtomicU64,
@@ -93,7 +93,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins to record what passes to `inner`.
+    /// Begins to record the requests to `inner`.
     ///
     /// # Errors
     /// The file cannot be written, or is being recorded to.
@@ -133,7 +133,7 @@ impl Recorder {
         }
     }
 
-    /// Ends the recording; what is asked for after that passes unrecorded.
+    /// Ends the recording; later requests pass unrecorded.
     ///
     /// # Errors
     /// Not everything could be written down.
@@ -166,7 +166,7 @@ impl Recorder {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        // Whoever wants to know calls `finish`.
+        // The error is lost here; call `finish` to see it.
         let _ = self.finish();
     }
 }
@@ -252,8 +252,9 @@ impl Export for Recorder {
     }
 }
 
-/// How long after the last rows were written those since are: at first soon, for those who look at what they have begun;
-/// then what may be lost. Each footer lists all groups, so that many groups must not be small ones.
+/// Time between writes of rows: short at first, for users who look at a recording they have just
+/// begun; then the allowed loss. Each footer lists all groups, so a long recording must not have
+/// many small groups.
 fn commit_interval(recorded: Duration, loss_max: Duration) -> Duration {
     (recorded / 2).max(FIRST_ROWS).min(loss_max).max(recorded / LOSS_SHARE)
 }
@@ -262,7 +263,7 @@ fn commit_interval(recorded: Duration, loss_max: Duration) -> Duration {
 const FIRST_ROWS: Duration = Duration::from_secs(1);
 /// How often the writer looks for rows.
 const LOOK: Duration = Duration::from_millis(20);
-/// What part of the recording's time may be lost: one of so many.
+/// Of a recording's time, 1 / 256 may be lost.
 const LOSS_SHARE: u32 = 256;
 
 fn write_down(queue: &Queue, told: &Told, mut sink: Sink, loss_max: Duration) -> Result<(), String> {

@@ -1,5 +1,5 @@
-//! What a drive held when power went, as checkpoint and log tell it: logical pages, what they point to, and the blocks.
-//! It knows no policy and trusts no number.
+//! The state of a drive when power failed, as checkpoint and log record it: logical pages, their
+//! flash pages, and the blocks. It knows no policy and trusts no number.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -35,7 +35,8 @@ pub(crate) struct BlockState {
     pub(crate) retired: bool,
 }
 
-/// All of it. 4 bytes a logical page, 4 a page and 24 for what each holds, for as long as a drive is being opened.
+/// The whole state. It takes 4 bytes a logical page, 4 a flash page and 24 for each page's content
+/// while a drive is being opened.
 pub(crate) struct Image {
     layout: Layout,
     blocks: Vec<BlockState>,
@@ -84,7 +85,7 @@ impl Image {
         &mut self.blocks[number / per_block]
     }
 
-    /// What a programmed page holds; `None` where nobody points to it any more.
+    /// The content of a programmed page; `None` if no logical page points to it.
     fn slot_of(&mut self, ppn: Ppn) -> Result<Option<u32>, String> {
         let number = self.number(ppn)?;
         if self.geometry().page_in_block(ppn) >= self.block_of(number).written {
@@ -233,7 +234,7 @@ impl Image {
     }
 }
 
-/// What a checkpoint tells, part by part.
+/// Entries of a checkpoint, part by part.
 impl Image {
     pub(crate) fn restore_block(&mut self, number: u32, state: BlockState) -> Result<(), String> {
         let full = self.geometry().pages_per_block;
@@ -292,9 +293,9 @@ impl Image {
     }
 }
 
-/// What tables are rebuilt from.
+/// Input for rebuilding the tables.
 impl Image {
-    /// Each logical page and what it points to.
+    /// Each mapped logical page, its flash page and content.
     pub(crate) fn mapped(&self) -> impl Iterator<Item = (u32, u32, Slot)> {
         let lpns = self.lpns.iter().enumerate();
         lpns.filter_map(|(lpn, &slot)| {

@@ -19,7 +19,7 @@ use super::record::Record;
 const MAGIC: [u8; 8] = *b"FTWBATCH";
 const HEADER_BYTES: usize = 64;
 
-/// The end of a log, and what is not in it yet.
+/// The end of a log, and the records not yet in it.
 pub(crate) struct Log {
     pub(crate) uuid: [u8; 16],
     pub(crate) epoch: u64,
@@ -155,7 +155,7 @@ fn read(medium: &dyn Medium, offset: u64, length: usize) -> io::Result<Vec<u8>> 
     medium.read_at(&mut bytes, offset).map(|()| bytes)
 }
 
-/// What one copy has where the next batch would be.
+/// State of one copy at the place of the next batch.
 enum Copy {
     Whole(Found),
     /// It begins as the next batch would.
@@ -192,8 +192,8 @@ fn copy_at(medium: &dyn Medium, uuid: &[u8; 16], layout: &Layout, half: u64, end
 /// one copy is damaged is noted, and so is an end that is torn.
 ///
 /// # Errors
-/// What the medium reports, where no copy is whole; what `take` says of a record; a batch that is whole behind one that is not: that is no torn end, as each is durable
-/// before the next is written.
+/// An I/O error of the medium, if no copy is whole; an error of `take`; a whole batch behind one
+/// that is not: that is no torn end, as each batch is durable before the next is written.
 pub(crate) fn replay(
     medium: &dyn Medium,
     uuid: &[u8; 16],
@@ -248,8 +248,8 @@ pub(crate) fn replay(
 /// Bytes of the log that are looked at at once for batches that should not be there.
 const LOOK_BYTES: u64 = 256 << 10;
 
-/// Behind the end of the log no batch is whole that was written later. Each has two copies, of which the first are looked
-/// at; what cannot be read is not known to be one.
+/// Checks that no later batch behind the end of the log is whole. Of the two copies of each, the
+/// first are checked; an unreadable one does not count.
 fn nothing_behind(
     medium: &dyn Medium,
     uuid: &[u8; 16],

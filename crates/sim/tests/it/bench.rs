@@ -1,4 +1,4 @@
-//! What the tests of the engine share: a device with round numbers and a log of commands.
+//! Shared by the engine's tests: a device with round numbers and a log of commands.
 
 use flashtwin_ftl::Controller;
 use std::collections::BTreeMap;
@@ -32,8 +32,8 @@ pub(crate) fn ledger(entries: &[(Charge, u64)]) -> Ledger {
     ledger
 }
 
-/// The ledger of a page operation that was served by one command of the flash, its array being busy for
-/// so long, after these waits.
+/// The ledger of a page operation served by one flash command with this time of the array, after
+/// these waits.
 pub(crate) fn served(waits: &[(Charge, u64)], array_ns: u64) -> Ledger {
     let service = [(Charge::Transfer, COMMAND + TRANSFER), (Charge::Flash, array_ns)];
     ledger(&[waits, &service].concat())
@@ -190,7 +190,7 @@ pub(crate) fn page_trace(asks: &[Ask], footprint: u32, contents: u32) -> PageTra
     PageTrace { outline, columns }
 }
 
-/// One command as the flash took it up: when, what, on which unit.
+/// One command as the flash began it: time, operation, unit.
 pub(crate) type Command = (u64, &'static str, u32);
 
 /// Everything that an engine tells.
@@ -231,7 +231,7 @@ impl Log {
     }
 }
 
-/// A device, a controller and what it holds before the clock starts.
+/// A device, a controller, and its contents before the clock starts.
 pub(crate) struct Bench {
     pub(crate) nand: NandConfig,
     pub(crate) ftl: FtlConfig,
@@ -247,7 +247,7 @@ pub(crate) struct Bench {
     pub(crate) verify: bool,
 }
 
-/// What came of it.
+/// Results of a bench.
 pub(crate) struct Outcome {
     pub(crate) log: Log,
     pub(crate) counts: EngineCounts,

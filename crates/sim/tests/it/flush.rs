@@ -18,12 +18,12 @@ const ONE: [u32; 6] = [1, 1, 1, 1, 32, 8];
 /// The same four times.
 const FOUR: [u32; 6] = [4, 1, 1, 1, 32, 8];
 
-/// A flush that waited so long for writes.
+/// A flush that waited `ns` for writes.
 fn waited(ns: u64) -> Ledger {
     ledger(&[(Charge::EarlierWrites, ns)])
 }
 
-/// One chip whose controller keeps so many pages, all of which may be dirty.
+/// One chip whose controller caches `pages` pages, all of which may be dirty.
 fn cached(pages: u32) -> Bench {
     Bench::new(ONE).with(|bench| {
         (bench.engine.write_cache_pages, bench.engine.write_cache_dirty) = (pages, 1.0);
@@ -156,7 +156,7 @@ fn a_flush_writes_out_what_the_cache_holds_dirty() {
     assert_eq!(outcome.log.commands, [(1_000, "program", 0), (211_100, "program", 0)]);
     assert_eq!(outcome.log.flushes, [waited(2 * WRITE_ALL), waited(0)]);
     assert_eq!(outcome.log.response_times(), [0; 3]);
-    // What is clean stays and is read from RAM.
+    // Clean pages stay and are read from RAM.
     let outcome = cached(8).serve(&[write(0, 0, 0), flush(10), read(300_000, 0), write(300_010, 0, 1)]);
     assert_eq!((outcome.counts.pages.cache_reads, outcome.counts.pages.absorbed_writes), (1, 0));
 }
@@ -286,7 +286,7 @@ impl Expected {
         self.leave(self.most_dirty);
     }
 
-    /// The oldest pages leave until so many are dirty.
+    /// The oldest pages leave until `most` are dirty.
     fn leave(&mut self, most: usize) {
         while self.dirty.len() > most {
             self.dirty.pop_front();

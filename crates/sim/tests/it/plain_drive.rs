@@ -107,7 +107,7 @@ impl Drive {
         }
     }
 
-    // ---- What the controller decides ----
+    // ---- Decisions of the controller ----
 
     fn read(&mut self, lpn: usize, request: usize) {
         match self.place_of[lpn] {
@@ -140,7 +140,7 @@ impl Drive {
         if self.planes[plane].collects {
             self.collect(plane, self.rules.step_pages, false, &mut own);
         }
-        // What the page sets off is queued behind it.
+        // Operations that the page set off are queued behind it.
         self.order(Operation::of_host(Kind::Program, place, request));
         own.into_iter().for_each(|operation| self.order(operation));
     }
@@ -169,7 +169,7 @@ impl Drive {
         (proposed + further) % count
     }
 
-    /// The next page of the plane's block for the host or for what is moved, which now holds `lpn`.
+    /// The next page of the plane's block for the host or for moved pages, which now holds `lpn`.
     fn next_page(&mut self, plane: usize, lpn: usize, moved: bool) -> Place {
         let open_block = |state: &Plane| if moved { state.moved_block } else { state.host_block };
         let block = open_block(&self.planes[plane]).unwrap_or_else(|| self.next_block(plane));
@@ -366,7 +366,7 @@ impl Drive {
         }
     }
 
-    /// What an idle unit takes: its place in its queue.
+    /// The next operation of an idle unit: its place in its queue.
     fn choose(&self, unit: usize) -> Option<(Queue, usize)> {
         let state = &self.units[unit];
         let mut held_up = Vec::new();
@@ -461,7 +461,7 @@ impl Drive {
     }
 }
 
-/// Where a unit finds what it serves next.
+/// The queue that a unit serves next.
 #[derive(Debug, Clone, Copy)]
 enum Queue {
     Reads,

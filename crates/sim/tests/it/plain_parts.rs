@@ -1,11 +1,11 @@
-//! What the plain drive of `plain_drive` is made of: its rules, its blocks, planes, units and channels, as they stand in
-//! docs/model.md.
+//! Parts of the plain drive of `plain_drive`: its rules, blocks, planes, units and channels,
+//! written after docs/model.md.
 
 use std::collections::VecDeque;
 
 use flashtwin_sim::{Concurrency, WriteCompletes};
 
-/// What the drive is and how its controller decides. Times in nanoseconds.
+/// Properties of the drive and policies of its controller. Times in nanoseconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Rules {
     pub(crate) channels: usize,
@@ -22,7 +22,7 @@ pub(crate) struct Rules {
     pub(crate) concurrency: Concurrency,
     /// Such as `CWDP`.
     pub(crate) order: String,
-    /// Pages go to the planes in turn, whatever their address.
+    /// Pages go to the planes in turn, independent of their address.
     pub(crate) dynamic_allocation: bool,
     /// The least worn erased block is used next, not the one erased first.
     pub(crate) dynamic_wear: bool,
@@ -155,7 +155,7 @@ pub(crate) struct Unit {
     pub(crate) programs: VecDeque<Operation>,
     pub(crate) own: VecDeque<Operation>,
     pub(crate) serves: Option<Operation>,
-    /// The end of what it does now; whether that is sensing, which data follow.
+    /// The end of its present stage; whether that is sensing, which data follow.
     pub(crate) due: Option<u64>,
     pub(crate) senses: bool,
     /// Reads since the last program of the host's, while one could have started.
@@ -178,7 +178,7 @@ pub(crate) struct Channel {
     pub(crate) commands_free_ns: u64,
 }
 
-/// What a drive did.
+/// Counters of a drive.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Counts {
     pub(crate) host_reads: u64,

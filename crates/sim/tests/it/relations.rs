@@ -1,5 +1,5 @@
-//! Relations that must hold between two runs: one thing is changed that cannot matter, or that can
-//! matter in one way only. They find what a reference model written with the same idea in mind does not.
+//! Relations between two runs that differ in one setting, which cannot matter or can matter in one
+//! way only. They find errors that a reference model with the same misconception misses.
 
 use arrow_array::RecordBatch;
 use flashtwin_ftl::allocation::AllocationPolicy;
@@ -33,7 +33,7 @@ pub(crate) fn footprint(rng: &mut Rng, levels: Levels) -> u32 {
     (held / pick(rng, &[2, 3, 8])).max(16)
 }
 
-/// What a trace made here is like.
+/// Properties of a generated trace.
 pub(crate) struct Shape {
     pub(crate) read_percent: u32,
     pub(crate) partial_percent: u32,
@@ -94,7 +94,7 @@ fn trace_at(rng: &mut Rng, footprint: u32, shape: &Shape, mean_ns: u32) -> Trace
     builder.build().unwrap()
 }
 
-/// An engine with whatever drives may do; hashing takes no time.
+/// An engine with random settings; hashing takes no time.
 pub(crate) fn engine(rng: &mut Rng) -> EngineConfig {
     EngineConfig {
         concurrency: pick(rng, &[Concurrency::Chip, Concurrency::Die, Concurrency::Plane]),
@@ -122,7 +122,7 @@ pub(crate) fn number(result: &RunResult, path: &str) -> f64 {
     path.split('.').fold(&result.summary, |value, key| &value[key]).as_f64().unwrap_or(f64::NAN)
 }
 
-/// What the host and the flash see of a run: times, waits, operations, wear; not what tables hold.
+/// A run as host and flash see it: times, waits, operations, wear; not the tables.
 pub(crate) fn seen(result: &RunResult) -> (Vec<Value>, Vec<&RecordBatch>) {
     let figures = ["requests", "response", "erases", "utilisation", "completed_ns", "pages_programmed"];
     let reads = ["host", "read_modify_write", "gc"].map(|cause| result.summary["flash_reads"][cause].clone());
@@ -385,8 +385,8 @@ fn a_trace_behind_itself_after_a_long_pause_takes_the_same_times_again() {
         let footprint = footprint(&mut rng, levels);
         let reads_only = rng.below(2) == 0;
         let mut engine = engine(&mut rng);
-        // What the cache holds is state that the first half leaves behind; and so is where a block ends,
-        // which decides whether a write could start that reads overtake.
+        // The first half leaves pages in the cache, and the end of a block decides whether a write
+        // could start that reads overtake.
         engine.write_cache_pages = 0;
         engine.reads_before_write = if reads_only { engine.reads_before_write } else { 0 };
         let (mut now, mut asks) = (0, Vec::new());
@@ -431,8 +431,8 @@ fn a_trace_behind_itself_after_a_long_pause_takes_the_same_times_again() {
     }
 }
 
-/// What should only help, and the most that a mean may get longer all the same: another order of
-/// operations can make single requests wait longer (R. L. Graham's anomalies, 1966).
+/// A change that should only help may lengthen a mean by this much: another order of operations can
+/// make single requests wait longer (R. L. Graham's anomalies, 1966).
 const MOST_WORSE_PERCENT: f64 = 3.0;
 
 #[test]

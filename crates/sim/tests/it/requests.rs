@@ -1,4 +1,4 @@
-//! What a run writes: every request by itself, against traces made by hand, and the files.
+//! Output of a run: the table of requests, checked against traces made by hand, and the files.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -45,13 +45,13 @@ fn numbers(table: &RecordBatch, name: &str) -> Vec<Option<u64>> {
     table.column_by_name(name).unwrap().as_primitive::<UInt64Type>().iter().collect()
 }
 
-/// A read of a page that nobody wrote at each of so many microseconds.
+/// One read of an unwritten page each microsecond.
 fn many(requests: u64) -> PageTrace {
     let asks: Vec<Ask> = (0..requests as i64).map(|at| read(at * 1000, (at % 16) as u32)).collect();
     page_trace(&asks, 16, 0)
 }
 
-/// What a run tells while it goes, and how often it asks whether to stop.
+/// Progress reports of a run, and the number of its checks whether to stop.
 #[derive(Default)]
 struct Told {
     done: Mutex<Vec<(u64, u64)>>,
@@ -96,7 +96,7 @@ fn each_request_has_a_row_in_the_order_of_completion() {
     let transfer = COMMAND + TRANSFER;
     assert_eq!(numbers(&table, "transfer_ns"), [0, transfer, transfer, transfer, transfer].map(Some));
     assert_eq!(numbers(&table, "flash_ns"), [0, PROGRAM, PROGRAM, PROGRAM, SENSE].map(Some));
-    // What is measured of each chip is the same.
+    // Figures of each chip are the same.
     let chips = result.tables.iter().find(|(name, _)| name == "chips").unwrap().1.clone();
     assert_eq!(numbers(&chips, "reads"), [0, 1].map(Some));
     assert_eq!(numbers(&chips, "programs"), [2, 1].map(Some));

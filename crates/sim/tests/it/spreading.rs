@@ -70,7 +70,7 @@ fn only_what_was_compared_is_read_elsewhere() {
     let twins = spreading(TWO, &[(0, 7), (2, 7)]).serve(&[write(0, 4, 9), read(1_000, 0)]);
     assert_eq!(twins.log.commands, [(0, "program", 0), (1_000, "read", 1)]);
     assert_eq!(twins.log.redirected, [1]);
-    // Here nobody knows yet.
+    // Here the twins are not known yet.
     let soon = spreading(TWO, &[(0, 7)]).serve(&[write(0, 2, 7), read(1_000, 0)]);
     let expected = [(0, "program", 1), (0, "read", 0), (60_100, "read", 0), (210_100, "read", 1)];
     assert_eq!(soon.log.commands, expected);
@@ -95,7 +95,7 @@ fn jobs_beyond_the_limit_are_dropped() {
     assert_eq!(outcome.log.commands, expected);
 }
 
-/// A read that waited so long for a program, and for another read.
+/// A read with these waits for a program and for another read.
 fn waited(program_ns: u64, read_ns: u64) -> Ledger {
     served(&[(Charge::HostProgram, program_ns), (Charge::HostRead, read_ns)], SENSE)
 }
@@ -188,8 +188,8 @@ fn contents_that_a_fixed_place_would_pile_up_are_spread_evenly() {
 
 #[test]
 fn what_is_written_counts_versions_that_are_invalid_by_now() {
-    // Page 0 gets one content three times. Its plane has it already: page 64 lies there before the trace begins, which
-    // nobody wrote.
+    // Page 0 gets one content three times. Its plane has it already: page 64, never written by the
+    // trace, lies there before it begins.
     let mut trace = TraceBuilder::new("versions");
     trace.request(0, Op::Read, 64 * 4096, 4096, &[7]);
     for write in 1..4 {
@@ -237,7 +237,8 @@ fn without_equal_contents_ds_ftl_is_static_new_and_aged() {
 
 #[test]
 fn an_aged_device_is_read_in_whole_stripes() {
-    // Eight pages a second, never written: on eight dies of four channels, whatever moved before.
+    // Eight pages a second, never written: they lie on eight dies of four channels, independent of
+    // earlier moves.
     let mut trace = TraceBuilder::new("stripes");
     for turn in 0..40u32 {
         trace.request(i64::from(turn) * 1_000_000_000, Op::Read, u64::from(turn) * 32_768, 32_768, &[]);

@@ -57,14 +57,14 @@ fn random_engine(rng: &mut Rng) -> EngineConfig {
         write_cache_protected: rng.below(3) == 0,
         ..EngineConfig::default()
     };
-    // What does not go together is refused.
+    // Some settings exclude each other.
     if engine.concurrency != Concurrency::Plane {
         engine.multi_plane = pick(rng, &[MultiPlane::None, MultiPlane::SamePage, MultiPlane::AnyPage]);
     }
     engine
 }
 
-/// A write cache, now and then; it changes what the controller sees, and when.
+/// Adds a write cache in some runs; it changes the requests that the controller sees, and when.
 fn random_cache(rng: &mut Rng, engine: &mut EngineConfig) {
     engine.write_buffer_pages = pick(rng, &drawn::WRITE_BUFFER_PAGES);
     if matches!(engine.write_completes, WriteCompletes::Programmed | WriteCompletes::Transferred) {
@@ -219,7 +219,7 @@ fn column(result: &RunResult, table: &str, name: &str) -> u64 {
     column.as_primitive::<UInt64Type>().values().iter().sum()
 }
 
-/// What must hold of any run.
+/// Checks of any run.
 fn check(trace: &PageTrace, resolved: &Resolved, result: &RunResult) {
     let summary = &result.summary;
     let n = |path: &str| number(summary, path);
@@ -243,7 +243,7 @@ fn check(trace: &PageTrace, resolved: &Resolved, result: &RunResult) {
     if resolved.config.ftl.mapping == MappingForm::Content {
         assert_eq!(n("page_ops.pages_hashed"), n("dedup.hashes_inline"));
     }
-    // What the causes sum to is what the flash carried out.
+    // Operations by cause sum to the operations of the flash.
     let reads = summary["flash_reads"].as_object().unwrap();
     let reads: u64 = reads.values().map(|cause| cause.as_u64().unwrap()).sum();
     let carried_out = ["reads", "programs", "erases"].map(|what| n(&format!("flash_operations.{what}")));
@@ -361,7 +361,7 @@ const OFTEN: u64 = 50;
 /// Systems, devices, engines and traces that are drawn.
 const SEEDS: u64 = 500;
 
-/// One in so many of them is run twice.
+/// One in five is run twice.
 const RUN_TWICE_ONE_IN: u64 = 5;
 
 #[test]
@@ -391,7 +391,7 @@ fn any_system_completes_and_accounts_for_any_trace() {
 
 /// Copies and fingerprints that wait for idle time depend on when there is some.
 fn without_idle_time(resolved: &mut Resolved) {
-    // What leaves the write cache, and when, depends on when requests come.
+    // Which pages leave the write cache, and when, depends on the times of requests.
     resolved.config.engine.write_cache_pages = 0;
     resolved.config.ftl.gc.idle = IdlePolicy::None;
     resolved.config.ftl.dedup.out_of_line = OutOfLinePolicy::None;
@@ -420,7 +420,7 @@ fn without_chance_by_block(resolved: &mut Resolved) {
     }
 }
 
-/// What a load-blind system does to the flash, whenever it does it.
+/// Flash traffic of a load-blind system, without its times.
 fn traffic(result: &RunResult, resolved: &Resolved) -> (String, String, Vec<u64>) {
     let causes = result.summary["flash_writes"].to_string();
     let total = result.summary["erases"]["total"].to_string();
@@ -446,7 +446,8 @@ fn when_things_happen_does_not_change_what_a_load_blind_system_does() {
         without_idle_time(&mut resolved);
         without_detours(&mut resolved);
         without_chance_by_block(&mut resolved);
-        // Copies are made of what is decided when a period ends, and a sample keeps its run waiting.
+        // Copies depend on the decisions made by the end of a period, and a sample makes its run of
+        // pages wait.
         resolved.config.ftl.replication.policy = ReplicationPolicy::None;
         resolved.config.ftl.dedup.sampling_pages = 1;
         resolved.config.ftl.redirection.policy = RedirectionPolicy::Home;

@@ -1,4 +1,4 @@
-//! Traces at the edge, and what must hold between systems on one trace.
+//! Edge cases of traces, and relations between systems on one trace.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn an_empty_trace_is_a_run_without_figures() {
     }
 }
 
-/// A trace that comes in windows of so many requests, as a streamed one does.
+/// A trace in windows of a given number of requests, like a streamed one.
 pub(crate) struct InWindows(PageTrace, Vec<PageColumns>);
 
 struct Remaining<'a> {
@@ -130,7 +130,7 @@ fn a_trace_of_reads_finds_what_was_there_before_and_programs_nothing() {
     let trace = builder.build().unwrap();
     for name in system_names() {
         let summary = replay(&trace, &system(name, &[("period_s", "1.0")])).summary;
-        // What reads alone can make a controller write: copies, as soon as they are earned.
+        // With reads alone a controller writes only copies.
         assert_eq!(summary["pages_programmed"], summary["flash_writes"]["replica"], "{name}");
         assert_eq!(summary["pages_programmed"] != 0, ["rr-ssd-online", "pblru"].contains(&name), "{name}");
         assert_eq!(summary["page_ops"]["unmapped_reads"], 0);
@@ -369,7 +369,7 @@ fn sources_of_contents_are_checked_and_take_the_seed_of_the_run() {
     }
 }
 
-/// Stops a run when it has been asked so many times.
+/// Stops a run at the given number of progress calls.
 struct Patience(std::sync::atomic::AtomicU32);
 
 impl Progress for Patience {
@@ -397,7 +397,7 @@ fn a_run_that_would_not_end_is_refused_with_the_figure_and_the_cure() {
         error.contains("lasts 0.7 s") && error.contains("set replay.speed to 6.1e-10 or more"),
         "{error}"
     );
-    // What is refused with one figure is accepted with the other.
+    // A run refused with one value is accepted with the other.
     let pages = PageTrace::build(&trace, 4096, ContentSource::None).unwrap();
     run(&pages, &system("conventional", &[("period_s", "3.5e-6")]), &()).unwrap();
     run(&pages, &system("conventional", &[("speed", "6.1e-10")]), &()).unwrap();
@@ -430,7 +430,8 @@ fn a_filled_drive_has_the_fewest_blocks_that_hold_the_pages() {
         let resolved = system_on(levels, name, &[]);
         let (pages, fill) = (1 + u64::from(rng.below(20_000)), f64::from(1 + rng.below(100)) / 100.0);
         let blocks = resolved.blocks_filled_by(pages, fill).unwrap();
-        // Pages that a drive of so many blocks holds, of those that may be filled; none where it cannot work.
+        // Pages that a drive with this many blocks holds, of those that may be filled; `None` if it
+        // cannot work.
         let holds = |blocks_per_plane: u32| {
             let [channels, chips, dies, planes, _, pages_per_block] = levels;
             let drive =

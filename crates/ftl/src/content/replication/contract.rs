@@ -1,4 +1,4 @@
-//! What a policy of replication decides, and what it works with.
+//! The interface of replication policies, and the tools they work with.
 
 use flashtwin_bits::By;
 use flashtwin_nand::{Chip, Plane, Ppn};
@@ -13,11 +13,12 @@ use crate::ids::{Owner, Vpn};
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
 
-/// When copies are made, of what, and which give way.
+/// Replication: when contents are copied, and which copies are dropped.
 ///
-/// A policy is told of every read and of every content that is about to die. It makes copies at the end of a period,
-/// or says of a content that it has earned one ([`Wanted::earn`]): then a page of it is read in idle time, and the
-/// policy is asked where the copy goes. Defaults are those of a policy that does the former.
+/// The controller reports every read and every dying content to the policy. A policy makes copies
+/// at the end of a period, or marks a content for a copy ([`Wanted::earn`]): then one of its pages
+/// is read in idle time, and the policy chooses the copy's place. Defaults are those of a policy
+/// that works by periods.
 pub(crate) trait Replication: flashtwin_bits::State {
     /// Whether copies are earned by the popularity of contents, whose counters take RAM.
     const COUNTS_POPULARITY: bool;
@@ -25,7 +26,8 @@ pub(crate) trait Replication: flashtwin_bits::State {
     /// Whether copies are made at the ends of periods, in a phase of their own.
     const COPIES_AT_PERIOD_ENDS: bool;
 
-    /// A content was read: counts that ([`ContentMap::count_read`]) and what it earns; whether it was its first read.
+    /// A content was read: counts the read ([`ContentMap::count_read`]) and credits it. Returns
+    /// whether this was its first read.
     fn read(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks, wanted: &mut Wanted) -> bool;
 
     /// The last logical page is about to leave a content.
@@ -42,7 +44,8 @@ pub(crate) trait Replication: flashtwin_bits::State {
     /// The copy that `vpn` has earned finds no room, so its page is not read.
     fn found_no_room(&mut self, _vpn: Vpn) {}
 
-    /// A page has been read to be copied: places the copy, if it is still earned and fits; what it takes to program it.
+    /// A page has been read to be copied: chooses the copy's place if the content still deserves
+    /// one and it fits. Returns the program to order.
     fn place(
         &mut self,
         _copy: CopyJob,
@@ -63,7 +66,7 @@ pub(crate) trait Replication: flashtwin_bits::State {
         map.drop_replica(vpn)
     }
 
-    /// Compares what the policy keeps with the contents.
+    /// Compares the policy's state with the contents.
     fn audit(&self, _map: &ContentMap, _blocks: &Blocks) -> Result<(), String> {
         Ok(())
     }
@@ -104,7 +107,7 @@ pub(crate) struct Room {
     pub(super) next_plane: By<Chip, Vec<u32>>,
 }
 
-/// What it takes to make copies and to drop them.
+/// Tools to make copies and to drop them.
 pub(crate) struct Making<'a> {
     pub(super) tables: &'a mut ContentTables,
     pub(super) flash: &'a mut Flash,
@@ -131,7 +134,7 @@ pub(super) fn replica_room(map: &ContentMap, level: u8, budget_pages: u64) -> Op
 }
 
 impl Making<'_> {
-    /// Drops one replica of a content. A policy that keeps what chips store sees to that itself.
+    /// Drops one replica of a content. A policy that keeps statistics of chips updates them itself.
     pub(super) fn drop_replica(&mut self, vpn: Vpn) {
         if let Some(ppn) = self.tables.map.drop_replica(vpn) {
             replica_gone(vpn, ppn, self.tables, self.flash);

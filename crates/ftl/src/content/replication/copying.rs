@@ -6,9 +6,10 @@
 //! copy of a content is under way at a time; when it is placed, the content is looked at again, as it may have
 //! earned more meanwhile.
 //!
-//! The paper reads what is copied "from one of the previously-copied places" (RR-SSD III.B). Here it is the one
-//! that the read which earned the copy was served from: the redirection found it the least loaded. What was
-//! earned meanwhile is read where a read would be served when its turn comes.
+//! The paper reads the source of a copy "from one of the previously-copied places" (RR-SSD III.B).
+//! Here it is the page that served the read which earned the copy: the redirection found it the
+//! least loaded. If more copies were earned meanwhile, their source is chosen like that of a read
+//! when their turn comes.
 
 use flashtwin_bits::By;
 use flashtwin_nand::{Geometry, NO_PPN, Ppn};
@@ -24,7 +25,7 @@ use crate::jobs::Jobs;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
 
-/// The policy, and what all policies share.
+/// The policy, and the state that all policies share.
 pub(crate) struct Replicator {
     policy: Policy,
     room: Room,
@@ -55,7 +56,7 @@ impl Replicator {
         self.room.budget_pages
     }
 
-    /// There may be no more than so many pages.
+    /// Caps the budget at `pages`.
     pub(crate) fn limit_budget(&mut self, pages: u64) {
         self.room.budget_pages = self.room.budget_pages.min(pages);
     }
@@ -97,7 +98,8 @@ impl Replicator {
         }
     }
 
-    /// A period ends, whose popularity is about to be forgotten. What copies set off is counted as that.
+    /// A period ends; popularity counters are about to be reset. Work set off by copies is counted
+    /// as such.
     pub(crate) fn end_period(
         &mut self,
         tables: &mut ContentTables,
@@ -111,7 +113,8 @@ impl Replicator {
         outcome
     }
 
-    /// Begins jobs for what the reads so far have earned: reads of the pages to be copied.
+    /// Begins jobs for the copies that the reads so far have earned: reads of the pages to be
+    /// copied.
     #[inline]
     pub(crate) fn begin_copies(
         &mut self,
@@ -210,7 +213,7 @@ impl Replicator {
         }
     }
 
-    /// Compares what the policy keeps with the contents.
+    /// Compares the policy's state with the contents.
     pub(crate) fn audit(&self, map: &ContentMap, flash: &Flash) -> Result<(), String> {
         self.policy.audit(map, &flash.blocks)
     }

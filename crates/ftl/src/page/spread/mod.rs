@@ -2,9 +2,9 @@
 //! whichever of them is least busy.
 //!
 //! Source: DS-FTL paper, section 4 (content-aware page allocation, multi-path read). Duplicates
-//! are not removed. A Bloom filter for each channel says whether the channel may hold a content;
-//! what it says is verified by reading and comparing the pages in idle time, and only then do the
-//! pages become twins.
+//! stay on flash. A Bloom filter for each channel tells whether the channel may hold a content.
+//! Idle time verifies a positive answer by reading and comparing the pages; only then do they
+//! become twins.
 
 mod bloom;
 mod config;
@@ -36,7 +36,7 @@ use place::Places;
 use residents::Residents;
 use twins::Twins;
 
-/// What a comparison in the background is about.
+/// The pages of a comparison in the background.
 #[derive(Debug)]
 struct Comparison {
     content: Content,
@@ -49,7 +49,7 @@ type Compared = SmallVec<[(Lpn, Ppn); 4]>;
 
 const _: () = assert!(size_of::<Comparison>() <= 56, "with what is left to do, a job is a cache line");
 
-/// What spreading keeps.
+/// State of spreading.
 pub(crate) struct Spreader {
     jobs: Jobs<Comparison>,
     filters: Filters,
@@ -68,7 +68,7 @@ pub(crate) struct Spreader {
     first: Channel,
     /// The page that the host wrote last to each channel.
     last_page: By<Channel, Vec<Ppn>>,
-    /// Room for what one write gathers, used again and again.
+    /// Buffers of one write, reused.
     lists: Vec<u32>,
     others: Vec<Ppn>,
 }
@@ -149,14 +149,14 @@ impl Spreader {
         }
     }
 
-    /// Asks for what those tables point to, where the page is read.
+    /// Prefetches the entries that those tables point to, for a read.
     #[inline]
     pub(crate) fn prefetch_near_read(&self, lpn: Lpn) {
         self.twins.prefetch_list(&self.pages[lpn]);
     }
 
-    /// Asks for what those tables point to, where the page is written; `held` is what it holds now, `content` what it
-    /// may be given.
+    /// Prefetches the entries that those tables point to, for a write; `held` is the page's present
+    /// content, `content` the one it may get.
     #[inline]
     pub(crate) fn prefetch_near(&self, lpn: Lpn, held: Content, content: Content, map: &PageMap) {
         pages::prefetch_neighbours(&self.pages, lpn);
@@ -172,7 +172,7 @@ impl Spreader {
         }
     }
 
-    /// Asks for what a read or an overwrite will look at last.
+    /// Prefetches the last tables of a read or an overwrite.
     #[inline]
     pub(crate) fn prefetch_next(&self, lpn: Lpn, content: Content) {
         self.twins.prefetch_pages(&self.pages[lpn]);
@@ -230,14 +230,14 @@ impl Spreader {
         })
     }
 
-    /// The filters forget what is dead.
+    /// Removes dead contents from the filters.
     pub(crate) fn forget_dead(&mut self) {
         Channel::each(0..self.channels)
             .for_each(|channel| self.filters.rebuild(channel, &mut self.residents));
     }
 
-    /// Pages of a comparison are being read, so many are still to come: asks for what it will look at when they
-    /// have been. Earlier than that, it would be gone again.
+    /// Prefetches the tables that `compare` reads, once two page reads are outstanding; earlier,
+    /// they would be evicted again.
     #[inline]
     fn prefetch_comparison(&self, comparison: &Comparison, to_come: u32, map: &PageMap) {
         for &(lpn, _) in comparison.pages.iter().filter(|_| to_come <= 2) {
@@ -377,7 +377,7 @@ impl Spreader {
         }
     }
 
-    /// A logical page is about to lose what it holds (and its page `old` with it).
+    /// A logical page is about to lose its content (and its page `old` with it).
     pub(crate) fn forget_page(
         &mut self,
         PageData { lpn, content: held }: PageData,
@@ -501,8 +501,8 @@ impl Spreader {
         (first..ops.len()).try_for_each(|at| flash.count_order(&ops[at]))
     }
 
-    /// A page of a comparison has been read: with the last one the comparison is made; before that, what it will
-    /// look at is asked for.
+    /// A page of a comparison has been read. The last one completes the comparison; earlier ones
+    /// prefetch its tables.
     pub(crate) fn job_done(&mut self, job: u32, map: &PageMap, flash: &mut Flash) {
         match self.jobs.op_done(job) {
             Some(comparison) => self.compare(comparison, map, flash),

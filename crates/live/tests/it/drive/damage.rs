@@ -1,4 +1,4 @@
-//! Images are not trusted: what is damaged is detected, or did not matter.
+//! Images are not trusted: damage is detected, or harmless.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use flashtwin_live::{Drive, Export};
 
 use crate::drive::scene::{Host, Shape, TIGHT, Truth, open};
 
-/// An image with a checkpoint and a log behind it, and what it holds.
+/// An image with a checkpoint and a log behind it, and its expected data.
 fn used(system: &str, shape: &Shape, seed: u64) -> (Vec<u8>, Truth) {
     let (drive, medium) = open(shape.image(system), &DriveOptions::default()).unwrap();
     let mut truth = Truth::zeroes(shape);
@@ -42,8 +42,9 @@ fn batches(bytes: &[u8]) -> Vec<[usize; 2]> {
     first.iter().zip(second).map(|(&first, &second)| [first, second]).collect()
 }
 
-/// Where an image is not zero: there a change may matter. Without one of the copies of the last batch of the log: if none
-/// is whole it is taken for torn by a cut, and what it said for never answered; nothing on the medium tells the difference.
+/// The non-zero parts of an image: a change there may matter. One copy of the last batch of the log
+/// is left out: without a whole copy the batch looks torn by a cut, and its records unanswered; the
+/// medium cannot show the difference.
 fn written(bytes: &[u8]) -> Vec<usize> {
     let last = batches(bytes).last().map_or(0..0, |&[_, at]| {
         let length = u32::from_le_bytes(bytes[at + 32..at + 36].try_into().unwrap());
@@ -97,7 +98,7 @@ fn opened_right(bytes: Vec<u8>, truth: &Truth, read_only: bool) -> Result<bool, 
     Ok(whole)
 }
 
-/// Damages images so many times.
+/// Damages images `rounds` times.
 fn damage_is_told(seed: u64, rounds: u64) {
     for (at, system) in
         ["conventional", "ca-ssd", "ca-ssd-inverted", "rr-ssd", "ds-ftl"].into_iter().enumerate()
@@ -164,7 +165,8 @@ fn a_hole_in_the_log_is_no_torn_end() {
     };
     let error = open(damaged(&newest[0]), &DriveOptions::default()).err().unwrap();
     assert!(error.contains("log of epoch") && error.contains("no torn end"), "{error}");
-    // The last batch alone may have been torn; what it said is forgotten, which a flush would have prevented.
+    // Only the last batch may have been torn; its records are forgotten, which a flush would have
+    // prevented.
     let (drive, _) = open(damaged(newest.last().unwrap()), &DriveOptions::default()).unwrap();
     assert!(drive.notes()[0].contains("no copy of the last batch is whole"), "{:?}", drive.notes());
     // Of each batch one copy is enough.

@@ -1,4 +1,4 @@
-//! What an engine counts.
+//! Engine counters.
 
 use flashtwin_ftl::{Cause, counts};
 use flashtwin_trace::Op as HostOp;
@@ -6,16 +6,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 counts! {
-    /// Counts that only the engine knows. What is a part of the results as it is stands in the struct of that part; what
-    /// only goes into figures that are worked out stands here.
+    /// Engine counters. A counter published unchanged lives in the sub-struct of its result
+    /// section; one that only feeds a derived figure lives here.
     pub struct EngineCounts {
         /// Requests completed: reads, writes, trims, flushes.
         pub requests: [u64; HostOp::COUNT],
         /// Page operations: reads, writes, trims; flushes have none.
         pub page_ops: [u64; HostOp::COUNT],
-        /// What became of page operations.
+        /// Outcomes of page operations.
         pub pages: EnginePageCounts,
-        /// What page operations waited for pages of the mapping tables.
+        /// Waits of page operations for pages of the mapping tables.
         pub tables: TableWaitCounts,
         /// Of the reads from controller RAM, those of pages whose newest write was not decided yet.
         pub undecided_reads: u64,
@@ -27,7 +27,7 @@ counts! {
         /// Reads on the controller's own account, by cause, that never reached the flash: served from
         /// controller RAM, or of a background job whose block was erased before the read's turn came.
         pub own_buffer_reads: [u64; Cause::COUNT],
-        /// What the flash carried out, on whosever account: reads, programs, erases.
+        /// Operations of the flash for any cause: reads, programs, erases.
         pub flash_ops: [u64; 3],
         /// Of the pages read, those that were sensed with others of their flash page.
         pub reads_with_others: u64,
@@ -39,7 +39,7 @@ counts! {
 }
 
 counts! {
-    /// What became of page operations: these fields and their comments are the results'.
+    /// Outcomes of page operations: these fields and their comments are the results'.
     #[derive(Serialize, JsonSchema)]
     pub struct EnginePageCounts {
         /// Page reads answered from controller RAM: the page was still on its way to the flash.

@@ -1,10 +1,11 @@
-//! The flash array: units (chips, dies or planes) that serve one operation at a time, the channels between them and the
-//! controller, and what is on each block.
+//! The flash array: units (chips, dies or planes) that serve one operation at a time, the channels
+//! between them and the controller, and the state of each block.
 //!
-//! The array decides nothing but the order in which waiting operations are served. It is given operations
-//! ([`Backend::submit`], [`Backend::read_for_host`], [`Backend::carry_out_orders`]) and answers [`Backend::step`] with what has
-//! ended. It knows no requests, contents or tables: the numbers in [`Op::request`] and [`Op::other`] are its user's. It
-//! calls nobody but the accounts, so that a test needs no controller and no host.
+//! The array decides only the order in which waiting operations are served. Its user hands in
+//! operations ([`Backend::submit`], [`Backend::read_for_host`], [`Backend::carry_out_orders`]), and
+//! [`Backend::step`] returns the ends of operations. It knows no requests, contents or tables: the
+//! numbers in [`Op::request`] and [`Op::other`] are its user's. It calls only the accounts, so that
+//! a test needs no controller and no host.
 //!
 //! One event list holds at most one event a unit (the end of the stage that the unit is in). A bus serves transfers first
 //! come, first served, so the end of a transfer is known when it is asked for and needs no event.
@@ -62,7 +63,7 @@ pub(crate) use unit::Queue;
 /// The due time of a unit without a pending event.
 const NO_EVENT: u64 = u64::MAX;
 
-/// What the end of a unit's stage means to whoever uses the array.
+/// The meaning of a stage's end for the user of the array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completion {
     /// Nothing: the operation goes on, or the unit has begun another one.
@@ -80,7 +81,7 @@ pub enum Completion {
     Idle,
 }
 
-/// What happened in the array that its user must hear of before it decides anything else.
+/// Events of the array that its user must handle before its next decision.
 #[derive(Debug, Default)]
 pub struct News {
     /// Background jobs of which an operation has ended.
@@ -121,7 +122,7 @@ pub struct Array {
     awaited: Option<Box<Awaited>>,
     /// Reads that wait and may be joined; none where reads are not merged.
     merging: Option<Merging>,
-    /// What the user has not heard of yet.
+    /// Events that the user has not handled yet.
     news: News,
 }
 
@@ -205,8 +206,8 @@ impl Array {
         planes.chunks(planes.len() / self.units.len()).map(<[Plane]>::to_vec).collect()
     }
 
-    /// Whether the flash holds what the controller's tables say that this page holds. Otherwise the data are
-    /// still on their way there ([`Backend::place_on_flash`]).
+    /// Whether this page has been programmed, as the controller's tables assume. Otherwise its data
+    /// are still on their way ([`Backend::place_on_flash`]).
     #[inline]
     fn holds(&self, ppn: Ppn) -> bool {
         self.flash.is_programmed(&self.geometry, ppn)

@@ -1,4 +1,5 @@
-//! Operations of the flash: what each does, for whom, and who is held against it while it has its unit.
+//! Flash operations: the work of each, its beneficiary, and the cause charged while it holds its
+//! unit.
 
 use flashtwin_ftl::{Cause, NO_JOB};
 use flashtwin_nand::Ppn;
@@ -9,7 +10,7 @@ use super::super::pool::{NONE, Slot};
 /// Start time of an operation that no unit has taken up.
 pub(crate) const NOT_STARTED: u64 = u64::MAX;
 
-/// What an operation does when the flash is done with it.
+/// The effect of an operation at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
     /// A host read: its page of the request is complete.
@@ -57,7 +58,7 @@ pub struct Op {
     pub(crate) other: u32,
     /// Host programs and work of jobs: the life of its block that it belongs to.
     pub(crate) life: u32,
-    /// What was charged to the operation before it came to its unit.
+    /// Charges of the operation before it came to its unit.
     pub(crate) charged: OpenLedger,
     /// The controller's background job, if any.
     pub(crate) job: u32,
@@ -117,7 +118,7 @@ impl Op {
     }
 }
 
-/// What operations that share a command take together.
+/// Resources that operations with a shared command use together.
 #[derive(Clone, Copy)]
 pub(super) struct Shared {
     /// Times the command cycles.

@@ -1,4 +1,4 @@
-//! What the controller knew of contents and of temperatures.
+//! The controller's statistics of contents and of temperatures.
 
 use flashtwin_bits::By;
 use flashtwin_ftl::{Cause, DedupCounts, MappingForm, PartitionSize, PlaneContents, PlaneWrites};
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::or_null::OrNull;
 use crate::finished::Finished;
 
-/// What deduplication found and what it cost; all `null` for a system that does not look at contents.
+/// Duplicates found, and their cost; all `null` for a system that ignores contents.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Dedup {
     #[serde(flatten)]
@@ -54,8 +54,9 @@ impl Partition {
     }
 }
 
-/// Share of a plane's valid pages that hold what another page of it holds ([definition](model.md#definitions)), over
-/// the planes with pages, at the end; `null` where contents are not known.
+/// Share of a plane's valid pages whose content another page of it holds
+/// ([definition](model.md#definitions)), over the planes with pages, at the end; `null` if contents
+/// are not known.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Redundancy {
     /// Mean over the planes.
@@ -101,7 +102,7 @@ pub(in crate::result) fn equal_pages(plane: &PlaneWrites) -> Option<f64> {
     (plane.pages > 0).then(|| equal as f64 / plane.pages as f64)
 }
 
-/// Share of a plane's pages that hold what another holds, one page of each content not counted.
+/// Share of a plane's pages whose content another one holds, one page of each content not counted.
 pub(in crate::result) fn plane_redundancy(plane: &PlaneContents) -> Option<f64> {
     (plane.pages > 0).then(|| (plane.pages - plane.contents) as f64 / plane.pages as f64)
 }

@@ -1,5 +1,6 @@
-//! The summary of a run. The structs of this folder, and those of counts that they embed (`flatten`), are its one schema:
-//! their fields are what is written, in this order, and their comments are the text of `docs/results.md`.
+//! The summary of a run. The structs of this folder, and the counters that they embed (`flatten`),
+//! are its only schema: their fields are written in this order, and their comments are the text of
+//! `docs/results.md`.
 
 mod contents;
 mod flash;
@@ -38,13 +39,14 @@ pub(crate) struct Summary {
     system: String,
     /// Seed of the system, from the configuration.
     seed: u64,
-    /// What was replayed.
+    /// The replayed trace.
     trace: TraceOfRun,
     /// Every key of the configuration, nested as in TOML ([configuration](configuration.md)).
     config: Value,
-    /// What the system is by its policies, in alphabetical order: `deduplicates`, `looks-at-contents`, `replicates`,
-    /// `counts-popularity`, `redirects`, `spreads`, `partitions`, `weighs-load`, `background-jobs`,
-    /// `collects-in-idle-time`, `bound` (no device could be built so).
+    /// Traits of the system by its policies, in alphabetical order: `deduplicates`,
+    /// `looks-at-contents`, `replicates`, `counts-popularity`, `redirects`, `spreads`,
+    /// `partitions`, `weighs-load`, `background-jobs`, `collects-in-idle-time`, `bound` (a bound
+    /// that no real device can reach).
     traits: Vec<&'static str>,
     /// Time of the last request, trace's clock.
     duration_ns: i64,
@@ -104,7 +106,7 @@ impl Summary {
     pub(super) fn of(run: &Finished<'_>) -> Summary {
         let (config, trace) = (&run.resolved.config, run.trace);
         let counters = run.engine.controller.counters();
-        // What the write cache kept from the controller, the host wrote all the same.
+        // The host also wrote the pages that the write cache absorbed.
         let host_pages_written =
             counters.host_pages_written + run.engine.accounts.counts.pages.absorbed_writes;
         let pages_programmed = counters.pages_programmed() + run.engine.accounts.counts.parity_pages;
@@ -169,7 +171,7 @@ struct TraceOfRun {
     /// popularity); `same-as-address` (each page has one content of its own); `none` (a trace without contents on
     /// a system that does not look at them).
     content_source: String,
-    /// What was noticed when pages were followed.
+    /// Irregularities found while following pages.
     quality: Quality,
 }
 
@@ -199,9 +201,9 @@ impl TraceOfRun {
 /// In page operations, but for `unaligned_content_requests`.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Quality {
-    /// Reads whose recorded content is not what the page holds; what the page holds counts.
+    /// Reads whose recorded content differs from the page's content; the page's content counts.
     read_mismatches: u64,
-    /// Reads of a page whose content nobody knows.
+    /// Reads of pages whose content is unknown.
     unknown_content_reads: u64,
     /// Reads of a page that holds nothing: it was trimmed, or is known to be a hole when the trace begins, and was not
     /// written since.

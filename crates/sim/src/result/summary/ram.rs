@@ -16,9 +16,10 @@ const PLACE_BYTES: u64 = 3 * NUMBER_BYTES + 1;
 /// Bytes of a reference count.
 const COUNT_BYTES: u64 = 2;
 
-/// Table bytes at the end of the run ([definitions](model.md#definitions)). The two-level form is RR-SSD's (paper III.B), the
-/// inverted form CA-SSD's (paper 4.1: LPT, iLPT, HPT, iHPT). The parts are those of the form that ran; the totals of
-/// both forms stand beside each other, and a page map for comparison whatever the system.
+/// Table bytes at the end of the run ([definitions](model.md#definitions)). The two-level scheme is
+/// RR-SSD's (paper III.B), the inverted one CA-SSD's (paper 4.1: LPT, iLPT, HPT, iHPT). The parts
+/// are those of the scheme that ran. The totals of both schemes and of a page map are given for
+/// every system.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Ram {
     /// From logical to physical pages.
@@ -29,7 +30,7 @@ pub(super) struct Ram {
     vpn_to_ppn_bytes: u64,
     /// Fingerprints with the numbers of their contents.
     fingerprint_store_bytes: u64,
-    /// Further copies, and what replication knows of each content.
+    /// Further copies, and replication's entry of each content.
     replica_lists_bytes: u64,
     /// The inverse tables of the inverted form.
     inverse_tables_bytes: u64,
@@ -37,7 +38,7 @@ pub(super) struct Ram {
     filter_bytes: u64,
     /// Lists of twins.
     twin_lists_bytes: u64,
-    /// What temperatures are told apart by.
+    /// Statistics of the partitions.
     partition_bytes: u64,
     /// Pages of the write cache.
     write_cache_bytes: u64,
@@ -134,7 +135,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// What a cache of the mapping tables holds pages of, the fingerprint store perhaps among it.
+    /// Bytes of tables that a mapping cache holds pages of, with or without the fingerprint store.
     fn paged(self, fingerprints: bool) -> u64 {
         let store = if fingerprints { self.fingerprints } else { 0 };
         self.lpn_to_ppn + self.lpn_to_vpn + self.vpn_to_ppn + store

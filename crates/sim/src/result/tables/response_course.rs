@@ -1,4 +1,4 @@
-//! Response times over time, and what the slowest waited for when.
+//! Response times over time, and the waits of the slowest requests.
 
 use flashtwin_analysis::rows;
 
@@ -6,7 +6,7 @@ use crate::engine::Charge;
 use crate::finished::Finished;
 use crate::metrics::{Course, Ledgers, Metrics, Share};
 
-/// The parts of the slowest, and what they are called.
+/// The slices of the slowest requests, and their names.
 const SLICES: [(&str, u64); 2] = [("slowest_1_percent", 100), ("slowest_0_1_percent", 1000)];
 
 rows! {
@@ -79,9 +79,9 @@ rows! {
         start_ns: i64,
         /// How many of these requests arrived in the bucket, as in `response_over_time`.
         count: f64,
-        /// What was waited for, as in `wait_ledger`.
+        /// The awaited resource, as in `wait_ledger`.
         part: &'static str,
-        /// What it is charged to, as in `wait_ledger`.
+        /// The cause charged, as in `wait_ledger`.
         charge: &'static str,
         /// Time charged, summed over these requests.
         sum_ns: f64,
@@ -131,7 +131,7 @@ fn kinds(metrics: &Metrics) -> [(&'static str, &Course, &Ledgers); 3] {
         .map(|(name, kind)| (name, kind.course(), kind.ledgers()))
 }
 
-/// The parts of the slowest, by what they are called.
+/// The slices of the slowest requests, by name.
 fn slowest(ledgers: &Ledgers) -> [(&'static str, Share); 2] {
     let requests = ledgers.whole().count;
     SLICES.map(|(name, part)| (name, ledgers.slowest(requests.div_ceil(part))))

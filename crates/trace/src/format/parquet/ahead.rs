@@ -13,9 +13,10 @@ use parquet::errors::ParquetError;
 
 use super::place::Place;
 
-/// Most threads that decode. Whoever takes batches in has work of its own with them, about a third of decoding's.
+/// Most threads that decode. The receiver of the batches works on them as well, for about a third
+/// of the time of decoding.
 const THREADS_MAX: usize = 3;
-/// Rows of a batch: what is decoded stays in a processor's second cache until it is taken in.
+/// Rows of a batch: decoded rows stay in a processor's second-level cache until they are taken.
 const DECODED_ROWS: usize = 1 << 16;
 /// Batches that a thread may be ahead.
 const AHEAD: usize = 2;
@@ -47,7 +48,7 @@ pub(super) enum Batches {
     Asked(Box<ParquetRecordBatchReader>),
     /// Decoded ahead, row groups in turn by several threads.
     Ahead {
-        /// What each thread has decoded; `None` behind each row group.
+        /// Decoded batches of each thread; `None` behind each row group.
         threads: Vec<Receiver<Option<Batch>>>,
         /// The row group that is taken in.
         group: usize,
@@ -66,7 +67,7 @@ impl Batches {
         if wanted > 1 && threads.len() == wanted {
             return Ok(Self::Ahead { threads, group: 0, groups });
         }
-        // Threads that were started have nobody to send to and end.
+        // Threads already started find their channel closed and end.
         Ok(Self::Asked(Box::new(reading.of((0..groups).collect())?)))
     }
 }
@@ -110,7 +111,7 @@ fn start(reading: Reading, first: usize, step: usize) -> Option<Receiver<Option<
     Some(receive)
 }
 
-/// Sends the batches of a row group and its end; `false` when nobody wants more.
+/// Sends the batches of a row group and its end; returns `false` if the receiver is gone.
 fn decode_group(reading: &Reading, group: usize, send: &SyncSender<Option<Batch>>) -> bool {
     let batches = match reading.of(vec![group]) {
         Ok(batches) => batches,
@@ -187,7 +188,7 @@ mod tests {
         let mut ahead = Batches::Ahead { threads, group: 0, groups: 10 };
         let rows: usize = ahead.by_ref().map_while(Result::ok).map(|batch| batch.num_rows()).sum();
         assert_eq!(rows, 30);
-        // Whoever stops here leaves threads behind that end by themselves.
+        // Dropping it in the middle is fine: its threads end by themselves.
         drop(ahead);
     }
 }

@@ -101,7 +101,7 @@ struct Plan {
     contents: u64,
     /// Whether batches have the column of digests.
     digests: bool,
-    /// Whether contents are told by a digest each.
+    /// Whether contents are given as digests.
     named: bool,
 }
 
@@ -129,7 +129,7 @@ fn plan(name: &str, place: Place, digests: bool, threaded: bool) -> Result<Plan,
 }
 
 impl Plan {
-    /// How many contents so many rows are likely to carry.
+    /// Contents that this number of rows is likely to carry.
     fn contents_of(&self, rows: usize) -> usize {
         let share = u128::from(self.contents) * rows as u128 / self.rows.max(1) as u128;
         usize::try_from(share).unwrap_or(0)
@@ -245,7 +245,7 @@ struct Rows {
     /// Names of the volumes by their number in the file.
     names: Vec<String>,
     volumes: Volumes,
-    /// What the metadata say of contents, and the holes among it by index of `volumes`.
+    /// The metadata's contents and holes; the holes by index of `volumes`.
     known: Known,
     holes: Holes,
     quality: Quality,
@@ -253,7 +253,7 @@ struct Rows {
     inside: Option<digests::Inside>,
     /// Contents by their digests, where the file tells them so.
     named: Option<digests::Named>,
-    /// What the rows are like, where all are read at once.
+    /// Statistics of the rows, if all are read at once.
     tally: Option<Tally>,
 }
 
@@ -312,7 +312,7 @@ impl Rows {
         })
     }
 
-    /// Takes batches in until there are so many rows.
+    /// Takes batches until there are `rows` rows.
     fn fill(
         &mut self,
         columns: &mut Columns,
@@ -344,7 +344,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Bytes that the rows so far take, and how many more they will take, at one time, for so many further rows.
+    /// Bytes of the rows so far, and the largest growth at one time for `further` more rows.
     fn bytes(&self, columns: &Columns, further: usize) -> (u64, u64) {
         let (held, more) = columns.bytes(further);
         let named = self.named.as_ref().map_or((0, 0), |named| named.bytes(further));
