@@ -1,4 +1,4 @@
-//! Whether what is popular stays popular: temporal value popularity.
+//! Temporal value popularity: whether popular contents stay popular.
 
 use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, Requests, Trace};
@@ -21,7 +21,7 @@ use crate::{error, rows};
 const CURVES_MAX: usize = 31;
 /// Most points of one of these curves.
 const POINTS_MAX: u64 = 200;
-/// Of the contents read in a period, one in so many counts as popular.
+/// Of the contents read in a period, one in ten counts as popular.
 const POPULAR_ONE_IN: usize = 10;
 
 /// Temporal value popularity (RR-SSD paper, section II and Fig. 5, 6): do contents that are read much
@@ -91,7 +91,7 @@ pub fn drift(trace: &Trace, period_ns: i64) -> Option<Drift> {
     crate::input::whole(DriftFollower::new(clock, Sample::ALL), trace).finish()
 }
 
-/// Bits of what is known of a content.
+/// Flags of a content.
 mod flag {
     pub(super) const SEEN: u8 = 1;
     pub(super) const READ: u8 = 2;
@@ -102,7 +102,7 @@ mod flag {
     pub(super) const OF_THE_PERIOD_BEFORE: u8 = READ_BEFORE | SEEN_BEFORE | POPULAR_BEFORE;
 }
 
-/// Page reads of a period, by what was known of their contents.
+/// Page reads of a period, by the history of their contents.
 #[derive(Clone, Copy, Debug, Default)]
 struct Row {
     reads: u64,

@@ -91,7 +91,7 @@ rows! {
     }
 }
 
-/// What is counted in a period; by kind of request where there are several.
+/// Counters of a period; by kind of request if there are several.
 #[derive(Clone, Copy)]
 struct Counts {
     start_ns: i64,

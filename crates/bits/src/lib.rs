@@ -1,7 +1,7 @@
-//! What every crate here needs close to the machine, written once: numbers mixed ([`mix`], [`fnv1a`]), memory asked for
-//! ahead ([`prefetch`], [`prefetch_if_there`]), slots used again ([`Slab`]), tables and columns on huge pages
-//! ([`HugeSlice`], [`with_room`]), how much memory there is ([`memory_limits`]), numbers
-//! that name things and tables by them ([`ids!`], [`By`]), states that outlive a run ([`State`]).
+//! Low-level tools shared by all crates: mixed numbers ([`mix`], [`fnv1a`]), prefetches
+//! ([`prefetch`], [`prefetch_if_there`]), reused slots ([`Slab`]), tables and columns on huge pages
+//! ([`HugeSlice`], [`with_room`]), memory limits ([`memory_limits`]), ids and tables indexed by
+//! them ([`ids!`], [`By`]), states that outlive a run ([`State`]).
 //!
 //! It knows nothing of flash or traces, and depends on nothing of ours.
 

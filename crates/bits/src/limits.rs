@@ -3,7 +3,7 @@
 /// Bytes that are left to this process; `None` where the system sets no limit or does not tell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MemoryLimits {
-    /// Of address space (`ulimit -v`, `ulimit -d`): what is asked for counts, whether it is written to or not.
+    /// Limit of address space (`ulimit -v`, `ulimit -d`): reserved memory counts, written or not.
     pub address_space_bytes: Option<u64>,
     /// Of memory that can be had without swapping: of the machine's, and of the control group's, in a container say.
     pub memory_bytes: Option<u64>,
@@ -34,7 +34,7 @@ pub fn memory_limits() -> MemoryLimits {
     MemoryLimits::default()
 }
 
-/// What a line of a file of the system says, in its unit.
+/// The value of a line in a system file, in its unit.
 #[cfg(target_os = "linux")]
 fn kib_of(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
@@ -59,8 +59,8 @@ fn address_space_bytes() -> Option<u64> {
     left.into_iter().flatten().min()
 }
 
-/// What the control groups of this process, by `/proc/self/cgroup`, and those around them leave it; caches of files that
-/// nobody has used for long give way. `read` reads a file.
+/// Memory left by the control groups of this process, by `/proc/self/cgroup`, and by their parents;
+/// long unused file caches count as free. `read` reads a file.
 #[cfg(target_os = "linux")]
 fn left_to_group(groups: &str, read: impl Fn(&str) -> Option<String>) -> Option<u64> {
     let mut least = None;

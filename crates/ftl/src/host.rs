@@ -1,7 +1,8 @@
-//! Page operations of the host, as every system serves them whatever its tables are.
+//! Page operations of the host, common to all mapping schemes.
 //!
-//! They are compiled once for each form of the tables, and never into their callers: what the processor fetches for a
-//! page operation is then the code of one form in one piece, not pieces of it between those of the others.
+//! They are compiled once for each mapping scheme, and never inlined into their callers: the
+//! processor then fetches the code of one scheme in one piece, not in pieces between those of the
+//! others.
 
 use crate::error::FtlError;
 use crate::flash::Flash;

@@ -1,4 +1,4 @@
-//! What the controller holds and has counted, and the audit of it.
+//! The controller's tables and counters, and their audit.
 
 use flashtwin_bits::By;
 use flashtwin_nand::{Chip, Plane};
@@ -11,7 +11,7 @@ use crate::op::PagingSizes;
 use crate::side::Census;
 
 impl Ftl {
-    /// What was counted since [`Ftl::end_preload`].
+    /// Counters since [`Ftl::end_preload`].
     pub fn counters(&self) -> &Counters {
         &self.flash.counters
     }
@@ -67,8 +67,7 @@ impl Ftl {
         with_tables!(&self.tables, side => side.unhashed_pages())
     }
 
-    /// What there is of pages of the mapping tables; `None` where all tables are in RAM and never
-    /// written.
+    /// Statistics of table pages; `None` where all tables are in RAM and never written.
     pub fn paging_sizes(&self) -> Option<PagingSizes> {
         with_tables!(&self.tables, side => side.paging_sizes(&self.flash))
     }
@@ -132,9 +131,9 @@ impl Ftl {
         with_tables!(&self.tables, side => side.contents_written())
     }
 
-    /// Compares all tables with one another and, where verification is on, with the truth:
-    /// every mapped page holds what was written, counts match what they count, copies lie
-    /// on different chips, causes sum to pages programmed. Costs a pass over the device.
+    /// Compares all tables with one another and, with verification on, with the plain model: every
+    /// mapped page has the data last written, counters are consistent, copies lie on different
+    /// chips, causes sum to pages programmed. Costs a pass over the device.
     ///
     /// # Errors
     /// [`FtlError::Broken`] naming the first thing that does not hold.

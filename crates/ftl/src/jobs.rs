@@ -1,8 +1,8 @@
 //! Background jobs: work of several flash operations that waits for idle time and goes on when
 //! they are done.
 //!
-//! The operations of a job carry its number ([`crate::FlashOp::job`]); whoever drives the
-//! controller says when each is done. What follows then is the controller's affair.
+//! The operations of a job carry its number ([`crate::FlashOp::job`]); the driver reports when each
+//! is done. The controller decides the next step.
 
 use flashtwin_bits::{Loader, Saver, Slab, State, StateResult, unfit};
 use schemars::JsonSchema;
@@ -14,8 +14,7 @@ use crate::error::RangeError;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BackgroundConfig {
-    /// Most jobs that may wait for idle time or be under way; what comes on top is dropped and
-    /// counted.
+    /// Most jobs that wait for idle time or are under way; further ones are dropped and counted.
     #[schemars(extend("x-moves" = "reads and writes: which work in idle time is dropped"))]
     pub jobs: u32,
 }
@@ -43,8 +42,8 @@ struct Slot<T> {
     ops_left: u32,
 }
 
-/// Jobs under way, no more than a limit at a time: what cannot be begun is dropped and counted,
-/// so that a device without idle time does not collect work without end.
+/// Jobs under way, up to a limit. Further ones are dropped and counted, so that a device without
+/// idle time does not collect work without end.
 pub(crate) struct Jobs<T> {
     slots: Slab<Slot<T>>,
     limit: u32,
@@ -69,7 +68,7 @@ impl<T> Jobs<T> {
         Some(self.slots.insert(Slot { work: Some(work), ops_left: ops }))
     }
 
-    /// What a job that is under way is about, and how many of its operations are not done.
+    /// The data of a job under way, and the number of its open operations.
     pub(crate) fn under_way(&self, job: u32) -> Option<(&T, u32)> {
         let slot = self.slots.get(job as usize)?;
         Some((slot.work.as_ref()?, slot.ops_left))

@@ -1,5 +1,5 @@
-//! What the controller decides: mapping, allocation, garbage collection, replication
-//! and redirection, as a state machine without a clock.
+//! The decisions of a controller: mapping, allocation, garbage collection, replication and
+//! redirection, as a state machine without a clock.
 //!
 //! Give [`Ftl`] a page operation and a view of the chips' loads; it changes its tables
 //! and answers with flash operations. Driven by an event engine it is a simulator,

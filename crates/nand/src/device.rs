@@ -98,14 +98,14 @@ pub enum DeviceError {
     /// The levels do not fit an address.
     #[error(transparent)]
     Geometry(#[from] GeometryError),
-    /// A number is outside what flash can be.
+    /// A number beyond the limits of flash.
     #[error("nand.{key} is {value}: expected {expected}")]
     Value {
         /// The key without its table.
         key: &'static str,
         /// As given.
         value: String,
-        /// What would do.
+        /// The accepted values.
         expected: &'static str,
     },
     /// A device file that is not a device.
@@ -146,7 +146,7 @@ impl NandConfig {
     /// Checks the numbers and computes geometry and integer durations.
     ///
     /// # Errors
-    /// [`DeviceError`] naming the key and what was expected.
+    /// [`DeviceError`] with the key and the accepted values.
     pub fn resolve(&self) -> Result<NandDevice, DeviceError> {
         let geometry = Geometry::new([
             ("channels", self.channels),

@@ -17,7 +17,7 @@ pub(crate) struct Overwriting {
 
 #[pymethods]
 impl Overwriting {
-    /// An erased drive of which the host uses so many pages.
+    /// An erased drive of which the host uses `pages` pages.
     #[new]
     fn new(system: &Resolved, pages: u32) -> PyResult<Self> {
         let drive =

@@ -11,7 +11,7 @@ use crate::text::{bare_or_toml, shown};
 /// Below this likeness (Jaro-Winkler, 0 to 1) a word is not taken for another one.
 const LIKE: f64 = 0.7;
 
-/// Every dotted key of a configuration with what it accepts.
+/// Every dotted key of a configuration with its accepted values.
 #[derive(Debug, Clone)]
 pub struct Keys {
     /// The schema of each.
@@ -43,12 +43,12 @@ impl Keys {
         self.known.range(prefix.clone()..).next().is_some_and(|(known, _)| known.starts_with(&prefix))
     }
 
-    /// What a key accepts, in words; `None` where the schema does not say.
+    /// The accepted values of a key, in words; `None` if the schema has no limits.
     pub fn expected(&self, key: &str) -> Option<String> {
         self.known.get(key).map(accepts).filter(|text| !text.is_empty())
     }
 
-    /// The value that a text means for a key: TOML or a bare word; for a list also what stands in its
+    /// The value of a text for a key: TOML or a bare word; for a list also the text of its
     /// brackets, or a single value.
     pub fn value(&self, key: &str, text: &str) -> Value {
         let value = bare_or_toml(text);

@@ -52,7 +52,7 @@ fn workload(rounds: usize) -> Result<Trace, Box<dyn std::error::Error>> {
     Ok(trace.build()?)
 }
 
-/// Any page of the device in turn, nothing remembered: what an event loop costs by itself.
+/// Any page of the device in turn, without state: the cost of the event loop alone.
 struct NoController {
     geometry: Geometry,
     next: Vec<u32>,
@@ -153,7 +153,7 @@ fn argument(name: &str) -> Option<String> {
     arguments.nth(1)
 }
 
-/// Reads, programs and erases of the flash, whoever asked for them.
+/// Reads, programs and erases of the flash, for any cause.
 fn flash_operations(summary: &serde_json::Value) -> f64 {
     let reads: f64 = summary["flash_reads"]
         .as_object()
@@ -162,7 +162,7 @@ fn flash_operations(summary: &serde_json::Value) -> f64 {
     reads + of(&summary["pages_programmed"]) + of(&summary["erases"]["total"])
 }
 
-/// What a replay of one system cost.
+/// Cost of a replay of one system.
 struct Cost {
     seconds: f64,
     bare_seconds: f64,

@@ -65,7 +65,7 @@ impl Columns {
         ]
     }
 
-    /// Bytes that the columns take now, and how many more they will take, at one time, for so many further requests.
+    /// Bytes of the columns now, and their largest growth at one time for `further` more requests.
     pub(crate) fn bytes(&self, further: usize) -> (u64, u64) {
         fn of<T>(column: &Vec<T>, further: usize) -> (u64, u64) {
             let item = size_of::<T>() as u64;
@@ -250,7 +250,7 @@ pub(crate) fn check_requests(
     Ok(())
 }
 
-/// What is wrong with a request that has bytes and should not, or the other way round.
+/// The fault of a request whose bytes do not suit its operation.
 #[cold]
 fn wrong_extent(op: Op, offset: u64, length: u32) -> String {
     match op {

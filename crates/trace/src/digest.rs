@@ -157,7 +157,7 @@ impl TraceHasher {
         for column in self.columns.iter().chain(&self.durable).chain(&self.queues) {
             all.write(&column.finish_128().to_le_bytes());
         }
-        // What most traces do not know adds nothing.
+        // Parts that most traces do not have leave the digest unchanged.
         let mut holes: Vec<_> =
             holes.iter().filter_map(|(volume, range)| Some((self.volumes.get(volume)?, range))).collect();
         holes.sort_unstable_by_key(|(volume, range)| (*volume, range.start));

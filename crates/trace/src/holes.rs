@@ -1,4 +1,4 @@
-//! What is known to hold nothing when a trace begins.
+//! Holes: bytes known to be unwritten when a trace begins.
 //!
 //! A recorder that looks at its target before it lets requests through knows which bytes were never written or were let go
 //! of (`SEEK_HOLE`, an NBD server's block status). A drive has no page for them: a read of such an address is answered
@@ -57,7 +57,7 @@ impl Holes {
         }
         let ranges = &mut self.volumes[volume as usize];
         let mut joined = bytes;
-        // What it overlaps or touches becomes one with it.
+        // Ranges that it overlaps or touches are merged with it.
         while let Some((&start, &end)) = ranges.range(..=joined.end).next_back()
             && end >= joined.start
         {

@@ -1,4 +1,4 @@
-//! What the host asked for: requests, readers, canonical Parquet, content.
+//! The host's requests: traces, readers, canonical Parquet, contents.
 //!
 //! [`Trace::open`] reads any supported format, recognised by its content, from a file or standard
 //! input, plain or compressed. A [`Trace`] is columns: one entry a request; [`TraceStream`] goes through

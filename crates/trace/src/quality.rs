@@ -1,4 +1,4 @@
-//! What was noticed while a trace was read. Nothing that is odd is dropped in silence.
+//! Irregularities found while reading a trace. Oddities are never dropped in silence.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ pub struct Quality {
     pub empty_requests: u64,
     /// Requests with contents that do not begin on the grid of contents (4 KB).
     pub unaligned_content: u64,
-    /// What looks like wrong units or a wrong format, in words.
+    /// Signs of wrong units or a wrong format, in words.
     pub warnings: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ const ADDRESS_BELIEVABLE: u64 = 1 << 60;
 const REQUEST_BYTES_BELIEVABLE: u32 = 1 << 30;
 const REQUESTS_FOR_A_RATE: u64 = 1000;
 
-/// What units are judged by, gathered over the requests of a trace in order of time.
+/// Statistics by which units are judged, over the requests of a trace in order of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Figures {
     requests: u64,

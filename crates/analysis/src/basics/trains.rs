@@ -26,13 +26,13 @@ pub struct Trains {
     pub within_1_ms_percent: Option<f64>,
     /// Requests / trains.
     pub mean_requests: Option<f64>,
-    /// Half of the trains have at most so many requests.
+    /// Median number of requests of a train.
     pub median_requests: Option<u64>,
-    /// Nine of ten trains have at most so many.
+    /// 90th percentile of the requests of a train.
     pub p90_requests: Option<u64>,
     /// Requests in trains of 16 and more / requests.
     pub requests_in_long_percent: Option<f64>,
-    /// Half of the times between requests of a train are at most so long; rounded up to at most 3 %.
+    /// Median gap between requests of a train, ns; rounded up by at most 3 %.
     pub gap_median_ns: Option<u64>,
     /// Silences between trains of at most 10 ms / silences.
     pub short_silence_percent: Option<f64>,
@@ -89,7 +89,7 @@ impl TrainCounts {
         self.mixed += u64::from(self.mixes);
     }
 
-    /// What was counted, the train that goes on included.
+    /// The counts, with the present train included.
     pub(crate) fn finish(&self) -> Trains {
         let mut all = self.clone();
         if all.length > 0 {

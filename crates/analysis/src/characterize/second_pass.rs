@@ -20,7 +20,7 @@ use crate::rows::Row;
 use crate::sample::Sample;
 use crate::value_counts::ValueCounts;
 
-/// What is known from the first pass, and the metrics of the second in the making.
+/// Results of the first pass, and the metrics of the second in the making.
 pub(super) struct SecondPass {
     about: About,
     sample: Sample,

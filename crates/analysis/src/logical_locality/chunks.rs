@@ -187,7 +187,7 @@ impl Chunks {
         (self.whole[slot as usize].0[group], &self.times[slot as usize].0[group])
     }
 
-    /// Starts loading what is known of `pages` and their surroundings, but for the surroundings' times.
+    /// Prefetches the data of `pages` and their surroundings, without the surroundings' times.
     #[inline]
     pub(super) fn prefetch(&self, pages: Pages, distance: u32) {
         let around = pages.widened(distance).chunks();

@@ -14,7 +14,7 @@ pub enum Direction {
     Backward,
 }
 
-/// What to look at.
+/// Options of logical locality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LogicalLocalityOptions {
     /// Bytes of a page: the granularity of the trace.

@@ -16,7 +16,7 @@ pub(super) struct Step {
 
 /// Last-touch times of the pages that requests touched within a window of time.
 ///
-/// Memory is bounded by the window, whatever the footprint: 4.3 KB for each chunk of 1,024 pages that a
+/// Memory is bounded by the window, for any footprint: 4.3 KB for each chunk of 1,024 pages that a
 /// request of the window touches.
 pub(super) struct Recency {
     window: u32,
@@ -25,7 +25,8 @@ pub(super) struct Recency {
     chunks: Chunks,
     /// When chunks were touched, oldest first; within the window.
     touched: VecDeque<(u32, u32)>,
-    /// Scratch: the chunks around a request, where to look on either side of it, and what was found below.
+    /// Scratch: the chunks around a request, the places to search on either side of it, and the
+    /// results below.
     near: Vec<Place>,
     below: Vec<Part>,
     above: Vec<Part>,
@@ -189,8 +190,8 @@ impl Recency {
     }
 }
 
-/// The parts of one side, nearest first, that may have a later touch than all nearer ones: what the groups'
-/// latest touches tell. Starts loading them, so that they come together.
+/// The parts of one side, nearest first, that may have a later touch than all nearer ones, by the
+/// groups' latest touches. Prefetches them together.
 #[inline]
 fn parts<const UP: bool>(
     chunks: &Chunks,

@@ -52,11 +52,11 @@ pub(super) fn locality(
 }
 
 rows! {
-    /// What more patience or a wider view gains (SWC Fig. 15 and 16).
+    /// The gain of a longer or wider window (SWC Fig. 15 and 16).
     pub(crate) struct GainRow in "locality_gain" {
         /// `read`, `write`.
         kind: &'static str,
-        /// `time`: what waiting can add; `distance`: what looking further away can add.
+        /// `time`: the gain of a longer wait; `distance`: the gain of a wider range of addresses.
         along: &'static str,
         /// Along `time` a distance D, along `distance` a time T.
         at: u32,
@@ -72,7 +72,7 @@ pub(super) fn gain(
     let (distance_max, time_max) = (options.distance_pages_max, options.time_requests_max);
     let mut rows = Vec::new();
     let mut add = |kind, along, at, most: Option<f64>, least: Option<f64>| {
-        // What lies outside the window, and what is of a kind without requests, is undefined.
+        // Points outside the window, and kinds without requests, are undefined.
         rows.extend(most.map(|most| GainRow { kind, along, at, gain: least.map(|least| most - least) }));
     };
     for &(kind, locality) in kinds {

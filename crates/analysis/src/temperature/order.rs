@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 const RUN: u32 = 1 << 31;
 /// Pages handed out together.
 const BATCH_PAGES: usize = 4096;
-/// Words kept in memory; what is more lies in a temporary file. 16 MB.
+/// Words kept in memory; further ones go to a temporary file. 16 MB.
 const WORDS_MAX: usize = 1 << 22;
 /// Words read back at a time.
 const READ_WORDS: usize = 1 << 14;
@@ -29,7 +29,7 @@ pub struct WriteOrder {
 }
 
 impl WriteOrder {
-    /// An order that keeps no more than so many words in memory.
+    /// An order that keeps at most `words_max` words in memory.
     #[cfg(test)]
     fn with_words(words_max: usize) -> WriteOrder {
         WriteOrder { words_max: Some(words_max), ..WriteOrder::default() }

@@ -95,7 +95,7 @@ impl PageWrites {
                 None => self.writes.push(1),
             }
             self.page_writes += 1;
-            // What cannot be kept is given up, not falsified.
+            // An order that cannot be kept is given up, not falsified.
             if let Some(Ok(order)) = &mut self.order
                 && let Err(why) = order.push(page)
             {

@@ -48,10 +48,10 @@ impl Histogram {
 
 /// The miss ratio of an LRU cache of any size: exact, or estimated from a sample of the items.
 ///
-/// Sampled, a cache of `entries` is what one of `entries x rate` is for the items of the sample, and the
-/// misses seen there are those of the share `rate` of all: C. Waldspurger et al., "Efficient MRC
-/// Construction with SHARDS", FAST '15. Dividing by the accesses *expected* in the sample, not those seen,
-/// is their correction SHARDS-adj: accesses too many or too few come from hot items, which hit.
+/// In a sample, a cache of `entries` becomes one of `entries x rate`, and the misses seen there are
+/// the share `rate` of all: C. Waldspurger et al., "Efficient MRC Construction with SHARDS", FAST
+/// '15. Dividing by the accesses *expected* in the sample, not those seen, is their correction
+/// SHARDS-adj: accesses too many or too few come from hot items, which hit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissRatioCurve {
     /// Accesses seen that hit a cache of as many of the items seen as the index says.

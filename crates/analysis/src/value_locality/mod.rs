@@ -37,7 +37,7 @@ const CA_SSD_ENTRIES: u64 = 64 * 1024;
 /// cache sizes are in items: one content or one page.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ValueLocality {
-    /// What was looked at.
+    /// The sample.
     pub sample: Sample,
     /// Page reads.
     pub read: ReuseOfKind,
@@ -58,7 +58,7 @@ rows! {
     pub(crate) struct MissRatioRow in "miss_ratio" {
         /// `read`, `write`.
         kind: &'static str,
-        /// What is cached: `content`, `address`.
+        /// The cached items: `content`, `address`.
         of: &'static str,
         /// Entries of the cache.
         entries: u64,
@@ -141,7 +141,8 @@ impl Reuse {
     }
 }
 
-/// Computes [`ValueLocality`] of what `sample` keeps. Two passes: one finds the popular contents.
+/// Computes [`ValueLocality`] of the pages that `sample` keeps. Two passes: one finds the popular
+/// contents.
 pub fn value_locality(trace: &Trace, sample: Sample) -> ValueLocality {
     let counts = crate::input::whole(ValueCounts::new(sample), trace);
     let popular = PopularContents::new([counts.of(Op::Read), counts.of(Op::Write)]);

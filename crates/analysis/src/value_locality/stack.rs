@@ -31,7 +31,7 @@ const SLOTS_PER_ITEM: u64 = 4;
 /// At most 2^32 - 512 items are told apart; any access of a further one is its first.
 #[derive(Clone, Debug)]
 pub struct StackDistances {
-    /// Slot of each item's last access.
+    /// At most 2^32 - 512 items are distinguished; any access of a further one is its first.
     slots: Vec<u32>,
     /// Slots in use.
     used: Vec<u64>,

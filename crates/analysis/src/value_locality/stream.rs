@@ -109,7 +109,7 @@ impl Stream {
         }
     }
 
-    /// What the stream amounts to; `None` without accesses or when the sample has none of them.
+    /// The stream's curves; `None` without accesses or when the sample has none of them.
     pub(super) fn finish(self) -> Option<Curves> {
         if self.all.histogram.accesses == 0 {
             return None;

@@ -1,7 +1,7 @@
 //! Write amplification that a workload causes on SSDs with partitions of similar temperature.
 //!
-//! SWC paper, sections 3.2, 3.3 and 4.2. Partitions are known before the first write, so it is the lower
-//! bound of what an FTL that has to find them out can reach.
+//! SWC paper, sections 3.2, 3.3 and 4.2. Partitions are known before the first write, so the result
+//! is a lower bound for an FTL that has to learn them.
 
 mod grid;
 mod min_set;

@@ -1,11 +1,11 @@
-//! What the wa-simulator simulates.
+//! Options of the wa-simulator.
 
 use flashtwin_settings::SettingError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What to simulate. One page size gets the whole grid of partitions and over-provisionings, others a
-/// smaller one.
+/// SSDs to simulate. One page size gets the whole grid of partitions and over-provisionings, others
+/// a smaller one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WaOptions {
@@ -52,7 +52,7 @@ impl Default for WaOptions {
 }
 
 impl WaOptions {
-    /// What no single key's bounds can say; `simulated_max` SSDs may be simulated at one page size.
+    /// Checks that involve several keys; `simulated_max` SSDs may be simulated at one page size.
     pub(crate) fn check(&self, simulated_max: usize) -> Result<(), SettingError> {
         let powers = "a power of two, such as 4096";
         if !self.page_bytes.is_power_of_two() {

@@ -13,7 +13,7 @@ const NOT_CLOSED: u16 = 1 << 15;
 pub(super) const BLOCK_PAGES_MAX: u32 = NOT_CLOSED as u32 - 1;
 /// No block is at this place.
 const NONE: u32 = u32::MAX;
-/// Of so many blocks, one is kept in order, or [`ORDERED_LEAST`].
+/// One block in 32 is kept in order, and at least [`ORDERED_LEAST`].
 const BLOCKS_TO_ORDERED: usize = 32;
 /// Least number of blocks kept in order.
 const ORDERED_LEAST: usize = 64;

@@ -110,7 +110,7 @@ fn skewed_trace(requests: usize, seed: u64) -> Trace {
         let drift = index as u64 / 20;
         let op = if skewed(100) < 30 { Op::Write } else { Op::Read };
         let page = skewed(60_000);
-        // A read finds what was written; before any write, what was always there.
+        // A read finds the last write; before any write, the page's first content.
         let content = held[page as usize].filter(|_| op == Op::Read);
         let content = content.unwrap_or_else(|| (drift + skewed(40_000)) as u32);
         held[page as usize] = Some(content);

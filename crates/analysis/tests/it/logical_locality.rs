@@ -78,7 +78,7 @@ fn both_directions(trace: &Trace, options: LogicalLocalityOptions, what: &str) {
     }
 }
 
-/// What a random trace is like.
+/// Properties of a random trace.
 #[derive(Clone, Copy)]
 struct Shape {
     requests: u64,

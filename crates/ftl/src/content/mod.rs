@@ -29,17 +29,17 @@ use map::{ContentTables, Released};
 use out_of_line::OutOfLine;
 use replication::Replicator;
 
-/// The tables of a content-addressed SSD, and what works on them in idle time.
+/// The tables of a content-addressed SSD, and its background work.
 pub(crate) struct ContentSide {
     pub(crate) tables: ContentTables,
-    /// What pages without a fingerprint wait for, where they are deduplicated later.
+    /// Pages without a fingerprint that wait for deduplication in idle time.
     late: Option<OutOfLine>,
     pub(crate) replicator: Option<Replicator>,
     pub(crate) jobs: Jobs<Background>,
 }
 
 impl ContentSide {
-    /// Empty tables, at most so many jobs in idle time.
+    /// Empty tables, with at most `jobs` jobs in idle time.
     pub(crate) fn new(
         map: ContentMap,
         dedups_later: bool,
@@ -55,7 +55,7 @@ impl ContentSide {
         self.tables.put_on_flash(paging);
     }
 
-    /// Points a logical page at another content (or none); what nobody points to any more is gone.
+    /// Points a logical page at another content (or none); a content without references is removed.
     #[inline]
     fn point(&mut self, lpn: Lpn, vpn: Vpn, flash: &mut Flash) {
         self.before_leaving(lpn, flash);

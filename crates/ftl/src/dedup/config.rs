@@ -47,7 +47,7 @@ pub enum TableForm {
     Inverted,
 }
 
-/// What is deduplicated after it was written.
+/// Deduplication after the write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutOfLinePolicy {
@@ -63,9 +63,9 @@ pub enum OutOfLinePolicy {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DedupConfig {
-    /// Form of the tables: `two-level` (LPN -> VPN -> PPN with reference counts) or `inverted`
-    /// (LPN -> PPN, content -> PPN and the inverse of both; CA-SSD paper 4.1). The flash traffic is
-    /// the same; what they need of RAM and change per page moved differs.
+    /// Form of the tables: `two-level` (LPN -> VPN -> PPN with reference counts) or `inverted` (LPN
+    /// -> PPN, content -> PPN and the inverse of both; CA-SSD paper 4.1). Flash traffic is the
+    /// same; RAM and the changes for a moved page differ.
     pub tables: TableForm,
     /// Entries of the fingerprint store: a number, or `"unlimited"`. Evicted entries are
     /// dropped, so that a later duplicate is written again (CA-SSD paper 5.2: 16384,
@@ -74,9 +74,9 @@ pub struct DedupConfig {
     /// Which entry of a full fingerprint store goes.
     #[schemars(extend("x-when" = "deduplicates and ftl.dedup.fingerprint_entries != unlimited"))]
     pub eviction: EvictionPolicy,
-    /// Pages of a write that share a sample: the write is cut into runs of so many pages, of each
-    /// run one page is fingerprinted first, and the others only if its content is on flash; else
-    /// they are written without a fingerprint (CAFTL). 1: every page is fingerprinted.
+    /// Pages of a write that share a sample (CAFTL). For example 4: of each run of four pages one
+    /// is fingerprinted first, and the others only if its content is on flash; else they are
+    /// written without a fingerprint. 1: every page is fingerprinted.
     pub sampling_pages: u32,
     /// Which pages are deduplicated after they were written, in idle time.
     pub out_of_line: OutOfLinePolicy,

@@ -1,5 +1,5 @@
-//! What the device ever held, and how often it holds it: known to the simulator, not to the
-//! controller, so that every write can be counted under its cause.
+//! Contents that the device ever held, and the number of pages of each: known to the simulator, not
+//! to the controller, so that every write can be counted under its cause.
 
 use crate::ids::Content;
 use crate::op::Cause;

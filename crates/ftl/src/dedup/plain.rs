@@ -1,6 +1,6 @@
 //! A limited fingerprint store as plain lists and sums without bounds, for tests to compare with.
 
-/// What it knows, and in which order that gives way.
+/// Its entries, in order of eviction.
 pub(crate) struct PlainStore<K> {
     capacity: usize,
     /// Entries that cannot give way: half of them by reference count, all of them by recency.
@@ -30,7 +30,7 @@ impl<K: Copy + Eq> PlainStore<K> {
         self.entries().any(|known| known == key)
     }
 
-    /// Enters a newcomer; what gives way to it.
+    /// Enters a new entry; returns the evicted one.
     pub(crate) fn enter(&mut self, key: K) -> Option<K> {
         let full = self.len() == self.capacity;
         let gone = if full { Some(self.give_way()) } else { None };

@@ -6,7 +6,7 @@ use crate::ids::{Content, NO_VPN, Vpn};
 use flashtwin_bits::{By, HugeSlice};
 use flashtwin_nand::{NO_PPN, Ppn};
 
-/// What a store says of a content: where to find it.
+/// The place of a content in a fingerprint store.
 pub(crate) trait Place: flashtwin_bits::State + Copy + Eq + std::fmt::Debug + 'static {
     /// No place: the content is not known.
     const NONE: Self;
@@ -22,9 +22,9 @@ impl Place for Ppn {
     const NONE: Self = NO_PPN;
 }
 
-/// Content -> place (a VPN, or in inverted tables a PPN), of all contents or of as many as it has
-/// entries. What is evicted is dropped, not saved (CA-SSD paper 4.1). Contents are dense ids, so
-/// the store is an array: 4 bytes a content, and those of its order where it is limited.
+/// Content -> place (a VPN, or in inverted tables a PPN), for all contents or up to a limit.
+/// Evicted entries are dropped, not saved (CA-SSD paper 4.1). Contents are dense ids, so the store
+/// is an array: 4 bytes a content, and those of its order if it is limited.
 pub(crate) struct FingerprintStore<P> {
     places: By<Content, HugeSlice<P>>,
     entries: u32,
@@ -52,7 +52,7 @@ impl<P: Place> FingerprintStore<P> {
         }
     }
 
-    /// Whether somebody will ask for the contents whose entries change.
+    /// Whether to record the contents whose entries change.
     pub(crate) fn note_changes(&mut self, wanted: bool) {
         self.changed = wanted.then(Vec::new);
     }
@@ -115,7 +115,7 @@ impl<P: Place> FingerprintStore<P> {
         }
     }
 
-    /// Asks for what is next to a content in the order in which entries give way.
+    /// Prefetches the neighbours of a content in the order of eviction.
     #[inline]
     pub(crate) fn prefetch_neighbours(&self, content: Content) {
         if let Some(limit) = &self.limit {

@@ -1,4 +1,4 @@
-//! What is counted of every block, in one word each.
+//! Counters of every block, in one word each.
 
 use flashtwin_bits::{By, HugeSlice};
 use flashtwin_nand::{Block, Geometry, Plane};

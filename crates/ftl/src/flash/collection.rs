@@ -100,7 +100,7 @@ pub(crate) struct Moved {
     pub(crate) plane: Plane,
 }
 
-/// Whoever's pages collection moves: the tables of a system.
+/// Owners of the pages that collection moves: the tables of a mapping scheme.
 pub(crate) trait Owners {
     /// Collection moved a page. Says whether the page was its owner's.
     fn moved(&mut self, page: Moved, flash: &mut Flash) -> bool;
@@ -125,7 +125,7 @@ struct Step {
     job: u32,
 }
 
-/// What every plane is collecting.
+/// State of collection in every plane.
 pub(crate) struct Collector {
     start_blocks: u32,
     stop_blocks: u32,
@@ -183,7 +183,8 @@ impl Flash {
         Ok(())
     }
 
-    /// After a step: a plane with enough free blocks collects no more, whoever freed them.
+    /// After a step: a plane with enough free blocks stops collecting, even if other work freed
+    /// them.
     fn note_end(&mut self, plane: Plane) {
         self.collector.collecting[plane] &= self.blocks.free_blocks(plane) < self.collector.stop_blocks;
     }
@@ -198,7 +199,7 @@ impl Flash {
     ) -> Result<(), FtlError> {
         // Every block tried twice without gain: nothing is invalid anywhere.
         let geometry = &self.blocks.geometry;
-        // What is gained may be spread over the open blocks of all partitions first.
+        // The gained pages may be spread over the open blocks of all partitions first.
         let spread = u64::from((self.blocks.partitions() - 1) * geometry.pages_per_block);
         let mut tries = (2 * u64::from(geometry.blocks_per_plane) + 2) * (1 + spread);
         while self.blocks.free_blocks(plane) <= 1 {

@@ -8,7 +8,7 @@ use crate::held::{BlockImage, BlockUse, OpenFor};
 use crate::ids::Owner;
 
 impl Blocks {
-    /// Open blocks of a plane and what for, where there is one partition.
+    /// Open blocks of a plane and their use, for a single partition.
     pub(crate) fn open_blocks(&self, plane: Plane) -> impl Iterator<Item = (Block, OpenFor)> {
         let open = move |kind: OpenFor| Some((self.open_block(plane, kind.stream())?, kind));
         OpenFor::ALL.into_iter().filter_map(open)

@@ -29,7 +29,7 @@ fn link(id: impl Id) -> u32 {
     id.number() + 1
 }
 
-/// What a link names.
+/// The target of a link.
 #[inline]
 fn named<I: Id>(link: u32) -> Option<I> {
     link.checked_sub(1).map(I::new)
@@ -100,7 +100,7 @@ impl InvertedMap {
         self.hashes.prefetch(content);
     }
 
-    /// Asks for what those tables point to.
+    /// Prefetches the entries that those tables point to.
     #[inline]
     pub(crate) fn prefetch_near(&self, lpn: Lpn, content: Content) {
         self.pages.prefetch(self.get(lpn));
@@ -171,7 +171,7 @@ impl InvertedMap {
         self.pages[ppn][ENTRY] != NONE
     }
 
-    /// Garbage collection moved a page: each of its LPNs is told. Returns whether it has any.
+    /// Garbage collection moved a page: updates each of its LPNs. Returns whether it has any.
     pub(crate) fn relocate(&mut self, from: Ppn, to: Ppn) -> bool {
         let page = std::mem::replace(&mut self.pages[from], [NONE; 2]);
         self.pages[to] = page;

@@ -43,8 +43,8 @@ impl InvertedSide {
 }
 
 impl Owners for InvertedSide {
-    /// What changes: the PPN of each LPN, the page's entry in the iLPT and, where its fingerprint is known, those
-    /// in HPT and iHPT.
+    /// Counts the changes: the PPN of each LPN, the page's entry in the iLPT and, if its
+    /// fingerprint is known, those in HPT and iHPT.
     #[inline]
     fn moved(&mut self, page: Moved, flash: &mut Flash) -> bool {
         let changed =
@@ -98,7 +98,7 @@ impl Side for InvertedSide {
         }
         let cause = self.map.history.cause(page.content);
         let plane = flash.pick_plane(stream, page.address, loads)?;
-        // What the page's spare area names (CA-SSD paper, Figure 1): its hash.
+        // The page's spare area holds its hash (CA-SSD paper, Figure 1).
         let ppn = flash.take_page(plane, stream, Owner::of(page.content), self, ops)?;
         flash.check_program(ppn, stream, u64::from(page.content.number()))?;
         self.map.history.born(page.content);

@@ -71,7 +71,7 @@ impl Layout {
         }
     }
 
-    /// Pages of the fingerprint store, with an entry for each of so many contents or as many as it may have.
+    /// Pages of the fingerprint store, with an entry for each content, up to its limit.
     fn fingerprint_pages(shape: Shape, geometry: &Geometry, contents: u64) -> u64 {
         let entries = match shape.fingerprints {
             None => return 0,
@@ -133,7 +133,7 @@ impl Layout {
     }
 }
 
-/// What a page of the tables has entries for.
+/// The entries of a table page.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum EntriesOf {
     Lpns(std::ops::Range<u32>),
@@ -151,8 +151,7 @@ pub(crate) struct PlanePool {
 }
 
 impl PlanePool {
-    /// Blocks of each plane for so many pages of the tables: twice what they fill, and one to
-    /// collect with.
+    /// Blocks of each plane for `pages` table pages: twice their size, and one to collect with.
     pub(crate) fn blocks(pages: u64, geometry: &Geometry) -> u32 {
         let a_plane = pages.div_ceil(u64::from(geometry.planes()));
         let blocks = a_plane.div_ceil(u64::from(geometry.pages_per_block));

@@ -85,7 +85,8 @@ impl Paging {
         ppn
     }
 
-    /// Moves what is valid in the plane's emptiest block of translation pages to `to`, and erases it.
+    /// Moves the valid pages of the plane's emptiest block of translation pages to `to`, and erases
+    /// it.
     fn collect(
         &mut self,
         plane: Plane,
@@ -156,8 +157,8 @@ mod tests {
 
     const PLANE: Plane = Plane::new(0);
 
-    /// The pages of the tables of 40 logical pages, three, on a device of one plane of so many blocks of four
-    /// pages: of those three may hold translation pages.
+    /// The three table pages of 40 logical pages, on a device of one plane with `blocks` blocks of
+    /// four pages: three of the blocks may hold translation pages.
     fn on_flash(blocks: u32) -> (SpreadMap, Paging, Flash) {
         let mut config = FtlConfig::default();
         config.gc.victim = VictimPolicy::Fifo;

@@ -83,7 +83,8 @@ mod tests {
         assert!(copy.redirected, "2 before 5, whatever the chips");
         let any = choose(RedirectionPolicy::AnyChip, &[]);
         assert_eq!((g.chip_of_plane(any.plane), any.ppn, any.redirected), (Chip::new(7), page(3), true));
-        // Who says that further copies may be read reads them, and nobody else: one may be there before the first is.
+        // Only a policy that declares reads of further copies may choose them: one may exist before
+        // the first does.
         for policy in RedirectionPolicy::ALL {
             let reads = choose(policy, &[page(9)]).ppn == page(9);
             assert_eq!(policy.build().reads_replicas(), reads, "{policy:?}");

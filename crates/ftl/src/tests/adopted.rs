@@ -1,4 +1,4 @@
-//! Pages that a controller takes over from another: what it knows of them, and which lists of them it refuses.
+//! Pages that a controller takes over from another: their state, and the lists that it refuses.
 
 use crate::controller::Controller;
 use flashtwin_nand::Ppn;
@@ -104,7 +104,7 @@ fn contents_taken_over_are_found_when_they_are_written_again() {
     assert_eq!([4, 5, 1, 3].map(place), [Some(places[0]), Some(places[2]), Some(places[1]), None]);
     assert!(write(&mut ftl, 3, 4).is_some(), "nobody holds it");
     ftl.audit().unwrap();
-    // Where nobody looks at contents there is none to be found.
+    // Without content awareness no content can be found.
     let (mut to, places) = restoring(&page_map());
     to.page(HeldPage { content: NO_CONTENT, ..held(0, 0, places[0]) }).unwrap();
     assert!(write(&mut to.finish().unwrap(), 1, 0).is_some());

@@ -1,4 +1,4 @@
-//! What allocations ask of whoever drives the controller, and which numbers they take.
+//! The inputs that allocations need from the driver, and the numbers they accept.
 
 use super::driver::{Driver, Options, geometry};
 use crate::FtlConfig;

@@ -1,4 +1,4 @@
-//! Copies made one by one: what a few reads lead to, step by step.
+//! Copies made one by one: the effects of a few reads, step by step.
 
 use super::driver::{Driver, Options, Step, Workload};
 use crate::content::replication::degree::DegreePolicy;
@@ -100,7 +100,7 @@ fn copies_that_find_no_room_are_not_tried_again_and_again() {
     }
 }
 
-/// The pages that copies were read from since so many operations, as places of page 1's content: 0 is its home,
+/// The sources of copies since operation `since`, as places of page 1's content: 0 is its home,
 /// then its replicas.
 fn sources(driver: &Driver, since: usize) -> Vec<usize> {
     let map = driver.contents();

@@ -1,5 +1,5 @@
-//! What random options are drawn from: of each number its ends, what is usual, and where something else begins to
-//! happen. A value that stands twice is drawn twice as often.
+//! Random options: for each number its extremes, usual values, and thresholds. A value listed twice
+//! is drawn twice as often.
 
 /// Percent of the steps that trim: mostly none, some, many.
 pub(super) const TRIM_PERCENT: [u32; 4] = [0, 0, 5, 25];

@@ -121,7 +121,7 @@ fn store(content: u32) -> u32 {
     26 + ((u128::from(mix(u64::from(content) + 1)) * 76) >> 64) as u32
 }
 
-/// What each logical page holds, and how many hold each content.
+/// Content of each logical page, and the number of pages of each content.
 #[derive(Default)]
 struct HeldContents {
     of_lpn: HashMap<u32, u32>,
@@ -129,7 +129,7 @@ struct HeldContents {
 }
 
 impl HeldContents {
-    /// A logical page holds `content` from now on. Returns the content that nobody holds any more.
+    /// Sets a logical page's content. Returns the content that lost its last page.
     fn write(&mut self, lpn: u32, content: u32) -> Option<u32> {
         let before = self.of_lpn.insert(lpn, content);
         *self.references.entry(content).or_default() += 1;
@@ -197,7 +197,7 @@ fn reads_and_writes_what_a_plain_list_would(mapping: MappingForm, fingerprints: 
                     expected.extend(missed.then_some((secondary(vpn.number()), true, false)));
                 }
                 let forgotten = held_contents.write(lpn, content);
-                // A content that is new is entered, then one that nobody holds any more is forgotten.
+                // A new content is entered, then one without pages is forgotten.
                 for content in
                     programmed.then_some(content).into_iter().chain(forgotten).filter(|_| fingerprints)
                 {

@@ -1,11 +1,11 @@
-//! What checks of a configuration refuse: just below, at and just above each bound, and in which words.
+//! Checks of a configuration just below, at and just above each bound, with their messages.
 
 use super::driver::geometry;
 use crate::error::RangeError;
 use crate::page::spread::SpreadPolicy;
 use crate::{FtlConfig, MappingForm, ReplicationPolicy};
 
-/// What is said of a configuration on a device of so many channels and chips of a channel.
+/// The check's result on a device with `channels` channels of `chips` chips.
 fn check(config: &FtlConfig, channels: u32, chips: u32) -> Result<(), RangeError> {
     config.check(&geometry([channels, chips, 1, 1, 8, 2]))
 }

@@ -1,4 +1,4 @@
-//! What tests see of a controller that nobody else does.
+//! Access to the controller's internals for tests.
 
 use crate::content::replication::{PriorityLru, Replicator};
 use crate::content::{Candidate, ContentMap};

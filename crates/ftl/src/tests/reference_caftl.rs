@@ -25,7 +25,7 @@ struct Reference {
     held: HashMap<u32, Held>,
     /// Pages whose fingerprint is known.
     store: PlainStore<u32>,
-    /// Pages that nobody has fingerprinted or is reading, the next one first.
+    /// Pages neither fingerprinted nor being read, the next one first.
     waiting: Vec<u32>,
     ever: HashSet<u32>,
     next: u32,
@@ -110,7 +110,7 @@ impl Reference {
     }
 }
 
-/// A controller that begins no job: these tests say themselves what is read when.
+/// A controller that begins no job: these tests choose the time of each read.
 fn by_hand(options: &Options) -> Driver {
     let mut driver = Driver::new(options);
     driver.ftl.refuse_jobs();
@@ -265,7 +265,7 @@ fn a_page_is_written_unhashed_read_in_idle_time_and_merged() {
         by_hand(&Options { levels: [1, 1, 1, 1, 8, 4], config, footprint: 8, contents: 10, ..options(0) });
     let mut write = |lpn, content| driver.write(lpn, content, false).unwrap();
     assert_eq!(write(0, 5).program.unwrap().1, Cause::Unique);
-    // Content 7 is the sample and new, so nobody sees that 5 is on flash.
+    // Content 7 is the sample and new, so the copy of 5 on flash goes unnoticed.
     driver.begin_run(3);
     let mut write = |lpn, content| driver.write(lpn, content, false).unwrap();
     assert_eq!(write(1, 7).program.unwrap().1, Cause::Unique);

@@ -1,4 +1,4 @@
-//! A controller rebuilt from what another one holds goes on as one that is right.
+//! A controller rebuilt from the flash contents of another one works correctly.
 
 use crate::controller::Controller;
 use flashtwin_nand::{Geometry, NandDevice, device_toml};
@@ -75,7 +75,8 @@ pub(super) fn work(ftl: &mut Ftl, rng: &mut Rng, steps: u32, aware: bool) {
     }
 }
 
-/// What a drive would have kept: blocks, and each logical page with its copies and its content.
+/// The state that a drive would have kept: blocks, and each logical page with its copies and its
+/// content.
 pub(super) fn restored(
     config: &FtlConfig,
     geometry: &Geometry,

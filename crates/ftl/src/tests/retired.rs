@@ -1,4 +1,4 @@
-//! Blocks that are used no more: the controller goes on with those that are left, as long as they hold what they must.
+//! Retired blocks: the controller goes on with the others, as long as they can hold its data.
 
 use std::collections::BTreeMap;
 

@@ -17,7 +17,7 @@ use crate::{Entries, FtlError, MappingForm, ReplicationPolicy, Rng, SpreadConfig
 pub(crate) enum Bug {
     /// Garbage collection moves a replica and leaves its entry as it was.
     ForgottenMove,
-    /// A page that nobody points to stays valid.
+    /// A page without references stays valid.
     SkippedInvalidate,
     /// A dead content's fingerprint stays in the store.
     StaleFingerprint,
@@ -116,7 +116,7 @@ fn paging(seed: u64) -> Options {
     options
 }
 
-/// A system that fingerprints in idle time what it did not sample.
+/// A system that fingerprints skipped pages in idle time.
 fn deduplicating_later(seed: u64) -> Options {
     let mut options = options(seed);
     (options.config.dedup.sampling_pages, options.config.dedup.out_of_line) = (4, OutOfLinePolicy::Unhashed);
@@ -133,7 +133,7 @@ fn copying_on_line(seed: u64) -> Options {
     options
 }
 
-/// A system that copies what was read recently and often.
+/// A system that copies contents read recently and often.
 fn copying_by_recency(seed: u64) -> Options {
     let mut options = copying_on_line(seed);
     options.config.replication.policy = ReplicationPolicy::PriorityLru;

@@ -54,7 +54,7 @@ fn a_controller_knows_the_most_that_it_held() {
     let copies = driver.ftl.copies_of(Lpn::new(1)).unwrap().1.len() as u64;
     let peak = driver.ftl.peak();
     assert_eq!((peak.pages_in_use, peak.replica_pages), (3 + copies, copies));
-    // What goes does not lower it; what comes counts from what is left.
+    // Trims do not lower it; new writes count from the rest.
     driver.ftl.trim(Lpn::new(1));
     driver.write(5, 5, false).unwrap();
     let peak = driver.ftl.peak();

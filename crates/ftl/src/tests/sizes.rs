@@ -1,11 +1,11 @@
-//! What the controller says of itself: bytes of its tables, contents plane by plane, uses of pages of its tables.
+//! The controller's statistics: bytes of its tables, contents by plane, uses of table pages.
 
 use super::driver::{Driver, Options};
 use crate::content::replication::ReplicationPolicy;
 use crate::dedup::{EvictionPolicy, TableForm};
 use crate::{CacheBytes, Content, Controller, Entries, FtlConfig, MappingForm, PlaneContents};
 
-/// A device of two chips whose host writes 40 pages of so many contents.
+/// A device of two chips whose host writes 40 pages of `contents` contents.
 fn device(config: &FtlConfig, contents: u32) -> Driver {
     Driver::new(&Options {
         levels: [2, 1, 1, 1, 20, 8],
@@ -65,8 +65,8 @@ fn pages_of_the_tables_take_what_finds_and_orders_them() {
     let mut config = FtlConfig::default();
     assert_eq!(device(&config, 0).ftl.paging_sizes(), None);
     config.mapping_cache.bytes = CacheBytes::Limited(64);
-    // 40 LPNs on three pages of 16: the page of each LPN; place, neighbours and flags of each page and the
-    // neighbours of what closes the ring.
+    // 40 LPNs on three pages of 16: the page of each LPN; place, neighbours and flags of each page
+    // and the neighbours of the ring's closing entry.
     let sizes = device(&config, 0).ftl.paging_sizes().unwrap();
     assert_eq!((sizes.pages, sizes.simulator_bytes), (3, 40 * 4 + 3 * (4 + 9) + 8));
 }

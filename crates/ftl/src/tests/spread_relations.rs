@@ -1,4 +1,4 @@
-//! Relations that spreading of duplicates must keep, whatever the device, the allocation and the workload.
+//! Relations that spreading of duplicates keeps on any device, with any allocation and workload.
 
 use super::driver::{Driver, Options, Step, Workload};
 use super::reach::Map;
@@ -31,7 +31,8 @@ fn place_of(driver: &Driver, lpn: u32) -> Ppn {
     }
 }
 
-/// Every page written and the device aged; what followed, and answers of the filters that were wrong.
+/// Writes every page and ages the device; returns the operations that followed, and the wrong
+/// answers of the filters.
 fn begin_full(driver: &mut Driver, options: &Options) -> (Vec<String>, u64) {
     let mut rng = Rng::stream(options.seed, "ageing");
     let mut steps: Vec<String> =

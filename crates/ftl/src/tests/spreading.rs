@@ -1,5 +1,5 @@
-//! Spreading of duplicates page by page: which answers of the filters count, what is read for them, and what is known
-//! of pages that are compared, moved and aged.
+//! Spreading of duplicates page by page: which answers of the filters count, which pages are read
+//! for them, and the state of pages that are compared, moved and aged.
 
 use crate::controller::Controller;
 use flashtwin_nand::{Channel, NO_PPN, Ppn};
@@ -103,7 +103,7 @@ fn an_entry_that_is_known_to_be_dead_sends_a_page_elsewhere_and_has_nothing_read
         let mut driver = driver(|config| config.spread.own_copy_counts = own_copy_counts);
         write(&mut driver, 0, 4);
         write(&mut driver, 0, 5);
-        // What held the content on channel 0 is dead, and page 0 holds another one.
+        // The holder of the content on channel 0 is dead, and page 0 has another content.
         write(&mut driver, 0, 4);
         let counters = driver.ftl.counters();
         assert_eq!((channel_of(&driver, 0), counters.pages.redirected_writes), (1, 1), "{own_copy_counts}");

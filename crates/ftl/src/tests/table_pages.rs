@@ -1,4 +1,4 @@
-//! What pages of the tables on flash say, entry by entry, and when those that gave way are written.
+//! Contents of table pages on flash, entry by entry, and the time of write-backs.
 
 use crate::controller::Controller;
 use std::collections::BTreeSet;
@@ -30,7 +30,7 @@ fn layout(driver: &Driver, config: &FtlConfig) -> Layout {
     Layout::new(config.table_shape(), &driver.ftl.flash.blocks.geometry, (0..160u32).map(u64::from))
 }
 
-/// What a page says, and whether it says anything.
+/// The entries of a page, and whether it has any.
 fn entries(driver: &Driver, layout: &Layout, page: TablePage) -> (Vec<u32>, bool) {
     let mut entries = Vec::new();
     let mut take = |entry| entries.push(entry);

@@ -1,5 +1,5 @@
-//! The tables of CA-SSD in both forms: what they hold, that they do the same to the flash, and
-//! what collection changes in them.
+//! The two-level and the inverted tables of CA-SSD: their contents, their equal effect on the
+//! flash, and the changes by collection.
 
 use crate::controller::Controller;
 use flashtwin_nand::{NO_PPN, Plane};
@@ -18,7 +18,7 @@ fn with_tables(options: &Options, tables: TableForm) -> Options {
     options
 }
 
-/// What inverted tables can do, drawn at random, on a device and a workload drawn at random.
+/// Random settings that inverted tables support, on a random device and workload.
 fn draw(seed: u64) -> Options {
     let mut options = Options::draw(seed);
     options.config.mapping = MappingForm::Content;

@@ -1,5 +1,5 @@
-//! What a trim does in every form of the tables: to the mapping, to what is shared, to copies, and to what
-//! collection has to move. It never orders anything itself.
+//! The effect of a trim in every mapping scheme: on the mapping, on shared contents, on copies, and
+//! on collection. It orders no operations itself.
 
 use crate::controller::Controller;
 use flashtwin_nand::{NO_PPN, Plane, Ppn};
@@ -179,7 +179,7 @@ fn collection_of_a_shared_page_goes_by_who_is_left() {
         for (lpn, content) in [(0, 0), (1, 1), (2, 0), (3, 1), (4, 2), (4, 3), (4, 4), (4, 5)] {
             write(&mut driver, lpn, content);
         }
-        // Content 0 keeps page 2, content 1 nobody.
+        // Content 0 keeps page 2, content 1 has no page.
         [0, 1, 3].iter().for_each(|&lpn| trim(&mut driver, lpn));
         write(&mut driver, 4, 6);
         let page = |block, page| driver.ftl.flash.blocks.geometry.ppn(Plane::new(0), block, page);
@@ -338,7 +338,7 @@ fn whatever_was_done_trimming_everything_leaves_nothing() {
         assert_eq!((sizes.replicated_contents, sizes.twin_lists, sizes.twin_pages), (0, 0, 0));
         assert!(ftl.plane_valid_pages().iter().all(|&valid| valid == 0));
         ftl.audit().unwrap();
-        // Jobs that were under way find that nobody wants what they bring.
+        // Jobs that were under way find their results unwanted.
         driver.idle(None).unwrap();
         assert_eq!(driver.ftl.pages_in_use(), 0, "{options:?}");
         for lpn in 0..options.footprint {

@@ -25,7 +25,7 @@ impl Core {
     /// once, and may move the page.
     ///
     /// # Errors
-    /// What is there cannot be read; another copy may be, see [`Core::read_any`].
+    /// The page cannot be read; another copy may be readable, see [`Core::read_any`].
     pub(crate) fn locate(&mut self, lpn: u32) -> io::Result<Option<Place>> {
         if self.failed.is_some() || self.options.read_only {
             // The controller is to decide nothing more.

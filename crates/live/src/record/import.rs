@@ -1,8 +1,8 @@
 //! Logs of dm-log-writes, of the kernel's device mapper or of QEMU's `blklogwrites` driver, as recordings.
 //!
-//! A log has what was written, with the data, in the order of completion, and flushes and discards; it has no times and no
-//! reads. Layout (drivers/md/dm-log-writes.c): a superblock of one sector, then for each entry one sector with its head
-//! and, unless it is a discard, its data; all little-endian.
+//! A log has writes with their data, in order of completion, and flushes and discards; it has no
+//! times and no reads. Layout (drivers/md/dm-log-writes.c): a superblock of one sector, then for
+//! each entry one sector with its head and, unless it is a discard, its data; all little-endian.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};

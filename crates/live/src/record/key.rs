@@ -1,7 +1,7 @@
 //! The key of a recording's digests.
 //!
-//! Whoever has the key can test whether a page holds what they think it does; whoever has not can tell only which pages
-//! are equal. So it is never in the trace.
+//! A holder of the key can test whether a page has a certain content; without it only equality of
+//! pages is visible. So the key is never in the trace.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -25,7 +25,7 @@ impl std::fmt::Debug for Key {
 }
 
 impl Key {
-    /// A key that nobody knows, and that is forgotten with the value.
+    /// A random key, which is forgotten with the value.
     ///
     /// # Errors
     /// The system gives no random bytes.

@@ -1,4 +1,4 @@
-//! What a recording is written as.
+//! Output formats of a recording.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -36,7 +36,7 @@ pub(crate) struct Fiu {
 }
 
 impl Sink {
-    /// Begins a file. What is there is replaced: of a link the link, not what it leads to.
+    /// Begins a file. An existing one is replaced: of a link the link, not its target.
     pub(crate) fn create(
         path: &Path,
         format: RecordFormat,
@@ -96,7 +96,7 @@ impl Sink {
         }
     }
 
-    /// Makes what was taken outlive this process.
+    /// Makes the requests so far outlive this process.
     pub(crate) fn commit(&mut self) -> Result<(), String> {
         match self {
             Sink::Parquet(recording) => recording.commit().map_err(|error| error.to_string()),

@@ -208,7 +208,7 @@ impl Response {
         }
     }
 
-    /// Ends the period: what was measured in it.
+    /// Ends the period and returns its response times.
     pub(crate) fn end_period(&mut self) -> PeriodResponse {
         if self.period.count > 0 {
             self.fill_histogram();

@@ -72,7 +72,7 @@ fn a_drive_is_kept_under_its_systems_name_and_used_again_for_the_same_result() {
     assert!(fs::metadata(&file).unwrap().modified().unwrap() > SystemTime::UNIX_EPOCH, "it was not used");
     assert_eq!(drives.take_notes(), Vec::<String>::new());
     assert!(fs::read(&file).unwrap() == whole);
-    // Another drive is another file, and what it comes to is not the first one's.
+    // Another drive is another file, with a result of its own.
     same(&replayed(&system("2"), Some(&drives)), &replayed(&system("2"), None));
     assert_eq!(names(&folder).len(), 2);
     fs::remove_dir_all(&folder).unwrap();
@@ -143,7 +143,7 @@ fn drives_used_longest_ago_make_room_for_the_newest_up_to_the_bytes_allowed() {
     let folder = folder("room");
     let unlimited = drives(&folder, Duration::ZERO, ALL_BYTES);
     let bytes = |name: &str| fs::metadata(folder.join(name)).unwrap().len();
-    // What each seed's drive is called.
+    // Name of each seed's drive.
     let of_seed: Vec<String> = ["1", "2", "3"]
         .iter()
         .map(|seed| {

@@ -16,7 +16,7 @@ fn waiting(bench: Bench) -> Bench {
     bench.with(|bench| bench.engine.buffer_reads = false)
 }
 
-/// A read that waited for its page so long.
+/// A read that waited `program_ns` for its page.
 fn read_after(program_ns: u64) -> Ledger {
     served(&[(Charge::PageProgram, program_ns)], SENSE)
 }
@@ -94,7 +94,7 @@ fn the_old_page_of_a_partial_write_is_waited_for() {
     let expected = [(0, "program", 0), (WRITE_ALL, "read", 0), (WRITE_ALL + READ_ALL, "program", 0)];
     assert_eq!(waits.log.commands, expected);
     assert_eq!(waits.log.response_times(), [WRITE_ALL, 2 * WRITE_ALL + READ_ALL - 1_000]);
-    // Also where the host was told long ago.
+    // Also if the host was answered long ago.
     let buffered = |bench: &mut Bench| bench.engine.write_completes = WriteCompletes::Buffered;
     let buffered = waiting(Bench::new(ONE)).with(buffered).serve(&asks);
     assert_eq!(buffered.log.commands, waits.log.commands);

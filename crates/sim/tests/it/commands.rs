@@ -258,7 +258,7 @@ fn a_write_completes_when_the_configuration_says() {
     ] {
         let bench = Bench::new(ONE).holding(1).with(|bench| bench.engine.write_completes = when);
         let outcome = bench.serve(&[write(0, 1, 1), read(1_000, 0)]);
-        // The flash is as busy whatever the host is told.
+        // The flash is as busy with either answer to the host.
         assert_eq!(outcome.log.commands, [(0, "program", 0), (210_100, "read", 0)], "{when:?}");
         assert_eq!(*outcome.log.response_times().iter().min().unwrap(), response, "{when:?}");
         assert_eq!(outcome.end_ns, 270_200);
@@ -408,7 +408,7 @@ fn no_more_reads_go_before_a_stopped_program_than_the_limit_says() {
 fn reads_without_end_do_not_starve_a_program() {
     let bench = suspending(Bench::new(ONE).holding(1));
     let mut asks = vec![write(0, 1, 1)];
-    // A read every 30 us, twice what the chip can serve.
+    // A read every 30 us, twice the rate of the chip.
     asks.extend((1..2_000).map(|nth| read(nth * 30_000, 0)));
     let outcome = bench.serve(&asks);
     let resumed = outcome.log.commands.iter().filter(|command| command.1 == "resume").count();

@@ -1,4 +1,4 @@
-//! What collection makes the flash do, command by command.
+//! Flash operations of garbage collection, command by command.
 
 use flashtwin_ftl::Cause;
 
@@ -155,9 +155,10 @@ fn ready_program_passes_one_that_waits_for_an_erase() {
 
 #[test]
 fn collection_takes_from_ram_what_is_not_programmed_yet() {
-    // Eight blocks of two pages, three of them full of pages 0 to 5. Four writes at once: pages 0 and 1 to block 3,
-    // page 0 to block 4 (which leaves three blocks free: block 0 holds nothing any more and goes), and again. Now blocks 3
-    // and 4 hold one valid page each, and nothing of them is programmed: what collection moves it has in RAM.
+    // Eight blocks of two pages, three of them full of pages 0 to 5. Four writes at once: pages 0
+    // and 1 to block 3, page 0 to block 4 (which leaves three blocks free: block 0 has no valid
+    // page left and is erased), and again. Now blocks 3 and 4 have one valid page each, none of it
+    // programmed yet: the pages that collection moves are in RAM.
     let bench = Bench::new([1, 1, 1, 1, 8, 2]).holding(6).with(|bench| {
         bench.footprint = 6;
         (bench.ftl.gc.start, bench.ftl.gc.stop) = (0.375, 0.9);

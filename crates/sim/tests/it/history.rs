@@ -1,4 +1,4 @@
-//! What a drive went through before the trace: closed forms, and that the state before decides.
+//! The history of a drive before the trace: closed forms, and its effect on results.
 
 use flashtwin_ftl::Rng;
 use flashtwin_sim::{Resolved, run};

@@ -1,4 +1,4 @@
-//! What was never written takes no room on a drive and is read without its flash, whatever the drive held before.
+//! Holes take no room on a drive and are read without its flash, on any aged drive.
 
 use flashtwin_sim::{Resolved, system_names};
 use flashtwin_trace::{Op, Trace, TraceBuilder};
@@ -53,7 +53,8 @@ fn unknown_holes_are_one_page_of_zeroes_on_one_chip_where_contents_are_kept_once
 
 #[test]
 fn what_is_let_go_of_is_no_footprint() {
-    // Making a file system lets go of all of a disk that is larger than this drive, which has room for what is written.
+    // Making a file system trims all of a disk that is larger than this drive, which has room for
+    // the written data.
     let mut builder = TraceBuilder::new("mkfs");
     builder.request(0, Op::Trim, 0, 1 << 30, &[]);
     for page in 0..300_u64 {

@@ -1,4 +1,4 @@
-//! Mapping tables on flash: what the flash does when, command by command.
+//! Mapping tables on flash: flash operations and their times, command by command.
 
 use flashtwin_ftl::{CacheBytes, Rng};
 use flashtwin_sim::engine::{Charge, Ledger};
@@ -24,7 +24,7 @@ pub(crate) fn paged_on(levels: Levels) -> Bench {
     })
 }
 
-/// A read that waited so long for reads on its unit, and for tables before.
+/// A read with these waits for reads on its unit, and for tables before.
 fn read_after(reads_ns: u64, tables_ns: u64) -> Ledger {
     served(&[(Charge::HostRead, reads_ns), (Charge::Tables, tables_ns)], SENSE)
 }

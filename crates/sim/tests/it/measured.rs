@@ -1,4 +1,4 @@
-//! What a run says of its units, its periods, its tables and its simulator, against figures by hand.
+//! Results for units, periods, tables and the simulator, against figures by hand.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt64Type};

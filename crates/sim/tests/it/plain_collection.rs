@@ -151,7 +151,7 @@ fn served(rng: &Rng, rules: &Rules, footprint: u32, skewed: bool, percent: u64) 
     }
 }
 
-/// What the engine counted, and each response time.
+/// The engine's counters, and each response time.
 fn engine(pages: &PageTrace, resolved: &Resolved) -> (Counts, Vec<Option<u64>>) {
     let result = run_following(
         pages,
@@ -184,7 +184,7 @@ fn engine(pages: &PageTrace, resolved: &Resolved) -> (Counts, Vec<Option<u64>>) 
     (counts, responses)
 }
 
-/// The engine does what the plain drive did.
+/// Compares the engine with the plain drive.
 fn compare(seed: u64, resolved: &Resolved, pages: &PageTrace, plain: &Drive) {
     let (counts, responses) = engine(pages, resolved);
     if let Some(at) = (0..responses.len()).find(|&at| responses[at] != plain.responses[at]) {

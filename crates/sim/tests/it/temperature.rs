@@ -1,5 +1,5 @@
-//! Partitions by temperature through `run`: against the wa-simulator, against one another, and what is
-//! reported and refused.
+//! Partitions by temperature through `run`: against the wa-simulator, against one another, and
+//! their results and errors.
 
 use flashtwin_analysis::{WaCell, WaOptions, write_amplification};
 use flashtwin_ftl::{PartitionPolicy, Rng};
@@ -30,7 +30,7 @@ fn trace() -> Trace {
     builder.build().unwrap()
 }
 
-/// One plane of so many blocks that collects as late as it can.
+/// One plane of `blocks` blocks that collects as late as it can.
 fn system(blocks: u32, policy: PartitionPolicy, partitions: u32) -> Resolved {
     let mut resolved = resolve("conventional", &[]).unwrap();
     let config = &mut resolved.config;

@@ -10,7 +10,8 @@ use crate::relations::{UNIQUE, engine, footprint, levels, number, trace};
 const ONE: [u32; 6] = [1, 1, 1, 1, 16, 8];
 const HASH: u64 = 12_000;
 
-/// A deduplicating drive of one chip with so many places, and a controller that takes 3 us a request.
+/// A deduplicating drive of one chip with `places` places, and a controller that takes 3 us a
+/// request.
 fn hashing(places: u32) -> Bench {
     Bench::new(ONE).deduplicating().with(|bench| {
         bench.engine.write_completes = WriteCompletes::Hashed;
@@ -73,7 +74,7 @@ fn page_that_is_not_hashed_takes_a_place_as_well() {
     );
 }
 
-/// What the flash did, in order and time.
+/// Flash operations in order, with times.
 fn flash(result: &RunResult) -> Vec<String> {
     let tables = ["chips", "channels", "blocks"].map(|table| format!("{:?}", result.table(table).unwrap()));
     [&tables[..], &["flash_writes", "flash_reads", "erases"].map(|part| result.summary[part].to_string())]

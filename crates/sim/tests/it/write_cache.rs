@@ -7,14 +7,14 @@ use crate::bench::{Bench, WRITE_ALL, ledger, read, trim, write, write_part};
 
 const ONE: [u32; 6] = [1, 1, 1, 1, 16, 8];
 
-/// One chip whose controller keeps so many pages, all of which may be dirty.
+/// One chip whose controller caches `pages` pages, all of which may be dirty.
 fn cached(pages: u32) -> Bench {
     Bench::new(ONE).with(|bench| {
         (bench.engine.write_cache_pages, bench.engine.write_cache_dirty) = (pages, 1.0);
     })
 }
 
-/// A write that waited so long for a place.
+/// A write that waited `place_ns` for a place.
 fn waited(place_ns: u64) -> Ledger {
     ledger(&[(Charge::CachePlace, place_ns)])
 }

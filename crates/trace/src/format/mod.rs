@@ -50,7 +50,7 @@ pub(crate) struct Row {
     pub(crate) name: &'static str,
     /// Other names and usual file endings.
     pub(crate) aliases: &'static [&'static str],
-    /// What a line looks like, for messages.
+    /// Layout of a line, for messages.
     pub(crate) layout: &'static str,
     /// The format that wins over this one where both read as many lines.
     pub(crate) yields_to: Option<&'static str>,
@@ -81,7 +81,7 @@ impl Format {
         REGISTRY.iter().map(|row| Format(row.name))
     }
 
-    /// What a line (or a row) of it looks like.
+    /// Layout of a line (or a row).
     pub fn layout(self) -> &'static str {
         self.row().map_or("", |row| row.layout)
     }

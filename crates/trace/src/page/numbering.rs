@@ -113,7 +113,7 @@ fn counted(marked: &[Vec<u64>], words: usize) -> (Vec<Word>, u32) {
     (touched, before)
 }
 
-/// The addresses of the touched pages, which are so many.
+/// The addresses of the `pages` touched pages.
 fn addresses(touched: &[Word], pages: u32) -> Vec<u64> {
     let mut addresses = Vec::with_capacity(pages as usize);
     for (at, word) in touched.iter().enumerate() {

@@ -34,7 +34,7 @@ fn mixed(requests: u64, seed: u64, space_chunks: u64) -> Trace {
 
 #[test]
 fn a_trace_is_cut_the_same_in_any_number_of_parts() {
-    // Few pages, as many as requests, and so many that parts would take too much memory.
+    // Few pages, as many as requests, and more than parts have memory for.
     for (seed, space_chunks) in [(1, 40), (2, 3_000), (3, 1 << 30)] {
         let trace = mixed(3_000, seed, space_chunks);
         for (page_bytes, source) in [

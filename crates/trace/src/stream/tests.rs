@@ -15,7 +15,7 @@ impl Random {
     }
 }
 
-/// Requests that come in pieces of any size, whatever is asked for.
+/// Requests that come in pieces of any size, independent of the size asked for.
 struct Pieces {
     all: Columns,
     given: usize,

@@ -50,7 +50,7 @@ impl Course {
         self.then = (READ, u64::from(requests - writes));
     }
 
-    /// A kind, by what it has left and with what it is behind.
+    /// Draws a kind, by its remaining requests and its backlog.
     fn draw(&self, random: &mut Random) -> usize {
         let whole = (self.all[READ] + self.all[WRITE]) as f64;
         let share = self.all[READ] as f64 / whole;
@@ -83,7 +83,7 @@ mod tests {
     use super::super::trains::tests::some;
     use super::*;
 
-    /// The kinds of all requests, given out in stretches of so many.
+    /// The kinds of all requests, given out in stretches like `stretch`.
     fn kinds(all: [u64; 2], stretch: Stretch) -> Vec<usize> {
         let mut course = Course::new(all, &some(0.0, 0.0));
         let mut random = Random::new(1, 0);

@@ -97,7 +97,7 @@ fn they_stay_with_a_trace_that_is_written_read_and_streamed() {
 
 #[test]
 fn an_excerpt_begins_with_the_holes_that_are_left_and_new_ones() {
-    // Page by page: what every page of the excerpt holds when it begins, by everything that came before.
+    // Page by page: the content of every page when the excerpt begins, from all earlier requests.
     for seed in 0..20 {
         let trace = random_trace(seed);
         let excerpt = trace.excerpt(&(200_000_000..i64::MAX)).unwrap();

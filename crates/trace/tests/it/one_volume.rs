@@ -49,7 +49,7 @@ fn text(lines: &[(usize, String)], volume: Option<usize>) -> String {
     text
 }
 
-/// All columns, the names of volumes and the digests of contents; not what was noticed on reading.
+/// All columns, the names of volumes and the digests of contents, without irregularities.
 fn same(a: &Trace, b: &Trace, what: &str) {
     assert_eq!(a.digest(), b.digest(), "{what}");
     assert_eq!((&a.time_ns, &a.volume, &a.content), (&b.time_ns, &b.volume, &b.content), "{what}");

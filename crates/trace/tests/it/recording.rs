@@ -1,4 +1,4 @@
-//! Recordings: whole at any time, whatever happens to whoever writes them.
+//! A recording is whole at any time, even if its writer is killed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -15,8 +15,9 @@ pub struct ReplicationConfig {
     /// When copies are made.
     #[schemars(extend("x-when" = "always"))]
     pub policy: ReplicationPolicy,
-    /// Space for replicas beyond the trace's non-deduplicated footprint, as a share of it
-    /// (RR-SSD paper: alpha; 0 is its ISO-capacity analysis: only what deduplication saved).
+    /// Space for replicas beyond the trace's non-deduplicated footprint, as a share of it (RR-SSD
+    /// paper: alpha). For example 0.05; 0 is the paper's ISO-capacity analysis: only the space that
+    /// deduplication saved.
     pub alpha: f64,
     /// How many copies a content earns.
     #[schemars(extend("x-when" = "counts-popularity"))]
@@ -29,12 +30,12 @@ pub struct ReplicationConfig {
     /// copies", II.D); with 1 a counter of log2(chips) bits is exactly as wide as it has to be.
     #[schemars(extend("x-when" = "counts-popularity and ftl.replication.degree = popularity"))]
     pub copies_per_read: f64,
-    /// Most copies of a content, the first included, whatever the degree; 1 to 256. There is never more than
-    /// one on a chip.
+    /// Most copies of a content, the first included, at any degree; 1 to 256. A chip never has more
+    /// than one.
     #[schemars(extend("x-when" = "counts-popularity"))]
     pub most_copies: u32,
-    /// Contents read less often than this in a period get no copies, whatever the degree; at least 1, and at
-    /// most what a counter can reach, the number of chips less one.
+    /// Contents read less often than this in a period get no copies, at any degree. At least 1, and
+    /// at most the largest value of a counter, the number of chips less one.
     #[schemars(extend("x-when" = "counts-popularity"))]
     pub least_popularity: u32,
     /// Which chip receives a copy.
@@ -49,8 +50,9 @@ pub struct ReplicationConfig {
     /// For `policy = "end-of-period"`: in which order contents with equal counters are copied.
     #[schemars(extend("x-when" = "ftl.replication.policy = end-of-period"))]
     pub equals: Equals,
-    /// Replicas beyond what their content's popularity earns are dropped at every so many
-    /// period ends (RR-SSD paper III.B: less often than replication; weekly for daily periods).
+    /// Number of periods between clean-ups that drop replicas which their content's popularity no
+    /// longer earns (RR-SSD paper III.B: less often than replication; for example 7: weekly for
+    /// daily periods).
     #[schemars(extend("x-when" = "counts-popularity"))]
     pub adjust_every: u32,
     /// For `policy = "priority-lru"`: pages of a class. The least recent page of a full class falls to the

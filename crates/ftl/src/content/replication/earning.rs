@@ -1,4 +1,5 @@
-//! Copies that contents earn by the popularity of a period: how many, on which chip, and what is dropped again.
+//! Copies that contents earn by the popularity of a period: their number, their chips, and which
+//! are dropped again.
 
 use super::chips::Chips;
 use super::contract::{Making, NewCopy, NewPage, chips_in_use};
@@ -77,7 +78,7 @@ impl Earning {
     }
 }
 
-/// Enters a copy into the tables and into what the chips store.
+/// Enters a copy into the tables and the chips' statistics.
 pub(super) fn add_shared_copy(
     copy: NewCopy,
     making: &mut Making<'_>,

@@ -40,9 +40,9 @@ impl EndOfPeriod {
         Self { earning, equals }
     }
 
-    /// Copies one content until its degree is reached; `false` when the space is used up. What is copied is
-    /// read in turn from the places that held it before (RR-SSD paper III.B: "one of the previously-copied
-    /// places").
+    /// Copies one content until its degree is reached; `false` when the space is used up. Copies
+    /// are read in turn from the earlier places of the content (RR-SSD paper III.B: "one of the
+    /// previously-copied places").
     fn copy_to_degree(
         &mut self,
         vpn: Vpn,

@@ -31,7 +31,7 @@ use crate::ids::Vpn;
 use crate::loads::LoadView;
 use crate::rng::Rng;
 
-/// What a policy is built from.
+/// Parts that a policy is built from.
 struct Parts<'a> {
     rules: &'a ReplicationConfig,
     geometry: &'a Geometry,
@@ -110,7 +110,7 @@ replications! { parts;
     #[schemars(extend("x-traits" = ["copies-at-period-ends", "counts-popularity", "replicates"]))]
     EndOfPeriod: end_of_period::EndOfPeriod => end_of_period::EndOfPeriod::new(parts.earning(), parts.rules.equals);
     /// As soon as a read earns one, in idle time (RR-SSD paper IV.B.4). Period ends still zero the
-    /// counters and drop what is no longer earned.
+    /// counters and drop copies that are no longer earned.
     #[schemars(extend("x-traits" = ["background-jobs", "counts-popularity", "replicates", "weighs-load"]))]
     OnLine: on_line::OnLine => on_line::OnLine::new(parts.earning(), parts.geometry.chips());
     /// As soon as a page has been read often and recently enough, in idle time: priority-LRU over

@@ -4,9 +4,9 @@
 //! earns it, on the chip with the largest S / (E x Pop x QL), QL being the chip's load + 1. The copy
 //! competes with the host for the flash: it is read and programmed when the units have nothing else to do.
 //!
-//! Replicas that may have to give way are listed by popularity as it is now, or as it was at the end of
-//! the last period if that was higher: listed by what it was when the first copy was made, which is always
-//! little, the most popular would go as early as any.
+//! Replicas that may be dropped are listed by their present popularity, or by that at the end of
+//! the last period if it was higher. The popularity at the time of the first copy, which is always
+//! small, would drop the most popular as early as any.
 
 use flashtwin_nand::Ppn;
 
@@ -32,7 +32,7 @@ impl OnLine {
         Self { chips: Chips::new(chips, earning.score_popularity), earning }
     }
 
-    /// Changes the copies of a content, and what they make the chips store.
+    /// Changes the copies of a content, and the chips' statistics.
     #[inline]
     fn around<T>(
         &mut self,

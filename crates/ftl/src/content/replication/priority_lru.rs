@@ -11,7 +11,7 @@
 //! * A page that a read brings into a class above the first gets one more copy, up to one on each chip, on the
 //!   least loaded chip. Copies of a page are made one after another; those earned while one is under way follow.
 //!   Room is made by the least recent replica of the lowest class, no higher than its own.
-//! * A page that nobody points to any more is gone from the classes, and its copies with it.
+//! * A page without references leaves the classes, and its copies are dropped.
 
 use flashtwin_bits::By;
 use flashtwin_nand::Chip;
@@ -210,7 +210,7 @@ impl Replication for PriorityLru {
     const COUNTS_POPULARITY: bool = false;
     const COPIES_AT_PERIOD_ENDS: bool = false;
 
-    /// Moves the page and those that fall, with their replicas; what it has earned is noted.
+    /// Moves the page and those that fall, with their replicas; notes the copy that it has earned.
     #[inline]
     fn read(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks, wanted: &mut Wanted) -> bool {
         let first = map.count_read(vpn);
@@ -305,7 +305,7 @@ mod tests {
     use crate::dedup::{Entries, EvictionPolicy, FingerprintStore, History};
     use crate::ids::{Content, Lpn};
 
-    /// So many contents of a page each, all alive.
+    /// `pages` contents of a page each, all alive.
     fn contents(pages: u32) -> ContentMap {
         let fingerprints = FingerprintStore::new(pages, Entries::Unlimited, EvictionPolicy::LruWrites);
         let mut map = ContentMap::new(pages, fingerprints, History::new(pages, true), 3);

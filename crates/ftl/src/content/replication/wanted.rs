@@ -15,7 +15,7 @@ pub(crate) struct Wanted {
     copying: By<Vpn, Vec<bool>>,
 }
 
-/// What became of a copy whose page has been read.
+/// The outcome of a copy whose page has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     Placed,

@@ -31,10 +31,10 @@ pub(crate) trait Eviction: Send + flashtwin_bits::State {
     /// The entry that gives way to a newcomer; [`Eviction::left`] follows. `None` while there is none.
     fn give_way(&mut self) -> Option<Content>;
 
-    /// Asks for what the order keeps of a content.
+    /// Prefetches a content's entry in the order.
     fn prefetch(&self, content: Content);
 
-    /// Asks for what is next to a content in the order.
+    /// Prefetches the neighbours of a content in the order.
     fn prefetch_neighbours(&self, content: Content);
 
     /// Bytes of the order.

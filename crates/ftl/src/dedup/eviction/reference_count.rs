@@ -10,8 +10,9 @@
 //!
 //! * The *recent* ones are the `(S + 1) / 2` contents written last, of `S` entries. None of them ever gives way.
 //!   So a content that is written again before `(S + 1) / 2` other contents were written is always found.
-//! * Whatever is older is *kept* by worth: its references, plus the age of the store when it ceased to be recent. The
-//!   least worth gives way, the oldest among equals, and the store is as old as the worth of what gave way last.
+//! * Older entries are *kept* by worth: their references, plus the age of the store when they
+//!   ceased to be recent. The least worth is evicted, the oldest among equals, and the store's age
+//!   is the worth of the last evicted entry.
 //!
 //! Example: when contents of one reference give way at age 10, one with five references stays until age 15: five times
 //! as long, and no longer, unless it is written.
@@ -29,7 +30,7 @@ const MOST: u8 = RING as u8 - 1;
 /// The list of the recent entries, after those of the ring.
 const RECENT: u8 = RING as u8;
 
-/// What is known of an entry.
+/// Fields of an entry.
 const REFERENCES: usize = 0;
 const LIST: usize = 1;
 

@@ -28,8 +28,8 @@ pub trait Allocation: Send + flashtwin_bits::State {
     /// Whether `address` is looked at; otherwise it need not be given.
     fn wants_address(&self) -> bool;
 
-    /// The plane that `address` will probably go to, where that can be told before its turn comes. Only what is
-    /// asked of memory ahead depends on it.
+    /// The plane that `address` will probably go to, if it is known in advance. Only prefetches
+    /// depend on it.
     fn foresee(&self, _address: u64) -> Option<Plane> {
         None
     }
@@ -43,7 +43,7 @@ policies! {
     /// A fixed function of the LPN: the levels in `ftl.allocation.order`.
     #[default]
     Static => Box::new(static_order::StaticOrder::new(config.order, config.stripe_pages, geometry));
-    /// Round robin over all planes in the order of `ftl.allocation.order`, whatever the LPN.
+    /// Round robin over all planes in the order of `ftl.allocation.order`, independent of the LPN.
     Dynamic => Box::new(dynamic::Dynamic::new(config.order, geometry));
     /// `static` while the predicted load is even; when that of the target die exceeds
     /// `ftl.allocation.hipa_threshold` times the mean, the least loaded die (named by the DS-FTL paper).
@@ -70,7 +70,7 @@ pub struct AllocationConfig {
     /// neighbours.
     #[schemars(extend("x-when" = "ftl.allocation.policy = static|hipa", "x-moves" = "reads and writes: which chips hold what is asked for together"))]
     pub stripe_pages: u32,
-    /// For `hipa`: a die is avoided when its predicted load exceeds the mean so many times.
+    /// For `hipa`: a die is avoided if its predicted load exceeds the mean by this factor.
     #[schemars(extend("x-when" = "ftl.allocation.policy = hipa", "x-moves" = "reads and writes: which chips hold what is asked for together"))]
     pub hipa_threshold: f64,
     /// For `hipa`: weight of the newest look at the loads in the prediction, an exponentially weighted mean;

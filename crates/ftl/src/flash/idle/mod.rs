@@ -12,10 +12,10 @@ use crate::policies::policies;
 /// page, and erases the block if that was its last one, so that a request that comes meanwhile waits for one operation.
 /// For example, with 10 blocks wanted and 8 free, a plane moves pages until two more blocks are erased.
 pub trait IdleCollection: Send {
-    /// Whether a plane with so many free blocks wants a step.
+    /// Whether a plane with `free_blocks` free blocks wants a step.
     fn wants(&self, free_blocks: u32) -> bool;
 
-    /// Whether a block with so many valid pages is worth collecting in idle time.
+    /// Whether a block with `valid_pages` valid pages is worth collecting in idle time.
     fn takes(&self, valid_pages: u32) -> bool;
 }
 

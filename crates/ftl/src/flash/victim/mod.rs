@@ -13,9 +13,8 @@ use crate::policies::policies;
 
 /// Chooses the block that garbage collection takes next.
 ///
-/// The owner reports every block that closes and every page of a closed block that
-/// becomes invalid; the policy keeps whatever order it needs. Blocks are named by their
-/// device-wide index.
+/// The owner reports every block that closes and every page of a closed block that becomes invalid;
+/// the policy keeps the order that it needs. Blocks are named by their device-wide index.
 pub trait VictimSelection: Send + flashtwin_bits::State {
     /// `block` has been programmed to its last page and holds `valid` valid pages; or it was
     /// chosen, found wholly valid, and put back.

@@ -1,4 +1,4 @@
-//! Static wear levelling: data that nobody updates are moved off a block that hardly wears.
+//! Static wear levelling: moves cold data off a block that hardly wears.
 //!
 //! After L.-P. Chang, "On efficient wear leveling for large-scale flash-memory storage systems", SAC 2007: when
 //! the erase counts of two blocks differ by more than a threshold, the data of the one that is hardly worn
@@ -53,11 +53,11 @@ impl Levelling {
 
     /// The block of a plane whose data are to be moved now.
     ///
-    /// It was erased more than `threshold` times less often than the most worn one, and its data are cold:
-    /// since it was closed the plane has closed as many blocks as it has, so that collection would have taken
-    /// it had it lost its pages. (The block last moved off is the least worn one, too, but what the host
-    /// writes to it next is not cold.) Of several it is the one that was closed first. A pass over the
-    /// plane, once in `every` collections.
+    /// The block was erased more than `threshold` times less often than the most worn one, and its
+    /// data are cold: since it was closed the plane has closed as many blocks as it has, so
+    /// collection would have taken it had it lost its pages. (The block last moved off is the least
+    /// worn one, too, but the host's next writes to it are not cold.) Of several such blocks the
+    /// one closed first is taken. Costs a pass over the plane, once in `every` collections.
     pub(crate) fn due(&self, plane: Plane, table: &BlockTable, geometry: &Geometry) -> Option<Block> {
         if self.collected[plane] < self.every {
             return None;

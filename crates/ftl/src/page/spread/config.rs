@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::PlacePolicy;
 
-/// What becomes of pages with equal contents.
+/// Treatment of pages with equal contents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SpreadPolicy {
-    /// Nothing: they lie where the allocation puts them, and nobody knows that they are equal.
+    /// They lie where the allocation puts them, and their equality is not known.
     #[default]
     None,
     /// A page whose content its channel may hold already goes to the next channel that does not,
@@ -22,7 +22,7 @@ pub enum SpreadPolicy {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SpreadConfig {
-    /// What becomes of pages with equal contents; used by `mapping = "page"`.
+    /// Treatment of pages with equal contents; used by `mapping = "page"`.
     #[schemars(extend("x-when" = "always"))]
     pub policy: SpreadPolicy,
     /// Where on the other channel such a page goes.
@@ -40,10 +40,10 @@ pub struct SpreadConfig {
     pub verify: bool,
     /// Most pages that one read may choose from.
     pub candidates: u32,
-    /// Whether a page that is written with the content it holds already counts as holding it, and so moves
-    /// to another channel. By the DS-FTL paper it does: the fingerprint table is asked before the map changes
-    /// (4.2.1), and duplicates of one LPN are what it spreads in its webmail trace (5.2.3). Ageing
-    /// (`replay.preload = "footprint"`) never counts it.
+    /// Whether a page rewritten with its own content counts as a holder of it, so that the write
+    /// moves to another channel. True in the DS-FTL paper: it asks the fingerprint table before the
+    /// map changes (4.2.1) and spreads such duplicates in its webmail trace (5.2.3). Ageing
+    /// (`replay.preload = "footprint"`) never counts them.
     pub own_copy_counts: bool,
     /// Whether the run counts, plane by plane, the page writes that bring a plane a content that it was written before
     /// (`redundancy.written_mean`; DS-FTL paper, Fig. 4 and 11), under any allocation. Takes 16 bytes a content for

@@ -1,11 +1,11 @@
-//! What spreading keeps of each logical page.
+//! Spreading's entry for each logical page.
 
 use crate::ids::Lpn;
 use flashtwin_bits::{By, HugeSlice, prefetch};
 
-/// One logical page: its neighbours among those of the same content and channel ([`super::residents`]), and
-/// its place among its twins ([`super::twins`]). Together, as whoever looks at the one soon looks at
-/// the other.
+/// One logical page: its neighbours among those of the same content and channel
+/// ([`super::residents`]), and its place among its twins ([`super::twins`]). Both are used at about
+/// the same time, so they share a cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(16))]
 pub(super) struct PageLinks {
@@ -29,7 +29,7 @@ impl PageLinks {
 /// No list of twins.
 pub(super) const NO_SET: u32 = u32::MAX;
 
-/// What is kept of every logical page. 16 bytes each.
+/// Entries of all logical pages. 16 bytes each.
 pub(super) type AllLinks = By<Lpn, HugeSlice<PageLinks>>;
 
 /// How a logical page is stored as a link; none is 0.

@@ -1,5 +1,5 @@
-//! Where on another channel a duplicate goes. What a duplicate avoids is the channel; the DS-FTL paper sends it
-//! "round robin" to "the next channel or chip" (4.2.1) and does not say to which of its dies and planes.
+//! The plane of a duplicate on its new channel. The DS-FTL paper sends a duplicate "round robin" to
+//! "the next channel or chip" (4.2.1) and leaves the choice of die and plane open.
 
 use crate::policies::policies;
 use flashtwin_bits::By;

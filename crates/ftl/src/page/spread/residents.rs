@@ -11,9 +11,9 @@ const ENTERED: u32 = 1 << 31;
 /// Lists of logical pages, one for each content and channel, the latest written first. Links are
 /// page numbers plus one; 0: none. 4 bytes a content and channel.
 ///
-/// It stands for what a controller finds with the fingerprints that it keeps; the simulator
-/// compares contents by their numbers. Beside each head lies what the filters keep of the content
-/// ([`super::filters`]): all channels of a content are then in one cache line, if there are no more than 16.
+/// It stands for a controller's lookup by fingerprint; the simulator compares contents by their
+/// numbers. Beside each head are the filters' data of the content ([`super::filters`]): all
+/// channels of a content are then in one cache line, if there are no more than 16.
 pub(super) struct Residents {
     words: HugeSlice<u32>,
     channels: usize,

@@ -244,7 +244,7 @@ impl Twins {
         self.sets.free(from);
     }
 
-    /// A logical page no longer holds what its twins hold.
+    /// A logical page no longer holds the content of its twins.
     #[inline]
     pub(super) fn leave(&mut self, lpn: Lpn, pages: &mut AllLinks) {
         let page = &mut pages[lpn];
@@ -271,8 +271,7 @@ impl Twins {
         }
     }
 
-    /// Compares every list with the pages that it names; `own` says where a logical page lies and
-    /// what it holds.
+    /// Compares every list with its pages; `own` returns the place and content of a logical page.
     pub(super) fn audit(
         &self,
         blocks: &Blocks,
@@ -500,7 +499,8 @@ mod tests {
         (blocks, ppns, twins, pages)
     }
 
-    /// What an audit says after a change of the lists, of what pages know of them, and of what the map says of a page.
+    /// The audit's message after damage to the lists, to the pages' entries, and to the map's entry
+    /// of a page.
     fn audited(
         damage: impl Fn(&mut Twins, &mut AllLinks),
         told: impl Fn(Lpn, Ppn, Content) -> (Ppn, Content),

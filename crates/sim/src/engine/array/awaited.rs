@@ -26,7 +26,7 @@ pub struct AwaitedRead {
     pub(crate) request: u32,
     pub(crate) work: Work,
     pub(crate) other: u32,
-    /// What was charged to it before it came to its chip.
+    /// Charges of the read before it came to its chip.
     pub(crate) charged: OpenLedger,
 }
 

@@ -1,4 +1,4 @@
-//! How a unit chooses what to serve next, and how an operation starts.
+//! How a unit chooses its next operation, and how an operation starts.
 
 use flashtwin_ftl::Unit;
 

@@ -8,7 +8,7 @@ use super::suspension::Suspension;
 use super::unit::UnitState;
 use crate::config::LoadMeasure;
 
-/// Waits are told in units of 64 ns, so that the longest fits into 32 bits (4.6 minutes).
+/// Waits are given in units of 64 ns, so that the longest fits into 32 bits (4.6 minutes).
 const WAIT_SHIFT: u32 = 6;
 
 /// Queues of chips and units, counted as the measure asks.
@@ -96,8 +96,8 @@ impl Loads {
         view.at(now_ns)
     }
 
-    /// What a new read would wait for at each unit: the rest of the operation in service, and the
-    /// reads that wait already. A chip is as good as the best of its units.
+    /// The expected wait of a new read at each unit: the rest of the operation in service, and the
+    /// reads already waiting. A chip is as good as the best of its units.
     fn expect(&mut self, units: &[UnitState], suspension: &Suspension, now_ns: u64) {
         let waits = self.unit_wait.iter_mut().zip(units).zip(&*self.unit_reads);
         for ((wait, unit), &reads) in waits {
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(*view.unit, waits);
         assert_eq!(*view.chip, [0, waits[3]], "a chip is as good as its best die");
         assert!(view.units_decide);
-        // Late by a wait for the channel: nothing is left of what was expected.
+        // Late by a wait for the channel: the expected time is over.
         assert_eq!(loads.view(&units, &none(), 5_000_000).unit[Unit::new(0)], 0);
     }
 

@@ -63,8 +63,8 @@ impl Moves {
 }
 
 impl Array {
-    /// The read `slot` is queued, which is for the first of these orders: if the next one programs what it reads, the
-    /// page is on its way there.
+    /// The read `slot`, the first of these orders, is queued. If the next one programs its data,
+    /// the page is on its way there.
     #[inline]
     pub(super) fn note_move(&mut self, slot: u32, orders: &[FlashOp]) {
         if let Some(to) = destination(orders) {
@@ -97,7 +97,7 @@ impl Array {
         }
     }
 
-    /// A block's erase is ordered: what was on its way there is wanted no more.
+    /// A block's erase is ordered: pages on their way there are obsolete.
     pub(super) fn forget_moves_to(&mut self, block: Block) {
         loop {
             let first = self.moves.reads(block, &self.ops).next();

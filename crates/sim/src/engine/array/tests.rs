@@ -1,5 +1,5 @@
-//! The array by itself: operations go in, completions come out. There is no controller and no host, and the accounts
-//! have an observer that writes down what starts.
+//! The array alone: operations go in, completions come out. There is no controller and no host, and
+//! the accounts have an observer that records starts.
 
 use flashtwin_ftl::{Cause, FlashOp, NO_JOB, OpKind, ReadTarget, Rng, Unit};
 use flashtwin_nand::{FlashArray, NandConfig, NandDevice, Ppn};
@@ -9,7 +9,7 @@ use super::super::pool::NONE;
 use super::{Array, AwaitedRead, Backend, Completion, Op, Queue, Work};
 use crate::config::{Concurrency, EngineConfig, MergeReads, MultiPlane, Suspend, WriteCompletes};
 
-/// What starts, and when.
+/// Starts of operations, with times.
 #[derive(Default)]
 struct Started(Vec<(u64, &'static str)>);
 

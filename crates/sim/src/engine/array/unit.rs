@@ -34,7 +34,7 @@ pub(crate) enum Stage {
     DataIn,
     /// Register to array, or erasing.
     Busy,
-    /// Stopping what the array does.
+    /// Suspending the array's operation.
     Suspending,
 }
 

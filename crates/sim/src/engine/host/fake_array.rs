@@ -1,4 +1,5 @@
-//! A flash back end for tests of the host: it writes down what it is given, and ends operations when the test says so.
+//! A flash back end for tests of the host: it records the operations that it is given, and ends
+//! them when the test says so.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -14,7 +15,7 @@ pub(super) struct FakeArray {
     now_ns: u64,
     ops: Pool<Op>,
     news: News,
-    /// What each operation that has not ended does, by its slot, in the order in which they came.
+    /// Operations under way, with their slots, in order of arrival.
     pub(super) under_way: Vec<(Work, u32)>,
     /// When the operations of these slots end, in order.
     script: VecDeque<(u64, u32)>,
@@ -44,7 +45,7 @@ impl FakeArray {
         self.script.push_back((time_ns, self.under_way[place].1));
     }
 
-    /// What is under way.
+    /// Operations under way.
     pub(super) fn works(&self) -> Vec<Work> {
         self.under_way.iter().map(|&(work, _)| work).collect()
     }

@@ -91,7 +91,7 @@ impl HashUnit {
         self.queue.front().map_or(u64::MAX, |&(time_ns, _)| time_ns)
     }
 
-    /// Takes out what is ready at this very time, if anything is.
+    /// Takes out a hash that is ready at this very time, if any.
     pub(crate) fn pop_at(&mut self, time_ns: u64) -> Option<u32> {
         if self.next_time() == time_ns { self.pop().map(|(_, write)| write) } else { None }
     }

@@ -16,7 +16,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         }
     }
 
-    /// What is due next at the front end happens.
+    /// Carries out the next event of the front end.
     pub(super) fn step_front(&mut self, now_ns: u64) {
         self.array.advance_to(now_ns);
         match self.front.as_mut().and_then(|front| front.pop(now_ns)) {

@@ -1,5 +1,6 @@
-//! A write-back cache in controller DRAM: writes are complete when their page has a place in it, pages
-//! written again before they leave it are programmed once, and reads of what it holds need no flash.
+//! A write-back cache in controller DRAM. A write completes when its page has a place in the cache.
+//! Pages rewritten before they leave it are programmed once, and reads of cached pages need no
+//! flash.
 //!
 //! As in DRAM-buffered drives since H. Kim, S. Ahn, "BPLRU", FAST '08, here with single pages and plain
 //! LRU of writes. Hashing, deduplication and allocation happen when a page leaves for the flash.
@@ -19,7 +20,7 @@ struct CachedPage {
     after: u32,
     /// Versions of it on their way to the flash.
     flights: u32,
-    /// Newer than what the flash has or is about to get.
+    /// Newer than the page on flash or on its way there.
     dirty: bool,
     /// Only part of it was written: the rest is on flash.
     partial: bool,
@@ -215,7 +216,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         true
     }
 
-    /// The host trims a page: the cache drops what it has of it.
+    /// The host trims a page: the cache drops it.
     pub(super) fn trim_cached(&mut self, lpn: Lpn) {
         let Some(cache) = &mut self.write_cache else { return };
         let (dirty, place) = cache.trim(lpn);

@@ -1,4 +1,4 @@
-//! What the flash array did, and how it wore.
+//! Operations of the flash array, and its wear.
 
 use flashtwin_ftl::{Cause, Counters, WearCounts};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! What the host asked for, and how long it waited.
+//! The host's requests and their response times.
 
 use flashtwin_ftl::PageCounts;
 use schemars::JsonSchema;
@@ -113,8 +113,9 @@ impl Response {
     }
 }
 
-/// Means of the parts, waiting and service apart; the eight sum to `mean_ns`. Of a request with several pages, the
-/// page that was complete last counts. What holds the unit while a request waits is in the table `wait_ledger`.
+/// Means of the parts, waiting and service apart; the eight sum to `mean_ns`. For a request with
+/// several pages, the page that completed last counts. The table `wait_ledger` has the holders of
+/// the unit during the wait.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Split {
     /// Waiting for the unit (chip, die or plane, by `engine.concurrency`).
@@ -163,7 +164,7 @@ impl Split {
     }
 }
 
-/// What the host did to pages, and what became of it.
+/// Page operations of the host, and their outcomes.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct PageOps {
     /// Page reads of the host.

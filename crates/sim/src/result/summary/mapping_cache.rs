@@ -1,4 +1,4 @@
-//! What pages of the mapping tables on flash cost.
+//! Cost of mapping tables on flash.
 
 use flashtwin_ftl::MappingCounts;
 use schemars::JsonSchema;

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::finished::Finished;
 
-/// Copies that were made on purpose, and what making them took.
+/// Copies made on purpose, and their cost.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Replication {
     /// Ends of periods at which copies were made, or could have been; 0 for a system that makes its copies within

@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use crate::finished::Finished;
 
-/// What was served a second of simulated time, from the first arrival to the last response. In an open loop the trace's
-/// clock says how fast requests come, so this is what was asked for unless the device falls behind; in a closed loop
-/// (`replay.queue_depth`) it is what the device can do.
+/// Requests served per second of simulated time, from the first arrival to the last response. In an
+/// open loop the trace's clock sets the rate of requests, so this is the requested rate unless the
+/// device falls behind. In a closed loop (`replay.queue_depth`) it is the device's limit.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Throughput {
     /// Arrival of the first request; `null` without any.

@@ -69,9 +69,9 @@ rows! {
         erases: u64,
         /// Replicas made.
         copies: u64,
-        /// Of `gc_programs`, what programs of copies set off at once.
+        /// Of `gc_programs`, those that programs of copies set off at once.
         replication_gc_programs: u64,
-        /// Of `erases`, what programs of copies set off at once.
+        /// Of `erases`, those that programs of copies set off at once.
         replication_erases: u64,
         /// Duration of the pass, one operation after another.
         replication_serial_ns: u64,

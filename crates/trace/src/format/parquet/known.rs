@@ -1,4 +1,4 @@
-//! What the metadata of a canonical Parquet file say of its contents: which bytes held nothing, and which content is zeroes.
+//! Content metadata of a canonical Parquet file: its holes, and the id of the zero content.
 
 use super::metadata::{Metadata, malformed};
 use super::{DIGEST_BYTES, KEY_HOLES, KEY_ZERO_CONTENT, KEY_ZERO_DIGEST};
@@ -13,7 +13,7 @@ pub(super) fn holes_in_json(holes: &Holes) -> serde_json::Result<String> {
     serde_json::to_string(&listed.collect::<Vec<_>>())
 }
 
-/// What is said of contents.
+/// Metadata of contents.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     /// By the numbers that the file has for volumes.
@@ -25,7 +25,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// What the metadata of `file` say; what they do not say is not known.
+    /// Reads the metadata of `file`; missing entries are unknown.
     pub(super) fn of(file: &str, metadata: &Metadata) -> Result<Known, TraceError> {
         let wrong = |key: &str, expected: &str| {
             let value = metadata.get(key).unwrap_or_default();

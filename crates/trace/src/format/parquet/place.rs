@@ -60,7 +60,7 @@ impl ChunkReader for Place {
     }
 }
 
-/// What lies at a position and behind it.
+/// The bytes at a position and behind it.
 pub(super) struct Part {
     place: Place,
     at: u64,

@@ -35,7 +35,7 @@ pub fn write_parquet(trace: &Trace, path: &Path, progress: &dyn Progress) -> Res
     Ok(())
 }
 
-/// Plain values under a light compression: what reads fastest.
+/// Plain values under a light compression: the fastest to read.
 pub(super) fn properties(metadata: Vec<(&str, String)>) -> WriterPropertiesBuilder {
     let pairs = metadata.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect();
     WriterProperties::builder()

@@ -1,4 +1,5 @@
-//! Which values pages get: how deep repeats lie, what is reborn, values on several pages, contents by Zipf's law.
+//! Values of pages: depth of repeats, reborn values, values on several pages, contents by Zipf's
+//! law.
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,7 +26,8 @@ fn positions(trace: &Trace) -> Vec<usize> {
 
 #[test]
 fn repeats_find_their_values_as_deep_in_the_lru_list_as_the_recipe_says() {
-    // Many single values, many days, and writes of what the page holds: each makes the others harder.
+    // Many single values, many days, and rewrites of the page's own content: each makes the others
+    // harder.
     let plain = SMALL.replace("= 20_000", "= 40_000").replace("= 9_000", "= 18_000");
     let homes = plain
         .replace(

@@ -24,8 +24,8 @@ pub struct ChipView {
     pub blocks: u64,
     /// Popularity stored on it, in 1/65536 of a read, as `ftl.replication.score_popularity` counts a copy's.
     pub popularity: u64,
-    /// What waits at it and is in service (QL - 1); 0 at the end of a period, when the host is served
-    /// elsewhere.
+    /// Operations waiting and in service (QL - 1); 0 at the end of a period, when the mirror serves
+    /// the host.
     pub load: u32,
     /// Copies that it has received: at the end of a period in this pass, on-line so far.
     pub received: u64,
@@ -77,8 +77,8 @@ policies! {
 }
 
 impl ScorePopularity {
-    /// What a copy of a content that has `copies` adds to its chip's popularity, in 1/65536 of a read; the copy `at` 0
-    /// is the first.
+    /// The popularity that a copy of a content with `copies` copies adds to its chip, in 1/65536 of
+    /// a read; the copy `at` 0 is the first.
     #[inline]
     pub(super) fn of_copy(self, popularity: u8, copies: usize, at: usize) -> u64 {
         let counter = u64::from(popularity) << 16;
@@ -119,7 +119,7 @@ policies! {
 }
 
 impl Equals {
-    /// What contents with equal counters are put in order by.
+    /// The sort key of contents with equal counters.
     pub(crate) fn key(self, vpn: Vpn) -> u64 {
         match self {
             Self::ByNumber => u64::from(vpn.number()),
@@ -137,8 +137,9 @@ policies! {
     /// (RR-SSD paper II.D); on-line S / (E x Pop x QL), with the chip's load (IV.B.4).
     #[default]
     Score => Box::new(score::Score::new(popularity, ties, false));
-    /// The largest score among the chips that have received the fewest copies: no chip gets many in a row. Not in the
-    /// papers; it tells what the score chooses from what it piles up.
+    /// The largest score among the chips that have received the fewest copies: no chip gets many in
+    /// a row. Not in the papers; it separates the effect of the score's choice from that of piling
+    /// up.
     EvenScore => Box::new(score::Score::new(popularity, ties, true));
     /// Any, each equally likely.
     Random => Box::new(random::Random { rng });

@@ -1,7 +1,8 @@
 //! S / (E x Pop), RR-SSD's own placement; on-line S / (E x Pop x QL).
 //!
-//! Scores are compared as fractions of integers, exactly. E and Pop are counted from one, so that a new device has
-//! a score. What is equal for all chips is left out: the number of a chip's blocks, by which E would be divided.
+//! Scores are compared as fractions of integers, exactly. E and Pop are counted from one, so that a
+//! new device has a score. A factor common to all chips is left out: the number of a chip's blocks,
+//! by which E would be divided.
 
 use flashtwin_bits::By;
 use flashtwin_nand::Chip;
