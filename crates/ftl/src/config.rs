@@ -23,8 +23,8 @@ use crate::redirection::RedirectionConfig;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FtlConfig {
-    /// How logical pages find their physical page: `page` (LPN -> PPN) or `content`
-    /// (LPN -> VPN -> PPN, equal contents share a page; CA-SSD paper, RR-SSD paper III.B).
+    /// Mapping scheme: `page` (LPN -> PPN) or `content` (LPN -> VPN -> PPN, pages of equal content
+    /// share a flash page; CA-SSD paper, RR-SSD paper III.B).
     #[schemars(extend("x-design" = "whether pages of equal content share a flash page (CA-SSD)"))]
     pub mapping: MappingForm,
     /// Mapping tables on flash, and their cache in RAM.
@@ -36,7 +36,7 @@ pub struct FtlConfig {
     /// Deduplication; used by `mapping = "content"`.
     #[schemars(extend("x-when" = "deduplicates", "x-design" = "how duplicates are found and what is kept of their fingerprints (CA-SSD, CAFTL)"))]
     pub dedup: DedupConfig,
-    /// Which chip serves a read.
+    /// Choice of the chip that serves a read.
     #[schemars(extend("x-design" = "which copy a read may be served from (RR-SSD)"))]
     pub redirection: RedirectionConfig,
     /// Copies of popular contents; used by `mapping = "content"`.
@@ -55,7 +55,7 @@ pub struct FtlConfig {
     pub background: BackgroundConfig,
 }
 
-/// How logical pages find their physical page.
+/// Mapping scheme.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MappingForm {
@@ -78,14 +78,14 @@ impl FtlConfig {
         self.partition.count()
     }
 
-    /// Kinds of data that do not share an active block. A plane keeps back a block for each, and one
-    /// more to collect with.
+    /// Kinds of data with an active block of their own. A plane reserves a block for each, and one
+    /// more for collection.
     pub fn streams(&self) -> u32 {
         Stream::count(self.partitions(), self.wear.levels())
     }
 
-    /// Blocks that a plane keeps back: one for each kind of data that does not share an active block,
-    /// those of the translation pages, and one to collect with.
+    /// Blocks that a plane reserves: one for each kind of data with an active block of its own,
+    /// those of the translation pages, and one for collection.
     pub fn reserved_blocks(&self, geometry: &Geometry) -> u32 {
         let table_blocks = match self.mapping_cache.is_on() {
             false => 0,
@@ -94,7 +94,8 @@ impl FtlConfig {
         self.streams() + table_blocks + 1
     }
 
-    /// Pages of a write that share a sample; 1: every page is fingerprinted, or the system does not look at contents.
+    /// Pages of a write that share a sample; 1: every page is fingerprinted, or the system ignores
+    /// contents.
     pub(crate) fn sampling_pages(&self) -> u32 {
         match self.mapping {
             MappingForm::Page => 1,
@@ -102,7 +103,7 @@ impl FtlConfig {
         }
     }
 
-    /// Which tables there are to be cut into pages, where they are on flash.
+    /// The tables that are cut into pages, if they are on flash.
     pub(crate) fn table_shape(&self) -> Shape {
         let pages = self.pages_fingerprints();
         Shape {

@@ -10,7 +10,7 @@ use crate::error::RangeError;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Entries {
-    /// At most this many; `eviction` says which one goes.
+    /// At most this many; `eviction` chooses the one to drop.
     Limited(u32),
     /// Every content on flash is known: written `"unlimited"`.
     #[default]
@@ -51,7 +51,7 @@ pub enum TableForm {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutOfLinePolicy {
-    /// Nothing.
+    /// None.
     #[default]
     None,
     /// Pages that were written without a fingerprint, the oldest first, in idle time (CAFTL).
@@ -63,22 +63,21 @@ pub enum OutOfLinePolicy {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DedupConfig {
-    /// Form of the tables: `two-level` (LPN -> VPN -> PPN with reference counts) or `inverted` (LPN
-    /// -> PPN, content -> PPN and the inverse of both; CA-SSD paper 4.1). Flash traffic is the
-    /// same; RAM and the changes for a moved page differ.
+    /// Tables: `two-level` (LPN -> VPN -> PPN with reference counts) or `inverted` (LPN -> PPN,
+    /// content -> PPN and the inverse of both; CA-SSD paper 4.1). Flash traffic is the same; RAM
+    /// and the updates for a moved page differ.
     pub tables: TableForm,
-    /// Entries of the fingerprint store: a number, or `"unlimited"`. Evicted entries are
-    /// dropped, so that a later duplicate is written again (CA-SSD paper 5.2: 16384,
-    /// 131072, 262144).
+    /// Entries of the fingerprint store: a number, for example 131072 (CA-SSD paper 5.2), or
+    /// `"unlimited"`. Evicted entries are dropped, so that a later duplicate is written again.
     pub fingerprint_entries: Entries,
-    /// Which entry of a full fingerprint store goes.
+    /// Entry that a full fingerprint store drops.
     #[schemars(extend("x-when" = "deduplicates and ftl.dedup.fingerprint_entries != unlimited"))]
     pub eviction: EvictionPolicy,
     /// Pages of a write that share a sample (CAFTL). For example 4: of each run of four pages one
-    /// is fingerprinted first, and the others only if its content is on flash; else they are
-    /// written without a fingerprint. 1: every page is fingerprinted.
+    /// is fingerprinted first, and the others only if its content is on flash. 1: every page is
+    /// fingerprinted.
     pub sampling_pages: u32,
-    /// Which pages are deduplicated after they were written, in idle time.
+    /// Deduplication of pages after their write, in idle time.
     pub out_of_line: OutOfLinePolicy,
 }
 

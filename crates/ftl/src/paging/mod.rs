@@ -1,9 +1,9 @@
 //! Mapping tables that live on flash, with a cache of their pages in RAM, and their checkpoints.
 //!
-//! Source: RR-SSD paper III.B ("Storing Mapping Unit in RR-SSD": an LRU cache of the primary and the
-//! secondary table, periodic checkpoints), after DFTL (Gupta et al., ASPLOS 2009): tables are cut into
-//! translation pages; a directory in RAM says where each lies; an update is made to the page in RAM,
-//! which is written back, to another place, when it gives way.
+//! Source: RR-SSD paper III.B ("Storing Mapping Unit in RR-SSD": an LRU cache of the primary and
+//! the secondary table, periodic checkpoints), after DFTL (Gupta et al., ASPLOS 2009). Tables are
+//! cut into translation pages, whose addresses are in a directory in RAM. An update changes the
+//! page in RAM; on eviction it is written back to another flash page.
 
 mod access;
 mod layout;
@@ -43,19 +43,19 @@ pub enum CacheBytes {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MappingCacheConfig {
-    /// RAM for pages of the mapping tables (LPN -> PPN; LPN -> VPN and VPN -> PPNs): a number of
-    /// bytes, or `"unlimited"`. Other pages are read from flash before the host's page operation
-    /// goes on. The least recently used page is evicted, and written back if it was changed (RR-SSD
-    /// paper III.B: 268435456; DFTL). Two-level tables only.
+    /// RAM for pages of the mapping tables (LPN -> PPN; LPN -> VPN and VPN -> PPNs), in bytes, for
+    /// example 268435456 (RR-SSD paper III.B), or `"unlimited"`. A host operation waits until
+    /// missing pages are read from flash. The least recently used page is evicted, and written back
+    /// if it was changed (as in DFTL). Two-level tables only.
     #[schemars(extend("x-moves" = "reads and writes: they wait for mapping tables on flash"))]
     pub bytes: CacheBytes,
-    /// Seconds of simulated time after which all changed pages of the mapping tables are written to
-    /// flash, again and again. 0: never.
+    /// Interval of checkpoints, which write all changed pages of the mapping tables to flash, in
+    /// seconds of simulated time. 0: never.
     #[schemars(extend("x-moves" = "reads and writes: they wait for mapping tables on flash"))]
     pub checkpoint_s: f64,
     /// Whether the fingerprint store is on flash and in the same cache as well, as in the RR-SSD
-    /// paper (III.B); a lookup may then wait for a page of it. If false, it is in RAM, and
-    /// `dedup.fingerprint_entries` limits it (CA-SSD paper 4.1).
+    /// paper (III.B); a lookup may then wait for a page of it. If false, it is in RAM, limited by
+    /// `dedup.fingerprint_entries` (CA-SSD paper 4.1).
     #[schemars(extend("x-when" = "deduplicates and ftl.mapping_cache.bytes != unlimited or deduplicates and ftl.mapping_cache.checkpoint_s != 0.0", "x-moves" = "reads and writes: they wait for mapping tables on flash"))]
     pub fingerprints: bool,
 }

@@ -21,7 +21,7 @@ struct Reference {
     capacity: usize,
     pages: HashMap<u32, u32>,
     held: HashMap<u32, Held>,
-    /// Content and what it is held as, the most recently written last.
+    /// Entries of contents, the most recently written last.
     store: Vec<(u32, u32)>,
     ever: HashSet<u32>,
     next: u32,
