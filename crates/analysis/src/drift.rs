@@ -17,15 +17,15 @@ use crate::sample::{GROUPS, Sample};
 use crate::value_counts::percent;
 use crate::{error, rows};
 
-/// Most periods whose curves are kept: more would not be told apart in a chart.
+/// Most periods whose curves are kept: a chart cannot show more.
 const CURVES_MAX: usize = 31;
 /// Most points of one of these curves.
 const POINTS_MAX: u64 = 200;
 /// Of the contents read in a period, one in ten counts as popular.
 const POPULAR_ONE_IN: usize = 10;
 
-/// Temporal value popularity (RR-SSD paper, section II and Fig. 5, 6): do contents that are read much
-/// in one period receive the reads of the next?
+/// Temporal value popularity (RR-SSD paper, section II and Fig. 5, 6): whether contents read often
+/// in one period receive the reads of the next.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Drift {
     /// Periods of the trace.
@@ -49,7 +49,8 @@ pub struct Drift {
 }
 
 rows! {
-    /// One row a period: of its page reads, how many go to contents that were popular, read, or seen before.
+    /// One row a period: shares of its page reads that go to contents popular, read, or seen
+    /// before.
     ///
     /// Shares are missing without page reads; those of the period before also in the first period.
     pub(crate) struct StabilityRow in "popularity_stability" {

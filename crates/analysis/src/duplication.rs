@@ -1,4 +1,4 @@
-//! Duplicates by place: how many a plane would hold.
+//! Duplicates by plane.
 
 use arrow_array::RecordBatch;
 use flashtwin_trace::{NO_CONTENT, Op, Requests, Trace};
@@ -27,9 +27,10 @@ pub struct Duplication {
     pub page_writes: u64,
     /// Of these, duplicates of an earlier one, anywhere; percent.
     pub duplicate_percent: Option<f64>,
-    /// Mean over planes under static allocation, for the first number of planes asked for; percent.
+    /// Mean over planes under static allocation, for the first number of planes in the options;
+    /// percent.
     pub static_percent: Option<f64>,
-    /// Mean over planes when writes go round all planes, likewise.
+    /// The same with writes to all planes in turn.
     pub round_robin_percent: Option<f64>,
     /// The table of `PlaneDuplicatesRow`.
     #[serde(skip)]
@@ -39,14 +40,14 @@ pub struct Duplication {
 rows! {
     /// One row an allocation, a number of planes and a plane.
     ///
-    /// Under `static` allocation a page goes to its number on its volume modulo planes. All static orders of channel,
-    /// chip, die and plane spread consecutive pages over all planes before any gets a second one, so each gives the
-    /// same groups of pages under other plane numbers. Under `round-robin` each page written goes to the next plane, as
-    /// dynamic allocation does on an idle device.
+    /// `static`: a page goes to plane (page number on its volume) modulo planes. All static orders
+    /// of channel, chip, die and plane spread consecutive pages over all planes before any gets a
+    /// second one, so each gives the same groups of pages under other plane numbers. `round-robin`:
+    /// each page written goes to the next plane, like dynamic allocation on an idle device.
     pub(crate) struct PlaneDuplicatesRow in "duplicates_by_plane" {
         /// `static`, `round-robin`.
         allocation: &'static str,
-        /// How many planes there are.
+        /// Number of planes.
         planes: u32,
         /// Number of the plane, from 0.
         plane: u32,

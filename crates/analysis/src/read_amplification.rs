@@ -14,11 +14,11 @@ use crate::rows::{Row, batch_of};
 
 /// Sector size of the SWC paper from section 4.2 on, for every trace.
 pub(crate) const SECTOR_BYTES: u32 = 512;
-/// Cache sizes looked at, in pages.
+/// Cache sizes, in pages.
 const CACHE_PAGES: [usize; 6] = [0, 1, 2, 4, 8, 16];
 /// The largest of them.
 const DEPTH: usize = 16;
-/// The largest page looked at.
+/// The largest page.
 const PAGE_BYTES_MAX: u32 = 65_536;
 /// Requests of this many pages or more are faster to handle as a run.
 const RUN_PAGES: u64 = 4;
@@ -37,14 +37,15 @@ pub struct ReadAmplification {
     pub sector_bytes: u32,
     /// Read requests.
     pub reads: u64,
-    /// Whether they are enough (5,000) for the paper's statistics.
+    /// Whether the read requests suffice (5,000) for the paper's statistics.
     pub enough_reads: bool,
-    /// Sectors that reads ask for.
+    /// Sectors requested by reads.
     pub sectors_asked: u64,
-    /// With a buffer of one page and pages of 16 KB: sectors read / sectors asked for.
+    /// Sectors read / sectors requested, with a buffer of one page and pages of 16 KB.
     pub read_amplification_16_kb: Option<f64>,
-    /// Read amplification with a buffer of one page / page size in sectors of 512 bytes, the highest of all
-    /// pages of 4 KB and more; percent. (Of a page of two sectors the half is no amplification at all.)
+    /// Read amplification with a buffer of one page / page size in sectors of 512 bytes, the
+    /// highest of all pages of 4 KB and more; percent. (For a page of two sectors 50 % is no
+    /// amplification at all.)
     pub highest_percent_of_page: Option<f64>,
     /// Whether that is at most 50, as in all workloads of the paper.
     pub within_half_page: Option<bool>,
@@ -79,7 +80,7 @@ rows! {
         page_bytes: u32,
         /// Size of the cache.
         cache_pages: u32,
-        /// Sectors that reads ask for.
+        /// Sectors requested by reads.
         sectors_asked: u64,
         /// Sectors read from flash.
         sectors_missed: u64,
@@ -87,7 +88,8 @@ rows! {
         read_amplification: Option<f64>,
         /// Relative to one-sector pages with the same cache (SWC 5.2).
         normalised: Option<f64>,
-        /// RA_estimated = (requests smaller than a page x page + sectors of the others) / sectors asked.
+        /// RA_estimated = (requests smaller than a page x page + sectors of the others) / sectors
+        /// requested.
         estimated: Option<f64>,
         /// RA_estimated x P(D, T) of logical locality of reads with D the page size in sectors and T the cache size,
         /// which is 0 without a cache. Where locality was measured on pages of 4 KB, to which the trace keeps, D in

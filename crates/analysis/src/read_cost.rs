@@ -52,9 +52,9 @@ const TLC: Chip = Chip { sense_ns: 91_000, sector_ns: sector_ns(15, 20_000) };
 pub struct ReadCost {
     /// Read requests.
     pub reads: u64,
-    /// The page size at which full reads cost least on SLC/MLC chips; the smallest of several.
+    /// The page size with the cheapest full reads on SLC/MLC chips; the smallest of several.
     pub cheapest_full_page_bytes: Option<u32>,
-    /// The page size at which partial reads cost least on SLC/MLC chips; the smallest of several.
+    /// The page size with the cheapest partial reads on SLC/MLC chips; the smallest of several.
     pub cheapest_partial_page_bytes: Option<u32>,
     /// Cost of partial reads from pages of 16 KB / cost of full reads; percent, SLC/MLC.
     pub partial_cost_percent_16_kb: Option<f64>,
@@ -234,17 +234,17 @@ impl PageSize {
 rows! {
     /// One row a chip and page size.
     pub(crate) struct CostRow in "read_cost" {
-        /// `slc-mlc`, or `tlc`, of which the parameters are known for 16 KB only.
+        /// `slc-mlc`, or `tlc`, whose parameters are known for 16 KB only.
         chip: &'static str,
         /// Size of a page.
         page_bytes: u32,
-        /// Flash reads where every page is read whole.
+        /// Flash reads with full reads.
         full_reads: u64,
         /// Time of `full_reads`.
         full_ns: u64,
-        /// Time of the flash reads where partial ones are possible.
+        /// Flash time with partial reads.
         partial_ns: u64,
-        /// Flash reads where partial ones are possible, those of whole pages included.
+        /// Flash reads with partial reads, those of whole pages included.
         partial_reads: u64,
     }
 }

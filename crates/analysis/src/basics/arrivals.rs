@@ -1,4 +1,4 @@
-//! When requests come.
+//! Arrival times of requests.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,10 +9,10 @@ use crate::histogram::LogHistogram;
 const NS_PER_SECOND: i64 = 1_000_000_000;
 const NS_PER_MS: i64 = 1_000_000;
 
-/// How fast requests come.
+/// Arrival rate of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Rate {
-    /// Requests / duration; missing when all come at once.
+    /// Requests / duration; missing if all come at once.
     pub mean: Option<f64>,
     /// Most requests in one second, seconds counted from the first request.
     pub peak: Option<u64>,

@@ -35,7 +35,7 @@ pub struct TraceInfo {
     pub name: String,
     /// Format it was read from.
     pub format: String,
-    /// Hash over all its columns, which does not depend on format or compression.
+    /// Hash over all its columns, the same for every format and compression.
     pub digest: String,
     /// Requests of all kinds.
     pub requests: u64,
@@ -47,13 +47,13 @@ pub struct TraceInfo {
     pub trims: u64,
     /// Flushes.
     pub flushes: u64,
-    /// Writes with forced unit access (FUA): to be on the medium before they are answered.
+    /// Writes with forced unit access (FUA): answered when they are on the medium.
     pub durable_writes: u64,
     /// Writes / flushes; missing without flushes.
     pub writes_per_flush: Option<f64>,
-    /// Bytes asked for by reads.
+    /// Bytes of reads.
     pub read_bytes: u64,
-    /// Bytes brought by writes.
+    /// Bytes of writes.
     pub write_bytes: u64,
     /// Time of the last request, the first being at 0.
     pub duration_ns: i64,
@@ -73,25 +73,27 @@ pub struct TraceInfo {
     pub unique_values_read_percent: Option<f64>,
     /// Distinct contents among page writes / page writes.
     pub unique_values_write_percent: Option<f64>,
-    /// Page reads that find nothing but zeroes / page reads with a known content; missing where no content is known to be
+    /// Page reads of zeroes / page reads with a known content; missing if no content is known to be
     /// zeroes.
     pub zero_read_percent: Option<f64>,
-    /// Page writes of nothing but zeroes / page writes with a known content; missing where no content is known to be zeroes.
+    /// Page writes of zeroes / page writes with a known content; missing if no content is known to
+    /// be zeroes.
     pub zero_write_percent: Option<f64>,
-    /// Bytes that are known to hold nothing when the trace begins: a recorder saw that they were never written, or let go
-    /// of.
+    /// Bytes known to be empty when the trace begins: a recorder saw that they were never written,
+    /// or trimmed.
     pub hole_bytes: u64,
     /// Page writes of a content that some page holds at that moment / page writes: the share of
     /// writes that deduplication with an unlimited fingerprint store saves. A page first read is
     /// taken to have held that content from the beginning.
     pub duplicate_write_percent: Option<f64>,
-    /// Requests that begin where the previous request to their volume ended / requests but flushes.
+    /// Requests that begin at the end of the previous request to their volume / requests without
+    /// flushes.
     pub sequential_percent: Option<f64>,
     /// Sizes of requests.
     pub request_bytes: SizesOfKinds,
-    /// Rate of requests, flushes among them.
+    /// Arrival rate of requests, flushes included.
     pub requests_per_second: Rate,
-    /// Trains of requests, flushes left out.
+    /// Trains of requests, without flushes.
     pub trains: Trains,
     /// Irregularities of the requests, found while reading.
     pub quality: Quality,
@@ -228,7 +230,7 @@ pub(crate) struct Survey {
 pub(crate) enum SurveyedPages {
     /// Contents of each page before the trace, where there are contents to follow.
     Before(PagesBefore),
-    /// How many there are.
+    /// Their number.
     Count(CountPages),
 }
 
@@ -322,13 +324,13 @@ impl TraceInfo {
 const SIZES_MAX: usize = 1000;
 
 rows! {
-    /// How large requests are: one row a kind and size, at most 1,000 sizes a kind.
+    /// Request sizes: one row a kind and size, at most 1,000 sizes a kind.
     pub(crate) struct RequestSizeRow in "request_sizes" {
         /// `read`, `write`.
         kind: &'static str,
         /// Size.
         bytes: u64,
-        /// Share of the requests of that kind that are at most so large, 0 to 1.
+        /// Share of the requests of that kind up to this size, 0 to 1.
         fraction: f64,
     }
 }
@@ -352,7 +354,7 @@ pub(crate) fn request_sizes(requested: &mut Requested) -> RecordBatch {
 }
 
 rows! {
-    /// How closely requests follow one another.
+    /// Times between requests.
     pub(crate) struct IntervalRow in "interarrival" {
         /// Time between a request and the next, rounded up by at most 3 %.
         interval_ns: u64,

@@ -164,9 +164,9 @@ rows! {
         trims: u64,
         /// Flushes.
         flushes: u64,
-        /// Bytes asked for by reads.
+        /// Bytes of reads.
         read_bytes: u64,
-        /// Bytes brought by writes.
+        /// Bytes of writes.
         write_bytes: u64,
         /// From the volume's beginning to the end of its furthest request.
         span_bytes: u64,

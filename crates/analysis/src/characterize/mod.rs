@@ -51,7 +51,7 @@ struct OptionsUsed {
     options: Options,
     /// The granularity of the trace.
     sector_bytes: u32,
-    /// Whether only a sample was looked at.
+    /// Whether only a sample was used.
     sampled: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Logical locality: how likely a request is followed by another one nearby.
+//! Logical locality: the probability that a request is followed by another one nearby.
 
 mod chunks;
 mod hits;
@@ -56,11 +56,11 @@ pub struct LogicalLocality {
 pub struct LocalityOfKind {
     /// Requests of the kind.
     pub requests: u64,
-    /// P(0, T max): share of requests that hit a page of their own again.
+    /// P(0, T max): share of requests whose own pages are touched again.
     pub same_page_probability: Option<f64>,
-    /// P(1, 1): share of requests that the very next one touches or continues.
+    /// P(1, 1): share of requests whose next request touches or continues them.
     pub next_request_probability: Option<f64>,
-    /// P(D max, T max): the most there is.
+    /// P(D max, T max): the largest value.
     pub highest_probability: Option<f64>,
     #[serde(skip)]
     time_requests_max: u32,

@@ -1,4 +1,4 @@
-//! Temporal value locality: how soon contents, and addresses, are accessed again.
+//! Temporal value locality: reuse of contents and of addresses.
 
 mod curve;
 mod popular;
@@ -32,9 +32,9 @@ const CA_SSD_ENTRIES: u64 = 64 * 1024;
 
 /// Temporal value locality (CA-SSD paper, Fig. 3 and 4), and temporal locality of addresses beside it.
 ///
-/// Four streams of 4 KB page accesses: reads and writes, by content (where it is known) and by address
-/// (where any part of a page counts); trims access nothing. Each goes through an LRU list of its own. All
-/// cache sizes are in items: one content or one page.
+/// Four streams of 4 KB page accesses: reads and writes, by content (if known) and by address (a
+/// part of a page counts); trims are no accesses. Each stream has an LRU list of its own. Cache
+/// sizes are in items: one content or one page.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ValueLocality {
     /// The sample.
@@ -52,7 +52,7 @@ pub struct ValueLocality {
 }
 
 rows! {
-    /// LRU caches of all small sizes, then in steps of 1 %, up to the largest that gains anything.
+    /// LRU caches of all small sizes, then in steps of 1 %, up to the largest that gains hits.
     ///
     /// First accesses are misses. Sampled, the smallest size is 16 / rate.
     pub(crate) struct MissRatioRow in "miss_ratio" {
@@ -90,7 +90,7 @@ pub struct ReuseOfKind {
     pub address: Option<Reuse>,
 }
 
-/// How soon items are accessed again. Counts but `accesses` are estimates where sampled.
+/// Reuse of items. All counts but `accesses` are estimates if sampled.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Reuse {
     /// Page accesses.
@@ -99,15 +99,15 @@ pub struct Reuse {
     pub items: u64,
     /// Accesses that are not the first to their item; percent.
     pub reaccess_percent: f64,
-    /// Smallest LRU cache in which 90 % of these re-accesses hit: the position in the LRU list within
-    /// which CA-SSD finds 90 % of writes (first writes of a content are nowhere in the list). Missing
-    /// without re-accesses.
+    /// Smallest LRU cache in which 90 % of these re-accesses hit: the position in the LRU list
+    /// within which CA-SSD finds 90 % of writes (first writes of a content are not in the list).
+    /// Missing without re-accesses.
     pub entries_for_90_percent_of_reaccesses: Option<u64>,
-    /// How much smaller that cache is than one that holds all items; percent.
+    /// How much smaller that cache is than one for all items; percent.
     pub memory_saved_percent: Option<f64>,
     /// Smallest LRU cache in which 90 % of *all* accesses hit; missing where none does.
     pub entries_for_90_percent_of_accesses: Option<u64>,
-    /// The fewest contents that make up half of the accesses; of contents only, in the sample.
+    /// The fewest contents that make up half of the accesses (contents only, in the sample).
     pub popular_items: Option<u64>,
     /// Misses among accesses to these in an LRU cache of 65,536 entries; percent.
     pub popular_miss_percent_of_65536_entries: Option<f64>,

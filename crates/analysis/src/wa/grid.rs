@@ -24,13 +24,13 @@ rows! {
         block_pages: u32,
         /// Over-provisioning.
         over_provisioning_percent: u32,
-        /// Partitions asked for; with a limit of f_r those needed for it.
+        /// Partitions requested; for a limit of f_r the number that it needs.
         partitions_asked: u32,
         /// `grid`, or the limit of f_r that chose the partitions: `f_r<=2`.
         purpose: String,
         /// Largest ratio of update frequencies in one partition; missing when nothing is written.
         frequency_ratio: Option<f64>,
-        /// Partitions used: fewer than asked for when there are fewer temperatures.
+        /// Partitions used: fewer than requested if there are fewer temperatures.
         partitions: u32,
         /// Blocks of the SSD: floor((1 + floor(pages written / block size)) x (1 + over-provisioning)).
         physical_blocks: u64,
@@ -38,7 +38,7 @@ rows! {
         over_provisioned_blocks: u64,
         /// (Partitions + 1) / over-provisioned blocks (SWC paper, section 4.2); missing without any.
         partitioning_overhead: Option<f64>,
-        /// Pages that the host wrote, until the end or until the simulation could not go on.
+        /// Host page writes, until the end or until the simulation could not go on.
         page_writes: u64,
         /// Pages programmed for them and by garbage collection.
         pages_programmed: u64,
@@ -46,7 +46,7 @@ rows! {
         erases: u64,
         /// Pages programmed / pages written.
         write_amplification: Option<f64>,
-        /// Why there is no write amplification.
+        /// The reason for a missing write amplification.
         why_missing: Option<String>,
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WaOptions {
-    /// The page size that gets the whole grid, in bytes; a power of two.
+    /// Page size of the whole grid, in bytes; a power of two, for example 4096.
     #[schemars(range(min = 512, max = 16_777_216))]
     pub page_bytes: u32,
     /// Numbers of partitions at that page size (2 to 24 in the paper).
@@ -27,8 +27,8 @@ pub struct WaOptions {
     /// Over-provisioning at the other page sizes, in percent.
     #[schemars(inner(range(min = 1, max = 1_000)))]
     pub other_over_provisioning_percent: Vec<u32>,
-    /// Limits of the update frequency ratio f_r; each adds the partitions that it needs, at every page size
-    /// (2, 2.5, 3 and 5 in section 4.2 of the paper). The table `partitions` has them too.
+    /// Limits of the update frequency ratio f_r; each adds the partitions that it needs, at every
+    /// page size (2, 2.5, 3 and 5 in section 4.2 of the paper). Also in the table `partitions`.
     #[schemars(inner(range(min = 1.0, max = 1_000_000.0)))]
     pub frequency_ratios: Vec<f64>,
     /// Pages of a block (128 and 256 in the paper).

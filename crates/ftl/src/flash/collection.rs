@@ -17,35 +17,34 @@ use crate::op::{Cause, FlashOp, IDLE_STEP, NO_JOB, OpKind};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GcConfig {
-    /// Which closed block is collected next.
+    /// Choice of the next block to collect (the victim).
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub victim: VictimPolicy,
-    /// For `victim = "d-choices"`: how many blocks are drawn.
+    /// For `victim = "d-choices"`: number of blocks drawn.
     #[schemars(extend("x-when" = "ftl.gc.victim = d-choices", "x-moves" = "reads and writes, once blocks are collected"))]
     pub choices: u32,
-    /// A plane starts collecting when its free blocks fall to this share of its blocks
-    /// (never fewer than `urgent` + 1 blocks).
+    /// Share of free blocks at which a plane starts collecting (at least `urgent` + 1 blocks). For
+    /// example 0.05.
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub start: f64,
-    /// It stops when its free blocks reach this share (never fewer than one block above
-    /// where it starts).
+    /// Share of free blocks at which a plane stops collecting (at least one block above the start).
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub stop: f64,
-    /// With this many free blocks or fewer, collection goes ahead of the host. At least 1.
+    /// Free blocks at which collection goes ahead of the host. At least 1.
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub urgent: u32,
-    /// Valid pages moved per host page written while a plane collects: work proceeds in
-    /// bounded steps, which end with a flash page (`nand.sense_pages`).
+    /// Valid pages moved for each host page while a plane collects; a step ends with a whole flash
+    /// page (`nand.sense_pages`).
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub step_pages: u32,
-    /// Whether planes collect while their die has nothing else to do (for `engine.idle_us`).
+    /// Whether planes collect in idle time of their die (after `engine.idle_us`).
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub idle: IdlePolicy,
-    /// For `idle = "reserve"`: the share of a plane's blocks that is to be free. Not given in the papers.
+    /// For `idle = "reserve"`: target share of free blocks in a plane. Not given in the papers.
     #[schemars(extend("x-when" = "ftl.gc.idle != none", "x-moves" = "reads and writes, once blocks are collected"))]
     pub idle_reserve: f64,
-    /// For `idle = "reserve"`: a block is left alone of which more than this share is valid. Not given in the papers;
-    /// at 0.75 a page that is freed costs three moves at most.
+    /// For `idle = "reserve"`: largest share of valid pages of a block worth collecting. Not given
+    /// in the papers. For example 0.75: a freed page costs three moves at most.
     #[schemars(extend("x-when" = "ftl.gc.idle != none", "x-moves" = "reads and writes, once blocks are collected"))]
     pub idle_valid: f64,
 }

@@ -24,16 +24,16 @@ pub trait Redirection: Send + flashtwin_bits::State {
     }
 }
 
-/// Which chip serves a read.
+/// Choice of the chip that serves a read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RedirectionConfig {
-    /// Which of the copies is read.
+    /// Copy that serves a read.
     pub policy: RedirectionPolicy,
 }
 
 policies! {
-    /// Which of the copies is read.
+    /// Copy that serves a read.
     pub enum RedirectionPolicy;
     pub fn build() -> Box<dyn Redirection>;
 
@@ -43,8 +43,8 @@ policies! {
     /// The copy on the chip with the lowest load (RR-SSD paper III.B).
     #[schemars(extend("x-traits" = ["redirects", "weighs-load"]))]
     Replicas => Box::new(replicas::Replicas);
-    /// Any chip of the device, as if each held everything: the upper bound of read
-    /// redirection (RR-SSD paper, Ideal-All-Chip Replication).
+    /// Any chip of the device, as if each had every page: the upper bound of read redirection
+    /// (RR-SSD paper, Ideal-All-Chip Replication).
     #[schemars(extend("x-traits" = ["bound", "redirects", "weighs-load"]))]
     AnyChip => Box::new(any_chip::AnyChip);
 }

@@ -25,7 +25,7 @@ pub struct RunResult {
     pub summary: Value,
     /// Tables by name.
     pub tables: Vec<(String, RecordBatch)>,
-    /// Every request by itself, where that was asked for.
+    /// The table of single requests, if asked for.
     pub requests: Option<RequestTable>,
 }
 

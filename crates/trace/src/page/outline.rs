@@ -29,13 +29,14 @@ pub enum FirstAccess {
 pub struct PageQuality {
     /// Page reads whose recorded content differs from the page's last known content, which wins.
     pub read_mismatches: u64,
-    /// Page reads with a recorded content of a page that was last written with an unknown one (a
-    /// part of it was written, or the trace does not say). The page keeps its nameless content.
+    /// Page reads with a recorded content of a page whose own content is unknown, for example after
+    /// a partial write. The page keeps its nameless content.
     pub unknown_content_reads: u64,
-    /// Page reads of pages that hold nothing: they were trimmed, or are known to be holes when the trace begins, and not
-    /// written since. They have no content.
+    /// Page reads of empty pages: trimmed, or known as holes when the trace begins, and not written
+    /// since. They have no content.
     pub reads_of_holes: u64,
-    /// Requests with contents that do not begin on the grid of contents; they were moved down to it.
+    /// Requests with contents that do not begin on the grid of contents; they were aligned down to
+    /// it.
     pub unaligned_content_requests: u64,
     /// Page writes that cover only a part of their page.
     pub partial_writes: u64,

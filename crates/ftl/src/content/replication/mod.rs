@@ -55,7 +55,7 @@ impl Parts<'_> {
 macro_rules! replications {
     ($parts:ident; $($(#[$doc:meta])* $Name:ident: $Policy:ty => $build:expr;)+) => {
         crate::policies::policies! {
-            /// When copies are made.
+            /// When contents are copied.
             pub enum ReplicationPolicy;
 
             /// Never.
@@ -114,7 +114,7 @@ replications! { parts;
     #[schemars(extend("x-traits" = ["background-jobs", "counts-popularity", "replicates", "weighs-load"]))]
     OnLine: on_line::OnLine => on_line::OnLine::new(parts.earning(), parts.geometry.chips());
     /// As soon as a page has been read often and recently enough, in idle time: priority-LRU over
-    /// physical pages (PBLRU, as in RR-SSD paper IV.B.3). It knows no periods, degrees or placements.
+    /// physical pages (PBLRU, as in RR-SSD paper IV.B.3). It has no periods, degrees or placements.
     #[schemars(extend("x-traits" = ["background-jobs", "replicates", "weighs-load"]))]
     PriorityLru: priority_lru::PriorityLru =>
         priority_lru::PriorityLru::new(parts.geometry.chips(), parts.rules.class_pages);

@@ -1,4 +1,4 @@
-//! Which fingerprint a full store forgets.
+//! Eviction of fingerprints from a full store.
 
 mod lists;
 mod lru_writes;
@@ -42,14 +42,14 @@ pub(crate) trait Eviction: Send + flashtwin_bits::State {
 }
 
 policies! {
-    /// Which fingerprint a full store forgets.
+    /// Entry that a full fingerprint store drops.
     pub enum EvictionPolicy;
     pub(crate) fn build(contents: u32, capacity: u32) -> Box<dyn Eviction>;
 
-    /// That of the least recently written content (CA-SSD paper 4.1).
+    /// The least recently written content (CA-SSD paper 4.1).
     #[default]
     LruWrites => Box::new(lru_writes::LruWrites::new(contents));
-    /// Of the half of the entries that was written least recently, that of the content to which the fewest logical
-    /// pages point (CAFTL), by counts that age (LFU with dynamic ageing, Arlitt et al. 2000).
+    /// The content with the fewest logical pages, among the least recently written half of the
+    /// entries (CAFTL), by counts that age (LFU with dynamic ageing, Arlitt et al. 2000).
     ReferenceCount => Box::new(reference_count::ReferenceCount::new(contents, capacity));
 }

@@ -20,15 +20,15 @@ pub trait IdleCollection: Send {
 }
 
 policies! {
-    /// Whether planes collect while their die has nothing else to do.
+    /// Whether planes collect in idle time of their die.
     pub enum IdlePolicy;
     pub fn build(free: f64, valid: f64, geometry: &Geometry) -> Option<Box<dyn IdleCollection>>;
 
-    /// No: a plane collects only behind a page that is written to it (no paper says otherwise).
+    /// No: a plane collects only behind a page that is written to it.
     #[default]
     None => None;
-    /// Until the share `gc.idle_reserve` of the plane's blocks is free, as drives do that keep erased blocks
-    /// ready for bursts; no block of which more than the share `gc.idle_valid` is valid.
+    /// Until the share `gc.idle_reserve` of the plane's blocks is free, ready for bursts; blocks
+    /// with more than the share `gc.idle_valid` of valid pages are left alone.
     #[schemars(extend("x-traits" = ["collects-in-idle-time"]))]
     Reserve => Some(Box::new(reserve::Reserve::new(free, valid, geometry)));
 }

@@ -42,7 +42,7 @@ policies! {
     pub enum PartitionPolicy;
     fn build(config: &PartitionConfig, footprint_pages: u32) -> Option<Box<dyn PartitionAssignment>>;
 
-    /// Not at all: all pages are in one partition.
+    /// No separation: all pages are in one partition.
     #[default]
     None => None;
     /// By the number of writes of each page in the whole trace, known before it begins: the lowest
@@ -62,15 +62,15 @@ pub struct PartitionConfig {
     /// How pages are separated by temperature.
     #[schemars(extend("x-when" = "always"))]
     pub policy: PartitionPolicy,
-    /// Partitions, from 1 to 32; 2 for `policy = "bloom-filters"`. Each keeps two active blocks in
+    /// Partitions, from 1 to 32; 2 for `policy = "bloom-filters"`. Each has two active blocks in
     /// every plane, one for the host and one for collection.
     pub partitions: u32,
-    /// For `policy = "bloom-filters"`: of the four filters, the oldest is emptied each time the host has
-    /// written this share of the logical pages.
+    /// For `policy = "bloom-filters"`: share of the logical pages that the host writes until the
+    /// oldest of the four filters is emptied.
     #[schemars(extend("x-when" = "ftl.partition.policy = bloom-filters"))]
     pub window: f64,
-    /// For `policy = "bloom-filters"`: bits of one filter for each write of a window (8 in the paper's
-    /// setting, 4,096 bits and 512 writes).
+    /// For `policy = "bloom-filters"`: bits of one filter for each write of a window. For example
+    /// 8, as in the paper (4,096 bits and 512 writes).
     #[schemars(extend("x-when" = "ftl.partition.policy = bloom-filters"))]
     pub filter_bits: u32,
 }

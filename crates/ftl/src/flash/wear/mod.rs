@@ -22,10 +22,11 @@ policies! {
     /// cold data do not wear.
     #[default]
     Dynamic;
-    /// Nothing: the block that was erased first is used first.
+    /// None: the block that was erased first is used first.
     None;
-    /// `dynamic`; and the block whose data have been left alone for longest is moved to the most worn
-    /// erased block when it has been erased `threshold` times less often than another block of its plane.
+    /// `dynamic`, and cold data move: the block whose data have been left alone for longest is
+    /// moved to the most worn erased block when it has been erased `threshold` times less often
+    /// than another block of its plane.
     Static;
 }
 
@@ -40,8 +41,8 @@ pub struct WearConfig {
     /// block's data are moved. At least 1.
     #[schemars(extend("x-when" = "ftl.wear.policy = static", "x-moves" = "reads and writes, once blocks are collected"))]
     pub threshold: u32,
-    /// For `policy = "static"`: blocks that a plane collects between two that are moved. At least 1: no more
-    /// than half of the blocks erased are those moved.
+    /// For `policy = "static"`: collected blocks of a plane between two moved ones. At least 1, so
+    /// that no more than half of the erases are for wear levelling.
     #[schemars(extend("x-when" = "ftl.wear.policy = static", "x-moves" = "reads and writes, once blocks are collected"))]
     pub every: u32,
 }

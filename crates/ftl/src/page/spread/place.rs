@@ -10,19 +10,19 @@ use crate::flash::blocks::Blocks;
 use crate::loads::LoadView;
 
 policies! {
-    /// Where on another channel a duplicate goes.
+    /// Plane of a duplicate on its new channel.
     pub enum PlacePolicy;
 
-    /// To the planes of the channel in turn, in the order of `ftl.allocation.order`: with `CWDP` chip by
-    /// chip, then die, then plane (DS-FTL paper 4.2.1: round robin).
+    /// The planes of the channel in turn, in the order of `ftl.allocation.order`: with `CWDP` chip
+    /// by chip, then die, then plane (DS-FTL paper 4.2.1: round robin).
     #[default]
     RoundRobin;
-    /// To the plane whose chip has the lowest load, and in it whose unit has; equals in turn.
+    /// The plane with the least loaded chip, and unit in it; equals in turn.
     #[schemars(extend("x-traits" = ["weighs-load"]))]
     LeastLoaded;
-    /// To the chip, die and plane that the allocation proposed on its own channel. Under `static` with `CWDP`
-    /// that is the plane of the page that follows on the address, which a request of several pages writes and
-    /// reads at the same time.
+    /// The chip, die and plane that the allocation proposed on its own channel. Under `static` with
+    /// `CWDP` this is the plane of the next page by address, which a request of several pages uses
+    /// at the same time.
     SamePlace;
 }
 

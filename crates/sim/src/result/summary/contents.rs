@@ -14,9 +14,9 @@ use crate::finished::Finished;
 pub(super) struct Dedup {
     #[serde(flatten)]
     counted: OrNull<DedupCounts>,
-    /// Page writes whose content was found (`page_ops.duplicate_writes`).
+    /// Page writes recognised as duplicates (`page_ops.duplicate_writes`).
     duplicates_inline: Option<u64>,
-    /// Programs of a content that was on flash, less those merged later.
+    /// Programs of a content that was already on flash, less those merged later.
     duplicates_missed: Option<u64>,
     /// Pages without a fingerprint that wait for idle time at the end; 0 without out-of-line deduplication.
     unhashed_pages: Option<u64>,
@@ -37,12 +37,12 @@ impl Dedup {
     }
 }
 
-/// A list, hottest first; empty where the host's data are not told apart (`ftl.partition.policy = "none"`).
+/// A list, hottest first; empty without partitions (`ftl.partition.policy = "none"`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Partition {
-    /// Page writes of the host that went to the partition, duplicates included; since the trace began.
+    /// Host page writes to the partition, duplicates included, since the trace began.
     pages_written: u64,
-    /// Blocks that hold pages of it at the end.
+    /// Blocks with pages of it at the end.
     blocks: u64,
     /// Valid pages in those blocks at the end.
     valid_pages: u64,
@@ -63,10 +63,10 @@ pub(super) struct Redundancy {
     plane_mean: Option<f64>,
     /// Standard deviation over the planes.
     plane_stddev: Option<f64>,
-    /// Mean over the planes of the share of the pages written to a plane whose content it was written before; `null`
-    /// unless `ftl.spread.count_written` is on.
+    /// Share of a plane's writes that repeat an earlier content of the plane, mean over the planes;
+    /// `null` unless `ftl.spread.count_written` is on.
     written_mean: Option<f64>,
-    /// The same of those whose content was written to the plane more than once, the first one included.
+    /// The same, with the first write of each repeated content included.
     written_equal_mean: Option<f64>,
 }
 

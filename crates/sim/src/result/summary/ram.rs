@@ -1,4 +1,4 @@
-//! The controller RAM that each form of the mapping tables would take.
+//! Controller RAM of the mapping tables, for each scheme.
 
 use flashtwin_ftl::dedup::TableForm;
 use flashtwin_ftl::{CacheBytes, MappingForm, PagingSizes, TableSizes};
@@ -32,7 +32,7 @@ pub(super) struct Ram {
     fingerprint_store_bytes: u64,
     /// Further copies, and replication's entry of each content.
     replica_lists_bytes: u64,
-    /// The inverse tables of the inverted form.
+    /// The inverse tables of the inverted scheme.
     inverse_tables_bytes: u64,
     /// The channels' filters.
     filter_bytes: u64,
@@ -44,17 +44,18 @@ pub(super) struct Ram {
     write_cache_bytes: u64,
     /// The lists of priority-LRU.
     priority_lists_bytes: u64,
-    /// The cache of the mapping tables, which the total counts instead of the tables in it; `null` when unlimited.
+    /// The mapping cache, which the total counts instead of the tables in it; `null` when
+    /// unlimited.
     mapping_cache_bytes: Option<u64>,
-    /// Where each page of the mapping tables is on flash; `null` while none is.
+    /// Flash addresses of the mapping-table pages; `null` while all tables are in RAM.
     table_directory_bytes: Option<u64>,
-    /// All tables of this system, in the form that ran.
+    /// All tables of this system, in its own scheme.
     total_bytes: u64,
     /// A plain page map.
     page_map_bytes: u64,
-    /// The two-level form of a content-addressed system, whichever ran; `null` for page maps.
+    /// The two-level scheme of a content-addressed system, for comparison; `null` for page maps.
     two_level_total_bytes: Option<u64>,
-    /// The inverted form of a content-addressed system, whichever ran; `null` for page maps.
+    /// The inverted scheme of a content-addressed system, for comparison; `null` for page maps.
     inverted_total_bytes: Option<u64>,
 }
 

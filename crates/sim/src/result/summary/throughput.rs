@@ -1,4 +1,4 @@
-//! How much was served in how much time.
+//! Throughput.
 
 use flashtwin_trace::Op;
 use schemars::JsonSchema;
@@ -13,11 +13,12 @@ use crate::finished::Finished;
 pub(super) struct Throughput {
     /// Arrival of the first request; `null` without any.
     first_arrival_ns: Option<u64>,
-    /// When the last request was complete; `null` without any. Work on the controller's own account may go on.
+    /// Completion of the last request; `null` without any. The controller's own work may go on.
     last_response_ns: Option<u64>,
-    /// From the one to the other.
+    /// Time between the two.
     span_ns: Option<u64>,
-    /// Requests of all kinds a second, trims and flushes included; as all rates `null` where the span is 0.
+    /// Requests of all kinds a second, trims and flushes included; like all rates, `null` if the
+    /// span is 0.
     requests_per_s: Option<f64>,
     /// Of read requests.
     read: Rate,
@@ -29,7 +30,7 @@ pub(super) struct Throughput {
     flushes_per_s: Option<f64>,
 }
 
-/// Bytes are those that the requests address, whole pages or not.
+/// Bytes are those that the requests address, not whole pages.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Rate {
     /// Bytes.

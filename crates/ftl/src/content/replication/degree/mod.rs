@@ -14,12 +14,12 @@ pub trait Degree: Send {
 }
 
 policies! {
-    /// How many copies a content earns.
+    /// Number of copies that a content earns.
     pub enum DegreePolicy;
     pub fn build(copies_per_read: f64, few_copies: u32) -> Box<dyn Degree>;
 
-    /// In proportion to its reads in the period, `ftl.replication.copies_per_read` for each, up to one a chip
-    /// (RR-SSD paper II.D, the proportional choice).
+    /// In proportion to its reads in the period, `ftl.replication.copies_per_read` for each, up to
+    /// one a chip (RR-SSD paper II.D, the proportional choice).
     #[default]
     Popularity => Box::new(popularity::Popularity { per_read: copies_per_read });
     /// One on every chip, for as many contents as fit.

@@ -62,17 +62,18 @@ policies! {
     /// stored on it".
     pub enum ScorePopularity;
 
-    /// The mean counter of the contents stored on the chip (RR-SSD paper II.D: "Mean Popularity Count"): the
-    /// counters of all contents with a copy there, plus one read, over the pages stored there, plus one. A chip
-    /// with copies of hot contents has a larger one than a chip with as many copies of lukewarm contents.
+    /// The mean counter of the contents on the chip (RR-SSD paper II.D: "Mean Popularity Count"):
+    /// the sum over all contents with a copy there, plus one read, over the pages there, plus one.
+    /// A chip with copies of hot contents has a larger mean than one with as many copies of
+    /// lukewarm contents.
     #[default]
     Mean;
-    /// The reads that the chip may expect: each content's counter shared equally over its copies, summed, plus
-    /// one read. Where copies are in proportion to reads a copy's share is nearly one read, so that this is
-    /// nearly the number of copies of popular contents.
+    /// The reads that the chip may expect: the sum of the contents' counters, each divided by the
+    /// number of its copies, plus one read. If copies are proportional to reads, this is nearly the
+    /// number of copies of popular contents.
     Sum;
-    /// `mean` in which first copies count for nothing: the counters of all contents with a replica there, plus one
-    /// read, over the pages stored there, plus one.
+    /// `mean` without first copies: the counters of all contents with a replica there, plus one
+    /// read, over the pages there, plus one.
     Replicas;
 }
 
@@ -97,21 +98,21 @@ impl ScorePopularity {
 }
 
 policies! {
-    /// Which of the chips with equal scores receives a copy. The RR-SSD paper does not say.
+    /// Choice among chips with equal scores. The RR-SSD paper leaves it open.
     pub enum ScoreTies;
 
-    /// The first.
+    /// The first chip.
     #[default]
     First;
-    /// The first after the chip that received the last copy.
+    /// The first chip after the one that received the last copy.
     InTurn;
 }
 
 policies! {
-    /// In which order a pass comes to contents with equal counters. The RR-SSD paper (III.B) orders by counters alone.
+    /// Order of contents with equal counters. The RR-SSD paper (III.B) orders by counters alone.
     pub enum Equals;
 
-    /// By VPN, which is the order in which contents were first written: neighbours follow each other.
+    /// By VPN, the order of first writes: neighbours follow each other.
     #[default]
     ByNumber;
     /// By a hash of the VPN: neighbours do not follow each other.
@@ -129,7 +130,7 @@ impl Equals {
 }
 
 policies! {
-    /// Which chip receives a copy.
+    /// Choice of the chip for a copy.
     pub enum PlacementPolicy;
     pub fn build(popularity: ScorePopularity, ties: ScoreTies, rng: Rng) -> Box<dyn Placement>;
 
@@ -141,7 +142,7 @@ policies! {
     /// a row. Not in the papers; it separates the effect of the score's choice from that of piling
     /// up.
     EvenScore => Box::new(score::Score::new(popularity, ties, true));
-    /// Any, each equally likely.
+    /// A random chip.
     Random => Box::new(random::Random { rng });
     /// The chips that follow the home chip: (i + 1) % N, (i + 2) % N, ... (RR-SSD paper IV.B.3, "Static").
     Static => Box::new(successors::Successors);
