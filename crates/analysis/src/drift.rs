@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::accumulator::Accumulator;
-use crate::metric::{Known, Metric, Tables, named};
+use crate::metric::{FirstPass, Metric, Tables, named};
 use crate::page_ops::{at, known};
 use crate::periods::Clock;
 use crate::popularity::ranks;
@@ -240,7 +240,7 @@ impl DriftFollower {
 impl Metric for DriftFollower {
     type Figures = Option<Drift>;
 
-    fn begin(known: &mut Known<'_>) -> Self {
+    fn begin(known: &mut FirstPass<'_>) -> Self {
         DriftFollower::new(known.clock, known.sample)
     }
 

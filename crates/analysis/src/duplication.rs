@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::accumulator::Accumulator;
-use crate::metric::{Known, Metric, Tables, named};
+use crate::metric::{FirstPass, Metric, Tables, named};
 use crate::page_ops::page_ops;
 use crate::rows::{Row, batch_of};
 use crate::sample::{GROUPS, Sample};
@@ -66,7 +66,7 @@ pub fn duplication(trace: &Trace, planes: &[u32]) -> Option<Duplication> {
 }
 
 /// Which contents were written to which plane, under one allocation.
-struct Places {
+struct PlaneDuplicates {
     allocation: &'static str,
     planes: u32,
     /// A bit a plane for each content.
@@ -75,10 +75,10 @@ struct Places {
     contents: Vec<u64>,
 }
 
-impl Places {
-    fn new(allocation: &'static str, planes: u32) -> Places {
+impl PlaneDuplicates {
+    fn new(allocation: &'static str, planes: u32) -> PlaneDuplicates {
         let counts = vec![0; planes as usize];
-        Places { allocation, planes, marks: Vec::new(), pages: counts.clone(), contents: counts }
+        PlaneDuplicates { allocation, planes, marks: Vec::new(), pages: counts.clone(), contents: counts }
     }
 
     /// Notes a write; whether the content is new to the plane.
@@ -112,9 +112,9 @@ impl Places {
 pub(crate) struct DuplicationCounter {
     sample: Sample,
     /// Everything on one plane.
-    whole: Places,
+    whole: PlaneDuplicates,
     /// Static and round-robin for each number of planes.
-    places: Vec<Places>,
+    places: Vec<PlaneDuplicates>,
     page_writes: u64,
     /// Writes that are duplicates of an earlier one anywhere, and all, by group of contents.
     groups: [(u64, u64); GROUPS],
@@ -122,11 +122,13 @@ pub(crate) struct DuplicationCounter {
 
 impl DuplicationCounter {
     pub(crate) fn new(planes: &[u32], sample: Sample) -> DuplicationCounter {
-        let both = |&planes: &u32| [Places::new("static", planes), Places::new("round-robin", planes)];
+        let both = |&planes: &u32| {
+            [PlaneDuplicates::new("static", planes), PlaneDuplicates::new("round-robin", planes)]
+        };
         let places = planes.iter().filter(|&&planes| planes > 0).flat_map(both).collect();
         DuplicationCounter {
             sample,
-            whole: Places::new("all", 1),
+            whole: PlaneDuplicates::new("all", 1),
             places,
             page_writes: 0,
             groups: Default::default(),
@@ -137,7 +139,7 @@ impl DuplicationCounter {
 impl Metric for DuplicationCounter {
     type Figures = Option<Duplication>;
 
-    fn begin(known: &mut Known<'_>) -> Self {
+    fn begin(known: &mut FirstPass<'_>) -> Self {
         DuplicationCounter::new(&known.options.planes, known.sample)
     }
 
@@ -195,9 +197,9 @@ impl Accumulator for DuplicationCounter {
     }
 }
 
-fn by_plane(all: &[Places]) -> RecordBatch {
+fn by_plane(all: &[PlaneDuplicates]) -> RecordBatch {
     let places = all.iter().flat_map(|places| (0..places.pages.len()).map(move |plane| (places, plane)));
-    let row = |(places, plane): (&Places, usize)| PlaneDuplicatesRow {
+    let row = |(places, plane): (&PlaneDuplicates, usize)| PlaneDuplicatesRow {
         allocation: places.allocation,
         planes: places.planes,
         plane: plane as u32,

@@ -23,7 +23,7 @@ pub(crate) fn named<R: Row>(table: &RecordBatch) -> (String, RecordBatch) {
 }
 
 /// Results of the first pass over a trace.
-pub(crate) struct Known<'a> {
+pub(crate) struct FirstPass<'a> {
     pub(crate) options: &'a Options,
     pub(crate) sample: Sample,
     pub(crate) about: &'a About,
@@ -42,7 +42,7 @@ pub(crate) trait Metric: Accumulator + Sized {
     type Figures: Serialize + JsonSchema + std::fmt::Debug;
 
     /// At the begin of the trace.
-    fn begin(known: &mut Known<'_>) -> Self;
+    fn begin(known: &mut FirstPass<'_>) -> Self;
 
     /// When sampled, the standard errors of the figures that one can be given for, by name; before the end.
     fn standard_errors(&self) -> Vec<(&'static str, Option<f64>)> {
@@ -69,12 +69,12 @@ macro_rules! metrics {
 
         /// Results of all metrics.
         #[derive(Debug, serde::Serialize, schemars::JsonSchema)]
-        pub(crate) struct Found {
+        pub(crate) struct MetricResults {
             $($(#[$about])* pub(crate) $name: <$Metric as $crate::metric::Metric>::Figures,)+
         }
 
         impl Following {
-            pub(crate) fn begin(known: &mut $crate::metric::Known<'_>) -> Self {
+            pub(crate) fn begin(known: &mut $crate::metric::FirstPass<'_>) -> Self {
                 Following { $($name: $crate::metric::Metric::begin(known),)+ }
             }
 
@@ -94,12 +94,12 @@ macro_rules! metrics {
                 all
             }
 
-            pub(crate) fn finish(self) -> Found {
-                Found { $($name: $crate::metric::Metric::finish(self.$name),)+ }
+            pub(crate) fn finish(self) -> MetricResults {
+                MetricResults { $($name: $crate::metric::Metric::finish(self.$name),)+ }
             }
         }
 
-        impl Found {
+        impl MetricResults {
             /// The tables behind the figures.
             pub(crate) fn tables(&self) -> $crate::metric::Tables {
                 let mut all = Vec::new();

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::accumulator::Accumulator;
 use crate::logical_locality::LogicalLocality;
-use crate::metric::{Known, Metric, Tables, named};
+use crate::metric::{FirstPass, Metric, Tables, named};
 use crate::rows;
 use crate::rows::{Row, batch_of};
 
@@ -148,7 +148,7 @@ impl ReadSimulator {
 impl Metric for ReadSimulator {
     type Figures = ReadAmplification;
 
-    fn begin(_: &mut Known<'_>) -> Self {
+    fn begin(_: &mut FirstPass<'_>) -> Self {
         ReadSimulator::new()
     }
 

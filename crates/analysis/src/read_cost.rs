@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::accumulator::Accumulator;
-use crate::metric::{Known, Metric, Tables, named};
+use crate::metric::{FirstPass, Metric, Tables, named};
 use crate::read_amplification::{SECTOR_BYTES, page_sizes};
 use crate::rows;
 use crate::rows::{Row, batch_of};
@@ -94,7 +94,7 @@ impl ReadCostMeter {
 impl Metric for ReadCostMeter {
     type Figures = ReadCost;
 
-    fn begin(_: &mut Known<'_>) -> Self {
+    fn begin(_: &mut FirstPass<'_>) -> Self {
         ReadCostMeter::new()
     }
 

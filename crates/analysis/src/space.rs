@@ -10,7 +10,7 @@ use crate::accumulator::Accumulator;
 use crate::before::{AHEAD, Footprint, NAMELESS, NOT_KEPT, NOTHING, PagesBefore, keeps};
 use crate::error;
 use crate::input::whole;
-use crate::metric::{Known, Metric, Tables, named};
+use crate::metric::{FirstPass, Metric, Tables, named};
 use crate::page_ops::{PAGE_BYTES, PageOp, at, page_ops, soon};
 use crate::pages::{NO_PAGE, PageTable};
 use crate::periods::Clock;
@@ -319,7 +319,7 @@ impl SpaceFollower {
 impl Metric for Option<SpaceFollower> {
     type Figures = Option<Space>;
 
-    fn begin(known: &mut Known<'_>) -> Self {
+    fn begin(known: &mut FirstPass<'_>) -> Self {
         let footprint = known.footprint.take()?;
         Some(SpaceFollower::new(footprint, known.clock, known.sample))
     }

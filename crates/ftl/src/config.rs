@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::content::replication::{ReplicationConfig, ReplicationPolicy};
-use crate::dedup::{DedupConfig, TableForm};
+use crate::dedup::{DedupConfig, TableKind};
 use crate::error::RangeError;
 use crate::flash::GcConfig;
 use crate::flash::allocation::AllocationConfig;
@@ -26,7 +26,7 @@ pub struct FtlConfig {
     /// Mapping scheme: `page` (LPN -> PPN) or `content` (LPN -> VPN -> PPN, pages of equal content
     /// share a flash page; CA-SSD paper, RR-SSD paper III.B).
     #[schemars(extend("x-design" = "whether pages of equal content share a flash page (CA-SSD)"))]
-    pub mapping: MappingForm,
+    pub mapping: Mapping,
     /// Mapping tables on flash, and their cache in RAM.
     pub mapping_cache: MappingCacheConfig,
     /// Where host pages are written.
@@ -58,7 +58,7 @@ pub struct FtlConfig {
 /// Mapping scheme.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum MappingForm {
+pub enum Mapping {
     /// LPN -> PPN; every write programs a page.
     #[default]
     Page,
@@ -70,7 +70,7 @@ pub enum MappingForm {
 impl FtlConfig {
     /// Whether decisions depend on contents: such a system cannot do without them.
     pub fn looks_at_contents(&self) -> bool {
-        self.mapping == MappingForm::Content || self.spread.policy != SpreadPolicy::None
+        self.mapping == Mapping::Content || self.spread.policy != SpreadPolicy::None
     }
 
     /// Partitions of the host's data.
@@ -98,8 +98,8 @@ impl FtlConfig {
     /// contents.
     pub(crate) fn sampling_pages(&self) -> u32 {
         match self.mapping {
-            MappingForm::Page => 1,
-            MappingForm::Content => self.dedup.sampling_pages,
+            Mapping::Page => 1,
+            Mapping::Content => self.dedup.sampling_pages,
         }
     }
 
@@ -107,14 +107,14 @@ impl FtlConfig {
     pub(crate) fn table_shape(&self) -> Shape {
         let pages = self.pages_fingerprints();
         Shape {
-            two_levels: self.mapping == MappingForm::Content,
+            two_levels: self.mapping == Mapping::Content,
             fingerprints: pages.then_some(self.dedup.fingerprint_entries),
         }
     }
 
     /// Whether the fingerprint store is on flash.
     fn pages_fingerprints(&self) -> bool {
-        self.mapping_cache.fingerprints && self.mapping_cache.is_on() && self.mapping == MappingForm::Content
+        self.mapping_cache.fingerprints && self.mapping_cache.is_on() && self.mapping == Mapping::Content
     }
 
     /// Checks numbers and relations between keys.
@@ -140,7 +140,7 @@ impl FtlConfig {
         if self.spread.policy == SpreadPolicy::None {
             return Ok(());
         }
-        if self.mapping != MappingForm::Page {
+        if self.mapping != Mapping::Page {
             return wrong("ftl.mapping = \"page\" (a content-addressed map keeps no duplicates)");
         }
         if geometry.channels > 64 {
@@ -155,7 +155,7 @@ impl FtlConfig {
         let wrong = |expected| {
             Err(("replication.policy", names::in_configurations(self.replication.policy), expected))
         };
-        if replicates && self.mapping != MappingForm::Content {
+        if replicates && self.mapping != Mapping::Content {
             return wrong("ftl.mapping = \"content\" (only a content-addressed map can hold several copies)");
         }
         self.dedup.check(replicates)?;
@@ -176,8 +176,8 @@ impl FtlConfig {
         }
         self.mapping_cache.check(geometry)?;
         if self.mapping_cache.is_on()
-            && self.mapping == MappingForm::Content
-            && self.dedup.tables == TableForm::Inverted
+            && self.mapping == Mapping::Content
+            && self.dedup.tables == TableKind::Inverted
         {
             return Err((
                 "dedup.tables",
@@ -195,9 +195,9 @@ mod tests {
 
     #[test]
     fn a_system_needs_contents_when_it_shares_pages_or_spreads_duplicates() {
-        let (page, none) = (MappingForm::Page, SpreadPolicy::None);
+        let (page, none) = (Mapping::Page, SpreadPolicy::None);
         for (mapping, policy, needed) in
-            [(page, none, false), (page, SpreadPolicy::Duplicates, true), (MappingForm::Content, none, true)]
+            [(page, none, false), (page, SpreadPolicy::Duplicates, true), (Mapping::Content, none, true)]
         {
             let spread = SpreadConfig { policy, ..SpreadConfig::default() };
             let config = FtlConfig { mapping, spread, ..FtlConfig::default() };

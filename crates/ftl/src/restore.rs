@@ -11,11 +11,11 @@
 use flashtwin_nand::{Block, Plane, Ppn};
 use thiserror::Error;
 
-use crate::ftl::{Form, Ftl, with_tables};
-use crate::held::{BlockImage, BlockUse, HeldPage, OpenFor};
+use crate::ftl::{Ftl, Scheme, with_tables};
 use crate::ids::Lpn;
+use crate::image::{BlockImage, BlockUse, OpenFor, PageImage};
 use crate::op::is_page;
-use crate::side::Side;
+use crate::scheme::MappingScheme;
 
 /// Tables that contradict one another.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Restoring {
     ///
     /// # Errors
     /// [`RestoreError`] for a page that is not programmed or holds something else already.
-    pub fn page(&mut self, page: HeldPage<'_>) -> Result<(), RestoreError> {
+    pub fn page(&mut self, page: PageImage<'_>) -> Result<(), RestoreError> {
         self.ftl.restore_page(page).map_err(RestoreError)
     }
 
@@ -114,7 +114,7 @@ impl Ftl {
     /// The first copy of a logical page and all other pages that may be read in its stead: copies made on purpose,
     /// duplicates that the controller knows of. `None` where it is not mapped.
     pub fn places_of(&self, lpn: Lpn) -> Option<(Ppn, &[Ppn])> {
-        let places = with_tables!(&self.tables, side => side.places_of(lpn));
+        let places = with_tables!(&self.tables, scheme => scheme.places_of(lpn));
         is_page(places.0).then_some(places)
     }
 
@@ -122,7 +122,7 @@ impl Ftl {
     /// has one page for each owner.
     pub fn places_beside(&self, ppn: Ppn) -> Option<(Ppn, &[Ppn])> {
         let owner = self.flash.blocks.owner(ppn)?;
-        let places = with_tables!(&self.tables, side => side.places_of_owner(owner));
+        let places = with_tables!(&self.tables, scheme => scheme.places_of_owner(owner));
         is_page(places.0).then_some(places)
     }
 
@@ -138,7 +138,7 @@ impl Ftl {
         let blocks = &self.flash.blocks;
         let capacity = crate::flash::capacity_pages(blocks.plane_limit(), self.flash.geometry());
         let left = capacity.saturating_sub(blocks.pages_given_up());
-        with_tables!(&mut self.tables, side => side.limit_budget(left));
+        with_tables!(&mut self.tables, scheme => scheme.limit_budget(left));
     }
 
     /// Whether a block is used no more.

@@ -5,9 +5,9 @@
 //! them and are touched all over.
 
 use flashtwin_bits::{MemoryLimits, memory_limits};
-use flashtwin_ftl::dedup::TableForm;
+use flashtwin_ftl::dedup::TableKind;
 use flashtwin_ftl::spread::SpreadPolicy;
-use flashtwin_ftl::{FtlConfig, MappingForm};
+use flashtwin_ftl::{FtlConfig, Mapping};
 use flashtwin_nand::Geometry;
 
 use crate::error::ConfigError;
@@ -29,7 +29,7 @@ pub fn tables(config: &FtlConfig, geometry: &Geometry, footprint: u64, contents:
     // A page's owner; a block's counts, its reads and erases under way, its write pointer.
     let mut device = pages * 4 + blocks * (8 + 8 + 2);
     let trace = match (config.mapping, config.dedup.tables) {
-        (MappingForm::Page, _) => {
+        (Mapping::Page, _) => {
             let spreads = config.spread.policy == SpreadPolicy::Duplicates;
             let channels = u64::from(geometry.channels);
             let written_words = u64::from(geometry.planes()).div_ceil(64);
@@ -37,8 +37,8 @@ pub fn tables(config: &FtlConfig, geometry: &Geometry, footprint: u64, contents:
                 + if spreads { contents * (64 + 8 * channels) } else { 0 }
                 + if config.spread.count_written { contents * 16 * written_words } else { 0 }
         }
-        (MappingForm::Content, TableForm::TwoLevel) => footprint * 4 + contents * (16 + 1 + 4 + 1),
-        (MappingForm::Content, TableForm::Inverted) => {
+        (Mapping::Content, TableKind::TwoLevel) => footprint * 4 + contents * (16 + 1 + 4 + 1),
+        (Mapping::Content, TableKind::Inverted) => {
             device += pages * 8;
             footprint * 12 + contents * (4 + 1)
         }

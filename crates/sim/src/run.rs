@@ -213,7 +213,7 @@ impl<'a> Replay<'a> {
         let fill = |(ftl, flash): &mut (Ftl, FlashArray)| preload(ftl, flash, source, resolved, progress);
         let (ftl, flash) = aged::drive(trace, resolved, drives, new, fill)?;
         // Spreading hashes pages while they wait in RAM, which costs the write nothing.
-        let hashes = config.ftl.mapping == flashtwin_ftl::MappingForm::Content;
+        let hashes = config.ftl.mapping == flashtwin_ftl::Mapping::Content;
         let metrics = Metrics::new(geometry.chips());
         let device = &resolved.device;
         let mut engine = Engine::new(ftl, metrics, device, &config.engine, flash, hashes, config.seed);

@@ -5,7 +5,7 @@
 //! figures are the same.
 
 use flashtwin_bits::By;
-use flashtwin_ftl::{Content, Ftl, MappingForm};
+use flashtwin_ftl::{Content, Ftl, Mapping};
 use flashtwin_nand::{Chip, FlashArray};
 use flashtwin_trace::{ContentSource, Op, Outline, Window, marks};
 
@@ -76,7 +76,7 @@ impl Twin {
         let mut ftl = Ftl::new(&config.ftl, geometry, logical_pages, contents, config.seed);
         let mut flash = FlashArray::new(geometry);
         load(&mut ftl, &mut flash, &resolved, held)?;
-        let hashes = config.ftl.mapping == MappingForm::Content;
+        let hashes = config.ftl.mapping == Mapping::Content;
         let metrics = Metrics::new(geometry.chips());
         let device = &resolved.device;
         let mut engine = Engine::new(ftl, metrics, device, &config.engine, flash, hashes, config.seed);

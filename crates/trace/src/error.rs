@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Where in its input something is wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// The file as the user named it, `standard input`, or the trace's name.
     pub input: String,
     /// Line (text) or row (Parquet), counted from 1.
@@ -13,14 +13,14 @@ pub struct Place {
     pub column: Option<usize>,
 }
 
-impl Place {
+impl Location {
     /// The input as a whole.
-    pub fn input(name: impl Into<String>) -> Place {
-        Place { input: name.into(), line: None, column: None }
+    pub fn input(name: impl Into<String>) -> Location {
+        Location { input: name.into(), line: None, column: None }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.input)?;
         if let Some(line) = self.line {
@@ -67,7 +67,7 @@ pub struct TraceError {
     /// Its kind.
     pub cause: ErrorCause,
     /// Where it is.
-    pub place: Place,
+    pub place: Location,
     /// The fault and the expected value.
     pub what: String,
     /// The cure; empty if there is none.
@@ -111,7 +111,7 @@ impl TraceError {
     ) -> TraceError {
         TraceError {
             cause,
-            place: Place::input(input),
+            place: Location::input(input),
             what: cut_short(what.into(), SHOWN),
             cure: cut_short(cure.into(), SHOWN),
         }

@@ -37,7 +37,7 @@ mod volumes;
 
 pub use columns::Columns;
 pub use digest::Digests;
-pub use error::{ErrorCause, Place, TraceError};
+pub use error::{ErrorCause, Location, TraceError};
 pub use format::parquet::{
     Recorded, Recording, batch_rows, recorded, recover_recording, request_columns, request_schema,
     write_parquet,

@@ -36,7 +36,7 @@ pub struct TraceStream {
     format: Format,
     /// Where requests come from; none at the end.
     feed: Option<Box<dyn Feed>>,
-    held: Held,
+    held: SortWindow,
     /// The first batch; opening reads it, so that a bad file fails there.
     first: Option<Trace>,
     /// Time of the first request, as the feed counts.
@@ -73,7 +73,7 @@ impl TraceStream {
             name,
             format,
             feed: Some(feed),
-            held: Held::new(options.sort_window_ns),
+            held: SortWindow::new(options.sort_window_ns),
             first: None,
             origin_ns: None,
             volumes: Appearance::default(),
@@ -278,7 +278,7 @@ impl TraceStream {
 }
 
 /// Requests that wait for earlier ones.
-struct Held {
+struct SortWindow {
     window_ns: u64,
     /// In order of time; the first `taken` are gone already, those before `ready` may go.
     columns: Columns,
@@ -286,9 +286,9 @@ struct Held {
     ready: usize,
 }
 
-impl Held {
-    fn new(window_ns: u64) -> Held {
-        Held { window_ns, columns: Columns::empty(), taken: 0, ready: 0 }
+impl SortWindow {
+    fn new(window_ns: u64) -> SortWindow {
+        SortWindow { window_ns, columns: Columns::empty(), taken: 0, ready: 0 }
     }
 
     /// How many requests may go.

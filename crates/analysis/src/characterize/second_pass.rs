@@ -5,14 +5,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::metrics::{Following, Found};
+use super::metrics::{Following, MetricResults};
 use crate::accumulator::Accumulator;
 use crate::basics::{
     IntervalRow, RequestSizeRow, Requested, Survey, SurveyedPages, TraceInfo, VolumeRow, interarrival,
     request_sizes,
 };
 use crate::input::About;
-use crate::metric::{Known, Tables, named};
+use crate::metric::{FirstPass, Tables, named};
 use crate::options::Options;
 use crate::periods::{Clock, Periods, WorkloadPeriodRow};
 use crate::popularity::{self, Popularity, PopularityRow};
@@ -42,7 +42,7 @@ impl SecondPass {
             }
         };
         let clock = Clock::new(options.period_ns(), about.duration_ns);
-        let mut known = Known { options, sample, about: &about, clock, values: &values, footprint };
+        let mut known = FirstPass { options, sample, about: &about, clock, values: &values, footprint };
         let following = Following::begin(&mut known);
         SecondPass { about, sample, requested, values, periods, footprint_pages, following }
     }
@@ -113,7 +113,7 @@ pub(super) struct Followed {
     /// Popularity of contents; `null` without contents.
     popularity: Option<Popularity>,
     #[serde(flatten)]
-    found: Found,
+    found: MetricResults,
 }
 
 /// The schema of a row of each table of the first and the second pass, by its name.
@@ -125,6 +125,6 @@ pub(super) fn schemas() -> Vec<(String, Value)> {
         VolumeRow::schema(),
         PopularityRow::schema(),
     ];
-    all.extend(Found::schemas());
+    all.extend(MetricResults::schemas());
     all
 }

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use self::options::{Direction, LogicalLocalityOptions};
 use crate::accumulator::Accumulator;
-use crate::metric::{Known, Metric, Tables, named};
+use crate::metric::{FirstPass, Metric, Tables, named};
 use crate::rows::Row as _;
 use hits::Hits;
 use pages::Pages;
@@ -128,7 +128,7 @@ impl LogicalLocalityMeter {
 impl Metric for LogicalLocalityMeter {
     type Figures = LogicalLocality;
 
-    fn begin(known: &mut Known<'_>) -> Self {
+    fn begin(known: &mut FirstPass<'_>) -> Self {
         let asked = &known.options.locality;
         LogicalLocalityMeter::new(LogicalLocalityOptions {
             sector_bytes: known.about.sector_bytes,

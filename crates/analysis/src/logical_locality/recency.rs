@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::chunks::{Chunks, Place, part};
+use super::chunks::{ChunkEntry, Chunks, part};
 use super::pages::Pages;
 use super::pages::{CHUNK_PAGES, GROUP_PAGES};
 
@@ -27,7 +27,7 @@ pub(super) struct Recency {
     touched: VecDeque<(u32, u32)>,
     /// Scratch: the chunks around a request, the places to search on either side of it, and the
     /// results below.
-    near: Vec<Place>,
+    near: Vec<ChunkEntry>,
     below: Vec<Part>,
     above: Vec<Part>,
     steps: Vec<Step>,
@@ -36,7 +36,7 @@ pub(super) struct Recency {
 /// Pages of one group, where a later touch than among all nearer pages may be found.
 #[derive(Clone, Copy)]
 struct Part {
-    place: Place,
+    place: ChunkEntry,
     group: usize,
     /// Bit n for the n-th page of the group.
     pages: u32,
@@ -195,13 +195,13 @@ impl Recency {
 #[inline]
 fn parts<const UP: bool>(
     chunks: &Chunks,
-    near: &[Place],
+    near: &[ChunkEntry],
     side: Pages,
     search: Search,
     parts: &mut Vec<Part>,
 ) {
     let mut time = search.time;
-    let mut chunk = |place: &Place| {
+    let mut chunk = |place: &ChunkEntry| {
         if place.latest <= time || !side.reach(place.number) {
             return;
         }

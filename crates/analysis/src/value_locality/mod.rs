@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::accumulator::Accumulator;
-use crate::metric::{Known, Metric, Tables, named};
+use crate::metric::{FirstPass, Metric, Tables, named};
 use crate::page_ops::{PAGE_BYTES, known};
 use crate::pages::{NO_PAGE, PageTable};
 use crate::rows;
@@ -23,7 +23,7 @@ use crate::value_counts::ValueCounts;
 pub use curve::MissRatioCurve;
 pub(crate) use popular::PopularContents;
 pub use stack::StackDistances;
-use stream::{Curves, Places, Stream};
+use stream::{Curves, GroupPositions, Stream};
 
 /// Reads and writes, numbered as in [`Op`].
 const KINDS: usize = 2;
@@ -160,9 +160,9 @@ pub(crate) struct ValueLocalityMeter {
     /// Scratch: items accessed.
     ids: Vec<u32>,
     /// Where sampled: groups of pages, numbers of contents and groups of contents.
-    page_places: Places,
+    page_places: GroupPositions,
     contents: HashMap<u32, u32>,
-    content_places: Places,
+    content_places: GroupPositions,
 }
 
 impl ValueLocalityMeter {
@@ -176,9 +176,9 @@ impl ValueLocalityMeter {
             address: streams(),
             pages: PageTable::new(sample),
             ids: Vec::new(),
-            page_places: Places::default(),
+            page_places: GroupPositions::default(),
             contents: HashMap::new(),
-            content_places: Places::default(),
+            content_places: GroupPositions::default(),
         }
     }
 
@@ -234,7 +234,7 @@ impl ValueLocalityMeter {
 impl Metric for ValueLocalityMeter {
     type Figures = ValueLocality;
 
-    fn begin(known: &mut Known<'_>) -> Self {
+    fn begin(known: &mut FirstPass<'_>) -> Self {
         let popular = PopularContents::new([known.values.of(Op::Read), known.values.of(Op::Write)]);
         ValueLocalityMeter::new(known.sample, popular)
     }

@@ -10,28 +10,28 @@ pub(super) struct Item {
     /// Dense number.
     pub(super) id: u32,
     /// Its group, and its dense number there; only where sampled.
-    pub(super) place: Place,
+    pub(super) place: GroupPosition,
 }
 
 /// Where in a group an item is.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct GroupPosition {
     group: u8,
     id: u32,
 }
 
 /// Numbers the items of each group.
 #[derive(Default)]
-pub(super) struct Places {
+pub(super) struct GroupPositions {
     /// Of each item, in order of its number.
-    places: Vec<Place>,
+    places: Vec<GroupPosition>,
     counts: [u32; GROUPS],
 }
 
-impl Places {
+impl GroupPositions {
     /// The next item is in this group.
     pub(super) fn push(&mut self, group: usize) {
-        self.places.push(Place { group: group as u8, id: self.counts[group] });
+        self.places.push(GroupPosition { group: group as u8, id: self.counts[group] });
         self.counts[group] += 1;
     }
 

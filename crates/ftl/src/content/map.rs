@@ -18,7 +18,7 @@ pub(crate) type ContentTables = Tables<ContentMap>;
 
 /// One content held by the device. 16 bytes.
 #[derive(Clone, Copy)]
-struct Held {
+struct ContentEntry {
     /// The home copy.
     home: Ppn,
     /// Logical pages that hold this content.
@@ -38,7 +38,7 @@ pub(crate) struct Released {
 /// and its entries of fingerprint and history.
 pub(crate) struct ContentMap {
     lpn_vpn: By<Lpn, HugeSlice<Vpn>>,
-    vpns: By<Vpn, Slab<Held>>,
+    vpns: By<Vpn, Slab<ContentEntry>>,
     /// Reads of each VPN in this period, saturating (the paper's VPC).
     popularity: By<Vpn, Vec<u8>>,
     pub(crate) fingerprints: FingerprintStore<Vpn>,
@@ -127,7 +127,7 @@ impl ContentMap {
     #[inline]
     pub(crate) fn prefetch_next(&self, lpn: Lpn, content: Content) -> Option<Ppn> {
         self.fingerprints.prefetch_neighbours(content);
-        let &Held { home, content, replicas, .. } = self.vpns.get(self.vpn_of(lpn))?;
+        let &ContentEntry { home, content, replicas, .. } = self.vpns.get(self.vpn_of(lpn))?;
         self.fingerprints.prefetch(content);
         self.history.prefetch(content);
         self.replicas.prefetch(replicas);
@@ -137,7 +137,7 @@ impl ContentMap {
     /// Prefetches the list of a page's replicas, and the tables for removing its fingerprint.
     #[inline]
     pub(crate) fn prefetch_last(&self, lpn: Lpn) {
-        if let Some(&Held { content, replicas, .. }) = self.vpns.get(self.vpn_of(lpn)) {
+        if let Some(&ContentEntry { content, replicas, .. }) = self.vpns.get(self.vpn_of(lpn)) {
             self.replicas.prefetch_list(replicas);
             self.fingerprints.prefetch_neighbours(content);
         }
@@ -185,7 +185,7 @@ impl ContentMap {
 
     /// Bytes of the tables of contents.
     pub(crate) fn content_bytes(&self) -> u64 {
-        (self.vpns.len() * (size_of::<Held>() + 1) + self.vpns.free_slots() * 4) as u64
+        (self.vpns.len() * (size_of::<ContentEntry>() + 1) + self.vpns.free_slots() * 4) as u64
             + self.history.bytes()
             + self.fingerprints.bytes()
             + self.replicas.bytes()
@@ -203,7 +203,7 @@ impl ContentMap {
     /// [`ContentMap::enter`] makes it known.
     #[inline]
     pub(crate) fn create(&mut self, content: Content) -> Vpn {
-        let fresh = Held { home: NO_PPN, references: 0, content, replicas: ReplicaSets::NO_SET };
+        let fresh = ContentEntry { home: NO_PPN, references: 0, content, replicas: ReplicaSets::NO_SET };
         let vpn = Vpn::new(self.vpns.insert(fresh));
         match self.popularity.get_mut(vpn) {
             Some(popularity) => *popularity = 0,
@@ -228,7 +228,7 @@ impl ContentMap {
     #[inline]
     fn recount(&mut self, vpn: Vpn) {
         if self.fingerprints.counts_references() {
-            let Held { content, references, .. } = self.vpns[vpn];
+            let ContentEntry { content, references, .. } = self.vpns[vpn];
             if self.fingerprints.peek(content) == vpn {
                 self.fingerprints.recount(content, references);
             }
@@ -265,7 +265,7 @@ impl ContentMap {
     }
 
     fn release(&mut self, vpn: Vpn) -> Released {
-        let Held { home, content, replicas: set, .. } = self.vpns[vpn];
+        let ContentEntry { home, content, replicas: set, .. } = self.vpns[vpn];
         let kept = sabotaged!(StaleFingerprint);
         if self.fingerprints.peek(content) == vpn && !kept {
             self.fingerprints.remove(content);
@@ -449,7 +449,7 @@ impl Map for ContentMap {
     }
 }
 
-flashtwin_bits::state!(value Held { home, references, content, replicas });
+flashtwin_bits::state!(value ContentEntry { home, references, content, replicas });
 flashtwin_bits::state!(ContentMap { lpn_vpn, vpns, popularity, fingerprints, replicas, history, mapped } kept { saturation });
 
 #[cfg(test)]

@@ -13,13 +13,13 @@ use crate::error::FtlError;
 use crate::flash::Flash;
 use crate::flash::blocks::Stream;
 use crate::flash::counters::TableSizes;
-use crate::held::HeldPage;
 use crate::ids::{Content, Lpn, NO_VPN, Owner, Vpn};
+use crate::image::PageImage;
 use crate::jobs::Jobs;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes};
 use crate::paging::{Paging, Tables};
-use crate::side::{Census, Restore, Side, audit_pages, unfit};
+use crate::scheme::{Census, MappingScheme, Restore, audit_pages, unfit};
 use background::Background;
 #[cfg(test)]
 pub(crate) use background::Candidate;
@@ -30,7 +30,7 @@ use out_of_line::OutOfLine;
 use replication::Replicator;
 
 /// The tables of a content-addressed SSD, and its background work.
-pub(crate) struct ContentSide {
+pub(crate) struct ContentScheme {
     pub(crate) tables: ContentTables,
     /// Pages without a fingerprint that wait for deduplication in idle time.
     late: Option<OutOfLine>,
@@ -38,7 +38,7 @@ pub(crate) struct ContentSide {
     pub(crate) jobs: Jobs<Background>,
 }
 
-impl ContentSide {
+impl ContentScheme {
     /// Empty tables, with at most `jobs` jobs in idle time.
     pub(crate) fn new(
         map: ContentMap,
@@ -216,7 +216,7 @@ fn invalidate_all(released: Option<Released>, flash: &mut Flash) {
     }
 }
 
-impl Side for ContentSide {
+impl MappingScheme for ContentScheme {
     #[inline]
     fn copies_of(&self, lpn: Lpn) -> (Ppn, &[Ppn]) {
         self.places_of(lpn)
@@ -400,7 +400,7 @@ impl Side for ContentSide {
         let (stream, partition) = flash.aged_stream(lpn);
         let plane = flash.pick_plane(stream, address, loads)?;
         let to = flash.take_page(plane, stream, Owner::of(vpn), &mut self.tables, ops)?;
-        // Making room may have moved the page, so it is looked up only now.
+        // CopyContext room may have moved the page, so it is looked up only now.
         let from = self.tables.map.home(vpn);
         flash.check_rewrite(from, to, partition)?;
         if !self.tables.map.relocate(vpn, from, to) {
@@ -417,7 +417,7 @@ impl Side for ContentSide {
     }
 }
 
-impl Census for ContentSide {
+impl Census for ContentScheme {
     #[inline]
     fn pages_in_use(&self) -> u64 {
         self.tables.map.pages_in_use()
@@ -496,9 +496,9 @@ impl Census for ContentSide {
     }
 }
 
-impl Restore for ContentSide {
-    fn restore_page(&mut self, page: HeldPage<'_>, flash: &mut Flash) -> Result<(), String> {
-        let HeldPage { lpn, content, home, replicas } = page;
+impl Restore for ContentScheme {
+    fn restore_page(&mut self, page: PageImage<'_>, flash: &mut Flash) -> Result<(), String> {
+        let PageImage { lpn, content, home, replicas } = page;
         let map = &mut self.tables.map;
         if content.number() >= map.history.contents() {
             return Err(format!("LPN {lpn} holds content {content}, and there is none"));
@@ -542,4 +542,4 @@ impl Restore for ContentSide {
     }
 }
 
-flashtwin_bits::state!(ContentSide { tables, late, replicator, jobs });
+flashtwin_bits::state!(ContentScheme { tables, late, replicator, jobs });

@@ -38,7 +38,7 @@ pub(crate) mod unlimited {
 /// The tables of a content-addressed SSD. Both forms cause the same flash traffic.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum TableForm {
+pub enum TableKind {
     /// LPN -> VPN -> PPN with reference counts, content -> VPN (CAFTL; RR-SSD paper III.B).
     #[default]
     TwoLevel,
@@ -66,7 +66,7 @@ pub struct DedupConfig {
     /// Tables: `two-level` (LPN -> VPN -> PPN with reference counts) or `inverted` (LPN -> PPN,
     /// content -> PPN and the inverse of both; CA-SSD paper 4.1). Flash traffic is the same; RAM
     /// and the updates for a moved page differ.
-    pub tables: TableForm,
+    pub tables: TableKind,
     /// Entries of the fingerprint store: a number, for example 131072 (CA-SSD paper 5.2), or
     /// `"unlimited"`. Evicted entries are dropped, so that a later duplicate is written again.
     pub fingerprint_entries: Entries,
@@ -84,7 +84,7 @@ pub struct DedupConfig {
 impl Default for DedupConfig {
     fn default() -> Self {
         Self {
-            tables: TableForm::default(),
+            tables: TableKind::default(),
             fingerprint_entries: Entries::default(),
             eviction: EvictionPolicy::default(),
             sampling_pages: 1,
@@ -107,7 +107,7 @@ impl DedupConfig {
         if self.sampling_pages == 0 {
             return Err(("dedup.sampling_pages", "0".into(), "at least 1, which is without sampling"));
         }
-        if self.tables == TableForm::TwoLevel {
+        if self.tables == TableKind::TwoLevel {
             return Ok(());
         }
         let needs = |cure| Err(("dedup.tables", "inverted".into(), cure));

@@ -13,7 +13,7 @@ mod sampling;
 mod store;
 
 pub(crate) use config::unlimited;
-pub use config::{DedupConfig, Entries, OutOfLinePolicy, TableForm};
+pub use config::{DedupConfig, Entries, OutOfLinePolicy, TableKind};
 pub use eviction::EvictionPolicy;
 pub(crate) use history::History;
 pub use sampling::sample_of;

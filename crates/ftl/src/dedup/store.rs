@@ -7,18 +7,20 @@ use flashtwin_bits::{By, HugeSlice};
 use flashtwin_nand::{NO_PPN, Ppn};
 
 /// The place of a content in a fingerprint store.
-pub(crate) trait Place: flashtwin_bits::State + Copy + Eq + std::fmt::Debug + 'static {
+pub(crate) trait ContentAddress:
+    flashtwin_bits::State + Copy + Eq + std::fmt::Debug + 'static
+{
     /// No place: the content is not known.
     const NONE: Self;
 }
 
 /// Of tables in two levels.
-impl Place for Vpn {
+impl ContentAddress for Vpn {
     const NONE: Self = NO_VPN;
 }
 
 /// Of inverted tables.
-impl Place for Ppn {
+impl ContentAddress for Ppn {
     const NONE: Self = NO_PPN;
 }
 
@@ -38,7 +40,7 @@ struct Limit {
     order: Box<dyn Eviction>,
 }
 
-impl<P: Place> FingerprintStore<P> {
+impl<P: ContentAddress> FingerprintStore<P> {
     pub(crate) fn new(contents: u32, entries: Entries, eviction: EvictionPolicy) -> Self {
         let limit = match entries {
             Entries::Unlimited => None,
@@ -83,7 +85,7 @@ impl<P: Place> FingerprintStore<P> {
         self.limit.as_ref().is_some_and(|limit| limit.order.counts_references())
     }
 
-    /// Looks a written content up; [`Place::NONE`] when it is not known.
+    /// Looks a written content up; [`ContentAddress::NONE`] when it is not known.
     #[inline]
     pub(crate) fn lookup(&mut self, content: Content) -> P {
         let place = self.places[content];
@@ -172,7 +174,7 @@ impl<P: Place> FingerprintStore<P> {
 }
 
 flashtwin_bits::state!(Limit { order } kept { capacity });
-flashtwin_bits::state!(any P: Place => FingerprintStore<P> { places, entries, limit, changed });
+flashtwin_bits::state!(any P: ContentAddress => FingerprintStore<P> { places, entries, limit, changed });
 
 #[cfg(test)]
 mod tests;

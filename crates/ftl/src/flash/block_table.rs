@@ -21,7 +21,7 @@ const PARTITION_AT: u32 = 34;
 pub(super) const ERASES_AT: u32 = 40;
 
 /// Stands for a partition where the pages of a block are not data.
-pub(crate) const APART: u8 = 63;
+pub(crate) const METADATA: u8 = 63;
 
 /// One block packed into a word of zeroed memory: valid pages (16 bits), written pages (16), state (2),
 /// partition (6) and erase count (24), so that touching a block costs one cache line and an untouched

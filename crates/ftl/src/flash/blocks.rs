@@ -4,7 +4,7 @@ use crate::ids::Owner;
 use crate::sabotage::sabotaged;
 use flashtwin_nand::{Block, Chip, Geometry, Plane, Ppn};
 
-use super::block_table::{APART, BlockState, BlockTable, ERASES_AT, Retirement, Word};
+use super::block_table::{BlockState, BlockTable, ERASES_AT, METADATA, Retirement, Word};
 use super::victim::VictimSelection;
 use super::wear::{FreeBlocks, Levelling, WearConfig, WearPolicy};
 use flashtwin_bits::{By, HugeSlice};
@@ -98,7 +98,7 @@ pub(crate) struct Blocks {
     plane_limit: u64,
     /// Valid pages of each plane that are not data: they are in neither its count nor its chip's. Empty
     /// where there are none.
-    apart: By<Plane, Vec<u32>>,
+    valid_metadata: By<Plane, Vec<u32>>,
     /// Blocks that are used no more, or will not be once they are erased.
     pub(super) retirement: Retirement,
 }
@@ -134,7 +134,7 @@ impl Blocks {
                 geometry.all_planes().map(|plane| geometry.chip_of_plane(plane)).collect(),
             ),
             plane_limit: Self::plane_limit_of(geometry, streams),
-            apart: By::new(Vec::new()),
+            valid_metadata: By::new(Vec::new()),
             retirement: Retirement::default(),
             geometry: geometry.clone(),
         }
@@ -148,9 +148,9 @@ impl Blocks {
 
     /// Keeps blocks back for pages that are not data: another limit for the pages of valid data that
     /// one plane takes.
-    pub(crate) fn keep_apart(&mut self, plane_limit: u64) {
+    pub(crate) fn reserve_metadata_blocks(&mut self, plane_limit: u64) {
         self.plane_limit = plane_limit;
-        self.apart = By::new(vec![0; self.planes.len()]);
+        self.valid_metadata = By::new(vec![0; self.planes.len()]);
     }
 
     /// Pages of valid data that one plane of this device can hold.
@@ -334,36 +334,36 @@ impl Blocks {
 
     /// Opens a block for pages that are not data. It belongs to no stream and stays open to its
     /// end: no victim selection ever sees it.
-    pub(crate) fn open_apart(&mut self, plane: Plane) -> Option<Block> {
+    pub(crate) fn open_metadata_block(&mut self, plane: Plane) -> Option<Block> {
         let block = self.take_free(plane, false);
         if block == NO_BLOCK {
             return None;
         }
-        self.table.open(block, APART);
+        self.table.open(block, METADATA);
         Some(block)
     }
 
     /// The next page of a block opened apart, now owned by `owner`, and whether it was the last one.
-    pub(crate) fn program_apart(&mut self, block: Block, owner: Owner) -> (Ppn, bool) {
+    pub(crate) fn program_metadata(&mut self, block: Block, owner: Owner) -> (Ppn, bool) {
         let written = self.table.written(block);
         let ppn = self.geometry.page_of_block(block, written);
         self.owner[ppn] = owner.number() + 1;
         self.table.words[block] += 1 | 1 << 16;
-        self.apart[self.geometry.plane(ppn)] += 1;
+        self.valid_metadata[self.geometry.plane(ppn)] += 1;
         (ppn, written + 1 == self.geometry.pages_per_block)
     }
 
     /// A page of a block opened apart is outdated.
-    pub(crate) fn invalidate_apart(&mut self, ppn: Ppn) {
+    pub(crate) fn invalidate_metadata(&mut self, ppn: Ppn) {
         debug_assert!(self.owner[ppn] != 0, "invalidated twice: {ppn}");
         self.owner[ppn] = 0;
         self.table.words[self.geometry.block_index(ppn)] -= 1;
-        self.apart[self.geometry.plane(ppn)] -= 1;
+        self.valid_metadata[self.geometry.plane(ppn)] -= 1;
     }
 
     /// Valid pages that are not data.
-    pub(crate) fn pages_apart(&self) -> u64 {
-        self.apart.iter().map(|&pages| u64::from(pages)).sum()
+    pub(crate) fn metadata_pages(&self) -> u64 {
+        self.valid_metadata.iter().map(|&pages| u64::from(pages)).sum()
     }
 
     /// Takes the next victim of a plane.
@@ -394,7 +394,7 @@ impl Blocks {
     }
 
     /// Erases a block that was opened apart: wear levelling does not count it.
-    pub(crate) fn erase_apart(&mut self, block: Block) {
+    pub(crate) fn erase_metadata_block(&mut self, block: Block) {
         debug_assert_eq!(self.table.valid(block), 0);
         self.free(block, self.geometry.plane_of_block(block));
     }
@@ -504,7 +504,7 @@ impl Blocks {
     pub(crate) fn held(&self) -> impl Iterator<Item = (u8, u32)> {
         let words = self.table.words.iter().map(|&word| Word(word));
         words
-            .filter(|word| word.written() > 0 && word.partition() != APART)
+            .filter(|word| word.written() > 0 && word.partition() != METADATA)
             .map(|word| (word.partition(), word.valid()))
     }
 
@@ -545,8 +545,8 @@ impl Blocks {
                 return Err(format!("plane {plane} lists {listed} free blocks, {free} are erased"));
             }
             plane_valid += self.retirement.pages_in(plane, g);
-            let apart = self.apart.get(plane).copied().unwrap_or(0);
-            let counted = self.planes[plane].valid_pages + apart;
+            let metadata = self.valid_metadata.get(plane).copied().unwrap_or(0);
+            let counted = self.planes[plane].valid_pages + metadata;
             if plane_valid != counted {
                 return Err(format!("plane {plane} counts {counted} valid pages, {plane_valid} have owners"));
             }
@@ -572,7 +572,7 @@ impl Blocks {
 }
 
 flashtwin_bits::state!(value PlaneState { fresh, recycled, valid_pages });
-flashtwin_bits::state!(Blocks { table, owner, planes, active, victims, turn, levelling, chip_valid, chip_erases, apart } kept {
+flashtwin_bits::state!(Blocks { table, owner, planes, active, victims, turn, levelling, chip_valid, chip_erases, valid_metadata } kept {
     geometry, active_shift, partitions, wear, erases_take_time, chip_of_plane, plane_limit, retirement
 });
 

@@ -2,10 +2,10 @@
 
 use flashtwin_nand::{Block, Plane, Ppn};
 
-use super::block_table::{APART, BlockState, ERASES_AT};
+use super::block_table::{BlockState, ERASES_AT, METADATA};
 use super::blocks::Blocks;
-use crate::held::{BlockImage, BlockUse, OpenFor};
 use crate::ids::Owner;
+use crate::image::{BlockImage, BlockUse, OpenFor};
 
 impl Blocks {
     /// Open blocks of a plane and their use, for a single partition.
@@ -90,7 +90,7 @@ impl Blocks {
             BlockUse::Closed => BlockState::Closed,
             BlockUse::Collected { .. } => BlockState::Collecting,
             BlockUse::Retired => {
-                self.table.open(block, APART);
+                self.table.open(block, METADATA);
                 self.count_retired(block);
                 BlockState::Open
             }

@@ -7,7 +7,7 @@
 
 use flashtwin_nand::{Block, Chip, Plane};
 
-use super::block_table::{APART, BlockState};
+use super::block_table::{BlockState, METADATA};
 use super::blocks::Blocks;
 
 impl Blocks {
@@ -55,7 +55,7 @@ impl Blocks {
         }
         if self.planes[plane].recycled.remove(self.geometry.block_in_plane(block)) {
             self.retirement.due.retain(|&other| other != block);
-            self.table.open(block, APART);
+            self.table.open(block, METADATA);
             self.count_retired(block);
         }
     }

@@ -10,12 +10,12 @@ use flashtwin_nand::{Channel, NO_PPN, Plane, Ppn};
 use crate::error::FtlError;
 use crate::flash::counters::{PlaneWrites, TableSizes};
 use crate::flash::{Flash, Moved};
-use crate::held::HeldPage;
 use crate::ids::{Content, Lpn, NO_CONTENT, Owner, PageData, TablePage};
+use crate::image::PageImage;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes, is_page};
 use crate::paging::{EntriesOf, Layout, Map, Paging, Tables};
-use crate::side::{Census, Restore, Side, audit_pages, unfit};
+use crate::scheme::{Census, MappingScheme, Restore, audit_pages, unfit};
 pub(crate) use map::PageMap;
 use spread::Spreader;
 pub(crate) use written::WrittenContents;
@@ -83,13 +83,13 @@ impl Map for SpreadMap {
 }
 
 /// The tables of a conventional SSD.
-pub(crate) struct PageSide {
+pub(crate) struct PageScheme {
     pub(crate) tables: Tables<SpreadMap>,
     /// Contents written to each plane, if they are counted.
     written: Option<Box<WrittenContents>>,
 }
 
-impl PageSide {
+impl PageScheme {
     pub(crate) fn new(
         map: PageMap,
         spreader: Option<Box<Spreader>>,
@@ -159,7 +159,7 @@ impl PageSide {
     }
 }
 
-impl Side for PageSide {
+impl MappingScheme for PageScheme {
     fn wants_kind(&self) -> bool {
         self.spreader().is_some()
     }
@@ -330,7 +330,7 @@ impl Side for PageSide {
     }
 }
 
-impl Census for PageSide {
+impl Census for PageScheme {
     #[inline]
     fn pages_in_use(&self) -> u64 {
         self.map().mapped()
@@ -379,9 +379,9 @@ impl Census for PageSide {
     }
 }
 
-impl Restore for PageSide {
-    fn restore_page(&mut self, page: HeldPage<'_>, flash: &mut Flash) -> Result<(), String> {
-        let HeldPage { lpn, content, home, replicas } = page;
+impl Restore for PageScheme {
+    fn restore_page(&mut self, page: PageImage<'_>, flash: &mut Flash) -> Result<(), String> {
+        let PageImage { lpn, content, home, replicas } = page;
         let SpreadMap { map, spreader } = &mut self.tables.map;
         if lpn.number() >= map.len() || is_page(map.get(lpn)) {
             return Err(unfit(lpn, map.len()));
@@ -405,13 +405,13 @@ impl Restore for PageSide {
 }
 
 flashtwin_bits::state!(SpreadMap { map, spreader });
-flashtwin_bits::state!(PageSide { tables, written });
+flashtwin_bits::state!(PageScheme { tables, written });
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::controller::Controller;
-    use crate::ftl::{Form, Ftl};
+    use crate::ftl::{Ftl, Scheme};
     use crate::page::spread::SpreadPolicy;
 
     #[test]
@@ -431,8 +431,8 @@ mod tests {
             geometry.channel_of_chip(geometry.chip_of_plane(geometry.plane(ftl.copies_of(lpn).unwrap().0)))
         };
         let first = channel(Lpn::new(0));
-        let Form::Page(side) = &mut ftl.tables else { panic!("a map of pages") };
-        let mut gone = |lpn, content| side.tables.map.point(Lpn::new(lpn), NO_PPN, content, &mut ftl.flash);
+        let Scheme::Page(scheme) = &mut ftl.tables else { panic!("a map of pages") };
+        let mut gone = |lpn, content| scheme.tables.map.point(Lpn::new(lpn), NO_PPN, content, &mut ftl.flash);
         assert_eq!(gone(0, Content::new(4)), Some(first));
         assert_eq!(gone(0, Content::new(4)), None, "it lay nowhere");
         assert_eq!(gone(1, Content::new(6)), None, "it held another content");

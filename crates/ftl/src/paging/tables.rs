@@ -135,7 +135,7 @@ impl<M: Map> Tables<M> {
         let paging = self.paging.as_ref()?;
         Some(PagingSizes {
             pages: u64::from(paging.layout.pages()),
-            pages_on_flash: flash.blocks.pages_apart(),
+            pages_on_flash: flash.blocks.metadata_pages(),
             pages_cached: u64::from(paging.lru.len()),
             pages_dirty: paging.layout.all_pages().filter(|&page| paging.lru.is_dirty(page)).count() as u64,
             simulator_bytes: paging.bytes(),

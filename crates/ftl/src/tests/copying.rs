@@ -8,14 +8,14 @@ use crate::flash::allocation::AllocationPolicy;
 use crate::ids::{Content, Lpn};
 use crate::redirection::RedirectionPolicy;
 use crate::{
-    Cause, CopyingCounts, FlashOp, FtlConfig, Host, LoadView, MappingForm, OpKind, ReplicationConfig,
+    Cause, CopyingCounts, FlashOp, FtlConfig, Host, LoadView, Mapping, OpKind, ReplicationConfig,
     ReplicationPolicy,
 };
 use flashtwin_nand::Ppn;
 
 /// Eight chips of one plane, room for as many copies as anybody wants.
 pub(super) fn options(policy: ReplicationPolicy) -> Options {
-    let mut config = FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() };
+    let mut config = FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() };
     config.replication.policy = policy;
     config.replication.alpha = 20.0;
     config.redirection.policy = RedirectionPolicy::Replicas;
@@ -272,7 +272,7 @@ fn collection_that_copies_set_off_is_counted_apart() {
     let mut pages = [0; 2];
     for seed in 0..200 {
         let mut options = Options::draw(seed);
-        options.config.mapping = MappingForm::Content;
+        options.config.mapping = Mapping::Content;
         options.plain_dedup();
         let policies = [ReplicationPolicy::EndOfPeriod, ReplicationPolicy::OnLine];
         options.config.replication.policy = policies[seed as usize % 2];

@@ -8,15 +8,15 @@ use super::reach::Map;
 use crate::content::ContentMap;
 use crate::content::replication::degree::DegreePolicy;
 use crate::content::replication::placement::{Equals, PlacementPolicy, ScorePopularity, ScoreTies};
-use crate::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm};
+use crate::dedup::{EvictionPolicy, OutOfLinePolicy, TableKind};
 use crate::flash::allocation::{AllocationPolicy, Order};
 use crate::flash::partition::PartitionPolicy;
 use crate::flash::victim::VictimPolicy;
 use crate::page::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
 use crate::redirection::RedirectionPolicy;
 use crate::{
-    CacheBytes, Content, Entries, FlashOp, Ftl, FtlConfig, FtlError, Host, LoadView, Lookup, Lpn,
-    MappingCacheConfig, MappingForm, NO_JOB, ReplicationPolicy, Rng, WearPolicy, WriteOutcome,
+    CacheBytes, Content, Entries, FlashOp, Ftl, FtlConfig, FtlError, Host, LoadView, Lookup, Lpn, Mapping,
+    MappingCacheConfig, NO_JOB, ReplicationPolicy, Rng, WearPolicy, WriteOutcome,
 };
 
 /// Channels, chips a channel, dies a chip, planes a die, blocks a plane, pages a block.
@@ -127,12 +127,12 @@ impl Options {
 fn config(rng: &mut Rng) -> FtlConfig {
     let mut config = FtlConfig::default();
     if rng.below(3) > 0 {
-        config.mapping = MappingForm::Content;
+        config.mapping = Mapping::Content;
         let [one, few] = drawn::FEW_FINGERPRINTS.map(Entries::Limited);
         config.dedup.fingerprint_entries = pick(rng, &[Entries::Unlimited, Entries::Unlimited, one, few]);
         config.replication.policy = pick(rng, &ReplicationPolicy::ALL);
     }
-    if config.mapping == MappingForm::Page && rng.below(4) > 0 {
+    if config.mapping == Mapping::Page && rng.below(4) > 0 {
         config.spread = spread(rng);
     }
     config.background.jobs = pick(rng, &drawn::JOBS);
@@ -198,7 +198,7 @@ fn copies(config: &mut FtlConfig, chips: u32, rng: &mut Rng) {
 /// Draws tables on flash for some systems, and makes room for them. Returns how many steps pass
 /// between checkpoints; 0: there are none.
 fn tables(rng: &mut Rng, config: &mut FtlConfig, levels: &mut Levels) -> u32 {
-    if config.dedup.tables == TableForm::Inverted || rng.below(2) == 0 {
+    if config.dedup.tables == TableKind::Inverted || rng.below(2) == 0 {
         return 0;
     }
     let checkpoint_every = pick(rng, &drawn::CHECKPOINT_EVERY);
@@ -211,7 +211,7 @@ fn tables(rng: &mut Rng, config: &mut FtlConfig, levels: &mut Levels) -> u32 {
     let is_on = checkpoint_every > 0 || config.mapping_cache.bytes != CacheBytes::Unlimited;
     // Two fingerprints fill a page: with room for all contents the store would take more than the device.
     let store_is_small = config.dedup.fingerprint_entries != Entries::Unlimited;
-    let content = config.mapping == MappingForm::Content;
+    let content = config.mapping == Mapping::Content;
     config.mapping_cache.fingerprints = is_on && store_is_small && content && rng.below(2) == 0;
     while levels[4] < config.reserved_blocks(&geometry(*levels)) + 2 {
         levels[4] += 1;
@@ -238,7 +238,7 @@ fn dedup(rng: &mut Rng, config: &mut FtlConfig) {
     dedup.sampling_pages = pick(rng, &drawn::SAMPLING_PAGES);
     let free = config.replication.policy == ReplicationPolicy::None;
     if free && rng.below(3) == 0 {
-        dedup.tables = TableForm::Inverted;
+        dedup.tables = TableKind::Inverted;
         return;
     }
     dedup.eviction = pick(rng, &EvictionPolicy::ALL);

@@ -5,14 +5,13 @@ use flashtwin_nand::Chip;
 
 use super::copying::{holding, options};
 use super::driver::{Driver, Options};
-use crate::dedup::{OutOfLinePolicy, TableForm};
+use crate::dedup::{OutOfLinePolicy, TableKind};
 use crate::flash::allocation::AllocationPolicy;
 use crate::flash::partition::PartitionPolicy;
 use crate::flash::victim::VictimPolicy;
 use crate::page::spread::SpreadPolicy;
 use crate::{
-    CacheBytes, Content, Controller, Entries, FtlConfig, Lpn, MappingForm, OpKind, ReplicationPolicy,
-    TableSizes,
+    CacheBytes, Content, Controller, Entries, FtlConfig, Lpn, Mapping, OpKind, ReplicationPolicy, TableSizes,
 };
 
 /// Channels of one plane of twelve blocks of eight pages, for `footprint` logical pages and
@@ -29,7 +28,7 @@ fn device(config: &FtlConfig, channels: u32, footprint: u32, contents: u32) -> D
 }
 
 fn content_addressed() -> FtlConfig {
-    FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() }
+    FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() }
 }
 
 /// Pages lie where their addresses say, 3/2 of the LPN: 0, 3, 4 and 7 on channel 0 of two, the others on channel 1.
@@ -76,13 +75,13 @@ fn a_page_map_says_what_it_holds_and_what_that_takes() {
 #[test]
 fn the_tables_of_pages_take_more_than_nothing_for_each_page_in_every_form() {
     let mut inverted = content_addressed();
-    inverted.dedup.tables = TableForm::Inverted;
+    inverted.dedup.tables = TableKind::Inverted;
     for (config, bytes) in [(FtlConfig::default(), 8), (content_addressed(), 4), (inverted, 8)] {
         let [small, large] =
             [20, 40].map(|footprint| device(&config, 2, footprint, 9).ftl.table_sizes().page_table_bytes);
         assert!((large - small).is_multiple_of(20), "{:?}", config.dedup.tables);
         let each = (large - small) / 20;
-        assert!(each == bytes || config.dedup.tables == TableForm::Inverted && each > 0, "{each}");
+        assert!(each == bytes || config.dedup.tables == TableKind::Inverted && each > 0, "{each}");
         // The flash's own: a plane's counts and its open blocks.
         assert!(small > 20 * each, "{small} bytes, of which pages take 20 times {each}");
     }
@@ -316,7 +315,7 @@ fn equal_names_of_data_are_those_of_a_page_or_of_twins() {
 
 #[test]
 fn what_was_forgotten_is_written_as_if_for_the_first_time() {
-    for tables in [TableForm::TwoLevel, TableForm::Inverted] {
+    for tables in [TableKind::TwoLevel, TableKind::Inverted] {
         for forgotten in [false, true] {
             let mut config = content_addressed();
             config.dedup.tables = tables;
@@ -345,7 +344,7 @@ fn what_was_forgotten_is_written_as_if_for_the_first_time() {
 #[test]
 fn ageing_moves_a_page_and_leaves_what_is_not_mapped() {
     let mut inverted = content_addressed();
-    inverted.dedup.tables = TableForm::Inverted;
+    inverted.dedup.tables = TableKind::Inverted;
     for config in [FtlConfig::default(), content_addressed(), inverted] {
         let mut driver = device(&config, 2, 8, 10);
         write_all(&mut driver, &[(0, 4), (1, 5)]);
@@ -442,9 +441,9 @@ fn an_engine_is_told_what_the_controller_waits_for_and_what_it_looks_at() {
     assert_eq!(wants(&device(&by_address, 2, 20, 30).ftl), (false, false, true, 1));
     let limited = CacheBytes::Limited(4 * 64);
     for (mapping, bytes, expected) in [
-        (MappingForm::Page, limited, (true, false)),
-        (MappingForm::Content, CacheBytes::Unlimited, (false, false)),
-        (MappingForm::Content, limited, (true, true)),
+        (Mapping::Page, limited, (true, false)),
+        (Mapping::Content, CacheBytes::Unlimited, (false, false)),
+        (Mapping::Content, limited, (true, true)),
     ] {
         let mut config = FtlConfig { mapping, ..by_turn.clone() };
         config.mapping_cache.bytes = bytes;
@@ -455,7 +454,7 @@ fn an_engine_is_told_what_the_controller_waits_for_and_what_it_looks_at() {
         config.mapping_cache.fingerprints = false;
         assert_eq!(wants(&device(&config, 2, 20, 30).ftl), (expected.0, false, false, 1), "{mapping:?}");
     }
-    let mut inverted = FtlConfig { mapping: MappingForm::Content, ..by_turn };
-    (inverted.dedup.tables, inverted.dedup.sampling_pages) = (TableForm::Inverted, 3);
+    let mut inverted = FtlConfig { mapping: Mapping::Content, ..by_turn };
+    (inverted.dedup.tables, inverted.dedup.sampling_pages) = (TableKind::Inverted, 3);
     assert_eq!(wants(&device(&inverted, 2, 20, 30).ftl), (false, false, false, 3));
 }

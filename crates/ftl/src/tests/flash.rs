@@ -7,8 +7,8 @@ use crate::flash::blocks::Stream;
 use crate::flash::partition::PartitionPolicy;
 use crate::flash::victim::VictimPolicy;
 use crate::flash::{Flash, FlashKeys, Moved, Owners};
-use crate::held::{BlockImage, BlockUse, OpenFor};
 use crate::ids::Owner;
+use crate::image::{BlockImage, BlockUse, OpenFor};
 use crate::{FtlConfig, FtlError, OpKind, WearConfig, WearPolicy};
 
 const PLANE: Plane = Plane::new(0);

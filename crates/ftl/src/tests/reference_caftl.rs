@@ -11,10 +11,10 @@ use crate::content::Candidate;
 use crate::dedup::plain::PlainStore;
 use crate::dedup::{EvictionPolicy, OutOfLinePolicy};
 use crate::ids::{Content, Lpn, Vpn};
-use crate::{Cause, Entries, FlashOp, FtlConfig, MappingForm, OpKind, ReplicationPolicy};
+use crate::{Cause, Entries, FlashOp, FtlConfig, Mapping, OpKind, ReplicationPolicy};
 
 /// A page on flash.
-struct Held {
+struct ContentEntry {
     content: u32,
     lpns: HashSet<u32>,
 }
@@ -22,7 +22,7 @@ struct Held {
 struct Reference {
     by_count: bool,
     pages: HashMap<u32, u32>,
-    held: HashMap<u32, Held>,
+    held: HashMap<u32, ContentEntry>,
     /// Pages whose fingerprint is known.
     store: PlainStore<u32>,
     /// Pages neither fingerprinted nor being read, the next one first.
@@ -59,7 +59,7 @@ impl Reference {
             (false, true) => Cause::Unique,
         };
         self.next += 1;
-        self.held.insert(self.next, Held { content, lpns: HashSet::new() });
+        self.held.insert(self.next, ContentEntry { content, lpns: HashSet::new() });
         if hashed {
             self.store.enter(self.next);
         } else {
@@ -119,7 +119,7 @@ fn by_hand(options: &Options) -> Driver {
 
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
-    options.config.mapping = MappingForm::Content;
+    options.config.mapping = Mapping::Content;
     options.config.replication.policy = ReplicationPolicy::None;
     options.plain_dedup();
     let dedup = &mut options.config.dedup;
@@ -258,7 +258,7 @@ fn with_room_for_all_fingerprints_idle_time_finds_every_duplicate() {
 
 #[test]
 fn a_page_is_written_unhashed_read_in_idle_time_and_merged() {
-    let mut config = FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() };
+    let mut config = FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() };
     config.dedup.sampling_pages = 3;
     config.dedup.out_of_line = OutOfLinePolicy::Unhashed;
     let mut driver =

@@ -10,7 +10,7 @@ use crate::content::replication::placement::{PlacementPolicy, ScorePopularity, S
 use crate::ids::{Lpn, Vpn};
 use crate::redirection::RedirectionPolicy;
 use crate::{
-    FlashOp, MappingForm, NO_JOB, OpKind, ReadOutcome, ReplicationConfig, ReplicationPolicy, SpreadConfig,
+    FlashOp, Mapping, NO_JOB, OpKind, ReadOutcome, ReplicationConfig, ReplicationPolicy, SpreadConfig,
 };
 
 /// One content: its reads in the period, the chips that hold it, home first, and the reads under which its
@@ -225,7 +225,7 @@ fn compare(driver: &Driver, model: &Model) {
 
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
-    options.config.mapping = MappingForm::Content;
+    options.config.mapping = Mapping::Content;
     options.config.spread = SpreadConfig::default();
     options.plain_dedup();
     let replication = &mut options.config.replication;

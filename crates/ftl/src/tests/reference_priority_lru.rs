@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::driver::{Driver, Options, Step, Workload};
 use crate::ids::{Lpn, Vpn};
-use crate::{FlashOp, MappingForm, NO_JOB, OpKind, ReplicationPolicy, SpreadConfig};
+use crate::{FlashOp, Mapping, NO_JOB, OpKind, ReplicationPolicy, SpreadConfig};
 use flashtwin_nand::{Chip, Plane};
 
 /// Classes of pages, the least recent first; chips that hold each page, the first copy's first; and
@@ -143,7 +143,7 @@ fn compare(driver: &Driver, model: &Model) {
 
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
-    options.config.mapping = MappingForm::Content;
+    options.config.mapping = Mapping::Content;
     options.config.spread = SpreadConfig::default();
     options.plain_dedup();
     let replication = &mut options.config.replication;

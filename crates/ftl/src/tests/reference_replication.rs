@@ -9,7 +9,7 @@ use crate::SpreadConfig;
 use crate::content::replication::degree::DegreePolicy;
 use crate::content::replication::placement::{PlacementPolicy, ScorePopularity, ScoreTies};
 use crate::ids::{Lpn, Vpn};
-use crate::{Cause, FlashOp, MappingForm, ReplicationConfig, ReplicationPolicy};
+use crate::{Cause, FlashOp, Mapping, ReplicationConfig, ReplicationPolicy};
 use flashtwin_nand as nand;
 
 /// One content: how often it was read in the period, and the chips that hold it, home first.
@@ -214,7 +214,7 @@ const ALPHAS: [(f64, u64); 5] = [(0.0, 0), (0.05, 5), (0.15, 15), (0.3, 30), (2.
 
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
-    options.config.mapping = MappingForm::Content;
+    options.config.mapping = Mapping::Content;
     options.config.spread = SpreadConfig::default();
     options.plain_dedup();
     let replication = &mut options.config.replication;

@@ -9,12 +9,12 @@ use super::reach::Map;
 use crate::flash::allocation::AllocationPolicy;
 use crate::ids::Lpn;
 use crate::page::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
-use crate::{MappingForm, ReplicationPolicy};
+use crate::{Mapping, ReplicationPolicy};
 
 /// Filters that are never wrong: a rebuild at every death, and bits enough.
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
-    options.config.mapping = MappingForm::Page;
+    options.config.mapping = Mapping::Page;
     options.config.mapping_cache.fingerprints = false;
     options.config.replication.policy = ReplicationPolicy::None;
     options.config.spread = SpreadConfig {

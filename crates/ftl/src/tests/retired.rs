@@ -6,7 +6,7 @@ use flashtwin_nand::{Block, Plane};
 
 use super::restored::{CONTENTS, PAGES, configs, geometry, restored, work};
 use crate::Ftl;
-use crate::held::BlockUse;
+use crate::image::BlockUse;
 use crate::rng::Rng;
 
 /// Retired blocks and how often each was erased before.

@@ -6,11 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::driver::{Driver, Options, Step, Workload};
 use crate::content::ContentMap;
-use crate::dedup::{OutOfLinePolicy, TableForm};
+use crate::dedup::{OutOfLinePolicy, TableKind};
 use crate::flash::blocks::Stream;
 use crate::flash::partition::{PartitionConfig, PartitionPolicy};
 use crate::ids::{Lpn, Owner, Vpn};
-use crate::{Entries, FtlError, MappingForm, ReplicationPolicy, Rng, SpreadConfig, WearConfig, WearPolicy};
+use crate::{Entries, FtlError, Mapping, ReplicationPolicy, Rng, SpreadConfig, WearConfig, WearPolicy};
 
 /// A bug that the code under test asks for where it would be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +92,7 @@ fn levelling(seed: u64) -> Options {
 /// A system that spreads duplicates, many of them.
 fn spreading(seed: u64) -> Options {
     let mut options = options(seed);
-    options.config.mapping = MappingForm::Page;
+    options.config.mapping = Mapping::Page;
     options.config.replication.policy = ReplicationPolicy::None;
     options.config.spread = super::driver::spread(&mut Rng::stream(seed, "spread"));
     options.config.background.jobs = 4096;
@@ -103,7 +103,7 @@ fn spreading(seed: u64) -> Options {
 /// A system with inverted tables.
 fn inverted(seed: u64) -> Options {
     let mut options = options(seed);
-    options.config.dedup.tables = TableForm::Inverted;
+    options.config.dedup.tables = TableKind::Inverted;
     options.config.replication.policy = ReplicationPolicy::None;
     options
 }
@@ -152,7 +152,7 @@ fn options(seed: u64) -> Options {
     options.period_every = 50;
     options.read_percent = 40;
     options.audit_every = 1;
-    options.config.mapping = MappingForm::Content;
+    options.config.mapping = Mapping::Content;
     options.config.spread = SpreadConfig::default();
     options.plain_dedup();
     options.config.partition = PartitionConfig::default();

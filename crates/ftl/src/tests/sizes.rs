@@ -2,8 +2,8 @@
 
 use super::driver::{Driver, Options};
 use crate::content::replication::ReplicationPolicy;
-use crate::dedup::{EvictionPolicy, TableForm};
-use crate::{CacheBytes, Content, Controller, Entries, FtlConfig, MappingForm, PlaneContents};
+use crate::dedup::{EvictionPolicy, TableKind};
+use crate::{CacheBytes, Content, Controller, Entries, FtlConfig, Mapping, PlaneContents};
 
 /// A device of two chips whose host writes 40 pages of `contents` contents.
 fn device(config: &FtlConfig, contents: u32) -> Driver {
@@ -18,7 +18,7 @@ fn device(config: &FtlConfig, contents: u32) -> Driver {
 }
 
 fn content_addressed() -> FtlConfig {
-    FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() }
+    FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() }
 }
 
 #[test]
@@ -29,13 +29,13 @@ fn a_content_takes_as_many_bytes_as_its_tables_say() {
     let unknown = 4;
     let few = Entries::Limited(3);
     for (tables, entries, eviction, sampling_pages, bytes) in [
-        (TableForm::TwoLevel, Entries::Unlimited, EvictionPolicy::LruWrites, 1, least),
-        (TableForm::Inverted, Entries::Unlimited, EvictionPolicy::LruWrites, 1, least),
-        (TableForm::TwoLevel, Entries::Unlimited, EvictionPolicy::LruWrites, 2, least + unknown),
+        (TableKind::TwoLevel, Entries::Unlimited, EvictionPolicy::LruWrites, 1, least),
+        (TableKind::Inverted, Entries::Unlimited, EvictionPolicy::LruWrites, 1, least),
+        (TableKind::TwoLevel, Entries::Unlimited, EvictionPolicy::LruWrites, 2, least + unknown),
         // Its neighbours in the order in which entries go: 8; its references and its list: 2.
-        (TableForm::TwoLevel, few, EvictionPolicy::LruWrites, 1, least + unknown + 8),
-        (TableForm::Inverted, few, EvictionPolicy::LruWrites, 1, least + unknown + 8),
-        (TableForm::TwoLevel, few, EvictionPolicy::ReferenceCount, 1, least + unknown + 8 + 2),
+        (TableKind::TwoLevel, few, EvictionPolicy::LruWrites, 1, least + unknown + 8),
+        (TableKind::Inverted, few, EvictionPolicy::LruWrites, 1, least + unknown + 8),
+        (TableKind::TwoLevel, few, EvictionPolicy::ReferenceCount, 1, least + unknown + 8 + 2),
     ] {
         let mut config = content_addressed();
         (config.dedup.tables, config.dedup.fingerprint_entries) = (tables, entries);
@@ -48,7 +48,7 @@ fn a_content_takes_as_many_bytes_as_its_tables_say() {
 #[test]
 fn a_page_that_was_used_takes_eight_bytes_of_inverted_tables() {
     let mut config = content_addressed();
-    config.dedup.tables = TableForm::Inverted;
+    config.dedup.tables = TableKind::Inverted;
     let mut driver = device(&config, 40);
     let held =
         |driver: &Driver| driver.ftl.table_sizes().page_table_bytes - driver.ftl.flash.blocks.bytes_in_use();

@@ -6,14 +6,14 @@ use crate::controller::Controller;
 use crate::flash::allocation::AllocationPolicy;
 use crate::ids::Lpn;
 use crate::page::spread::{SpreadConfig, SpreadPolicy};
-use crate::{FtlConfig, MappingForm, ReplicationPolicy, Rng};
+use crate::{FtlConfig, Mapping, ReplicationPolicy, Rng};
 use flashtwin_nand::Ppn;
 
 /// The same system without and with spreading. Filters with as many bits as a key allows.
 fn pair(seed: u64) -> [Options; 2] {
     [SpreadPolicy::None, SpreadPolicy::Duplicates].map(|policy| {
         let mut options = Options::draw(seed);
-        options.config.mapping = MappingForm::Page;
+        options.config.mapping = Mapping::Page;
         options.config.mapping_cache.fingerprints = false;
         options.config.replication.policy = ReplicationPolicy::None;
         options.config.spread =

@@ -7,15 +7,13 @@ use flashtwin_nand::{NO_PPN, Plane, Ppn};
 use super::driver::{Driver, Options, Step, Workload};
 use super::reach::Map;
 use crate::content::replication::degree::DegreePolicy;
-use crate::dedup::{OutOfLinePolicy, TableForm};
+use crate::dedup::{OutOfLinePolicy, TableKind};
 use crate::flash::allocation::AllocationPolicy;
 use crate::flash::victim::VictimPolicy;
 use crate::ids::{Lpn, NO_VPN};
 use crate::page::spread::SpreadPolicy;
 use crate::redirection::RedirectionPolicy;
-use crate::{
-    Cause, FlashOp, FtlConfig, MappingForm, NO_JOB, OpKind, ReadOutcome, ReadTarget, ReplicationPolicy,
-};
+use crate::{Cause, FlashOp, FtlConfig, Mapping, NO_JOB, OpKind, ReadOutcome, ReadTarget, ReplicationPolicy};
 
 /// Channels of one plane, blocks and pages of a block; first closed, first collected, as late as possible.
 fn driver([channels, blocks, pages]: [u32; 3], change: impl Fn(&mut FtlConfig)) -> Driver {
@@ -34,9 +32,9 @@ fn driver([channels, blocks, pages]: [u32; 3], change: impl Fn(&mut FtlConfig)) 
     })
 }
 
-fn sharing(tables: TableForm) -> Driver {
+fn sharing(tables: TableKind) -> Driver {
     driver([1, 6, 2], |config| {
-        config.mapping = MappingForm::Content;
+        config.mapping = Mapping::Content;
         config.dedup.tables = tables;
     })
 }
@@ -137,7 +135,7 @@ fn a_page_trimmed_while_its_block_is_collected_stays_behind() {
 
 #[test]
 fn a_shared_page_lives_until_its_last_logical_page_is_trimmed() {
-    for tables in [TableForm::TwoLevel, TableForm::Inverted] {
+    for tables in [TableKind::TwoLevel, TableKind::Inverted] {
         let mut driver = sharing(tables);
         let (shared, _) = write(&mut driver, 0, 5).unwrap();
         assert_eq!([write(&mut driver, 1, 5), write(&mut driver, 2, 5)], [None, None]);
@@ -173,7 +171,7 @@ fn a_shared_page_lives_until_its_last_logical_page_is_trimmed() {
 
 #[test]
 fn collection_of_a_shared_page_goes_by_who_is_left() {
-    for tables in [TableForm::TwoLevel, TableForm::Inverted] {
+    for tables in [TableKind::TwoLevel, TableKind::Inverted] {
         let mut driver = sharing(tables);
         // Block 0: contents 0 and 1, each of two pages. Then other contents of page 4.
         for (lpn, content) in [(0, 0), (1, 1), (2, 0), (3, 1), (4, 2), (4, 3), (4, 4), (4, 5)] {
@@ -257,7 +255,7 @@ fn pages_trimmed_while_they_are_compared_are_no_twins() {
 /// Four chips; content 3, of pages 0 and 1, has a copy on each.
 fn replicated(policy: ReplicationPolicy) -> Driver {
     let mut driver = driver([4, 8, 2], |config| {
-        config.mapping = MappingForm::Content;
+        config.mapping = Mapping::Content;
         config.replication.policy = policy;
         config.replication.alpha = 1.0;
         config.replication.degree = DegreePolicy::ManyOfFew;
@@ -296,7 +294,7 @@ fn copies_die_with_the_last_logical_page_of_their_content() {
 #[test]
 fn a_page_trimmed_while_it_is_read_to_be_fingerprinted_is_not_merged() {
     let mut driver = driver([1, 8, 2], |config| {
-        config.mapping = MappingForm::Content;
+        config.mapping = Mapping::Content;
         (config.dedup.sampling_pages, config.dedup.out_of_line) = (2, OutOfLinePolicy::Unhashed);
     });
     // Content 1 is known. Of the next run the sample is new, so that the other page, content 1 again, is

@@ -9,7 +9,7 @@ use flashtwin_ftl::{Content, Host, LoadView, Lpn, NO_CONTENT, ReadOutcome};
 use super::contents::Named;
 use super::core::{Core, HostPage, broken, of_ftl};
 use super::options::Omission;
-use super::pages::Place;
+use super::pages::PageAddress;
 use crate::store::record::{Digest, Record};
 
 /// A whole page to be written.
@@ -26,7 +26,7 @@ impl Core {
     ///
     /// # Errors
     /// The page cannot be read; another copy may be readable, see [`Core::read_any`].
-    pub(crate) fn locate(&mut self, lpn: u32) -> io::Result<Option<Place>> {
+    pub(crate) fn locate(&mut self, lpn: u32) -> io::Result<Option<PageAddress>> {
         if self.failed.is_some() || self.options.read_only {
             // The controller is to decide nothing more.
             return self.ftl.home_of(Lpn::new(lpn)).map(|ppn| self.place(ppn)).transpose();

@@ -22,7 +22,7 @@ const TRIES: u32 = 3;
 const DAMAGED_PAGES_TO_RETIRE: u32 = 2;
 
 /// Where a page is read from, and the first bytes of its digest.
-pub(crate) type Place = (u64, u64);
+pub(crate) type PageAddress = (u64, u64);
 
 impl Core {
     /// Whether a page that the tables point to was programmed, as against ordered to be.
@@ -47,7 +47,7 @@ impl Core {
     ///
     /// # Errors
     /// It was ordered and not programmed; its data were lost.
-    pub(crate) fn place(&self, ppn: Ppn) -> io::Result<Place> {
+    pub(crate) fn place(&self, ppn: Ppn) -> io::Result<PageAddress> {
         let why = match () {
             () if !self.exists(ppn) => "was to be written when writing failed; open the drive again",
             () if self.is_lost(ppn) => "stands for data that could not be read when they were moved",

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use flashtwin_ftl::{BlockUse, Ftl, HeldPage, Lpn, NO_CONTENT};
+use flashtwin_ftl::{BlockUse, Ftl, Lpn, NO_CONTENT, PageImage};
 use flashtwin_nand::FlashArray;
 
 use super::contents::Contents;
@@ -36,7 +36,7 @@ pub(crate) struct Recovered {
 }
 
 /// State read from a medium.
-pub(crate) struct Found {
+pub(crate) struct RecoveredState {
     pub(crate) image: Image,
     pub(crate) end: LogEnd,
     pub(crate) notes: Vec<String>,
@@ -44,7 +44,7 @@ pub(crate) struct Found {
 }
 
 /// Reads the newest whole checkpoint and the log since.
-pub(crate) fn find(medium: &dyn Medium, superblock: &Superblock) -> Result<Found, DriveError> {
+pub(crate) fn find(medium: &dyn Medium, superblock: &Superblock) -> Result<RecoveredState, DriveError> {
     let Superblock { uuid, layout, .. } = superblock;
     let (mut headers, mut notes, mut unreadable) = (Vec::new(), Vec::new(), None);
     let mut note = |error: DriveError, notes: &mut Vec<String>| {
@@ -82,7 +82,7 @@ pub(crate) fn find(medium: &dyn Medium, superblock: &Superblock) -> Result<Found
 }
 
 /// A newer checkpoint that is damaged says up to which batch the log was durable.
-fn reaches(found: Found, newest: Option<u64>) -> Result<Found, DriveError> {
+fn reaches(found: RecoveredState, newest: Option<u64>) -> Result<RecoveredState, DriveError> {
     match newest.is_some_and(|sequence| found.end.sequence < sequence) {
         false => Ok(found),
         true => {
@@ -101,7 +101,7 @@ fn go_on(
     mut image: Image,
     first: LogEnd,
     mut notes: Vec<String>,
-) -> Result<Found, DriveError> {
+) -> Result<RecoveredState, DriveError> {
     let Superblock { uuid, layout, .. } = superblock;
     let mut take = |record: &_, sequence| image.apply(record, sequence);
     let mut end = replay(medium, uuid, layout, first, &mut notes, &mut take)?;
@@ -116,7 +116,7 @@ fn go_on(
         end = behind;
     }
     let batches = end.sequence - first.sequence;
-    Ok(Found { image, end, notes, batches })
+    Ok(RecoveredState { image, end, notes, batches })
 }
 
 /// A drive that goes on where the medium ends.
@@ -197,7 +197,7 @@ fn rebuild(
     medium: Arc<dyn Medium>,
     superblock: &Superblock,
     options: &DriveOptions,
-    Found { mut image, end, .. }: Found,
+    RecoveredState { mut image, end, .. }: RecoveredState,
 ) -> Result<Core, String> {
     let mut core = empty_core(medium, superblock, options, end);
     let layout = superblock.layout.clone();
@@ -219,7 +219,7 @@ fn rebuild(
             continue;
         }
         let replicas = image.copies(slot);
-        let page = HeldPage { lpn: lpn_of, content, home: held.home, replicas };
+        let page = PageImage { lpn: lpn_of, content, home: held.home, replicas };
         restoring.page(page).map_err(|error| error.to_string())?;
         let spare = Spare { check: check_of(&held.digest), lpn };
         for &ppn in [held.home].iter().chain(replicas) {

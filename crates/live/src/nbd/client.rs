@@ -46,12 +46,12 @@ pub struct NbdExport {
     waitings: Arc<Waitings>,
     cookie: AtomicU64,
     reader: Option<JoinHandle<()>>,
-    told: Told,
+    told: ExportInfo,
 }
 
 /// The server's description of its export.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct ExportInfo {
     size_bytes: u64,
     flags: u16,
     preferred_block_bytes: u32,
@@ -252,7 +252,7 @@ fn read_replies(stream: &Stream, waitings: &Waitings) {
 }
 
 /// The handshake as a client speaks it.
-fn greet(stream: &Stream, export: &str) -> io::Result<Told> {
+fn greet(stream: &Stream, export: &str) -> io::Result<ExportInfo> {
     let mut stream = stream;
     let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
     let mut greeting = [0; 18];
@@ -274,8 +274,12 @@ fn greet(stream: &Stream, export: &str) -> io::Result<Told> {
     asked.extend((data.len() as u32).to_be_bytes());
     asked.extend(data);
     stream.write_all(&asked)?;
-    let mut told =
-        Told { size_bytes: 0, flags: 0, preferred_block_bytes: 4096, request_bytes_max: REQUEST_BYTES_MAX };
+    let mut told = ExportInfo {
+        size_bytes: 0,
+        flags: 0,
+        preferred_block_bytes: 4096,
+        request_bytes_max: REQUEST_BYTES_MAX,
+    };
     let mut known = false;
     loop {
         let (kind, data) = read_answer(stream)?;
@@ -309,7 +313,7 @@ fn greet(stream: &Stream, export: &str) -> io::Result<Told> {
     }
 }
 
-fn take_sizes(told: &mut Told, at: &mut Numbers<'_>) -> io::Result<()> {
+fn take_sizes(told: &mut ExportInfo, at: &mut Numbers<'_>) -> io::Result<()> {
     let (Some(least), Some(preferred), Some(most)) = (at.u32(), at.u32(), at.u32()) else {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "a short answer"));
     };

@@ -74,7 +74,7 @@ pub struct RecordFigures {
 
 /// The writer's progress, shared with its readers.
 #[derive(Default)]
-struct Told {
+struct WriterProgress {
     requests: AtomicU64,
     left_out: AtomicU64,
     file_bytes: AtomicU64,
@@ -87,7 +87,7 @@ pub struct Recorder {
     key: Key,
     zero: Digest,
     queue: Arc<Queue>,
-    told: Arc<Told>,
+    told: Arc<WriterProgress>,
     path: PathBuf,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
@@ -107,7 +107,7 @@ impl Recorder {
         let sink =
             Sink::create(path, options.format, &options.name, &key, &holes).map_err(io::Error::other)?;
         let queue = Arc::new(Queue::new(options.queue_bytes_max));
-        let told = Arc::new(Told::default());
+        let told = Arc::new(WriterProgress::default());
         let (its_queue, its_told, loss_max) = (Arc::clone(&queue), Arc::clone(&told), options.loss_max);
         let writer = thread::Builder::new().name("record".to_owned()).spawn(move || {
             if let Err(failure) = write_down(&its_queue, &its_told, sink, loss_max) {
@@ -266,7 +266,12 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Of a recording's time, 1 / 256 may be lost.
 const LOSS_SHARE: u32 = 256;
 
-fn write_down(queue: &Queue, told: &Told, mut sink: Sink, loss_max: Duration) -> Result<(), String> {
+fn write_down(
+    queue: &Queue,
+    told: &WriterProgress,
+    mut sink: Sink,
+    loss_max: Duration,
+) -> Result<(), String> {
     let (mut rows, mut order) = (Vec::new(), InOrder::default());
     let begun = Instant::now();
     let mut committed = begun;

@@ -139,12 +139,12 @@ impl Header {
 }
 
 /// A batch that is whole, and follows on `end`.
-struct Found {
+struct WholeBatch {
     header: Header,
     bytes: Vec<u8>,
 }
 
-impl Found {
+impl WholeBatch {
     fn records(&self) -> &[u8] {
         &self.bytes[HEADER_BYTES..HEADER_BYTES + self.header.records_bytes as usize]
     }
@@ -157,7 +157,7 @@ fn read(medium: &dyn Medium, offset: u64, length: usize) -> io::Result<Vec<u8>> 
 
 /// State of one copy at the place of the next batch.
 enum Copy {
-    Whole(Found),
+    Whole(WholeBatch),
     /// It begins as the next batch would.
     Torn,
     /// Nobody knows.
@@ -183,7 +183,7 @@ fn copy_at(medium: &dyn Medium, uuid: &[u8; 16], layout: &Layout, half: u64, end
         Ok(bytes) => bytes,
         Err(error) => return Copy::Unreadable(error),
     };
-    let found = Found { header, bytes };
+    let found = WholeBatch { header, bytes };
     let sum = checksum(uuid, &[&found.bytes[..HEADER_BYTES - 8], found.records()]);
     if found.header.sum == sum { Copy::Whole(found) } else { Copy::Torn }
 }

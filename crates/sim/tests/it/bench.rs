@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use flashtwin_ftl::{
-    Content, FlashOp, Ftl, FtlConfig, Host, LoadView, Lpn, MappingForm, NO_JOB, OpKind, Rng, Unit,
+    Content, FlashOp, Ftl, FtlConfig, Host, LoadView, Lpn, Mapping, NO_JOB, OpKind, Rng, Unit,
 };
 use flashtwin_nand::{Chip, FlashArray, NandConfig, NandDevice, Ppn};
 use flashtwin_sim::engine::{Arrivals, Charge, Completed, Engine, EngineCounts, Ledger, Observer};
@@ -301,7 +301,7 @@ impl Bench {
 
     /// Contents are looked at.
     pub(crate) fn deduplicating(mut self) -> Self {
-        self.ftl.mapping = MappingForm::Content;
+        self.ftl.mapping = Mapping::Content;
         self
     }
 
@@ -366,7 +366,7 @@ impl Bench {
     pub(crate) fn serve_trace<O: Observer>(&self, trace: &PageTrace, observer: O) -> Engine<Ftl, O> {
         let device = self.nand.resolve().unwrap();
         let (ftl, flash) = self.prepare(&device);
-        let hashes = self.ftl.mapping == MappingForm::Content;
+        let hashes = self.ftl.mapping == Mapping::Content;
         let mut engine = Engine::new(ftl, observer, &device, &self.engine, flash, hashes, 1);
         engine.limit_queues(self.queue_limit);
         if self.ftl.mapping_cache.checkpoint_s > 0.0 {

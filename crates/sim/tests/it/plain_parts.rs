@@ -80,7 +80,7 @@ impl Rules {
 
 /// A physical page in one life of its block: each erase begins another.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct PageAddress {
     pub(crate) plane: usize,
     pub(crate) block: usize,
     pub(crate) life: u32,
@@ -98,7 +98,7 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Operation {
     pub(crate) kind: Kind,
-    pub(crate) place: Place,
+    pub(crate) place: PageAddress,
     pub(crate) request: Option<usize>,
     pub(crate) urgent: bool,
     /// Ordered by collection in idle time.
@@ -106,7 +106,7 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    pub(crate) fn of_host(kind: Kind, place: Place, request: usize) -> Self {
+    pub(crate) fn of_host(kind: Kind, place: PageAddress, request: usize) -> Self {
         Self { kind, place, request: Some(request), urgent: false, in_idle_time: false }
     }
 }

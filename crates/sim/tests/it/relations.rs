@@ -3,7 +3,7 @@
 
 use arrow_array::RecordBatch;
 use flashtwin_ftl::allocation::AllocationPolicy;
-use flashtwin_ftl::{MappingForm, Rng};
+use flashtwin_ftl::{Mapping, Rng};
 use flashtwin_nand::NandConfig;
 use flashtwin_sim::{
     Concurrency, EngineConfig, LoadMeasure, MergeReads, Preload, Resolved, RunResult, Suspend, run,
@@ -197,7 +197,7 @@ fn without_duplicates_deduplication_gives_the_same_commands_in_the_same_order() 
                 Ask { time_ns: now, op, lpn, contents, partial: rng.below(8) == 0, durable: false, queue: 0 }
             })
             .collect();
-        let logs = [MappingForm::Page, MappingForm::Content].map(|mapping| {
+        let logs = [Mapping::Page, Mapping::Content].map(|mapping| {
             let bench = Bench::new(levels).holding(footprint).with(|bench| {
                 (bench.engine, bench.footprint, bench.contents) = (engine.clone(), footprint, content);
                 (bench.ftl.mapping, bench.ftl.allocation.policy) = (mapping, allocation);
@@ -413,7 +413,7 @@ fn a_trace_behind_itself_after_a_long_pause_takes_the_same_times_again() {
                 // Room for everything: static allocation then puts each page where it was.
                 bench.nand.blocks_per_plane = 4 * bench.nand.blocks_per_plane + 200;
             } else if rng.below(2) == 0 {
-                (bench.ftl.mapping, bench.contents) = (MappingForm::Content, footprint);
+                (bench.ftl.mapping, bench.contents) = (Mapping::Content, footprint);
                 bench.ftl.allocation.policy = pick(&mut rng, &AllocationPolicy::ALL);
             }
         });

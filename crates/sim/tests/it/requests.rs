@@ -53,12 +53,12 @@ fn many(requests: u64) -> PageTrace {
 
 /// Progress reports of a run, and the number of its checks whether to stop.
 #[derive(Default)]
-struct Told {
+struct ProgressLog {
     done: Mutex<Vec<(u64, u64)>>,
     asked: Mutex<u64>,
 }
 
-impl Progress for Told {
+impl Progress for ProgressLog {
     fn update(&self, done: u64, total: u64) {
         self.done.lock().unwrap().push((done, total));
     }
@@ -166,7 +166,7 @@ fn requests_are_written_in_lots_of_one_table_and_the_files_say_who_wrote_them() 
 fn a_full_disk_ends_the_run_and_not_only_its_end() {
     let link = path("full");
     std::os::unix::fs::symlink("/dev/full", &link).unwrap();
-    let told = Told::default();
+    let told = ProgressLog::default();
     let to = RequestsTo::File(link.clone());
     let outcome = run_following(&many(2 * LOT), &system(&[]), &told, &recording(&to), None);
     let Err(SimError::Write { path, .. }) = outcome else { panic!("{:?}", outcome.map(|_| ())) };
@@ -178,7 +178,7 @@ fn a_full_disk_ends_the_run_and_not_only_its_end() {
 
 #[test]
 fn progress_is_told_now_and_then_and_at_the_end() {
-    let told = Told::default();
+    let told = ProgressLog::default();
     let total = 2 * LOOK_EVERY + 100;
     run(&many(total), &system(&[]), &told).unwrap();
     let wanted = [0, LOOK_EVERY, 2 * LOOK_EVERY, total].map(|done| (done, total));
@@ -206,7 +206,7 @@ fn an_aged_drive_collects_at_once_and_asks_now_and_then_whether_to_stop() {
             &[("preload", preload), ("verify", "false"), ("allocation.policy", "static")],
         );
         let asks: Vec<Ask> = (0..40).map(|at| write(i64::from(at) * 10_000_000, at, 0)).collect();
-        let told = Told::default();
+        let told = ProgressLog::default();
         let result = run(&page_trace(&asks, 120, 1), &resolved, &told).unwrap();
         let asked = *told.asked.lock().unwrap();
         (result.summary["erases"]["total"].as_u64().unwrap(), asked)

@@ -4,7 +4,7 @@
 use flashtwin_ftl::allocation::AllocationPolicy;
 use flashtwin_ftl::redirection::RedirectionPolicy;
 use flashtwin_ftl::spread::{PlacePolicy, SpreadPolicy};
-use flashtwin_ftl::{MappingForm, Rng};
+use flashtwin_ftl::{Mapping, Rng};
 use flashtwin_sim::engine::{Charge, Ledger};
 use flashtwin_sim::{MergeReads, Preload, RunResult, resolve, run};
 use flashtwin_trace::{ContentSource, Op, PageTrace, TraceBuilder};
@@ -145,7 +145,7 @@ fn the_host_writes_as_much_to_flash_as_without_spreading() {
             let written = [SpreadPolicy::None, SpreadPolicy::Duplicates].map(|spread| {
                 let mut resolved = resolve("ds-ftl", &[]).unwrap();
                 let config = &mut resolved.config;
-                assert_eq!(config.ftl.mapping, MappingForm::Page);
+                assert_eq!(config.ftl.mapping, Mapping::Page);
                 (config.ftl.allocation.policy, config.ftl.spread.policy) = (policy, spread);
                 (config.verify, config.replay.preload) = (true, Preload::FirstReads);
                 config.nand = nand([3, 1, 2, 1, pages.outline.footprint_pages() / 20 + 6, 4]);

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use flashtwin_ftl::allocation::AllocationPolicy;
-use flashtwin_ftl::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm, sample_of};
+use flashtwin_ftl::dedup::{EvictionPolicy, OutOfLinePolicy, TableKind, sample_of};
 use flashtwin_ftl::idle::IdlePolicy;
 use flashtwin_ftl::redirection::RedirectionPolicy;
 use flashtwin_ftl::replication::degree::DegreePolicy;
@@ -14,7 +14,7 @@ use flashtwin_ftl::replication::placement::{Equals, PlacementPolicy, ScorePopula
 use flashtwin_ftl::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
 use flashtwin_ftl::victim::VictimPolicy;
 use flashtwin_ftl::{
-    CacheBytes, Cause, Content, Entries, Ftl, FtlConfig, Host, LoadView, Lpn, MappingForm, PartitionPolicy,
+    CacheBytes, Cause, Content, Entries, Ftl, FtlConfig, Host, LoadView, Lpn, Mapping, PartitionPolicy,
     ReplicationPolicy, Rng, WearPolicy,
 };
 use flashtwin_sim::{
@@ -78,7 +78,7 @@ fn random_cache(rng: &mut Rng, engine: &mut EngineConfig) {
 fn random_dedup(rng: &mut Rng, ftl: &mut FtlConfig) {
     ftl.dedup.sampling_pages = pick(rng, &drawn::SAMPLING_PAGES);
     if ftl.replication.policy == ReplicationPolicy::None && rng.below(3) == 0 {
-        ftl.dedup.tables = TableForm::Inverted;
+        ftl.dedup.tables = TableKind::Inverted;
         return;
     }
     ftl.dedup.eviction = pick(rng, &EvictionPolicy::ALL);
@@ -87,12 +87,12 @@ fn random_dedup(rng: &mut Rng, ftl: &mut FtlConfig) {
 
 /// Tables on flash, where the system can have them there.
 fn random_tables(rng: &mut Rng, ftl: &mut FtlConfig) {
-    if ftl.dedup.tables == TableForm::TwoLevel && rng.below(2) == 0 {
+    if ftl.dedup.tables == TableKind::TwoLevel && rng.below(2) == 0 {
         let [one, few, many] = drawn::TABLE_PAGES.map(|count| CacheBytes::Limited(count * 4096));
         ftl.mapping_cache.bytes = pick(rng, &[one, few, many, CacheBytes::Unlimited]);
         ftl.mapping_cache.checkpoint_s = pick(rng, &drawn::CHECKPOINT_S);
         let is_on = ftl.mapping_cache.bytes != CacheBytes::Unlimited || ftl.mapping_cache.checkpoint_s > 0.0;
-        ftl.mapping_cache.fingerprints = is_on && ftl.mapping == MappingForm::Content && rng.below(2) == 0;
+        ftl.mapping_cache.fingerprints = is_on && ftl.mapping == Mapping::Content && rng.below(2) == 0;
     }
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolve
     random_cache(rng, &mut config.engine);
     let ftl = &mut config.ftl;
     if rng.below(4) > 0 {
-        ftl.mapping = MappingForm::Content;
+        ftl.mapping = Mapping::Content;
         ftl.dedup.fingerprint_entries =
             pick(rng, &[Entries::Unlimited, Entries::Limited(drawn::FEW_FINGERPRINTS)]);
         ftl.replication.policy = pick(rng, &ReplicationPolicy::ALL);
@@ -149,7 +149,7 @@ pub(crate) fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolve
     ftl.gc.step_pages = pick(rng, &drawn::GC_STEP_PAGES);
     (ftl.gc.idle, ftl.gc.idle_reserve) = (pick(rng, &IdlePolicy::ALL), pick(rng, &drawn::IDLE_RESERVE));
     ftl.gc.idle_valid = pick(rng, &drawn::IDLE_VALID);
-    if ftl.mapping == MappingForm::Page && rng.below(2) == 0 {
+    if ftl.mapping == Mapping::Page && rng.below(2) == 0 {
         ftl.spread = random_spread(rng);
     }
     ftl.background.jobs = pick(rng, &drawn::JOBS);
@@ -240,7 +240,7 @@ fn check(trace: &PageTrace, resolved: &Resolved, result: &RunResult) {
     assert_eq!(n("response.read.count"), n("requests.read"));
     assert_eq!(n("response.write.count"), n("requests.write"));
     assert_eq!(n("response.flush.count"), n("requests.flush"));
-    if resolved.config.ftl.mapping == MappingForm::Content {
+    if resolved.config.ftl.mapping == Mapping::Content {
         assert_eq!(n("page_ops.pages_hashed"), n("dedup.hashes_inline"));
     }
     // Operations by cause sum to the operations of the flash.
@@ -259,7 +259,7 @@ fn check(trace: &PageTrace, resolved: &Resolved, result: &RunResult) {
     check_mapping_cache(summary, resolved.config.ftl.mapping_cache.fingerprints);
     let chips = u64::from(resolved.device.geometry.chips());
     let mapping = resolved.config.ftl.mapping;
-    if mapping == MappingForm::Content && resolved.config.ftl.replication.alpha == 0.0 {
+    if mapping == Mapping::Content && resolved.config.ftl.replication.alpha == 0.0 {
         let (peak, footprint) = (n("space.pages_in_use_peak"), n("trace.footprint_pages"));
         assert!(peak <= footprint, "{peak} pages in use of {footprint}");
     }

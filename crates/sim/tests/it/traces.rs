@@ -110,7 +110,7 @@ fn a_trace_of_one_request_is_served_by_every_system() {
             let mut resolved = system(name, &[]);
             if !op.moves_data() && resolved.config.ftl.looks_at_contents() {
                 // Nothing in this trace has a content that could be looked at.
-                resolved.config.ftl.mapping = flashtwin_ftl::MappingForm::Page;
+                resolved.config.ftl.mapping = flashtwin_ftl::Mapping::Page;
                 resolved.config.ftl.replication.policy = flashtwin_ftl::ReplicationPolicy::None;
                 resolved.config.ftl.spread.policy = SpreadPolicy::None;
             }
@@ -145,7 +145,7 @@ fn a_trace_of_reads_finds_what_was_there_before_and_programs_nothing() {
 }
 
 fn resolved_by_content(name: &str) -> bool {
-    system(name, &[]).config.ftl.mapping == flashtwin_ftl::MappingForm::Content
+    system(name, &[]).config.ftl.mapping == flashtwin_ftl::Mapping::Content
 }
 
 #[test]

@@ -6,7 +6,7 @@ use flashtwin_bits::prefetch;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-use super::outline::{Known, PageQuality};
+use super::outline::{PageQuality, TraceProperties};
 use super::too_large;
 use super::window::{PageColumns, marks};
 use crate::error::TraceError;
@@ -28,7 +28,7 @@ struct Carried<'a> {
 enum Touch {
     Not,
     /// The whole chunk, with this content.
-    Known(u32),
+    TraceProperties(u32),
     /// A part of the chunk, or all of it with an unknown content.
     Unknown,
 }
@@ -55,7 +55,7 @@ impl Carried<'_> {
         }
         match self.contents[((chunk_start - self.start) / self.chunk_bytes) as usize] {
             NO_CONTENT => Touch::Unknown,
-            content => Touch::Known(content),
+            content => Touch::TraceProperties(content),
         }
     }
 }
@@ -181,7 +181,7 @@ impl Before {
                     }
                     match (op, carried.touch(nth as u64, slot as u64)) {
                         (_, Touch::Not) | (Op::Read, Touch::Unknown) => {}
-                        (Op::Read, Touch::Known(content)) => *chunk = content,
+                        (Op::Read, Touch::TraceProperties(content)) => *chunk = content,
                         _ => *chunk = OVERWRITTEN,
                     }
                 }
@@ -236,7 +236,7 @@ pub(super) struct Recorded {
 }
 
 impl Recorded {
-    pub(super) fn new(known: &Known<'_>) -> Recorded {
+    pub(super) fn new(known: &TraceProperties<'_>) -> Recorded {
         let slots = (known.page_bytes / known.chunk_bytes) as usize;
         Recorded {
             name: known.name.to_owned(),
@@ -397,7 +397,7 @@ impl Recorded {
             for slot in 0..self.slots {
                 match carried.touch(nth, slot as u64) {
                     Touch::Not => {}
-                    Touch::Known(content) => self.now[chunks.start + slot] = content,
+                    Touch::TraceProperties(content) => self.now[chunks.start + slot] = content,
                     Touch::Unknown => {
                         self.now[chunks.start + slot] = self.nameless()?;
                     }
@@ -437,7 +437,7 @@ impl Recorded {
         let (mut differs, mut nameless) = (false, false);
         for slot in 0..self.slots {
             let held = self.now[first_chunk + slot];
-            if let Touch::Known(found) = touched.carried.touch(touched.nth, slot as u64)
+            if let Touch::TraceProperties(found) = touched.carried.touch(touched.nth, slot as u64)
                 && found != held
             {
                 let named = self.is_named(held);

@@ -3,7 +3,7 @@
 use super::ContentSource;
 use super::content::{Before, Recorded};
 use super::made::Made;
-use super::outline::{Known, PageQuality};
+use super::outline::{PageQuality, TraceProperties};
 use super::window::PageColumns;
 use crate::error::TraceError;
 use crate::request::NO_CONTENT;
@@ -25,7 +25,7 @@ pub(super) struct Followed {
 
 impl Follower {
     /// Contents of `source`; `None` if they depend on the end of the trace.
-    pub(super) fn new(source: ContentSource, known: &Known<'_>) -> Option<Follower> {
+    pub(super) fn new(source: ContentSource, known: &TraceProperties<'_>) -> Option<Follower> {
         Some(match source {
             ContentSource::Recorded => Follower::Recorded(Box::new(Recorded::new(known))),
             ContentSource::None => Follower::None,

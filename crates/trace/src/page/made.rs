@@ -2,7 +2,7 @@
 
 use super::content::Before;
 use super::first_access::as_first;
-use super::outline::{FirstAccess, Known, PageQuality, existed};
+use super::outline::{FirstAccess, PageQuality, TraceProperties, existed};
 use super::window::PageColumns;
 use super::zipf::Zipf;
 use super::{ContentSource, too_large};
@@ -24,7 +24,7 @@ pub(super) struct Made {
 
 impl Made {
     /// `None` where the source needs to know all pages beforehand.
-    pub(super) fn new(source: ContentSource, known: &Known<'_>) -> Option<Made> {
+    pub(super) fn new(source: ContentSource, known: &TraceProperties<'_>) -> Option<Made> {
         Some(Made {
             name: known.name.to_owned(),
             maker: Maker::new(source, known.first)?,

@@ -25,7 +25,7 @@ pub(crate) use zipf::Zipf;
 use std::ops::Range;
 use std::thread;
 
-use flashtwin_bits::{Room, with_room};
+use flashtwin_bits::{SpareMemory, try_with_capacity};
 
 use crate::error::{ErrorCause, TraceError};
 use crate::parts::{in_parts, joined, parts, side_by_side};
@@ -35,7 +35,7 @@ use crate::trace::Trace;
 use content::Before;
 use first_access::FirstAccesses;
 use follow::{Followed, Follower};
-use outline::Known;
+use outline::TraceProperties;
 
 /// A trace cut into page operations of one size. Read-only, to be shared by all systems replayed.
 ///
@@ -95,9 +95,9 @@ impl PageTrace {
         accesses.count(&mut quality);
         let first_access = accesses.first(&before);
         let first = Some(&first_access[..]);
-        let known = Known { name: &trace.name, page_bytes, chunk_bytes: CHUNK_BYTES, first };
-        columns.content = with_room(columns.lpn.len());
-        let rooms = [Room::of(&columns.content)];
+        let known = TraceProperties { name: &trace.name, page_bytes, chunk_bytes: CHUNK_BYTES, first };
+        columns.content = try_with_capacity(columns.lpn.len());
+        let rooms = [SpareMemory::of(&columns.content)];
         let mut follower = Follower::new(content_source, &known).unwrap_or(Follower::None);
         let (digest, bytes) = thread::scope(|scope| {
             // Contents are followed by one thread: there is a processor to spare.
@@ -107,7 +107,7 @@ impl PageTrace {
                 (trace.digest(), bytes)
             });
             let follow = || follower.add(&requests, &mut columns, pages, &before, &mut quality);
-            Room::found_while(&rooms, follow)?;
+            SpareMemory::touch_while(&rooms, follow)?;
             Ok(joined(aside))
         })?;
         let Followed { initial_content, content_count } = follower.finish(pages);

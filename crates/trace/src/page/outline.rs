@@ -104,7 +104,7 @@ pub(super) fn existed(first: FirstAccess) -> bool {
 }
 
 /// A trace's properties before its contents are followed.
-pub(super) struct Known<'a> {
+pub(super) struct TraceProperties<'a> {
     pub(super) name: &'a str,
     pub(super) page_bytes: u32,
     pub(super) chunk_bytes: u32,

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use super::content::Before;
 use super::cut::{Numbering, cut_window, window_of};
 use super::follow::{Followed, Follower};
-use super::outline::{Known, Outline, PageQuality};
+use super::outline::{Outline, PageQuality, TraceProperties};
 use super::table::{LastRegion, PageTable};
 use super::window::PageColumns;
 use crate::error::{ErrorCause, TraceError};
@@ -95,8 +95,12 @@ impl Reader {
         let stream = stream.map_err(|error| scanned.blame(error))?;
         let outline = &scanned.outline;
         let first = Some(&outline.first_access[..]);
-        let known =
-            Known { name: &outline.name, page_bytes: outline.page_bytes, chunk_bytes: CHUNK_BYTES, first };
+        let known = TraceProperties {
+            name: &outline.name,
+            page_bytes: outline.page_bytes,
+            chunk_bytes: CHUNK_BYTES,
+            first,
+        };
         Ok(Reader {
             // With the first accesses known, every source can make its contents.
             follower: Follower::new(outline.content_source, &known).unwrap_or(Follower::None),

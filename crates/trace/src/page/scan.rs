@@ -7,7 +7,7 @@ use super::content::Before;
 use super::cut::{Numbering, cut_window, lengthen_volumes, volume_bases, window_of};
 use super::first_access::FirstAccesses;
 use super::follow::{Followed, Follower};
-use super::outline::{FirstAccess, Known, Outline, PageQuality};
+use super::outline::{FirstAccess, Outline, PageQuality, TraceProperties};
 use super::reader::{Reader, Scanned, stamp};
 use super::table::PageTable;
 use super::window::PageColumns;
@@ -191,7 +191,7 @@ struct First {
 
 impl First {
     fn new(name: &str, page_bytes: u32, content_source: ContentSource) -> First {
-        let known = Known { name, page_bytes, chunk_bytes: CHUNK_BYTES, first: None };
+        let known = TraceProperties { name, page_bytes, chunk_bytes: CHUNK_BYTES, first: None };
         // Recorded contents of another size than pages are refused at the end, if there are any.
         let fits = content_source != ContentSource::Recorded || page_bytes.is_multiple_of(CHUNK_BYTES);
         First {

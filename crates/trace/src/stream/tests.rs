@@ -86,7 +86,7 @@ fn held_requests_come_in_order_whatever_the_pieces() {
         sort_by_time(&mut sorted);
         let mut feed =
             Pieces { all, given: 0, random: Random(SplitMix64(seed)), volumes: Volumes::default() };
-        let mut held = Held::new(window_ns);
+        let mut held = SortWindow::new(window_ns);
         let mut got = Columns::empty();
         while !feed.ended() {
             held.refill(&mut feed, &()).unwrap();

@@ -21,8 +21,8 @@ pub(super) struct Deck {
 
 impl Deck {
     /// Points `[value, percent]`: this percentage of the numbers is at most `value`. Between two
-    /// points, and below the first one, the numbers are spread evenly on a logarithmic scale of `1
-    /// + value`. `whole` numbers begin one above the point before. `unit` is the size of a `value`
+    /// points, and below the first one, the numbers are spread evenly on a logarithmic scale of
+    /// `1 + value`. `whole` numbers begin one above the point before. `unit` is the size of a `value`
     /// of one.
     pub(super) fn new(points: &[(f64, f64)], whole: bool, unit: f64, cards: usize) -> Result<Deck, Wrong> {
         check(points)?;

@@ -1,6 +1,6 @@
 //! The fields of a line: numbers, times, words, each with its place for error messages.
 
-use crate::error::{ErrorCause, Place, TraceError};
+use crate::error::{ErrorCause, Location, TraceError};
 
 /// Unit of addresses and sizes in most text formats.
 pub(crate) const SECTOR_BYTES: u64 = 512;
@@ -88,7 +88,7 @@ impl Bad {
         };
         TraceError {
             cause,
-            place: Place { input: name.to_owned(), line: Some(number), column: Some(self.at + 1) },
+            place: Location { input: name.to_owned(), line: Some(number), column: Some(self.at + 1) },
             what,
             cure,
         }

@@ -11,8 +11,8 @@ use flashtwin_trace::{
 };
 
 mod any;
+mod contents;
 mod days;
-mod held;
 mod values;
 
 fn recipe(name: &str) -> Recipe {

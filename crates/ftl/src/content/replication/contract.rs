@@ -3,8 +3,8 @@
 use flashtwin_bits::By;
 use flashtwin_nand::{Chip, Plane, Ppn};
 
+use super::copy_queue::{CopyJob, CopyQueue, End};
 use super::placement::ChipSet;
-use super::wanted::{CopyJob, End, Wanted};
 use crate::content::map::{ContentMap, ContentTables};
 use crate::error::FtlError;
 use crate::flash::Flash;
@@ -16,7 +16,7 @@ use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
 /// Replication: when contents are copied, and which copies are dropped.
 ///
 /// The controller reports every read and every dying content to the policy. A policy makes copies
-/// at the end of a period, or marks a content for a copy ([`Wanted::earn`]): then one of its pages
+/// at the end of a period, or marks a content for a copy ([`CopyQueue::earn`]): then one of its pages
 /// is read in idle time, and the policy chooses the copy's place. Defaults are those of a policy
 /// that works by periods.
 pub(crate) trait Replication: flashtwin_bits::State {
@@ -28,13 +28,13 @@ pub(crate) trait Replication: flashtwin_bits::State {
 
     /// A content was read: counts the read ([`ContentMap::count_read`]) and credits it. Returns
     /// whether this was its first read.
-    fn read(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks, wanted: &mut Wanted) -> bool;
+    fn read(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks, queue: &mut CopyQueue) -> bool;
 
     /// The last logical page is about to leave a content.
     fn dies(&mut self, _vpn: Vpn, _map: &ContentMap, _blocks: &Blocks) {}
 
     /// A period ends, whose popularity is forgotten after this.
-    fn end_period(&mut self, making: &mut Making<'_>) -> Result<(), FtlError>;
+    fn end_period(&mut self, context: &mut CopyContext<'_>) -> Result<(), FtlError>;
 
     /// Whether there is room for a copy of a content that lives, by itself or in place of a replica that matters less.
     fn may_fit(&self, _vpn: Vpn, _map: &ContentMap, _budget_pages: u64) -> bool {
@@ -49,7 +49,7 @@ pub(crate) trait Replication: flashtwin_bits::State {
     fn place(
         &mut self,
         _copy: CopyJob,
-        _making: &mut Making<'_>,
+        _context: &mut CopyContext<'_>,
         _loads: &LoadView<'_>,
     ) -> Result<Option<NewPage>, FtlError> {
         Ok(None)
@@ -100,7 +100,7 @@ pub(crate) struct NewPage {
 }
 
 /// Where replicas may go.
-pub(crate) struct Room {
+pub(crate) struct ReplicaSpace {
     /// Pages that first copies and replicas may occupy together.
     pub(super) budget_pages: u64,
     /// Turns taken among the planes of each chip.
@@ -108,10 +108,10 @@ pub(crate) struct Room {
 }
 
 /// Tools to make copies and to drop them.
-pub(crate) struct Making<'a> {
+pub(crate) struct CopyContext<'a> {
     pub(super) tables: &'a mut ContentTables,
     pub(super) flash: &'a mut Flash,
-    pub(super) room: &'a mut Room,
+    pub(super) space: &'a mut ReplicaSpace,
     pub(super) ops: &'a mut Vec<FlashOp>,
 }
 
@@ -133,7 +133,7 @@ pub(super) fn replica_room(map: &ContentMap, level: u8, budget_pages: u64) -> Op
     map.replicas.least_popular(u16::from(level)).map(|(victim, _)| Some(victim))
 }
 
-impl Making<'_> {
+impl CopyContext<'_> {
     /// Drops one replica of a content. A policy that keeps statistics of chips updates them itself.
     pub(super) fn drop_replica(&mut self, vpn: Vpn) {
         if let Some(ppn) = self.tables.map.drop_replica(vpn) {
@@ -146,7 +146,7 @@ impl Making<'_> {
         let NewCopy { vpn, source, chip, level } = copy;
         let planes = self.flash.geometry().planes_per_chip();
         let first = chip.number() * planes;
-        let turn = &mut self.room.next_plane[chip];
+        let turn = &mut self.space.next_plane[chip];
         let plane = (0..planes)
             .map(|step| Plane::new(first + (*turn + step) % planes))
             .find(|&plane| self.flash.blocks.has_room(plane));
@@ -173,4 +173,4 @@ pub(super) fn replica_gone(vpn: Vpn, ppn: Ppn, tables: &mut ContentTables, flash
     tables.touch_vpn(vpn);
 }
 
-flashtwin_bits::state!(Room { next_plane } kept { budget_pages });
+flashtwin_bits::state!(ReplicaSpace { next_plane } kept { budget_pages });

@@ -3,6 +3,7 @@
 mod chips;
 mod config;
 mod contract;
+mod copy_queue;
 mod copying;
 pub mod degree;
 mod earning;
@@ -10,19 +11,18 @@ mod end_of_period;
 mod on_line;
 pub mod placement;
 mod priority_lru;
-mod wanted;
 
 use flashtwin_bits::{Loader, Saver, State, StateResult};
 use flashtwin_nand::{Geometry, Ppn};
 
 pub use config::ReplicationConfig;
-use contract::{Making, NewPage, Replication, Room, replica_gone};
+use contract::{CopyContext, NewPage, ReplicaSpace, Replication, replica_gone};
+use copy_queue::{CopyJob, CopyQueue, End};
 pub(crate) use copying::Replicator;
 use degree::Degrees;
 use earning::Earning;
 #[cfg(test)]
 pub(crate) use priority_lru::PriorityLru;
-use wanted::{CopyJob, End, Wanted};
 
 use super::map::ContentMap;
 use crate::error::FtlError;
@@ -122,8 +122,8 @@ replications! { parts;
 
 impl Policy {
     #[inline]
-    fn read(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks, wanted: &mut Wanted) -> bool {
-        ask!(self, policy => policy.read(vpn, map, blocks, wanted))
+    fn read(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks, queue: &mut CopyQueue) -> bool {
+        ask!(self, policy => policy.read(vpn, map, blocks, queue))
     }
 
     #[inline]
@@ -131,8 +131,8 @@ impl Policy {
         ask!(self, policy => policy.dies(vpn, map, blocks));
     }
 
-    fn end_period(&mut self, making: &mut Making<'_>) -> Result<(), FtlError> {
-        ask!(self, policy => policy.end_period(making))
+    fn end_period(&mut self, context: &mut CopyContext<'_>) -> Result<(), FtlError> {
+        ask!(self, policy => policy.end_period(context))
     }
 
     fn may_fit(&self, vpn: Vpn, map: &ContentMap, budget_pages: u64) -> bool {
@@ -146,10 +146,10 @@ impl Policy {
     fn place(
         &mut self,
         copy: CopyJob,
-        making: &mut Making<'_>,
+        context: &mut CopyContext<'_>,
         loads: &LoadView<'_>,
     ) -> Result<Option<NewPage>, FtlError> {
-        ask!(self, policy => policy.place(copy, making, loads))
+        ask!(self, policy => policy.place(copy, context, loads))
     }
 
     fn earns_again(&mut self, vpn: Vpn, end: End, map: &ContentMap, held: Option<u32>) -> bool {

@@ -42,7 +42,7 @@ policies! {
     /// number).
     #[default]
     Greedy => Box::new(greedy::Greedy::new(geometry));
-    /// FIFO: the block that was closed first.
+    /// The block that was closed first.
     Fifo => Box::new(fifo::Fifo::new(geometry));
     /// Cost-benefit: the block with the largest age x (1 - u) / (2 u), u being its share of valid
     /// pages and its age the number of blocks the plane has closed since it changed (Rosenblum and

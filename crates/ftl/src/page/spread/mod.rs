@@ -8,11 +8,11 @@
 
 mod bloom;
 mod config;
+mod duplicate_lists;
 mod filters;
 mod pages;
-mod place;
+mod plane_choice;
 mod residents;
-mod twins;
 
 pub use config::{SpreadConfig, SpreadPolicy};
 use flashtwin_bits::By;
@@ -28,13 +28,13 @@ use crate::jobs::Jobs;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, NO_JOB, OpKind, is_page};
 use crate::sabotage::sabotaged;
+use duplicate_lists::DuplicateLists;
 use filters::Filters;
 use flashtwin_nand::Geometry;
 use pages::AllLinks;
-pub use place::PlacePolicy;
-use place::Places;
+pub use plane_choice::PlacePolicy;
+use plane_choice::PlaneTurns;
 use residents::Residents;
-use twins::Twins;
 
 /// The pages of a comparison in the background.
 #[derive(Debug)]
@@ -54,12 +54,12 @@ pub(crate) struct Spreader {
     jobs: Jobs<Comparison>,
     filters: Filters,
     residents: Residents,
-    twins: Twins,
+    twins: DuplicateLists,
     pages: AllLinks,
     channels: u32,
     /// The channel of each plane: divisions are not free.
     channel_of_plane: By<Plane, Vec<Channel>>,
-    places: Places,
+    places: PlaneTurns,
     verify: bool,
     own_copy_counts: bool,
     /// The channels that were asked for the write under way and may hold its content, and which of
@@ -86,7 +86,7 @@ impl Spreader {
             jobs: Jobs::new(jobs),
             filters: Filters::new(channels, contents, geometry.pages() / u64::from(channels), config),
             residents: Residents::new(contents, channels, footprint_pages),
-            twins: Twins::new(config.candidates),
+            twins: DuplicateLists::new(config.candidates),
             pages: pages::fresh(footprint_pages),
             channels,
             channel_of_plane: By::new(
@@ -95,7 +95,7 @@ impl Spreader {
                     .map(|plane| geometry.channel_of_chip(geometry.chip_of_plane(plane)))
                     .collect(),
             ),
-            places: Places::new(config.place, order, geometry),
+            places: PlaneTurns::new(config.place, order, geometry),
             verify: config.verify,
             own_copy_counts: config.own_copy_counts,
             positive: 0,
@@ -313,7 +313,7 @@ impl Spreader {
         if !self.own_copy_counts {
             holders &= !self.held_alone(lpn, content, map, flash.geometry());
         }
-        self.place_apart(proposal, content, holders, flash, loads)
+        self.place_on_other_channel(proposal, content, holders, flash, loads)
     }
 
     /// [`Spreader::place_write`] for a page that ageing moves. Its own copies, the present one and those that moves before
@@ -332,11 +332,11 @@ impl Spreader {
         }
         let holders = self.filters.query(content, &self.residents);
         let holders = self.without_own(holders, lpn, content);
-        self.place_apart(proposal, content, holders, flash, loads)
+        self.place_on_other_channel(proposal, content, holders, flash, loads)
     }
 
     /// The plane of a page whose content the channels `holders` may hold, bit c for channel c.
-    fn place_apart(
+    fn place_on_other_channel(
         &mut self,
         proposal: Plane,
         content: Content,

@@ -4,7 +4,7 @@ use crate::ids::Lpn;
 use flashtwin_bits::{By, HugeSlice, prefetch};
 
 /// One logical page: its neighbours among those of the same content and channel
-/// ([`super::residents`]), and its place among its twins ([`super::twins`]). Both are used at about
+/// ([`super::residents`]), and its place among its twins ([`super::duplicate_lists`]). Both are used at about
 /// the same time, so they share a cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(16))]

@@ -6,7 +6,7 @@ use flashtwin_nand::{Chip, Ppn};
 use super::super::accounts::{Charge, Ledger};
 use super::unit::Queue;
 use super::{
-    Accounts, Array, AwaitedRead, Completion, Held, MergedRead, NO_EVENT, News, Observer, Op, OpenLedger,
+    Accounts, Array, AwaitedRead, Completion, MergedRead, NO_EVENT, News, Observer, Op, OpenLedger, UnitHold,
     Work,
 };
 
@@ -84,10 +84,10 @@ pub trait Backend {
 
     /// Holds idle units back from now on, so that operations queued at the same time can share a command. Of nested calls
     /// the outermost counts.
-    fn hold(&mut self) -> Held;
+    fn hold(&mut self) -> UnitHold;
 
     /// Dispatches the units that were held back.
-    fn release<O: Observer>(&mut self, held: Held, accounts: &mut Accounts<O>);
+    fn release<O: Observer>(&mut self, held: UnitHold, accounts: &mut Accounts<O>);
 
     /// The slot that the next operation will have.
     fn next_slot(&self) -> u32;
@@ -255,12 +255,12 @@ impl Backend for Array {
     }
 
     #[inline]
-    fn hold(&mut self) -> Held {
+    fn hold(&mut self) -> UnitHold {
         self.hold()
     }
 
     #[inline]
-    fn release<O: Observer>(&mut self, held: Held, accounts: &mut Accounts<O>) {
+    fn release<O: Observer>(&mut self, held: UnitHold, accounts: &mut Accounts<O>) {
         self.release(held, accounts);
     }
 

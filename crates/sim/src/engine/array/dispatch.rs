@@ -2,7 +2,7 @@
 
 use flashtwin_ftl::Unit;
 
-use super::multi_plane::Held;
+use super::multi_plane::UnitHold;
 use super::op::{Shared, holder};
 use super::unit::{Stage, WINDOW};
 use super::{Accounts, Array, Backend, NONE, NOT_STARTED, Observer, Op, Queue, Work};
@@ -213,13 +213,13 @@ impl Array {
     /// Holds idle units back from now on, so that operations queued at the same time can share a command. Of
     /// nested calls the outermost counts.
     #[inline]
-    pub(super) fn hold(&mut self) -> Held {
+    pub(super) fn hold(&mut self) -> UnitHold {
         self.multi_plane.hold()
     }
 
     /// Dispatches the units that were held back.
     #[inline]
-    pub(super) fn release<O: Observer>(&mut self, held: Held, accounts: &mut Accounts<O>) {
+    pub(super) fn release<O: Observer>(&mut self, held: UnitHold, accounts: &mut Accounts<O>) {
         if held.holds() {
             self.let_go(accounts);
         }

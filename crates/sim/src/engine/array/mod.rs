@@ -10,7 +10,6 @@
 //! One event list holds at most one event a unit (the end of the stage that the unit is in). A bus serves transfers first
 //! come, first served, so the end of a transfer is known when it is asked for and needs no event.
 
-mod awaited;
 mod backend;
 mod block_states;
 mod bus;
@@ -24,6 +23,7 @@ mod multi_plane;
 mod op;
 mod orders;
 mod program_units;
+mod program_waits;
 mod readiness;
 mod senses;
 mod stages;
@@ -42,7 +42,6 @@ use super::accounts::{Accounts, Observer, OpenLedger};
 use super::pool::{NONE, Pool};
 use crate::config::{Concurrency, EngineConfig, MultiPlane, WriteCompletes};
 use crate::event_queue::EventQueue;
-use awaited::Awaited;
 use block_states::BlockStates;
 use bus::Bus;
 use loads::Loads;
@@ -50,14 +49,15 @@ use merging::Merging;
 use moves::Moves;
 use multi_plane::MultiPlaneRule;
 use program_units::ProgramUnits;
+use program_waits::ProgramWaits;
 use suspension::Suspension;
 use unit::{Stage, UnitState};
 
-pub(crate) use awaited::AwaitedRead;
 pub(crate) use backend::Backend;
 pub(crate) use merging::MergedRead;
-pub(crate) use multi_plane::Held;
+pub(crate) use multi_plane::UnitHold;
 pub(crate) use op::{NOT_STARTED, Op, Work};
+pub(crate) use program_waits::AwaitedRead;
 pub(crate) use unit::Queue;
 
 /// The due time of a unit without a pending event.
@@ -119,7 +119,7 @@ pub struct Array {
     /// How long a unit must have been idle before work of background jobs begins.
     idle_ns: u64,
     /// Reads that wait for the program of their page; none where controller RAM serves them.
-    awaited: Option<Box<Awaited>>,
+    awaited: Option<Box<ProgramWaits>>,
     /// Reads that wait and may be joined; none where reads are not merged.
     merging: Option<Merging>,
     /// Events that the user has not handled yet.

@@ -7,7 +7,7 @@ use flashtwin_ftl::{FlashOp, LoadView, ReadTarget, Unit};
 use flashtwin_nand::{Chip, Ppn};
 
 use super::super::accounts::{Charge, Ledger};
-use super::super::array::{AwaitedRead, Held, MergedRead, News, Op, Queue, Work};
+use super::super::array::{AwaitedRead, MergedRead, News, Op, Queue, UnitHold, Work};
 use super::{Accounts, Backend, Completion, NO_EVENT, NONE, Observer, OpenLedger, Pool};
 
 /// One unit that takes up everything at once.
@@ -127,10 +127,10 @@ impl Backend for FakeArray {
     fn awaited_read_comes<O: Observer>(&mut self, at: u32, waited: OpenLedger, _: &mut Accounts<O>) {
         assert_eq!((self.awaited[at as usize].1, waited), (self.now_ns, OpenLedger::NONE));
     }
-    fn hold(&mut self) -> Held {
-        Held(false)
+    fn hold(&mut self) -> UnitHold {
+        UnitHold(false)
     }
-    fn release<O: Observer>(&mut self, _held: Held, _accounts: &mut Accounts<O>) {}
+    fn release<O: Observer>(&mut self, _held: UnitHold, _accounts: &mut Accounts<O>) {}
     fn next_slot(&self) -> u32 {
         self.ops.next_slot()
     }

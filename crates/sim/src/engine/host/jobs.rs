@@ -3,7 +3,7 @@
 
 use flashtwin_ftl::{FlashOp, LoadView, Unit};
 
-use super::super::array::Held;
+use super::super::array::UnitHold;
 use super::{Backend, Controller, Engine, Observer};
 
 impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
@@ -65,7 +65,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
 
     /// Dispatches the units that were held back.
     #[inline]
-    pub(super) fn release(&mut self, held: Held) {
+    pub(super) fn release(&mut self, held: UnitHold) {
         self.array.release(held, &mut self.accounts);
         self.hear_of_erases();
     }

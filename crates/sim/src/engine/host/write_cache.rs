@@ -41,7 +41,7 @@ impl List {
 
 /// How a write found its place in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Taken {
+pub(super) struct CachePlacement {
     /// The page was there and had not left for the flash yet.
     pub(super) absorbed: bool,
     /// There is no place: the write is complete when one is given up.
@@ -121,7 +121,7 @@ impl WriteCache {
     }
 
     /// The host writes a page.
-    pub(super) fn write(&mut self, host: Host, partial: bool) -> Taken {
+    pub(super) fn write(&mut self, host: Host, partial: bool) -> CachePlacement {
         if let Some(at) = self.find(host.lpn) {
             let absorbed = self.pages[at as usize].dirty;
             self.take_off(at);
@@ -129,7 +129,7 @@ impl WriteCache {
             page.partial &= partial;
             (page.host, page.dirty) = (host, true);
             self.push(true, at);
-            return Taken { absorbed, waits: false };
+            return CachePlacement { absorbed, waits: false };
         }
         if self.held() >= self.capacity && self.clean.oldest != NONE {
             let at = self.clean.oldest;
@@ -146,7 +146,7 @@ impl WriteCache {
         }
         self.place[host.lpn] = at;
         self.push(true, at);
-        Taken { absorbed: false, waits }
+        CachePlacement { absorbed: false, waits }
     }
 
     /// Whether the whole page is here.
@@ -260,7 +260,7 @@ mod tests {
             flying.union(&listed).count() + self.gone.len()
         }
 
-        fn write(&mut self, lpn: Lpn, partial: bool) -> Taken {
+        fn write(&mut self, lpn: Lpn, partial: bool) -> CachePlacement {
             let there = self.dirty.contains(&lpn) || self.clean.contains(&lpn) || self.flies(lpn);
             let absorbed = self.dirty.contains(&lpn);
             if !there && self.held() >= self.capacity && !self.clean.is_empty() {
@@ -276,7 +276,7 @@ mod tests {
             self.dirty.retain(|&page| page != lpn);
             self.clean.retain(|&page| page != lpn);
             self.dirty.push(lpn);
-            Taken { absorbed, waits }
+            CachePlacement { absorbed, waits }
         }
 
         fn give_up_place(&mut self) -> Option<u32> {

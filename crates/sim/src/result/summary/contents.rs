@@ -1,7 +1,7 @@
 //! The controller's statistics of contents and of temperatures.
 
 use flashtwin_bits::By;
-use flashtwin_ftl::{Cause, DedupCounts, MappingForm, PartitionSize, PlaneContents, PlaneWrites};
+use flashtwin_ftl::{Cause, DedupCounts, Mapping, PartitionSize, PlaneContents, PlaneWrites};
 use flashtwin_nand::Plane;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,7 +25,7 @@ pub(super) struct Dedup {
 impl Dedup {
     pub(super) fn of(run: &Finished<'_>) -> Dedup {
         let counters = run.engine.controller.counters();
-        let looks = run.resolved.config.ftl.mapping == MappingForm::Content;
+        let looks = run.resolved.config.ftl.mapping == Mapping::Content;
         let some = |value: u64| looks.then_some(value);
         let missed = counters.programs[Cause::MissedDuplicate as usize];
         Dedup {

@@ -1,7 +1,7 @@
 //! Controller RAM of the mapping tables, for each scheme.
 
-use flashtwin_ftl::dedup::TableForm;
-use flashtwin_ftl::{CacheBytes, MappingForm, PagingSizes, TableSizes};
+use flashtwin_ftl::dedup::TableKind;
+use flashtwin_ftl::{CacheBytes, Mapping, PagingSizes, TableSizes};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -100,7 +100,7 @@ fn parts(resolved: &Resolved, sizes: &TableSizes) -> (Parts, Option<(u64, u64)>)
     let ftl = &resolved.config.ftl;
     let (two_level, inverted) = (two_level(resolved, sizes), inverted(sizes));
     let (parts, totals) = match (ftl.mapping, ftl.dedup.tables) {
-        (MappingForm::Page, _) => (
+        (Mapping::Page, _) => (
             Parts {
                 lpn_to_ppn: sizes.mapped_lpns * NUMBER_BYTES,
                 filters: sizes.filter_bytes,
@@ -110,12 +110,8 @@ fn parts(resolved: &Resolved, sizes: &TableSizes) -> (Parts, Option<(u64, u64)>)
             },
             None,
         ),
-        (MappingForm::Content, TableForm::TwoLevel) => {
-            (two_level, Some((two_level.total(), inverted.total())))
-        }
-        (MappingForm::Content, TableForm::Inverted) => {
-            (inverted, Some((two_level.total(), inverted.total())))
-        }
+        (Mapping::Content, TableKind::TwoLevel) => (two_level, Some((two_level.total(), inverted.total()))),
+        (Mapping::Content, TableKind::Inverted) => (inverted, Some((two_level.total(), inverted.total()))),
     };
     (Parts { partitions: sizes.partition_bytes, ..parts }, totals)
 }

@@ -11,7 +11,7 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::errors::ParquetError;
 
-use super::place::Place;
+use super::source::ParquetSource;
 
 /// Most threads that decode. The receiver of the batches works on them as well, for about a third
 /// of the time of decoding.
@@ -26,7 +26,7 @@ type Batch = Result<RecordBatch, ArrowError>;
 /// How batches are read.
 #[derive(Clone)]
 pub(super) struct Reading {
-    pub(super) place: Place,
+    pub(super) place: ParquetSource,
     pub(super) metadata: ArrowReaderMetadata,
     pub(super) columns: ProjectionMask,
 }
@@ -148,7 +148,7 @@ mod tests {
         let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).unwrap();
         writer.write(&batch).unwrap();
         writer.close().unwrap();
-        let place = Place::Memory(bytes.into());
+        let place = ParquetSource::Memory(bytes.into());
         let metadata = ArrowReaderMetadata::load(&place, ArrowReaderOptions::new()).unwrap();
         Reading { place, metadata, columns: ProjectionMask::all() }
     }
@@ -176,14 +176,14 @@ mod tests {
 
     #[test]
     fn what_cannot_be_decoded_is_an_error_behind_what_can_and_nobody_is_waited_for() {
-        let Reading { place: Place::Memory(bytes), metadata, columns } = written(100, 10) else {
+        let Reading { place: ParquetSource::Memory(bytes), metadata, columns } = written(100, 10) else {
             unreachable!()
         };
         // The fourth of ten row groups is damaged.
         let (at, length) = metadata.metadata().row_group(3).column(0).byte_range();
         let mut damaged = bytes.to_vec();
         damaged[at as usize..(at + length) as usize].fill(0xff);
-        let reading = Reading { place: Place::Memory(damaged.into()), metadata, columns };
+        let reading = Reading { place: ParquetSource::Memory(damaged.into()), metadata, columns };
         let threads = (0..3).map(|first| start(reading.clone(), first, 3).unwrap()).collect();
         let mut ahead = Batches::Ahead { threads, group: 0, groups: 10 };
         let rows: usize = ahead.by_ref().map_while(Result::ok).map(|batch| batch.num_rows()).sum();

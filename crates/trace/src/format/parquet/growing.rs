@@ -27,7 +27,7 @@ use parquet::file::reader::{ChunkReader, Length};
 use parquet::schema::types::ColumnPath;
 
 use super::columns::BATCH_ROWS;
-use super::known::holes_in_json;
+use super::content_metadata::holes_in_json;
 use super::temporary::{Temporary, cannot_write};
 use super::write::properties;
 use super::{

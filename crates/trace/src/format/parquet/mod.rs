@@ -2,13 +2,13 @@
 
 mod ahead;
 mod columns;
+mod content_metadata;
 mod digests;
 mod growing;
-mod known;
 mod metadata;
-mod place;
 mod read;
 mod sound;
+mod source;
 mod streamed;
 mod temporary;
 mod write;

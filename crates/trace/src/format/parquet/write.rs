@@ -13,8 +13,8 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPrope
 use parquet::schema::types::ColumnPath;
 
 use super::columns::{BATCH_ROWS, batch_rows, request_columns, request_schema};
+use super::content_metadata::holes_in_json;
 use super::digests::{self, ByFirstAppearance};
-use super::known::holes_in_json;
 use super::temporary::{Temporary, cannot_write};
 use super::{
     DIGEST, FLAGS, INSIDE, KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_HOLES, KEY_QUALITY, KEY_SCHEMA,

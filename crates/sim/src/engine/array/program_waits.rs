@@ -41,13 +41,13 @@ struct Waiting {
 
 /// Reads that wait for programs.
 #[derive(Debug, Default)]
-pub(super) struct Awaited {
+pub(super) struct ProgramWaits {
     /// By page and life of its block, in the order in which they came.
     by_page: HashMap<(Ppn, u32), Vec<u32>>,
     reads: Slab<Waiting>,
 }
 
-impl Awaited {
+impl ProgramWaits {
     fn insert(&mut self, page: (Ppn, u32), read: AwaitedRead) -> u32 {
         let at = self.reads.insert(Waiting { read, ready_ns: None, programmed: false });
         self.by_page.entry(page).or_default().push(at);

@@ -6,13 +6,13 @@ use flashtwin_nand::{NO_PPN, Plane, Ppn};
 use crate::error::FtlError;
 use crate::flash::Flash;
 use crate::flash::counters::{PlaneWrites, TableSizes};
-use crate::held::HeldPage;
 use crate::ids::{Content, Lpn, Owner};
+use crate::image::PageImage;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes};
 
 /// A mapping scheme. Optional capabilities have defaults.
-pub(crate) trait Side: Census + Restore + flashtwin_bits::State {
+pub(crate) trait MappingScheme: Census + Restore + flashtwin_bits::State {
     /// Caps first copies and replicas at `pages` together, the device's capacity.
     fn limit_budget(&mut self, _pages: u64) {}
 
@@ -36,7 +36,7 @@ pub(crate) trait Side: Census + Restore + flashtwin_bits::State {
     /// The first copy of a logical page and its further ones.
     fn places_of(&self, lpn: Lpn) -> (Ppn, &[Ppn]);
 
-    /// Like [`Side::places_of`], for any owner of a page; none where an owner has one page only.
+    /// Like [`MappingScheme::places_of`], for any owner of a page; none where an owner has one page only.
     fn places_of_owner(&self, _owner: Owner) -> (Ppn, &[Ppn]) {
         (NO_PPN, &[])
     }
@@ -209,7 +209,7 @@ pub(crate) trait Census {
 /// Rebuilds the tables from the state that another controller left.
 pub(crate) trait Restore {
     /// Takes a page that another controller wrote, and the first logical page that points to it.
-    fn restore_page(&mut self, page: HeldPage<'_>, flash: &mut Flash) -> Result<(), String>;
+    fn restore_page(&mut self, page: PageImage<'_>, flash: &mut Flash) -> Result<(), String>;
 
     /// Points another logical page at a page that [`Restore::restore_page`] took.
     fn restore_reference(&mut self, lpn: Lpn, home: Ppn, flash: &mut Flash) -> Result<(), String>;

@@ -27,7 +27,7 @@ policies! {
 }
 
 /// The planes of each channel and whose turn it is.
-pub(super) struct Places {
+pub(super) struct PlaneTurns {
     policy: PlacePolicy,
     /// Channel by channel, in the order of their turns.
     planes: Vec<Plane>,
@@ -36,7 +36,7 @@ pub(super) struct Places {
     next: By<Channel, Vec<usize>>,
 }
 
-impl Places {
+impl PlaneTurns {
     pub(super) fn new(policy: PlacePolicy, order: Order, geometry: &Geometry) -> Self {
         let channel = |&plane: &Plane| geometry.channel_of_chip(geometry.chip_of_plane(plane));
         let mut planes = planes_in(order, geometry);
@@ -91,7 +91,7 @@ impl Places {
         }
     }
 
-    /// A page goes to a plane that [`Places::find`] gave for `channel`: the turn is the next one's.
+    /// A page goes to a plane that [`PlaneTurns::find`] gave for `channel`: the turn is the next one's.
     #[inline]
     pub(super) fn taken(&mut self, channel: Channel, plane: Plane) {
         let first = channel.index() * self.per_channel;
@@ -112,7 +112,7 @@ fn same_place(channel: Channel, plane: Plane, geometry: &Geometry) -> Plane {
     Plane::new(other * per_chip + plane.number() % per_chip)
 }
 
-flashtwin_bits::state!(Places { next } kept { policy, planes, per_channel });
+flashtwin_bits::state!(PlaneTurns { next } kept { policy, planes, per_channel });
 
 #[cfg(test)]
 mod tests {
@@ -120,11 +120,11 @@ mod tests {
     use crate::config::FtlConfig;
     use flashtwin_nand::{NandDevice, device_toml};
 
-    fn scene(policy: PlacePolicy, order: &str) -> (Geometry, Blocks, Places) {
+    fn scene(policy: PlacePolicy, order: &str) -> (Geometry, Blocks, PlaneTurns) {
         let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
         let config = FtlConfig::default();
         let blocks = Blocks::new(&g, 1, &config.wear, config.gc.victim.build(1, &g, 0));
-        let places = Places::new(policy, Order::try_from(order.to_owned()).unwrap(), &g);
+        let places = PlaneTurns::new(policy, Order::try_from(order.to_owned()).unwrap(), &g);
         (g, blocks, places)
     }
 

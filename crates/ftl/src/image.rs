@@ -67,7 +67,7 @@ pub struct BlockImage {
 
 /// A page that logical pages point to, with its further copies.
 #[derive(Debug, Clone, Copy)]
-pub struct HeldPage<'a> {
+pub struct PageImage<'a> {
     /// The first of the logical pages.
     pub lpn: Lpn,
     /// The content of the page; [`crate::NO_CONTENT`] for systems that do not look.

@@ -112,7 +112,7 @@ impl Set {
 
 /// Lists of at least two pages each. A list takes 64 bytes, and one of many pages 8 for each that it has room for.
 /// In which list a logical page is, and at which position, is kept with the page ([`PageLinks`]).
-pub(crate) struct Twins {
+pub(crate) struct DuplicateLists {
     sets: Slab<Set>,
     serials: u64,
     pages: u64,
@@ -120,7 +120,7 @@ pub(crate) struct Twins {
     most: usize,
 }
 
-impl Twins {
+impl DuplicateLists {
     pub(super) fn new(most: u32) -> Self {
         Self { sets: Slab::new(), serials: 0, pages: 0, most: most as usize }
     }
@@ -312,7 +312,7 @@ impl Twins {
     }
 }
 
-flashtwin_bits::state!(Twins { sets, serials, pages } kept { most });
+flashtwin_bits::state!(DuplicateLists { sets, serials, pages } kept { most });
 
 impl State for Set {
     fn save(&self, to: &mut Saver<'_>) -> StateResult {
@@ -370,14 +370,14 @@ mod tests {
     }
 
     /// Logical pages from `first` on that hold the same, `len` of them, each joined with the one before.
-    fn join_all(twins: &mut Twins, first: u32, len: u32, pages: &mut AllLinks) {
+    fn join_all(twins: &mut DuplicateLists, first: u32, len: u32, pages: &mut AllLinks) {
         for lpn in first + 1..first + len {
             assert!(twins.join(at(lpn - 1), at(lpn), pages));
         }
     }
 
     /// Those that are in one list with a page, in the order of the list.
-    fn listed(twins: &Twins, lpn: u32, pages: &AllLinks) -> Vec<u32> {
+    fn listed(twins: &DuplicateLists, lpn: u32, pages: &AllLinks) -> Vec<u32> {
         let PageLinks { set, .. } = pages[Lpn::new(lpn)];
         let list = &twins.sets[set as usize];
         for (at, (&lpn, &ppn)) in list.lpns().iter().zip(list.ppns()).enumerate() {
@@ -389,7 +389,7 @@ mod tests {
 
     #[test]
     fn a_page_is_no_twin_of_itself_nor_news_to_its_own_list() {
-        let (mut twins, mut pages) = (Twins::new(16), fresh(40));
+        let (mut twins, mut pages) = (DuplicateLists::new(16), fresh(40));
         assert!(!twins.join(at(3), at(3), &mut pages));
         assert_eq!((twins.sets(), twins.pages(), pages[Lpn::new(3)].list()), (0, 0, None));
         assert!(twins.join(at(3), at(4), &mut pages));
@@ -401,7 +401,7 @@ mod tests {
     #[test]
     fn of_two_lists_the_longer_takes_in_the_shorter_and_of_equal_ones_the_first_the_second() {
         for (one, other, first_stays) in [(3, 2, true), (2, 3, false), (2, 2, true)] {
-            let (mut twins, mut pages) = (Twins::new(16), fresh(40));
+            let (mut twins, mut pages) = (DuplicateLists::new(16), fresh(40));
             join_all(&mut twins, 0, one, &mut pages);
             join_all(&mut twins, 20, other, &mut pages);
             let serials = [0, 20].map(|lpn| twins.serial(&pages[Lpn::new(lpn)]));
@@ -419,7 +419,7 @@ mod tests {
 
     #[test]
     fn a_read_chooses_from_a_stretch_of_a_long_list_that_has_its_own_page() {
-        let (mut twins, mut pages) = (Twins::new(3), fresh(40));
+        let (mut twins, mut pages) = (DuplicateLists::new(3), fresh(40));
         join_all(&mut twins, 0, 3, &mut pages);
         join_all(&mut twins, 20, 7, &mut pages);
         let choices = |lpn: u32| -> Vec<u32> {
@@ -438,12 +438,12 @@ mod tests {
     fn a_list_takes_a_cache_line_and_beyond_five_pages_room_that_doubles() {
         // Two numbers of 4 bytes for each page that there is room for.
         for (len, room) in [(2, 0), (5, 0), (6, 8), (8, 8), (9, 16), (16, 16), (17, 32)] {
-            let (mut twins, mut pages) = (Twins::new(16), fresh(40));
+            let (mut twins, mut pages) = (DuplicateLists::new(16), fresh(40));
             join_all(&mut twins, 0, len, &mut pages);
             assert_eq!(twins.bytes(), 64 + room * 8, "{len} pages");
             assert_eq!(listed(&twins, 0, &pages), (0..len).collect::<Vec<_>>());
         }
-        let (mut twins, mut pages) = (Twins::new(16), fresh(40));
+        let (mut twins, mut pages) = (DuplicateLists::new(16), fresh(40));
         assert_eq!(twins.bytes(), 0);
         join_all(&mut twins, 0, 6, &mut pages);
         join_all(&mut twins, 20, 2, &mut pages);
@@ -457,7 +457,7 @@ mod tests {
 
     #[test]
     fn lists_of_few_and_of_many_pages_are_loaded_as_they_were_saved() {
-        let (mut twins, mut pages) = (Twins::new(3), fresh(40));
+        let (mut twins, mut pages) = (DuplicateLists::new(3), fresh(40));
         join_all(&mut twins, 0, 2, &mut pages);
         join_all(&mut twins, 10, 5, &mut pages);
         join_all(&mut twins, 20, 9, &mut pages);
@@ -465,7 +465,7 @@ mod tests {
         let mut to = Saver::new(&mut bytes);
         twins.save(&mut to).unwrap();
         to.finish().unwrap();
-        let (mut read, mut loaded) = (bytes.as_slice(), Twins::new(3));
+        let (mut read, mut loaded) = (bytes.as_slice(), DuplicateLists::new(3));
         let mut from = Loader::new(&mut read);
         loaded.load(&mut from).unwrap();
         from.finish().unwrap();
@@ -484,14 +484,14 @@ mod tests {
     }
 
     /// Pages on flash of the first five logical ones, of which the first three are twins of content 1.
-    fn three_twins() -> (Blocks, Vec<Ppn>, Twins, AllLinks) {
+    fn three_twins() -> (Blocks, Vec<Ppn>, DuplicateLists, AllLinks) {
         let geometry = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
         let config = FtlConfig::default();
         let mut blocks = Blocks::new(&geometry, 1, &config.wear, config.gc.victim.build(1, &geometry, 0));
         let ppns: Vec<Ppn> = (0..5)
             .map(|lpn| blocks.program(Plane::new(0), Stream::host(0), Owner::of(Lpn::new(lpn))).unwrap())
             .collect();
-        let (mut twins, mut pages) = (Twins::new(16), fresh(5));
+        let (mut twins, mut pages) = (DuplicateLists::new(16), fresh(5));
         for lpn in 1..3 {
             let page = |lpn: usize| (Lpn::new(lpn as u32), ppns[lpn]);
             assert!(twins.join(page(0), page(lpn), &mut pages));
@@ -502,7 +502,7 @@ mod tests {
     /// The audit's message after damage to the lists, to the pages' entries, and to the map's entry
     /// of a page.
     fn audited(
-        damage: impl Fn(&mut Twins, &mut AllLinks),
+        damage: impl Fn(&mut DuplicateLists, &mut AllLinks),
         told: impl Fn(Lpn, Ppn, Content) -> (Ppn, Content),
     ) -> Result<(), String> {
         let (blocks, ppns, mut twins, mut pages) = three_twins();
@@ -512,7 +512,7 @@ mod tests {
 
     #[test]
     fn an_audit_notices_what_the_map_says_otherwise_of_a_twin() {
-        let nothing = |_: &mut Twins, _: &mut AllLinks| ();
+        let nothing = |_: &mut DuplicateLists, _: &mut AllLinks| ();
         audited(nothing, |_, ppn, content| (ppn, content)).unwrap();
         for twin in [0, 1, 2].map(Lpn::new) {
             let elsewhere = |lpn, ppn: Ppn, content| {
@@ -529,8 +529,9 @@ mod tests {
     #[test]
     fn an_audit_notices_each_way_in_which_a_list_and_its_pages_differ() {
         let as_it_is = |_, ppn, content| (ppn, content);
-        let noticed =
-            |damage: &dyn Fn(&mut Twins, &mut AllLinks)| audited(damage, as_it_is).expect_err("damage");
+        let noticed = |damage: &dyn Fn(&mut DuplicateLists, &mut AllLinks)| {
+            audited(damage, as_it_is).expect_err("damage")
+        };
         let lost = "LPN 1 does not know its place in list 0 of twins";
         assert_eq!(noticed(&|twins, _| twins.sets[0].rooms().1[1] = Lpn::new(4)), lost);
         assert_eq!(noticed(&|_, pages| pages[Lpn::new(1)].set = 1), lost);
