@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn is_the_standard_error_of_the_mean_when_groups_are_equally_large() {
+    fn equal_groups_give_the_standard_error_of_the_mean() {
         // Ratios 0.1, 0.2, 0.3: mean 0.2, standard deviation 0.1, error 0.1 / sqrt(3).
         let error = of_ratio(&[(10, 100), (20, 100), (30, 100)]).unwrap();
         assert!((error - 0.1 / 3f64.sqrt()).abs() < 1e-12, "{error}");

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_is_found_while_columns_are_filled_holds_what_they_are_filled_with() {
+    fn memory_touched_in_advance_keeps_the_columns_contents() {
         for (items, filled) in [(0, 0), (1_000, 1_000), (3 << 20, 3 << 20), (3 << 20, 5 << 20), (3 << 20, 7)]
         {
             let (mut one, mut two) = (try_with_capacity::<u64>(items), try_with_capacity::<u8>(items));

@@ -143,9 +143,9 @@ mod tests {
     const LIMIT_KIB: u64 = 3_000_000;
 
     #[test]
-    fn address_space_is_limited_where_the_system_says_so_and_what_is_used_of_it_counts() {
+    fn address_space_limit_is_reduced_by_its_use() {
         if std::env::var_os("FLASHTWIN_TEST_LIMITED").is_none() {
-            let own = "limits::tests::address_space_is_limited_where_the_system_says_so_and_what_is_used_of_it_counts";
+            let own = "limits::tests::address_space_limit_is_reduced_by_its_use";
             let done = std::process::Command::new("sh")
                 .args(["-c", "ulimit -v \"$1\" && exec \"$0\" --exact \"$2\""])
                 .arg(std::env::current_exe().unwrap())

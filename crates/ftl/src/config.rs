@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_system_needs_contents_when_it_shares_pages_or_spreads_duplicates() {
+    fn systems_that_share_or_spread_pages_need_contents() {
         let (page, none) = (Mapping::Page, SpreadPolicy::None);
         for (mapping, policy, needed) in
             [(page, none, false), (page, SpreadPolicy::Duplicates, true), (Mapping::Content, none, true)]

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_under_way_says_what_it_is_about_and_what_is_left_of_it() {
+    fn job_under_way_has_its_work_and_open_operations() {
         let mut jobs = Jobs::new(10);
         let job = jobs.begin("work", 3).unwrap();
         assert_eq!(jobs.under_way(job), Some((&"work", 3)));
@@ -148,8 +148,9 @@ mod tests {
         assert_eq!(BackgroundConfig { jobs: 0 }.check(), Err(("background.jobs", "0".into(), "at least 1")));
     }
 
+    /// Jobs are saved only when none is under way.
     #[test]
-    fn jobs_are_saved_when_none_is_under_way_and_go_on_with_the_same_numbers() {
+    fn saved_jobs_go_on_with_the_same_numbers() {
         let mut jobs = Jobs::new(10);
         let begun: Vec<u32> = (0..4).map(|work| jobs.begin(work, 1).unwrap()).collect();
         let mut bytes = Vec::new();
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_wait_than_the_limit_and_numbers_in_use_are_never_given_twice() {
+    fn jobs_stay_within_the_limit_and_numbers_are_unique() {
         let mut rng = Rng::stream(3, "jobs");
         let mut jobs = Jobs::new(5);
         let mut open: Vec<(u32, u32)> = Vec::new();

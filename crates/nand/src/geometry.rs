@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn every_address_survives_packing_even_where_levels_are_not_powers_of_two() {
+    fn addresses_survive_packing_with_any_level_sizes() {
         let g = geometry([3, 2, 1, 2, 5, 7, 4096]).unwrap();
         let mut seen = std::collections::HashSet::new();
         for plane in g.all_planes() {

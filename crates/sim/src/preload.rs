@@ -342,8 +342,9 @@ mod tests {
         assert_eq!(own, [5, 6, 7, 8]);
     }
 
+    /// Operations without a content are skipped.
     #[test]
-    fn contents_are_drawn_as_often_as_the_trace_has_them_and_what_has_none_is_passed_over() {
+    fn contents_are_drawn_in_proportion_to_the_trace() {
         let drawn = given(&trace(&[2, NO_CONTENT, 4, NO_CONTENT, 4, 4]), PreloadContents::Trace, 4000);
         let times = |content: u32| drawn.iter().filter(|&&one| one == content).count();
         assert_eq!(times(2) + times(4), 4000);
@@ -370,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn contents_are_drawn_many_at_a_time_and_hardly_more_than_needed() {
+    fn contents_are_drawn_in_batches_hardly_more_than_needed() {
         // A streamed trace is read as a whole for each lot.
         for (contents, per_page, reads) in
             [(&[2, 3][..], 1.0, 1), (&[2, NO_CONTENT, NO_CONTENT, NO_CONTENT], 4.0, 2)]

@@ -376,7 +376,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn recorded_contents_are_left_out_where_nobody_looks_and_none_fit() {
+    fn unusable_recorded_contents_are_left_out() {
         let with = |name: &str, page_bytes: u32| {
             let mut resolved = resolve(name, &[]).unwrap();
             resolved.config.nand.page_bytes = page_bytes;
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drive_s_file_may_say_what_its_controller_does_in_any_design() {
+    fn drive_file_may_set_controller_keys_of_any_design() {
         let folder = std::env::temp_dir().join(format!("flashtwin-device-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let file = folder.join("mine.toml");
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_blocks_are_refused_with_the_number_and_with_what_takes_them() {
+    fn too_few_blocks_are_refused_with_the_number_and_reason() {
         let error = with(&[("blocks_per_plane", "2")]).unwrap_err();
         assert!(error.ends_with("(active blocks and a reserve for garbage collection)"), "{error}");
         let error = with(&[("blocks_per_plane", "2"), ("partition.policy", "bloom-filters")]).unwrap_err();

@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_periods_as_are_kept_are_taken_and_one_more_is_refused() {
+    fn periods_are_accepted_up_to_the_limit() {
         let resolved = system("conventional", |config| config.replay.period_s = 0.5);
         let most = MOST_PERIODS as i64 * 500_000_000;
         assert_eq!(refused(&outline(10, most), &resolved), None);
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn simulated_time_may_come_to_its_bound_and_not_beyond_unless_requests_wait_for_each_other() {
+    fn simulated_time_is_bounded_in_an_open_loop() {
         let at = |speed: f64, queue_depth: u32, duration_ns: i64| {
             let resolved = system("conventional", |config| {
                 config.replay.period_s = 1e9;
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_of_other_pages_or_without_contents_where_they_are_looked_at_does_not_fit() {
+    fn trace_with_wrong_pages_or_no_contents_is_refused() {
         let plain = system("conventional", |_| ());
         let other = Outline { page_bytes: 8192, ..outline(10, 0) };
         let error = refused(&other, &plain).unwrap();
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_too_small_is_refused_with_the_blocks_that_are_enough() {
+    fn too_small_device_is_refused_with_the_sufficient_blocks() {
         let resolved = system("conventional", |config| {
             let nand = &mut config.nand;
             (nand.channels, nand.chips_per_channel, nand.dies_per_chip, nand.planes_per_die) = (2, 1, 1, 1);

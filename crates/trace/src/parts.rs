@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_worked_on_side_by_side_and_what_they_made_is_in_order() {
+    fn pieces_run_in_parallel_and_results_are_in_order() {
         let mut column: Vec<u32> = (0..100).collect();
         let parts = in_parts(column.len(), 7);
         let sums = side_by_side(pieces(&mut column, parts.iter().map(Range::len)), |piece| {

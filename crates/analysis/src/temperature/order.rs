@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_two_words_for_a_run_and_refuses_what_it_cannot_write_down() {
+    fn run_takes_two_words_and_high_pages_are_refused() {
         let mut order = WriteOrder::default();
         (0..1000).chain([5]).chain(7..9).for_each(|page| order.push(page).unwrap());
         assert_eq!(order.words.len(), 3);

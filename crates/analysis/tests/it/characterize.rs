@@ -75,7 +75,7 @@ fn the_number_of_threads_does_not_matter() {
 }
 
 #[test]
-fn traces_without_contents_or_reads_have_missing_metrics_not_wrong_ones() {
+fn missing_contents_or_reads_give_missing_metrics() {
     let mut builder = TraceBuilder::new("writes");
     for time in 0..50 {
         builder.request(time, Op::Write, time as u64 % 7 * 4096, 4096, &[]);

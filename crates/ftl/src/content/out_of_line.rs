@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_overwritten_while_they_wait_go_when_they_are_half_of_the_queue() {
+    fn stale_pages_leave_when_they_fill_half_of_the_queue() {
         for alive in [1, 40, 200] {
             let (mut late, mut map) = (OutOfLine::default(), contents());
             (0..alive).for_each(|lpn| write(&mut late, &mut map, lpn));

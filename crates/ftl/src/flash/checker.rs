@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_must_not_be_read_from_flash_while_a_newer_write_of_it_is_not_decided() {
+    fn page_with_an_undecided_write_must_not_be_read_from_flash() {
         let (mut checker, ppn) = holding(7);
         checker.host_read(LPN, ppn).unwrap();
         (0..2).for_each(|_| checker.arrived(LPN));
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_must_find_what_was_written_last_and_nothing_after_a_trim() {
+    fn read_must_find_the_last_write_or_nothing_after_a_trim() {
         let (mut checker, ppn) = holding(7);
         assert_eq!((checker.content(LPN), checker.content(Lpn::new(0))), (Some(Content::new(7)), None));
         checker.write(LPN, 8);

@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_set_off_what_was_done_since_but_for_the_collection_of_translation_pages() {
+    fn copies_account_for_work_except_on_translation_pages() {
         let mut before = counters();
         (before.erases, before.mapping.erases) = (5, 2);
         let mut counters = before;

@@ -415,7 +415,7 @@ mod tests {
     use crate::page::spread::SpreadPolicy;
 
     #[test]
-    fn a_page_that_is_given_the_same_again_tells_the_channel_where_it_lay() {
+    fn page_rewritten_with_equal_content_reports_its_old_channel() {
         let mut config = crate::FtlConfig::default();
         config.spread.policy = SpreadPolicy::Duplicates;
         let geometry = crate::tests::geometry([2, 1, 1, 1, 12, 8]);

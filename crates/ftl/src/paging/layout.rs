@@ -171,7 +171,7 @@ mod tests {
     use crate::tests::geometry;
 
     #[test]
-    fn an_lpn_lies_in_the_page_of_its_address_and_a_vpn_in_that_of_its_number() {
+    fn lpn_pages_follow_addresses_and_vpn_pages_numbers() {
         // Pages of 64 bytes: 16 LPNs, or 10 VPNs.
         let geometry = geometry([1, 1, 1, 1, 4, 4]);
         let addresses = [0, 1, 15, 16, 160, 175, 176];
@@ -214,8 +214,9 @@ mod tests {
         assert_eq!(Layout::new(few, &geometry, (0..400u32).map(u64::from)).pages(), first + 5);
     }
 
+    /// The one more is to collect with.
     #[test]
-    fn translation_pages_take_twice_the_blocks_that_they_fill_and_one_to_collect_with() {
+    fn translation_pages_take_twice_their_blocks_and_one_more() {
         let geometry = geometry([1, 1, 1, 2, 40, 4]);
         // On two planes, four pages a block.
         assert_eq!([1, 8, 9, 17].map(|pages| PlanePool::blocks(pages, &geometry)), [3, 3, 5, 7]);

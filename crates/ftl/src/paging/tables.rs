@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_with_entries_that_moved_are_ready_when_the_victim_of_their_plane_is_gone() {
+    fn moved_entries_are_ready_when_their_victim_is_erased() {
         let done: [fn(&mut Tables<SpreadMap>, Plane); 2] = [
             |tables, plane| tables.victim_done(plane),
             |tables, plane| tables.on_flash().unwrap().victim_done(plane),

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_for_translation_pages_leaves_one_for_collection_to_start_with() {
+    fn translation_block_leaves_one_block_for_collection() {
         let (mut map, mut paging, mut flash) = on_flash(8);
         let pages = fill(&mut flash, PLANE);
         (0..6).for_each(|_| drop(fill(&mut flash, PLANE)));

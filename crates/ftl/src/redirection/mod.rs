@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn any_chip_reads_at_the_same_place_of_the_idlest_chip_or_on_its_idler_die() {
+    fn any_chip_reads_on_the_idlest_chip_and_die() {
         // Chips of two dies of two planes.
         let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
         let plane = |chip: u32, place: u32| Plane::new(chip * 4 + place);

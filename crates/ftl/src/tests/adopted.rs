@@ -42,7 +42,7 @@ fn content_map() -> FtlConfig {
 }
 
 #[test]
-fn a_logical_page_that_there_is_not_or_that_is_listed_twice_is_refused() {
+fn unknown_and_repeated_logical_pages_are_refused() {
     for config in [page_map(), content_map()] {
         let (mut to, places) = restoring(&config);
         to.page(held(5, 0, places[0])).unwrap();

@@ -12,7 +12,7 @@ fn one_plane(config: FtlConfig, blocks: u32, footprint: u32) -> Driver {
 }
 
 #[test]
-fn a_plane_that_began_to_collect_goes_on_to_the_upper_threshold() {
+fn plane_collects_up_to_the_upper_threshold() {
     let mut config = FtlConfig::default();
     config.gc.victim = VictimPolicy::Fifo;
     // Of 40 blocks: from 4 free ones on, until there are 12; a page or two at a time.

@@ -69,7 +69,7 @@ fn copies_take_turns_among_the_planes_of_their_chip() {
 }
 
 #[test]
-fn copies_give_way_to_the_page_that_has_no_room_beside_them_and_to_none_before() {
+fn copies_are_dropped_only_when_a_page_has_no_room() {
     for policy in [ReplicationPolicy::OnLine, ReplicationPolicy::PriorityLru] {
         let mut tight = options(policy);
         tight.config.replication.alpha = 0.0;
@@ -94,7 +94,7 @@ fn copies_give_way_to_the_page_that_has_no_room_beside_them_and_to_none_before()
 }
 
 #[test]
-fn a_content_makes_no_room_for_its_copy_by_dropping_another_of_its_own() {
+fn content_never_drops_its_own_copy_for_another() {
     for policy in [ReplicationPolicy::OnLine, ReplicationPolicy::PriorityLru] {
         let mut tight = options(policy);
         tight.config.replication.alpha = 0.0;

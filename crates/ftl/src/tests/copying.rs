@@ -66,7 +66,7 @@ fn reads_while_a_copy_is_under_way_earn_theirs_too() {
 }
 
 #[test]
-fn a_content_that_takes_the_place_of_one_being_copied_gets_its_own_copies() {
+fn content_that_reuses_a_vpn_gets_its_own_copies() {
     for policy in [ReplicationPolicy::OnLine, ReplicationPolicy::PriorityLru] {
         let mut driver = holding(3, &options(policy));
         for _ in 0..4 {
@@ -110,7 +110,7 @@ fn sources(driver: &Driver, since: usize) -> Vec<usize> {
 }
 
 #[test]
-fn the_copies_of_a_period_are_read_in_turn_from_the_places_that_held_the_content_before_it() {
+fn copies_of_a_period_are_read_in_turn_from_earlier_places() {
     let mut driver = holding(3, &options(ReplicationPolicy::EndOfPeriod));
     for (reads, expected) in [(2, vec![0, 0]), (7, vec![0, 1, 2, 0, 1]), (3, vec![])] {
         for _ in 0..reads {
@@ -123,7 +123,7 @@ fn the_copies_of_a_period_are_read_in_turn_from_the_places_that_held_the_content
 }
 
 #[test]
-fn a_copy_made_on_line_is_read_where_the_read_that_earned_it_was_served() {
+fn on_line_copy_is_read_where_its_earning_read_was_served() {
     for policy in [ReplicationPolicy::OnLine, ReplicationPolicy::PriorityLru] {
         let mut driver = holding(3, &options(policy));
         let home = 1;
@@ -303,7 +303,7 @@ fn collection_that_copies_set_off_is_counted_apart() {
 }
 
 #[test]
-fn periods_in_which_nothing_was_read_or_nothing_is_left_do_nothing() {
+fn periods_without_reads_or_contents_make_no_copies() {
     for policy in ReplicationPolicy::ALL {
         for (degree, placement) in [
             (DegreePolicy::ManyOfFew, PlacementPolicy::Score),

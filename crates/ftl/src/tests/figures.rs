@@ -73,7 +73,7 @@ fn a_page_map_says_what_it_holds_and_what_that_takes() {
 }
 
 #[test]
-fn the_tables_of_pages_take_more_than_nothing_for_each_page_in_every_form() {
+fn page_tables_take_bytes_for_each_page_in_every_scheme() {
     let mut inverted = content_addressed();
     inverted.dedup.tables = TableKind::Inverted;
     for (config, bytes) in [(FtlConfig::default(), 8), (content_addressed(), 4), (inverted, 8)] {
@@ -155,7 +155,7 @@ fn copies_are_counted_by_content_by_chip_and_in_the_tables() {
 }
 
 #[test]
-fn tables_of_replication_by_popularity_take_no_more_than_those_of_contents() {
+fn popularity_replication_needs_no_tables_of_its_own() {
     let held = |policy| holding(3, &options(policy)).ftl.table_sizes();
     let without = held(ReplicationPolicy::None);
     for policy in [ReplicationPolicy::OnLine, ReplicationPolicy::EndOfPeriod] {
@@ -167,7 +167,7 @@ fn tables_of_replication_by_popularity_take_no_more_than_those_of_contents() {
 }
 
 #[test]
-fn spread_duplicates_are_counted_with_what_their_filters_and_lists_take() {
+fn spread_duplicates_are_counted_with_filters_and_lists() {
     let mut driver = device(&spreading(), 2, 8, 10);
     let empty = driver.ftl.table_sizes();
     // Ten bits for each of 96 pages of a channel, in words of 64.
@@ -225,7 +225,7 @@ fn victims_are_counted_by_the_valid_pages_that_they_held() {
 }
 
 #[test]
-fn pages_without_a_fingerprint_are_counted_until_they_are_read_or_gone() {
+fn unhashed_pages_are_counted_until_read_or_gone() {
     let mut config = content_addressed();
     (config.dedup.sampling_pages, config.dedup.out_of_line) = (4, OutOfLinePolicy::Unhashed);
     let mut driver = device(&config, 2, 20, 30);
@@ -375,7 +375,7 @@ fn a_read_that_ran_ahead_of_an_undecided_write_is_noticed() {
 }
 
 #[test]
-fn a_content_that_twins_cannot_be_known_by_is_checked_as_one_version_after_another() {
+fn unknown_contents_are_checked_version_by_version() {
     let stored = |config: &FtlConfig, content: u32| {
         let mut driver = device(config, 2, 8, 10);
         write_all(&mut driver, &[(0, content), (1, content)]);
@@ -393,7 +393,7 @@ fn a_content_that_twins_cannot_be_known_by_is_checked_as_one_version_after_anoth
 }
 
 #[test]
-fn a_page_whose_content_has_a_number_beyond_those_told_apart_is_of_no_known_content() {
+fn content_numbers_beyond_the_limit_count_as_unknown() {
     let mut driver = device(&spreading(), 2, 8, 10);
     write_all(&mut driver, &[(0, 9), (1, 10), (2, 11)]);
     let known: u64 = driver.ftl.plane_contents().unwrap().iter().map(|plane| plane.pages).sum();
@@ -431,7 +431,7 @@ fn wants(controller: &impl Controller) -> (bool, bool, bool, u32) {
 }
 
 #[test]
-fn an_engine_is_told_what_the_controller_waits_for_and_what_it_looks_at() {
+fn controller_declares_its_waits_and_inputs() {
     assert_eq!(wants(&Plain), (false, false, false, 1));
     let mut by_turn = FtlConfig::default();
     by_turn.allocation.policy = AllocationPolicy::Dynamic;

@@ -101,8 +101,9 @@ fn a_content_map_reads_and_writes_what_a_plain_list_would() {
     reads_and_writes_what_a_plain_list_would(Mapping::Content, false);
 }
 
+/// The fingerprint store is on flash as well.
 #[test]
-fn a_content_map_with_fingerprints_on_flash_reads_and_writes_what_a_plain_list_would() {
+fn paged_content_map_has_the_traffic_of_a_plain_list() {
     reads_and_writes_what_a_plain_list_would(Mapping::Content, true);
 }
 
@@ -254,7 +255,7 @@ fn metadata(kind: OpKind, ppn: Ppn, source: Ppn) -> FlashOp {
 }
 
 #[test]
-fn translation_pages_are_written_to_blocks_of_their_own_and_collected_there() {
+fn translation_pages_have_blocks_of_their_own() {
     // Three translation pages, room for one, blocks of four pages: LPNs 0, 16 and 32 drive one another out.
     let mut driver = device(Mapping::Page, 20, 4, 1, 48);
     let page = |block, at| geometry([1, 1, 1, 1, 20, 4]).ppn(Plane::new(0), block, at);
@@ -292,7 +293,7 @@ fn translation_pages_are_written_to_blocks_of_their_own_and_collected_there() {
 }
 
 #[test]
-fn entries_that_collection_changes_are_written_once_for_a_victim() {
+fn changed_entries_are_written_once_for_a_victim() {
     // Blocks of four pages, GC when two are free; pages 0 to 15 and 16 to 31 have a translation page
     // each, and a third, of page 32, is in RAM.
     let mut driver = device(Mapping::Page, 11, 4, 1, 33);

@@ -53,7 +53,7 @@ fn replication_takes_up_to_256_chips_and_a_map_of_contents() {
 }
 
 #[test]
-fn a_content_must_be_read_once_and_no_more_often_than_its_counter_goes() {
+fn least_popularity_is_one_up_to_the_counters_maximum() {
     let key = "replication.least_popularity";
     let checked = |policy, least_popularity, chips| {
         let mut config = FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() };
@@ -74,7 +74,7 @@ fn a_content_must_be_read_once_and_no_more_often_than_its_counter_goes() {
 }
 
 #[test]
-fn numbers_of_spreading_are_taken_up_to_their_bounds_and_no_further() {
+fn spreading_numbers_are_accepted_up_to_their_bounds() {
     let refused = |change: &dyn Fn(&mut FtlConfig)| {
         let mut config = FtlConfig::default();
         change(&mut config);

@@ -231,7 +231,7 @@ fn compare_stores(driver: &Driver, reference: &Reference) {
 }
 
 #[test]
-fn with_room_for_all_fingerprints_idle_time_finds_every_duplicate() {
+fn unlimited_store_finds_every_duplicate_in_idle_time() {
     for seed in 0..40 {
         let mut options = options(seed);
         options.config.dedup.fingerprint_entries = Entries::Unlimited;

@@ -165,7 +165,7 @@ fn now(driver: &Driver) -> Now {
 }
 
 #[test]
-fn a_page_avoids_the_channels_that_hold_its_content_and_its_twins_hold_the_same() {
+fn page_avoids_channels_of_its_content_and_twins_are_equal() {
     let (mut apart, mut twins, mut foreseen) = (0, 0, 0);
     for seed in 0..240 {
         let options = options(seed);

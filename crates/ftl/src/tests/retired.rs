@@ -47,7 +47,7 @@ fn a_controller_goes_on_without_the_blocks_it_retired() {
 }
 
 #[test]
-fn an_erased_block_is_retired_at_once_and_another_with_its_erase() {
+fn erased_block_is_retired_at_once_others_at_their_erase() {
     let geometry = geometry();
     let mut ftl = Ftl::new(&configs()[0], &geometry, PAGES, CONTENTS, 1);
     work(&mut ftl, &mut Rng::stream(1, "retired"), 2_000, false);

@@ -19,7 +19,7 @@ fn with_copies(redirection: RedirectionPolicy) -> Driver {
 }
 
 #[test]
-fn a_read_takes_a_copy_that_is_there_and_none_where_its_policy_may_take_none() {
+fn read_takes_only_a_programmed_copy_that_its_policy_allows() {
     // The chips' queues in the order of their numbers: lower ones are less loaded.
     let queues: Vec<u32> = (0..8).collect();
     let loads = LoadView::new(&queues, &queues);

@@ -72,7 +72,7 @@ fn pages_of_the_tables_take_what_finds_and_orders_them() {
 }
 
 #[test]
-fn a_cache_may_lack_pages_where_it_is_limited_and_fingerprints_where_they_are_on_flash() {
+fn limited_cache_may_lack_table_and_fingerprint_pages() {
     let lacks = |limited, fingerprints| {
         let mut config = content_addressed();
         config.dedup.fingerprint_entries = Entries::Limited(4);
@@ -137,7 +137,7 @@ fn uses_of_a_lookup(config: &FtlConfig) -> u64 {
 }
 
 #[test]
-fn looking_up_a_fingerprint_uses_a_page_where_the_store_is_on_flash() {
+fn fingerprint_lookup_uses_a_page_if_the_store_is_on_flash() {
     let mut config = content_addressed();
     config.mapping_cache.bytes = CacheBytes::Limited(4 * 64);
     assert_eq!(uses_of_a_lookup(&config), 0, "the store is in RAM");

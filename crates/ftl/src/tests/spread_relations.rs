@@ -58,8 +58,9 @@ fn serve(driver: &mut Driver, step: Step, next_content: &mut u32) -> String {
     }
 }
 
+/// On a new and on an aged drive.
 #[test]
-fn without_equal_contents_everything_is_as_without_spreading_new_and_aged() {
+fn spreading_changes_nothing_without_equal_contents() {
     let (mut compared, mut aged) = (0, 0);
     for seed in 0..200 {
         let [plain, spread] = pair(seed);
@@ -120,14 +121,14 @@ fn rewritten_four_times(own_copy_counts: bool) -> (Vec<u32>, u64) {
 }
 
 #[test]
-fn a_page_written_with_what_it_holds_moves_where_its_own_copy_counts_and_stays_where_it_does_not() {
+fn rewritten_page_moves_only_if_its_own_copy_counts() {
     // Channel 1 once it holds nothing else: its dead entry is more than half of them, so it is forgotten.
     assert_eq!(rewritten_four_times(true), (vec![0, 1, 0, 1], 0));
     assert_eq!(rewritten_four_times(false), (vec![0, 0, 0, 0], 0));
 }
 
 #[test]
-fn rewriting_what_pages_hold_changes_nothing_where_own_copies_do_not_count() {
+fn rewriting_changes_nothing_if_own_copies_do_not_count() {
     let mut compared = 0;
     for seed in 0..100 {
         let pair = pair(seed).map(|mut options| {

@@ -124,8 +124,9 @@ fn the_example_of_the_paper() {
     driver.ftl.audit().unwrap();
 }
 
+/// One in two-level tables, one for each LPN in inverted ones.
 #[test]
-fn collection_changes_one_entry_in_two_levels_and_one_for_each_lpn_in_inverted_tables() {
+fn collection_updates_one_entry_or_one_for_each_lpn() {
     let forms = [TableKind::TwoLevel, TableKind::Inverted];
     // LPNs 0, 2 and 3 and the list of their page; with HPT and iHPT where the content is known.
     let limits = [(Entries::Limited(2), 4), (Entries::Unlimited, 6)];

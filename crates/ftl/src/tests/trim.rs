@@ -68,7 +68,7 @@ fn gc(kind: OpKind, ppn: Ppn, source: Ppn) -> FlashOp {
 }
 
 #[test]
-fn a_trimmed_page_is_not_mapped_and_collection_does_not_move_it() {
+fn trimmed_page_is_unmapped_and_not_moved_by_collection() {
     for trims in [vec![], vec![0], vec![0, 1]] {
         let mut driver = driver([1, 6, 2], |_| {});
         // Block 0 holds pages 0 and 1, the others ever newer versions of page 2.
@@ -292,7 +292,7 @@ fn copies_die_with_the_last_logical_page_of_their_content() {
 }
 
 #[test]
-fn a_page_trimmed_while_it_is_read_to_be_fingerprinted_is_not_merged() {
+fn page_trimmed_during_its_fingerprint_read_is_not_merged() {
     let mut driver = driver([1, 8, 2], |config| {
         config.mapping = Mapping::Content;
         (config.dedup.sampling_pages, config.dedup.out_of_line) = (2, OutOfLinePolicy::Unhashed);

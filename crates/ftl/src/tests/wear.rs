@@ -34,7 +34,7 @@ fn opened(driver: &mut Driver, writes: u32) -> Vec<u32> {
 }
 
 #[test]
-fn without_levelling_blocks_are_used_in_the_order_in_which_they_were_erased() {
+fn without_levelling_blocks_are_used_in_order_of_erases() {
     let used = |policy| {
         let mut driver = tiny(WearConfig { policy, ..WearConfig::default() }, 8, 4);
         // Block 0 holds pages 2 and 3 until they are written again, to block 6.

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_request_is_not_passed_by_small_ones_and_one_that_left_holds_nobody() {
+    fn large_request_keeps_its_turn_until_its_client_leaves() {
         let pool = Pool::new(100);
         let (first, large, small) =
             (Budget::new(&pool, 100), Budget::new(&pool, 100), Budget::new(&pool, 100));

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_makes_requests_wait_and_an_ended_one_lets_them_go() {
+    fn full_queue_blocks_requests_and_an_ended_one_frees_them() {
         let queue = Queue::new(1);
         queue.arrive().done(row(0).unwrap());
         std::thread::scope(|scope| {

@@ -67,7 +67,7 @@ fn longest_read(client: &UnixStream, stop: &AtomicBool) -> Duration {
 }
 
 #[test]
-fn who_leaves_holds_nobody_up_and_all_together_hold_what_is_promised() {
+fn leaving_clients_delay_no_others_and_memory_is_bounded() {
     let folder = Folder::new();
     let options = ServerOptions { connections_max: CLIENTS + 1, ..ServerOptions::default() };
     // The limits that `docs/serve.md` promises.

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn every_charge_has_a_place_of_its_own_and_a_plain_request_touches_the_first_line() {
+    fn charges_have_own_places_and_common_ones_share_a_line() {
         let mut places = PLACES;
         places.sort_unstable();
         assert!(places.into_iter().enumerate().all(|(at, place)| usize::from(place) == at));

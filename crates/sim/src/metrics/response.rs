@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn mean_and_deviation_are_exact_and_percentiles_within_a_thousandth() {
+    fn moments_are_exact_and_percentiles_within_a_thousandth() {
         let mut response = Response::new();
         let values: Vec<u64> = (1..=10_000).map(|i| i * 977).collect();
         for &value in &values {
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_are_long_and_differ_little_have_the_deviation_of_their_difference() {
+    fn deviation_of_long_similar_times_is_exact() {
         let mut response = Response::new();
         (0..1_000).for_each(|at| response.record(0, (1 << 40) + at % 2, &flash((1 << 40) + at % 2)));
         response.end_period();

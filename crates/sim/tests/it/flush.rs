@@ -161,8 +161,9 @@ fn a_flush_writes_out_what_the_cache_holds_dirty() {
     assert_eq!((outcome.counts.pages.cache_reads, outcome.counts.pages.absorbed_writes), (1, 0));
 }
 
+/// Pages that leave later are not waited for.
 #[test]
-fn pages_that_have_left_the_cache_are_waited_for_and_later_ones_are_not() {
+fn flush_waits_for_pages_that_left_the_cache_only() {
     // One page may be dirty: the second write sends the first page off at 100, its data at 10.2 us.
     let bench = cached(2).with(|bench| bench.engine.write_cache_dirty = 0.5);
     let asks = [write(0, 0, 0), write(100, 1, 1), flush(200), write(300, 2, 2)];
@@ -219,7 +220,7 @@ fn a_durable_write_is_answered_when_it_is_on_flash() {
 }
 
 #[test]
-fn a_durable_write_goes_past_a_volatile_cache_and_what_that_has_is_out_of_date() {
+fn durable_write_bypasses_and_invalidates_a_volatile_cache() {
     // Page 0 is dirty; its durable write takes it out, and page 1 stays.
     let asks = [write(0, 0, 0), write(10, 1, 1), write_durable(20, 0, 2), read(30, 0), read(40, 1)];
     let outcome = cached(8).serve(&asks);
@@ -233,7 +234,7 @@ fn a_durable_write_goes_past_a_volatile_cache_and_what_that_has_is_out_of_date()
 }
 
 #[test]
-fn in_a_closed_loop_a_flush_keeps_its_place_until_it_is_complete() {
+fn flush_keeps_its_place_in_a_closed_loop() {
     let asks = [write(0, 0, 0), flush(0), write(0, 1, 1), flush(0), write(0, 2, 2)];
     let serve = |depth| Bench::new(ONE).with(|bench| bench.queue_depth = depth).serve(&asks);
     // One at a time: a flush comes when its write is complete.

@@ -70,7 +70,7 @@ fn data_of_writes_come_in_over_the_link_one_after_the_other() {
 }
 
 #[test]
-fn data_of_reads_go_out_over_the_link_and_writes_are_not_in_their_way() {
+fn read_data_leave_over_the_link_without_delay_by_writes() {
     let outcome = with_link().serve(&[read(0, 0), read(0, 1), write(READ_ALL as i64, 4, 4)]);
     let reads = [over_link(&[], LINK, SENSE), over_link(&[(Charge::Link, LINK)], LINK, SENSE)];
     assert_eq!(outcome.log.responses, [&reads[..], &[over_link(&[], LINK, PROGRAM)]].concat());
@@ -183,7 +183,7 @@ fn checkpoints_go_on_while_requests_are_held_back() {
 }
 
 #[test]
-fn periods_end_by_the_clock_of_the_trace_while_requests_are_held_back() {
+fn periods_end_by_the_trace_clock_while_requests_wait() {
     let mut asks: Vec<Ask> = (0..10).map(|at| write(0, at % 8, at)).collect();
     asks.push(of_queue(1, write(1_200_000, 1, 11)));
     let trace = page_trace(&asks, 16, 64);
@@ -307,7 +307,7 @@ fn in_turn_a_queue_below_its_share_waits_for_one_slot() {
 }
 
 #[test]
-fn controller_is_never_given_more_than_its_slots_nor_a_queue_more_than_its_limit() {
+fn slots_and_queue_limits_are_never_exceeded() {
     let mut full = [0; 2];
     for seed in 0..150 {
         let mut rng = Rng::stream(seed, "limits");

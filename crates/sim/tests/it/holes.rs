@@ -41,7 +41,7 @@ fn holes_are_read_without_flash_whatever_the_preload() {
 }
 
 #[test]
-fn unknown_holes_are_one_page_of_zeroes_on_one_chip_where_contents_are_kept_once() {
+fn deduplicated_unknown_holes_are_one_page_of_zeroes() {
     let reads = |knows: bool| {
         let response = &replay(&blank_disk(knows), &system("ca-ssd", &[])).summary["response"]["read"];
         response["mean_ns"].as_f64().unwrap()
@@ -74,7 +74,7 @@ fn what_is_let_go_of_is_no_footprint() {
 }
 
 #[test]
-fn pages_that_are_written_first_are_there_on_a_drive_that_begins_full() {
+fn full_drive_holds_pages_that_are_written_first() {
     // A drive that was in use before holds something at each address that the trace writes, holes or not.
     let mut builder = TraceBuilder::new("full");
     builder.hole(0, 0..1 << 30);

@@ -231,7 +231,7 @@ fn every_time_and_count_is_that_of_the_plain_drive() {
 }
 
 #[test]
-fn skewed_writes_to_two_planes_a_die_take_the_times_of_the_plain_drive() {
+fn skewed_writes_on_two_planes_match_the_plain_drive() {
     for seed in 0..8 {
         let mut rng = Rng::stream(seed, "where it hurts");
         let device = NandConfig { program_us: 400.0, erase_us: 3_800.0, ..nand([2, 2, 1, 2, 100, 16]) };

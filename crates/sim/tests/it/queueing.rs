@@ -161,7 +161,7 @@ fn rate<O: Observer>(engine: &Engine<Ftl, O>) -> f64 {
 }
 
 #[test]
-fn one_request_at_a_time_is_served_at_the_inverse_of_its_response() {
+fn one_request_at_a_time_has_the_inverse_response_as_rate() {
     let engine = closed_loop(Op::Read, 1, 1, 5_000);
     assert_eq!(engine.served_ns(), Some((0, 5_000 * READ_ALL)));
     assert!((rate(&engine) * READ_ALL as f64 - 1.0).abs() < 1e-12);
@@ -180,7 +180,7 @@ fn requests_under_way_are_throughput_times_response() {
 }
 
 #[test]
-fn work_of_the_controller_s_own_after_the_last_response_is_no_response() {
+fn internal_work_after_the_last_response_does_not_count() {
     // Programs complete in controller RAM here; the flash is busy long after.
     let bench = Bench::new([1, 1, 1, 1, 64, 64])
         .with(|bench| bench.engine.write_completes = flashtwin_sim::WriteCompletes::Buffered);

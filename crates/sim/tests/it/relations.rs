@@ -165,7 +165,7 @@ fn any_allocation(rng: &mut Rng) -> (&'static str, String) {
 }
 
 #[test]
-fn without_duplicates_and_at_no_cost_deduplication_changes_nothing() {
+fn free_deduplication_changes_nothing_without_duplicates() {
     alike("unique contents", 60, ["conventional", "ca-ssd"], &UNIQUE, |rng, _, _| vec![any_allocation(rng)]);
     alike("unique contents, inverted", 20, ["conventional", "ca-ssd-inverted"], &UNIQUE, |rng, _, _| {
         vec![any_allocation(rng)]
@@ -176,7 +176,7 @@ fn without_duplicates_and_at_no_cost_deduplication_changes_nothing() {
 }
 
 #[test]
-fn without_duplicates_deduplication_gives_the_same_commands_in_the_same_order() {
+fn deduplication_keeps_commands_without_duplicates() {
     let mut commands = 0;
     for seed in 0..60 {
         let mut rng = Rng::stream(seed, "commands");
@@ -378,7 +378,7 @@ fn without_load_every_response_time_is_its_closed_form() {
 }
 
 #[test]
-fn a_trace_behind_itself_after_a_long_pause_takes_the_same_times_again() {
+fn trace_repeated_after_a_pause_takes_the_same_times() {
     for seed in 0..60 {
         let mut rng = Rng::stream(seed, "behind itself");
         let levels = levels(&mut rng);
@@ -435,8 +435,9 @@ fn a_trace_behind_itself_after_a_long_pause_takes_the_same_times_again() {
 /// make single requests wait longer (R. L. Graham's anomalies, 1966).
 const MOST_WORSE_PERCENT: f64 = 3.0;
 
+/// More space, a faster bus, another hash lane.
 #[test]
-fn more_space_a_faster_bus_and_another_lane_never_make_means_much_longer() {
+fn more_resources_never_make_means_much_longer() {
     let mut worst = Vec::new();
     for (seed, name) in (0..).zip(["conventional", "ca-ssd", "caftl", "rr-ssd", "oracle", "static", "ds-ftl"])
     {
@@ -494,7 +495,7 @@ fn what_is_preloaded_may_bring_duplicates_from_the_trace() {
 }
 
 #[test]
-fn a_trace_without_contents_is_preloaded_with_contents_of_its_own() {
+fn trace_without_contents_is_preloaded_with_unique_ones() {
     let trace = page_trace(&[], 4, 1);
     let sets = [("preload", "footprint"), ("preload_contents", "trace")];
     let resolved = system("conventional", &nand([2, 2, 1, 1, 20, 8]), &EngineConfig::default(), &sets);

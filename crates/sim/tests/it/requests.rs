@@ -106,7 +106,7 @@ fn each_request_has_a_row_in_the_order_of_completion() {
 }
 
 #[test]
-fn a_read_that_another_chip_serves_says_so_whether_it_waited_for_its_page_or_not() {
+fn redirected_read_is_marked_with_and_without_a_wait() {
     for buffer_reads in [true, false] {
         let mut resolved = system_on([2, 1, 1, 1, 64, 8], "oracle-conventional", &NEW);
         resolved.config.engine.buffer_reads = buffer_reads;
@@ -137,7 +137,7 @@ fn opened(folder: &Path, table: &str) -> SerializedFileReader<File> {
 }
 
 #[test]
-fn requests_are_written_in_lots_of_one_table_and_the_files_say_who_wrote_them() {
+fn requests_are_written_in_lots_with_the_writers_name() {
     let folder = path("files");
     std::fs::create_dir_all(&folder).unwrap();
     for lots in [vec![10], vec![LOT, 5000]] {
@@ -186,8 +186,9 @@ fn progress_is_told_now_and_then_and_at_the_end() {
     assert_eq!(*told.asked.lock().unwrap(), 3);
 }
 
+/// That of an empty trace ends at once.
 #[test]
-fn the_last_period_ends_after_the_last_request_and_that_of_nothing_at_once() {
+fn last_period_ends_after_the_last_request() {
     let ends = |asks: &[Ask]| {
         let result = run(&page_trace(asks, 16, 1), &system(&[("period_s", "1.0")]), &()).unwrap();
         let periods = result.table("periods").unwrap().clone();
@@ -198,7 +199,7 @@ fn the_last_period_ends_after_the_last_request_and_that_of_nothing_at_once() {
 }
 
 #[test]
-fn an_aged_drive_collects_at_once_and_asks_now_and_then_whether_to_stop() {
+fn aged_drive_collects_at_once_and_can_be_stopped() {
     let erases = |preload: &str| {
         let resolved = system_on(
             [2, 1, 1, 1, 16, 8],

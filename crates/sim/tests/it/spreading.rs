@@ -24,7 +24,7 @@ fn spreading(levels: [u32; 6], before: &[(u32, u32)]) -> Bench {
 }
 
 #[test]
-fn a_duplicate_goes_to_the_next_channel_and_both_pages_are_read_to_compare_them() {
+fn duplicate_goes_to_the_next_channel_and_is_compared() {
     // Page 2 belongs on channel 0, which holds its content as page 0.
     let outcome = spreading(TWO, &[(0, 7)]).serve(&[write(0, 2, 7)]);
     // Channel 0 has nothing else to do; the new page is read when it is programmed.
@@ -251,7 +251,7 @@ fn an_aged_device_is_read_in_whole_stripes() {
 }
 
 #[test]
-fn duplicates_take_turns_among_the_dies_of_the_channel_that_takes_them() {
+fn duplicates_take_turns_among_the_dies_of_their_channel() {
     // Two channels of two chips of two dies: page 0 belongs on channel 0, page 1 on the first die of channel 1.
     // Channel 0 holds contents 7 to 10. Each write of pages 0 and 1 brings the first of them back.
     let responses = |place| {

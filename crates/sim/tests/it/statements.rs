@@ -104,7 +104,7 @@ const REPLICATING: [&str; 3] = ["rr-ssd", "rr-ssd-online", "pblru"];
 const PERIOD: (&str, &str) = ("period_s", "0.1");
 
 #[test]
-fn copies_help_and_no_system_with_copies_reads_faster_than_the_one_that_may_read_anywhere() {
+fn copies_help_but_never_beat_reading_anywhere() {
     // The oracle knows the present loads, not the future: on a single trace a worse choice may turn
     // out better. So each system is judged over all kinds, every kind weighing the same.
     let mut slower_than_oracle = [0.0; REPLICATING.len()];
@@ -135,7 +135,7 @@ fn mean_of_a_burst_ns(reads: u64, chips: u64) -> f64 {
 }
 
 #[test]
-fn a_burst_of_reads_is_shared_by_the_chips_that_hold_the_content() {
+fn read_burst_is_shared_by_the_chips_of_the_content() {
     const BURST: u64 = 60;
     let chips = 8;
     let mut builder = TraceBuilder::new("burst");
@@ -163,8 +163,9 @@ fn a_burst_of_reads_is_shared_by_the_chips_that_hold_the_content() {
     }
 }
 
+/// No more than a conventional SSD.
 #[test]
-fn copies_within_what_deduplication_saved_need_no_page_more_than_a_conventional_ssd() {
+fn copies_in_deduplicated_space_need_no_extra_pages() {
     let mut copies = 0;
     for (seed, kind) in (10..).zip(&KINDS) {
         let trace = trace(kind, 4_000, seed);
@@ -186,7 +187,7 @@ fn copies_within_what_deduplication_saved_need_no_page_more_than_a_conventional_
 }
 
 #[test]
-fn every_way_of_replicating_has_the_same_space_and_stays_within_it() {
+fn all_replication_policies_stay_within_the_same_space() {
     let mut full = [0; 3];
     for (seed, kind) in (15..).zip(&KINDS) {
         let trace = trace(kind, 4_000, seed);
@@ -303,7 +304,7 @@ fn reads_without_end_do_not_starve_an_erase() {
 }
 
 #[test]
-fn periods_from_an_hour_to_a_week_end_when_the_clock_of_the_trace_says() {
+fn periods_of_hours_to_weeks_end_by_the_trace_clock() {
     let hour_ns = 3_600_000_000_000;
     let mut rng = Rng::stream(60, "weeks");
     let mut builder = TraceBuilder::new("three weeks");

@@ -433,7 +433,7 @@ fn traffic(result: &RunResult, resolved: &Resolved) -> (String, String, Vec<u64>
 }
 
 #[test]
-fn when_things_happen_does_not_change_what_a_load_blind_system_does() {
+fn timing_does_not_change_a_load_blind_systems_traffic() {
     for seed in 0..60 {
         let mut rng = Rng::stream(seed, "timed and untimed");
         let spacing = pick(&mut rng, &drawn::SPACINGS);

@@ -169,7 +169,7 @@ fn a_suspended_program_is_two_slices_with_the_read_between() {
 }
 
 #[test]
-fn a_collected_block_lasts_from_its_first_read_to_the_end_of_its_erase() {
+fn collection_slice_spans_first_read_to_end_of_erase() {
     let resolved = system_on([1, 1, 1, 1, 8, 4], "conventional", &[("preload", "none")]);
     let to = Temporary::new("collected");
     let asks: Vec<Ask> = (0..40).map(|at| write(i64::from(at) * 10_000_000, at * 7 % 12, 0)).collect();

@@ -121,7 +121,7 @@ fn a_trace_of_one_request_is_served_by_every_system() {
 }
 
 #[test]
-fn a_trace_of_reads_finds_what_was_there_before_and_programs_nothing() {
+fn reads_find_preloaded_data_and_program_nothing() {
     let mut builder = TraceBuilder::new("reads");
     for request in 0..200u32 {
         let page = request % 50;
@@ -148,8 +148,9 @@ fn resolved_by_content(name: &str) -> bool {
     system(name, &[]).config.ftl.mapping == flashtwin_ftl::Mapping::Content
 }
 
+/// Never more than a conventional one.
 #[test]
-fn deduplicating_systems_write_the_same_pages_and_never_more_than_a_conventional_one() {
+fn deduplicating_systems_write_equal_pages_and_never_more() {
     for seed in 0..20 {
         let trace = random_trace(&mut Rng::stream(seed, "systems"));
         let sets = [("period_s", "0.003")];
@@ -211,7 +212,7 @@ fn caftl_finds_what_ca_ssd_finds_and_hashes_less() {
 }
 
 #[test]
-fn contents_that_never_repeat_make_ca_ssd_write_what_a_conventional_ssd_writes() {
+fn ca_ssd_writes_like_conventional_without_duplicates() {
     for seed in 0..20 {
         let trace = random_trace(&mut Rng::stream(seed, "unique"));
         let sets = [("content", "unique"), ("allocation.policy", "static")];
@@ -224,7 +225,7 @@ fn contents_that_never_repeat_make_ca_ssd_write_what_a_conventional_ssd_writes()
 }
 
 #[test]
-fn a_device_smaller_than_the_footprint_is_refused_with_the_cure() {
+fn device_below_the_footprint_is_refused_with_the_cure() {
     let mut builder = TraceBuilder::new("large");
     for page in 0..400u64 {
         builder.request(page as i64, Op::Write, page * 4096, 4096, &[]);
@@ -247,7 +248,7 @@ fn a_device_smaller_than_the_footprint_is_refused_with_the_cure() {
 }
 
 #[test]
-fn runs_on_several_threads_at_once_give_the_same_results_as_one_alone() {
+fn parallel_runs_give_the_same_results_as_one_alone() {
     let trace = random_trace(&mut Rng::stream(6, "threads"));
     let pages = PageTrace::build(&trace, 4096, ContentSource::Recorded).unwrap();
     let resolved = system("rr-ssd", &[("period_s", "0.001")]);
@@ -317,7 +318,7 @@ fn a_request_counts_in_the_period_in_which_it_completes() {
 
 /// Contents drawn by popularity (CA-SSD paper 5.3) stand in for those that a trace lacks.
 #[test]
-fn drawn_contents_are_deduplicated_the_more_the_more_skewed_they_are() {
+fn skew_increases_deduplication_of_drawn_contents() {
     let mut builder = TraceBuilder::new("bare");
     let mut rng = Rng::stream(5, "drawn contents");
     for number in 0..4000 {
@@ -348,7 +349,7 @@ fn drawn_contents_are_deduplicated_the_more_the_more_skewed_they_are() {
 }
 
 #[test]
-fn sources_of_contents_are_checked_and_take_the_seed_of_the_run() {
+fn content_sources_are_checked_and_take_the_runs_seed() {
     let resolved = system("ca-ssd", &[("content", "zipf(0.8,100)"), ("seed", "9")]);
     assert_eq!(resolved.content_source(false).to_string(), "zipf(0.8,100,9)");
     assert_eq!(resolved.json()["replay"]["content"], "zipf(0.8,100)");
@@ -380,7 +381,7 @@ impl Progress for Patience {
 }
 
 #[test]
-fn a_run_that_would_not_end_is_refused_with_the_figure_and_the_cure() {
+fn endless_run_is_refused_with_the_figure_and_the_cure() {
     let mut trace = TraceBuilder::new("long");
     trace.request(0, Op::Write, 0, 4096, &[]);
     trace.request(700_000_000, Op::Write, 4096, 4096, &[]);
@@ -404,7 +405,7 @@ fn a_run_that_would_not_end_is_refused_with_the_figure_and_the_cure() {
 }
 
 #[test]
-fn a_run_can_be_stopped_while_the_drive_is_prepared_and_between_periods() {
+fn run_can_be_stopped_in_preloading_and_between_periods() {
     let mut trace = TraceBuilder::new("slow");
     for second in 0..20 {
         trace.request(second * 1_000_000_000, Op::Write, 4096 * second as u64, 4096, &[second as u32]);

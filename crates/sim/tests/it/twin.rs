@@ -172,7 +172,7 @@ fn ends(result: &RunResult) -> Vec<i64> {
 }
 
 #[test]
-fn what_it_was_asked_for_is_in_its_result_and_its_queues_are_seen_meanwhile() {
+fn result_has_all_requests_and_queues_show_meanwhile() {
     let mut twin = new_twin("conventional", 0);
     assert_eq!(queues(&twin), [0; 4]);
     arrive(&mut twin, 0, Op::Write, &[1, 2, 3, 4, 5], &[NO_CONTENT; 5]);
@@ -194,7 +194,7 @@ fn what_it_was_asked_for_is_in_its_result_and_its_queues_are_seen_meanwhile() {
 }
 
 #[test]
-fn a_drive_that_is_asked_late_is_measured_from_its_first_request() {
+fn late_drive_is_measured_from_its_first_request() {
     let mut twin = new_twin("conventional", 0);
     arrive(&mut twin, 40_000_000, Op::Write, &[1], &[NO_CONTENT]);
     let result = twin.finish().unwrap();

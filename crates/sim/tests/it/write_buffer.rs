@@ -28,7 +28,7 @@ fn lone_write_takes_its_hash_and_the_controller() {
 }
 
 #[test]
-fn pipeline_hashes_pages_of_one_moment_together_and_a_lane_one_by_one() {
+fn pipeline_hashes_pages_in_parallel_and_a_lane_in_turn() {
     let asks = [write(0, 0, 7), write(0, 1, 8), write(0, 2, 9)];
     assert_eq!(hashing(0).serve(&asks).log.response_times(), [15_000; 3]);
     let lane = hashing(0).with(|bench| bench.engine.hash_lanes = 1);
@@ -82,7 +82,7 @@ fn flash(result: &RunResult) -> Vec<String> {
 }
 
 #[test]
-fn rule_of_completion_and_places_change_nothing_but_when_the_host_hears() {
+fn completion_rule_changes_only_response_times() {
     let mut shorter = 0;
     for seed in 0..24 {
         let mut rng = Rng::stream(seed, "when the host hears");

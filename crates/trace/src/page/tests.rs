@@ -61,7 +61,7 @@ fn a_trace_is_cut_the_same_in_any_number_of_parts() {
 }
 
 #[test]
-fn more_page_operations_than_can_be_numbered_are_refused_in_parts_as_in_one() {
+fn too_many_page_operations_are_refused_in_parts_as_well() {
     let mut builder = TraceBuilder::new("long");
     for number in 0..520 {
         builder.request(number, Op::Trim, 0, u32::MAX - 511, &[]);

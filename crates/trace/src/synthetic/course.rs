@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn every_request_has_its_kind_and_each_part_of_the_trace_its_share() {
+    fn every_request_has_a_kind_and_every_part_its_share() {
         for all in [[20_000, 80_000], [4_000, 96_000], [70_000, 30_000], [0, 10_000], [10_000, 0]] {
             let kinds = kinds(all, Stretch { requests: 10, minor: 0 });
             assert_eq!(reads(&kinds), all[0]);

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn each_day_has_its_values_and_repeats_the_day_before_in_its_order() {
+    fn each_day_has_own_values_and_repeats_the_day_before() {
         for recurring in [0.0, 0.6, 1.0] {
             let plan = plan(recurring, 5);
             let days = days(&plan);

@@ -353,8 +353,9 @@ mod tests {
         Skew { accesses_share: accesses, things_share: things }
     }
 
+    /// Exactly in number, closely in share.
     #[test]
-    fn published_concentrations_are_met_exactly_in_number_and_closely_in_share() {
+    fn published_concentrations_are_met_closely() {
         // Things, occurrences and the share of things with half of the accesses: mail and web of the
         // CA-SSD paper (Table 2, Fig. 2), and two more.
         for (things, occurrences, share) in [
@@ -377,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_concentration_that_single_occurrences_rule_out_is_refused_with_what_is_possible() {
+    fn impossible_concentration_is_refused_with_the_possible_one() {
         // homes of the CA-SSD paper: 66.37 % of writes are unique, so 14.44 % of values cannot have half.
         let Err(impossible) = Multiplicities::new(663_700, 1_000_000, holding(0.5, 0.1444)) else {
             panic!("was made");

@@ -91,7 +91,7 @@ fn equal_traces_give_equal_bytes() {
 }
 
 #[test]
-fn what_killed_processes_left_is_removed_and_what_others_write_is_not() {
+fn only_files_of_killed_processes_are_removed() {
     let folder = Folder::new("left-over");
     let path = folder.file("out.parquet");
     for name in [

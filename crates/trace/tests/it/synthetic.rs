@@ -222,7 +222,7 @@ fn open(path: &Path) -> Trace {
 }
 
 #[test]
-fn a_file_written_as_it_is_made_holds_the_same_trace_with_one_thread_or_two() {
+fn streamed_file_has_the_same_trace_with_any_threads() {
     let folder = Folder::new("threads");
     // Longer than two batches of rows.
     let (recipe, scale) = (recipe("ca-ssd/hm"), 0.05);
@@ -463,7 +463,7 @@ fn requests_come_in_the_trains_that_the_recipe_says() {
 }
 
 #[test]
-fn each_day_reads_its_share_of_values_and_much_of_the_day_before() {
+fn each_day_reads_new_values_and_many_of_the_day_before() {
     for (unique, recurring) in [(80.0, 70.0), (40.0, 0.0), (60.0, 95.0)] {
         let text = with_trains(&[
             ("= 20_000", "= 200_000"),
@@ -524,7 +524,7 @@ fn every_recipe_can_be_made_very_small_or_of_one_kind() {
 }
 
 #[test]
-fn a_flush_follows_every_so_many_writes_and_changes_no_other_request() {
+fn regular_flushes_change_no_other_request() {
     let plain = made("rr-ssd/webvm", 0.002, 3);
     for every in [1, 8, 1_000_000] {
         let mut recipe = recipe("rr-ssd/webvm");

@@ -127,7 +127,7 @@ mod tests {
     use crate::rng::Rng;
 
     #[test]
-    fn a_page_is_hot_after_three_writes_and_cools_down_window_by_window() {
+    fn page_is_hot_after_three_writes_and_cools_by_windows() {
         // 16 writes a window, positions enough for no accidents.
         let mut filters = BloomFilters::new(64, 0.25, 64);
         let told: Vec<u8> = (0..5).map(|_| filters.written(Lpn::new(7))).collect();

@@ -398,8 +398,9 @@ mod tests {
         assert_eq!(listed(&twins, 3, &pages), [3, 4]);
     }
 
+    /// Of equal lists the first absorbs the second.
     #[test]
-    fn of_two_lists_the_longer_takes_in_the_shorter_and_of_equal_ones_the_first_the_second() {
+    fn longer_list_absorbs_shorter_one() {
         for (one, other, first_stays) in [(3, 2, true), (2, 3, false), (2, 2, true)] {
             let (mut twins, mut pages) = (DuplicateLists::new(16), fresh(40));
             join_all(&mut twins, 0, one, &mut pages);
@@ -418,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_chooses_from_a_stretch_of_a_long_list_that_has_its_own_page() {
+    fn read_of_a_long_list_chooses_near_its_own_page() {
         let (mut twins, mut pages) = (DuplicateLists::new(3), fresh(40));
         join_all(&mut twins, 0, 3, &mut pages);
         join_all(&mut twins, 20, 7, &mut pages);
@@ -434,8 +435,9 @@ mod tests {
         assert!(choices(30).is_empty());
     }
 
+    /// The list's own cache line has room for five pages.
     #[test]
-    fn a_list_takes_a_cache_line_and_beyond_five_pages_room_that_doubles() {
+    fn list_takes_a_cache_line_then_doubling_memory() {
         // Two numbers of 4 bytes for each page that there is room for.
         for (len, room) in [(2, 0), (5, 0), (6, 8), (8, 8), (9, 16), (16, 16), (17, 32)] {
             let (mut twins, mut pages) = (DuplicateLists::new(16), fresh(40));
@@ -456,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_few_and_of_many_pages_are_loaded_as_they_were_saved() {
+    fn short_and_long_lists_are_loaded_as_saved() {
         let (mut twins, mut pages) = (DuplicateLists::new(3), fresh(40));
         join_all(&mut twins, 0, 2, &mut pages);
         join_all(&mut twins, 10, 5, &mut pages);
@@ -527,7 +529,7 @@ mod tests {
     }
 
     #[test]
-    fn an_audit_notices_each_way_in_which_a_list_and_its_pages_differ() {
+    fn audit_finds_every_difference_of_lists_and_pages() {
         let as_it_is = |_, ppn, content| (ppn, content);
         let noticed = |damage: &dyn Fn(&mut DuplicateLists, &mut AllLinks)| {
             audited(damage, as_it_is).expect_err("damage")

@@ -227,8 +227,9 @@ mod tests {
         );
     }
 
+    /// Compared with plain sets.
     #[test]
-    fn filters_beside_plain_sets_never_deny_and_forget_the_dead_in_time() {
+    fn filters_never_deny_and_forget_dead_entries_in_time() {
         for (seed, share) in [(1, 0.5), (2, 0.1), (3, 1.0)] {
             let config = SpreadConfig { bloom_rebuild: share, ..SpreadConfig::default() };
             let mut filters = Filters::new(3, 60, 40, &config);

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_go_round_the_planes_of_a_channel_in_the_order_of_the_allocation() {
+    fn turns_follow_the_allocation_order_within_a_channel() {
         let idle = LoadView::new(&[0; 16], &[0; 32]);
         for (order, second, third) in [("CWDP", [1, 0, 0], [0, 1, 0]), ("PDWC", [0, 0, 1], [0, 1, 0])] {
             let (g, blocks, mut places) = scene(PlacePolicy::RoundRobin, order);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_loaded_chip_of_the_channel_and_its_least_loaded_die_win() {
+    fn least_loaded_chip_and_its_least_loaded_die_win() {
         let (g, blocks, places) = scene(PlacePolicy::LeastLoaded, "CWDP");
         let (mut chip, mut unit) = ([4; 16], [2; 32]);
         // Chip 3 is on channel 3 and idle: another channel's. Of chips 5 and 13 on channel 5, the second.

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_pages_of_a_content_are_those_last_written_channel_by_channel() {
+    fn latest_page_of_a_content_is_the_last_written_by_channel() {
         let (mut residents, _) = three_pages();
         // Entries are kept in the same words, for channels that hold the content and for others.
         residents.set_entry(A, Channel::new(1), true);

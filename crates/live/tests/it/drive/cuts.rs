@@ -100,7 +100,7 @@ fn some_steps(system: &str, shape: Shape, seed: u64, operations: u32, cuts: u64)
 }
 
 #[test]
-fn a_cut_at_each_step_of_a_short_run_loses_nothing_that_was_flushed() {
+fn cut_at_any_step_of_a_short_run_loses_no_flushed_data() {
     for system in SYSTEMS {
         every_step(system, TIGHT, 5, 60);
     }
@@ -108,7 +108,7 @@ fn a_cut_at_each_step_of_a_short_run_loses_nothing_that_was_flushed() {
 }
 
 #[test]
-fn cuts_at_random_steps_of_long_runs_lose_nothing_that_was_flushed() {
+fn cuts_at_random_steps_of_long_runs_lose_no_flushed_data() {
     for (at, system) in SYSTEMS.into_iter().enumerate() {
         some_steps(system, TIGHT, 10 + at as u64, 900, 25);
         some_steps(system, SINGLE, 30 + at as u64, 700, 15);

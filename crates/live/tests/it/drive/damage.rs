@@ -139,7 +139,7 @@ fn much_damage_is_detected_or_does_not_matter() {
 }
 
 #[test]
-fn a_damaged_checkpoint_is_made_up_for_by_the_one_before_and_the_log() {
+fn damaged_checkpoint_is_replaced_by_the_last_one_and_the_log() {
     let (bytes, truth) = used("ca-ssd", &TIGHT, 3);
     let (epoch, newest) = *find(&bytes, b"FTWCHECK").last().unwrap();
     assert!(epoch > 1, "there must be one before");
@@ -193,7 +193,7 @@ fn opened_unread(bytes: &[u8], places: Vec<usize>) -> Result<Drive, String> {
 }
 
 #[test]
-fn tables_that_cannot_be_read_are_made_up_for_by_their_other_copy() {
+fn unreadable_tables_are_read_from_their_other_copy() {
     let (bytes, truth) = used("ca-ssd", &TIGHT, 3);
     let places: Vec<usize> = find(&bytes, b"FTWCHECK").into_iter().map(|(_, at)| at).collect();
     let newest = *places.last().unwrap();
@@ -211,7 +211,7 @@ fn tables_that_cannot_be_read_are_made_up_for_by_their_other_copy() {
 }
 
 #[test]
-fn one_copy_of_the_log_that_cannot_be_read_is_made_up_for_by_the_other() {
+fn unreadable_log_is_read_from_its_other_copy() {
     let (bytes, truth) = used("ca-ssd", &TIGHT, 12);
     let newest = batches(&bytes);
     for (copies, opens) in [(vec![0], true), (vec![1], true), (vec![0, 1], false)] {

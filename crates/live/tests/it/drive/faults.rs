@@ -173,7 +173,7 @@ fn whatever_fails_no_system_hands_out_a_wrong_byte() {
 
 #[test]
 #[ignore = "minutes"]
-fn whatever_fails_no_system_hands_out_a_wrong_byte_in_long_runs() {
+fn no_system_returns_a_wrong_byte_when_calls_fail() {
     everything(100..150, 8);
 }
 

@@ -52,7 +52,7 @@ fn work(drive: &Drive, thread: usize, seed: u64, count: usize) -> Result<Given, 
 }
 
 #[test]
-fn threads_read_what_they_wrote_and_find_what_they_flushed_after_a_cut() {
+fn threads_read_their_writes_and_keep_flushed_ones_after_a_cut() {
     for (round, system) in ["conventional", "ca-ssd", "rr-ssd-online", "caftl", "ds-ftl"]
         .into_iter()
         .cycle()

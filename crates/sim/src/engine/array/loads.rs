@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_expected_wait_is_the_rest_of_the_service_and_the_reads_ahead() {
+    fn expected_wait_is_the_rest_of_service_and_reads_ahead() {
         let (mut loads, units) = scene(LoadMeasure::ExpectedWait);
         let view = loads.view(&units, &none(), 10_000);
         let waits = [3_790_000, 0, 60_000 + 2 * 83_000, 83_000].map(|ns: u32| ns.div_ceil(64));

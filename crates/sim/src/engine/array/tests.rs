@@ -126,7 +126,7 @@ impl Scene {
 }
 
 #[test]
-fn urgent_collection_goes_before_a_read_unless_reads_go_before_it() {
+fn urgent_collection_precedes_reads_unless_configured() {
     for (reads_before_urgent, next) in [(false, ["erase", "read"]), (true, ["read", "erase"])] {
         let mut scene = Scene::new(EngineConfig { reads_before_urgent, ..EngineConfig::default() });
         scene.program(scene.page(0, 0, 1), 1);
@@ -142,7 +142,7 @@ fn urgent_collection_goes_before_a_read_unless_reads_go_before_it() {
 }
 
 #[test]
-fn collection_waits_for_programs_of_the_host_unless_they_take_turns() {
+fn collection_waits_for_host_programs_unless_in_turn() {
     for (collection_in_turn, next) in [(false, ["program", "erase"]), (true, ["erase", "program"])] {
         let mut scene = Scene::new(EngineConfig { collection_in_turn, ..EngineConfig::default() });
         scene.program(scene.page(0, 0, 1), 1);

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chips_and_the_counter_of_a_content_are_kept_with_its_vpn() {
+    fn chips_and_counter_of_a_content_are_stored_by_vpn() {
         let sizes = TableSizes { vpns: 143_000, fingerprints: 1000, replicas: 50, ..TableSizes::default() };
         let of = |system: &str| Ram::of(&resolve(system, &[]).unwrap(), &sizes, None);
         // 64 chips: 64 bits and 6, in 9 bytes.

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_come_in_the_order_of_the_file_however_many_threads_decode() {
+    fn rows_keep_file_order_with_any_number_of_threads() {
         for (rows, group) in [(0, 10), (1, 10), (10, 10), (95, 10), (300_000, 140_000)] {
             let reading = written(rows, group);
             for threads in 1..=4 {
@@ -174,8 +174,9 @@ mod tests {
         }
     }
 
+    /// No thread is left waiting.
     #[test]
-    fn what_cannot_be_decoded_is_an_error_behind_what_can_and_nobody_is_waited_for() {
+    fn undecodable_group_is_an_error_behind_the_good_rows() {
         let Reading { place: ParquetSource::Memory(bytes), metadata, columns } = written(100, 10) else {
             unreachable!()
         };

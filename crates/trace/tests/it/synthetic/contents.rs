@@ -110,7 +110,7 @@ fn more_shared_pages_than_can_be_are_refused() {
 }
 
 #[test]
-fn what_recurs_may_be_read_from_other_pages_with_the_same_values() {
+fn recurring_values_may_be_read_from_other_pages() {
     for pages in [30.0, 50.0] {
         let text = with_trains(&[
             ("= 20_000", "= 200_000"),

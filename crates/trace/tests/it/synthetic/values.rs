@@ -25,7 +25,7 @@ fn positions(trace: &Trace) -> Vec<usize> {
 }
 
 #[test]
-fn repeats_find_their_values_as_deep_in_the_lru_list_as_the_recipe_says() {
+fn repeats_lie_as_deep_in_the_lru_list_as_the_recipe_says() {
     // Many single values, many days, and rewrites of the page's own content: each makes the others
     // harder.
     let plain = SMALL.replace("= 20_000", "= 40_000").replace("= 9_000", "= 18_000");
@@ -67,7 +67,7 @@ fn reborn(trace: &Trace) -> f64 {
 }
 
 #[test]
-fn values_come_again_from_nowhere_no_more_often_than_the_recipe_says() {
+fn values_are_reborn_no_more_often_than_the_recipe_says() {
     let web = workload_toml("ca-ssd/web").unwrap();
     let with = |key: &str| {
         let text = web.replace("reborn_percent = 0.0", key);

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_score_prefers_space_then_little_wear_then_little_popularity() {
+    fn score_prefers_space_then_low_wear_then_low_popularity() {
         let mut more_space = chips();
         more_space[4].free_pages = 101;
         assert_eq!(choose(PlacementPolicy::Score, &more_space, &[2]), Some(4));
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_popularity_is_over_the_pages_stored_and_the_sum_is_not() {
+    fn only_mean_popularity_divides_by_the_pages_stored() {
         // Chip 4 has stored twice as much, and three halves of the popularity.
         let mut chips = chips();
         (chips[4].stored_pages, chips[4].popularity) = (1_801, 8 << 16);
@@ -218,8 +218,9 @@ mod tests {
         assert_eq!(ScorePopularity::ALL.map(choose), [Some(4), Some(0), Some(4)]);
     }
 
+    /// The mean and the mean of replicas weigh them by popularity.
     #[test]
-    fn a_copy_of_a_hot_content_weighs_as_much_as_one_of_a_lukewarm_one_in_the_sum_alone() {
+    fn sum_weighs_hot_and_lukewarm_copies_alike() {
         // One copy more than reads: 60 reads and 1 read.
         let hot_to_lukewarm =
             |popularity: ScorePopularity| popularity.of_copy(60, 61, 1) / popularity.of_copy(1, 2, 1).max(1);
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_that_differ_by_one_part_in_two_to_the_hundredth_are_told_apart() {
+    fn scores_that_differ_by_2_to_the_minus_100_are_distinguished() {
         let mut chips = vec![
             ChipView {
                 free_pages: u64::from(u32::MAX),
