@@ -163,7 +163,7 @@ impl<I: Id, T: 'static, S: Deref<Target = [T]>> By<I, S> {
         self.0.get(id.index())
     }
 
-    /// Asks for the row of an id, which may have none ([`crate::prefetch`]).
+    /// Prefetches the row of an id, which may have none ([`crate::prefetch`]).
     #[inline]
     pub fn prefetch(&self, id: I) {
         crate::prefetch(&self.0, id.index());

@@ -20,7 +20,7 @@ pub trait Hints {
         false
     }
 
-    /// Asks for the tables that an operation some way ahead will look into first.
+    /// Prefetches the tables that an operation some way ahead will look into first.
     fn prefetch_far(&self, _lpn: Lpn, _content: Content, _write: bool) {}
 
     /// Prefetches the entries that those tables point to; the operation is nearer now.
@@ -32,7 +32,7 @@ pub trait Hints {
     /// Prefetches the entries that those tables point to in turn.
     fn prefetch_last(&self, _lpn: Lpn) {}
 
-    /// Asks for the tables of the page that a write to `address` will probably get; returns that page. Where the
+    /// Prefetches the tables of the page that a write to `address` will probably get; returns that page. Where the
     /// allocation follows the address, writes touch planes in the order of the host's addresses, not in turn:
     /// nothing of them is in the cache by itself.
     fn prefetch_place(&self, _address: u64) -> Option<Ppn> {

@@ -7,7 +7,7 @@ use flashtwin_nand::{NO_PPN, Plane, Ppn};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Cause {
-    /// A host write or read of a system that does not look at contents; every host read.
+    /// A host write or read of a system that ignores contents; every host read.
     Host,
     /// A host write of a content that the device never held before.
     Unique,

@@ -141,12 +141,12 @@ impl Ftl {
         with_tables!(&mut self.tables, scheme => scheme.limit_budget(left));
     }
 
-    /// Whether a block is used no more.
+    /// Whether a block is retired.
     pub fn is_retired(&self, block: Block) -> bool {
         self.flash.blocks.is_retired(block)
     }
 
-    /// Blocks that are used no more.
+    /// Retired blocks.
     pub fn retired_blocks(&self) -> u64 {
         self.flash.blocks.retired_pages() / u64::from(self.flash.geometry().pages_per_block)
     }

@@ -21,7 +21,7 @@ pub(crate) trait MappingScheme: Census + Restore + flashtwin_bits::State {
         false
     }
 
-    /// Asks for the tables that an operation some way ahead will look into first.
+    /// Prefetches the tables that an operation some way ahead will look into first.
     fn prefetch_far(&self, lpn: Lpn, content: Content, write: bool);
 
     /// Prefetches the entries that those tables point to; the operation is nearer now.

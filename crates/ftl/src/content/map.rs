@@ -105,7 +105,7 @@ impl ContentMap {
         1 + self.replica_ppns(vpn).len() as u32
     }
 
-    /// Asks for the first tables that an operation on this page will look into.
+    /// Prefetches the first tables that an operation on this page will look into.
     #[inline]
     pub(crate) fn prefetch_far(&self, lpn: Lpn, content: Content) {
         self.lpn_vpn.prefetch(lpn);

@@ -65,13 +65,13 @@ impl ReplicaSets {
         &self.sets[set as usize].ppns
     }
 
-    /// Asks for a set.
+    /// Prefetches a set.
     #[inline]
     pub(crate) fn prefetch(&self, set: u32) {
         prefetch(&self.sets, set as usize);
     }
 
-    /// Asks for the replicas of a set that do not lie in it.
+    /// Prefetches the replicas of a set that do not lie in it.
     #[inline]
     pub(crate) fn prefetch_list(&self, set: u32) {
         if let Some(set) = self.sets.get(set as usize).filter(|set| set.ppns.spilled()) {

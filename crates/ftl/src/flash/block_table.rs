@@ -108,7 +108,7 @@ impl BlockTable {
 
 flashtwin_bits::state!(BlockTable { words });
 
-/// Blocks that are used no more, and those that are to be.
+/// Retired blocks, and those that are to be.
 #[derive(Default)]
 pub(super) struct Retirement {
     /// Blocks to be retired at their next erase.

@@ -99,7 +99,7 @@ pub(crate) struct Blocks {
     /// Valid pages of each plane that are not data: they are in neither its count nor its chip's. Empty
     /// where there are none.
     valid_metadata: By<Plane, Vec<u32>>,
-    /// Blocks that are used no more, or will not be once they are erased.
+    /// Retired blocks, or will not be once they are erased.
     pub(super) retirement: Retirement,
 }
 
@@ -204,14 +204,14 @@ impl Blocks {
         By::new(&self.chip_erases)
     }
 
-    /// Asks for the tables of a page.
+    /// Prefetches the tables of a page.
     #[inline]
     pub(crate) fn prefetch(&self, ppn: Ppn) {
         self.owner.prefetch(ppn);
         self.table.words.prefetch(self.geometry.block_index(ppn));
     }
 
-    /// Asks for the tables of the next page of `stream` in `plane`; returns it, if its block is open.
+    /// Prefetches the tables of the next page of `stream` in `plane`; returns it, if its block is open.
     #[inline]
     pub(crate) fn prefetch_next(&self, plane: Plane, stream: Stream) -> Option<Ppn> {
         self.planes.prefetch(plane);
@@ -343,7 +343,7 @@ impl Blocks {
         Some(block)
     }
 
-    /// The next page of a block opened apart, now owned by `owner`, and whether it was the last one.
+    /// The next page of a metadata block, now owned by `owner`, and whether it was the last one.
     pub(crate) fn program_metadata(&mut self, block: Block, owner: Owner) -> (Ppn, bool) {
         let written = self.table.written(block);
         let ppn = self.geometry.page_of_block(block, written);
@@ -353,7 +353,7 @@ impl Blocks {
         (ppn, written + 1 == self.geometry.pages_per_block)
     }
 
-    /// A page of a block opened apart is outdated.
+    /// A page of a metadata block is outdated.
     pub(crate) fn invalidate_metadata(&mut self, ppn: Ppn) {
         debug_assert!(self.owner[ppn] != 0, "invalidated twice: {ppn}");
         self.owner[ppn] = 0;
@@ -393,7 +393,7 @@ impl Blocks {
         self.free(block, plane);
     }
 
-    /// Erases a block that was opened apart: wear levelling does not count it.
+    /// Erases a metadata block: wear levelling does not count it.
     pub(crate) fn erase_metadata_block(&mut self, block: Block) {
         debug_assert_eq!(self.table.valid(block), 0);
         self.free(block, self.geometry.plane_of_block(block));

@@ -123,7 +123,7 @@ impl Flash {
         self.allocation.wants_address()
     }
 
-    /// Asks for the tables of the page that a write to `address` will probably get; returns that page.
+    /// Prefetches the tables of the page that a write to `address` will probably get; returns that page.
     #[inline]
     pub(crate) fn prefetch_place(&self, address: u64) -> Option<Ppn> {
         let plane = self.allocation.foresee(address)?;

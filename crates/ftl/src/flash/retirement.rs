@@ -21,7 +21,7 @@ impl Blocks {
         }
     }
 
-    /// Whether a block is used no more.
+    /// Whether a block is retired.
     pub(crate) fn is_retired(&self, block: Block) -> bool {
         self.retirement.retired.contains(&block)
     }

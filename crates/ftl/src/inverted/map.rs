@@ -91,7 +91,7 @@ impl InvertedMap {
         self.live
     }
 
-    /// Asks for the first tables that an operation on this page will look into.
+    /// Prefetches the first tables that an operation on this page will look into.
     #[inline]
     pub(crate) fn prefetch_far(&self, lpn: Lpn, content: Content) {
         self.ppns.prefetch(lpn);

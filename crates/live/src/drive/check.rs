@@ -61,7 +61,7 @@ pub struct CheckReport {
     pub unreadable_pages: u64,
     /// Where they are, the first 100 runs.
     pub unreadable: Vec<Unreadable>,
-    /// Blocks that are used no more, as several of their pages were damaged.
+    /// Retired blocks, as several of their pages were damaged.
     pub retired_blocks: u64,
 }
 

@@ -148,7 +148,7 @@ pub struct DriveStats {
     pub replica_pages: u64,
     /// Flash pages in use that stand for data that could not be read when they were moved.
     pub lost_pages: u64,
-    /// Blocks that are used no more, as several of their pages were damaged.
+    /// Retired blocks, as several of their pages were damaged.
     pub retired_blocks: u64,
     /// Contents that logical pages hold; `None` for a system that does not look at them.
     pub contents: Option<u32>,

@@ -18,7 +18,7 @@ use super::options::Omission;
 
 /// How often a page that is to be moved is read before its data count as lost: some disks need a second look.
 const TRIES: u32 = 3;
-/// Damaged pages of a block for which it is used no more.
+/// Damaged pages of a block for which it is retired.
 const DAMAGED_PAGES_TO_RETIRE: u32 = 2;
 
 /// Where a page is read from, and the first bytes of its digest.

@@ -11,7 +11,7 @@
 //! * logical pages: how many up to the last that holds something (u32); of each the number of its page plus one, or 0
 //!   (u32);
 //! * pages: of each that is pointed to, in the order in which it first appears above, the digest (16 bytes; 8 for a
-//!   system that does not look at contents), the number of its copies (u8) and theirs (u32 each);
+//!   system that ignores contents), the number of its copies (u8) and theirs (u32 each);
 //! * lost pages, of those above: how many and their numbers (u32 each).
 
 use std::io;

@@ -17,7 +17,7 @@ const NONE: u32 = 0;
 pub(crate) struct Slot {
     pub(crate) home: Ppn,
     pub(crate) references: u32,
-    /// Of a system that does not look at contents, the first 8 bytes are known.
+    /// Of a system that ignores contents, the first 8 bytes are known.
     pub(crate) digest: Digest,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct BlockState {
     pub(crate) last_program: u64,
     /// Its pages are being moved; on account of wear?
     pub(crate) collected: Option<bool>,
-    /// It is used no more.
+    /// It is retired.
     pub(crate) retired: bool,
 }
 

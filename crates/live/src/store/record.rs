@@ -29,7 +29,7 @@ pub(crate) enum Record {
     Copied { from: Ppn, to: Ppn, lost: bool },
     /// The block with this first page holds nothing.
     Erase { first: Ppn },
-    /// The erased block with this first page is used no more.
+    /// The erased block with this first page is retired.
     Retire { first: Ppn },
 }
 

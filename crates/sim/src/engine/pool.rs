@@ -42,7 +42,7 @@ impl<T: Slot> Pool<T> {
         if self.free == NONE { self.slots.len() as u32 } else { self.free }
     }
 
-    /// Asks for a slot.
+    /// Prefetches a slot.
     #[inline]
     pub(crate) fn prefetch(&self, slot: u32) {
         prefetch(&self.slots, slot as usize);

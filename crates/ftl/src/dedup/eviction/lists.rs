@@ -39,13 +39,13 @@ impl Lists {
         }
     }
 
-    /// Asks for the links of a content.
+    /// Prefetches the links of a content.
     #[inline]
     pub(super) fn prefetch(&self, content: Content) {
         self.links.prefetch(content);
     }
 
-    /// Asks for the links of a content's neighbours.
+    /// Prefetches the links of a content's neighbours.
     #[inline]
     pub(super) fn prefetch_neighbours(&self, content: Content) {
         if let Some(links) = self.links.get(content) {

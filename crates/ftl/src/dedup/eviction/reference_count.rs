@@ -93,7 +93,7 @@ impl ReferenceCount {
         list
     }
 
-    /// Asks for an entry that will soon be the second oldest of its list.
+    /// Prefetches an entry that will soon be the second oldest of its list.
     fn prefetch_third(&self, list: u8) {
         if let Some(content) = self.order.third(list.into()) {
             self.prefetch(content);

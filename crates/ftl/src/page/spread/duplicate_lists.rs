@@ -96,7 +96,7 @@ impl Set {
         (ppns[at], lpns[at]) = (ppns[last], lpns[last]);
     }
 
-    /// Asks for a page and the last one, where they do not lie here.
+    /// Prefetches a page and the last one, where they do not lie here.
     #[inline]
     fn prefetch(&self, at: u32) {
         if let Members::Many(both) = &self.members {
@@ -125,13 +125,13 @@ impl DuplicateLists {
         Self { sets: Slab::new(), serials: 0, pages: 0, most: most as usize }
     }
 
-    /// Asks for the head of the list that a page is in.
+    /// Prefetches the head of the list that a page is in.
     #[inline]
     pub(super) fn prefetch_list(&self, page: &PageLinks) {
         prefetch(&self.sets, page.set as usize);
     }
 
-    /// Asks for the entries that taking the page off its list touches: its own, and the last, which moves there.
+    /// Prefetches the entries that taking the page off its list touches: its own, and the last, which moves there.
     #[inline]
     pub(super) fn prefetch_pages(&self, &PageLinks { set, at, .. }: &PageLinks) {
         if let Some(set) = self.sets.get(set as usize) {
@@ -139,7 +139,7 @@ impl DuplicateLists {
         }
     }
 
-    /// Asks for the end of the list that a page is in, where the list grows.
+    /// Prefetches the end of the list that a page is in, where the list grows.
     #[inline]
     pub(super) fn prefetch_end(&self, page: &PageLinks) {
         if let Some(set) = self.sets.get(page.set as usize) {

@@ -139,7 +139,7 @@ impl Spreader {
         (pages, others)
     }
 
-    /// Asks for the first tables that an operation on this page will look into.
+    /// Prefetches the first tables that an operation on this page will look into.
     #[inline]
     pub(crate) fn prefetch_far(&self, lpn: Lpn, content: Content) {
         self.pages.prefetch(lpn);

@@ -52,7 +52,7 @@ pub(super) fn fresh(footprint_pages: u32) -> AllLinks {
     ))
 }
 
-/// Asks for a page and those that it names.
+/// Prefetches a page and those that it names.
 #[inline]
 pub(super) fn prefetch_neighbours(pages: &AllLinks, lpn: Lpn) {
     if let Some(page) = pages.get(lpn) {

@@ -150,7 +150,7 @@ pub trait Backend {
     /// channel. In the remaining time the command waited for a busy channel.
     fn charge_command(&self, ledger: &mut Ledger, start_ns: u64, array_ns: u64, lost_ns: u64);
 
-    /// Asks the memory for the state of the block and of the unit that an operation on this page will need.
+    /// Prefetches the state of the block and of the unit that an operation on this page will need.
     fn prefetch(&self, _ppn: Ppn) {}
 
     /// Prefetches the state that the next event needs.

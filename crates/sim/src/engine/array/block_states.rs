@@ -21,7 +21,7 @@ impl BlockStates {
         Self { words: By::new(HugeSlice::zeroed(blocks)) }
     }
 
-    /// Asks for the word of a block.
+    /// Prefetches the word of a block.
     #[inline]
     pub(crate) fn prefetch(&self, block: Block) {
         self.words.prefetch(block);

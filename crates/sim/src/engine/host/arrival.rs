@@ -25,7 +25,7 @@ pub struct Arrivals<'a> {
 }
 
 impl Arrivals<'_> {
-    /// Asks the memory for the columns of requests to come. Each column is read in order, but there are more
+    /// Prefetches the columns of requests to come. Each column is read in order, but there are more
     /// of them side by side than a processor's own prefetching follows.
     #[inline]
     fn look_ahead(&self, index: usize) {

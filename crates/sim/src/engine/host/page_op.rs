@@ -15,7 +15,7 @@ use super::{Ledger, NONE, Observer, OpenLedger, Pool};
 /// Whether a page write goes through the hash unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fingerprint {
-    /// The system does not look at contents, or the sample of the page's run was not found.
+    /// The system ignores contents, or the sample of the page's run was not found.
     No,
     /// Yes. Of pages that share a sample, these are the sample, and all of them once the sample is found.
     Yes,
