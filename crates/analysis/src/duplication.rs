@@ -40,10 +40,11 @@ pub struct Duplication {
 rows! {
     /// One row an allocation, a number of planes and a plane.
     ///
-    /// `static`: a page goes to plane (page number on its volume) modulo planes. All static orders
-    /// of channel, chip, die and plane spread consecutive pages over all planes before any gets a
-    /// second one, so each gives the same groups of pages under other plane numbers. `round-robin`:
-    /// each page written goes to the next plane, like dynamic allocation on an idle device.
+    /// `static`: a page goes to plane (page number on its volume) modulo planes, for example with 8
+    /// planes page 10 to plane 2. All static orders of channel, chip, die and plane spread
+    /// consecutive pages over all planes before any gets a second one, so each gives the same
+    /// groups of pages under other plane numbers. `round-robin`: each page written goes to the next
+    /// plane, like dynamic allocation on an idle device.
     pub(crate) struct PlaneDuplicatesRow in "duplicates_by_plane" {
         /// `static`, `round-robin`.
         allocation: &'static str,

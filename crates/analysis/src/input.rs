@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use crate::accumulator::Accumulator;
 
-/// Requests that are looked at together, by one metric after the other, while they are in the cache.
+/// Requests handled together, by one metric after the other, while they are in the cache.
 const RUN_REQUESTS: usize = 1 << 16;
 /// ... and the bytes they address, so that few long requests do not take long until anybody can stop it.
 const RUN_BYTES: u64 = 1 << 31;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::logical_locality::options::{Direction, LogicalLocalityOptions};
 use crate::wa::WaOptions;
 
-/// Cells of the table of logical locality that may be asked for; each takes up to 24 bytes.
+/// Most cells of the table of logical locality; each takes up to 24 bytes.
 const LOCALITY_CELLS_MAX: u64 = 50_000_000;
 /// SSDs that the wa-simulator may be asked to simulate at one page size.
 const SIMULATED_MAX: usize = 10_000;

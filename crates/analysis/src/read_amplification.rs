@@ -179,7 +179,7 @@ impl Metric for ReadSimulator {
     }
 }
 
-/// The page sizes looked at, ascending.
+/// The page sizes, ascending.
 pub(crate) fn page_sizes() -> impl Iterator<Item = u32> {
     std::iter::successors(Some(SECTOR_BYTES), |&bytes| (bytes < PAGE_BYTES_MAX).then_some(bytes * 2))
 }

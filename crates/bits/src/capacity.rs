@@ -77,7 +77,7 @@ impl SpareMemory {
         part.advise(libc::MADV_POPULATE_WRITE);
     }
 
-    /// Nothing can be asked for here.
+    /// This system has no such call.
     #[cfg(not(target_os = "linux"))]
     fn touch(self, piece: usize) {
         let _ = (self.begins, piece);
@@ -104,7 +104,7 @@ impl Drop for Ended<'_> {
     }
 }
 
-/// Pieces that the memory of a vector is asked for in: vectors are filled from their beginnings.
+/// Pieces in which the memory of a vector is touched: vectors are filled from their beginnings.
 const PIECES: usize = 32;
 #[cfg(target_os = "linux")]
 fn ask_for_huge_pages<T>(vector: &Vec<T>) {

@@ -1,4 +1,4 @@
-//! Slices for tables that are looked at all over: on huge pages where the system has them.
+//! Slices for tables with random access: on huge pages if the system has them.
 //!
 //! A replay spends most of its time waiting for memory, and with 4 KB pages a good part of that on
 //! TLB misses. The standard allocator neither aligns large blocks to huge pages nor asks for them.

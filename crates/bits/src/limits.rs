@@ -1,6 +1,6 @@
 //! How much memory this process may still take, where the system says so.
 
-/// Bytes that are left to this process; `None` where the system sets no limit or does not tell.
+/// Bytes available to this process; `None` if the system sets no limit or does not report it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MemoryLimits {
     /// Limit of address space (`ulimit -v`, `ulimit -d`): reserved memory counts, written or not.

@@ -13,7 +13,7 @@ pub fn prefetch<T>(slice: &[T], index: usize) {
     ask_for(if index < slice.len() { slice.as_ptr().wrapping_add(index) } else { nowhere });
 }
 
-/// The same where nearly every index is in range: out of range, nothing is asked for.
+/// The same if nearly every index is in range: out of range, there is no prefetch.
 #[inline(always)]
 pub fn prefetch_if_there<T>(slice: &[T], index: usize) {
     if let Some(item) = slice.get(index) {

@@ -15,7 +15,7 @@ pub trait Hints {
         false
     }
 
-    /// Whether the allocation looks at host addresses; otherwise they need not be given.
+    /// Whether the allocation needs host addresses.
     fn wants_address(&self) -> bool {
         false
     }
@@ -32,9 +32,9 @@ pub trait Hints {
     /// Prefetches the entries that those tables point to in turn.
     fn prefetch_last(&self, _lpn: Lpn) {}
 
-    /// Prefetches the tables of the page that a write to `address` will probably get; returns that page. Where the
-    /// allocation follows the address, writes touch planes in the order of the host's addresses, not in turn:
-    /// nothing of them is in the cache by itself.
+    /// Prefetches the tables of the page that a write to `address` will probably get; returns that
+    /// page. If the allocation follows the address, writes touch planes in the order of the host's
+    /// addresses, not in turn, and their tables are not in the cache.
     fn prefetch_place(&self, _address: u64) -> Option<Ppn> {
         None
     }

@@ -35,8 +35,8 @@ impl Ftl {
     /// the order in which they were closed.
     ///
     /// # Errors
-    /// [`RestoreError`] where they cannot be those of such a controller; also for partitions of the host's data and
-    /// for mapping tables on flash, which a list of pages does not tell.
+    /// [`RestoreError`] if they cannot be those of such a controller; also for partitions of the
+    /// host's data and for mapping tables on flash, which a list of pages does not include.
     pub fn restore(mut self, blocks: &[BlockImage]) -> Result<Restoring, RestoreError> {
         if self.flash.blocks.partitions() > 1 || self.paging_sizes().is_some() {
             let text = "partitions of the host's data and mapping tables on flash cannot be restored";
@@ -56,7 +56,7 @@ impl Ftl {
 }
 
 impl Restoring {
-    /// A page that logical pages point to; [`Restoring::reference`] tells of those behind the first.
+    /// A page with its first logical page; [`Restoring::reference`] adds the others.
     ///
     /// # Errors
     /// [`RestoreError`] for a page that is not programmed or holds something else already.

@@ -18,7 +18,7 @@ pub enum Operation {
     Trim = 3,
     /// Bytes are to be zeroes.
     WriteZeroes = 4,
-    /// It is asked which bytes are there.
+    /// Query of holes and zeroes.
     BlockStatus = 5,
 }
 
@@ -129,7 +129,7 @@ pub struct OperationFigures {
     pub requests: u64,
     /// How many were answered with an error.
     pub errors: u64,
-    /// Bytes asked for by those without.
+    /// Bytes requested by operations without errors.
     pub bytes: u64,
     /// Time from the last byte of each request to before the first of its reply, added up.
     pub time_ns: u64,

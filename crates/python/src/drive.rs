@@ -1,4 +1,4 @@
-//! Drives of real bytes: made, served, looked at.
+//! Drives of real bytes: creating, serving, checking.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ impl Served {
         let stopped = self.server.stop();
         self.periods_ended = self.periods.as_ref().map_or(self.periods_ended, Periods::ended);
         self.periods = None;
-        // Why there is no result, the figures tell.
+        // The figures have the reason for a missing result.
         self.result = self.twin.as_ref().and_then(|twin| twin.finish().ok()).map(Arc::new);
         stopped.and(self.drive.checkpoint())
     }
@@ -85,7 +85,7 @@ pub(crate) fn create_drive(
     interruptible(py, move || Drive::create(&image, &system, size_bytes, &options).map_err(failed))
 }
 
-/// Refuses an image that is not the drive asked for.
+/// Refuses an image of another drive than requested.
 #[pyfunction]
 #[pyo3(signature = (image, system=None, size_bytes=None, sets=Vec::new()))]
 pub(crate) fn expect_drive(

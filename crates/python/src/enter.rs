@@ -1,6 +1,6 @@
-//! The one door into the core. Work runs on threads of its own with the GIL released; the calling
-//! thread wakes 20 times a second to look for Ctrl-C and to report progress, and, when either asks
-//! for it, tells the work to stop and waits until it has.
+//! The one door into the core. Work runs on threads of its own with the GIL released. The calling
+//! thread wakes 20 times a second to check for Ctrl-C and to report progress; if either asks for
+//! it, the thread cancels the work and waits for its end.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -67,7 +67,7 @@ impl flashtwin_trace::Progress for Job<'_> {
 /// How long to wait for cancelled work.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Patience {
-    /// Wait: it looks at its `Progress` often and must not leave half a file behind.
+    /// Wait: it checks its `Progress` often and must not leave half a file behind.
     Unlimited,
     /// Abandon it after a moment: it may hang in a read from a pipe without a writer, or ignore its
     /// `Progress` and write no files.

@@ -17,7 +17,7 @@ use crate::scan::Scan;
 use crate::systems::Resolved;
 use crate::trace::{InfoWanted, Trace};
 
-/// The table of every request by itself.
+/// The table of single requests.
 const REQUESTS: &str = "requests";
 
 /// The results of one system on one trace.

@@ -114,7 +114,7 @@ impl Scan {
         mut systems: Vec<PyRef<'_, Resolved>>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        // Those that look at contents first: the others need no reading of their own then.
+        // Scans with contents first: the others then need no reading of their own.
         systems.sort_by_key(|system| system.resolved.content_source(true) == ContentSource::None);
         for system in systems {
             let heard = progress.as_ref().map(|progress| progress.clone_ref(py));
@@ -196,8 +196,8 @@ impl Scan {
     }
 }
 
-/// Bytes of memory that reading a trace whole and replaying it takes, estimated from its beginning, and bytes
-/// that can be had, where the system tells.
+/// Bytes of memory for reading a trace whole and replaying it, estimated from its beginning, and
+/// free bytes, if the system reports them.
 #[pyfunction]
 #[pyo3(signature = (path, format=None, on_bad_line="fail", sort_window_ns=1_000_000_000, blkparse_action="D", volume=None, excerpt_ns=None))]
 #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]

@@ -20,7 +20,8 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// The keys of a JSON schema without references. `listed` tells people where all of them are listed.
+    /// The keys of a JSON schema without references. `listed` names the page that lists all of
+    /// them.
     pub fn new(schema: &Value, listed: &str) -> Keys {
         let mut known = BTreeMap::new();
         collect(schema, "", &mut known);
@@ -48,8 +49,8 @@ impl Keys {
         self.known.get(key).map(accepts).filter(|text| !text.is_empty())
     }
 
-    /// The value of a text for a key: TOML or a bare word; for a list also the text of its
-    /// brackets, or a single value.
+    /// The value of a text for a key: TOML or a bare word, for example `0.05` or `greedy`; for a
+    /// list also the text of its brackets, or a single value.
     pub fn value(&self, key: &str, text: &str) -> Value {
         let value = bare_or_toml(text);
         if value.is_array() || !self.known.get(key).is_some_and(is_list) {

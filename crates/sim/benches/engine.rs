@@ -92,8 +92,8 @@ impl Controller for NoController {
 struct NoMetrics;
 impl Observer for NoMetrics {}
 
-/// Seconds that the engine of a system takes by itself for the same page operations: every write programs a page,
-/// every read reads one, nothing is looked up, moved or compared.
+/// Seconds of the engine alone for the same page operations: every write programs a page, every
+/// read reads one, and there are no lookups, moves or comparisons.
 fn bare_loop(trace: &PageTrace, resolved: &Resolved) -> Result<f64, Box<dyn std::error::Error>> {
     let geometry = &resolved.device.geometry;
     let mut flash = FlashArray::new(geometry);
@@ -117,8 +117,8 @@ fn bare_loop(trace: &PageTrace, resolved: &Resolved) -> Result<f64, Box<dyn std:
     Ok(begin.seconds())
 }
 
-/// Seconds that this thread spent on a processor, so that a busy machine disturbs less; the
-/// wall clock where the system does not tell.
+/// Processor time of this thread in seconds, so that a busy machine disturbs less; the wall clock
+/// if the system does not provide it.
 struct Clock {
     wall: Instant,
     processor_ns: Option<u64>,

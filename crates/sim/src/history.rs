@@ -29,7 +29,7 @@ enum Step {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct History(Vec<Step>);
 
-/// Syntax of a history.
+/// Syntax of a history, for example `in-order zipf(0.8,4)`.
 const EXPECTED: &str = "words of in-order, shuffled, uniform(TIMES), zipf(EXPONENT,TIMES) and hot-cold(PAGES,WRITES,TIMES), \
                         such as 'in-order zipf(0.8,4)'";
 /// The most times that a step writes all pages, and the highest exponent.

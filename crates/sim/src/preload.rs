@@ -11,7 +11,7 @@ use crate::error::{SimError, stop_if_asked};
 use crate::history::History;
 use crate::resolve::Resolved;
 
-/// Pages between two looks at whether the run should stop.
+/// Pages between two checks whether the run should stop.
 pub(crate) const LOOK_EVERY: u32 = 1 << 14;
 
 /// Contents for pages whose old content is unknown.
@@ -351,7 +351,7 @@ mod tests {
         assert!((850..1150).contains(&times(2)), "{}", times(2));
     }
 
-    /// A trace that counts how often it is read for contents, and how many are asked for.
+    /// A trace that counts reads of its contents, and the contents read.
     struct Counting(PageTrace, AtomicUsize, AtomicUsize);
 
     impl PageSource for Counting {

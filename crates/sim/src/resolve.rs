@@ -103,7 +103,8 @@ const NOT_SET: [&str; 2] = ["name", "description"];
 /// key may be any suffix of a dotted key that is unique, its value TOML or a bare word.
 ///
 /// # Errors
-/// [`ConfigError`] with the key, the expected value, and the nearest right one.
+/// [`ConfigError`] with the key, the expected value, and the nearest right one, for example
+/// `engine.slots` for `engine.slot`.
 pub fn resolve(system: &str, sets: &[(String, String)]) -> Result<Resolved, ConfigError> {
     let (place, text) = preset_or_file("system", system, &system_names(), system_toml)?;
     let schema = schema();

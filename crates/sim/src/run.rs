@@ -34,7 +34,7 @@ pub fn run(
 /// Records of single events, beside the results.
 #[derive(Debug, Clone, Default)]
 pub struct Recording {
-    /// Every request by itself, in the table `requests`.
+    /// Whether to write the table `requests`.
     pub requests: RequestsTo,
     /// Times of channels, flash units and requests.
     pub timeline: Option<TimelineTo>,
@@ -102,7 +102,7 @@ fn check_fit(trace: &Outline, resolved: &Resolved) -> Result<(), SimError> {
 /// Most periods of a run: each has its figures, and its end costs a pass over all contents.
 pub(crate) const MOST_PERIODS: u64 = 200_000;
 
-/// The longest that simulated time may get by itself: 36 years. Sums of times are far from overflowing.
+/// Limit of simulated time: 36 years, so that sums of times cannot overflow.
 const LONGEST_NS: f64 = (1u64 << 60) as f64;
 
 /// Times that would make a run endless are known before it begins.

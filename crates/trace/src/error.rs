@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Where in its input something is wrong.
+/// The place of an error in its input, for example `mail.csv:12:39`: line 12, column 39.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Location {
     /// The file as the user named it, `standard input`, or the trace's name.
@@ -52,7 +52,7 @@ pub enum ErrorCause {
     Disorder,
     /// More page operations, pages or contents than 32-bit ids can name.
     TooLarge,
-    /// The content asked for is not in the trace.
+    /// The trace does not have the requested content.
     NoContent,
     /// An argument makes no sense.
     Argument,

@@ -65,7 +65,7 @@ pub(crate) fn of_opened(opened: Opened, span_ns: &Range<i64>, window_ns: u64, la
     Opened { name: named(&opened.name, span_ns), format: opened.format, feed: Box::new(feed) }
 }
 
-/// The name of a span's trace: `web:60s-120s`.
+/// The name of a span's trace, for example `web:60s-120s`.
 fn named(trace: &str, span_ns: &Range<i64>) -> String {
     let end = if span_ns.end == i64::MAX { "end".to_owned() } else { seconds(span_ns.end) };
     format!("{trace}:{}-{end}", seconds(span_ns.start))

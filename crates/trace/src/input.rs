@@ -22,7 +22,8 @@ pub enum Source {
 }
 
 impl Source {
-    /// A source as named on the command line: a path, or `-` for standard input.
+    /// A source as named on the command line: a path, for example `traces/mail.fiu.zst`, or `-` for
+    /// standard input.
     pub fn from_argument(argument: impl AsRef<Path>) -> Source {
         let path = argument.as_ref();
         if path == Path::new("-") { Source::Stdin } else { Source::File(path.to_owned()) }
@@ -56,7 +57,7 @@ impl Source {
     }
 }
 
-/// Ways of compression, told apart by their first bytes.
+/// Compression formats, recognised by their first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Compression {
     None,

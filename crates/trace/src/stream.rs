@@ -149,8 +149,8 @@ impl TraceStream {
         self.format
     }
 
-    /// Names of the volumes met so far, by their numbers. After the last batch the volumes without any
-    /// request stand behind the others.
+    /// Names of the volumes met so far, by their numbers. After the last batch, the volumes without
+    /// any request follow the others.
     pub fn volume_names(&self) -> &[String] {
         &self.volume_names
     }

@@ -10,7 +10,7 @@ use crate::request::{CHUNK_BYTES, NO_CONTENT};
 /// through all columns afterwards.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tally {
-    /// How many requests it tells of.
+    /// Number of requests counted.
     pub(crate) requests: usize,
     /// Whether they are sorted by time, the first one being at 0.
     pub(crate) in_time: bool,

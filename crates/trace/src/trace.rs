@@ -249,7 +249,9 @@ fn sort_from_zero(columns: &mut Columns) {
     }
 }
 
-/// Builds a trace request by request, for tests and generators.
+/// Builds a trace request by request, for tests and generators. For example,
+/// `TraceBuilder::new("two").request(0, Op::Write, 0, 8192, &[7, 8])` writes two 4 KB pages with
+/// the contents 7 and 8.
 #[derive(Clone, Debug)]
 pub struct TraceBuilder {
     name: String,

@@ -51,8 +51,8 @@ pub(super) struct ChunkEntry {
     pub(super) latest: u32,
 }
 
-/// Last-touch times of the pages of some chunks. Memory is used again without being erased: the times of
-/// a chunk that was let go are older than anybody asks for.
+/// Last-touch times of the pages of some chunks. Memory is reused without being erased: the times
+/// of an old chunk are too old to matter.
 ///
 /// Slots by hand, not a [`Slab`](flashtwin_bits::Slab), which is one array: many look-ups end at a slot's owner or at
 /// the times of its groups, and those of all slots lie close together only if the 4 KB of single pages lie elsewhere.

@@ -23,9 +23,9 @@ use hits::Hits;
 use pages::Pages;
 use recency::Recency;
 
-/// Requests that are looked at in one go.
+/// Requests handled in one go.
 const BLOCK_REQUESTS: usize = 1 << 16;
-/// How many requests ahead memory is asked for.
+/// Distance of the prefetch, in requests.
 const AHEAD: usize = 6;
 
 /// Logical (spatial) locality of a trace (SWC paper, section 5.1).

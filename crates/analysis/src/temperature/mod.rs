@@ -27,10 +27,10 @@ use crate::sample::Sample;
 const RATIOS: [f64; 5] = [1.5, 2.0, 2.5, 3.0, 5.0];
 /// Numbers of partitions for which the lowest ratio is sought (SWC paper, Fig. 1c).
 const PARTITIONS: std::ops::RangeInclusive<u32> = 2..=32;
-/// Largest page looked at.
+/// Largest page size.
 const PAGE_BYTES_MAX: u32 = 65_536;
 
-/// Page sizes looked at: the sector times 1, 2, 4, ... up to 65,536 bytes (SWC paper, section 4.1).
+/// Page sizes: the sector times 1, 2, 4, ... up to 65,536 bytes (SWC paper, section 4.1).
 pub(crate) fn page_sizes(sector_bytes: u32) -> Vec<u32> {
     let doubled = |size: &u32| size.checked_mul(2);
     std::iter::successors(Some(sector_bytes.max(1)), doubled).take_while(|&s| s <= PAGE_BYTES_MAX).collect()

@@ -66,7 +66,7 @@ pub struct MissRatioCurve {
 impl MissRatioCurve {
     /// Share of accesses that miss an LRU cache of `entries` items, 0 to 1.
     ///
-    /// Sampled, sizes below 1 / rate cannot be told apart and are estimated along a straight line.
+    /// Sampled, sizes below 1 / rate cannot be resolved and are estimated along a straight line.
     pub fn miss_fraction(&self, entries: u64) -> f64 {
         let size = entries as f64 * self.rate;
         let (whole, part) = (size.floor(), size.fract());
@@ -77,7 +77,7 @@ impl MissRatioCurve {
 
     /// The sizes of a table: all small ones, then steps of 1 %, up to the largest useful one.
     ///
-    /// Sampled, they begin where a cache has an entry in each group: below it the error cannot be told.
+    /// Sampled, they begin where a cache has an entry in each group: below it the error is unknown.
     pub(super) fn grid(&self) -> impl Iterator<Item = u64> {
         let largest = (self.hits.len() as u64 - 1).max(1);
         let first = if self.rate < 1.0 { (GROUPS as u64).min(largest) } else { 1 };

@@ -6,7 +6,7 @@ use flashtwin_bits::prefetch_if_there as prefetch;
 pub(super) const FIRST_ACCESS: u32 = u32::MAX;
 /// Marks an item that has no slot.
 const NONE: u32 = u32::MAX;
-/// How many accesses ahead memory is asked for, and half of how many ahead where it is looked up.
+/// Distance of the prefetch in accesses, and half of it for the look-up.
 const AHEAD: usize = 12;
 /// Slots whose used ones are counted together.
 const BLOCK_SLOTS: usize = BLOCK_WORDS * 64;

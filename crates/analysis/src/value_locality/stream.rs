@@ -50,7 +50,7 @@ pub(super) struct Stream {
     /// All accesses, of items that the sample keeps or not.
     pub(super) accesses: u64,
     all: Distances,
-    /// Each group of a sample as a smaller sample: how far their results differ tells the error.
+    /// Each group of a sample as a smaller sample: the scatter of their results gives the error.
     groups: Vec<Distances>,
     /// Accesses to popular contents.
     popular: Histogram,
@@ -86,7 +86,7 @@ impl Stream {
         }
     }
 
-    /// Accesses to items by number, where nothing is sampled. `is_popular` tells which are popular.
+    /// Accesses to items by number, if nothing is sampled. `is_popular` selects the popular ones.
     pub(super) fn access_all(&mut self, ids: &[u32], is_popular: impl Fn(u32) -> bool) {
         self.accesses += ids.len() as u64;
         self.distances.clear();

@@ -19,7 +19,7 @@ use flashtwin_bits::prefetch_if_there as prefetch;
 
 /// A page that was never written.
 const NONE: u32 = u32::MAX;
-/// How many writes ahead memory is asked for.
+/// Distance of the prefetch, in writes.
 const AHEAD: usize = 16;
 /// Bits of a validity word; no two blocks share a word.
 const WORD_BITS: u32 = 64;

@@ -1,9 +1,10 @@
 //! The victim: the closed block with the fewest valid pages; among equals, the one closed first.
 //!
-//! Blocks are ordered by valid pages, then by their place in the order of closing. Only those with few
-//! valid pages are kept in order: all other invalidations cost a count and a comparison. When no such
-//! block is left, more are taken in, when there are too many, some are let go; both look at every block,
-//! but so seldom that it comes to some tens of them a victim. So choosing takes constant time.
+//! Blocks are ordered by valid pages, then by their place in the order of closing. Only those with
+//! few valid pages are kept in order: all other invalidations cost a count and a comparison. When
+//! no such block is left, more are added; when there are too many, some are removed. Both scan
+//! every block, but so seldom that it comes to some tens of them a victim. So choosing takes
+//! constant time.
 
 use super::min_set::MinSet;
 
@@ -61,8 +62,8 @@ impl Victims {
         self.valid.get(block as usize).filter(|&&valid| valid & NOT_CLOSED == 0).map(|&valid| valid.into())
     }
 
-    /// A block begins to be filled. Every page of it counts as valid from now on: no one looks at the
-    /// count before all are written.
+    /// A block begins to be filled. All of its pages count as valid from now on: its count is not
+    /// used before all are written.
     pub(super) fn open(&mut self, block: u32) {
         self.valid[block as usize] = NOT_CLOSED | self.block_pages;
     }

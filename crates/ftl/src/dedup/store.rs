@@ -79,7 +79,7 @@ impl<P: ContentAddress> FingerprintStore<P> {
         self.places.len() as u64 * 4 + self.limit.as_ref().map_or(0, |limit| limit.order.bytes())
     }
 
-    /// Whether the store must be told how many LPNs point to its contents.
+    /// Whether the store needs the number of LPNs of its contents.
     #[inline]
     pub(crate) fn counts_references(&self) -> bool {
         self.limit.as_ref().is_some_and(|limit| limit.order.counts_references())
@@ -125,8 +125,8 @@ impl<P: ContentAddress> FingerprintStore<P> {
         }
     }
 
-    /// Enters a content that is not known, to which one LPN points or is about to. Returns the entry that gives way to
-    /// it, which is known no more, and its place.
+    /// Enters an unknown content, to which one LPN points or is about to. Returns the evicted entry
+    /// and its place.
     #[inline]
     pub(crate) fn insert(&mut self, content: Content, place: P) -> Option<(Content, P)> {
         debug_assert_eq!(self.places[content], P::NONE);

@@ -140,7 +140,7 @@ impl Blocks {
         }
     }
 
-    /// Pages of valid data that one plane can hold: it keeps back one active block a stream, and one
+    /// Pages of valid data that one plane can hold: one active block a stream is reserved, and one
     /// free block for garbage collection to start with.
     pub(crate) fn plane_limit_of(geometry: &Geometry, streams: u32) -> u64 {
         u64::from(geometry.blocks_per_plane.saturating_sub(streams + 1)) * u64::from(geometry.pages_per_block)

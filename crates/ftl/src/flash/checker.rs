@@ -53,7 +53,7 @@ impl Checker {
         *self.undecided.entry(lpn).or_insert(0) += 1;
     }
 
-    /// A value that was never written before, for systems that do not look at contents.
+    /// A value that was never written before, for systems that ignore contents.
     pub(crate) fn next_version(&mut self) -> u64 {
         self.versions += 1;
         1 << 32 | self.versions

@@ -107,7 +107,7 @@ impl InvertedMap {
         self.pages.prefetch(self.hashes.foresee(content));
     }
 
-    /// Enters a page just written in HPT and iHPT; the entry that gives way is dropped from both.
+    /// Enters a page just written in HPT and iHPT; an evicted entry is dropped from both.
     #[inline]
     pub(crate) fn enter(&mut self, content: Content, ppn: Ppn) {
         self.pages[ppn][ENTRY] = link(content);
@@ -200,7 +200,7 @@ impl InvertedMap {
         self.hashes.bytes() + self.history.bytes()
     }
 
-    /// Compares each table with its inverse; `owner` tells the content of a valid page.
+    /// Compares each table with its inverse; `owner` returns the content of a valid page.
     pub(crate) fn audit(&self, owner: impl Fn(Ppn) -> Option<Content>) -> Result<(), String> {
         let mut pages: Vec<Ppn> = self.ppns.iter().copied().filter(|&ppn| ppn != NO_PPN).collect();
         pages.sort_unstable();

@@ -158,7 +158,7 @@ impl Model {
         true
     }
 
-    /// Pages that the host's writes made and let die; copies give way where there is no room.
+    /// Pages that the host's writes made and let die; copies are dropped if there is no room.
     fn follow(&mut self, homes: &BTreeMap<Vpn, (crate::Content, usize)>) {
         let same = |vpn: &Vpn, content: &Content| homes.get(vpn).is_some_and(|home| home.0 == content.number);
         self.contents.retain(|vpn, content| same(vpn, content));
@@ -173,7 +173,7 @@ impl Model {
         }
     }
 
-    /// `slots`: the contents with replicas in the order in which the controller looks at them.
+    /// `slots`: the contents with replicas in the order of the controller's pass.
     fn end_period(&mut self, slots: &[Vpn], chips: usize) {
         self.periods += 1;
         for &vpn in slots {

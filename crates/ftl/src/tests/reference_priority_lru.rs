@@ -70,8 +70,8 @@ impl Model {
         self.class(vpn) > 1 && self.chips[&vpn].len() < chips
     }
 
-    /// Whether a copy would have room: the least recent replica of the lowest class gives way, if that is no
-    /// higher than the page's own.
+    /// Whether a copy would have room: the least recent replica of the lowest class is dropped, if
+    /// that class is no higher than the page's own.
     fn fits(&self, vpn: Vpn) -> bool {
         let lower = |victim: Vpn| victim != vpn && self.class(victim) <= self.class(vpn);
         self.used() < self.budget || self.victim().is_some_and(lower)
@@ -101,7 +101,7 @@ impl Model {
         true
     }
 
-    /// Pages that the host's writes made and let die; copies give way where there is no room.
+    /// Pages that the host's writes made and let die; copies are dropped if there is no room.
     fn follow(&mut self, homes: &BTreeMap<Vpn, Chip>) {
         let gone: Vec<Vpn> = self.chips.keys().copied().filter(|vpn| !homes.contains_key(vpn)).collect();
         for vpn in gone {

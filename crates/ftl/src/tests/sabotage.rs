@@ -27,7 +27,7 @@ pub(crate) enum Bug {
     KeptShare,
     /// A page changes its class of priority-LRU, and its replicas stay listed under the old one.
     KeptClass,
-    /// Garbage collection moves a page of the inverted tables and does not tell one of its LPNs.
+    /// Garbage collection moves a page of the inverted tables and skips one of its LPNs.
     ForgottenLpn,
     /// Garbage collection moves a page to another partition.
     MixedPartitions,

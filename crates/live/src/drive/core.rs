@@ -347,7 +347,7 @@ impl Core {
         Ok(Some(batch))
     }
 
-    /// Between two operations: sees to it that the log has room for the next.
+    /// Between two operations: makes room in the log for the next.
     pub(crate) fn settle(&mut self) -> io::Result<()> {
         if self.log.position > self.layout.log_bytes / 2 { self.checkpoint() } else { Ok(()) }
     }

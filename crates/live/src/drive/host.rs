@@ -69,7 +69,7 @@ impl Core {
         })
     }
 
-    /// The numbers of the contents of pages; none for a system that does not look at them.
+    /// The numbers of the pages' contents; none for a system that ignores contents.
     fn name(&mut self, pages: &[PageWrite<'_>]) -> io::Result<Vec<Named>> {
         let Some(contents) = &mut self.contents else { return Ok(Vec::new()) };
         let names = pages.iter().map(|page| contents.name(&page.digest));

@@ -150,7 +150,7 @@ pub struct DriveStats {
     pub lost_pages: u64,
     /// Retired blocks, as several of their pages were damaged.
     pub retired_blocks: u64,
-    /// Contents that logical pages hold; `None` for a system that does not look at them.
+    /// Contents of logical pages; `None` for a system that ignores contents.
     pub contents: Option<u32>,
     /// Page writes whose content was found on flash / page writes; `None` when there were none.
     pub duplicate_share: Option<f64>,
@@ -351,7 +351,7 @@ impl Drive {
         self.checkpoint()
     }
 
-    /// The same of a drive that others may still hold.
+    /// Like [`Drive::close`], for a drive that other threads still use.
     ///
     /// # Errors
     /// An I/O error of the medium.

@@ -1,4 +1,4 @@
-//! Whether a drive that exists is the one that was asked for.
+//! Compares an existing drive with the requested one.
 
 use std::path::Path;
 

@@ -60,7 +60,8 @@ impl fmt::Display for Address {
     }
 }
 
-/// A server's address and the name of an export there: `nbd://HOST[:PORT]/NAME`, `nbd+unix:///NAME?socket=PATH`.
+/// A server's address and the name of an export there, such as `nbd://HOST[:PORT]/NAME` or
+/// `nbd+unix:///NAME?socket=PATH`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uri {
     /// Where the server is.

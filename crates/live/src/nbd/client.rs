@@ -19,7 +19,7 @@ use super::wire::{self, Numbers, Request, answer, can, command, flag, info, opti
 use crate::export::Look;
 use crate::export::{Caller, Export, Extent, Writing};
 
-/// Bytes of the longest read that is asked for at once.
+/// Bytes of the longest single read.
 const PIECE_BYTES: usize = 1 << 20;
 /// How long a server may take to answer the handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -115,7 +115,7 @@ impl NbdExport {
         sent
     }
 
-    /// A request that changes something, in pieces that the server takes, durable if that is asked for.
+    /// A request that changes data, in pieces that the server accepts, durable if `how` says so.
     fn change(&self, command: u16, offset: u64, length: u64, how: Writing) -> io::Result<()> {
         let mut flags = if how.durable && self.can(can::FUA) { flag::FUA } else { 0 };
         if command == command::WRITE_ZEROES {
@@ -194,7 +194,7 @@ impl Export for NbdExport {
     }
 
     fn flush(&self) -> io::Result<()> {
-        // A server that knows no flush has nothing that it could lose, or does not tell.
+        // A server without flush has no volatile data, or does not announce it.
         if !self.can(can::FLUSH) {
             return Ok(());
         }
@@ -216,7 +216,7 @@ impl Export for NbdExport {
     }
 
     fn extents(&self, _offset: u64, length: u64, _runs_max: usize) -> io::Result<Vec<Extent>> {
-        // Structured replies, by which a server would tell, are not asked for.
+        // Without structured replies, which this client does not negotiate, holes are unknown.
         Ok(vec![Extent { length_bytes: length, hole: false, zero: false }])
     }
 }

@@ -41,7 +41,7 @@ pub struct ServerOptions {
     pub request_bytes_max: u32,
     /// Bytes of large reads and writes of a connection that are held at a time.
     pub in_flight_bytes_max: usize,
-    /// The same of all connections.
+    /// The same for all connections together.
     pub memory_bytes_max: usize,
     /// How long requests that were begun may take when the server ends.
     pub farewell: Duration,

@@ -128,7 +128,7 @@ impl Listener {
         }
     }
 
-    /// Where it listens: the port that the system chose where none was asked for.
+    /// The address of the listener, with the port that the system chose if none was given.
     pub(crate) fn address(&self) -> io::Result<Address> {
         Ok(match self {
             Listener::Unix(_, path) => Address::Unix(path.clone()),

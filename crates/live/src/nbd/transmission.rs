@@ -364,7 +364,7 @@ impl Connection<'_> {
         reply.extend(wire::ALLOCATION_ID.to_be_bytes());
         for extent in extents {
             let flags = (u32::from(extent.hole) * wire::RUN_HOLE) | (u32::from(extent.zero) * wire::RUN_ZERO);
-            // A run is a part of the range asked for, whose length is 32 bits.
+            // A run is a part of the requested range, whose length is 32 bits.
             reply.extend((extent.length_bytes as u32).to_be_bytes());
             reply.extend(flags.to_be_bytes());
         }

@@ -234,7 +234,7 @@ impl Export for Recorder {
         self.inner.write_zeroes(offset, length, how, caller)?;
         let flags = durable(how) | recorded::ZEROES;
         if !how.keep_room {
-            // A drive that is free to let go of the pages does.
+            // Without `keep_room` a drive may drop the pages: the trace has a trim.
             done(arrived, Op::Trim, flags, offset, length, SmallVec::new());
             return Ok(());
         }

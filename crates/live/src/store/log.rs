@@ -1,7 +1,7 @@
 //! The log: batches of records, each durable before the next is written.
 //!
-//! Each batch is written twice, at the same place of two regions: of the last one nothing else tells, and a sector that
-//! does not keep it would pass for a torn end.
+//! Each batch is written twice, at the same place of two regions: the last batch is recorded
+//! nowhere else, and with a single copy a lost sector would look like a torn end.
 //!
 //! A batch begins at a multiple of 4096 bytes: magic `FTWBATCH` (8 bytes), epoch (u64), sequence of the batch (u64),
 //! sequence of the first program in it (u64), bytes of records (u32), number of records (u32), number of the drive (16),
@@ -245,7 +245,7 @@ pub(crate) fn replay(
     Ok(end)
 }
 
-/// Bytes of the log that are looked at at once for batches that should not be there.
+/// Bytes of the log that are read at once in the search for batches behind its end.
 const LOOK_BYTES: u64 = 256 << 10;
 
 /// Checks that no later batch behind the end of the log is whole. Of the two copies of each, the

@@ -58,7 +58,7 @@ impl Following {
         }
     }
 
-    /// Whether every request could be written so far, where that was asked for.
+    /// Whether all requests could be written so far, if they are wanted.
     ///
     /// # Errors
     /// [`SimError::Write`] naming the file.
@@ -79,7 +79,7 @@ impl Following {
         if let Self::Timeline(timeline, _) = self { Some(timeline) } else { None }
     }
 
-    /// The run has ended at `end_ns`. The table of requests, where one was asked for.
+    /// The run has ended at `end_ns`. Returns the table of requests, if it is wanted.
     ///
     /// # Errors
     /// [`SimError::Write`] naming the file; [`SimError::Config`] where a timeline was to begin later.

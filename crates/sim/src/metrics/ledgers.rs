@@ -1,4 +1,5 @@
-//! Wait ledgers of many requests, kept by response time, so that the slowest can be told apart.
+//! Wait ledgers of many requests, kept by response time, so that the slowest can be reported
+//! separately.
 
 use crate::engine::Charge;
 

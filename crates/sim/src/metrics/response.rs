@@ -16,7 +16,7 @@ pub(crate) struct Response {
     /// Of the period, how many times fell into each bucket ([`bucket_of`]); its tally gets them when it ends.
     buckets: Vec<u64>,
     course: Course,
-    /// Sums over the course, made when they are first asked for, at the end of the run.
+    /// Sums over the course, computed on first use, at the end of the run.
     ledgers: OnceCell<Ledgers>,
 }
 
@@ -24,8 +24,8 @@ pub(crate) struct Response {
 /// significant digits.
 const BUCKETS_SHIFT: u32 = 10;
 
-/// The bucket of the histogram that a time falls into. The library finds it, too, but takes three times as many
-/// instructions to enter a time: it keeps more than is asked of it here.
+/// The bucket of the histogram for a time. The library's own function takes three times as many
+/// instructions, as it keeps more than is needed here.
 #[inline]
 fn bucket_of(time_ns: u64) -> usize {
     let doubling = (time_ns | 1).ilog2().saturating_sub(BUCKETS_SHIFT);

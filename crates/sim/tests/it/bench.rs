@@ -193,7 +193,7 @@ pub(crate) fn page_trace(asks: &[Ask], footprint: u32, contents: u32) -> PageTra
 /// One command as the flash began it: time, operation, unit.
 pub(crate) type Command = (u64, &'static str, u32);
 
-/// Everything that an engine tells.
+/// Log of an engine's reports.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     pub(crate) commands: Vec<Command>,
@@ -203,7 +203,7 @@ pub(crate) struct Log {
     /// Of flushes.
     pub(crate) flushes: Vec<Ledger>,
     pub(crate) redirected: Vec<u32>,
-    /// Queue of each chip that ever had one, as last told.
+    /// Last reported queue of each chip.
     queues: BTreeMap<Chip, u32>,
 }
 
@@ -299,7 +299,7 @@ impl Bench {
         self
     }
 
-    /// Contents are looked at.
+    /// The system looks at contents.
     pub(crate) fn deduplicating(mut self) -> Self {
         self.ftl.mapping = Mapping::Content;
         self

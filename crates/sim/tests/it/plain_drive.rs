@@ -11,7 +11,7 @@ use flashtwin_trace::{Op, PageTrace};
 use crate::plain_parts::{Block, Channel, Counts, Kind, Operation, PageAddress, Plane, Rules, Unit};
 
 const NEVER: u64 = u64::MAX;
-/// Waiting operations of a queue that a unit looks at.
+/// Waiting operations of a queue that a unit considers.
 const LOOKED_AT: usize = 64;
 
 pub(crate) struct Drive {
@@ -271,7 +271,7 @@ impl Drive {
 
     // ---- Idle time ----
 
-    /// When a unit is asked for work in idle time.
+    /// Time at which a unit is offered idle time.
     fn idle_work_at(&self, unit: usize) -> u64 {
         let state = &self.units[unit];
         let at = (state.idle_since + self.rules.idle_ns).max(self.now);
@@ -409,7 +409,7 @@ impl Drive {
             channel.data_free_ns = channel.data_free_ns.max(self.now) + rules.command_ns + rules.transfer_ns;
             channel.data_free_ns + rules.program_ns
         } else {
-            // Commands go between data, and data that are asked for later wait for them all the same.
+            // Commands go between data; later data wait for them all the same.
             channel.commands_free_ns = channel.commands_free_ns.max(self.now) + rules.command_ns;
             channel.data_free_ns = channel.data_free_ns.max(self.now) + rules.command_ns;
             state.senses = operation.kind == Kind::Read;

@@ -217,7 +217,7 @@ pub(super) fn volume_bases(name: &str, mut pages: Vec<u64>) -> Result<Vec<u64>, 
 
 /// Page operations of a window: few long requests are as much work as many short ones.
 const WINDOW_PAGE_OPS: u64 = 1 << 18;
-/// How many requests ahead the slots of pages are asked for.
+/// Distance of the prefetch of page slots, in requests.
 const AHEAD: usize = 12;
 
 /// The requests of a batch that make the next window, from `first` on: at most `most` of them, at least one.

@@ -66,8 +66,8 @@ impl PageTrace {
     /// of the trace's `chunk_bytes`).
     ///
     /// # Errors
-    /// A page size that does not fit, contents asked for that the trace does not have, or more pages,
-    /// page operations or contents than 32-bit ids can name.
+    /// A page size that does not fit, contents that the trace does not have, or more pages, page
+    /// operations or contents than 32-bit ids can name.
     pub fn build(
         trace: &Trace,
         page_bytes: u32,

@@ -41,8 +41,8 @@ pub(super) fn number_pages(
     parts: &[Range<usize>],
 ) -> (Vec<u32>, Vec<u64>) {
     let words = space_pages.div_ceil(64);
-    // Marking each page of the address space takes the room that sorting would, or less; otherwise pages lie so far
-    // apart that sorting them is the smaller table.
+    // Marking each page of the address space takes no more memory than sorting; if the pages lie
+    // far apart, sorting needs the smaller table.
     if words <= first_page_op.len() as u64 + 1024 {
         by_bits(first_page, first_page_op, words as usize, parts)
     } else {

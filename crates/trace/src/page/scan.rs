@@ -42,7 +42,8 @@ pub struct PageScan {
 }
 
 impl PageScan {
-    /// Reads the trace once. `content` says where contents come from, told whether the trace carries any.
+    /// Reads the trace once. `content` chooses the source of contents, given whether the trace
+    /// carries any.
     ///
     /// # Errors
     /// As [`TraceStream::open`], [`TraceStream::next`] and [`super::PageTrace::build`].
@@ -101,7 +102,7 @@ impl PageScan {
         }
     }
 
-    /// The same trace for systems that do not look at contents, without reading it again.
+    /// The same trace for systems that ignore contents, without reading it again.
     #[must_use]
     pub fn without_contents(&self) -> PageScan {
         let Scanned { source, options, outline, table, before, .. } = self.scanned.as_ref();

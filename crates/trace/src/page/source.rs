@@ -38,7 +38,7 @@ pub enum ContentSource {
 const VALUES_MAX: u32 = 100_000_000;
 /// The highest exponent, in thousandths; by then one value in a thousand draws is not the first.
 const EXPONENT_MAX: u32 = 10_000;
-/// Syntax of a source.
+/// Syntax of a source, for example `zipf(0.8,100000)`.
 const EXPECTED: &str =
     "recorded, unique, same-as-address or zipf(EXPONENT,VALUES[,SEED]), such as zipf(0.8,100000)";
 

@@ -41,7 +41,7 @@ pub struct PageTable {
 
 type Region = (u32, u64);
 
-/// The region that was asked for last, and its number: requests stay in one for long.
+/// The region of the last look-up, and its number: requests stay in one for long.
 #[derive(Clone, Copy, Debug)]
 pub struct LastRegion(Region, u64);
 

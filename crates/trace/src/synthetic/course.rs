@@ -59,8 +59,8 @@ impl Course {
         usize::from(!random.chance(share + behind / self.horizon))
     }
 
-    /// The kind of the next request, and how many of the same are sure to follow it, itself included.
-    /// A kind of which none are left gives way to the other.
+    /// The kind of the next request, and how many of the same are sure to follow it, itself
+    /// included. A used-up kind is replaced by the other.
     pub(super) fn kind(&mut self) -> (usize, u64) {
         if self.left[self.now.0] == 0 {
             self.now.0 = 1 - self.now.0;

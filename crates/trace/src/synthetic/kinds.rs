@@ -77,8 +77,8 @@ pub(super) fn kinds(
     Ok([reads, kind("requests.pages", writes, of_writes, &requests.pages)?])
 }
 
-/// Shares of sequential requests with which runs are to be made so that, cut by the ends of stretches,
-/// the shares that were asked for are left.
+/// Shares of sequential requests with which runs are made so that the requested shares are left
+/// after the cuts by ends of stretches.
 ///
 /// Runs of writes are made to fit. Data are read in the runs in which they were written, and a cut
 /// run later: for reads, each end of a stretch costs sequentiality. Writes make up for that as far

@@ -56,7 +56,7 @@ impl Entries {
         }
     }
 
-    /// Says that the entry, unless nothing more is to come of it, stands for other pages with the same value.
+    /// Moves the entry to other pages with the same value, unless it has no occurrence left.
     #[inline]
     pub(super) fn rename(&mut self, entry: u32, what: Extent) {
         if self.awaits(entry, what.value).is_some() {

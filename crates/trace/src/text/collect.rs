@@ -12,7 +12,7 @@ use crate::volumes::Volumes;
 use super::fields::{Bad, Complaint, Field};
 use super::intern::{BATCH, Interner};
 
-/// One request as a line tells it.
+/// One request of a line.
 pub(crate) struct Parsed {
     /// From [`Collector::time`].
     pub(crate) time_ns: i64,

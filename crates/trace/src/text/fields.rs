@@ -107,7 +107,7 @@ fn quote(line: &[u8], at: usize) -> String {
     text
 }
 
-/// Walks over the fields of a line. `COMMA` tells whether commas part the fields or blanks do.
+/// Walks over the fields of a line, which are separated by commas (`COMMA`) or by blanks.
 pub(crate) struct Fields<'a, const COMMA: bool> {
     pub(crate) line: &'a [u8],
     pub(crate) at: usize,

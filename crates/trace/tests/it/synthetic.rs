@@ -161,7 +161,7 @@ fn follows_its_recipe(name: &str, scale: f64, few: bool) {
         near(&format!("{name} popular writes"), concentration(values_written, accesses), values, 0.03);
     }
     let same = counted.same_content as f64 / counted.pages[1] as f64 * 100.0;
-    // Where none are asked for, a popular value may still meet itself by chance.
+    // Even without close repeats a popular value may still meet itself by chance.
     let more = same - recipe.writes.same_content_percent;
     assert!(
         more > -(if few { 0.07 } else { 0.05 }) * same && more < 0.2,

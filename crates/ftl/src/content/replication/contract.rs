@@ -36,7 +36,8 @@ pub(crate) trait Replication: flashtwin_bits::State {
     /// A period ends, whose popularity is forgotten after this.
     fn end_period(&mut self, context: &mut CopyContext<'_>) -> Result<(), FtlError>;
 
-    /// Whether there is room for a copy of a content that lives, by itself or in place of a replica that matters less.
+    /// Whether there is room for a copy of a live content, free or in place of a less important
+    /// replica.
     fn may_fit(&self, _vpn: Vpn, _map: &ContentMap, _budget_pages: u64) -> bool {
         false
     }
@@ -61,7 +62,7 @@ pub(crate) trait Replication: flashtwin_bits::State {
         false
     }
 
-    /// The least popular replica gives way to the host's pages: takes it off its content.
+    /// The least popular replica is dropped for the host's pages: takes it off its content.
     fn gives_way(&mut self, vpn: Vpn, map: &mut ContentMap, _blocks: &Blocks) -> Option<Ppn> {
         map.drop_replica(vpn)
     }

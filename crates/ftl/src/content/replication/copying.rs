@@ -1,10 +1,10 @@
-//! The policy of replication at work: told of reads and deaths, asked at the ends of periods, and for policies that do
-//! not wait for those, copies made one by one as background jobs.
+//! Runs the replication policy: reports reads and deaths to it, calls it at the ends of periods
+//! and, for on-line policies, makes single copies as background jobs.
 //!
-//! Such a copy takes two jobs: its content is read in idle time; then the policy places it, and it is
-//! programmed in idle time of the unit that receives it. Between the two it is in controller RAM. At most one
-//! copy of a content is under way at a time; when it is placed, the content is looked at again, as it may have
-//! earned more meanwhile.
+//! A single copy takes two jobs: its content is read in idle time; then the policy places it, and
+//! it is programmed in idle time of the unit that receives it. In between it is in controller RAM.
+//! At most one copy of a content is under way at a time; when it is placed, the policy checks
+//! whether the content has earned more.
 //!
 //! The paper reads the source of a copy "from one of the previously-copied places" (RR-SSD III.B).
 //! Here it is the page that served the read which earned the copy: the redirection found it the
@@ -46,8 +46,8 @@ impl Replicator {
     ) -> Option<Self> {
         let policy = rules.policy.build(&Parts { rules, geometry, seed })?;
         let footprint = u64::from(footprint_pages);
-        // Rounded down: with alpha = 0 never a page more than without deduplication. Nor more
-        // than the device holds: the host writes before the copies that give way are dropped.
+        // Rounded down: with alpha = 0 never a page more than without deduplication. Nor more than
+        // the device holds: the host's page is written before copies are dropped for it.
         let budget_pages = footprint.saturating_add(times(footprint, rules.alpha)).min(capacity_pages);
         let space = ReplicaSpace { budget_pages, next_plane: By::new(vec![0; geometry.chips() as usize]) };
         Some(Self { policy, space, queue: CopyQueue::default() })

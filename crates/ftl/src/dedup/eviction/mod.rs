@@ -7,8 +7,8 @@ mod reference_count;
 use crate::ids::Content;
 use crate::policies::policies;
 
-/// The order in which the entries of a full fingerprint store give way. Told of every change;
-/// never asked while the store is empty.
+/// The order in which the entries of a full fingerprint store are evicted. The store reports every
+/// change, and never calls it while empty.
 pub(crate) trait Eviction: Send + flashtwin_bits::State {
     /// `content` has been entered; one LPN points to it, or is about to.
     fn entered(&mut self, content: Content);
@@ -28,7 +28,7 @@ pub(crate) trait Eviction: Send + flashtwin_bits::State {
     /// An entry has left the store.
     fn left(&mut self, content: Content);
 
-    /// The entry that gives way to a newcomer; [`Eviction::left`] follows. `None` while there is none.
+    /// The entry to evict for a new one; [`Eviction::left`] follows. `None` while there is none.
     fn give_way(&mut self) -> Option<Content>;
 
     /// Prefetches a content's entry in the order.

@@ -14,8 +14,8 @@
 //!   ceased to be recent. The least worth is evicted, the oldest among equals, and the store's age
 //!   is the worth of the last evicted entry.
 //!
-//! Example: when contents of one reference give way at age 10, one with five references stays until age 15: five times
-//! as long, and no longer, unless it is written.
+//! For example, when contents of one reference are evicted at age 10, one with five references
+//! stays until age 15: five times as long, and no longer, unless it is written.
 
 use super::Eviction;
 use super::lists::Lists;
@@ -25,7 +25,7 @@ use flashtwin_bits::By;
 /// Worths of kept entries lie between the age and this much above it, each with a list of its own: so a list is a
 /// worth modulo their number, and a byte names it.
 const RING: u16 = 255;
-/// References from here on are not told apart.
+/// Larger numbers of references count as this.
 const MOST: u8 = RING as u8 - 1;
 /// The list of the recent entries, after those of the ring.
 const RECENT: u8 = RING as u8;

@@ -25,7 +25,7 @@ pub trait Allocation: Send + flashtwin_bits::State {
     /// space), given the chips' loads at this moment.
     fn plane(&mut self, address: u64, loads: &LoadView<'_>) -> Plane;
 
-    /// Whether `address` is looked at; otherwise it need not be given.
+    /// Whether the policy needs `address`; otherwise it may be anything.
     fn wants_address(&self) -> bool;
 
     /// The plane that `address` will probably go to, if it is known in advance. Only prefetches

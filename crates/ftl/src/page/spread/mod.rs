@@ -62,8 +62,8 @@ pub(crate) struct Spreader {
     places: PlaneTurns,
     verify: bool,
     own_copy_counts: bool,
-    /// The channels that were asked for the write under way and may hold its content, and which of
-    /// all was asked first.
+    /// The channels whose filters were positive for the write under way, and the first channel that
+    /// was queried.
     positive: u64,
     first: Channel,
     /// The page that the host wrote last to each channel.
@@ -419,9 +419,9 @@ impl Spreader {
         self.came(lpn, content, came);
     }
 
-    /// After a write whose content the filters of some channels may hold: reads in idle time
-    /// tell whether they do (DS-FTL paper, section 4.2.2, second phase). `own_channel` is where the
-    /// page that was just overwritten held the same content.
+    /// After a write whose content some channels may hold: reads in idle time verify that (DS-FTL
+    /// paper, section 4.2.2, second phase). `own_channel` is the channel of the page's own old copy
+    /// of the same content.
     #[inline]
     pub(crate) fn compare_later(
         &mut self,
@@ -447,7 +447,7 @@ impl Spreader {
         self.last_page[channel] = new;
     }
 
-    /// [`Spreader::compare_later`] where a channel that was asked may hold the content.
+    /// [`Spreader::compare_later`] if the filter of a channel was positive.
     #[inline(never)]
     fn compare_with_holders(
         &mut self,

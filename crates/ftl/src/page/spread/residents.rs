@@ -69,9 +69,9 @@ impl Residents {
         self.of(content).iter().filter_map(|word| named(word & !ENTERED))
     }
 
-    /// As [`Residents::latest`], for prefetching: also yields a number that is no page's for each channel without the
-    /// content, which spares a branch. Which channels hold it is as random as the trace: a wrong guess of the processor
-    /// costs more than memory that is asked for in vain.
+    /// As [`Residents::latest`], for prefetching: also yields a number that is no page's for each
+    /// channel without the content, which spares a branch. Which channels hold it is as random as
+    /// the trace: a mispredicted branch costs more than a useless prefetch.
     #[inline]
     pub(super) fn foresee_latest(&self, content: Content) -> impl Iterator<Item = Lpn> {
         self.of(content).iter().map(|word| Lpn::new((word & !ENTERED).wrapping_sub(1)))

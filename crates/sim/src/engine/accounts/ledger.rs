@@ -4,7 +4,7 @@
 //! waits are charged to the holders of the awaited resource; the rest is service. The entries of a
 //! [`Ledger`] always sum to the response time.
 
-/// A cause of response time.
+/// A cause of response time, for example [`Charge::Channel`]: the channel was busy.
 ///
 /// The first [`Charge::HOLDERS`] are waits for a unit (chip, die or plane, by
 /// `engine.concurrency`), by the unit's work meanwhile. The others up to [`Charge::WAITS`] are

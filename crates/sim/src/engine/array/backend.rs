@@ -25,8 +25,8 @@ pub trait Backend {
     /// the caller, who calls [`Backend::end_event`] when all of it is done.
     fn step<O: Observer>(&mut self, accounts: &mut Accounts<O>) -> (Unit, Completion);
 
-    /// The operation behind one of a command in service; `NONE` behind the last. To be asked for before the operation is
-    /// ended.
+    /// The next operation of a command in service; `NONE` behind the last. Call it before ending
+    /// the operation.
     fn next_of_command(&self, slot: u32) -> u32;
 
     /// Ends an operation that was reported complete: updates the back end and returns the
@@ -115,7 +115,7 @@ pub trait Backend {
     /// Nobody will read the page later.
     fn unpin(&mut self, target: &ReadTarget);
 
-    /// Pins a page that [`Op::pins_block`] of its read will let go of.
+    /// Pins a page that [`Op::pins_block`] of its read will release.
     fn pin_page(&mut self, ppn: Ppn);
 
     /// The loads as the controller may see them now.

@@ -1,7 +1,7 @@
 //! A channel: one data transfer at a time, first come, first served; commands in between.
 
-/// Since transfers are served in the order they are asked for and their lengths are known,
-/// the time a transfer ends is known at once.
+/// Transfers are served in order of request and have known lengths, so the end of a transfer is
+/// known at once.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Bus {
     /// Until when its time is given away.

@@ -17,10 +17,10 @@ pub(super) struct Loads {
     /// Operations waiting and in service.
     chip_queue: By<Chip, Vec<u32>>,
     unit_queue: By<Unit, Vec<u32>>,
-    /// Host reads among them, counted where the measure looks at them.
+    /// Host reads among them, counted if the measure needs them.
     chip_reads: By<Chip, Vec<u32>>,
     unit_reads: By<Unit, Vec<u32>>,
-    /// Room for waits, which are worked out when they are asked for.
+    /// Scratch for waits, which are computed on demand.
     chip_wait: Vec<u32>,
     unit_wait: Vec<u32>,
     /// Time of a read that waits for nothing.

@@ -7,8 +7,9 @@
 //! numbers in [`Op::request`] and [`Op::other`] are its user's. It calls only the accounts, so that
 //! a test needs no controller and no host.
 //!
-//! One event list holds at most one event a unit (the end of the stage that the unit is in). A bus serves transfers first
-//! come, first served, so the end of a transfer is known when it is asked for and needs no event.
+//! One event list holds at most one event a unit (the end of the stage that the unit is in). A bus
+//! serves transfers first come, first served, so the end of a transfer is known in advance and
+//! needs no event.
 
 mod backend;
 mod block_states;

@@ -19,13 +19,14 @@ pub enum Work {
     HostProgram,
     /// The old page of a partial write, whose number among those not decided is in `other`.
     ReadBeforeWrite,
-    /// A page of the mapping tables, whose number stands for the request: the page operation in `other` may go on.
+    /// A page of the mapping tables; its number is in the place of the request, and the page
+    /// operation in `other` waits for it.
     TableRead,
     /// A read, program or erase of the controller's own.
     OwnRead,
     OwnProgram,
     OwnErase,
-    /// A program unit of parity, which has no page: its `ppn` only tells the die.
+    /// A program unit of parity without a page: its `ppn` only names the die.
     Parity,
 }
 

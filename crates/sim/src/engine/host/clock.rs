@@ -84,13 +84,13 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         }
     }
 
-    /// When something will happen by itself next; `u64::MAX` if nothing will.
+    /// Time of the next event; `u64::MAX` if there is none.
     fn next_step_ns(&self) -> u64 {
         let hashed = self.hash.as_ref().map_or(NO_EVENT, HashUnit::next_time);
         self.array.next_event_ns().min(hashed).min(self.delayed_ns)
     }
 
-    /// Whether anything is going to happen by itself.
+    /// Whether any event is pending.
     fn step_is_pending(&self) -> bool {
         self.next_step_ns() != NO_EVENT
     }
@@ -108,7 +108,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         self.accounts.take_failure()
     }
 
-    /// When something will happen by itself next; `None` if nothing will.
+    /// Time of the next event; `None` if there is none.
     pub fn next_event_ns(&self) -> Option<u64> {
         let next = self.next_step_ns().min(self.checkpoints.next_ns);
         (next != NO_EVENT).then_some(next)

@@ -12,8 +12,8 @@
 //! Writes are counted by epoch, and every flush ends one. A flush is complete when nothing is left of its epoch and of
 //! those before: a number for each flush that waits, and no list of writes.
 //!
-//! Flushes do not stand in the table of waits ([`super::waits`]): a flush is a request without page operations, and it
-//! waits for a count, which is here.
+//! Flushes are not in the table of waits ([`super::waits`]): a flush is a request without page
+//! operations, and it waits for a counter of this module.
 
 use std::collections::VecDeque;
 
@@ -65,7 +65,8 @@ pub(super) struct Flushes {
     rule: Flush,
     /// Dirty pages of the write cache would be lost: a flush writes them out.
     cache_is_volatile: bool,
-    /// Data in the register of a chip would be lost, and the host has been told that they are written.
+    /// A power cut would lose data in the register of a chip, although the host counts them as
+    /// written.
     register_is_volatile: bool,
     /// The present epoch, for which no flush waits yet.
     present: u32,
@@ -104,7 +105,8 @@ impl Flushes {
         self.cache_is_volatile
     }
 
-    /// Whether data in the register of a chip would be lost, and the host has been told that they are written.
+    /// Whether a power cut would lose data in the register of a chip, although the host counts them
+    /// as written.
     #[inline]
     pub(super) fn register_is_volatile(&self) -> bool {
         self.register_is_volatile

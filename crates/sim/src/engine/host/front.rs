@@ -224,7 +224,7 @@ impl Front {
         self.addresses = addresses;
     }
 
-    /// When something happens by itself next.
+    /// Time of the next event.
     pub(super) fn next_ns(&self) -> u64 {
         let coming = self.coming.iter().filter_map(|coming| Some(coming.front()?.due_ns)).min();
         let leaving = self.leaving.front().map(|leaving| leaving.due_ns);

@@ -1,8 +1,9 @@
 //! The hashing unit: pages wait for a lane in order of arrival, each takes the same time. Without lanes it is a pipeline:
 //! it takes in any number of pages, each of which takes its time.
 //!
-//! Its pages do not stand in the table of waits ([`super::waits`]): the unit is a server, not a condition. When a page
-//! comes it is known when the page will have its hash, and that is an event of the clock.
+//! Its pages are not in the table of waits ([`super::waits`]): the unit is a server, not a
+//! condition. When a page arrives, the time of its hash is known, and that is an event of the
+//! clock.
 
 use std::collections::VecDeque;
 

@@ -6,15 +6,15 @@ use flashtwin_trace::{Op as HostOp, Window};
 
 use super::{Backend, Controller, Engine, Observer};
 
-/// How many page operations ahead memory is asked for the controller's tables. A table's entry says where in the next
-/// table to look, so that there are several distances, each for the table after:
-/// [`flashtwin_ftl::Hints::prefetch_far`],
-/// `prefetch_near`, `prefetch_next`, `prefetch_last`. A few operations are about as long as memory takes to answer.
+/// Distances of the prefetches of the controller's tables, in page operations. An entry of one
+/// table leads to the next table, so each has a distance of its own:
+/// [`flashtwin_ftl::Hints::prefetch_far`], `prefetch_near`, `prefetch_next`, `prefetch_last`. A few
+/// operations take about as long as memory takes to answer.
 pub(super) const FAR: usize = 16;
 pub(super) const NEAR: usize = 8;
 const NEXT: usize = 4;
 const LAST: usize = 2;
-/// How many page operations or requests ahead memory is asked for the columns of the trace.
+/// Distances of the prefetches of the trace's columns, in page operations or requests.
 pub(super) const COLUMN: usize = 64;
 /// Entries of a column of 32-bit numbers that share a cache line: one request for memory serves them all.
 pub(super) const LINE: usize = 16;
@@ -22,7 +22,7 @@ pub(super) const LINE: usize = 16;
 /// Distances of the prefetches, in page operations.
 #[derive(Debug)]
 pub(super) struct LookAhead {
-    /// Whether the controller looks at the address of a page.
+    /// Whether the controller needs the address of a page.
     pub(super) wants_address: bool,
     wants_kind: bool,
     /// The requests to which the page operations [`FAR`] and [`NEAR`] ahead belong.

@@ -71,7 +71,7 @@ const NO_EVENT: u64 = u64::MAX;
 /// A time that no event has: 584 years. Serving up to here is serving all that is pending.
 const FOREVER: u64 = u64::MAX - 1;
 
-/// Conditions that page operations wait for.
+/// Conditions that page operations wait for, for example the arrival of a mapping-table page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Condition {
     /// This page of the mapping tables is in RAM.

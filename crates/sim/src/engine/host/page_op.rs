@@ -1,7 +1,7 @@
 //! Page operations of the host that wait, and how far each has come.
 //!
-//! Most page operations never stand here: a read that finds its tables in RAM and its page on flash goes straight to the
-//! array, and so does a write that needs no hash.
+//! Most page operations never get an entry here: a read that finds its tables in RAM and its page
+//! on flash goes straight to the array, and so does a write that needs no hash.
 
 use std::collections::VecDeque;
 
@@ -129,8 +129,8 @@ pub(super) struct PageOps {
     slots: Pool<PageOp>,
     /// By logical page, its newest undecided write.
     newest: Newest,
-    /// Writes that may have all they need, to be looked at one after the other: deciding one may let others
-    /// go on, which are appended here rather than decided within its decision.
+    /// Writes that may be ready, to be checked one after the other: a decision may free others,
+    /// which are appended here rather than decided recursively.
     due: VecDeque<u32>,
     /// Whether a caller is already working through `due`.
     pub(super) looking: bool,

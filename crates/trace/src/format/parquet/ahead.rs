@@ -44,7 +44,7 @@ impl Reading {
 
 /// The batches of a file, in order.
 pub(super) enum Batches {
-    /// Decoded when they are asked for.
+    /// Decoded on demand.
     Asked(Box<ParquetRecordBatchReader>),
     /// Decoded ahead, row groups in turn by several threads.
     Ahead {

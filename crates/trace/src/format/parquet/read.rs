@@ -252,7 +252,7 @@ struct Rows {
     quality: Quality,
     /// Digests of contents, where the file has them and they are wanted.
     inside: Option<digests::Inside>,
-    /// Contents by their digests, where the file tells them so.
+    /// Contents by their digests, if the file has digests.
     named: Option<digests::Named>,
     /// Statistics of the rows, if all are read at once.
     tally: Option<Tally>,
@@ -511,7 +511,7 @@ fn append_contents(columns: &mut Columns, array: &dyn Array) -> Result<(), BadRo
     let mut at = columns.content.len() as u64;
     if let Some(lists) = array.as_list_opt::<i32>() {
         append_ids(&mut columns.content, lists.values())?;
-        // A null list has no values in files read from Parquet, so lengths tell everything.
+        // A null list has no values in files read from Parquet, so lengths suffice.
         for pair in lists.value_offsets().windows(2) {
             at += (pair[1] - pair[0]) as u64;
             columns.content_start.push(at);
