@@ -58,8 +58,8 @@ impl<'a> Unknown<'a> {
         }))
     }
 
-    /// The content of a page operation of the trace, each as likely; operations without one are passed
-    /// over, unless there are hardly any others.
+    /// The content of a random page operation of the trace; operations without one are skipped,
+    /// unless there are hardly any others.
     fn draw(&mut self) -> Result<Option<u32>, SimError> {
         // Without any content, all draws would be in vain.
         let trace = self.source.outline();

@@ -146,8 +146,8 @@ impl<'a> Work<'a> {
         Ok(survey)
     }
 
-    /// Temperature ranges and write amplification, page size by page size: in memory one after the
-    /// other, because each takes room; otherwise all in one pass over the file.
+    /// Temperature ranges and write amplification, page size by page size. In memory, one after the
+    /// other to save space; otherwise all in one pass over the file.
     fn temperatures(&mut self) -> Result<(Temperature, WriteAmplification), TraceError> {
         let about = self.input.about().clone();
         let of_temperature = page_sizes(about.sector_bytes);

@@ -104,8 +104,8 @@ impl SecondPass {
 /// The figures of the second pass.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Followed {
-    /// When sampled, the estimated standard error of each figure that one can be given for, by its path, such as
-    /// `space.duplicate_write_percent`; those of miss ratios stand in their table.
+    /// When sampled: estimated standard errors of figures, by path, such as
+    /// `space.duplicate_write_percent`. Those of miss ratios are in their table.
     #[serde(skip_serializing_if = "Option::is_none")]
     standard_errors: Option<Map<String, Value>>,
     /// The workload in numbers.

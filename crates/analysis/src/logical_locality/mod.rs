@@ -30,10 +30,10 @@ const AHEAD: usize = 6;
 
 /// Logical (spatial) locality of a trace (SWC paper, section 5.1).
 ///
-/// A request *hits* another one of its kind and volume within distance D and time T when a page i of the
-/// one and a page j of the other have |i - j| <= D, and at most T requests of the kind separate them: the
-/// next one is at time 1. Pages of one request never hit each other. P(D, T) is the share of all requests
-/// of the kind that hit one within D and T; requests at the end of the trace (at its beginning when
+/// A request *hits* another one of its kind and volume within distance D and time T if both have
+/// pages i and j with |i - j| <= D, and at most T requests of the kind separate them; the next one
+/// is at time 1. Pages of one request never hit each other. P(D, T) is the share of all requests of
+/// the kind that hit one within D and T. Requests at the end of the trace (at its beginning when
 /// looking backward) have fewer others to hit and still count.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LogicalLocality {

@@ -1,8 +1,9 @@
 //! Recording: an export that forwards every request to another one and writes a trace of them.
 //!
-//! The data path takes a time, makes the digests (where the bytes are in the processor's cache anyway) and hands a row
-//! over; a thread of its own puts rows in order and writes them. When it cannot keep up, requests wait, so that the trace
-//! has no gaps; when it fails, as on a full disk, requests go on and the recording says that it has ended.
+//! The data path takes a time, makes the digests (while the bytes are in the processor's cache) and
+//! hands a row over; a thread of its own sorts and writes the rows. If it cannot keep up, requests
+//! wait, so that the trace has no gaps. If it fails, for example on a full disk, requests go on and
+//! the recording reports its end.
 
 mod holes;
 mod import;

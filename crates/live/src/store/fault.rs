@@ -81,9 +81,10 @@ impl FaultMedium {
         state.cut_at = state.steps.saturating_add(steps);
     }
 
-    /// From now on each call that `plan` gives an error for fails with it. Of a write that fails, each sector is written
-    /// as it should be, or in part, or not at all. After a sync that fails, each sector that was not durable is, or never
-    /// will be, however often it is synced again; until then it reads as it was written, or as it was before.
+    /// From now on each call for which `plan` returns an error fails with it. A failed write leaves
+    /// each sector written, partly written or unwritten. After a failed sync, each sector that was
+    /// not durable is durable or never will be, however often it is synced again; meanwhile it
+    /// reads as written, or as before.
     pub fn fail_when(&self, seed: u64, plan: impl FnMut(Call) -> Option<io::ErrorKind> + Send + 'static) {
         let mut state = self.state();
         state.random = SplitMix64(seed);

@@ -339,9 +339,9 @@ impl Image {
         Ok(images.into_iter().map(|(_, image)| image).collect())
     }
 
-    /// Drops copies that a controller would not have together: a log does not tell when one gave way. Copies of a
-    /// content lie on different chips, the latest counts; no plane holds more than `plane_limit` pages, and all
-    /// together are no more than `budget`.
+    /// Drops copies that a controller would not have together, as the log does not record dropped
+    /// copies. Copies of a content lie on different chips, and the latest counts; no plane holds
+    /// more than `plane_limit` pages, and all together are no more than `budget`.
     pub(crate) fn drop_surplus_copies(&mut self, plane_limit: u64, budget: u64) {
         let mut copies = std::mem::take(&mut self.copies);
         let geometry = self.layout.geometry.clone();

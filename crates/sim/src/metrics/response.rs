@@ -7,8 +7,8 @@ use hdrhistogram::Histogram;
 use super::{Course, Ledgers};
 use crate::engine::Ledger;
 
-/// Exact sums and a high dynamic range histogram (values to three significant digits), of
-/// the period under way and of the whole run; of the whole run, also where the time went.
+/// Exact sums and a high dynamic range histogram (values to three significant digits), of the
+/// period under way and of the whole run; for the whole run also the charges.
 #[derive(Debug)]
 pub(crate) struct Response {
     whole: Tally,

@@ -125,8 +125,8 @@ pub(super) fn chips_in_use(map: &ContentMap, blocks: &Blocks, vpn: Vpn) -> ChipS
     holds
 }
 
-/// The room for a copy that is listed under `level`: free, or that of a replica of the content returned, the
-/// least popular below `level`; `None` when there is neither.
+/// The space for a copy that is listed under `level`: free, or that of the least popular replica
+/// below `level`, whose content is returned; `None` if there is neither.
 pub(super) fn replica_room(map: &ContentMap, level: u8, budget_pages: u64) -> Option<Option<Vpn>> {
     if map.pages_in_use() < budget_pages {
         return Some(None);

@@ -1,8 +1,9 @@
 //! Priority-LRU: copies of pages that were read recently and often.
 //!
-//! Source: PBLRU (He et al.) as the RR-SSD paper compares itself with it (IV.B.3, Figure 11): physical pages of
-//! a content-addressed SSD are replicated by the recency and frequency of their reads, within the same space as
-//! RR-SSD's copies. Neither paper's text that was at hand gives the rules, so those here are ours:
+//! Source: PBLRU (He et al.) as the RR-SSD paper compares itself with it (IV.B.3, Figure 11).
+//! Physical pages of a content-addressed SSD are replicated by the recency and frequency of their
+//! reads, within the same space as RR-SSD's copies. The texts of the papers that we have do not
+//! give the rules, so those here are ours:
 //!
 //! * Pages lie in classes 1 to N (N chips), each in order of recency. A read moves its page to the recent
 //!   end of the next higher class; in the highest, to its recent end.

@@ -1,5 +1,5 @@
-//! The half of the entries that were written last stay; of the others, the content to which the fewest logical pages
-//! point goes first, by counts that age.
+//! The half of the entries written last stays. Of the others, the content with the fewest logical
+//! pages is evicted first, by counts that age.
 //!
 //! Sources: CAFTL (Chen et al., FAST 2011): the store keeps the fingerprints that most logical pages refer to; a count
 //! takes a byte. Arlitt et al. (2000): least frequently used with dynamic ageing. Halves are ours: the paper says

@@ -1,9 +1,10 @@
 //! Static wear levelling: moves cold data off a block that hardly wears.
 //!
-//! After L.-P. Chang, "On efficient wear leveling for large-scale flash-memory storage systems", SAC 2007: when
-//! the erase counts of two blocks differ by more than a threshold, the data of the one that is hardly worn
-//! go to the most worn one. There pools remember which blocks hold cold data; here the time does for which a
-//! block has stayed closed. The rate is bounded by counting the collections in between.
+//! After L.-P. Chang, "On efficient wear leveling for large-scale flash-memory storage systems",
+//! SAC 2007: when the erase counts of two blocks differ by more than a threshold, the data of the
+//! hardly worn one go to the most worn one. The paper's pools remember which blocks hold cold data;
+//! here a block with cold data is one that has stayed closed for long. The rate is bounded by
+//! counting the collections in between.
 
 use flashtwin_bits::By;
 use flashtwin_nand::{Block, Geometry, Plane};

@@ -45,7 +45,7 @@ pub struct SpreadConfig {
     /// map changes (4.2.1) and spreads such duplicates in its webmail trace (5.2.3). Ageing
     /// (`replay.preload = "footprint"`) never counts them.
     pub own_copy_counts: bool,
-    /// Whether the run counts page writes that bring a plane an earlier content of its own
+    /// Whether the run counts page writes that repeat an earlier content of their plane
     /// (`redundancy.written_mean`; DS-FTL paper, Fig. 4 and 11), under any allocation. Takes 16
     /// bytes a content for each 64 planes.
     #[schemars(extend("x-when" = "ftl.mapping = page"))]

@@ -293,9 +293,9 @@ fn channels_from(first: Channel, mask: u64) -> impl Iterator<Item = Channel> {
 }
 
 impl Spreader {
-    /// Where the host's write of `content` to a logical page goes, given the plane that the allocation
-    /// proposes: there, or to the first channel after it that does not hold the content (DS-FTL paper,
-    /// section 4.2.1), on the plane that `ftl.spread.place` says. If every channel may hold it, the proposal
+    /// The plane of the host's write of `content` to a logical page: the one that the allocation
+    /// proposes, or one on the first channel after it that does not hold the content (DS-FTL paper,
+    /// section 4.2.1), chosen by `ftl.spread.place`. If every channel may hold it, the proposal
     /// stands.
     pub(crate) fn place_write(
         &mut self,

@@ -1,9 +1,10 @@
 //! Pages that collection has decided to move and has not read yet.
 //!
-//! The tables name a page's new place as soon as the move is decided, but controller RAM has the page only once
-//! collection has read it. Until then the page is where it was, and that is where the host reads it: pblk, the FTL of
-//! Linux for open-channel SSDs, points its map to the copy in RAM when the page has been read
-//! (`pblk_write_gc_to_cache`). The victim's erase waits for such a read as for any other.
+//! The tables name a page's new place as soon as the move is decided, but controller RAM has the
+//! page only once collection has read it. Until then the host reads the page at its old place.
+//! Linux's FTL for open-channel SSDs, pblk, does the same: it points its map to the copy in RAM
+//! when the page has been read (`pblk_write_gc_to_cache`). The victim's erase waits for such a read
+//! as for any other.
 
 use flashtwin_bits::{By, HugeSlice};
 use flashtwin_ftl::{FlashOp, OpKind};

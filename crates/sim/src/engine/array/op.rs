@@ -53,9 +53,9 @@ pub struct Op {
     pub(crate) next: u32,
     /// The request it belongs to.
     pub(crate) request: u32,
-    /// The operation that waits for this one; of a host read, the reads that share in it
-    /// ([`super::merging`]); of a host program, whether its page has a place or waits for one
-    /// (the write buffer's rule), or its epoch as bits.
+    /// The operation that waits for this one. For a host read, the reads that share it
+    /// ([`super::merging`]); for a host program, whether its page has a place or waits for one (the
+    /// write buffer's rule), or its epoch as bits.
     pub(crate) other: u32,
     /// Host programs and work of jobs: the life of its block that it belongs to.
     pub(crate) life: u32,
