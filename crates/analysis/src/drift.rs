@@ -240,8 +240,8 @@ impl DriftFollower {
 impl Metric for DriftFollower {
     type Figures = Option<Drift>;
 
-    fn begin(known: &mut FirstPass<'_>) -> Self {
-        DriftFollower::new(known.clock, known.sample)
+    fn begin(first_pass: &mut FirstPass<'_>) -> Self {
+        DriftFollower::new(first_pass.clock, first_pass.sample)
     }
 
     /// Of shares of the reads of all periods but the first.

@@ -140,8 +140,8 @@ impl DuplicationCounter {
 impl Metric for DuplicationCounter {
     type Figures = Option<Duplication>;
 
-    fn begin(known: &mut FirstPass<'_>) -> Self {
-        DuplicationCounter::new(&known.options.planes, known.sample)
+    fn begin(first_pass: &mut FirstPass<'_>) -> Self {
+        DuplicationCounter::new(&first_pass.options.planes, first_pass.sample)
     }
 
     fn standard_errors(&self) -> Vec<(&'static str, Option<f64>)> {

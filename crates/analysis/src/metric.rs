@@ -42,7 +42,7 @@ pub(crate) trait Metric: Accumulator + Sized {
     type Figures: Serialize + JsonSchema + std::fmt::Debug;
 
     /// At the begin of the trace.
-    fn begin(known: &mut FirstPass<'_>) -> Self;
+    fn begin(first_pass: &mut FirstPass<'_>) -> Self;
 
     /// When sampled, the standard errors of the figures that one can be given for, by name; before the end.
     fn standard_errors(&self) -> Vec<(&'static str, Option<f64>)> {
@@ -74,8 +74,8 @@ macro_rules! metrics {
         }
 
         impl Following {
-            pub(crate) fn begin(known: &mut $crate::metric::FirstPass<'_>) -> Self {
-                Following { $($name: $crate::metric::Metric::begin(known),)+ }
+            pub(crate) fn begin(first_pass: &mut $crate::metric::FirstPass<'_>) -> Self {
+                Following { $($name: $crate::metric::Metric::begin(first_pass),)+ }
             }
 
             /// The last of the list first: slow ones stand there, and the others fill up the threads.

@@ -319,9 +319,9 @@ impl SpaceFollower {
 impl Metric for Option<SpaceFollower> {
     type Figures = Option<Space>;
 
-    fn begin(known: &mut FirstPass<'_>) -> Self {
-        let footprint = known.footprint.take()?;
-        Some(SpaceFollower::new(footprint, known.clock, known.sample))
+    fn begin(first_pass: &mut FirstPass<'_>) -> Self {
+        let footprint = first_pass.footprint.take()?;
+        Some(SpaceFollower::new(footprint, first_pass.clock, first_pass.sample))
     }
 
     fn standard_errors(&self) -> Vec<(&'static str, Option<f64>)> {

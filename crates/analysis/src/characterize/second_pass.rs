@@ -42,8 +42,8 @@ impl SecondPass {
             }
         };
         let clock = Clock::new(options.period_ns(), about.duration_ns);
-        let mut known = FirstPass { options, sample, about: &about, clock, values: &values, footprint };
-        let following = Following::begin(&mut known);
+        let mut first_pass = FirstPass { options, sample, about: &about, clock, values: &values, footprint };
+        let following = Following::begin(&mut first_pass);
         SecondPass { about, sample, requested, values, periods, footprint_pages, following }
     }
 

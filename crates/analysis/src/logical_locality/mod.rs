@@ -128,10 +128,10 @@ impl LogicalLocalityMeter {
 impl Metric for LogicalLocalityMeter {
     type Figures = LogicalLocality;
 
-    fn begin(known: &mut FirstPass<'_>) -> Self {
-        let asked = &known.options.locality;
+    fn begin(first_pass: &mut FirstPass<'_>) -> Self {
+        let asked = &first_pass.options.locality;
         LogicalLocalityMeter::new(LogicalLocalityOptions {
-            sector_bytes: known.about.sector_bytes,
+            sector_bytes: first_pass.about.sector_bytes,
             direction: asked.direction,
             distance_pages_max: asked.distance_max,
             time_requests_max: asked.time_max,

@@ -234,9 +234,9 @@ impl ValueLocalityMeter {
 impl Metric for ValueLocalityMeter {
     type Figures = ValueLocality;
 
-    fn begin(known: &mut FirstPass<'_>) -> Self {
-        let popular = PopularContents::new([known.values.of(Op::Read), known.values.of(Op::Write)]);
-        ValueLocalityMeter::new(known.sample, popular)
+    fn begin(first_pass: &mut FirstPass<'_>) -> Self {
+        let popular = PopularContents::new([first_pass.values.of(Op::Read), first_pass.values.of(Op::Write)]);
+        ValueLocalityMeter::new(first_pass.sample, popular)
     }
 
     fn finish(self) -> ValueLocality {

@@ -88,7 +88,7 @@ pub struct Recorder {
     key: Key,
     zero: Digest,
     queue: Arc<Queue>,
-    told: Arc<WriterProgress>,
+    progress: Arc<WriterProgress>,
     path: PathBuf,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
@@ -108,29 +108,30 @@ impl Recorder {
         let sink =
             Sink::create(path, options.format, &options.name, &key, &holes).map_err(io::Error::other)?;
         let queue = Arc::new(Queue::new(options.queue_bytes_max));
-        let told = Arc::new(WriterProgress::default());
-        let (its_queue, its_told, loss_max) = (Arc::clone(&queue), Arc::clone(&told), options.loss_max);
+        let progress = Arc::new(WriterProgress::default());
+        let (its_queue, its_progress, loss_max) =
+            (Arc::clone(&queue), Arc::clone(&progress), options.loss_max);
         let writer = thread::Builder::new().name("record".to_owned()).spawn(move || {
-            if let Err(failure) = write_down(&its_queue, &its_told, sink, loss_max) {
-                *its_told.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+            if let Err(failure) = write_down(&its_queue, &its_progress, sink, loss_max) {
+                *its_progress.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
                 // Nobody shall wait for room that there will never be.
                 its_queue.end();
             }
         })?;
         let zero = key.zero_digest();
         let writer = Mutex::new(Some(writer));
-        Ok(Recorder { inner, key, zero, queue, told, path: path.to_owned(), writer })
+        Ok(Recorder { inner, key, zero, queue, progress, path: path.to_owned(), writer })
     }
 
     /// How it goes.
     pub fn figures(&self) -> RecordFigures {
         RecordFigures {
             path: self.path.clone(),
-            requests: self.told.requests.load(Relaxed),
-            left_out: self.told.left_out.load(Relaxed),
-            file_bytes: self.told.file_bytes.load(Relaxed),
+            requests: self.progress.requests.load(Relaxed),
+            left_out: self.progress.left_out.load(Relaxed),
+            file_bytes: self.progress.file_bytes.load(Relaxed),
             stalled_ns: self.queue.stalled_ns.load(Relaxed),
-            failure: self.told.failure.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            failure: self.progress.failure.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }
 
@@ -269,7 +270,7 @@ const LOSS_SHARE: u32 = 256;
 
 fn write_down(
     queue: &Queue,
-    told: &WriterProgress,
+    progress: &WriterProgress,
     mut sink: Sink,
     loss_max: Duration,
 ) -> Result<(), String> {
@@ -281,14 +282,16 @@ fn write_down(
         let mut outcome = Ok(());
         order.add(&mut rows, !more, |row| {
             if outcome.is_ok() {
-                outcome =
-                    sink.push(&row).map(|said| told.left_out.fetch_add(u64::from(!said), Relaxed)).map(drop);
+                outcome = sink
+                    .push(&row)
+                    .map(|said| progress.left_out.fetch_add(u64::from(!said), Relaxed))
+                    .map(drop);
             }
         });
         outcome?;
         let (requests, bytes) = sink.figures();
-        told.requests.store(requests, Relaxed);
-        told.file_bytes.store(bytes, Relaxed);
+        progress.requests.store(requests, Relaxed);
+        progress.file_bytes.store(bytes, Relaxed);
         if !more {
             return sink.finish();
         }
