@@ -88,7 +88,7 @@ pub(super) struct FlashWrites {
     metadata: u64,
     /// Pages moved by static wear levelling.
     wear_levelling: u64,
-    /// Padding pages of program units that a flush had to complete (`nand.program_pages`).
+    /// Padding pages of program units that the host waited for (`nand.program_pages`).
     padding: u64,
     /// Parity pages (`nand.parity_stripe`).
     parity: u64,
