@@ -89,7 +89,7 @@ pub struct ReadTarget {
     /// that every chip holds everything.
     pub plane: Plane,
     /// Whether another, less loaded place than the home copy's serves it: another chip, or (only
-    /// for twins, which may share a chip) another unit of it.
+    /// for duplicate pages, which may share a chip) another unit of it.
     pub redirected: bool,
 }
 

@@ -5,7 +5,7 @@
 //! right follow from these.
 //!
 //! State that only guides decisions begins anew: popularity and classes of pages read, the choice
-//! of fingerprints in a limited store, twins (found again as pages are written), turns of
+//! of fingerprints in a limited store, duplicate pages (found again as pages are written), turns of
 //! allocation, the partitions' statistics, and all counters but erases.
 
 use flashtwin_nand::{Block, Plane, Ppn};

@@ -103,7 +103,7 @@ pub enum MergeReads {
     /// Those of one physical page (as in SSDsim).
     #[schemars(extend("x-traits" = ["merges-page-reads"]))]
     SamePage,
-    /// Those of one physical page, and those of duplicate pages known to the controller: twins
+    /// Those of one physical page, and those of duplicate pages known to the controller (twins)
     /// (DS-FTL paper 4.3.2).
     #[schemars(extend("x-traits" = ["merges-page-reads", "merges-twin-reads"]))]
     SameContent,

@@ -118,7 +118,7 @@ counts! {
         pub comparisons: u64,
         /// Pages that had moved or changed by the end of their comparison.
         pub comparisons_void: u64,
-        /// Comparisons that found two equal pages: twins.
+        /// Comparisons that found two equal pages (twins).
         pub twins_found: u64,
         /// Background jobs dropped because too many waited: comparisons, or copies.
         pub jobs_dropped: u64,
@@ -234,7 +234,7 @@ pub struct TableSizes {
     /// Bytes of the simulator's own tables of logical and physical pages and blocks (lazily
     /// zeroed memory that was never touched not counted).
     pub page_table_bytes: u64,
-    /// Bytes of the simulator's own tables of contents, replicas and twins included.
+    /// Bytes of the simulator's own tables of contents, replicas and duplicate pages included.
     pub content_table_bytes: u64,
 }
 

@@ -39,7 +39,7 @@ pub enum CacheBytes {
     Unlimited,
 }
 
-/// Mapping tables on flash. Lists of twins and filters stay in RAM.
+/// Mapping tables on flash. Lists of duplicate pages and filters stay in RAM.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MappingCacheConfig {

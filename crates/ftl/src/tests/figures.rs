@@ -299,7 +299,7 @@ fn equal_names_of_data_are_those_of_a_page_or_of_twins() {
     for twin in [first.1, third.1] {
         assert!(twin > u64::from(u32::MAX) && twin >> 32 & 1 == 1, "{twin:#x} is no page's");
     }
-    // Without twins, and in a map of contents: the page.
+    // Without duplicate pages, and in a map of contents: the page.
     for config in [FtlConfig::default(), content_addressed()] {
         let mut driver = device(&config, 2, 8, 10);
         write_all(&mut driver, &[(0, 4), (1, 5), (2, 6)]);

@@ -21,7 +21,7 @@ pub(crate) enum Bug {
     SkippedInvalidate,
     /// A dead content's fingerprint stays in the store.
     StaleFingerprint,
-    /// A page stays on the list of its twins when it is overwritten.
+    /// A page stays on the list of its duplicate pages when it is overwritten.
     KeptTwin,
     /// A dead content's popularity stays with the chips that held it.
     KeptShare,

@@ -312,7 +312,7 @@ fn page_trimmed_during_its_fingerprint_read_is_not_merged() {
     driver.ftl.audit().unwrap();
 }
 
-/// After any workload, trimming every page leaves nothing: no page, content, copy, twin or fingerprint, and
+/// After any workload, trimming every page leaves nothing: no page, content, copy, duplicate page or fingerprint, and
 /// a device on which everything can be written again.
 #[test]
 fn whatever_was_done_trimming_everything_leaves_nothing() {

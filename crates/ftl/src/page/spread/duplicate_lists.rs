@@ -17,7 +17,7 @@ const FEW: usize = 5;
 /// Room of the first list that does not: pages and their numbers are a cache line together.
 const MORE: usize = 8;
 
-/// One list. Most contents have few twins, and those lie in the list itself: one cache line.
+/// One list. Most contents have few duplicate pages, and those lie in the list itself: one cache line.
 #[repr(align(64))]
 struct Set {
     /// Tells this list from an earlier one in the same slot.
@@ -172,7 +172,7 @@ impl DuplicateLists {
         page.list().map(|set| self.sets[set as usize].serial)
     }
 
-    /// Pages that a read of a page may choose from, its own among them; none when it has no twin.
+    /// Pages that a read of a page may choose from, its own among them; none when it has no duplicate page.
     /// Of a list with more than the limit, a stretch around its own.
     #[inline]
     pub(super) fn choices(&self, &PageLinks { set, at, .. }: &PageLinks) -> &[Ppn] {
@@ -187,7 +187,7 @@ impl DuplicateLists {
         &ppns[first..first + self.most]
     }
 
-    /// The page of a twin moved.
+    /// A duplicate page moved.
     #[inline]
     pub(super) fn moved(&mut self, &PageLinks { set, at, .. }: &PageLinks, to: Ppn) {
         if set != NO_SET {
@@ -244,7 +244,7 @@ impl DuplicateLists {
         self.sets.free(from);
     }
 
-    /// A logical page no longer holds the content of its twins.
+    /// A logical page no longer holds the content of its duplicate pages.
     #[inline]
     pub(super) fn leave(&mut self, lpn: Lpn, pages: &mut AllLinks) {
         let page = &mut pages[lpn];
@@ -263,7 +263,7 @@ impl DuplicateLists {
             pages[lpn].at = at as u32;
         }
         if let &[last] = list.lpns() {
-            // One page alone has no twin.
+            // One page alone has no duplicate page.
             *list = Set::new(0);
             self.pages -= 1;
             self.sets.free(set);
@@ -485,7 +485,7 @@ mod tests {
         assert_eq!((blank.serial, blank.len, blank.ppns().len()), (0, 0, 0));
     }
 
-    /// Pages on flash of the first five logical ones, of which the first three are twins of content 1.
+    /// Pages on flash of the first five logical ones, of which the first three are duplicate pages of content 1.
     fn three_twins() -> (Blocks, Vec<Ppn>, DuplicateLists, AllLinks) {
         let geometry = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
         let config = FtlConfig::default();

@@ -4,7 +4,7 @@
 //! Source: DS-FTL paper, section 4 (content-aware page allocation, multi-path read). Duplicates
 //! stay on flash. A Bloom filter for each channel tells whether the channel may hold a content.
 //! Idle time verifies a positive answer by reading and comparing the pages; only then do they
-//! become twins.
+//! become duplicate pages.
 
 mod bloom;
 mod config;
@@ -44,7 +44,7 @@ struct Comparison {
 }
 
 /// The page just written, then those it may equal: whose they were, and where they lay. Most contents have few
-/// twins, and thousands of comparisons wait for idle time: it is better not to have to look elsewhere for them.
+/// duplicate pages, and thousands of comparisons wait for idle time: it is better not to have to look elsewhere for them.
 type Compared = SmallVec<[(Lpn, Ppn); 4]>;
 
 const _: () = assert!(size_of::<Comparison>() <= 56, "with what is left to do, a job is a cache line");
@@ -107,7 +107,7 @@ impl Spreader {
     }
 
     /// Two lists: the written page followed by one candidate from each channel that holds the content (one alone of pages
-    /// known to be twins); and the pages that are read because a filter was wrong.
+    /// known to be duplicates); and the pages that are read because a filter was wrong.
     fn candidates(
         &mut self,
         PageData { lpn, content }: PageData,
@@ -181,24 +181,24 @@ impl Spreader {
         }
     }
 
-    /// Pages that a read of `lpn` may choose from, its own among them; none when it has no twin.
+    /// Pages that a read of `lpn` may choose from, its own among them; none when it has no duplicate page.
     #[inline]
     pub(crate) fn choices(&self, lpn: Lpn) -> &[Ppn] {
         self.twins.choices(&self.pages[lpn])
     }
 
-    /// A number that all twins of a logical page share, and no other page ever has.
+    /// A number that all duplicate pages of a logical page share, and no other page ever has.
     #[inline]
     pub(crate) fn serial(&self, lpn: Lpn) -> Option<u64> {
         self.twins.serial(&self.pages[lpn])
     }
 
-    /// Lists of twins.
+    /// Lists of duplicate pages.
     pub(crate) fn twin_lists(&self) -> u64 {
         self.twins.sets()
     }
 
-    /// Pages in lists of twins.
+    /// Pages in lists of duplicate pages.
     pub(crate) fn twin_pages(&self) -> u64 {
         self.twins.pages()
     }
@@ -515,7 +515,7 @@ impl Spreader {
     }
 
     /// The pages of a comparison have been read: those that still lie there and hold the content
-    /// are twins.
+    /// are duplicate pages.
     fn compare(&mut self, Comparison { content, pages }: Comparison, map: &PageMap, flash: &mut Flash) {
         let holds = |&(lpn, ppn): &(Lpn, Ppn)| map.get(lpn) == ppn && map.content(lpn) == content;
         if let Some((&first, others)) = pages.split_first() {

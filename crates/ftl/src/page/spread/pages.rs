@@ -4,7 +4,7 @@ use crate::ids::Lpn;
 use flashtwin_bits::{By, HugeSlice, prefetch};
 
 /// One logical page: its neighbours among those of the same content and channel
-/// ([`super::residents`]), and its place among its twins ([`super::duplicate_lists`]). Both are used at about
+/// ([`super::residents`]), and its place among its duplicate pages ([`super::duplicate_lists`]). Both are used at about
 /// the same time, so they share a cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(16))]
@@ -12,21 +12,21 @@ pub(super) struct PageLinks {
     /// The one before and the one after, as page numbers plus one; 0: none.
     pub(super) before: u32,
     pub(super) after: u32,
-    /// The list of twins; [`NO_SET`]: none.
+    /// The list of duplicate pages; [`NO_SET`]: none.
     pub(super) set: u32,
     /// Position of this page's entry in that list.
     pub(super) at: u32,
 }
 
 impl PageLinks {
-    /// The list of twins that it is in.
+    /// The list of duplicate pages that it is in.
     #[inline]
     pub(super) fn list(&self) -> Option<u32> {
         (self.set != NO_SET).then_some(self.set)
     }
 }
 
-/// No list of twins.
+/// No list of duplicate pages.
 pub(super) const NO_SET: u32 = u32::MAX;
 
 /// Entries of all logical pages. 16 bytes each.

@@ -48,7 +48,7 @@ counts! {
         /// Page reads that waited for the program of their page (`engine.buffer_reads = false`),
         /// including those of old pages for partial writes.
         pub awaited_reads: u64,
-        /// Page reads sent to another chip than the home copy's, or to a less loaded twin; without
+        /// Page reads sent to another chip than the home copy's, or to a less loaded duplicate page; without
         /// those from RAM.
         pub redirected_reads: u64,
         /// Page reads merged with another one that waited at the same chip.

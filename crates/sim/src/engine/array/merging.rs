@@ -1,7 +1,7 @@
 //! Reads that wait for the same data at the same chip: one is served, all are complete.
 //!
 //! Sources: SSDsim (Hu et al., ICS 2011) for reads of one page, DS-FTL paper, section 4.3.2, for
-//! twins. Only a waiting read can be joined: one in service began before the new read came.
+//! duplicate pages. Only a waiting read can be joined: one in service began before the new read came.
 
 use flashtwin_bits::Slab;
 use flashtwin_ftl::{ReadTarget, Unit};
@@ -41,7 +41,7 @@ struct MergedReads {
 /// [`Op::other`].
 #[derive(Debug)]
 pub(super) struct Merging {
-    /// Whether reads of twins (pages of equal content) are merged, not only reads of one page.
+    /// Whether reads of duplicate pages (pages of equal content) are merged, not only reads of one page.
     twins: bool,
     /// The number of those that joined a read that waits, by their key.
     waiting: HashMap<(Chip, u64), u32>,
@@ -55,7 +55,7 @@ impl Merging {
         merges.then(|| Self { twins, waiting: HashMap::new(), merged: Slab::new() })
     }
 
-    /// The key by which reads of page `ppn` are merged: the chip, and either the page or, if twins
+    /// The key by which reads of page `ppn` are merged: the chip, and either the page or, if duplicate pages
     /// count, the name `data` that the controller gave to its content.
     fn key(&self, chip: Chip, ppn: Ppn, data: u64) -> (Chip, u64) {
         (chip, if self.twins { data } else { u64::from(ppn.number()) })

@@ -36,7 +36,7 @@ pub(super) struct Ram {
     inverse_tables_bytes: u64,
     /// The channels' filters.
     filter_bytes: u64,
-    /// Lists of twins.
+    /// Lists of duplicate pages.
     twin_lists_bytes: u64,
     /// Statistics of the partitions.
     partition_bytes: u64,

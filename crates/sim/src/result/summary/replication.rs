@@ -54,9 +54,9 @@ pub(super) struct Spread {
     redirected_write_share: Option<f64>,
     #[serde(flatten)]
     took: SpreadCounts,
-    /// Lists of twins at the end.
+    /// Lists of duplicate pages at the end.
     twin_contents: u64,
-    /// Pages on lists of twins at the end.
+    /// Pages on lists of duplicate pages at the end.
     twin_pages: u64,
 }
 
