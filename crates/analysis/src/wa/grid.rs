@@ -56,9 +56,9 @@ fn logical_blocks(pages: u64, block_pages: u32) -> u64 {
     pages.checked_div(block_pages.into()).unwrap_or(0).saturating_add(1)
 }
 
-/// Blocks of the SSD for a logical capacity of `pages`: floor((1 + floor(pages / block size)) x (1
-/// + over-provisioning)) (SWC paper, section 3.2). For example, 1,664 pages in blocks of 128 with 7
-/// %: floor(14 x 1.07) = 14.
+/// Blocks of the SSD for a logical capacity of `pages`:
+/// floor((1 + floor(pages / block size)) x (1 + over-provisioning)) (SWC paper, section 3.2).
+/// For example, 1,664 pages in blocks of 128 with 7 %: floor(14 x 1.07) = 14.
 pub fn physical_blocks(pages: u64, block_pages: u32, over_provisioning_percent: u32) -> u64 {
     let percent = u128::from(over_provisioning_percent) + 100;
     let blocks = u128::from(logical_blocks(pages, block_pages)) * percent / 100;
