@@ -35,7 +35,7 @@ fn measure<T>(name: &str, mut work: impl FnMut() -> T) {
     println!("  {name:<28}{:>8.2} M requests/s", REQUESTS as f64 / best / 1e6);
 }
 
-/// Requests, bytes and accesses a content: what no implementation can do without.
+/// Requests, bytes and accesses a content: the minimum of any implementation.
 fn bare(trace: &Trace) -> (u64, u64, Vec<u32>) {
     let (mut requests, mut bytes) = ([0u64; 3], [0u64; 3]);
     let mut counts = vec![0u32; trace.content_count() as usize * 2];

@@ -1,5 +1,5 @@
-//! How fast locality is measured: accesses and requests a second, each beside a bare loop that does only
-//! what cannot be avoided.
+//! Speed of measuring locality: accesses and requests a second, each beside a bare loop with only
+//! the unavoidable work.
 //!
 //! `cargo bench -p flashtwin-analysis --bench locality` runs all; a further argument runs those whose name
 //! contains it.
@@ -204,7 +204,7 @@ fn logical(trace: &Trace, workload: Workload) {
 
 fn read(trace: &Trace, workload: Workload) {
     let bytes = workload.sector_bytes();
-    // What the discount needs of it is not what is measured here.
+    // The data for the discount are not measured here.
     let window = LogicalLocalityOptions {
         distance_pages_max: 128,
         time_requests_max: 16,

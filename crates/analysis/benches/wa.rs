@@ -60,7 +60,7 @@ impl Clock {
     }
 }
 
-/// Best time of some rounds, and what the last one gave.
+/// Best time of some rounds, and the last round's result.
 fn best<T>(mut run: impl FnMut() -> Result<T>) -> Result<(f64, T)> {
     let mut seconds = f64::INFINITY;
     for round in 1.. {

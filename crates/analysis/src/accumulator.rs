@@ -1,4 +1,4 @@
-//! What is shown a trace run by run.
+//! Metrics that see a trace run by run.
 
 use flashtwin_trace::Requests;
 

@@ -1,4 +1,4 @@
-//! What pages held before the trace, as far as its reads tell.
+//! Page contents before the trace, as far as its reads show them.
 
 use flashtwin_trace::{NO_CONTENT, Op, Requests};
 
@@ -13,7 +13,7 @@ use flashtwin_bits::prefetch_if_there as prefetch;
 pub(crate) const NOT_KEPT: u32 = u32::MAX - 3;
 /// The page held something that no record names; it counts as a content of its own.
 pub(crate) const NAMELESS: u32 = u32::MAX - 2;
-/// (Until the end of the pass:) the page existed, and nothing has told what it held.
+/// (Until the end of the pass:) the page existed, and its content is unknown so far.
 const READ: u32 = u32::MAX - 1;
 /// The page did not exist, or it does not matter whether it did.
 pub(crate) const NOTHING: u32 = NO_CONTENT;
@@ -25,8 +25,8 @@ const TRIMMED: u32 = u32::MAX - 5;
 /// How many page operations ahead memory is asked for.
 pub(crate) const AHEAD: usize = 24;
 
-/// Finds the footprint and the content of every 4 KB page before the trace: what its first read finds,
-/// if that comes before any write. Everything else that existed held a nameless content.
+/// Finds the footprint and the content of every 4 KB page before the trace: that of its first read,
+/// if no write precedes it. Every other page that existed held a nameless content.
 pub(crate) struct PagesBefore {
     sample: Sample,
     /// All pages, or (sampled) those that ever hold a content of the sample.
@@ -38,7 +38,7 @@ pub(crate) struct PagesBefore {
     ids: Vec<u32>,
 }
 
-/// Requests of at least so many pages are kept as runs when pages need not be told apart.
+/// Requests of at least this many pages are kept as runs if single pages do not matter.
 const LONG_PAGES: u64 = 64;
 
 /// Counts the footprint alone: pages of long requests by runs, so that memory does not grow with them.
@@ -192,7 +192,7 @@ fn is_hole(requests: &Requests<'_>, index: usize, page: u64) -> bool {
         && requests.holes.cover(requests.volume[index], &(page * page_bytes..(page + 1) * page_bytes))
 }
 
-/// What a page's first access tells about it.
+/// The state of a page before the trace, by its first access.
 fn first(op: Op, whole: bool, content: u32) -> u32 {
     match op {
         Op::Read if content == NO_CONTENT => READ,
@@ -204,7 +204,7 @@ fn first(op: Op, whole: bool, content: u32) -> u32 {
     }
 }
 
-/// Whether the sample keeps what a page operation brings or finds: a known content by its own hash, an
+/// Whether the sample keeps a page operation: a known content is selected by its own hash, an
 /// unknown one by that of the page.
 #[inline]
 pub(crate) fn keeps(sample: Sample, volume: u32, page_op: PageOp) -> bool {

@@ -1,4 +1,4 @@
-//! Whether what is popular stays popular: temporal value popularity.
+//! Temporal value popularity: whether popular contents stay popular.
 
 use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, Requests, Trace};
@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::accumulator::Accumulator;
-use crate::metric::{Known, Metric, Tables, named};
+use crate::metric::{FirstPass, Metric, Tables, named};
 use crate::page_ops::{at, known};
 use crate::periods::Clock;
 use crate::popularity::ranks;
@@ -17,15 +17,15 @@ use crate::sample::{GROUPS, Sample};
 use crate::value_counts::percent;
 use crate::{error, rows};
 
-/// Most periods whose curves are kept: more would not be told apart in a chart.
+/// Most periods whose curves are kept: a chart cannot show more.
 const CURVES_MAX: usize = 31;
 /// Most points of one of these curves.
 const POINTS_MAX: u64 = 200;
-/// Of the contents read in a period, one in so many counts as popular.
+/// Of the contents read in a period, one in ten counts as popular.
 const POPULAR_ONE_IN: usize = 10;
 
-/// Temporal value popularity (RR-SSD paper, section II and Fig. 5, 6): do contents that are read much
-/// in one period receive the reads of the next?
+/// Temporal value popularity (RR-SSD paper, section II and Fig. 5, 6): whether contents read often
+/// in one period receive the reads of the next.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Drift {
     /// Periods of the trace.
@@ -49,7 +49,8 @@ pub struct Drift {
 }
 
 rows! {
-    /// One row a period: of its page reads, how many go to contents that were popular, read, or seen before.
+    /// One row a period: shares of its page reads that go to contents popular, read, or seen
+    /// before.
     ///
     /// Shares are missing without page reads; those of the period before also in the first period.
     pub(crate) struct StabilityRow in "popularity_stability" {
@@ -91,7 +92,7 @@ pub fn drift(trace: &Trace, period_ns: i64) -> Option<Drift> {
     crate::input::whole(DriftFollower::new(clock, Sample::ALL), trace).finish()
 }
 
-/// Bits of what is known of a content.
+/// Flags of a content.
 mod flag {
     pub(super) const SEEN: u8 = 1;
     pub(super) const READ: u8 = 2;
@@ -102,7 +103,7 @@ mod flag {
     pub(super) const OF_THE_PERIOD_BEFORE: u8 = READ_BEFORE | SEEN_BEFORE | POPULAR_BEFORE;
 }
 
-/// Page reads of a period, by what was known of their contents.
+/// Page reads of a period, by the history of their contents.
 #[derive(Clone, Copy, Debug, Default)]
 struct Row {
     reads: u64,
@@ -239,8 +240,8 @@ impl DriftFollower {
 impl Metric for DriftFollower {
     type Figures = Option<Drift>;
 
-    fn begin(known: &mut Known<'_>) -> Self {
-        DriftFollower::new(known.clock, known.sample)
+    fn begin(first_pass: &mut FirstPass<'_>) -> Self {
+        DriftFollower::new(first_pass.clock, first_pass.sample)
     }
 
     /// Of shares of the reads of all periods but the first.

@@ -1,4 +1,4 @@
-//! Duplicates by place: how many a plane would hold.
+//! Duplicates by plane.
 
 use arrow_array::RecordBatch;
 use flashtwin_trace::{NO_CONTENT, Op, Requests, Trace};
@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::accumulator::Accumulator;
-use crate::metric::{Known, Metric, Tables, named};
+use crate::metric::{FirstPass, Metric, Tables, named};
 use crate::page_ops::page_ops;
 use crate::rows::{Row, batch_of};
 use crate::sample::{GROUPS, Sample};
@@ -27,9 +27,10 @@ pub struct Duplication {
     pub page_writes: u64,
     /// Of these, duplicates of an earlier one, anywhere; percent.
     pub duplicate_percent: Option<f64>,
-    /// Mean over planes under static allocation, for the first number of planes asked for; percent.
+    /// Mean over planes under static allocation, for the first number of planes in the options;
+    /// percent.
     pub static_percent: Option<f64>,
-    /// Mean over planes when writes go round all planes, likewise.
+    /// The same with writes to all planes in turn.
     pub round_robin_percent: Option<f64>,
     /// The table of `PlaneDuplicatesRow`.
     #[serde(skip)]
@@ -39,14 +40,15 @@ pub struct Duplication {
 rows! {
     /// One row an allocation, a number of planes and a plane.
     ///
-    /// Under `static` allocation a page goes to its number on its volume modulo planes. All static orders of channel,
-    /// chip, die and plane spread consecutive pages over all planes before any gets a second one, so each gives the
-    /// same groups of pages under other plane numbers. Under `round-robin` each page written goes to the next plane, as
-    /// dynamic allocation does on an idle device.
+    /// `static`: a page goes to plane (page number on its volume) modulo planes, for example with 8
+    /// planes page 10 to plane 2. All static orders of channel, chip, die and plane spread
+    /// consecutive pages over all planes before any gets a second one, so each gives the same
+    /// groups of pages under other plane numbers. `round-robin`: each page written goes to the next
+    /// plane, like dynamic allocation on an idle device.
     pub(crate) struct PlaneDuplicatesRow in "duplicates_by_plane" {
         /// `static`, `round-robin`.
         allocation: &'static str,
-        /// How many planes there are.
+        /// Number of planes.
         planes: u32,
         /// Number of the plane, from 0.
         plane: u32,
@@ -65,7 +67,7 @@ pub fn duplication(trace: &Trace, planes: &[u32]) -> Option<Duplication> {
 }
 
 /// Which contents were written to which plane, under one allocation.
-struct Places {
+struct PlaneDuplicates {
     allocation: &'static str,
     planes: u32,
     /// A bit a plane for each content.
@@ -74,10 +76,10 @@ struct Places {
     contents: Vec<u64>,
 }
 
-impl Places {
-    fn new(allocation: &'static str, planes: u32) -> Places {
+impl PlaneDuplicates {
+    fn new(allocation: &'static str, planes: u32) -> PlaneDuplicates {
         let counts = vec![0; planes as usize];
-        Places { allocation, planes, marks: Vec::new(), pages: counts.clone(), contents: counts }
+        PlaneDuplicates { allocation, planes, marks: Vec::new(), pages: counts.clone(), contents: counts }
     }
 
     /// Notes a write; whether the content is new to the plane.
@@ -111,9 +113,9 @@ impl Places {
 pub(crate) struct DuplicationCounter {
     sample: Sample,
     /// Everything on one plane.
-    whole: Places,
+    whole: PlaneDuplicates,
     /// Static and round-robin for each number of planes.
-    places: Vec<Places>,
+    places: Vec<PlaneDuplicates>,
     page_writes: u64,
     /// Writes that are duplicates of an earlier one anywhere, and all, by group of contents.
     groups: [(u64, u64); GROUPS],
@@ -121,11 +123,13 @@ pub(crate) struct DuplicationCounter {
 
 impl DuplicationCounter {
     pub(crate) fn new(planes: &[u32], sample: Sample) -> DuplicationCounter {
-        let both = |&planes: &u32| [Places::new("static", planes), Places::new("round-robin", planes)];
+        let both = |&planes: &u32| {
+            [PlaneDuplicates::new("static", planes), PlaneDuplicates::new("round-robin", planes)]
+        };
         let places = planes.iter().filter(|&&planes| planes > 0).flat_map(both).collect();
         DuplicationCounter {
             sample,
-            whole: Places::new("all", 1),
+            whole: PlaneDuplicates::new("all", 1),
             places,
             page_writes: 0,
             groups: Default::default(),
@@ -136,8 +140,8 @@ impl DuplicationCounter {
 impl Metric for DuplicationCounter {
     type Figures = Option<Duplication>;
 
-    fn begin(known: &mut Known<'_>) -> Self {
-        DuplicationCounter::new(&known.options.planes, known.sample)
+    fn begin(first_pass: &mut FirstPass<'_>) -> Self {
+        DuplicationCounter::new(&first_pass.options.planes, first_pass.sample)
     }
 
     fn standard_errors(&self) -> Vec<(&'static str, Option<f64>)> {
@@ -194,9 +198,9 @@ impl Accumulator for DuplicationCounter {
     }
 }
 
-fn by_plane(all: &[Places]) -> RecordBatch {
+fn by_plane(all: &[PlaneDuplicates]) -> RecordBatch {
     let places = all.iter().flat_map(|places| (0..places.pages.len()).map(move |plane| (places, plane)));
-    let row = |(places, plane): (&Places, usize)| PlaneDuplicatesRow {
+    let row = |(places, plane): (&PlaneDuplicates, usize)| PlaneDuplicatesRow {
         allocation: places.allocation,
         planes: places.planes,
         plane: plane as u32,

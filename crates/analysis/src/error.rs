@@ -5,11 +5,11 @@ const SEEN_MIN: u64 = 10;
 
 /// Standard error of the ratio of two sums, given both sums for each group of items.
 ///
-/// Groups are chosen by hash, so they are samples of the same kind: the scatter of a ratio over them
-/// tells how far it would move with other items (W. Cochran, Sampling Techniques, 3rd ed., 6.4; the
-/// ratio estimator over equal random groups). Missing with fewer than two groups that have any of the
-/// denominator, and when what is counted (or what is not) was seen fewer than 10 times: the scatter of
-/// so few over so many groups tells nothing.
+/// Groups are chosen by hash, so they are samples of the same kind: the scatter of a ratio over
+/// them shows how far it would move with other items (W. Cochran, Sampling Techniques, 3rd ed.,
+/// 6.4; the ratio estimator over equal random groups). Missing with fewer than two groups that have
+/// any of the denominator, and when the numerator (or its complement) was seen fewer than 10 times:
+/// the scatter of so few over many groups has no meaning.
 pub(crate) fn of_ratio(groups: &[(u64, u64)]) -> Option<f64> {
     let used = groups.iter().filter(|&&(_, whole)| whole > 0).count() as f64;
     if used < 2.0 {
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn is_the_standard_error_of_the_mean_when_groups_are_equally_large() {
+    fn equal_groups_give_the_standard_error_of_the_mean() {
         // Ratios 0.1, 0.2, 0.3: mean 0.2, standard deviation 0.1, error 0.1 / sqrt(3).
         let error = of_ratio(&[(10, 100), (20, 100), (30, 100)]).unwrap();
         assert!((error - 0.1 / 3f64.sqrt()).abs() < 1e-12, "{error}");

@@ -1,4 +1,5 @@
-//! Distinct pages by runs of neighbours: what long requests touch takes a few words, not a word a page.
+//! Distinct pages by runs of neighbours: the pages of long requests take a few words, not a word a
+//! page.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -5,12 +5,12 @@ use rayon::prelude::*;
 
 use crate::accumulator::Accumulator;
 
-/// Requests that are looked at together, by one metric after the other, while they are in the cache.
+/// Requests handled together, by one metric after the other, while they are in the cache.
 const RUN_REQUESTS: usize = 1 << 16;
 /// ... and the bytes they address, so that few long requests do not take long until anybody can stop it.
 const RUN_BYTES: u64 = 1 << 31;
 
-/// What must be known of a trace before its metrics can be computed.
+/// Properties of a trace that its metrics need in advance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct About {
     /// Name of the trace.
@@ -19,7 +19,7 @@ pub struct About {
     pub format: String,
     /// Hash over all its columns, see [`Trace::digest`].
     pub digest: String,
-    /// What was noticed on reading.
+    /// Irregularities found while reading.
     pub quality: Quality,
     /// Requests.
     pub requests: u64,
@@ -40,7 +40,7 @@ pub struct About {
     pub sector_bytes: u32,
 }
 
-/// What the requests of one kind ask for in all.
+/// Sums over the requests of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// Requests.
@@ -51,7 +51,7 @@ pub struct Asked {
 
 /// A trace that can be gone through from its beginning, as often as needed.
 pub trait Input {
-    /// What is known of it.
+    /// Properties of the trace.
     fn about(&self) -> &About;
 
     /// Whether a pass costs no reading, so that many small ones are better than one large one.
@@ -101,7 +101,7 @@ fn runs(trace: &Trace) -> impl Iterator<Item = Requests<'_>> {
     })
 }
 
-/// What must be known of the requests before any metric, gathered run by run.
+/// Properties of the requests that metrics need in advance, gathered run by run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Gathered {
     offsets_and_lengths: u64,
@@ -192,7 +192,7 @@ pub struct Streamed {
 }
 
 impl Streamed {
-    /// Reads the trace once, to find out what must be known of it.
+    /// Reads the trace once, to find out its properties.
     ///
     /// # Errors
     /// As [`TraceStream::open`] and [`TraceStream::next`].

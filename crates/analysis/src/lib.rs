@@ -1,4 +1,4 @@
-//! What a trace is like for an SSD: workload metrics without device or clock.
+//! Characterizes a trace for an SSD: workload metrics without device or clock.
 //!
 //! Every metric has its definition and source in its doc comment. A ratio that is undefined (of no
 //! reads, say) is missing, never NaN.

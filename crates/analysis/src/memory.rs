@@ -1,4 +1,4 @@
-//! What a characterization takes of memory, known before it is taken.
+//! Memory needs of a characterization, estimated before it starts.
 //!
 //! Tables grow with distinct pages, and requests of gigabytes address millions of pages in a line of text.
 
@@ -17,7 +17,7 @@ use crate::temperature::page_sizes;
 const SLOT_BYTES: f64 = 137.0;
 /// Pages that share a slot.
 const SLOT_PAGES: f64 = 6.0;
-/// What is known of a page beside its number: contents held, stack distances, writes.
+/// Bytes of a page beside its number: contents held, stack distances, writes.
 const CONTENT_BYTES: f64 = 4.0;
 const STACK_BYTES: f64 = 9.0;
 const WRITES_BYTES: f64 = 4.0;
@@ -61,7 +61,7 @@ impl Touched {
     }
 }
 
-/// What decides how much memory a characterization takes.
+/// Inputs of the memory estimate of a characterization.
 #[derive(Clone, Copy, Debug)]
 struct Need {
     accessed: Touched,
@@ -83,7 +83,7 @@ impl Need {
         }
     }
 
-    /// Of what grows with pages, of which a sample keeps a share; and of logical locality.
+    /// Bytes that grow with pages, of which a sample keeps a share; and bytes of logical locality.
     fn bytes(&self, about: &About, options: &Options, in_memory: bool) -> (f64, f64) {
         let accessed = self.accessed.pages(PAGE_BYTES);
         let stacks = accessed.table_bytes() + accessed.pages * STACK_BYTES;
@@ -109,7 +109,7 @@ impl Need {
     }
 }
 
-/// Whether what every page of a trace with contents holds can be followed in the memory that is allowed.
+/// Whether the contents of all pages can be followed within the memory limit.
 pub(crate) fn pages_can_be_followed(about: &About) -> bool {
     let accessed = Touched::at_most(&about.asked).pages(PAGE_BYTES);
     let needed = accessed.table_bytes() + 2.0 * accessed.pages * CONTENT_BYTES;
@@ -122,7 +122,7 @@ pub(crate) fn pages_can_be_followed(about: &About) -> bool {
 /// out how many pages are really distinct.
 ///
 /// # Errors
-/// [`ErrorCause::TooLarge`] with what would be needed, what is allowed, and what helps; as the input's pass.
+/// [`ErrorCause::TooLarge`] with the needed and the allowed memory and a cure; as the input's pass.
 pub(crate) fn check(
     input: &mut (dyn Input + Send),
     options: &Options,
@@ -230,7 +230,7 @@ impl Accumulator for Exact {
     }
 }
 
-/// The most chunks that so many requests in a row touch.
+/// The most chunks that this number of consecutive requests touches.
 struct Window {
     time_max: usize,
     chunks: VecDeque<u64>,

@@ -1,4 +1,4 @@
-//! What a metric is, and the list of those that follow a trace side by side.
+//! The trait of a metric, and the list of those that follow a trace in parallel.
 
 use arrow_array::RecordBatch;
 use schemars::JsonSchema;
@@ -22,8 +22,8 @@ pub(crate) fn named<R: Row>(table: &RecordBatch) -> (String, RecordBatch) {
     (R::TABLE.to_owned(), table.clone())
 }
 
-/// What the first pass over a trace found out.
-pub(crate) struct Known<'a> {
+/// Results of the first pass over a trace.
+pub(crate) struct FirstPass<'a> {
     pub(crate) options: &'a Options,
     pub(crate) sample: Sample,
     pub(crate) about: &'a About,
@@ -31,17 +31,18 @@ pub(crate) struct Known<'a> {
     pub(crate) clock: Clock,
     /// Reads and writes of each content.
     pub(crate) values: &'a ValueCounts,
-    /// What each page held before the trace, where there are contents; large, so that who follows it takes it.
+    /// Content of each page before the trace, where there are contents. It is large, so the metric
+    /// that needs it takes it.
     pub(crate) footprint: Option<Footprint>,
 }
 
 /// A metric that follows the requests of a trace once, beside others.
 pub(crate) trait Metric: Accumulator + Sized {
-    /// What it finds: an object of the summary. Comments of its fields are the manual's text.
+    /// Its results: an object of the summary. Comments of its fields are the manual's text.
     type Figures: Serialize + JsonSchema + std::fmt::Debug;
 
     /// At the begin of the trace.
-    fn begin(known: &mut Known<'_>) -> Self;
+    fn begin(first_pass: &mut FirstPass<'_>) -> Self;
 
     /// When sampled, the standard errors of the figures that one can be given for, by name; before the end.
     fn standard_errors(&self) -> Vec<(&'static str, Option<f64>)> {
@@ -66,15 +67,15 @@ macro_rules! metrics {
             $(pub(crate) $name: $Metric,)+
         }
 
-        /// What all metrics found.
+        /// Results of all metrics.
         #[derive(Debug, serde::Serialize, schemars::JsonSchema)]
-        pub(crate) struct Found {
+        pub(crate) struct MetricResults {
             $($(#[$about])* pub(crate) $name: <$Metric as $crate::metric::Metric>::Figures,)+
         }
 
         impl Following {
-            pub(crate) fn begin(known: &mut $crate::metric::Known<'_>) -> Self {
-                Following { $($name: $crate::metric::Metric::begin(known),)+ }
+            pub(crate) fn begin(first_pass: &mut $crate::metric::FirstPass<'_>) -> Self {
+                Following { $($name: $crate::metric::Metric::begin(first_pass),)+ }
             }
 
             /// The last of the list first: slow ones stand there, and the others fill up the threads.
@@ -93,12 +94,12 @@ macro_rules! metrics {
                 all
             }
 
-            pub(crate) fn finish(self) -> Found {
-                Found { $($name: $crate::metric::Metric::finish(self.$name),)+ }
+            pub(crate) fn finish(self) -> MetricResults {
+                MetricResults { $($name: $crate::metric::Metric::finish(self.$name),)+ }
             }
         }
 
-        impl Found {
+        impl MetricResults {
             /// The tables behind the figures.
             pub(crate) fn tables(&self) -> $crate::metric::Tables {
                 let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! What to look at, key by key. Doc comments are the reference manual's text.
+//! Options of a characterization. Doc comments are the reference manual's text.
 
 use flashtwin_settings::{Keys, SettingError, from_tree, set};
 use schemars::JsonSchema;
@@ -8,36 +8,38 @@ use serde_json::{Map, Value};
 use crate::logical_locality::options::{Direction, LogicalLocalityOptions};
 use crate::wa::WaOptions;
 
-/// Cells of the table of logical locality that may be asked for; each takes up to 24 bytes.
+/// Most cells of the table of logical locality; each takes up to 24 bytes.
 const LOCALITY_CELLS_MAX: u64 = 50_000_000;
 /// SSDs that the wa-simulator may be asked to simulate at one page size.
 const SIMULATED_MAX: usize = 10_000;
 
-/// What a characterization looks at.
+/// Options of a characterization.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Length of a period in seconds of the trace's clock (a day in the RR-SSD paper); 0: the whole trace is
-    /// one. Periods shorter than a 100,000th of the trace are made so long.
+    /// Length of a period in seconds of the trace's clock, for example 86400 (RR-SSD paper: a day);
+    /// 0: one period for the whole trace. The shortest possible period is a 100,000th of the trace.
     #[schemars(range(min = 0.0))]
     pub period_s: f64,
-    /// Share of the pages and contents looked at, chosen by hash, with all that happens to them; 1: all.
+    /// Share of pages and contents in the sample, chosen by hash, with all their accesses. For
+    /// example 0.01; 1: all.
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0))]
     pub sample_rate: f64,
-    /// Another seed chooses others.
+    /// Seed of the sample.
     pub sample_seed: u64,
-    /// Numbers of planes by which duplicates are counted (DS-FTL paper, Fig. 3 and 4).
+    /// Numbers of planes for counting duplicates (DS-FTL paper, Fig. 3 and 4).
     #[schemars(inner(range(min = 1, max = 65_536)))]
     pub planes: Vec<u32>,
     /// The window of logical locality (SWC paper, section 5.1).
     pub locality: Window,
-    /// What the wa-simulator simulates (SWC paper, sections 3.2 to 4.2).
+    /// SSDs that the wa-simulator simulates (SWC paper, sections 3.2 to 4.2).
     pub wa: WaOptions,
-    /// Memory that may be taken, in units of 10^9 bytes; a trace that needs more is refused before it is
-    /// taken. 0: 1 GiB, or 64 KiB a request where that is more, and no more than the machine has left.
+    /// Memory limit, in units of 10^9 bytes; a trace that needs more is refused in advance. For
+    /// example 8. 0: 1 GiB, or 64 KiB a request if that is more, and no more than the machine has
+    /// free.
     #[schemars(range(min = 0.0))]
     pub memory_gb: f64,
-    /// Threads; 0 is one for each core. Results do not depend on it.
+    /// Threads; 0: one for each core. Results do not depend on it.
     #[serde(skip_serializing)]
     #[schemars(skip)]
     pub threads: usize,
@@ -54,7 +56,7 @@ pub struct Window {
     /// Longest time T, in requests of the kind (5,000 in the paper).
     #[schemars(range(min = 1, max = 65_536))]
     pub time_max: u32,
-    /// Which other requests a request can hit.
+    /// Direction in which a request can hit others.
     pub direction: Direction,
 }
 
@@ -89,7 +91,7 @@ impl Options {
     /// value TOML or a bare word.
     ///
     /// # Errors
-    /// Names the key, its value, what was expected, and of a wrong key the nearest right one.
+    /// Names the key, its value, the expected one, and for a wrong key the nearest right one.
     pub fn resolve(sets: &[(String, String)]) -> Result<Options, SettingError> {
         let keys = Keys::new(&Options::schema(), "docs/configuration.md lists every key");
         let mut tree = tree();
@@ -111,7 +113,7 @@ impl Options {
         serde_json::to_value(schema).unwrap_or_default()
     }
 
-    /// What no single key's bounds can say.
+    /// Checks that involve several keys.
     fn check(&self) -> Result<(), SettingError> {
         let Window { distance_max, time_max, .. } = self.locality;
         let cells = (u64::from(distance_max) + 1) * u64::from(time_max);

@@ -5,15 +5,15 @@ use flashtwin_trace::{NO_CONTENT, Requests};
 /// Page size of the footprint and of everything about contents, in bytes.
 pub(crate) const PAGE_BYTES: u32 = 4096;
 
-/// What a request does to one page.
+/// The part of a request on one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageOp {
     /// Number of the page on its volume.
     pub(crate) page: u64,
     /// Whether the whole page is touched.
     pub(crate) whole: bool,
-    /// What the page holds after a write, or is found to hold by a read; [`NO_CONTENT`] when that is
-    /// not recorded, or only a part of the page is touched.
+    /// The page's content after a write, or as found by a read; [`NO_CONTENT`] if it is not
+    /// recorded, or only a part of the page is touched.
     pub(crate) content: u32,
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn known<'a>(requests: &Requests<'a>, index: usize) -> impl Iterator<
 /// How many requests ahead contents are looked at to ask for memory.
 const AHEAD: usize = 16;
 
-/// The contents that a request a little later carries: what is known of them will soon be needed.
+/// The contents of a request a little later: for prefetches of their entries.
 #[inline]
 pub(crate) fn soon<'a>(requests: &Requests<'a>, index: usize) -> &'a [u32] {
     requests.contents(index + AHEAD)

@@ -71,7 +71,8 @@ impl PageTable {
         if self.sample.is_all() {
             return self.table.each(volume, pages, visit);
         }
-        // Only what the sample keeps gets a slot, or long requests would take as much as without it.
+        // Only sampled pages get a slot, or long requests would take as much memory as without the
+        // sample.
         for page in pages {
             let kept = self.sample.keeps_page(volume, page);
             visit(if kept { self.page(volume, page, true) } else { None });

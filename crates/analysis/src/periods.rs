@@ -10,7 +10,7 @@ use crate::rows::batch_of;
 use crate::sample::Sample;
 use flashtwin_bits::prefetch_if_there as prefetch;
 
-/// More periods than this are not a table to look at; periods are made longer instead.
+/// Most periods of a table; a longer trace gets longer periods.
 const PERIODS_MAX: i64 = 100_000;
 
 /// Tells periods of equal length apart; the last one ends with the trace.
@@ -72,11 +72,11 @@ rows! {
         trims: u64,
         /// Flushes that arrive.
         flushes: u64,
-        /// Bytes asked for by reads.
+        /// Bytes of reads.
         read_bytes: u64,
-        /// Bytes brought by writes.
+        /// Bytes of writes.
         write_bytes: u64,
-        /// Contents read: one for every 4 KB whose content is known; 0 in a trace without contents.
+        /// Contents read: one for every 4 KB of known content; 0 in a trace without contents.
         page_reads: u64,
         /// Contents written, likewise.
         page_writes: u64,
@@ -91,7 +91,7 @@ rows! {
     }
 }
 
-/// What is counted in a period; by kind of request where there are several.
+/// Counters of a period; by kind of request if there are several.
 #[derive(Clone, Copy)]
 struct Counts {
     start_ns: i64,

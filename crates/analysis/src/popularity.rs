@@ -1,4 +1,4 @@
-//! How unevenly contents are used.
+//! Popularity of contents.
 
 use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, Trace};
@@ -15,13 +15,13 @@ use crate::value_counts::ValueCounts;
 /// Most points of a curve in the table.
 const POINTS_MAX: u64 = 1000;
 
-/// Value popularity (CA-SSD paper, Fig. 2; RR-SSD paper, Fig. 4): how page reads and page writes
-/// are spread over contents.
+/// Value popularity (CA-SSD paper, Fig. 2; RR-SSD paper, Fig. 4): the distribution of page reads
+/// and page writes over contents.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Popularity {
-    /// Of reads, over the contents that are read; missing without any.
+    /// For reads, over the contents read; missing without any.
     pub read: Option<Concentration>,
-    /// Of writes, over the contents that are written; missing without any.
+    /// For writes, over the contents written; missing without any.
     pub write: Option<Concentration>,
     /// The table of `PopularityRow`.
     #[serde(skip)]
@@ -33,8 +33,9 @@ rows! {
     ///
     /// Contents of equal popularity stay in order of first appearance.
     pub(crate) struct PopularityRow in "popularity" {
-        /// `read`: page reads, over the contents read, by reads; `write`: page writes, over those written, by writes;
-        /// `read_by_read_order`, `write_by_read_order`: page reads and page writes, over all contents, by reads.
+        /// `read`: page reads, over the contents read, by reads; `write`: page writes, over those
+        /// written, by writes; `read_by_read_order`, `write_by_read_order`: page reads and page
+        /// writes, over all contents, by reads.
         kind: &'static str,
         /// Share of the contents, the most popular first, 0 to 1.
         value_fraction: f64,
@@ -43,7 +44,7 @@ rows! {
     }
 }
 
-/// How concentrated accesses are.
+/// Concentration of accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Concentration {
     /// Contents accessed.

@@ -1,4 +1,4 @@
-//! What larger pages cost reads: `read-simulator`.
+//! Read amplification of larger pages: `read-simulator`.
 
 use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, Requests, Trace};
@@ -8,42 +8,44 @@ use serde_json::Value;
 
 use crate::accumulator::Accumulator;
 use crate::logical_locality::LogicalLocality;
-use crate::metric::{Known, Metric, Tables, named};
+use crate::metric::{FirstPass, Metric, Tables, named};
 use crate::rows;
 use crate::rows::{Row, batch_of};
 
-/// A sector as SWC counts them from section 4.2 on, whatever the trace's granularity.
+/// Sector size of the SWC paper from section 4.2 on, for every trace.
 pub(crate) const SECTOR_BYTES: u32 = 512;
-/// Cache sizes looked at, in pages.
+/// Cache sizes, in pages.
 const CACHE_PAGES: [usize; 6] = [0, 1, 2, 4, 8, 16];
 /// The largest of them.
 const DEPTH: usize = 16;
-/// The largest page looked at.
+/// The largest page.
 const PAGE_BYTES_MAX: u32 = 65_536;
-/// From so many pages on it is quicker to take a request's pages together.
+/// Requests of this many pages or more are faster to handle as a run.
 const RUN_PAGES: u64 = 4;
 /// Workloads with fewer read requests are left out of the SWC paper's statistics (section 4.3).
 const READS_MIN: u64 = 5_000;
 
 /// Read amplification by page size and cache size (SWC paper, sections 4.3 and 5.2).
 ///
-/// Sectors are of 512 bytes, whatever the trace's granularity, and one that is touched in part counts.
-/// Requests are aligned to pages; the pages of a request go in ascending order through an LRU cache, and all
-/// sectors of those that miss are read. Pages of writes enter the cache and are not counted; trims do nothing.
+/// Sectors have 512 bytes for every trace, and one touched in part counts. Requests are aligned to
+/// pages. The pages of a request go in ascending order through an LRU cache, and all sectors of
+/// those that miss are read. Pages of writes enter the cache and are not counted; trims have no
+/// effect.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ReadAmplification {
     /// Bytes of a sector: 512.
     pub sector_bytes: u32,
     /// Read requests.
     pub reads: u64,
-    /// Whether they are enough (5,000) for the paper's statistics.
+    /// Whether the read requests suffice (5,000) for the paper's statistics.
     pub enough_reads: bool,
-    /// Sectors that reads ask for.
+    /// Sectors requested by reads.
     pub sectors_asked: u64,
-    /// With a buffer of one page and pages of 16 KB: sectors read / sectors asked for.
+    /// Sectors read / sectors requested, with a buffer of one page and pages of 16 KB.
     pub read_amplification_16_kb: Option<f64>,
-    /// Read amplification with a buffer of one page / page size in sectors of 512 bytes, the highest of all
-    /// pages of 4 KB and more; percent. (Of a page of two sectors the half is no amplification at all.)
+    /// Read amplification with a buffer of one page / page size in sectors of 512 bytes, the
+    /// highest of all pages of 4 KB and more; percent. (For a page of two sectors 50 % is no
+    /// amplification at all.)
     pub highest_percent_of_page: Option<f64>,
     /// Whether that is at most 50, as in all workloads of the paper.
     pub within_half_page: Option<bool>,
@@ -57,7 +59,8 @@ impl ReadAmplification {
         batch_of(&self.rows)
     }
 
-    /// Fills in what logical locality would let expect; `locality` is that of the same trace.
+    /// Fills in the amplification expected from logical locality; `locality` is that of the same
+    /// trace.
     pub(crate) fn discount(&mut self, locality: &LogicalLocality) {
         for row in &mut self.rows {
             // Between pages of 4 KB, 1 to 8 sectors of distance lead to the same neighbours, and so on.
@@ -77,7 +80,7 @@ rows! {
         page_bytes: u32,
         /// Size of the cache.
         cache_pages: u32,
-        /// Sectors that reads ask for.
+        /// Sectors requested by reads.
         sectors_asked: u64,
         /// Sectors read from flash.
         sectors_missed: u64,
@@ -85,7 +88,8 @@ rows! {
         read_amplification: Option<f64>,
         /// Relative to one-sector pages with the same cache (SWC 5.2).
         normalised: Option<f64>,
-        /// RA_estimated = (requests smaller than a page x page + sectors of the others) / sectors asked.
+        /// RA_estimated = (requests smaller than a page x page + sectors of the others) / sectors
+        /// requested.
         estimated: Option<f64>,
         /// RA_estimated x P(D, T) of logical locality of reads with D the page size in sectors and T the cache size,
         /// which is 0 without a cache. Where locality was measured on pages of 4 KB, to which the trace keeps, D in
@@ -114,7 +118,7 @@ impl ReadSimulator {
         ReadSimulator { reads: 0, sectors_asked: 0, page_sizes: page_sizes.collect() }
     }
 
-    /// Without what locality would let expect.
+    /// Rows without the figures expected from locality.
     fn rows(&self) -> Vec<ReadAmplificationRow> {
         let ratio = |sectors: u64| self.per_sector_asked(sectors);
         let sizes = self.page_sizes.iter();
@@ -144,7 +148,7 @@ impl ReadSimulator {
 impl Metric for ReadSimulator {
     type Figures = ReadAmplification;
 
-    fn begin(_: &mut Known<'_>) -> Self {
+    fn begin(_: &mut FirstPass<'_>) -> Self {
         ReadSimulator::new()
     }
 
@@ -175,7 +179,7 @@ impl Metric for ReadSimulator {
     }
 }
 
-/// The page sizes looked at, ascending.
+/// The page sizes, ascending.
 pub(crate) fn page_sizes() -> impl Iterator<Item = u32> {
     std::iter::successors(Some(SECTOR_BYTES), |&bytes| (bytes < PAGE_BYTES_MAX).then_some(bytes * 2))
 }
@@ -228,7 +232,7 @@ impl PageSize {
         self.sectors * SECTOR_BYTES
     }
 
-    /// Sectors read with a cache of so many pages.
+    /// Sectors read with a cache of `cache_pages` pages.
     fn sectors_missed(&self, cache_pages: usize) -> u64 {
         self.found[cache_pages..].iter().sum::<u64>() * u64::from(self.sectors)
     }
@@ -248,7 +252,8 @@ impl PageSize {
     }
 }
 
-/// The last 16 pages, latest first: the first C of them are what an LRU cache of C pages holds.
+/// The last 16 pages, latest first: the first C of them are the contents of an LRU cache of C
+/// pages.
 struct Cache {
     /// Volume and page.
     pages: [(u32, u64); DEPTH],

@@ -1,4 +1,4 @@
-//! What reads cost in flash time, by page size, with full and with partial reads.
+//! Flash time of reads by page size, with full and with partial reads.
 
 use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, Requests, Trace};
@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::accumulator::Accumulator;
-use crate::metric::{Known, Metric, Tables, named};
+use crate::metric::{FirstPass, Metric, Tables, named};
 use crate::read_amplification::{SECTOR_BYTES, page_sizes};
 use crate::rows;
 use crate::rows::{Row, batch_of};
@@ -38,23 +38,23 @@ const TLC: Chip = Chip { sense_ns: 91_000, sector_ns: sector_ns(15, 20_000) };
 
 /// Flash time of all reads (SWC paper, section 4.4).
 ///
-/// Reading S sectors of 512 bytes from a page takes tR + S x (512 + S_ECC) x T_serial. Reads are split at
-/// page boundaries and go through a buffer of one page. Pages begin at one sector whatever the trace's
-/// granularity: one of 4 KB reads eight of them for each of its own.
+/// Reading S sectors of 512 bytes from a page takes tR + S x (512 + S_ECC) x T_serial. Reads are
+/// split at page boundaries and go through a buffer of one page. Pages begin at one sector for
+/// every trace: a trace of 4 KB pages reads eight sectors for each of its own.
 ///
 /// * *Full reads* read every page whole. The buffer holds the page read or written last.
-/// * *Partial reads* transfer, of the first and the last page of a request, only the sectors asked for.
-///   The buffer holds just what was transferred last: the sectors of the last segment read or written.
-///   A segment is served from it when all its sectors are there, otherwise all of them are read. (In the
-///   paper, requests of 4 KB that follow each other within one page cost as much as if they did not,
-///   so that nothing but the sectors asked for can be in the buffer.)
+/// * *Partial reads* transfer only the requested sectors of a request's first and last page. The
+///   buffer holds only the sectors of the last segment read or written. A segment is served from it
+///   if all its sectors are there, otherwise all of them are read. (In the paper, successive
+///   requests of 4 KB within one page cost as much as if they were apart, so the buffer can hold
+///   only requested sectors.)
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ReadCost {
     /// Read requests.
     pub reads: u64,
-    /// The page size at which full reads cost least on SLC/MLC chips; the smallest of several.
+    /// The page size with the cheapest full reads on SLC/MLC chips; the smallest of several.
     pub cheapest_full_page_bytes: Option<u32>,
-    /// The page size at which partial reads cost least on SLC/MLC chips; the smallest of several.
+    /// The page size with the cheapest partial reads on SLC/MLC chips; the smallest of several.
     pub cheapest_partial_page_bytes: Option<u32>,
     /// Cost of partial reads from pages of 16 KB / cost of full reads; percent, SLC/MLC.
     pub partial_cost_percent_16_kb: Option<f64>,
@@ -94,7 +94,7 @@ impl ReadCostMeter {
 impl Metric for ReadCostMeter {
     type Figures = ReadCost;
 
-    fn begin(_: &mut Known<'_>) -> Self {
+    fn begin(_: &mut FirstPass<'_>) -> Self {
         ReadCostMeter::new()
     }
 
@@ -170,7 +170,7 @@ impl Segment {
     }
 }
 
-/// A page size, what its buffers hold and what was read.
+/// A page size, its buffers and its reads.
 struct PageSize {
     /// Sectors a page, a power of two.
     sectors: u64,
@@ -234,17 +234,17 @@ impl PageSize {
 rows! {
     /// One row a chip and page size.
     pub(crate) struct CostRow in "read_cost" {
-        /// `slc-mlc`, or `tlc`, of which the parameters are known for 16 KB only.
+        /// `slc-mlc`, or `tlc`, whose parameters are known for 16 KB only.
         chip: &'static str,
         /// Size of a page.
         page_bytes: u32,
-        /// Flash reads where every page is read whole.
+        /// Flash reads with full reads.
         full_reads: u64,
         /// Time of `full_reads`.
         full_ns: u64,
-        /// Time of the flash reads where partial ones are possible.
+        /// Flash time with partial reads.
         partial_ns: u64,
-        /// Flash reads where partial ones are possible, those of whole pages included.
+        /// Flash reads with partial reads, those of whole pages included.
         partial_reads: u64,
     }
 }

@@ -83,7 +83,7 @@ impl Column {
 /// Which columns of a table are declared to possibly miss values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nullable {
-    /// All, whatever they hold.
+    /// All of them.
     All,
     /// Those whose type says so.
     ByType,
@@ -113,7 +113,7 @@ fn batch<R: Row>(rows: &[R], nullable: Nullable) -> RecordBatch {
     batch.unwrap_or_else(|_| RecordBatch::new_empty(schema))
 }
 
-/// What a table can hold.
+/// Types that a table can hold.
 pub trait Cell: Sized {
     /// Whether a column of these may miss values.
     const MAY_MISS: bool;
@@ -189,9 +189,9 @@ mod tests {
     rows! {
         /// One row a thing.
         struct Thing<'a> in "things" {
-            /// What it is called.
+            /// Its name.
             name: &'a str,
-            /// How many; missing where nobody counted.
+            /// Its number; missing if not counted.
             count: Option<u64>,
         }
     }

@@ -1,4 +1,4 @@
-//! Spatial sampling: some pages and some contents, chosen by hash, but all that happens to them.
+//! Spatial sampling: some pages and some contents, chosen by hash, with all their accesses.
 //!
 //! A page (or a content) is kept when its hash is below a threshold, so a sampled metric sees whole
 //! histories of few items and not holes in many. C. Waldspurger et al., "Efficient MRC Construction
@@ -7,7 +7,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Which items are looked at.
+/// The items of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Sample {
     /// Share of items kept, above 0 up to 1.

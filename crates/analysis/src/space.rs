@@ -1,4 +1,4 @@
-//! What a store would hold that keeps every content once: duplicates and space over time.
+//! Duplicates and space over time, for a store that keeps every content once.
 
 use arrow_array::RecordBatch;
 use flashtwin_trace::{NO_CONTENT, Op, PageQuality, Requests, Trace};
@@ -10,7 +10,7 @@ use crate::accumulator::Accumulator;
 use crate::before::{AHEAD, Footprint, NAMELESS, NOT_KEPT, NOTHING, PagesBefore, keeps};
 use crate::error;
 use crate::input::whole;
-use crate::metric::{Known, Metric, Tables, named};
+use crate::metric::{FirstPass, Metric, Tables, named};
 use crate::page_ops::{PAGE_BYTES, PageOp, at, page_ops, soon};
 use crate::pages::{NO_PAGE, PageTable};
 use crate::periods::Clock;
@@ -23,17 +23,17 @@ use flashtwin_bits::prefetch_if_there as prefetch;
 /// Duplicates among writes, and the space of a content-addressed store.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Space {
-    /// Page writes of a content that some page holds at that moment, as far as the trace tells (pages
-    /// first read held what was read from the beginning) / page writes; percent. It is the share of
-    /// writes that deduplication with an unlimited fingerprint store would save.
+    /// Page writes of a content that some page holds at that moment / page writes; percent. This is
+    /// the share of writes that deduplication with an unlimited fingerprint store saves. A page
+    /// first read is taken to have held that content from the beginning.
     pub duplicate_write_percent: Option<f64>,
-    /// Of these duplicates, those that bring what the page itself holds; percent of page writes.
+    /// Of these duplicates, those that rewrite the page's own content; percent of page writes.
     pub rewrite_percent: Option<f64>,
     /// Page reads of a content that another page holds, too, at that moment / page reads; percent. A drive that
     /// keeps duplicates on several chips can serve no more reads than these from another chip.
     pub duplicate_read_percent: Option<f64>,
-    /// Distinct contents held / pages that hold data, at the end; percent: what a store that keeps
-    /// every content once needs of the space of one that does not.
+    /// Distinct contents held / pages that hold data, at the end; percent: the space of a store
+    /// that keeps every content once, relative to one that keeps all pages.
     pub contents_of_pages_held_percent: Option<f64>,
     /// The table of `SpaceRow`.
     #[serde(skip)]
@@ -56,8 +56,8 @@ rows! {
     }
 }
 
-/// Computes [`Space`] (missing without contents) and what was noticed about 4 KB pages, with periods of
-/// `period_ns` (one when it is not positive). Exact.
+/// Computes [`Space`] (missing without contents) and irregularities of 4 KB pages, with periods of
+/// `period_ns` (one period if it is not positive). Exact.
 pub fn space(trace: &Trace, period_ns: i64) -> (Option<Space>, Option<PageQuality>) {
     let footprint = whole(PagesBefore::new(Sample::ALL), trace).finish();
     let clock = Clock::new(period_ns, trace.duration_ns());
@@ -66,7 +66,7 @@ pub fn space(trace: &Trace, period_ns: i64) -> (Option<Space>, Option<PageQualit
     (follower.finish(), quality)
 }
 
-/// Follows what every page holds.
+/// Follows the content of every page.
 pub(crate) struct SpaceFollower {
     sample: Sample,
     clock: Clock,
@@ -214,7 +214,7 @@ impl SpaceFollower {
         }
     }
 
-    /// What concerns a request as a whole.
+    /// Handles the request as a whole.
     #[inline]
     fn request(&mut self, requests: &Requests<'_>, index: usize) {
         while self.clock.is_over(requests.time_ns[index]) {
@@ -284,7 +284,7 @@ impl SpaceFollower {
         self.rows.push((self.clock.period(), self.clock.end_ns(), scale(self.pages_held), scale(contents)));
     }
 
-    /// What was noticed about pages; missing when sampled.
+    /// Irregularities of pages; missing when sampled.
     pub(crate) fn quality(&self) -> Option<PageQuality> {
         let mut quality = self.quality.clone();
         if !self.has_content {
@@ -319,9 +319,9 @@ impl SpaceFollower {
 impl Metric for Option<SpaceFollower> {
     type Figures = Option<Space>;
 
-    fn begin(known: &mut Known<'_>) -> Self {
-        let footprint = known.footprint.take()?;
-        Some(SpaceFollower::new(footprint, known.clock, known.sample))
+    fn begin(first_pass: &mut FirstPass<'_>) -> Self {
+        let footprint = first_pass.footprint.take()?;
+        Some(SpaceFollower::new(footprint, first_pass.clock, first_pass.sample))
     }
 
     fn standard_errors(&self) -> Vec<(&'static str, Option<f64>)> {

@@ -1,9 +1,9 @@
-//! Slices for tables that are looked at all over: on huge pages where the system has them.
+//! Slices for tables with random access: on huge pages if the system has them.
 //!
-//! Most of what a replay waits for is memory, and with pages of 4 KB a good part of that is finding out where the
-//! memory is (misses of the TLB). The standard allocator neither aligns large blocks to huge pages nor asks for them.
-//! `memmap2` maps memory, too, but cannot be told where it begins, and with a device of 16 TB most of what is asked for
-//! is never touched, which takes `MAP_NORESERVE`: what would be left to it is the two calls to `mmap` and `munmap`.
+//! A replay spends most of its time waiting for memory, and with 4 KB pages a good part of that on
+//! TLB misses. The standard allocator neither aligns large blocks to huge pages nor asks for them.
+//! `memmap2` cannot align a mapping. A device of 16 TB never touches most of its tables, which
+//! takes `MAP_NORESERVE`; `memmap2` would only replace the two calls of `mmap` and `munmap`.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 /// Bytes of a cache line: no table begins within one.
 const LINE: usize = 64;
 
-/// What may be zeroed memory.
+/// Types for which all-zero bytes are a valid value.
 ///
 /// # Safety
 /// All bytes zero must be a value of the type.
@@ -40,7 +40,7 @@ impl<T> HugeSlice<T> {
         Layout::array::<T>(len).and_then(|layout| layout.align_to(LINE)).ok()
     }
 
-    /// Zeroed memory for so many items.
+    /// Zeroed memory for `len` items.
     fn memory(len: usize) -> NonNull<T> {
         let Some(layout) = Self::layout(len) else { panic!("a table of {len} items is larger than memory") };
         if layout.size() == 0 {
@@ -56,14 +56,14 @@ impl<T> HugeSlice<T> {
 }
 
 impl<T: Zero> HugeSlice<T> {
-    /// So many zeros. Of a large table, what is never written takes no memory.
+    /// `len` zeroed items. Parts of a large table that are never written take no memory.
     pub fn zeroed(len: usize) -> Self {
         Self { items: Self::memory(len), len }
     }
 }
 
 impl<T: Copy> HugeSlice<T> {
-    /// The same item so many times.
+    /// `len` copies of `item`.
     pub fn filled(item: T, len: usize) -> Self {
         let items = Self::memory(len);
         for at in 0..len {
@@ -93,7 +93,7 @@ impl<T> Deref for HugeSlice<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        // SAFETY: all items were written or may be zeros, and nobody else has them.
+        // SAFETY: all items were written or may be zeros, and this slice owns them alone.
         unsafe { std::slice::from_raw_parts(self.items.as_ptr(), self.len) }
     }
 }
@@ -119,13 +119,13 @@ mod pages {
         layout.size() >= HUGE / 2
     }
 
-    /// Memory of so many bytes, rounded up to whole huge pages; null where there is none.
+    /// Memory of `bytes`, rounded up to whole huge pages; null if there is none.
     pub(super) fn map(bytes: usize) -> *mut u8 {
         let wanted = bytes.next_multiple_of(HUGE);
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // Most of a device's tables is never touched: only what is shall count.
+        // Most of a device's tables is never touched: only touched pages shall count.
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: fresh memory; what is given back of it lies before and behind the part that is kept.
+        // SAFETY: fresh memory; the returned parts lie before and behind the part that is kept.
         unsafe {
             let all = libc::mmap(null_mut(), wanted + HUGE, protection, kind, -1, 0);
             if all == libc::MAP_FAILED {

@@ -1,8 +1,8 @@
 //! Numbers that name things: a type for each kind, so that the compiler refuses one where another is meant.
 //!
-//! An id is a dense 32-bit number and costs nothing over it. It is made from a plain number and turned into one only by
-//! name ([`Id::new`], [`Id::number`], [`Id::index`]), so that each place where numbers become ids can be found; a table
-//! with a row for each says in its type by what it is looked into ([`By`]).
+//! An id is a dense 32-bit number without overhead. Conversions are explicit ([`Id::new`],
+//! [`Id::number`], [`Id::index`]), so that you can find each place where numbers become ids. A
+//! table with a row for each id has the id's type as its index type ([`By`]).
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -64,7 +64,7 @@ macro_rules! ids {
                 numbers.map(Self)
             }
 
-            /// Words as what they name.
+            /// Words as ids.
             #[inline]
             #[must_use]
             $visibility const fn named(words: &[u32]) -> &[Self] {
@@ -72,7 +72,7 @@ macro_rules! ids {
                 unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), words.len()) }
             }
 
-            /// Words as what they name.
+            /// Words as ids.
             #[inline]
             #[must_use]
             $visibility const fn named_mut(words: &mut [u32]) -> &mut [Self] {
@@ -163,7 +163,7 @@ impl<I: Id, T: 'static, S: Deref<Target = [T]>> By<I, S> {
         self.0.get(id.index())
     }
 
-    /// Asks for the row of an id, which may have none ([`crate::prefetch`]).
+    /// Prefetches the row of an id, which may have none ([`crate::prefetch`]).
     #[inline]
     pub fn prefetch(&self, id: I) {
         crate::prefetch(&self.0, id.index());

@@ -1,9 +1,9 @@
 //! How much memory this process may still take, where the system says so.
 
-/// Bytes that are left to this process; `None` where the system sets no limit or does not tell.
+/// Bytes available to this process; `None` if the system sets no limit or does not report it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MemoryLimits {
-    /// Of address space (`ulimit -v`, `ulimit -d`): what is asked for counts, whether it is written to or not.
+    /// Limit of address space (`ulimit -v`, `ulimit -d`): reserved memory counts, written or not.
     pub address_space_bytes: Option<u64>,
     /// Of memory that can be had without swapping: of the machine's, and of the control group's, in a container say.
     pub memory_bytes: Option<u64>,
@@ -34,7 +34,7 @@ pub fn memory_limits() -> MemoryLimits {
     MemoryLimits::default()
 }
 
-/// What a line of a file of the system says, in its unit.
+/// The value of a line in a system file, in its unit.
 #[cfg(target_os = "linux")]
 fn kib_of(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
@@ -59,8 +59,8 @@ fn address_space_bytes() -> Option<u64> {
     left.into_iter().flatten().min()
 }
 
-/// What the control groups of this process, by `/proc/self/cgroup`, and those around them leave it; caches of files that
-/// nobody has used for long give way. `read` reads a file.
+/// Memory left by the control groups of this process, by `/proc/self/cgroup`, and by their parents;
+/// long unused file caches count as free. `read` reads a file.
 #[cfg(target_os = "linux")]
 fn left_to_group(groups: &str, read: impl Fn(&str) -> Option<String>) -> Option<u64> {
     let mut least = None;
@@ -143,9 +143,9 @@ mod tests {
     const LIMIT_KIB: u64 = 3_000_000;
 
     #[test]
-    fn address_space_is_limited_where_the_system_says_so_and_what_is_used_of_it_counts() {
+    fn address_space_limit_is_reduced_by_its_use() {
         if std::env::var_os("FLASHTWIN_TEST_LIMITED").is_none() {
-            let own = "limits::tests::address_space_is_limited_where_the_system_says_so_and_what_is_used_of_it_counts";
+            let own = "limits::tests::address_space_limit_is_reduced_by_its_use";
             let done = std::process::Command::new("sh")
                 .args(["-c", "ulimit -v \"$1\" && exec \"$0\" --exact \"$2\""])
                 .arg(std::env::current_exe().unwrap())

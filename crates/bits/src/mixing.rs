@@ -1,7 +1,7 @@
 //! Numbers mixed, the same on every machine: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014; 64 bits of state, passes
 //! BigCrush) and FNV-1a (Fowler, Noll and Vo).
 
-/// What the state grows by from one number to the next: 2^64 over the golden ratio, made odd.
+/// The increment of the state: 2^64 over the golden ratio, made odd.
 pub const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// SplitMix64's finisher: numbers that are neighbours become numbers that are not; different ones stay different.
@@ -12,7 +12,7 @@ pub const fn mix(mut number: u64) -> u64 {
     number ^ (number >> 31)
 }
 
-/// The generator. How it is seeded and what is drawn from its numbers is the user's affair.
+/// The generator. Its user chooses the seed and the distribution.
 #[derive(Debug, Clone)]
 pub struct SplitMix64(pub u64);
 
@@ -25,7 +25,7 @@ impl SplitMix64 {
     }
 }
 
-/// What a hash by [`fnv1a`] begins with.
+/// The initial value of a hash by [`fnv1a`].
 pub const FNV1A_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// A hash with one more item in it: FNV-1a with 64 bits, where items are bytes; wider ones go in as a whole.

@@ -1,19 +1,19 @@
 //! Asking for memory before it is needed.
 
-/// What is asked for where there is nothing to ask for. Empty slices begin at no address at all, and a processor that is
-/// asked for one must first find out that there is none; a replay on a quiet machine takes as long either way.
+/// The target of prefetches out of range. An empty slice has no valid address, and a processor
+/// asked for one must first find that out; a replay on a quiet machine takes as long either way.
 static NOWHERE: [u8; 64] = [0; 64];
 
-/// Starts loading `slice[index]` into the cache, where the machine can; out of range: what is there already. Whether an
-/// index is in range is as random as the trace, and a wrong guess of the processor costs more than a line asked for in
-/// vain.
+/// Starts loading `slice[index]` into the cache, if the machine can; out of range, a line that is
+/// already there. Whether an index is in range is as random as the trace, and a mispredicted branch
+/// costs more than a useless load.
 #[inline(always)]
 pub fn prefetch<T>(slice: &[T], index: usize) {
     let nowhere = (&raw const NOWHERE).cast();
     ask_for(if index < slice.len() { slice.as_ptr().wrapping_add(index) } else { nowhere });
 }
 
-/// The same where nearly every index is in range: out of range, nothing is asked for.
+/// The same if nearly every index is in range: out of range, there is no prefetch.
 #[inline(always)]
 pub fn prefetch_if_there<T>(slice: &[T], index: usize) {
     if let Some(item) = slice.get(index) {

@@ -1,8 +1,9 @@
 //! Slots that are used again, named by dense 32-bit numbers.
 //!
-//! The crate `slab` keeps in each slot whether it is taken: a word more, where a slot here is a cache line exactly, and
-//! a branch at each access. Here whoever has a number knows that its slot is taken, and what lies in a slot that is free
-//! stays there, so that a list in it keeps its room for the next user.
+//! The crate `slab` stores in each slot whether it is taken: a word more, where a slot here is a
+//! cache line exactly, and a branch at each access. Here the holder of a number knows that its slot
+//! is taken. A free slot keeps its old value, so that a list in it keeps its capacity for the next
+//! user.
 
 use std::ops::{Deref, DerefMut};
 
@@ -38,7 +39,8 @@ impl<T> Slab<T> {
         }
     }
 
-    /// The same, where what a free slot holds is worth keeping: `renew` makes it new, `fresh` is for a slot more.
+    /// Like `insert`, for slots whose old value is worth reusing: `renew` resets it, `fresh` makes
+    /// one for a new slot.
     #[inline]
     pub fn insert_with(&mut self, fresh: impl FnOnce() -> T, renew: impl FnOnce(&mut T)) -> u32 {
         match self.free.pop() {
@@ -56,7 +58,7 @@ impl<T> Slab<T> {
         self.slots.len() as u32 - 1
     }
 
-    /// Nobody knows a slot by its number any more. What it holds stays until it is used again.
+    /// Frees a slot. Its value stays until the slot is used again.
     #[inline]
     pub fn free(&mut self, slot: u32) {
         self.free.push(slot);

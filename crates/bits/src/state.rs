@@ -1,9 +1,9 @@
-//! What an object has become since it was made, written to a stream and read back into one made alike.
+//! Saves the state of an object to a stream and loads it into one made from the same configuration.
 //!
-//! What follows from the configuration is not written: whoever reads has made the object from the same configuration.
-//! [`state!`](crate::state) names every field of a struct, those that are kept as they were made as well, so that a
-//! field more does not compile until somebody has said which it is. Numbers are written as this machine has them in
-//! memory: a state is for the machine that wrote it.
+//! Parts that follow from the configuration are not saved: the reader makes the object from the
+//! same configuration. [`state!`](crate::state) names every field of a struct, saved or not, so
+//! that a new field does not compile until its author decides. Numbers are written in native byte
+//! order: a saved state is for the machine that wrote it.
 
 mod items;
 mod lists;
@@ -16,7 +16,7 @@ const AT_ONCE: usize = 1 << 16;
 /// Whether a state was written or read, or why not.
 pub type StateResult = io::Result<()>;
 
-/// What an object has become since it was made from its configuration.
+/// The state of an object that was made from a configuration.
 pub trait State {
     /// Writes it.
     ///
@@ -24,13 +24,15 @@ pub trait State {
     /// Those of the stream; [`unfit`] where the state is none that can be written.
     fn save(&self, to: &mut Saver<'_>) -> io::Result<()>;
 
-    /// Becomes what was written of an object made from the same configuration. After an error, it is neither.
+    /// Loads the state saved from an object of the same configuration. After an error the object is
+    /// unusable.
     ///
     /// # Errors
-    /// Those of the stream; [`unfit`] where what was written cannot be such an object's.
+    /// Errors of the stream; [`unfit`] if the saved state does not fit this object.
     fn load(&mut self, from: &mut Loader<'_>) -> io::Result<()>;
 
-    /// One to be loaded into, for lists that have grown; `None` for what can only be made from a configuration.
+    /// An empty object to load into, for lists that have grown; `None` for types that need a
+    /// configuration.
     fn blank() -> Option<Self>
     where
         Self: Sized,
@@ -91,7 +93,7 @@ impl<'a> Saver<'a> {
         Ok(())
     }
 
-    /// Writes what waits.
+    /// Writes the buffered bytes.
     ///
     /// # Errors
     /// Those of the stream.
@@ -129,7 +131,7 @@ impl<'a> Loader<'a> {
             }
             let now = (bytes.len() - done).min(self.end - self.at);
             let read = &self.bytes[self.at..self.at + now];
-            // Memory that nobody has touched takes no room until it is written to.
+            // Comparing first leaves untouched zero pages unallocated.
             if bytes[done..done + now] != *read {
                 bytes[done..done + now].copy_from_slice(read);
             }
@@ -150,8 +152,8 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// Implements [`State`] for a struct: `state!(Name { fields that are written } kept { fields that are not })`. Every
-/// field is named in one of the two; what has no state is `Name {}`.
+/// Implements [`State`] for a struct: `state!(Name { saved fields } kept { other fields })`. Every
+/// field is named in one of the two; a type without state is `Name {}`.
 ///
 /// `state!(value Name { ... })`: all fields are written, so that lists of them can grow.
 /// `state!(any M: Bound => Name<M> { ... } kept { ... })`: of a generic struct.

@@ -1,4 +1,4 @@
-//! The controller's configuration: each family's keys, and what relates keys of one family to those of another. Doc
+//! The controller's configuration: the keys of each family, and the checks across families. Doc
 //! comments are the reference manual's text.
 
 use flashtwin_nand::Geometry;
@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::content::replication::{ReplicationConfig, ReplicationPolicy};
-use crate::dedup::{DedupConfig, TableForm};
+use crate::dedup::{DedupConfig, TableKind};
 use crate::error::RangeError;
 use crate::flash::GcConfig;
 use crate::flash::allocation::AllocationConfig;
@@ -19,15 +19,15 @@ use crate::page::spread::{SpreadConfig, SpreadPolicy};
 use crate::paging::{MappingCacheConfig, Shape};
 use crate::redirection::RedirectionConfig;
 
-/// What the controller decides, policy by policy.
+/// Policies of the controller.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FtlConfig {
-    /// How logical pages find their physical page: `page` (LPN -> PPN) or `content`
-    /// (LPN -> VPN -> PPN, equal contents share a page; CA-SSD paper, RR-SSD paper III.B).
+    /// Mapping scheme: `page` (LPN -> PPN) or `content` (LPN -> VPN -> PPN, pages of equal content
+    /// share a flash page; CA-SSD paper, RR-SSD paper III.B).
     #[schemars(extend("x-design" = "whether pages of equal content share a flash page (CA-SSD)"))]
-    pub mapping: MappingForm,
-    /// Mapping tables on flash, and what of them is in RAM.
+    pub mapping: Mapping,
+    /// Mapping tables on flash, and their cache in RAM.
     pub mapping_cache: MappingCacheConfig,
     /// Where host pages are written.
     pub allocation: AllocationConfig,
@@ -36,7 +36,7 @@ pub struct FtlConfig {
     /// Deduplication; used by `mapping = "content"`.
     #[schemars(extend("x-when" = "deduplicates", "x-design" = "how duplicates are found and what is kept of their fingerprints (CA-SSD, CAFTL)"))]
     pub dedup: DedupConfig,
-    /// Which chip serves a read.
+    /// Choice of the chip that serves a read.
     #[schemars(extend("x-design" = "which copy a read may be served from (RR-SSD)"))]
     pub redirection: RedirectionConfig,
     /// Copies of popular contents; used by `mapping = "content"`.
@@ -55,10 +55,10 @@ pub struct FtlConfig {
     pub background: BackgroundConfig,
 }
 
-/// How logical pages find their physical page.
+/// Mapping scheme.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum MappingForm {
+pub enum Mapping {
     /// LPN -> PPN; every write programs a page.
     #[default]
     Page,
@@ -70,7 +70,7 @@ pub enum MappingForm {
 impl FtlConfig {
     /// Whether decisions depend on contents: such a system cannot do without them.
     pub fn looks_at_contents(&self) -> bool {
-        self.mapping == MappingForm::Content || self.spread.policy != SpreadPolicy::None
+        self.mapping == Mapping::Content || self.spread.policy != SpreadPolicy::None
     }
 
     /// Partitions of the host's data.
@@ -78,14 +78,14 @@ impl FtlConfig {
         self.partition.count()
     }
 
-    /// Kinds of data that do not share an active block. A plane keeps back a block for each, and one
-    /// more to collect with.
+    /// Kinds of data with an active block of their own. A plane reserves a block for each, and one
+    /// more for collection.
     pub fn streams(&self) -> u32 {
         Stream::count(self.partitions(), self.wear.levels())
     }
 
-    /// Blocks that a plane keeps back: one for each kind of data that does not share an active block,
-    /// those of the translation pages, and one to collect with.
+    /// Blocks that a plane reserves: one for each kind of data with an active block of its own,
+    /// those of the translation pages, and one for collection.
     pub fn reserved_blocks(&self, geometry: &Geometry) -> u32 {
         let table_blocks = match self.mapping_cache.is_on() {
             false => 0,
@@ -94,32 +94,33 @@ impl FtlConfig {
         self.streams() + table_blocks + 1
     }
 
-    /// Pages of a write that share a sample; 1: every page is fingerprinted, or the system does not look at contents.
+    /// Pages of a write that share a sample; 1: every page is fingerprinted, or the system ignores
+    /// contents.
     pub(crate) fn sampling_pages(&self) -> u32 {
         match self.mapping {
-            MappingForm::Page => 1,
-            MappingForm::Content => self.dedup.sampling_pages,
+            Mapping::Page => 1,
+            Mapping::Content => self.dedup.sampling_pages,
         }
     }
 
-    /// Which tables there are to be cut into pages, where they are on flash.
+    /// The tables that are cut into pages, if they are on flash.
     pub(crate) fn table_shape(&self) -> Shape {
         let pages = self.pages_fingerprints();
         Shape {
-            two_levels: self.mapping == MappingForm::Content,
+            two_levels: self.mapping == Mapping::Content,
             fingerprints: pages.then_some(self.dedup.fingerprint_entries),
         }
     }
 
     /// Whether the fingerprint store is on flash.
     fn pages_fingerprints(&self) -> bool {
-        self.mapping_cache.fingerprints && self.mapping_cache.is_on() && self.mapping == MappingForm::Content
+        self.mapping_cache.fingerprints && self.mapping_cache.is_on() && self.mapping == Mapping::Content
     }
 
     /// Checks numbers and relations between keys.
     ///
     /// # Errors
-    /// The first key that is out of range, with its value and what was expected.
+    /// The first key that is out of range, with its value and the expected one.
     pub fn check(&self, geometry: &Geometry) -> Result<(), RangeError> {
         self.gc.check()?;
         self.replication.check(geometry.chips())?;
@@ -133,13 +134,13 @@ impl FtlConfig {
         self.check_tables(geometry)
     }
 
-    /// What spreading of duplicates needs.
+    /// Requirements of spreading.
     fn check_spreading(&self, geometry: &Geometry) -> Result<(), RangeError> {
         let wrong = |expected| Err(("spread.policy", "duplicates".into(), expected));
         if self.spread.policy == SpreadPolicy::None {
             return Ok(());
         }
-        if self.mapping != MappingForm::Page {
+        if self.mapping != Mapping::Page {
             return wrong("ftl.mapping = \"page\" (a content-addressed map keeps no duplicates)");
         }
         if geometry.channels > 64 {
@@ -148,13 +149,13 @@ impl FtlConfig {
         Ok(())
     }
 
-    /// What replication needs, and what deduplication leaves it.
+    /// Requirements of replication, and its limits with deduplication.
     fn check_replication(&self, geometry: &Geometry) -> Result<(), RangeError> {
         let replicates = self.replication.policy != ReplicationPolicy::None;
         let wrong = |expected| {
             Err(("replication.policy", names::in_configurations(self.replication.policy), expected))
         };
-        if replicates && self.mapping != MappingForm::Content {
+        if replicates && self.mapping != Mapping::Content {
             return wrong("ftl.mapping = \"content\" (only a content-addressed map can hold several copies)");
         }
         self.dedup.check(replicates)?;
@@ -175,8 +176,8 @@ impl FtlConfig {
         }
         self.mapping_cache.check(geometry)?;
         if self.mapping_cache.is_on()
-            && self.mapping == MappingForm::Content
-            && self.dedup.tables == TableForm::Inverted
+            && self.mapping == Mapping::Content
+            && self.dedup.tables == TableKind::Inverted
         {
             return Err((
                 "dedup.tables",
@@ -193,10 +194,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_system_needs_contents_when_it_shares_pages_or_spreads_duplicates() {
-        let (page, none) = (MappingForm::Page, SpreadPolicy::None);
+    fn systems_that_share_or_spread_pages_need_contents() {
+        let (page, none) = (Mapping::Page, SpreadPolicy::None);
         for (mapping, policy, needed) in
-            [(page, none, false), (page, SpreadPolicy::Duplicates, true), (MappingForm::Content, none, true)]
+            [(page, none, false), (page, SpreadPolicy::Duplicates, true), (Mapping::Content, none, true)]
         {
             let spread = SpreadConfig { policy, ..SpreadConfig::default() };
             let config = FtlConfig { mapping, spread, ..FtlConfig::default() };

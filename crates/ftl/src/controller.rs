@@ -1,4 +1,4 @@
-//! The controller as whoever drives it sees it.
+//! The controller's interface for its drivers: the event engine, and the drive of real bytes.
 
 use flashtwin_nand::{Block, Plane, Ppn};
 
@@ -7,34 +7,34 @@ use crate::ids::{Content, Lpn};
 use crate::loads::LoadView;
 use crate::op::{FlashOp, Host, Lookup, ReadOutcome, ReadTarget, WriteOutcome};
 
-/// What is asked of memory ahead. A trace-driven simulator knows its future, and waiting for memory is most of what it
-/// does; nothing is changed by a hint.
+/// Prefetch hints. A trace-driven simulator knows its future, and most of its run time is waiting
+/// for memory. A hint changes no result.
 pub trait Hints {
-    /// Whether what is asked for ahead differs between reads and writes.
+    /// Whether prefetches differ between reads and writes.
     fn wants_kind(&self) -> bool {
         false
     }
 
-    /// Whether the allocation looks at host addresses; otherwise they need not be given.
+    /// Whether the allocation needs host addresses.
     fn wants_address(&self) -> bool {
         false
     }
 
-    /// Asks for the tables that an operation some way ahead will look into first.
+    /// Prefetches the tables that an operation some way ahead will look into first.
     fn prefetch_far(&self, _lpn: Lpn, _content: Content, _write: bool) {}
 
-    /// Asks for what those tables point to; the operation is nearer now.
+    /// Prefetches the entries that those tables point to; the operation is nearer now.
     fn prefetch_near(&self, _lpn: Lpn, _content: Content, _write: bool) {}
 
-    /// Asks for what is looked at last; the operation is about to come.
+    /// Prefetches the last tables that the operation reads; it is next.
     fn prefetch_next(&self, _lpn: Lpn, _content: Content) {}
 
-    /// Asks for what those tables point to in turn.
+    /// Prefetches the entries that those tables point to in turn.
     fn prefetch_last(&self, _lpn: Lpn) {}
 
-    /// Asks for the tables of the page that a write to `address` will probably get; returns that page. Where the
-    /// allocation follows the address, writes touch planes in the order of the host's addresses, not in turn:
-    /// nothing of them is in the cache by itself.
+    /// Prefetches the tables of the page that a write to `address` will probably get; returns that
+    /// page. If the allocation follows the address, writes touch planes in the order of the host's
+    /// addresses, not in turn, and their tables are not in the cache.
     fn prefetch_place(&self, _address: u64) -> Option<Ppn> {
         None
     }
@@ -42,15 +42,16 @@ pub trait Hints {
 
 /// The controller as the engine sees it. [`crate::Ftl`] is one; tests and the bare loop of the benchmark bring others.
 pub trait Controller: Hints {
-    /// Serves a page read. Orders nothing by itself; [`Controller::begin_jobs`] does what follows from it.
+    /// Serves a page read. It orders no operations; [`Controller::begin_jobs`] does.
     ///
     /// # Errors
     /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
     fn read(&mut self, lpn: Lpn, loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError>;
 
-    /// Where a logical page would be read now if only the copies that are `there` counted, and the name
-    /// of its data; `None` if none is that the redirection may choose. Tables run ahead of the flash:
-    /// for a driver that does not read from RAM what is still on its way.
+    /// The page that a read of a logical page would use now if only the copies that pass `there`
+    /// counted, and the name of its data; `None` if no such copy may be chosen. The tables run
+    /// ahead of the flash: this is for a driver that cannot read pages whose program is still under
+    /// way from RAM.
     ///
     /// # Errors
     /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
@@ -67,9 +68,9 @@ pub trait Controller: Hints {
     /// data are in controller RAM.
     fn arrived(&mut self, _lpn: Lpn) {}
 
-    /// What must be read before a page write can be decided: the page's old data, where the write is
-    /// `partial`; and, by [`Controller::take_lookups`], pages of the mapping tables. The old data may be of a
-    /// page whose program is still on its way to the flash.
+    /// Reads that a page write needs before its decision: the page's old data, if the write is
+    /// `partial`, and the mapping-table pages of [`Controller::take_lookups`]. The program of the
+    /// old page may still be under way.
     ///
     /// # Errors
     /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
@@ -85,12 +86,12 @@ pub trait Controller: Hints {
     /// A page whose write has just been decided was read before that, from RAM: the read counts, too.
     fn was_read_in_ram(&mut self, _lpn: Lpn) {}
 
-    /// Serves a page write: decides whether a page is programmed, and where. The page is whole;
-    /// `fingerprinted`: its fingerprint is known (a system that does not look at contents has no use for
-    /// it). What garbage collection does about it is appended to `ops`.
+    /// Serves a page write: decides whether a page is programmed, and where. The page is whole.
+    /// `fingerprinted`: its fingerprint is known (ignored by a system that does not look at
+    /// contents). Operations of garbage collection are appended to `ops`.
     ///
-    /// Whoever drives the controller asks when all that is so, with the loads of that moment, and not
-    /// before: a drive does not know earlier whether the page needs a place (RR-SSD paper III.B,
+    /// Call this only when the data are whole and hashed, with the loads of that moment: a drive
+    /// does not know earlier whether the page needs a flash page at all (RR-SSD paper III.B,
     /// "Handling Write Requests").
     ///
     /// # Errors
@@ -117,7 +118,7 @@ pub trait Controller: Hints {
         false
     }
 
-    /// Moves what the last page operation looked into to the end of `lookups`.
+    /// Moves the table pages that the last page operation looked up to the end of `lookups`.
     fn take_lookups(&mut self, _lookups: &mut Vec<Lookup>) {}
 
     /// Whether looking a content up may have to wait for a page of the fingerprint store.
@@ -125,8 +126,9 @@ pub trait Controller: Hints {
         false
     }
 
-    /// Looks up the page of the fingerprint store in which a written content would be found; what that
-    /// waits for, [`Controller::take_lookups`] tells. To be called when its hash is known, before [`Controller::write`].
+    /// Looks up the page of the fingerprint store for a written content;
+    /// [`Controller::take_lookups`] returns the table pages to wait for. Call it when the hash is
+    /// known, before [`Controller::write`].
     ///
     /// # Errors
     /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
@@ -189,8 +191,8 @@ pub trait Controller: Hints {
         Ok(())
     }
 
-    /// An operation of a background job ([`FlashOp::job`]) is done; what it leads to is appended to
-    /// `ops`.
+    /// An operation of a background job ([`FlashOp::job`]) is done; follow-up operations are
+    /// appended to `ops`.
     ///
     /// # Errors
     /// As [`Controller::write`].

@@ -1,8 +1,8 @@
-//! Counts that only grow, and what was counted between two looks at them.
+//! Counters that only grow, and their increase between two moments.
 
 /// A count that only grows, or several of them.
 pub trait Count {
-    /// What was counted since `before`, an earlier copy of this one.
+    /// The increase since `before`, an earlier copy of this counter.
     fn since(&self, before: &Self) -> Self;
 }
 
@@ -36,7 +36,7 @@ macro_rules! counts {
         }
 
         impl $name {
-            /// What was counted since `before`, an earlier copy of these counts.
+            /// The increase since `before`, an earlier copy of these counters.
             $visible fn since(&self, before: &Self) -> Self {
                 Self { $($count: $crate::Count::since(&self.$count, &before.$count),)+ }
             }

@@ -1,4 +1,4 @@
-//! What can go wrong inside the controller.
+//! Errors of the controller.
 
 use flashtwin_nand::Plane;
 use thiserror::Error;
@@ -26,5 +26,6 @@ pub enum FtlError {
     Broken(String),
 }
 
-/// A number out of range: the key below `ftl`, its value, what was expected.
+/// A number out of range: the key below `ftl`, its value, the accepted values, for example
+/// `("replication.adjust_every", "0", "at least 1")`.
 pub type RangeError = (&'static str, String, &'static str);

@@ -1,62 +1,62 @@
-//! The controller: page operations in, decisions out. What follows from the form of the tables is the affair of one of
-//! three sides; this is the only file that asks which.
+//! The controller: page operations in, decisions out. It has one of three mapping schemes; only
+//! this file dispatches on them.
 
 use flashtwin_bits::{Loader, Saver, State, StateResult};
 use flashtwin_nand::{Block, Geometry, Plane, Ppn};
 
-use crate::config::{FtlConfig, MappingForm};
+use crate::config::{FtlConfig, Mapping};
 use crate::content::replication::Replicator;
-use crate::content::{ContentMap, ContentSide};
+use crate::content::{ContentMap, ContentScheme};
 use crate::controller::{Controller, Hints};
 use crate::decimal::times;
-use crate::dedup::{FingerprintStore, History, OutOfLinePolicy, TableForm};
+use crate::dedup::{FingerprintStore, History, OutOfLinePolicy, TableKind};
 use crate::error::FtlError;
 use crate::flash::blocks::Blocks;
 use crate::flash::{Flash, FlashKeys, capacity_pages};
-use crate::held::HeldPage;
 use crate::host;
 use crate::ids::{Content, Lpn, TraceSizes};
-use crate::inverted::{InvertedMap, InvertedSide};
+use crate::image::PageImage;
+use crate::inverted::{InvertedMap, InvertedScheme};
 use crate::loads::LoadView;
 use crate::op::{FlashOp, Host, Lookup, ReadOutcome, ReadTarget, WriteOutcome, is_page};
 use crate::page::spread::{SpreadPolicy, Spreader};
-use crate::page::{PageMap, PageSide, WrittenContents};
+use crate::page::{PageMap, PageScheme, WrittenContents};
 use crate::paging::{Layout, Paging};
-use crate::side::{Census, Restore, Side};
+use crate::scheme::{Census, MappingScheme, Restore};
 
 /// The controller of one device.
 pub struct Ftl {
     pub(crate) flash: Flash,
-    pub(crate) tables: Form,
+    pub(crate) tables: Scheme,
     /// Pages of a write that share a sample.
     sampling_pages: u32,
 }
 
 /// The tables, by their form.
-pub(crate) enum Form {
-    Page(Box<PageSide>),
-    Content(Box<ContentSide>),
-    Inverted(Box<InvertedSide>),
+pub(crate) enum Scheme {
+    Page(Box<PageScheme>),
+    Content(Box<ContentScheme>),
+    Inverted(Box<InvertedScheme>),
 }
 
 /// The same call, whichever form the tables have; each is compiled for itself.
 macro_rules! with_tables {
-    ($form:expr, $side:ident => $call:expr) => {
-        match $form {
-            Form::Page($side) => $call,
-            Form::Content($side) => $call,
-            Form::Inverted($side) => $call,
+    ($scheme_of:expr, $scheme:ident => $call:expr) => {
+        match $scheme_of {
+            Scheme::Page($scheme) => $call,
+            Scheme::Content($scheme) => $call,
+            Scheme::Inverted($scheme) => $call,
         }
     };
 }
 
 pub(crate) use with_tables;
 
-impl Form {
+impl Scheme {
     fn new(config: &FtlConfig, geometry: &Geometry, sizes: TraceSizes, seed: u64) -> Self {
         let jobs = config.background.jobs;
         let TraceSizes { footprint_pages, contents } = sizes;
-        if config.mapping == MappingForm::Page {
+        if config.mapping == Mapping::Page {
             let spreads = config.spread.policy == SpreadPolicy::Duplicates;
             let order = config.allocation.order;
             let spreader =
@@ -66,24 +66,24 @@ impl Form {
                 .count_written
                 .then(|| Box::new(WrittenContents::new(contents, geometry.planes())));
             let map = PageMap::new(footprint_pages, contents);
-            return Self::Page(Box::new(PageSide::new(map, spreader, written)));
+            return Self::Page(Box::new(PageScheme::new(map, spreader, written)));
         }
         let dedup = &config.dedup;
         let history = History::new(contents, dedup.knows_all());
         match dedup.tables {
-            TableForm::Inverted => {
+            TableKind::Inverted => {
                 let known = FingerprintStore::new(contents, dedup.fingerprint_entries, dedup.eviction);
                 let map = InvertedMap::new(footprint_pages, geometry.page_index_len(), known, history);
-                Self::Inverted(Box::new(InvertedSide { map }))
+                Self::Inverted(Box::new(InvertedScheme { map }))
             }
-            TableForm::TwoLevel => {
+            TableKind::TwoLevel => {
                 let known = FingerprintStore::new(contents, dedup.fingerprint_entries, dedup.eviction);
                 // A counter has as many bits as it takes to tell the chips apart.
                 let saturation = geometry.chips().saturating_sub(1).clamp(1, 255) as u8;
                 let capacity = Ftl::capacity_pages(config, geometry);
                 let replicator =
                     Replicator::new(&config.replication, geometry, footprint_pages, capacity, seed);
-                Self::Content(Box::new(ContentSide::new(
+                Self::Content(Box::new(ContentScheme::new(
                     ContentMap::new(footprint_pages, known, history, saturation),
                     dedup.out_of_line == OutOfLinePolicy::Unhashed,
                     replicator,
@@ -109,11 +109,11 @@ impl Ftl {
         let keys = FlashKeys { allocation, gc, partition, redirection, wear };
         let mut ftl = Self {
             flash: Flash::new(&keys, geometry, footprint_pages, seed),
-            tables: Form::new(config, geometry, TraceSizes { footprint_pages, contents }, seed),
+            tables: Scheme::new(config, geometry, TraceSizes { footprint_pages, contents }, seed),
             sampling_pages: config.sampling_pages(),
         };
         if config.mapping_cache.is_on() {
-            // Addresses without gaps, until somebody tells of others.
+            // Addresses without gaps, unless the caller sets others.
             ftl.put_tables_on_flash(config, (0..footprint_pages).map(u64::from));
         }
         ftl
@@ -134,16 +134,16 @@ impl Ftl {
             self.put_tables_on_flash(config, addresses.iter().copied());
         }
         let capacity = self.flash.capacity_pages();
-        with_tables!(&mut self.tables, side => side.limit_budget(capacity));
+        with_tables!(&mut self.tables, scheme => scheme.limit_budget(capacity));
         capacity
     }
 
-    /// Tells that no more than so many logical pages ever hold something: copies have a share of these and no more. To be
-    /// called before the first write.
+    /// Limits the number of logical pages with data; copies may use a share of that. Call it before
+    /// the first write.
     pub fn holds_at_most(&mut self, config: &FtlConfig, pages: u32) {
         let pages = u64::from(pages);
         let budget = pages.saturating_add(times(pages, config.replication.alpha));
-        with_tables!(&mut self.tables, side => side.limit_budget(budget));
+        with_tables!(&mut self.tables, scheme => scheme.limit_budget(budget));
     }
 
     /// Cuts the tables into pages and keeps blocks for them back.
@@ -152,11 +152,11 @@ impl Ftl {
         let layout = Layout::new(config.table_shape(), &geometry, addresses);
         let paging = Paging::new(&config.mapping_cache, &geometry, layout);
         let kept = config.streams() + paging.pool_blocks();
-        self.flash.blocks.keep_apart(Blocks::plane_limit_of(&geometry, kept));
+        self.flash.blocks.reserve_metadata_blocks(Blocks::plane_limit_of(&geometry, kept));
         match &mut self.tables {
-            Form::Page(side) => side.put_on_flash(paging),
-            Form::Content(side) => side.put_on_flash(paging),
-            Form::Inverted(_) => unreachable!("FtlConfig::check refuses inverted tables on flash"),
+            Scheme::Page(scheme) => scheme.put_on_flash(paging),
+            Scheme::Content(scheme) => scheme.put_on_flash(paging),
+            Scheme::Inverted(_) => unreachable!("FtlConfig::check refuses inverted tables on flash"),
         }
     }
 
@@ -166,9 +166,9 @@ impl Ftl {
         self.flash.verify();
     }
 
-    /// Gives [`crate::PartitionPolicy::Offline`] what it knows beforehand: the partition of each logical
-    /// page, 0 the hottest. To be called before the first write. Pages beyond the list are in the
-    /// coldest partition.
+    /// Gives [`crate::PartitionPolicy::Offline`] its knowledge of the trace: the partition of each
+    /// logical page, 0 the hottest. Call it before the first write. Pages beyond the list are in
+    /// the coldest partition.
     pub fn assign_partitions(&mut self, of_page: Vec<u8>) {
         let partitions = self.flash.blocks.partitions();
         self.flash.partitions.assign(partitions, of_page);
@@ -190,8 +190,8 @@ impl Ftl {
         ops: &mut Vec<FlashOp>,
     ) -> Result<Option<Ppn>, FtlError> {
         let flash = &mut self.flash;
-        with_tables!(&mut self.tables, side => match host::locate(&**side, flash, lpn, loads) {
-            Some(_) => side.rewrite(lpn, address, flash, loads, ops).map(Some),
+        with_tables!(&mut self.tables, scheme => match host::locate(&**scheme, flash, lpn, loads) {
+            Some(_) => scheme.rewrite(lpn, address, flash, loads, ops).map(Some),
             None => Ok(None),
         })
     }
@@ -199,40 +199,40 @@ impl Ftl {
     /// Ends preloading: everything counted so far, wear included, is forgotten.
     pub fn end_preload(&mut self) {
         self.flash.end_preload();
-        with_tables!(&mut self.tables, side => {
-            self.flash.note_peak(side.pages_in_use(), side.replica_pages());
-            side.end_preload();
+        with_tables!(&mut self.tables, scheme => {
+            self.flash.note_peak(scheme.pages_in_use(), scheme.replica_pages());
+            scheme.end_preload();
         });
     }
 }
 
-/// Tables from what another controller left, and what tells of it.
+/// Rebuilds the tables from the state that another controller left.
 impl Ftl {
-    pub(crate) fn restore_page(&mut self, page: HeldPage<'_>) -> Result<(), String> {
-        with_tables!(&mut self.tables, side => side.restore_page(page, &mut self.flash))
+    pub(crate) fn restore_page(&mut self, page: PageImage<'_>) -> Result<(), String> {
+        with_tables!(&mut self.tables, scheme => scheme.restore_page(page, &mut self.flash))
     }
 
     pub(crate) fn restore_reference(&mut self, lpn: Lpn, home: Ppn) -> Result<(), String> {
-        with_tables!(&mut self.tables, side => side.restore_reference(lpn, home, &mut self.flash))
+        with_tables!(&mut self.tables, scheme => scheme.restore_reference(lpn, home, &mut self.flash))
     }
 
     /// The first copy of a logical page and those made on purpose; `None` where it is not mapped.
     #[inline]
     pub fn copies_of(&self, lpn: Lpn) -> Option<(Ppn, &[Ppn])> {
-        let copies = with_tables!(&self.tables, side => side.copies_of(lpn));
+        let copies = with_tables!(&self.tables, scheme => scheme.copies_of(lpn));
         is_page(copies.0).then_some(copies)
     }
 
     /// Forgets that the device ever held `content`, which no logical page holds, as its number is given to another
     /// content: the first write of that one counts as unique, not as reborn.
     pub fn forget_content(&mut self, content: Content) {
-        with_tables!(&mut self.tables, side => side.forget_content(content));
+        with_tables!(&mut self.tables, scheme => scheme.forget_content(content));
     }
 }
 
 impl Controller for Ftl {
     fn read(&mut self, lpn: Lpn, loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
-        with_tables!(&mut self.tables, side => host::read(&mut **side, &mut self.flash, lpn, loads))
+        with_tables!(&mut self.tables, scheme => host::read(&mut **scheme, &mut self.flash, lpn, loads))
     }
 
     fn locate_among(
@@ -241,7 +241,7 @@ impl Controller for Ftl {
         loads: &LoadView<'_>,
         there: &dyn Fn(Ppn) -> bool,
     ) -> Result<Option<(ReadTarget, u64)>, FtlError> {
-        with_tables!(&self.tables, side => host::locate_among(&**side, &self.flash, lpn, loads, there))
+        with_tables!(&self.tables, scheme => host::locate_among(&**scheme, &self.flash, lpn, loads, there))
     }
 
     fn arrived(&mut self, lpn: Lpn) {
@@ -257,11 +257,11 @@ impl Controller for Ftl {
         loads: &LoadView<'_>,
     ) -> Result<Option<ReadTarget>, FtlError> {
         let flash = &mut self.flash;
-        with_tables!(&mut self.tables, side => host::prepare_write(&mut **side, flash, lpn, partial, loads))
+        with_tables!(&mut self.tables, scheme => host::prepare_write(&mut **scheme, flash, lpn, partial, loads))
     }
 
     fn was_read_in_ram(&mut self, lpn: Lpn) {
-        with_tables!(&mut self.tables, side => host::was_read_in_ram(&mut **side, &mut self.flash, lpn));
+        with_tables!(&mut self.tables, scheme => host::was_read_in_ram(&mut **scheme, &mut self.flash, lpn));
     }
 
     #[inline]
@@ -273,14 +273,14 @@ impl Controller for Ftl {
         ops: &mut Vec<FlashOp>,
     ) -> Result<WriteOutcome, FtlError> {
         let flash = &mut self.flash;
-        with_tables!(&mut self.tables, side => host::write(&mut **side, flash, page, fingerprinted, loads, ops))
+        with_tables!(&mut self.tables, scheme => host::write(&mut **scheme, flash, page, fingerprinted, loads, ops))
     }
 
     fn trim(&mut self, lpn: Lpn) {
         if let Some(checker) = &mut self.flash.checker {
             checker.trim(lpn);
         }
-        with_tables!(&mut self.tables, side => side.trim(lpn, &mut self.flash));
+        with_tables!(&mut self.tables, scheme => scheme.trim(lpn, &mut self.flash));
     }
 
     fn sampling_pages(&self) -> u32 {
@@ -288,23 +288,23 @@ impl Controller for Ftl {
     }
 
     fn pages_tables(&self) -> bool {
-        with_tables!(&self.tables, side => side.pages_tables())
+        with_tables!(&self.tables, scheme => scheme.pages_tables())
     }
 
     fn take_lookups(&mut self, lookups: &mut Vec<Lookup>) {
-        with_tables!(&mut self.tables, side => side.take_lookups(lookups));
+        with_tables!(&mut self.tables, scheme => scheme.take_lookups(lookups));
     }
 
     fn pages_fingerprints(&self) -> bool {
-        with_tables!(&self.tables, side => side.pages_fingerprints())
+        with_tables!(&self.tables, scheme => scheme.pages_fingerprints())
     }
 
     fn look_up_fingerprint(&mut self, content: Content) -> Result<(), FtlError> {
-        with_tables!(&mut self.tables, side => side.look_up_fingerprint(content, &mut self.flash))
+        with_tables!(&mut self.tables, scheme => scheme.look_up_fingerprint(content, &mut self.flash))
     }
 
     fn checkpoint(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        with_tables!(&mut self.tables, side => side.checkpoint(&mut self.flash, ops))
+        with_tables!(&mut self.tables, scheme => scheme.checkpoint(&mut self.flash, ops))
     }
 
     fn pad_units(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
@@ -325,27 +325,27 @@ impl Controller for Ftl {
     }
 
     fn use_idle_time(&mut self, planes: &[Plane], ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        with_tables!(&mut self.tables, side => side.use_idle_time(planes, &mut self.flash, ops))?;
+        with_tables!(&mut self.tables, scheme => scheme.use_idle_time(planes, &mut self.flash, ops))?;
         self.begin_jobs(ops)
     }
 
     fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        with_tables!(&mut self.tables, side => side.end_period(&mut self.flash, ops))
+        with_tables!(&mut self.tables, scheme => scheme.end_period(&mut self.flash, ops))
     }
 
     #[inline]
     fn begin_jobs(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        with_tables!(&mut self.tables, side => side.begin_jobs(&mut self.flash, ops))
+        with_tables!(&mut self.tables, scheme => scheme.begin_jobs(&mut self.flash, ops))
     }
 
     fn job_done(&mut self, job: u32, loads: &LoadView<'_>, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        with_tables!(&mut self.tables, side => side.job_done(job, &mut self.flash, loads, ops))
+        with_tables!(&mut self.tables, scheme => scheme.job_done(job, &mut self.flash, loads, ops))
     }
 }
 
 impl Hints for Ftl {
     fn wants_kind(&self) -> bool {
-        with_tables!(&self.tables, side => side.wants_kind())
+        with_tables!(&self.tables, scheme => scheme.wants_kind())
     }
 
     fn wants_address(&self) -> bool {
@@ -354,22 +354,22 @@ impl Hints for Ftl {
 
     #[inline]
     fn prefetch_far(&self, lpn: Lpn, content: Content, write: bool) {
-        with_tables!(&self.tables, side => side.prefetch_far(lpn, content, write));
+        with_tables!(&self.tables, scheme => scheme.prefetch_far(lpn, content, write));
     }
 
     #[inline]
     fn prefetch_near(&self, lpn: Lpn, content: Content, write: bool) {
-        with_tables!(&self.tables, side => side.prefetch_near(lpn, content, write, &self.flash));
+        with_tables!(&self.tables, scheme => scheme.prefetch_near(lpn, content, write, &self.flash));
     }
 
     #[inline]
     fn prefetch_next(&self, lpn: Lpn, content: Content) {
-        with_tables!(&self.tables, side => side.prefetch_next(lpn, content, &self.flash));
+        with_tables!(&self.tables, scheme => scheme.prefetch_next(lpn, content, &self.flash));
     }
 
     #[inline]
     fn prefetch_last(&self, lpn: Lpn) {
-        with_tables!(&self.tables, side => side.prefetch_last(lpn));
+        with_tables!(&self.tables, scheme => scheme.prefetch_last(lpn));
     }
 
     #[inline]
@@ -380,12 +380,12 @@ impl Hints for Ftl {
 
 flashtwin_bits::state!(Ftl { flash, tables } kept { sampling_pages });
 
-impl State for Form {
+impl State for Scheme {
     fn save(&self, to: &mut Saver<'_>) -> StateResult {
-        with_tables!(self, side => side.save(to))
+        with_tables!(self, scheme => scheme.save(to))
     }
 
     fn load(&mut self, from: &mut Loader<'_>) -> StateResult {
-        with_tables!(self, side => side.load(from))
+        with_tables!(self, scheme => scheme.load(from))
     }
 }

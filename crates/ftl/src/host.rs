@@ -1,31 +1,37 @@
-//! Page operations of the host, as every system serves them whatever its tables are.
+//! Page operations of the host, common to all mapping schemes.
 //!
-//! They are compiled once for each form of the tables, and never into their callers: what the processor fetches for a
-//! page operation is then the code of one form in one piece, not pieces of it between those of the others.
+//! They are compiled once for each mapping scheme, and never inlined into their callers: the
+//! processor then fetches the code of one scheme in one piece, not in pieces between those of the
+//! others.
 
 use crate::error::FtlError;
 use crate::flash::Flash;
 use crate::ids::Lpn;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, ReadOutcome, ReadTarget, WriteOutcome, is_page};
-use crate::side::Side;
+use crate::scheme::MappingScheme;
 
 /// Where a logical page would be read now.
 #[inline]
-pub(crate) fn locate(side: &impl Side, flash: &Flash, lpn: Lpn, loads: &LoadView<'_>) -> Option<ReadTarget> {
-    let (home, replicas) = side.places_of(lpn);
+pub(crate) fn locate(
+    scheme: &impl MappingScheme,
+    flash: &Flash,
+    lpn: Lpn,
+    loads: &LoadView<'_>,
+) -> Option<ReadTarget> {
+    let (home, replicas) = scheme.places_of(lpn);
     is_page(home).then(|| flash.serve(home, replicas, loads))
 }
 
 /// See [`crate::Controller::locate_among`].
 pub(crate) fn locate_among(
-    side: &impl Side,
+    scheme: &impl MappingScheme,
     flash: &Flash,
     lpn: Lpn,
     loads: &LoadView<'_>,
     there: &dyn Fn(flashtwin_nand::Ppn) -> bool,
 ) -> Result<Option<(ReadTarget, u64)>, FtlError> {
-    let (home, replicas) = side.places_of(lpn);
+    let (home, replicas) = scheme.places_of(lpn);
     if !is_page(home) {
         return Ok(None);
     }
@@ -33,20 +39,20 @@ pub(crate) fn locate_among(
     if let Some(checker) = &flash.checker {
         checker.host_read(lpn, target.ppn)?;
     }
-    Ok(Some((target, side.data_name(lpn, target.ppn))))
+    Ok(Some((target, scheme.data_name(lpn, target.ppn))))
 }
 
 /// See [`crate::Controller::read`].
 #[inline(never)]
 pub(crate) fn read(
-    side: &mut impl Side,
+    scheme: &mut impl MappingScheme,
     flash: &mut Flash,
     lpn: Lpn,
     loads: &LoadView<'_>,
 ) -> Result<ReadOutcome, FtlError> {
-    side.look_up_read(lpn, flash)?;
-    let (new_value, replicated) = side.note_read(lpn, flash);
-    let Some(target) = locate(side, flash, lpn, loads) else {
+    scheme.look_up_read(lpn, flash)?;
+    let (new_value, replicated) = scheme.note_read(lpn, flash);
+    let Some(target) = locate(scheme, flash, lpn, loads) else {
         flash.counters.unmapped_reads += 1;
         return Ok(ReadOutcome::Unmapped);
     };
@@ -54,30 +60,30 @@ pub(crate) fn read(
     flash.counters.redirected_reads += u64::from(target.redirected);
     flash.counters.pages.new_value_reads += u64::from(new_value);
     flash.counters.pages.replicated_value_reads += u64::from(replicated);
-    side.read_served(target.ppn);
+    scheme.read_served(target.ppn);
     if let Some(checker) = &flash.checker {
         checker.host_read(lpn, target.ppn)?;
     }
-    Ok(ReadOutcome::Flash { target, new_value, replicated, data: side.data_name(lpn, target.ppn) })
+    Ok(ReadOutcome::Flash { target, new_value, replicated, data: scheme.data_name(lpn, target.ppn) })
 }
 
 /// See [`crate::Controller::was_read_in_ram`].
-pub(crate) fn was_read_in_ram(side: &mut impl Side, flash: &mut Flash, lpn: Lpn) {
-    let (new_value, replicated) = side.note_read(lpn, flash);
+pub(crate) fn was_read_in_ram(scheme: &mut impl MappingScheme, flash: &mut Flash, lpn: Lpn) {
+    let (new_value, replicated) = scheme.note_read(lpn, flash);
     flash.counters.pages.new_value_reads += u64::from(new_value);
     flash.counters.pages.replicated_value_reads += u64::from(replicated);
 }
 
 /// See [`crate::Controller::prepare_write`].
 pub(crate) fn prepare_write(
-    side: &mut impl Side,
+    scheme: &mut impl MappingScheme,
     flash: &mut Flash,
     lpn: Lpn,
     partial: bool,
     loads: &LoadView<'_>,
 ) -> Result<Option<ReadTarget>, FtlError> {
-    side.look_up_write(lpn, partial, flash)?;
-    let old = if partial { locate(side, flash, lpn, loads) } else { None };
+    scheme.look_up_write(lpn, partial, flash)?;
+    let old = if partial { locate(scheme, flash, lpn, loads) } else { None };
     flash.counters.reads[Cause::ReadModifyWrite as usize] += u64::from(old.is_some());
     if let (Some(old), Some(checker)) = (old, &flash.checker) {
         checker.host_read(lpn, old.ppn)?;
@@ -88,7 +94,7 @@ pub(crate) fn prepare_write(
 /// See [`crate::Controller::write`].
 #[inline(never)]
 pub(crate) fn write(
-    side: &mut impl Side,
+    scheme: &mut impl MappingScheme,
     flash: &mut Flash,
     page: Host,
     fingerprinted: bool,
@@ -96,6 +102,6 @@ pub(crate) fn write(
     ops: &mut Vec<FlashOp>,
 ) -> Result<WriteOutcome, FtlError> {
     flash.counters.host_pages_written += 1;
-    let program = side.write(page, fingerprinted, flash, loads, ops)?;
+    let program = scheme.write(page, fingerprinted, flash, loads, ops)?;
     Ok(WriteOutcome { program })
 }

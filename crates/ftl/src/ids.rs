@@ -1,4 +1,4 @@
-//! What the controller's tables are about, each kind of number a type of its own.
+//! The numbers of the controller's tables, each kind a type of its own.
 
 use flashtwin_bits::{Id, ids};
 
@@ -9,7 +9,7 @@ ids! {
     /// Virtual page number: one content that the device holds under one of its pages.
     pub struct Vpn;
 
-    /// Dense number of a content: what a page's value is known by.
+    /// Dense number of a content, which identifies a page's value.
     pub struct Content;
 
     /// A page of the mapping tables, in the order in which they are cut into pages.
@@ -24,7 +24,7 @@ ids! {
     pub(crate) struct Owner;
 }
 
-/// No content, or one that nobody knows.
+/// No content, or an unknown one.
 pub const NO_CONTENT: Content = Content::new(u32::MAX);
 
 /// No virtual page number.

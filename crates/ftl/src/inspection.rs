@@ -1,17 +1,17 @@
-//! What the controller holds and has counted, and the audit of it.
+//! The controller's tables and counters, and their audit.
 
 use flashtwin_bits::By;
 use flashtwin_nand::{Chip, Plane};
 
 use crate::error::FtlError;
 use crate::flash::counters::{Counters, PartitionSize, Peak, PlaneContents, PlaneWrites, TableSizes};
-use crate::ftl::{Form, Ftl, with_tables};
+use crate::ftl::{Ftl, Scheme, with_tables};
 use crate::ids::Content;
 use crate::op::PagingSizes;
-use crate::side::Census;
+use crate::scheme::Census;
 
 impl Ftl {
-    /// What was counted since [`Ftl::end_preload`].
+    /// Counters since [`Ftl::end_preload`].
     pub fn counters(&self) -> &Counters {
         &self.flash.counters
     }
@@ -44,12 +44,12 @@ impl Ftl {
 
     /// Physical pages that hold valid data.
     pub fn pages_in_use(&self) -> u64 {
-        with_tables!(&self.tables, side => side.pages_in_use())
+        with_tables!(&self.tables, scheme => scheme.pages_in_use())
     }
 
     /// Replicas on flash.
     pub fn replica_pages(&self) -> u64 {
-        with_tables!(&self.tables, side => side.replica_pages())
+        with_tables!(&self.tables, scheme => scheme.replica_pages())
     }
 
     /// The most that was held at once since preloading ended.
@@ -59,18 +59,17 @@ impl Ftl {
 
     /// Pages that first copies and replicas may occupy together; `None` without replication.
     pub fn budget_pages(&self) -> Option<u64> {
-        with_tables!(&self.tables, side => side.budget_pages())
+        with_tables!(&self.tables, scheme => scheme.budget_pages())
     }
 
     /// Pages written without a fingerprint that wait to be read.
     pub fn unhashed_pages(&self) -> u64 {
-        with_tables!(&self.tables, side => side.unhashed_pages())
+        with_tables!(&self.tables, scheme => scheme.unhashed_pages())
     }
 
-    /// What there is of pages of the mapping tables; `None` where all tables are in RAM and never
-    /// written.
+    /// Statistics of table pages; `None` where all tables are in RAM and never written.
     pub fn paging_sizes(&self) -> Option<PagingSizes> {
-        with_tables!(&self.tables, side => side.paging_sizes(&self.flash))
+        with_tables!(&self.tables, scheme => scheme.paging_sizes(&self.flash))
     }
 
     /// The partitions, hottest first; none where the host's data are not told apart.
@@ -90,19 +89,19 @@ impl Ftl {
     /// Entries in each table.
     pub fn table_sizes(&self) -> TableSizes {
         let (partition_bytes, bytes) = self.flash.partitions.bytes();
-        let sizes = with_tables!(&self.tables, side => side.table_sizes(&self.flash));
+        let sizes = with_tables!(&self.tables, scheme => scheme.table_sizes(&self.flash));
         TableSizes { partition_bytes, page_table_bytes: sizes.page_table_bytes + bytes, ..sizes }
     }
 
     /// Contents on flash by number of physical copies: index = copies (0 unused).
     pub fn copies(&self) -> Vec<u64> {
-        with_tables!(&self.tables, side => side.copies())
+        with_tables!(&self.tables, scheme => scheme.copies())
     }
 
     /// Replicas per chip.
     pub fn chip_replica_pages(&self) -> By<Chip, Vec<u64>> {
         let mut pages = By::<Chip, _>::new(vec![0; self.flash.geometry().chips() as usize]);
-        for ppn in with_tables!(&self.tables, side => side.replica_ppns()) {
+        for ppn in with_tables!(&self.tables, scheme => scheme.replica_ppns()) {
             pages[self.flash.blocks.chip_of_page(ppn)] += 1;
         }
         pages
@@ -111,7 +110,7 @@ impl Ftl {
     /// Valid pages of each plane and the distinct contents in them; `None` where contents are not
     /// known. Costs a sort of each plane's.
     pub fn plane_contents(&self) -> Option<By<Plane, Vec<PlaneContents>>> {
-        let pages = with_tables!(&self.tables, side => side.contents_on_flash(&self.flash))?;
+        let pages = with_tables!(&self.tables, scheme => scheme.contents_on_flash(&self.flash))?;
         let geometry = self.flash.geometry();
         let mut held = By::<Plane, _>::new(vec![Vec::new(); geometry.planes() as usize]);
         for (ppn, content) in pages {
@@ -129,18 +128,18 @@ impl Ftl {
     /// Page writes of known contents that the host made to each plane since preloading ended, and the distinct contents
     /// among them; `None` unless `ftl.spread.count_written` is on.
     pub fn plane_writes(&self) -> Option<By<Plane, Vec<PlaneWrites>>> {
-        with_tables!(&self.tables, side => side.contents_written())
+        with_tables!(&self.tables, scheme => scheme.contents_written())
     }
 
-    /// Compares all tables with one another and, where verification is on, with the truth:
-    /// every mapped page holds what was written, counts match what they count, copies lie
-    /// on different chips, causes sum to pages programmed. Costs a pass over the device.
+    /// Compares all tables with one another and, with verification on, with the plain model: every
+    /// mapped page has the data last written, counters are consistent, copies lie on different
+    /// chips, causes sum to pages programmed. Costs a pass over the device.
     ///
     /// # Errors
     /// [`FtlError::Broken`] naming the first thing that does not hold.
     pub fn audit(&self) -> Result<(), FtlError> {
         self.flash.blocks.audit().map_err(FtlError::Broken)?;
-        with_tables!(&self.tables, side => side.audit(&self.flash))?;
+        with_tables!(&self.tables, scheme => scheme.audit(&self.flash))?;
         self.flash.audit_partitions().map_err(FtlError::Broken)?;
         let valid: u64 = self.chip_valid_pages().iter().sum();
         let used = self.pages_in_use();

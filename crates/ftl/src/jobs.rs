@@ -1,8 +1,8 @@
 //! Background jobs: work of several flash operations that waits for idle time and goes on when
 //! they are done.
 //!
-//! The operations of a job carry its number ([`crate::FlashOp::job`]); whoever drives the
-//! controller says when each is done. What follows then is the controller's affair.
+//! The operations of a job carry its number ([`crate::FlashOp::job`]); the driver reports when each
+//! is done. The controller decides the next step.
 
 use flashtwin_bits::{Loader, Saver, Slab, State, StateResult, unfit};
 use schemars::JsonSchema;
@@ -14,8 +14,7 @@ use crate::error::RangeError;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BackgroundConfig {
-    /// Most jobs that may wait for idle time or be under way; what comes on top is dropped and
-    /// counted.
+    /// Most jobs that wait for idle time or are under way; further ones are dropped and counted.
     #[schemars(extend("x-moves" = "reads and writes: which work in idle time is dropped"))]
     pub jobs: u32,
 }
@@ -43,8 +42,8 @@ struct Slot<T> {
     ops_left: u32,
 }
 
-/// Jobs under way, no more than a limit at a time: what cannot be begun is dropped and counted,
-/// so that a device without idle time does not collect work without end.
+/// Jobs under way, up to a limit. Further ones are dropped and counted, so that a device without
+/// idle time does not collect work without end.
 pub(crate) struct Jobs<T> {
     slots: Slab<Slot<T>>,
     limit: u32,
@@ -69,7 +68,7 @@ impl<T> Jobs<T> {
         Some(self.slots.insert(Slot { work: Some(work), ops_left: ops }))
     }
 
-    /// What a job that is under way is about, and how many of its operations are not done.
+    /// The data of a job under way, and the number of its open operations.
     pub(crate) fn under_way(&self, job: u32) -> Option<(&T, u32)> {
         let slot = self.slots.get(job as usize)?;
         Some((slot.work.as_ref()?, slot.ops_left))
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_under_way_says_what_it_is_about_and_what_is_left_of_it() {
+    fn job_under_way_has_its_work_and_open_operations() {
         let mut jobs = Jobs::new(10);
         let job = jobs.begin("work", 3).unwrap();
         assert_eq!(jobs.under_way(job), Some((&"work", 3)));
@@ -149,8 +148,9 @@ mod tests {
         assert_eq!(BackgroundConfig { jobs: 0 }.check(), Err(("background.jobs", "0".into(), "at least 1")));
     }
 
+    /// Jobs are saved only when none is under way.
     #[test]
-    fn jobs_are_saved_when_none_is_under_way_and_go_on_with_the_same_numbers() {
+    fn saved_jobs_go_on_with_the_same_numbers() {
         let mut jobs = Jobs::new(10);
         let begun: Vec<u32> = (0..4).map(|work| jobs.begin(work, 1).unwrap()).collect();
         let mut bytes = Vec::new();
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_wait_than_the_limit_and_numbers_in_use_are_never_given_twice() {
+    fn jobs_stay_within_the_limit_and_numbers_are_unique() {
         let mut rng = Rng::stream(3, "jobs");
         let mut jobs = Jobs::new(5);
         let mut open: Vec<(u32, u32)> = Vec::new();

@@ -1,5 +1,5 @@
-//! What the controller decides: mapping, allocation, garbage collection, replication
-//! and redirection, as a state machine without a clock.
+//! The decisions of a controller: mapping, allocation, garbage collection, replication and
+//! redirection, as a state machine without a clock.
 //!
 //! Give [`Ftl`] a page operation and a view of the chips' loads; it changes its tables
 //! and answers with flash operations. Driven by an event engine it is a simulator,
@@ -15,9 +15,9 @@ pub mod dedup;
 mod error;
 mod flash;
 mod ftl;
-mod held;
 mod host;
 mod ids;
+mod image;
 mod inspection;
 mod inverted;
 mod jobs;
@@ -31,11 +31,11 @@ pub mod redirection;
 mod restore;
 mod rng;
 mod sabotage;
-mod side;
+mod scheme;
 #[cfg(test)]
 mod tests;
 
-pub use config::{FtlConfig, MappingForm};
+pub use config::{FtlConfig, Mapping};
 pub use content::replication;
 pub use content::replication::{ReplicationConfig, ReplicationPolicy};
 pub use controller::{Controller, Hints};
@@ -52,8 +52,8 @@ pub use flash::partition::{PartitionConfig, PartitionPolicy};
 pub use flash::wear::{WearConfig, WearPolicy};
 pub use flash::{GcConfig, allocation, idle, partition, victim, wear};
 pub use ftl::Ftl;
-pub use held::{BlockImage, BlockUse, HeldPage, OpenFor};
 pub use ids::{Content, Lpn, NO_CONTENT, NO_VPN, TablePage, Unit, Vpn};
+pub use image::{BlockImage, BlockUse, OpenFor, PageImage};
 pub use jobs::BackgroundConfig;
 pub use loads::LoadView;
 pub use op::{

@@ -15,8 +15,9 @@ pub struct LoadView<'a> {
     pub unit: By<Unit, &'a [u32]>,
     /// Whether the unit's load decides between places, and not the chip's.
     pub units_decide: bool,
-    /// Time of these loads in nanoseconds from any origin, never decreasing; 0 from a driver without a clock. The
-    /// controller has none itself, and what it predicts from loads forgets with time.
+    /// Time of these loads in nanoseconds from any origin, never decreasing; 0 from a driver
+    /// without a clock. The controller has no clock, and its predictions from loads decay with
+    /// time.
     pub now_ns: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The words that pass between the controller and whoever drives it.
+//! The types that pass between the controller and its driver.
 
 use crate::ids::{Content, Lpn, TablePage};
 use flashtwin_nand::{NO_PPN, Plane, Ppn};
@@ -7,7 +7,7 @@ use flashtwin_nand::{NO_PPN, Plane, Ppn};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Cause {
-    /// A host write or read of a system that does not look at contents; every host read.
+    /// A host write or read of a system that ignores contents; every host read.
     Host,
     /// A host write of a content that the device never held before.
     Unique,
@@ -39,7 +39,7 @@ impl Cause {
     pub const COUNT: usize = 12;
 }
 
-/// What is done to the flash.
+/// A flash operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpKind {
     /// Page to register.
@@ -55,7 +55,7 @@ pub enum OpKind {
 /// follows every earlier operation on its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlashOp {
-    /// What is done.
+    /// The operation.
     pub kind: OpKind,
     /// The page it is done to; of an erase, the block's first.
     pub ppn: Ppn,
@@ -65,18 +65,19 @@ pub struct FlashOp {
     pub cause: Cause,
     /// Ahead of the host: the plane is about to run out of free blocks.
     pub urgent: bool,
-    /// The background job that it is part of, [`NO_JOB`] or [`IDLE_STEP`]. Work of a job waits until its unit
-    /// has nothing else to do, and the controller is told when it is done
-    /// ([`crate::Controller::job_done`]). A job's read of a block that was erased before its turn came
-    /// is void: it takes no time, and the controller is told all the same.
+    /// The background job that it is part of, [`NO_JOB`] or [`IDLE_STEP`]. Work of a job waits
+    /// until its unit is idle, and the controller hears of its end
+    /// ([`crate::Controller::job_done`]). If a block was erased before a job's read of it, the read
+    /// is void: it takes no time, but its end is reported all the same.
     pub job: u32,
 }
 
 /// The job of operations that belong to none.
 pub const NO_JOB: u32 = u32::MAX;
 
-/// The job of operations that the controller ordered when it was offered idle time ([`crate::Controller::use_idle_time`]): they do
-/// not end the idle time, and nobody is told of their end.
+/// The job of operations that the controller ordered when it was offered idle time
+/// ([`crate::Controller::use_idle_time`]): they do not end the idle time, and their end is not
+/// reported.
 pub const IDLE_STEP: u32 = u32::MAX - 1;
 
 /// Where a read is served.
@@ -88,7 +89,7 @@ pub struct ReadTarget {
     /// that every chip holds everything.
     pub plane: Plane,
     /// Whether another, less loaded place than the home copy's serves it: another chip, or (only
-    /// for twins, which may share a chip) another unit of it.
+    /// for duplicate pages, which may share a chip) another unit of it.
     pub redirected: bool,
 }
 
@@ -105,8 +106,8 @@ pub enum ReadOutcome {
         new_value: bool,
         /// The content has replicas.
         replicated: bool,
-        /// Names the data: two reads under way with equal names ask for what the controller knows
-        /// to be the same, so that one may take what the other reads.
+        /// A name for the data: two reads under way with equal names ask for the same data, so that
+        /// one may take the other's result.
         data: u64,
     },
 }
@@ -147,7 +148,7 @@ pub struct Lookup {
     pub delays: bool,
 }
 
-/// What a result says about the pages of the tables at one time.
+/// Results about the table pages at one time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PagingSizes {
     /// Pages that the tables have.

@@ -1,7 +1,8 @@
 //! The table of a family of policies: one row a policy, from which the rest follows.
 
-/// Declares the policies of a family. A row is the comment that the manual prints, the name (in configurations the same
-/// in kebab case), and how the policy is built; a family whose owner reads the name itself has rows of names alone.
+/// Declares the policies of a family. A row is the comment for the manual, the name (in kebab case
+/// in configurations), and the expression that builds the policy. A family whose owner reads the
+/// name itself has rows of names alone.
 macro_rules! policies {
     (
         $(#[$about:meta])*

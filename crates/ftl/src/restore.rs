@@ -1,19 +1,21 @@
-//! A controller that takes up where another one left off: its tables rebuilt from what the flash holds.
+//! A controller that continues another one's work: its tables rebuilt from the flash contents.
 //!
-//! For a drive of real bytes, which finds after a start what it had made durable: which blocks are erased, open or
-//! full, which pages hold what, and which logical pages point to them. Everything that has to be right follows from
-//! that. What only guides decisions does not, and begins anew: popularity and classes of pages read, which
-//! fingerprints a limited store had kept, twins (found again as pages are written), turns of allocation, what
-//! partitions have learnt, and all counters but those of erases.
+//! For a drive of real bytes, which finds its durable state after a start: blocks erased, open or
+//! full; the contents of pages; and the logical pages that point to them. All tables that must be
+//! right follow from these.
+//!
+//! State that only guides decisions begins anew: popularity and classes of pages read, the choice
+//! of fingerprints in a limited store, duplicate pages (found again as pages are written), turns of
+//! allocation, the partitions' statistics, and all counters but erases.
 
 use flashtwin_nand::{Block, Plane, Ppn};
 use thiserror::Error;
 
-use crate::ftl::{Form, Ftl, with_tables};
-use crate::held::{BlockImage, BlockUse, HeldPage, OpenFor};
+use crate::ftl::{Ftl, Scheme, with_tables};
 use crate::ids::Lpn;
+use crate::image::{BlockImage, BlockUse, OpenFor, PageImage};
 use crate::op::is_page;
-use crate::side::Side;
+use crate::scheme::MappingScheme;
 
 /// Tables that contradict one another.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -33,8 +35,8 @@ impl Ftl {
     /// the order in which they were closed.
     ///
     /// # Errors
-    /// [`RestoreError`] where they cannot be those of such a controller; also for partitions of the host's data and
-    /// for mapping tables on flash, which a list of pages does not tell.
+    /// [`RestoreError`] if they cannot be those of such a controller; also for partitions of the
+    /// host's data and for mapping tables on flash, which a list of pages does not include.
     pub fn restore(mut self, blocks: &[BlockImage]) -> Result<Restoring, RestoreError> {
         if self.flash.blocks.partitions() > 1 || self.paging_sizes().is_some() {
             let text = "partitions of the host's data and mapping tables on flash cannot be restored";
@@ -54,15 +56,15 @@ impl Ftl {
 }
 
 impl Restoring {
-    /// A page that logical pages point to; [`Restoring::reference`] tells of those behind the first.
+    /// A page with its first logical page; [`Restoring::reference`] adds the others.
     ///
     /// # Errors
     /// [`RestoreError`] for a page that is not programmed or holds something else already.
-    pub fn page(&mut self, page: HeldPage<'_>) -> Result<(), RestoreError> {
+    pub fn page(&mut self, page: PageImage<'_>) -> Result<(), RestoreError> {
         self.ftl.restore_page(page).map_err(RestoreError)
     }
 
-    /// Another logical page points to a page that was told of.
+    /// Another logical page points to a page already restored.
     ///
     /// # Errors
     /// [`RestoreError`] where it cannot.
@@ -84,7 +86,7 @@ impl Restoring {
     }
 }
 
-/// What whoever makes a controller's state durable asks.
+/// Queries for code that makes a controller's state durable.
 impl Ftl {
     /// The first copy of a logical page; `None` where it is not mapped.
     #[inline]
@@ -92,7 +94,7 @@ impl Ftl {
         self.copies_of(lpn).map(|copies| copies.0)
     }
 
-    /// Whether a physical page holds what some logical page points to, or a copy of that.
+    /// Whether a physical page has the data of some logical page, or a copy of them.
     #[inline]
     pub fn is_valid(&self, ppn: Ppn) -> bool {
         self.flash.blocks.owner(ppn).is_some()
@@ -103,7 +105,7 @@ impl Ftl {
         self.flash.blocks.plane_limit()
     }
 
-    /// How often a block was erased, as decided so far: whoever carries operations out may be behind.
+    /// Erases of a block decided so far; the driver may have carried out fewer.
     #[inline]
     pub fn erases_of(&self, block: Block) -> u32 {
         self.flash.blocks.table.erases(block)
@@ -112,19 +114,20 @@ impl Ftl {
     /// The first copy of a logical page and all other pages that may be read in its stead: copies made on purpose,
     /// duplicates that the controller knows of. `None` where it is not mapped.
     pub fn places_of(&self, lpn: Lpn) -> Option<(Ppn, &[Ppn])> {
-        let places = with_tables!(&self.tables, side => side.places_of(lpn));
+        let places = with_tables!(&self.tables, scheme => scheme.places_of(lpn));
         is_page(places.0).then_some(places)
     }
 
-    /// The same of whatever has a valid page, that page among them; `None` where a system has no other.
+    /// Home and copies of the owner of a valid page, that page among them; `None` where a system
+    /// has one page for each owner.
     pub fn places_beside(&self, ppn: Ppn) -> Option<(Ppn, &[Ppn])> {
         let owner = self.flash.blocks.owner(ppn)?;
-        let places = with_tables!(&self.tables, side => side.places_of_owner(owner));
+        let places = with_tables!(&self.tables, scheme => scheme.places_of_owner(owner));
         is_page(places.0).then_some(places)
     }
 
-    /// Uses a block no more, as it does not keep what it is given: from now on if it is erased, else from its next erase
-    /// on. A block without which the device could not hold `needed_pages`, or its plane not be collected, is used on.
+    /// Retires a bad block: at once if it is erased, else at its next erase. The block stays in use
+    /// if the device needs it to hold `needed_pages`, or the plane needs it for collection.
     pub fn retire(&mut self, block: Block, needed_pages: u64) {
         self.flash.blocks.retire(block, needed_pages);
         self.limit_budget();
@@ -135,15 +138,15 @@ impl Ftl {
         let blocks = &self.flash.blocks;
         let capacity = crate::flash::capacity_pages(blocks.plane_limit(), self.flash.geometry());
         let left = capacity.saturating_sub(blocks.pages_given_up());
-        with_tables!(&mut self.tables, side => side.limit_budget(left));
+        with_tables!(&mut self.tables, scheme => scheme.limit_budget(left));
     }
 
-    /// Whether a block is used no more.
+    /// Whether a block is retired.
     pub fn is_retired(&self, block: Block) -> bool {
         self.flash.blocks.is_retired(block)
     }
 
-    /// Blocks that are used no more.
+    /// Retired blocks.
     pub fn retired_blocks(&self) -> u64 {
         self.flash.blocks.retired_pages() / u64::from(self.flash.geometry().pages_per_block)
     }
@@ -154,7 +157,7 @@ impl Ftl {
         self.flash.blocks.images(levelled)
     }
 
-    /// Open blocks of a plane and what for.
+    /// Open blocks of a plane and their use.
     pub fn open_blocks(&self, plane: Plane) -> impl Iterator<Item = (Block, OpenFor)> {
         self.flash.blocks.open_blocks(plane)
     }

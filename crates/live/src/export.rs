@@ -1,8 +1,8 @@
-//! What a server serves: a row of bytes that can be read, written and made durable.
+//! An export: a byte range that a server lets clients read, write and make durable.
 
 use std::io;
 
-/// What a write, a trim or a zeroing asks for beside itself.
+/// Options of a write, trim or zeroing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Writing {
     /// It is to be durable before it is answered (forced unit access).
@@ -24,17 +24,17 @@ pub struct Extent {
     pub zero: bool,
 }
 
-/// Whoever waits for an answer. Work that takes long looks now and then whether somebody still does.
+/// A client that waits for an answer. Long work checks now and then whether the client has left.
 ///
 /// `()` is one who waits to the end.
 pub trait Caller {
-    /// Whether nobody waits any more.
+    /// Whether the client has left.
     fn has_left(&self) -> bool;
 
-    /// Goes on only for somebody.
+    /// Returns an error if the client has left.
     ///
     /// # Errors
-    /// [`io::ErrorKind::ConnectionAborted`] where nobody waits any more.
+    /// [`io::ErrorKind::ConnectionAborted`] if the client has left.
     fn expect_there(&self) -> io::Result<()> {
         let left = || io::Error::new(io::ErrorKind::ConnectionAborted, "the client has left");
         if self.has_left() { Err(left()) } else { Ok(()) }
@@ -61,7 +61,7 @@ impl<'a> Look<'a> {
         Self { caller, bytes: 0 }
     }
 
-    /// So many bytes more are about to pass.
+    /// Notes that `bytes` more are about to pass.
     ///
     /// # Errors
     /// As [`Caller::expect_there`], once in [`LOOK_BYTES`].
@@ -77,9 +77,10 @@ impl<'a> Look<'a> {
 
 /// A row of bytes behind a server: the drive made of a controller, a plain file, another server.
 ///
-/// Offsets and lengths are checked by whoever calls: `offset + length <= size_bytes()`. Several threads may call at
-/// once; calls that overlap in time and bytes may take effect in any order, page by page. What is asked for by a caller
-/// who leaves may end early with [`Caller::expect_there`]'s error, carried out in part.
+/// The caller checks offsets and lengths: `offset + length <= size_bytes()`. Several threads may
+/// call at once; calls that overlap in time and bytes may take effect in any order, page by page.
+/// If the client leaves, a call may stop early with [`Caller::expect_there`]'s error, carried out
+/// in part.
 pub trait Export: Send + Sync {
     /// Bytes that it has.
     fn size_bytes(&self) -> u64;
@@ -95,37 +96,38 @@ pub trait Export: Send + Sync {
     /// Reads.
     ///
     /// # Errors
-    /// What the medium reports; a page that does not have the bytes it was given is one.
+    /// An I/O error of the medium, or a page whose bytes differ from those written.
     fn read(&self, offset: u64, into: &mut [u8], caller: &dyn Caller) -> io::Result<()>;
 
     /// Writes; durable after the next [`Export::flush`], or at once if `how.durable`.
     ///
     /// # Errors
-    /// What the medium reports; [`io::ErrorKind::StorageFull`] when there is no room.
+    /// An I/O error of the medium; [`io::ErrorKind::StorageFull`] when there is no room.
     fn write(&self, offset: u64, bytes: &[u8], how: Writing, caller: &dyn Caller) -> io::Result<()>;
 
-    /// Makes durable what was answered before, on whatever connection.
+    /// Makes all answered writes durable, of every connection.
     ///
     /// # Errors
-    /// What the medium reports; nothing of what came before may then be taken for durable.
+    /// An I/O error of the medium; earlier writes may then be lost.
     fn flush(&self) -> io::Result<()>;
 
     /// Tells that the bytes are not needed any more; they may read as anything that they were, or as zeroes.
     ///
     /// # Errors
-    /// What the medium reports.
+    /// An I/O error of the medium.
     fn trim(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()>;
 
     /// Makes the bytes zeroes.
     ///
     /// # Errors
-    /// What the medium reports.
+    /// An I/O error of the medium.
     fn write_zeroes(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()>;
 
-    /// What kind of bytes a range has, from its beginning on: at least one run and at most `runs_max`, together no longer
-    /// than the range. How much of a range is looked at is up to the export: nobody is to wait for long.
+    /// Kinds of the bytes of a range, from its beginning on: at least one run and at most
+    /// `runs_max`, together no longer than the range. The export may look at a part only, so that
+    /// no client waits long.
     ///
     /// # Errors
-    /// What the medium reports.
+    /// An I/O error of the medium.
     fn extents(&self, offset: u64, length: u64, runs_max: usize) -> io::Result<Vec<Extent>>;
 }

@@ -1,24 +1,24 @@
-//! What a server has done so far.
+//! Counters of a server.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use serde::Serialize;
 
-/// What a client may ask for.
+/// Operations of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Bytes are wanted.
     Read = 0,
     /// Bytes are brought.
     Write = 1,
-    /// What was answered is to be durable.
+    /// Makes answered writes durable.
     Flush = 2,
     /// Bytes are not needed any more.
     Trim = 3,
     /// Bytes are to be zeroes.
     WriteZeroes = 4,
-    /// It is asked which bytes are there.
+    /// Query of holes and zeroes.
     BlockStatus = 5,
 }
 
@@ -104,7 +104,8 @@ impl Counters {
     }
 }
 
-/// What a server has done so far; read while it goes on, so that figures of one moment may differ by what is under way.
+/// Counters of a server so far. They are read while it runs, so that figures of one moment may
+/// differ by the requests under way.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 pub struct Figures {
     /// By operation, all of them.
@@ -119,7 +120,7 @@ pub struct Figures {
     pub in_flight: u64,
 }
 
-/// What came of one kind of operation.
+/// Counters of one kind of operation.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 pub struct OperationFigures {
     /// Which.
@@ -128,11 +129,12 @@ pub struct OperationFigures {
     pub requests: u64,
     /// How many were answered with an error.
     pub errors: u64,
-    /// Bytes asked for by those without.
+    /// Bytes requested by operations without errors.
     pub bytes: u64,
     /// Time from the last byte of each request to before the first of its reply, added up.
     pub time_ns: u64,
-    /// How many took so long: up to 1 µs, more than that and up to 2 µs, 4 µs and so on, the last without end.
+    /// Operations by time: up to 1 µs, above that up to 2 µs, 4 µs and so on, the last without
+    /// limit.
     pub times: [u64; TIME_RANGES],
 }
 

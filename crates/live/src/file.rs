@@ -18,7 +18,8 @@ pub struct FileExport {
 }
 
 impl FileExport {
-    /// Opens what is there. A file is locked: one server at a time may write to it, or any number read it.
+    /// Opens an existing file or device. A file is locked: one server at a time may write to it, or
+    /// any number read it.
     ///
     /// # Errors
     /// It is not there, is neither file nor device, may not be read (or written, unless `read_only`), has no bytes, or is
@@ -29,7 +30,7 @@ impl FileExport {
     }
 
     fn open_it(path: &Path, read_only: bool) -> io::Result<FileExport> {
-        // What is no file may wait for somebody who writes.
+        // Opening a pipe would wait for a writer.
         let kind = path.metadata()?.file_type();
         let is_device = kind.is_block_device();
         if !is_device && !kind.is_file() {
@@ -151,7 +152,7 @@ impl Export for FileExport {
     }
 
     fn trim(&self, offset: u64, length: u64, how: Writing, _caller: &dyn Caller) -> io::Result<()> {
-        // Where it cannot be done, the bytes stay what they are, which a trim allows.
+        // Without support for it, the bytes stay, which a trim allows.
         self.allocate(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE, offset, length)?;
         self.settle(how)
     }

@@ -1,4 +1,5 @@
-//! Real bytes: what a simulator's controller decides, carried out on a file that keeps what hosts write.
+//! Real bytes: the decisions of a simulator's controller, carried out on a file that stores the
+//! hosts' data.
 
 #![warn(missing_docs)]
 

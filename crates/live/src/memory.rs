@@ -1,4 +1,4 @@
-//! Bytes in memory: for tests, and to see what a server costs without a medium.
+//! Bytes in memory: for tests, and to measure a server without a medium.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -9,7 +9,7 @@ use crate::export::{Caller, Export, Extent, Writing};
 /// Bytes that lie under one lock.
 const STRIPE_BYTES: usize = 64 * 1024;
 
-/// So many bytes, zeroes at first.
+/// `size_bytes` bytes, zeroes at first.
 pub struct MemoryExport {
     size_bytes: u64,
     stripes: Vec<RwLock<Box<[u8]>>>,

@@ -1,4 +1,4 @@
-//! Zeroes written as any other bytes, for what knows no shorter way.
+//! Zeroes written as any other bytes, for exports without a shorter way.
 
 use std::io;
 

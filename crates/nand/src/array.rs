@@ -27,11 +27,10 @@ pub enum NandRule {
     },
 }
 
-/// What has physically happened to every block: pages programmed since its last erase.
+/// The physical state of every block: pages programmed since its last erase.
 ///
-/// The FTL keeps tables of its own about what it *decided*; this is the state of the
-/// flash as the operations arrive, and it accepts them only as the medium would.
-/// Memory: 2 bytes a block, touched lazily.
+/// The FTL's own tables have its *decisions*; this is the state of the flash as the operations
+/// arrive, and it accepts them only as the medium would. Memory: 2 bytes a block, touched lazily.
 #[derive(Debug)]
 pub struct FlashArray {
     programmed_pages: By<Block, Vec<u16>>,

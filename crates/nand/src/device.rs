@@ -12,10 +12,10 @@ use crate::timing::Timing;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NandConfig {
-    /// Where the numbers come from.
+    /// Source of the numbers.
     #[schemars(extend("x-label" = true))]
     pub source: String,
-    /// Channels (buses) of the device.
+    /// Channels (buses) of the device. For example 8.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub channels: u32,
     /// Chips that share one channel.
@@ -27,49 +27,52 @@ pub struct NandConfig {
     /// Planes in a die.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub planes_per_die: u32,
-    /// Erase blocks in a plane. Lower it to study garbage collection with a small trace.
+    /// Erase blocks in a plane. Lower it to make a small trace collect garbage.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub blocks_per_plane: u32,
     /// Pages in an erase block.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub pages_per_block: u32,
-    /// User bytes of a page, which is also the unit of the mapping.
+    /// User bytes of a page, the unit of mapping. For example 4096.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub page_bytes: u32,
-    /// Pages of a block that are programmed at once (one-shot programming): planes x bits of a cell x bytes of a flash
-    /// page / `nand.page_bytes`. For example 48 for TLC with four planes, flash pages of 16 KB and a mapping of 4 KB.
-    /// Pages wait in controller RAM until their unit is full; then they pass over the channel one after the other and
-    /// are programmed in one tPROG. `dynamic` and `least-loaded` allocation stay on a plane until the unit is full;
-    /// `static` and `hipa` follow the address (see `ftl.allocation.stripe_pages`). A flush pads the unit where RAM is
-    /// not power-protected. Divides `nand.pages_per_block`; needs writes that complete before their program
-    /// (`engine.write_completes` is `hashed` or `buffered`, or a write cache). If the planes of a die always work
-    /// together, describe them as one plane with larger blocks.
+    /// Pages programmed together (one-shot programming): planes x bits of a cell x bytes of a flash
+    /// page / `nand.page_bytes`. For example 48 for TLC with four planes, flash pages of 16 KB and
+    /// pages of 4 KB. Pages wait in controller RAM until their unit is full; then they are
+    /// transferred one after the other and programmed in one tPROG. `dynamic` and `least-loaded`
+    /// allocation fill a unit before the next plane's turn; `static` and `hipa` follow the address
+    /// (see `ftl.allocation.stripe_pages`). A flush pads the unit unless RAM is power-protected.
+    /// Divides `nand.pages_per_block`; needs writes that complete before their program
+    /// (`engine.write_completes` is `hashed` or `buffered`, or a write cache). If the planes of a
+    /// die always work together, describe them as one plane with larger blocks.
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub program_pages: u32,
-    /// Neighbouring pages of a block in one flash page: 4 for flash pages of 16 KB and pages of 4 KB. Pages of one flash
-    /// page that collection moves are read with one tR, and so are reads of the host that wait at a die at the same time.
-    /// Divides `nand.program_pages`.
+    /// Neighbouring pages of a block in one flash page. For example 4: flash pages of 16 KB and
+    /// pages of 4 KB. One tR reads all pages of a flash page that collection moves, or that host
+    /// reads wait for at the same time. Divides `nand.program_pages`.
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub sense_pages: u32,
-    /// Of this many program units that the host writes, one is parity; the same of those that the controller writes on its
-    /// own account. 0: none. With 16, every 15 units of data bring one of parity, and the medium takes 16/15 of the bytes.
-    /// Parity takes the time of a program, on the dies in turn, and holds no data. The space that it takes is not part
-    /// of the geometry.
+    /// Parity stripe in program units, for host data and for internal data separately. For example
+    /// 16: every 15 units of data need one of parity, and the flash programs 16/15 of the bytes. 0:
+    /// none. Parity takes the time of a program, on the dies in turn; its space is not part of the
+    /// geometry.
     #[serde(default)]
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub parity_stripe: u32,
-    /// Spare bytes of a page that travel with it (ECC and metadata).
+    /// Spare bytes of a page (ECC and metadata), transferred with it.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub metadata_bytes: u32,
-    /// tR in microseconds: array to page register. With `nand.read_types_us`, the mean that controllers reckon with.
+    /// tR in microseconds: array to page register. With `nand.read_types_us`, the mean that
+    /// controllers assume.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub read_us: f64,
-    /// tR in microseconds by type of flash page: `[60, 100]` for a word line of two. The type of a flash page is its
-    /// number in its block modulo the number of types. Empty: `nand.read_us` for all.
+    /// tR in microseconds by type of flash page, for example `[60, 100]` for the two pages of an
+    /// MLC word line. The type is the flash page's number in its block modulo the number of types.
+    /// Empty: `nand.read_us` for all.
     #[serde(default)]
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub read_types_us: Vec<f64>,
@@ -79,13 +82,13 @@ pub struct NandConfig {
     /// tBERS in microseconds: one block.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub erase_us: f64,
-    /// Channel speed in megatransfers per second.
+    /// Channel speed in megatransfers per second. For example 1200.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub bus_mt_s: f64,
     /// Channel width in bits.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub bus_width_bits: u32,
-    /// Command and address cycles before every operation, in nanoseconds of channel time.
+    /// Command and address cycles of every operation, in nanoseconds of channel time.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub command_ns: u64,
     /// Program/erase cycles that a block endures.
@@ -98,14 +101,14 @@ pub enum DeviceError {
     /// The levels do not fit an address.
     #[error(transparent)]
     Geometry(#[from] GeometryError),
-    /// A number is outside what flash can be.
+    /// A number beyond the limits of flash.
     #[error("nand.{key} is {value}: expected {expected}")]
     Value {
         /// The key without its table.
         key: &'static str,
         /// As given.
         value: String,
-        /// What would do.
+        /// The accepted values.
         expected: &'static str,
     },
     /// A device file that is not a device.
@@ -146,7 +149,7 @@ impl NandConfig {
     /// Checks the numbers and computes geometry and integer durations.
     ///
     /// # Errors
-    /// [`DeviceError`] naming the key and what was expected.
+    /// [`DeviceError`] with the key and the accepted values.
     pub fn resolve(&self) -> Result<NandDevice, DeviceError> {
         let geometry = Geometry::new([
             ("channels", self.channels),

@@ -31,8 +31,9 @@ pub struct Geometry {
     pub sense_pages: u32,
     page_bits: u32,
     plane_bits: u32,
-    /// The lowest `plane_bits` bits, and so many as `page_bits`. Addresses are taken apart dozens of times for a page
-    /// operation, and making a mask anew takes as many instructions as all else.
+    /// The lowest `plane_bits` bits, and the lowest `page_bits`. Addresses are taken apart dozens
+    /// of times for a page operation, and making a mask anew takes as many instructions as all
+    /// else.
     plane_mask: u32,
     page_mask: u32,
 }
@@ -58,7 +59,7 @@ fn bits_for(count: u32) -> u32 {
     u32::BITS - (count - 1).leading_zeros()
 }
 
-/// The lowest bits, so many.
+/// A mask of the lowest `bits` bits.
 fn low_bits(bits: u32) -> u32 {
     1u32.unbounded_shl(bits).wrapping_sub(1)
 }
@@ -192,7 +193,7 @@ impl Geometry {
     /// Device-wide number of the block that holds `ppn` (an array index; may have gaps).
     #[inline]
     pub fn block_index(&self, ppn: Ppn) -> Block {
-        // What the shift leaves of the page's number lies among the bits of the plane's.
+        // The remaining bits of the page's number lie among the bits of the plane's.
         let ppn = ppn.number();
         Block::new(ppn >> self.page_bits & !self.plane_mask | ppn & self.plane_mask)
     }
@@ -300,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn every_address_survives_packing_even_where_levels_are_not_powers_of_two() {
+    fn addresses_survive_packing_with_any_level_sizes() {
         let g = geometry([3, 2, 1, 2, 5, 7, 4096]).unwrap();
         let mut seen = std::collections::HashSet::new();
         for plane in g.all_planes() {

@@ -3,11 +3,11 @@
 use flashtwin_bits::ids;
 
 ids! {
-    /// Physical page number: one flash page, packed as `block | page | plane` bit fields, so
-    /// that every level is one shift away on the hot path, and so that the pages which striped
-    /// writes touch one after another (the same page of the same block in every plane) are
-    /// neighbours in every array indexed by page or block. With the plane on top their distance
-    /// is a large power of two, and caches hold only a few of them.
+    /// Physical page number: one flash page, packed as `block | page | plane` bit fields, so that
+    /// every level is one shift away on the hot path. Striped writes touch the same page of the
+    /// same block in every plane, one after the other; these pages are neighbours in every array
+    /// indexed by page or block. With the plane on top their distance would be a large power of
+    /// two, and caches would hold only a few of them.
     pub struct Ppn;
 
     /// A block of the device, packed as `block in its plane | plane`; there may be gaps.

@@ -1,8 +1,8 @@
-//! What flash is and permits: geometry, addresses, page and block rules, timing numbers.
+//! The properties and rules of flash: geometry, addresses, page and block rules, timing numbers.
 //!
-//! This crate knows nothing of logical pages, requests or time: it says how an
-//! array is built ([`Geometry`]), how long its operations take ([`Timing`]), and
-//! what may be done to a block in which order ([`FlashArray`]).
+//! This crate knows nothing of logical pages, requests or time. It has the structure of an array
+//! ([`Geometry`]), the times of its operations ([`Timing`]), and the rules for their order in a
+//! block ([`FlashArray`]).
 
 mod array;
 mod device;

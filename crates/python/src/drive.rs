@@ -1,4 +1,4 @@
-//! Drives of real bytes: made, served, looked at.
+//! Drives of real bytes: creating, serving, checking.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ fn failed(error: DriveError) -> PyErr {
     }
 }
 
-/// Does something with an image on a thread of its own, while Ctrl-C is heard: what is large takes its time. Who is
-/// interrupted leaves it behind; nothing of an image depends on its end.
+/// Works on an image on a thread of its own, while Ctrl-C is heard: a large image takes long. On
+/// Ctrl-C the work is abandoned, which harms no image.
 fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> PyResult<T> + Send + 'static,
@@ -40,7 +40,7 @@ pub(crate) struct Served {
     periods: Option<Periods>,
     periods_ended: u64,
     twin: Option<Arc<TwinTime>>,
-    /// What the modelled drive did, once it has ended.
+    /// The modelled drive's results, once it has ended.
     result: Option<Arc<flashtwin_sim::RunResult>>,
 }
 
@@ -65,7 +65,7 @@ impl Served {
         let stopped = self.server.stop();
         self.periods_ended = self.periods.as_ref().map_or(self.periods_ended, Periods::ended);
         self.periods = None;
-        // Why there is no result, the figures tell.
+        // The figures have the reason for a missing result.
         self.result = self.twin.as_ref().and_then(|twin| twin.finish().ok()).map(Arc::new);
         stopped.and(self.drive.checkpoint())
     }
@@ -85,7 +85,7 @@ pub(crate) fn create_drive(
     interruptible(py, move || Drive::create(&image, &system, size_bytes, &options).map_err(failed))
 }
 
-/// Refuses an image that is not the drive asked for.
+/// Refuses an image of another drive than requested.
 #[pyfunction]
 #[pyo3(signature = (image, system=None, size_bytes=None, sets=Vec::new()))]
 pub(crate) fn expect_drive(
@@ -173,7 +173,7 @@ fn twin_of(drive: &Arc<Drive>, system: Option<&str>, sets: &[(String, String)]) 
     TwinTime::start(Arc::clone(drive), &resolved).map(Arc::new).map_err(failed)
 }
 
-/// What a drive is, as JSON text.
+/// A drive's properties, as JSON text.
 #[pyfunction]
 pub(crate) fn drive_info_json(py: Python<'_>, image: PathBuf) -> PyResult<String> {
     interruptible(py, move || Drive::info(&image).map(|info| info.json().to_string()).map_err(failed))

@@ -1,6 +1,6 @@
-//! The one door into the core. Work runs on threads of its own with the GIL released; the calling
-//! thread wakes 20 times a second to look for Ctrl-C and to report progress, and, when either asks
-//! for it, tells the work to stop and waits until it has.
+//! The one door into the core. Work runs on threads of its own with the GIL released. The calling
+//! thread wakes 20 times a second to check for Ctrl-C and to report progress; if either asks for
+//! it, the thread cancels the work and waits for its end.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ const LOOK_UP: Duration = Duration::from_millis(50);
 /// How long work that may hang gets to notice that it was cancelled.
 const A_MOMENT: Duration = Duration::from_millis(500);
 
-/// What the work and the waiting thread share: how far each job is, and whether to stop.
+/// State shared by the work and the waiting thread: the progress of each job, and whether to stop.
 pub(crate) struct Control {
     cancelled: AtomicBool,
     jobs: Vec<(AtomicU64, AtomicU64)>,
@@ -47,7 +47,7 @@ impl Control {
     }
 }
 
-/// One job's view of [`Control`]; what the crates below know as `Progress`.
+/// One job's view of [`Control`], as `Progress` for the crates below.
 pub(crate) struct Job<'a> {
     control: &'a Control,
     index: usize,
@@ -64,19 +64,19 @@ impl flashtwin_trace::Progress for Job<'_> {
     }
 }
 
-/// What to do with work that does not stop when it is told to.
+/// How long to wait for cancelled work.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Patience {
-    /// Wait: it looks at its `Progress` often and must not leave half a file behind.
+    /// Wait: it checks its `Progress` often and must not leave half a file behind.
     Unlimited,
-    /// Leave it behind after a moment: it may hang in a read from a pipe that nobody fills, or does not look
-    /// at its `Progress` and writes nothing.
+    /// Abandon it after a moment: it may hang in a read from a pipe without a writer, or ignore its
+    /// `Progress` and write no files.
     Brief,
 }
 
-/// Runs `work` with the GIL released and returns what it returns. `look_up` is called with the GIL
-/// about every 50 ms and once after the work has ended; an error from it, or Ctrl-C, cancels the
-/// work and is raised once the work has stopped.
+/// Runs `work` with the GIL released and returns its result. `look_up` is called with the GIL about
+/// every 50 ms and once after the work has ended. An error from it, or Ctrl-C, cancels the work and
+/// is raised once the work has stopped.
 pub(crate) fn enter<T: Send + 'static>(
     py: Python<'_>,
     control: &Arc<Control>,
@@ -92,7 +92,7 @@ pub(crate) fn enter<T: Send + 'static>(
     Ok(value)
 }
 
-/// Starts `work` on a thread of its own; what it returns, or that it panicked, will be received.
+/// Starts `work` on a thread of its own; the receiver gets its result or its panic.
 fn start<T: Send + 'static>(
     control: &Arc<Control>,
     work: impl FnOnce(&Control) -> T + Send + 'static,
@@ -126,7 +126,7 @@ fn wait_for<T: Send>(
         }
     };
     control.cancel();
-    // What arrives now, or that nothing does, makes no difference: the interruption is the outcome.
+    // The result no longer matters: the interruption is the outcome.
     match patience {
         Patience::Unlimited => drop(receiver.recv()),
         Patience::Brief => drop(receiver.recv_timeout(A_MOMENT)),

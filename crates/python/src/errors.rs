@@ -1,6 +1,6 @@
 //! The one place where errors of the core become Python exceptions. Messages pass unchanged: the
-//! crates below already say what is wrong, where, and what to do. The exceptions themselves are written in
-//! Python, so that they are there without the core, too; see `python/flashtwin/errors.py`.
+//! crates below already give fault, place and cure. The exceptions themselves are written in
+//! Python, so that they exist without the core, too; see `python/flashtwin/errors.py`.
 
 use pyo3::import_exception;
 use pyo3::prelude::*;
@@ -31,7 +31,7 @@ pub(crate) fn sim(error: &flashtwin_sim::SimError) -> PyErr {
     }
 }
 
-/// What goes wrong with a server, a recording or a medium says itself where and why.
+/// Errors of servers, recordings and media name their own place and cause.
 #[cfg(target_os = "linux")]
 pub(crate) fn live(error: &std::io::Error) -> PyErr {
     LiveError::new_err(error.to_string())

@@ -1,8 +1,8 @@
 //! The bindings: `flashtwin._core`, what Python sees of the core.
 //!
-//! Thin on purpose: types, errors, the GIL and Ctrl-C. What a trace is, what a system does and how
-//! results are computed is decided in the crates below; how it is offered to people, in
-//! `python/flashtwin`. Bulk data crosses as Arrow tables, everything else as JSON text.
+//! Thin on purpose: types, errors, the GIL and Ctrl-C. Traces, systems and results are computed in
+//! the crates below; their user interface is in `python/flashtwin`. Bulk data crosses as Arrow
+//! tables, everything else as JSON text.
 
 mod arrow;
 mod characterize;
@@ -61,7 +61,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     Ok(())
 }
 
-/// What serves and records real bytes. Python asks in one place whether it is there: `flashtwin/live/linux.py`.
+/// Servers and recorders of real bytes. Python checks for them in one place:
+/// `flashtwin/live/linux.py`.
 #[cfg(target_os = "linux")]
 fn add_live(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<live::Server>()?;

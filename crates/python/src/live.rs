@@ -1,4 +1,4 @@
-//! Servers of real bytes, and recordings of what passes.
+//! Servers of real bytes, and recordings of their requests.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,14 +22,14 @@ pub(crate) struct Server {
     state: Mutex<State>,
 }
 
-/// What a server is.
+/// State of a server.
 enum State {
     Running(Running),
-    /// With its last figures; whatever it had open is closed.
+    /// With its last figures; its files are closed.
     Stopped(String, Option<Arc<flashtwin_sim::RunResult>>),
 }
 
-/// What a server serves.
+/// Kinds of servers.
 pub(crate) enum Running {
     Recorded(Recorded),
     Drive(Served),
@@ -54,7 +54,7 @@ impl Running {
 pub(crate) struct Recorded {
     server: nbd::Server,
     recorder: Arc<Recorder>,
-    /// What lies behind the recorder.
+    /// The export behind the recorder.
     inner: Arc<dyn Export>,
 }
 
@@ -66,7 +66,8 @@ impl Recorded {
 
     fn stop(&mut self) -> std::io::Result<()> {
         let stopped = self.server.stop();
-        // What went wrong with the bytes weighs more than what did with the trace, and that is ended in any case.
+        // An error of the export weighs more than one of the recording; the recording is ended in
+        // any case.
         let finished = self.recorder.finish();
         // The last flush is ours, not a client's, and stands in no trace.
         stopped.and(self.inner.flush()).and(finished.map(drop))
@@ -87,7 +88,7 @@ impl Server {
         self.size_bytes
     }
 
-    /// What it has done so far, as JSON text.
+    /// Counters so far, as JSON text.
     fn figures_json(&self, py: Python<'_>) -> String {
         py.detach(|| match &*self.state() {
             State::Running(running) => running.figures(),
@@ -95,7 +96,7 @@ impl Server {
         })
     }
 
-    /// What the modelled drive did, of a drive that was served at its time and has ended.
+    /// The modelled drive's results, for a drive served at its modelled time that has ended.
     fn result(&self) -> Option<RunResult> {
         match &*self.state() {
             State::Stopped(_, Some(result)) => Some(RunResult::of(Arc::clone(result))),
@@ -103,7 +104,7 @@ impl Server {
         }
     }
 
-    /// Finishes what was begun, makes it durable, and ends; a second time does nothing.
+    /// Finishes begun requests, makes them durable, and ends; a second call does nothing.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| {
             let mut state = self.state();
@@ -127,7 +128,7 @@ impl Server {
     }
 }
 
-/// Serves a file, a block device or another server's export, and records what passes.
+/// Serves a file, a block device or another server's export, and records the requests.
 #[pyfunction]
 #[pyo3(signature = (target, out, address, is_socket, key_file=None, format="parquet", read_only=false, name="recording", loss_max_s=10.0, tls=None))]
 #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
@@ -168,7 +169,7 @@ pub(crate) fn record(
         };
         let export = Arc::clone(&recorder) as Arc<dyn Export>;
         let server = nbd::Server::start(export, &address, options).inspect_err(|_| {
-            // A recording of nothing is nobody's.
+            // An empty recording is deleted.
             let _ = std::fs::remove_file(&out);
         })?;
         let uri = server.uri();

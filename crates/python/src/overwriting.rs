@@ -17,7 +17,7 @@ pub(crate) struct Overwriting {
 
 #[pymethods]
 impl Overwriting {
-    /// An erased drive of which the host uses so many pages.
+    /// An erased drive of which the host uses `pages` pages.
     #[new]
     fn new(system: &Resolved, pages: u32) -> PyResult<Self> {
         let drive =
@@ -25,8 +25,8 @@ impl Overwriting {
         Ok(Self { drive: Arc::new(Mutex::new(drive)) })
     }
 
-    /// Writes pages in this order, given as 32-bit numbers in the machine's order of bytes; how many pages the host wrote,
-    /// how many were programmed and read by collection, and how many blocks erased.
+    /// Writes pages in this order, given as native 32-bit numbers. Returns the pages written by the
+    /// host, the pages programmed, the pages read by collection, and the blocks erased.
     fn write(&self, py: Python<'_>, pages: &[u8]) -> PyResult<(u64, u64, u64, u64)> {
         let (numbers, rest) = pages.as_chunks::<4>();
         if !rest.is_empty() {

@@ -17,10 +17,10 @@ use crate::scan::Scan;
 use crate::systems::Resolved;
 use crate::trace::{InfoWanted, Trace};
 
-/// The table of every request by itself.
+/// The table of single requests.
 const REQUESTS: &str = "requests";
 
-/// What one system did with one trace.
+/// The results of one system on one trace.
 #[pyclass(frozen, module = "flashtwin._core")]
 pub(crate) struct RunResult {
     result: Arc<flashtwin_sim::RunResult>,
@@ -67,14 +67,21 @@ impl RunResult {
 /// Replays a trace on several systems at once; results come in the order of the systems.
 ///
 /// `progress(index, done, total)` is called for every unfinished run about 20 times a second,
-/// `finished(index, result)` once for each run soon after it has ended. At the first failure the
-/// other runs are stopped. `requests` asks for the table of every request: one entry a system, the file that it is
-/// written into while the run goes on, or none for memory. `aged` names where aged drives are kept: the folder, what
-/// the core is known by, the seconds that a drive must have taken to be kept, the bytes that all may take;
-/// `noted(text)` is called for each that could not be used or kept. With `informed`, whoever calls will ask a trace in
-/// memory for its numbers: they are worked out by a thread that has no more runs. `timelines` asks for timelines: one entry
-/// a system, with the file, the nanosecond from which on something must be under way, and the one before which it must
-/// begin (none: the end of the run).
+/// `finished(index, result)` once for each run soon after it has ended. The first failure stops the
+/// other runs.
+///
+/// `requests` asks for the table of every request: one entry a system, the file for it, or none for
+/// memory.
+///
+/// `aged` configures the store of aged drives: the folder, the id of the core, the least seconds of
+/// ageing for a drive worth keeping, and the most bytes of all. `noted(text)` is called for each
+/// drive that could not be used or kept.
+///
+/// With `informed`, an idle thread computes the numbers of a trace in memory, which the caller will
+/// need.
+///
+/// `timelines` asks for timelines: one entry a system, with the file and the window in nanoseconds:
+/// events must end after the first number and begin before the second (none: the end of the run).
 #[pyfunction]
 #[pyo3(signature = (trace, systems, threads=0, progress=None, finished=None, requests=None, aged=None, noted=None, informed=false, timelines=None))]
 #[allow(clippy::too_many_arguments, reason = "Python names them")]
@@ -117,7 +124,7 @@ pub(crate) fn run(
     done.all()
 }
 
-/// What can be replayed.
+/// Traces that can be replayed.
 #[derive(FromPyObject)]
 pub(crate) enum Replayed<'py> {
     /// A trace in memory.
@@ -146,7 +153,7 @@ pub(crate) enum Cut {
 }
 
 impl Cut {
-    /// What is replayed.
+    /// The replayed trace.
     pub(crate) fn source(&self) -> &dyn PageSource {
         match self {
             Cut::Whole(trace) => trace.as_ref(),
@@ -242,8 +249,8 @@ impl Done {
     }
 }
 
-/// Runs all jobs, and behind them what is done aside, on at most `threads` threads (0: one for each core); the first
-/// failure stops the rest.
+/// Runs all jobs, then the side work, on at most `threads` threads (0: one for each core); the
+/// first failure stops the rest.
 fn run_all(
     jobs: &[Job],
     aside: Option<&InfoWanted>,
@@ -261,7 +268,7 @@ fn run_all(
             let progress = control.job(index);
             let Some(job) = jobs.get(index) else {
                 if let Some(wanted) = aside.filter(|_| index == jobs.len()) {
-                    // Whoever asks for what was not found out meets the error.
+                    // The error appears again when the caller asks for the numbers.
                     let _ = enter::catch(|| wanted.find(&progress));
                 }
                 break;

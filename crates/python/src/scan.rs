@@ -12,7 +12,7 @@ use crate::errors;
 use crate::systems::Resolved;
 use crate::trace::{open_options, watched};
 
-/// A trace in a file. What is asked of the whole of it reads the file, once.
+/// A trace in a file. Queries of the whole trace read the file once.
 #[pyclass(frozen, module = "flashtwin._core")]
 pub(crate) struct Scan {
     source: Source,
@@ -23,14 +23,14 @@ pub(crate) struct Scan {
     begins_with_content: bool,
     /// Requests of a window; 0: as many as is usual.
     window_requests: usize,
-    /// What has been found out, for the page sizes and sources of contents that were asked for.
+    /// Scans so far, by page size and source of contents.
     scans: Mutex<Vec<PageScan>>,
 }
 
 /// How many are kept: the page sizes of a usual comparison, for systems with and without contents.
 const SCANS_KEPT: usize = 4;
 
-/// Page size of what is asked of a trace that no system has been named for.
+/// Page size of queries that name no system.
 const ANY_PAGE_BYTES: u32 = 4096;
 
 #[pymethods]
@@ -71,7 +71,7 @@ impl Scan {
         })
     }
 
-    /// What the trace is called.
+    /// The trace's name.
     #[getter]
     fn name(&self) -> &str {
         &self.name
@@ -83,7 +83,7 @@ impl Scan {
         self.format
     }
 
-    /// A digest of all columns, whatever format they are read from.
+    /// A digest of all columns, the same for every file format.
     #[getter]
     fn digest(&self, py: Python<'_>) -> PyResult<String> {
         Ok(self.any(py)?.outline().digest.clone())
@@ -114,7 +114,7 @@ impl Scan {
         mut systems: Vec<PyRef<'_, Resolved>>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        // Those that look at contents first: the others need no reading of their own then.
+        // Scans with contents first: the others then need no reading of their own.
         systems.sort_by_key(|system| system.resolved.content_source(true) == ContentSource::None);
         for system in systems {
             let heard = progress.as_ref().map(|progress| progress.clone_ref(py));
@@ -137,7 +137,7 @@ impl Scan {
 }
 
 impl Scan {
-    /// The trace cut into pages for a system. What was found out is kept.
+    /// The trace cut into pages for a system. The scan is kept.
     pub(crate) fn cut(
         &self,
         py: Python<'_>,
@@ -149,7 +149,7 @@ impl Scan {
         self.scanned(py, system.config.nand.page_bytes, content, progress)
     }
 
-    /// What is known of the trace, whatever it was found out for.
+    /// A scan of the trace, for any page size and source.
     fn any(&self, py: Python<'_>) -> PyResult<PageScan> {
         let known = self.kept(|_| true);
         known.map_or_else(|| self.scanned(py, ANY_PAGE_BYTES, |_| ContentSource::None, None), Ok)
@@ -196,8 +196,8 @@ impl Scan {
     }
 }
 
-/// Bytes of memory that reading a trace whole and replaying it takes, estimated from its beginning, and bytes
-/// that can be had, where the system tells.
+/// Bytes of memory for reading a trace whole and replaying it, estimated from its beginning, and
+/// free bytes, if the system reports them.
 #[pyfunction]
 #[pyo3(signature = (path, format=None, on_bad_line="fail", sort_window_ns=1_000_000_000, blkparse_action="D", volume=None, excerpt_ns=None))]
 #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]

@@ -39,7 +39,8 @@ pub(crate) fn config_schema() -> String {
     flashtwin_sim::schema().to_string()
 }
 
-/// What every key of the configuration says of itself, as JSON text: a list of `name`, `when`, `moves`, `design`, `label`.
+/// Properties of every configuration key, as JSON text: a list of `name`, `when`, `moves`,
+/// `design`, `label`.
 #[pyfunction]
 pub(crate) fn config_keys() -> String {
     let keys = flashtwin_sim::keys().iter().map(|key| {
@@ -99,8 +100,8 @@ impl Resolved {
         self.resolved.capacity_pages()
     }
 
-    /// The logical pages that a trace touches, and the fewest blocks a plane with which they take up at most `fill`
-    /// of what the device holds.
+    /// The logical pages that a trace touches, and the fewest blocks a plane for which they fill at
+    /// most `fill` of the device's capacity.
     fn filled_by(&self, py: Python<'_>, trace: Replayed<'_>, fill: f64) -> PyResult<(u32, u32)> {
         let pages = trace.cut(py, &self.resolved)?.source().outline().footprint_pages();
         let blocks = self.resolved.blocks_filled_by(u64::from(pages), fill);

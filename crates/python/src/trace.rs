@@ -17,19 +17,19 @@ use crate::columns;
 use crate::enter::{self, Control, Patience};
 use crate::errors;
 
-/// What the host asked for: requests sorted by time, with contents where the trace has them.
+/// A trace: requests sorted by time, with contents where the trace has them.
 #[pyclass(frozen, module = "flashtwin._core")]
 pub(crate) struct Trace {
     pub(crate) trace: Arc<flashtwin_trace::Trace>,
     /// The trace cut into pages, kept for the next replay.
     cuts: Mutex<Vec<(Cut, Arc<PageTrace>)>>,
-    /// The workload in numbers, once somebody has worked it out.
+    /// The workload in numbers, once computed.
     info: Arc<OnceLock<TraceInfo>>,
     /// The digest, likewise.
     digest: OnceLock<String>,
 }
 
-/// What a cut depends on: the page size in bytes and where contents come from.
+/// Parameters of a cut: the page size in bytes and the source of contents.
 type Cut = (u32, ContentSource);
 
 /// How many cuts are kept: the page sizes of a usual comparison.
@@ -65,7 +65,7 @@ impl Trace {
         Ok(Self::new(trace))
     }
 
-    /// What the trace is called.
+    /// The trace's name.
     #[getter]
     fn name(&self) -> &str {
         &self.trace.name
@@ -77,7 +77,7 @@ impl Trace {
         self.trace.format.name()
     }
 
-    /// A digest of all columns, whatever format they were read from.
+    /// A digest of all columns, the same for every file format.
     #[getter]
     fn digest(&self, py: Python<'_>) -> &str {
         py.detach(|| self.digest.get_or_init(|| self.trace.digest()))
@@ -181,7 +181,7 @@ impl Trace {
         Self { trace: Arc::new(trace), cuts: Mutex::default(), info: Arc::default(), digest: OnceLock::new() }
     }
 
-    /// What it takes to work the workload's numbers out on a thread of its own.
+    /// A handle that computes the workload's numbers on another thread.
     pub(crate) fn info_wanted(&self) -> InfoWanted {
         InfoWanted { trace: Arc::clone(&self.trace), info: Arc::clone(&self.info) }
     }
@@ -210,7 +210,7 @@ impl Trace {
     }
 }
 
-/// A trace whose numbers somebody will ask for.
+/// A trace whose numbers will be needed.
 pub(crate) struct InfoWanted {
     trace: Arc<flashtwin_trace::Trace>,
     info: Arc<OnceLock<TraceInfo>>,
@@ -291,7 +291,8 @@ pub(crate) fn watched<T: Send + 'static>(
     })
 }
 
-/// Cuts an interrupted recording back to what is whole: its rows, and the bytes that were cut off.
+/// Truncates an interrupted recording to its last whole row group. Returns the number of rows, and
+/// of bytes cut off.
 #[pyfunction]
 pub(crate) fn recover_recording(py: Python<'_>, path: PathBuf) -> PyResult<(u64, u64)> {
     py.detach(|| flashtwin_trace::recover_recording(&path)).map_err(|error| errors::trace(&error))

@@ -27,20 +27,20 @@ pub(crate) fn recipe_schema() -> String {
     Recipe::schema().to_string()
 }
 
-/// Refuses a text that is no recipe; `place` is what it is called in messages.
+/// Refuses a text that is no recipe; `place` names it in messages.
 #[pyfunction]
 pub(crate) fn check_recipe(toml: &str, place: &str) -> PyResult<()> {
     Recipe::parse(place, toml).map(drop).map_err(|error| errors::trace(&error))
 }
 
-/// The recipe, of which so many days are made instead of its own.
+/// The recipe, with `days` days instead of its own.
 fn of_days(toml: &str, place: &str, days: Option<u64>) -> PyResult<Recipe> {
     let mut recipe = Recipe::parse(place, toml).map_err(|error| errors::trace(&error))?;
     recipe.arrivals.trace_days = days.or(recipe.arrivals.trace_days);
     Ok(recipe)
 }
 
-/// Makes the trace of a recipe, of `days` where they are given; `place` is what the recipe is called in messages.
+/// Makes the trace of a recipe, of `days` if given; `place` names the recipe in messages.
 #[pyfunction]
 #[pyo3(signature = (toml, place, scale, seed, days=None, progress=None))]
 pub(crate) fn synthesize(

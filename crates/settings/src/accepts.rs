@@ -1,8 +1,8 @@
-//! What a schema accepts: in words, and whether a number is within its bounds.
+//! The accepted values of a schema, in words, and checks of bounds.
 
 use serde_json::Value;
 
-/// What a schema accepts; empty where it does not say.
+/// The accepted values of a schema; empty if it has no limits.
 pub(crate) fn accepts(schema: &Value) -> String {
     if let Some(list) = schema.get("oneOf") {
         return format!("one of {}", choices(list).join(", "));
@@ -11,7 +11,7 @@ pub(crate) fn accepts(schema: &Value) -> String {
         Some("integer") => one("a whole number", schema),
         Some("number") => one("a number", schema),
         Some("boolean") => "true or false".into(),
-        // A word with a grammar: what is wrong with it is said when it is read.
+        // A word with a grammar: its parser explains errors.
         Some("string") if schema.get("pattern").is_some() => String::new(),
         Some("string") => "a word".into(),
         Some("array") => list(schema),
@@ -68,7 +68,7 @@ fn list(schema: &Value) -> String {
     format!("a list of {of}{each}")
 }
 
-/// The numbers between which a value lies: those of the schema, or what its type holds.
+/// Bounds of a number: those of the schema, or of its type.
 fn range(schema: &Value) -> Option<String> {
     let bound = |name: &str| schema.get(name).filter(|bound| !bound.is_null()).map(number);
     let of_type = match schema.get("format").and_then(Value::as_str) {

@@ -1,10 +1,10 @@
-//! What is wrong with a setting, in words for the person who can mend it.
+//! Errors of settings, in words for the person who can repair them.
 
 use thiserror::Error;
 
 use crate::text::shown;
 
-/// A setting that cannot be used: what is wrong, what was expected, the nearest right one.
+/// A setting that cannot be used: fault, expected value, the nearest right one.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 #[error("{0}")]
 pub struct SettingError(pub String);

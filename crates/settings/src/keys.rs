@@ -11,7 +11,7 @@ use crate::text::{bare_or_toml, shown};
 /// Below this likeness (Jaro-Winkler, 0 to 1) a word is not taken for another one.
 const LIKE: f64 = 0.7;
 
-/// Every dotted key of a configuration with what it accepts.
+/// Every dotted key of a configuration with its accepted values.
 #[derive(Debug, Clone)]
 pub struct Keys {
     /// The schema of each.
@@ -20,7 +20,8 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// The keys of a JSON schema without references. `listed` tells people where all of them are listed.
+    /// The keys of a JSON schema without references. `listed` names the page that lists all of
+    /// them.
     pub fn new(schema: &Value, listed: &str) -> Keys {
         let mut known = BTreeMap::new();
         collect(schema, "", &mut known);
@@ -43,13 +44,13 @@ impl Keys {
         self.known.range(prefix.clone()..).next().is_some_and(|(known, _)| known.starts_with(&prefix))
     }
 
-    /// What a key accepts, in words; `None` where the schema does not say.
+    /// The accepted values of a key, in words; `None` if the schema has no limits.
     pub fn expected(&self, key: &str) -> Option<String> {
         self.known.get(key).map(accepts).filter(|text| !text.is_empty())
     }
 
-    /// The value that a text means for a key: TOML or a bare word; for a list also what stands in its
-    /// brackets, or a single value.
+    /// The value of a text for a key: TOML or a bare word, for example `0.05` or `greedy`; for a
+    /// list also the text of its brackets, or a single value.
     pub fn value(&self, key: &str, text: &str) -> Value {
         let value = bare_or_toml(text);
         if value.is_array() || !self.known.get(key).is_some_and(is_list) {

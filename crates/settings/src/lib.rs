@@ -1,7 +1,7 @@
 //! Keys of a configuration: found by any ending that is unique, set from text, checked against a schema.
 //!
-//! What the configuration of replays and that of characterizations share, so that `--set key=value` means
-//! the same everywhere and a wrong key or value is answered in the same words.
+//! Shared by the configurations of replays and of characterizations, so that `--set key=value`
+//! means the same everywhere and a wrong key or value gets the same message.
 
 mod accepts;
 mod error;
@@ -32,7 +32,7 @@ pub fn set(tree: &mut Map<String, Value>, key: &str, value: Value) {
 /// Reads a configuration from its tree, within the bounds of its schema.
 ///
 /// # Errors
-/// Names the key that is wrong or missing, its value and what was expected.
+/// Names the wrong or missing key, its value and the expected one.
 pub fn from_tree<T: DeserializeOwned>(tree: Map<String, Value>, keys: &Keys) -> Result<T, SettingError> {
     let value = Value::Object(tree);
     let read: T = read(&value, keys)?;
@@ -67,7 +67,7 @@ fn read<T: DeserializeOwned>(value: &Value, keys: &Keys) -> Result<T, SettingErr
     })
 }
 
-/// What stands at a path such as `wa.partitions[2]`.
+/// The value at a path such as `wa.partitions[2]`.
 fn at<'a>(value: &'a Value, path: &str) -> &'a Value {
     let steps = path.split(['.', '[']).map(|step| step.trim_end_matches(']')).filter(|step| !step.is_empty());
     let found = steps.into_iter().try_fold(value, |value, step| match value {

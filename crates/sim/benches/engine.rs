@@ -52,7 +52,7 @@ fn workload(rounds: usize) -> Result<Trace, Box<dyn std::error::Error>> {
     Ok(trace.build()?)
 }
 
-/// Any page of the device in turn, nothing remembered: what an event loop costs by itself.
+/// Any page of the device in turn, without state: the cost of the event loop alone.
 struct NoController {
     geometry: Geometry,
     next: Vec<u32>,
@@ -92,8 +92,8 @@ impl Controller for NoController {
 struct NoMetrics;
 impl Observer for NoMetrics {}
 
-/// Seconds that the engine of a system takes by itself for the same page operations: every write programs a page,
-/// every read reads one, nothing is looked up, moved or compared.
+/// Seconds of the engine alone for the same page operations: every write programs a page, every
+/// read reads one, and there are no lookups, moves or comparisons.
 fn bare_loop(trace: &PageTrace, resolved: &Resolved) -> Result<f64, Box<dyn std::error::Error>> {
     let geometry = &resolved.device.geometry;
     let mut flash = FlashArray::new(geometry);
@@ -117,8 +117,8 @@ fn bare_loop(trace: &PageTrace, resolved: &Resolved) -> Result<f64, Box<dyn std:
     Ok(begin.seconds())
 }
 
-/// Seconds that this thread spent on a processor, so that a busy machine disturbs less; the
-/// wall clock where the system does not tell.
+/// Processor time of this thread in seconds, so that a busy machine disturbs less; the wall clock
+/// if the system does not provide it.
 struct Clock {
     wall: Instant,
     processor_ns: Option<u64>,
@@ -153,7 +153,7 @@ fn argument(name: &str) -> Option<String> {
     arguments.nth(1)
 }
 
-/// Reads, programs and erases of the flash, whoever asked for them.
+/// Reads, programs and erases of the flash, for any cause.
 fn flash_operations(summary: &serde_json::Value) -> f64 {
     let reads: f64 = summary["flash_reads"]
         .as_object()
@@ -162,7 +162,7 @@ fn flash_operations(summary: &serde_json::Value) -> f64 {
     reads + of(&summary["pages_programmed"]) + of(&summary["erases"]["total"])
 }
 
-/// What a replay of one system cost.
+/// Cost of a replay of one system.
 struct Cost {
     seconds: f64,
     bare_seconds: f64,

@@ -1,9 +1,9 @@
 //! Aged drives that are kept, so that a second run does not age one again.
 //!
-//! A drive that the same core has filled and aged for the same trace, with the same controller, flash and seed, is the
-//! same drive: what it has become is written to a file under a digest of all that, and read back into one made alike. A
-//! result does not tell whether its drive was. A file that is cut, changed or somebody else's is said to be, and the
-//! drive is aged anew.
+//! Preloading depends only on core, trace, controller, flash and seed. The state of the aged drive
+//! is written to a file under a digest of all these, and loaded into a new drive made alike.
+//! Results are the same with and without the file. A truncated, changed or foreign file is
+//! reported, and the drive is aged anew.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -24,11 +24,11 @@ use crate::resolve::Resolved;
 /// How a file begins; the number is that of its form.
 const TITLE: &[u8; 24] = b"flashtwin aged drive 1\n\0";
 const DIGEST_BYTES: usize = 32;
-/// Title, key, digest of what follows.
+/// Title, key, digest of the rest.
 const HEADER_BYTES: u64 = (TITLE.len() + 2 * DIGEST_BYTES) as u64;
 /// The fastest of zstd's usual levels: most of a table is numbers without any order.
 const LEVEL: i32 = 1;
-/// A file that is half-written after so long belongs to nobody.
+/// Age after which a half-written file counts as abandoned.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 
 type Digest = [u8; DIGEST_BYTES];
@@ -51,7 +51,7 @@ impl AgedDrives {
         Self { folder, core, least, most_bytes, notes: Mutex::default() }
     }
 
-    /// What there was to say since this was last asked: files that could not be used or written.
+    /// Notes since the last call: files that could not be used or written.
     pub fn take_notes(&self) -> Vec<String> {
         std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -61,7 +61,7 @@ impl AgedDrives {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(text);
     }
 
-    /// What an aged drive depends on.
+    /// All inputs that an aged drive depends on.
     fn key(&self, trace: &Outline, resolved: &Resolved) -> Digest {
         let config = &resolved.config;
         let endian = if cfg!(target_endian = "big") { "big" } else { "little" };
@@ -159,7 +159,8 @@ fn read(path: &Path, key: &Digest, drive: &mut Drive) -> io::Result<bool> {
     drive.0.load(&mut from)?;
     drive.1.load(&mut from)?;
     from.finish()?;
-    // Whoever makes room goes by when drives were last used; it is no matter where that cannot be written.
+    // The modification time is the time of the last use, for the clean-up; a failure to write it
+    // does no harm.
     File::options()
         .append(true)
         .open(path)
@@ -206,7 +207,7 @@ fn write_whole(path: &Path, key: &Digest, drive: &Drive) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A file that is written, and the digest of what was written so far.
+/// A file that is being written, and the digest of the bytes so far.
 struct Hashed {
     file: File,
     hasher: blake3::Hasher,
@@ -224,7 +225,7 @@ impl Write for Hashed {
     }
 }
 
-/// Drives used longest ago give way to the new one, and so does what was left half-written.
+/// Deletes the least recently used drives until the new one fits, and abandoned half-written files.
 fn make_room(drives: &AgedDrives, new: &Path) -> io::Result<()> {
     let mut kept = Vec::new();
     for entry in fs::read_dir(&drives.folder)? {

@@ -1,4 +1,4 @@
-//! What can go wrong, in words for the person who can mend it.
+//! Errors of a run, in words for the person who can repair the cause.
 
 use flashtwin_ftl::FtlError;
 use flashtwin_nand::NandRule;
@@ -6,7 +6,7 @@ use flashtwin_settings::SettingError;
 use flashtwin_trace::{Progress, TraceError};
 use thiserror::Error;
 
-/// A configuration that cannot be used: what, where, and the cure.
+/// A configuration that cannot be used: fault, place and cure.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 #[error("{0}")]
 pub struct ConfigError(pub String);
@@ -45,7 +45,7 @@ pub enum SimError {
     },
 }
 
-/// Ends what is under way where its user wants it to end.
+/// Returns an error if the user asks to stop.
 pub(crate) fn stop_if_asked(progress: &dyn Progress) -> Result<(), SimError> {
     if progress.cancelled() { Err(SimError::Interrupted) } else { Ok(()) }
 }

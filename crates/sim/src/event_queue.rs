@@ -3,12 +3,12 @@
 /// No completion is pending.
 const NEVER: u64 = u64::MAX;
 
-/// When each unit's pending completion is due, and which of them is the first: a tournament of all units in which
-/// the earlier one wins, and of equals the one with the lower number, so that the order never depends on what was
-/// asked for first.
+/// Due time of each unit's pending completion, and the first of them: a tournament of all units in
+/// which the earlier one wins, and of equals the one with the lower number. For example, of units 2
+/// and 5 with equal times unit 2 goes first. The order never depends on the order of calls.
 ///
-/// A change takes one comparison for each level of the tree, the same way whatever the times are: there is nothing for
-/// the processor to guess wrong, as there is in a heap.
+/// A change takes one comparison for each level of the tree, independent of the times: there are no
+/// unpredictable branches, as there are in a heap.
 #[derive(Debug, Default)]
 pub struct EventQueue {
     times: Vec<u64>,
@@ -17,7 +17,7 @@ pub struct EventQueue {
 }
 
 impl EventQueue {
-    /// An empty queue of so many units.
+    /// An empty queue of `units` units.
     pub fn new(units: usize) -> Self {
         let leaves = units.next_power_of_two().max(2);
         let mut winners = vec![0; leaves];
@@ -36,7 +36,7 @@ impl EventQueue {
         (self.times.get(unit as usize).copied().unwrap_or(NEVER), unit)
     }
 
-    /// The pending completion of a unit is due at `time_ns`, whatever it was before; `u64::MAX`: there is none.
+    /// Sets the due time of a unit's pending completion; `u64::MAX`: there is none.
     #[inline]
     pub fn set(&mut self, unit: u32, time_ns: u64) {
         self.times[unit as usize] = time_ns;

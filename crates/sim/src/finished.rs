@@ -1,4 +1,4 @@
-//! What a run leaves behind for the results: a row for each of its periods, and what stands at its end.
+//! State of a finished run for its results: a row for each period, and the state at the end.
 
 use flashtwin_bits::By;
 use flashtwin_ftl::{Counters, Ftl, PlaneContents, PlaneWrites};
@@ -10,8 +10,7 @@ use crate::metrics::{Metrics, PeriodResponse};
 use crate::replication_time::PhaseTime;
 use crate::resolve::Resolved;
 
-/// What happened in one period; counts are of that period alone.
-/// `Copy`, so that nobody makes it hold more than numbers: a year has many seconds.
+/// Counts of one period alone. `Copy` keeps it small: a year has many seconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PeriodRow {
     pub(crate) start_ns: i64,
@@ -33,9 +32,9 @@ pub(crate) struct Finished<'a> {
     pub(crate) engine: Engine<Ftl, Metrics>,
     pub(crate) periods: Vec<PeriodRow>,
     pub(crate) replication_passes: u64,
-    /// What lies on each plane at the end; `None` where contents are not known.
+    /// Contents of each plane at the end; `None` if contents are not known.
     pub(crate) plane_contents: Option<By<Plane, Vec<PlaneContents>>>,
-    /// What the host wrote to each plane; `None` unless that is counted.
+    /// Host writes of each plane; `None` unless they are counted.
     pub(crate) plane_writes: Option<By<Plane, Vec<PlaneWrites>>>,
     /// The hash unit's queue: length x nanoseconds, and the longest.
     pub(crate) hash_queue: (f64, u32),

@@ -1,4 +1,4 @@
-//! What a drive went through before the trace begins: steps that write the pages of the trace's footprint.
+//! The history of a drive before the trace: steps that write the pages of the trace's footprint.
 //!
 //! The state before decides: on one drive the same skewed writes amplify by 2.6 after an erase and by 3.4 after the drive
 //! was filled in order (Haas et al., SSD-iq, PVLDB 18(11), 2025).
@@ -17,7 +17,7 @@ enum Step {
     InOrder,
     /// All pages once, in random order.
     Shuffled,
-    /// Pages drawn evenly, so many times as many as there are.
+    /// Pages drawn evenly; `times` writes for each page on average.
     Uniform { times: f64 },
     /// Pages drawn by popularity rank^-exponent; the ranks lie anywhere among the addresses.
     Zipf { exponent: f64, times: f64 },
@@ -29,7 +29,7 @@ enum Step {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct History(Vec<Step>);
 
-/// What a history looks like.
+/// Syntax of a history, for example `in-order zipf(0.8,4)`.
 const EXPECTED: &str = "words of in-order, shuffled, uniform(TIMES), zipf(EXPONENT,TIMES) and hot-cold(PAGES,WRITES,TIMES), \
                         such as 'in-order zipf(0.8,4)'";
 /// The most times that a step writes all pages, and the highest exponent.
@@ -56,7 +56,7 @@ impl History {
 }
 
 impl Step {
-    /// How many pages it writes, of so many.
+    /// Number of writes, for `pages` pages.
     fn count(self, pages: u32) -> u64 {
         match self {
             Step::InOrder | Step::Shuffled => u64::from(pages),
@@ -66,7 +66,7 @@ impl Step {
         }
     }
 
-    /// What gives the page of each write, by its number in the step.
+    /// Returns a function from the number of a write in the step to its page.
     fn prepared(self, pages: u32, rng: &mut Rng) -> Box<dyn FnMut(u64) -> u32> {
         let mut rng = Rng::stream(rng.next_u64(), "step");
         let order = match self {

@@ -1,14 +1,17 @@
-//! What each key of the configuration says of itself, beside its type and its text: when it matters, what it moves by
-//! itself, which design it belongs to. It is declared where the key is, as an extension of its schema, and read here.
+//! Properties of each configuration key beside its type and text: when it matters, its effect, and
+//! the design it belongs to. They are declared at the key, as extensions of its schema, and read
+//! here.
 //!
-//! * `x-when`: the condition under which another value can change what happens; always, where there is none. A table's
-//!   condition and design hold for all keys in it that have none of their own. A condition is made of `KEY = VALUE|VALUE`,
-//!   `KEY != VALUE` and traits, joined by `and` and, less tightly, by `or`:
-//!   `ftl.allocation.policy = static|hipa`, `deduplicates and engine.write_completes != buffered`.
-//! * `x-moves`: what the key moves by itself, and how. Keys without it move neither reads nor writes.
+//! * `x-when`: the condition under which another value can change the results; always, if there is
+//!   none. A table's condition and design hold for all keys in it that have none of their own. A
+//!   condition consists of `KEY = VALUE|VALUE`, `KEY != VALUE` and traits, joined by `and` and,
+//!   less tightly, by `or`, for example `ftl.allocation.policy = static|hipa` or `deduplicates and
+//!   engine.write_completes != buffered`.
+//! * `x-moves`: the direct effect of the key. Keys without it change neither reads nor writes.
 //! * `x-design`: why the key defines a system by its paper. Other keys are the ground that systems stand on.
 //! * `x-label`: no result depends on it.
-//! * `x-traits`: of a policy (or of a key that is true): what a system is that has it. It is one where the key matters.
+//! * `x-traits`: traits of a system with this policy (or with this key true). A system has them
+//!   where the key matters.
 //!
 //! Example: `ftl.gc.choices` says `x-when = "ftl.gc.victim = d-choices"`; so two systems with greedy victims do not differ
 //! by it, and a sweep over it is refused.
@@ -19,14 +22,14 @@ use serde_json::Value;
 
 use crate::resolve::schema;
 
-/// A key and what it says of itself.
+/// A key and its properties.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
     /// Dotted, as in results.
     pub name: String,
     /// The condition under which it matters; "always" where there is none.
     pub when: String,
-    /// What it moves by itself, and how.
+    /// The direct effect of the key.
     pub moves: Option<String>,
     /// Why it defines a system.
     pub design: Option<String>,
@@ -55,14 +58,15 @@ pub fn keys() -> &'static [Key] {
     &declared().keys
 }
 
-/// Whether another value of a key can change what happens under a configuration, as results hold it. A key that does not
-/// exist matters nowhere.
+/// Whether another value of a key can change the results under a configuration from a result file.
+/// A key that does not exist matters nowhere.
 pub fn matters(key: &str, config: &Value) -> bool {
     let declared = declared();
     declared.keys.iter().any(|one| one.name == key && declared.holds(&one.when, config))
 }
 
-/// What a system is by the policies that it has: `deduplicates`, `weighs-load` and so on, in alphabetical order.
+/// The traits of a system by its policies, such as `deduplicates` and `weighs-load`, in
+/// alphabetical order.
 pub fn traits(config: &Value) -> Vec<&'static str> {
     let declared = declared();
     let mut found: Vec<&str> = declared

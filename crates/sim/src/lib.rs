@@ -1,4 +1,4 @@
-//! When it happens: the event engine, its queues and buses, and what a run measures.
+//! The event engine: queues, buses and times, and the measurements of a run.
 //!
 //! [`resolve`] turns a system's name and a few settings into a checked configuration;
 //! [`run`] replays a trace on it and returns a summary and tables.

@@ -1,13 +1,13 @@
 //! How much memory a replay takes, known before it is paid for.
 //!
-//! Tables of physical pages and blocks are as long as the device; what is never touched of them takes
-//! address space and no memory. Tables of logical pages and contents are as long as the trace makes them and
-//! are touched all over.
+//! Tables of physical pages and blocks are as long as the device; their untouched parts take
+//! address space and no memory. Tables of logical pages and contents are as long as the trace makes
+//! them and are touched all over.
 
 use flashtwin_bits::{MemoryLimits, memory_limits};
-use flashtwin_ftl::dedup::TableForm;
+use flashtwin_ftl::dedup::TableKind;
 use flashtwin_ftl::spread::SpreadPolicy;
-use flashtwin_ftl::{FtlConfig, MappingForm};
+use flashtwin_ftl::{FtlConfig, Mapping};
 use flashtwin_nand::Geometry;
 
 use crate::error::ConfigError;
@@ -18,17 +18,18 @@ use crate::resolve::Resolved;
 pub struct TableBytes {
     /// Address space.
     pub reserved_bytes: u64,
-    /// Memory that is written to whatever the trace does.
+    /// Memory that every trace touches.
     pub touched_bytes: u64,
 }
 
-/// The tables of a controller and its engine on a device, for so many logical pages and contents.
+/// The tables of a controller and its engine on a device, for `footprint` logical pages and
+/// `contents` contents.
 pub fn tables(config: &FtlConfig, geometry: &Geometry, footprint: u64, contents: u64) -> TableBytes {
     let (blocks, pages) = (geometry.block_index_len() as u64, geometry.page_index_len() as u64);
     // A page's owner; a block's counts, its reads and erases under way, its write pointer.
     let mut device = pages * 4 + blocks * (8 + 8 + 2);
     let trace = match (config.mapping, config.dedup.tables) {
-        (MappingForm::Page, _) => {
+        (Mapping::Page, _) => {
             let spreads = config.spread.policy == SpreadPolicy::Duplicates;
             let channels = u64::from(geometry.channels);
             let written_words = u64::from(geometry.planes()).div_ceil(64);
@@ -36,8 +37,8 @@ pub fn tables(config: &FtlConfig, geometry: &Geometry, footprint: u64, contents:
                 + if spreads { contents * (64 + 8 * channels) } else { 0 }
                 + if config.spread.count_written { contents * 16 * written_words } else { 0 }
         }
-        (MappingForm::Content, TableForm::TwoLevel) => footprint * 4 + contents * (16 + 1 + 4 + 1),
-        (MappingForm::Content, TableForm::Inverted) => {
+        (Mapping::Content, TableKind::TwoLevel) => footprint * 4 + contents * (16 + 1 + 4 + 1),
+        (Mapping::Content, TableKind::Inverted) => {
             device += pages * 8;
             footprint * 12 + contents * (4 + 1)
         }
@@ -149,7 +150,7 @@ mod tests {
         assert!(error.contains("take 1.6 GB of memory, 1.6 GB are left"), "{error}");
     }
 
-    /// What a line of a file of the system says, in KiB.
+    /// The value of a line in a system file, in KiB.
     #[cfg(target_os = "linux")]
     fn kib_of(path: &str, name: &str) -> u64 {
         let text = std::fs::read_to_string(path).unwrap();

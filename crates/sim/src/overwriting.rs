@@ -1,4 +1,5 @@
-//! Writes without a clock: what a drive amplifies under a pattern, whatever happened to it before.
+//! Writes without a clock: the write amplification of a drive under a pattern, from any earlier
+//! state.
 
 use flashtwin_ftl::{Cause, Content, Ftl, Host, Lpn};
 use flashtwin_nand::FlashArray;
@@ -19,12 +20,12 @@ pub struct Overwriting {
     pages: u32,
 }
 
-/// What a lot of writes cost.
+/// Cost of a lot of writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overwritten {
     /// Pages that the host wrote.
     pub host_pages: u64,
-    /// Pages programmed, whatever for.
+    /// Pages programmed for any cause.
     pub programs: u64,
     /// Pages read by collection.
     pub gc_reads: u64,
@@ -64,7 +65,7 @@ impl Overwriting {
     /// Writes these pages, in this order.
     ///
     /// # Errors
-    /// [`ConfigError`] where a page is not one of the drive's; what the controller reports; [`SimError::Interrupted`].
+    /// [`ConfigError`] for a page outside the drive; a controller error; [`SimError::Interrupted`].
     pub fn write(&mut self, lpns: &[u32], progress: &dyn Progress) -> Result<Overwritten, SimError> {
         let before = *self.ftl.counters();
         let mut loader = Loader::new(&mut self.ftl, &mut self.flash, &self.resolved);

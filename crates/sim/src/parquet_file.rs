@@ -23,7 +23,7 @@ pub(crate) fn whole(path: &Path, write: impl FnOnce(File) -> Result<(), String>)
     match outcome {
         Ok(()) => std::fs::rename(&partial, path).map_err(text),
         Err(cause) => {
-            // What is half-written is of no use; the first error is the one to report.
+            // A half-written file is of no use; the first error is the one to report.
             std::fs::remove_file(&partial).unwrap_or_default();
             Err(cause)
         }

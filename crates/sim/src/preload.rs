@@ -1,4 +1,4 @@
-//! What a drive holds before the trace begins: pages that the trace takes for granted, or its whole
+//! The drive's state before the trace begins: pages that the trace reads first, or its whole
 //! footprint, and the wear of use.
 
 use flashtwin_ftl::Controller;
@@ -11,10 +11,10 @@ use crate::error::{SimError, stop_if_asked};
 use crate::history::History;
 use crate::resolve::Resolved;
 
-/// Pages between two looks at whether the run should stop.
+/// Pages between two checks whether the run should stop.
 pub(crate) const LOOK_EVERY: u32 = 1 << 14;
 
-/// Contents for pages of which nobody knows what they held.
+/// Contents for pages whose old content is unknown.
 struct Unknown<'a> {
     source: &'a dyn PageSource,
     contents: PreloadContents,
@@ -30,7 +30,7 @@ struct Unknown<'a> {
 
 /// Page operations that are drawn together: a streamed trace is read again for each lot.
 const DRAWN_MAX: u64 = 1 << 22;
-/// Draws for a page; whoever finds nothing in so many gets a content of its own.
+/// Draws for a page; after this number of failed draws it gets a content of its own.
 const TRIES: u64 = 64;
 
 impl<'a> Unknown<'a> {
@@ -58,8 +58,8 @@ impl<'a> Unknown<'a> {
         }))
     }
 
-    /// The content of a page operation of the trace, each as likely; operations without one are passed
-    /// over, unless there are hardly any others.
+    /// The content of a random page operation of the trace; operations without one are skipped,
+    /// unless there are hardly any others.
     fn draw(&mut self) -> Result<Option<u32>, SimError> {
         // Without any content, all draws would be in vain.
         let trace = self.source.outline();
@@ -92,10 +92,11 @@ impl<'a> Unknown<'a> {
     }
 }
 
-/// Writes what existed before the trace. Costs no time and is not in the counts.
+/// Writes the pages that existed before the trace. Takes no simulated time and is not counted.
 ///
 /// # Errors
-/// What the controller reports, or reading a streamed trace; [`SimError::Interrupted`] where `progress` asks to stop.
+/// A controller error, or an error of reading a streamed trace; [`SimError::Interrupted`] where
+/// `progress` asks to stop.
 pub(crate) fn preload(
     ftl: &mut Ftl,
     flash: &mut FlashArray,
@@ -107,7 +108,7 @@ pub(crate) fn preload(
     let config = &resolved.config;
     let wanted = |lpn: u32| match config.replay.preload {
         Preload::FirstReads => trace.existed_before(lpn),
-        // What is read as a hole is one however full the drive is otherwise.
+        // A page that is read as a hole stays one, even on a full drive.
         Preload::Footprint => {
             !matches!(trace.first_access[lpn as usize], FirstAccess::Never | FirstAccess::Hole)
         }
@@ -148,10 +149,11 @@ pub(crate) fn preload(
     Ok(())
 }
 
-/// Writes pages with what they hold, page numbers being addresses. Costs no time and is not in the counts.
+/// Writes pages with their contents, using page numbers as addresses. Takes no simulated time and
+/// is not counted.
 ///
 /// # Errors
-/// What the controller reports.
+/// A controller error.
 pub(crate) fn load(
     ftl: &mut Ftl,
     flash: &mut FlashArray,
@@ -189,8 +191,8 @@ impl<'a> Loader<'a> {
 
     fn carry_out(&mut self, host: Option<Ppn>) -> Result<(), SimError> {
         let geometry = &self.resolved.device.geometry;
-        // The host's page takes its place in the order as soon as its block can take it:
-        // before what its write made collection do, after what made room for it.
+        // The host's page is programmed as soon as its block can take it: behind the operations
+        // that made room for it, before the collection that its write set off.
         let mut host = host;
         let mut place_host = |flash: &mut FlashArray| match host {
             Some(ppn) if flash.is_next(geometry, ppn) => {
@@ -340,15 +342,16 @@ mod tests {
         assert_eq!(own, [5, 6, 7, 8]);
     }
 
+    /// Operations without a content are skipped.
     #[test]
-    fn contents_are_drawn_as_often_as_the_trace_has_them_and_what_has_none_is_passed_over() {
+    fn contents_are_drawn_in_proportion_to_the_trace() {
         let drawn = given(&trace(&[2, NO_CONTENT, 4, NO_CONTENT, 4, 4]), PreloadContents::Trace, 4000);
         let times = |content: u32| drawn.iter().filter(|&&one| one == content).count();
         assert_eq!(times(2) + times(4), 4000);
         assert!((850..1150).contains(&times(2)), "{}", times(2));
     }
 
-    /// A trace that counts how often it is read for contents, and how many are asked for.
+    /// A trace that counts reads of its contents, and the contents read.
     struct Counting(PageTrace, AtomicUsize, AtomicUsize);
 
     impl PageSource for Counting {
@@ -368,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn contents_are_drawn_many_at_a_time_and_hardly_more_than_needed() {
+    fn contents_are_drawn_in_batches_hardly_more_than_needed() {
         // A streamed trace is read as a whole for each lot.
         for (contents, per_page, reads) in
             [(&[2, 3][..], 1.0, 1), (&[2, NO_CONTENT, NO_CONTENT, NO_CONTENT], 4.0, 2)]

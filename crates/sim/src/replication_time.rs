@@ -44,7 +44,7 @@ mod tests {
     use flashtwin_nand::{NO_PPN, Plane, device_toml};
 
     #[test]
-    fn copies_between_different_chips_overlap_and_copies_to_one_die_do_not() {
+    fn copies_between_chips_overlap_but_not_on_one_die() {
         let device = NandDevice::from_toml(device_toml("rr-ssd").unwrap()).unwrap();
         let g = &device.geometry;
         let copy = |from: u32, to: u32, page: u32| {

@@ -1,4 +1,4 @@
-//! From what was given (a system's name, settings) to a checked configuration.
+//! Resolves a system's name and settings to a checked configuration.
 
 use std::path::Path;
 
@@ -37,8 +37,8 @@ impl Resolved {
         Ftl::capacity_pages(&self.config.ftl, &self.device.geometry)
     }
 
-    /// The fewest blocks a plane, and no fewer than the controller works with, of a device of this kind that so many
-    /// logical pages fill to at most `fill` of what it holds (above 0, up to 1).
+    /// The fewest blocks a plane with which the controller works and `pages` logical pages fill at
+    /// most `fill` of the device's capacity (above 0, up to 1).
     ///
     /// # Errors
     /// [`ConfigError`] when there is no device so large.
@@ -69,7 +69,7 @@ impl Resolved {
         Ok(enough)
     }
 
-    /// Whether pages are smaller than what one recorded content covers.
+    /// Whether pages are smaller than the chunk of one recorded content.
     fn pages_are_small(&self) -> bool {
         self.config.nand.page_bytes < 4096
     }
@@ -96,14 +96,15 @@ pub fn schema() -> Value {
 
 /// Where people find every key.
 const LISTED: &str = "`flashtwin systems NAME` lists every key";
-/// Keys of the files of systems that say what a file is and are not settings.
+/// Keys of system files that describe the file and are no settings.
 const NOT_SET: [&str; 2] = ["name", "description"];
 
 /// Resolves a system (a preset's name, or a path to a TOML file) with settings. A setting's
 /// key may be any suffix of a dotted key that is unique, its value TOML or a bare word.
 ///
 /// # Errors
-/// [`ConfigError`] naming the key, what was expected, and the nearest right one.
+/// [`ConfigError`] with the key, the expected value, and the nearest right one, for example
+/// `engine.slots` for `engine.slot`.
 pub fn resolve(system: &str, sets: &[(String, String)]) -> Result<Resolved, ConfigError> {
     let (place, text) = preset_or_file("system", system, &system_names(), system_toml)?;
     let schema = schema();
@@ -143,7 +144,8 @@ pub fn device_file(name: &str) -> Result<String, ConfigError> {
     Ok(DeviceFile::read(name, &schema())?.text)
 }
 
-/// A device's file: its flash array, and where it is one drive's, what that drive's controller does in any design.
+/// A device's file: its flash array and, for a real drive, the controller properties that every
+/// design shares.
 struct DeviceFile {
     text: String,
     nand: Map<String, Value>,
@@ -165,7 +167,7 @@ impl DeviceFile {
     }
 }
 
-/// A drive's file says nothing of what a design is: on one drive, all designs are compared.
+/// A drive's file must not set keys of a design, since all designs are compared on it.
 fn refuse_designs(place: &str, controller: &Map<String, Value>) -> Result<(), ConfigError> {
     let pointer = |key: &str| format!("/{}", key.replace('.', "/"));
     let whole = Value::Object(controller.clone());
@@ -349,7 +351,7 @@ fn check_engine(engine: &EngineConfig, planes_per_die: u32) -> Result<(), Config
     Ok(())
 }
 
-/// Pages wait for the rest of their program unit, so nobody else may wait for them.
+/// A page may wait for the rest of its program unit, so no other operation may wait for that page.
 fn check_units(config: &Config) -> Result<(), ConfigError> {
     let (pages, engine) = (config.nand.program_pages, &config.engine);
     if pages == 1 {
@@ -375,7 +377,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn recorded_contents_are_left_out_where_nobody_looks_and_none_fit() {
+    fn unusable_recorded_contents_are_left_out() {
         let with = |name: &str, page_bytes: u32| {
             let mut resolved = resolve(name, &[]).unwrap();
             resolved.config.nand.page_bytes = page_bytes;
@@ -408,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drive_s_file_may_say_what_its_controller_does_in_any_design() {
+    fn drive_file_may_set_controller_keys_of_any_design() {
         let folder = std::env::temp_dir().join(format!("flashtwin-device-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let file = folder.join("mine.toml");
@@ -453,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_blocks_are_refused_with_the_number_and_with_what_takes_them() {
+    fn too_few_blocks_are_refused_with_the_number_and_reason() {
         let error = with(&[("blocks_per_plane", "2")]).unwrap_err();
         assert!(error.ends_with("(active blocks and a reserve for garbage collection)"), "{error}");
         let error = with(&[("blocks_per_plane", "2"), ("partition.policy", "bloom-filters")]).unwrap_err();

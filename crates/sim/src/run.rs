@@ -31,12 +31,12 @@ pub fn run(
     run_following(trace, resolved, progress, &Recording::default(), None)
 }
 
-/// What a run writes down of single events, besides its results.
+/// Records of single events, beside the results.
 #[derive(Debug, Clone, Default)]
 pub struct Recording {
-    /// Every request by itself, in the table `requests`.
+    /// Whether to write the table `requests`.
     pub requests: RequestsTo,
-    /// What channels, units of the flash and requests did when.
+    /// Times of channels, flash units and requests.
     pub timeline: Option<TimelineTo>,
 }
 
@@ -102,7 +102,7 @@ fn check_fit(trace: &Outline, resolved: &Resolved) -> Result<(), SimError> {
 /// Most periods of a run: each has its figures, and its end costs a pass over all contents.
 pub(crate) const MOST_PERIODS: u64 = 200_000;
 
-/// The longest that simulated time may get by itself: 36 years. Sums of times are far from overflowing.
+/// Limit of simulated time: 36 years, so that sums of times cannot overflow.
 const LONGEST_NS: f64 = (1u64 << 60) as f64;
 
 /// Times that would make a run endless are known before it begins.
@@ -187,7 +187,7 @@ fn new_drive(
 
 struct Replay<'a> {
     source: &'a dyn PageSource,
-    /// What is known of the source as a whole.
+    /// Properties of the source as a whole.
     trace: &'a Outline,
     resolved: &'a Resolved,
     engine: Engine<Ftl, Metrics>,
@@ -205,7 +205,7 @@ impl<'a> Replay<'a> {
         let trace = source.outline();
         let config = &resolved.config;
         let geometry = &resolved.device.geometry;
-        // Pages whose content before the trace nobody knows are given one of their own.
+        // Pages with an unknown content before the trace are given one of their own.
         let nameless = if config.replay.preload == Preload::Footprint { trace.pages() } else { 0 };
         let contents = trace.content_count.saturating_add(nameless);
         memory::check(resolved, u64::from(trace.pages()), u64::from(contents))?;
@@ -213,7 +213,7 @@ impl<'a> Replay<'a> {
         let fill = |(ftl, flash): &mut (Ftl, FlashArray)| preload(ftl, flash, source, resolved, progress);
         let (ftl, flash) = aged::drive(trace, resolved, drives, new, fill)?;
         // Spreading hashes pages while they wait in RAM, which costs the write nothing.
-        let hashes = config.ftl.mapping == flashtwin_ftl::MappingForm::Content;
+        let hashes = config.ftl.mapping == flashtwin_ftl::Mapping::Content;
         let metrics = Metrics::new(geometry.chips());
         let device = &resolved.device;
         let mut engine = Engine::new(ftl, metrics, device, &config.engine, flash, hashes, config.seed);
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_periods_as_are_kept_are_taken_and_one_more_is_refused() {
+    fn periods_are_accepted_up_to_the_limit() {
         let resolved = system("conventional", |config| config.replay.period_s = 0.5);
         let most = MOST_PERIODS as i64 * 500_000_000;
         assert_eq!(refused(&outline(10, most), &resolved), None);
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn simulated_time_may_come_to_its_bound_and_not_beyond_unless_requests_wait_for_each_other() {
+    fn simulated_time_is_bounded_in_an_open_loop() {
         let at = |speed: f64, queue_depth: u32, duration_ns: i64| {
             let resolved = system("conventional", |config| {
                 config.replay.period_s = 1e9;
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_of_other_pages_or_without_contents_where_they_are_looked_at_does_not_fit() {
+    fn trace_with_wrong_pages_or_no_contents_is_refused() {
         let plain = system("conventional", |_| ());
         let other = Outline { page_bytes: 8192, ..outline(10, 0) };
         let error = refused(&other, &plain).unwrap();
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_too_small_is_refused_with_the_blocks_that_are_enough() {
+    fn too_small_device_is_refused_with_the_sufficient_blocks() {
         let resolved = system("conventional", |config| {
             let nand = &mut config.nand;
             (nand.channels, nand.chips_per_channel, nand.dies_per_chip, nand.planes_per_die) = (2, 1, 1, 1);

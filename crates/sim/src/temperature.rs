@@ -1,4 +1,4 @@
-//! What the whole trace says of each page's temperature, for partitions that are known beforehand.
+//! Temperature of each page over the whole trace, for partitions known beforehand.
 
 use flashtwin_analysis::Frequencies;
 use flashtwin_trace::{Op, PageSource, TraceError};

@@ -52,7 +52,7 @@ mod tests {
     use crate::resolve::{resolve, schema};
 
     #[test]
-    fn every_key_stands_below_its_description_and_tables_below_theirs() {
+    fn keys_and_tables_follow_their_descriptions() {
         let schema = json!({ "properties": {
             "speed": { "description": "How fast.\nMore is more." },
             "inner": { "description": "A table.", "properties": {

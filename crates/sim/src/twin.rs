@@ -1,10 +1,11 @@
-//! A drive by somebody else's clock: requests are taken in as they come, and it is told when each is complete.
+//! A simulated drive on an external clock: the caller hands in requests as they come, and the drive
+//! reports when each completes.
 //!
-//! What happens is what happens in a replay of the same requests at the same times: the same engine, the same
-//! controller, the same figures at the end.
+//! A replay of the same requests at the same times gives the same results: engine, controller and
+//! figures are the same.
 
 use flashtwin_bits::By;
-use flashtwin_ftl::{Content, Ftl, MappingForm};
+use flashtwin_ftl::{Content, Ftl, Mapping};
 use flashtwin_nand::{Chip, FlashArray};
 use flashtwin_trace::{ContentSource, Op, Outline, Window, marks};
 
@@ -28,7 +29,8 @@ pub struct TwinRequest<'a> {
     pub bytes: u64,
     /// The logical pages that the request touches.
     pub lpns: &'a [u32],
-    /// The content of each of these pages after the request; [`flashtwin_trace::NO_CONTENT`] where nobody looks.
+    /// The content of each of these pages after the request; [`flashtwin_trace::NO_CONTENT`] if the
+    /// system ignores contents.
     pub contents: &'a [u32],
     /// Whether it covers only a part of its first page.
     pub first_is_partial: bool,
@@ -42,19 +44,20 @@ pub struct TwinRequest<'a> {
 pub struct Twin {
     engine: Engine<Ftl, Metrics>,
     resolved: Resolved,
-    /// What a trace of the requests so far would say of itself.
+    /// The outline of a trace of the requests so far.
     outline: Outline,
     periods: Periods,
     read_modify_write: bool,
-    /// How far time has come: of what is taken in, the controller's own time is yet to pass.
+    /// Time reached so far. Requests that arrived may still wait for the controller's own time.
     clock_ns: u64,
 }
 
 impl Twin {
-    /// A drive of so many logical pages, some of which hold something; contents are numbers below `contents`.
+    /// A drive of `pages` logical pages with their first contents; content ids are below
+    /// `contents`.
     ///
     /// # Errors
-    /// [`SimError`]: such a drive cannot be, or does not hold so much.
+    /// [`SimError`]: an impossible drive, or more data than its capacity.
     pub fn new(
         resolved: Resolved,
         name: &str,
@@ -73,7 +76,7 @@ impl Twin {
         let mut ftl = Ftl::new(&config.ftl, geometry, logical_pages, contents, config.seed);
         let mut flash = FlashArray::new(geometry);
         load(&mut ftl, &mut flash, &resolved, held)?;
-        let hashes = config.ftl.mapping == MappingForm::Content;
+        let hashes = config.ftl.mapping == Mapping::Content;
         let metrics = Metrics::new(geometry.chips());
         let device = &resolved.device;
         let mut engine = Engine::new(ftl, metrics, device, &config.engine, flash, hashes, config.seed);
@@ -101,7 +104,7 @@ impl Twin {
     /// Takes a request in, at `now_ns` or as soon after as the clock has come already; its number.
     ///
     /// # Errors
-    /// What the controller reports; nothing of what follows means anything then.
+    /// A controller error; later results have no meaning.
     pub fn arrive(&mut self, now_ns: u64, request: &TwinRequest<'_>) -> Result<u64, SimError> {
         let number = self.outline.requests;
         self.clock_ns = now_ns.max(self.clock_ns).min(i64::MAX as u64);
@@ -141,7 +144,7 @@ impl Twin {
     /// Lets time pass.
     ///
     /// # Errors
-    /// What the controller reports; nothing of what follows means anything then.
+    /// A controller error; later results have no meaning.
     pub fn advance(&mut self, now_ns: u64) -> Result<(), SimError> {
         self.clock_ns = now_ns.max(self.clock_ns);
         self.engine.advance(now_ns)
@@ -157,7 +160,7 @@ impl Twin {
         self.engine.queue_lengths()
     }
 
-    /// Takes what was completed since this was asked last: numbers, and when.
+    /// Takes the requests completed since the last call: number and time.
     pub fn take_done(&mut self, into: &mut Vec<(u64, u64)>) {
         if let Following::Caller(completions) = &mut self.engine.accounts.observer.following {
             let Completions { done, .. } = &mut **completions;
@@ -168,20 +171,20 @@ impl Twin {
     /// Ends a profiling period: copies are made as popularity has earned them, which costs no time.
     ///
     /// # Errors
-    /// What the controller reports.
+    /// A controller error.
     pub fn end_period(&mut self, now_ns: u64) -> Result<(), SimError> {
         self.advance(now_ns)?;
         if self.periods.len() as u64 >= MOST_PERIODS {
-            // What is done is done, and counted with the last of all.
+            // Completed requests are counted with the last period.
             return self.engine.end_period(|_| ());
         }
         self.periods.end(&mut self.engine, &self.resolved, self.clock_ns as i64, true)
     }
 
-    /// Lets everything come to its end, and tells what happened, as a replay does.
+    /// Serves everything under way and returns the results, as a replay does.
     ///
     /// # Errors
-    /// What the controller reports.
+    /// A controller error.
     pub fn finish(mut self) -> Result<RunResult, SimError> {
         self.engine.drain()?;
         let last_ns = if self.outline.requests == 0 { 0 } else { self.outline.duration_ns + 1 };

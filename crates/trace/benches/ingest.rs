@@ -118,7 +118,7 @@ impl Random {
     }
 }
 
-/// Best time of some runs, in seconds, and what the last run gave.
+/// Best time of some runs, in seconds, and the last run's result.
 fn best<T>(mut run: impl FnMut() -> Result<T, TraceError>) -> Result<(f64, T), TraceError> {
     let mut seconds = f64::INFINITY;
     let mut result = None;

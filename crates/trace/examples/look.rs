@@ -1,4 +1,4 @@
-//! Opens traces and prints what they are, or why they cannot be read: `look [--stream] FILE...`.
+//! Opens traces and prints their properties, or why they cannot be read: `look [--stream] FILE...`.
 //!
 //! With `--stream` each is gone through in batches, which needs little memory.
 

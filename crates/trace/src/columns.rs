@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use flashtwin_bits::{Room, with_room};
+use flashtwin_bits::{SpareMemory, try_with_capacity};
 
 use crate::digest::Digests;
 use crate::error::{ErrorCause, TraceError};
@@ -38,34 +38,34 @@ impl Columns {
 
     /// No requests yet, but space for some, with as many contents.
     pub(crate) fn with_capacity(requests: usize, contents: usize) -> Columns {
-        let mut content_start = with_room(requests + 1);
+        let mut content_start = try_with_capacity(requests + 1);
         content_start.push(0);
         Columns {
-            time_ns: with_room(requests),
-            volume: with_room(requests),
-            op: with_room(requests),
-            offset_bytes: with_room(requests),
-            length_bytes: with_room(requests),
+            time_ns: try_with_capacity(requests),
+            volume: try_with_capacity(requests),
+            op: try_with_capacity(requests),
+            offset_bytes: try_with_capacity(requests),
+            length_bytes: try_with_capacity(requests),
             content_start,
-            content: with_room(contents),
+            content: try_with_capacity(contents),
             ..Columns::default()
         }
     }
 
     /// The memory of all columns.
-    pub(crate) fn rooms(&self) -> [Room; 7] {
+    pub(crate) fn rooms(&self) -> [SpareMemory; 7] {
         [
-            Room::of(&self.time_ns),
-            Room::of(&self.volume),
-            Room::of(&self.offset_bytes),
-            Room::of(&self.length_bytes),
-            Room::of(&self.op),
-            Room::of(&self.content),
-            Room::of(&self.content_start),
+            SpareMemory::of(&self.time_ns),
+            SpareMemory::of(&self.volume),
+            SpareMemory::of(&self.offset_bytes),
+            SpareMemory::of(&self.length_bytes),
+            SpareMemory::of(&self.op),
+            SpareMemory::of(&self.content),
+            SpareMemory::of(&self.content_start),
         ]
     }
 
-    /// Bytes that the columns take now, and how many more they will take, at one time, for so many further requests.
+    /// Bytes of the columns now, and their largest growth at one time for `further` more requests.
     pub(crate) fn bytes(&self, further: usize) -> (u64, u64) {
         fn of<T>(column: &Vec<T>, further: usize) -> (u64, u64) {
             let item = size_of::<T>() as u64;
@@ -250,7 +250,7 @@ pub(crate) fn check_requests(
     Ok(())
 }
 
-/// What is wrong with a request that has bytes and should not, or the other way round.
+/// The fault of a request whose bytes do not suit its operation.
 #[cold]
 fn wrong_extent(op: Op, offset: u64, length: u32) -> String {
     match op {

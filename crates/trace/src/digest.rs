@@ -9,9 +9,9 @@ use crate::volumes::Appearance;
 
 /// The digests behind content ids: id -> 16 bytes.
 ///
-/// An MD5 is kept as it is. Anything longer (the eight MD5s that make a page of the FIU homes traces,
-/// a SHA-1) is kept as the 128-bit XXH3 of itself: identity is all that is asked of it, and among
-/// 10^9 contents two share such a hash with a probability below 10^-20.
+/// An MD5 is kept as it is. Anything longer (the eight MD5s that make a page of the FIU homes
+/// traces, a SHA-1) is kept as its 128-bit XXH3: only identity matters, and among 10^9 contents two
+/// share such a hash with a probability below 10^-20.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Digests {
     pub(crate) bytes: Vec<[u8; 16]>,
@@ -157,7 +157,7 @@ impl TraceHasher {
         for column in self.columns.iter().chain(&self.durable).chain(&self.queues) {
             all.write(&column.finish_128().to_le_bytes());
         }
-        // What most traces do not know adds nothing.
+        // Parts that most traces do not have leave the digest unchanged.
         let mut holes: Vec<_> =
             holes.iter().filter_map(|(volume, range)| Some((self.volumes.get(volume)?, range))).collect();
         holes.sort_unstable_by_key(|(volume, range)| (*volume, range.start));

@@ -1,10 +1,10 @@
-//! Errors: what is wrong, where, what was expected, what to do.
+//! Errors: fault, place, expected value, cure.
 
 use std::fmt;
 
-/// Where in its input something is wrong.
+/// The place of an error in its input, for example `mail.csv:12:39`: line 12, column 39.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// The file as the user named it, `standard input`, or the trace's name.
     pub input: String,
     /// Line (text) or row (Parquet), counted from 1.
@@ -13,14 +13,14 @@ pub struct Place {
     pub column: Option<usize>,
 }
 
-impl Place {
+impl Location {
     /// The input as a whole.
-    pub fn input(name: impl Into<String>) -> Place {
-        Place { input: name.into(), line: None, column: None }
+    pub fn input(name: impl Into<String>) -> Location {
+        Location { input: name.into(), line: None, column: None }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.input)?;
         if let Some(line) = self.line {
@@ -33,7 +33,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What kind of thing is wrong; programs may tell errors apart by it.
+/// The kind of error, for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorCause {
     /// The file is missing, a directory, not readable, or its storage fails.
@@ -46,13 +46,13 @@ pub enum ErrorCause {
     UnknownFormat,
     /// Several formats fit the content, and only the user can say which.
     AmbiguousFormat,
-    /// A line, row or column is not what the format says.
+    /// A line, row or column does not follow the format.
     Malformed,
     /// Time runs backwards further than the sorting window.
     Disorder,
     /// More page operations, pages or contents than 32-bit ids can name.
     TooLarge,
-    /// The content asked for is not in the trace.
+    /// The trace does not have the requested content.
     NoContent,
     /// An argument makes no sense.
     Argument,
@@ -60,17 +60,17 @@ pub enum ErrorCause {
     Cancelled,
 }
 
-/// An error about a trace, in one line: `place: what is wrong; cure`.
+/// An error about a trace, in one line: `place: fault; cure`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {what}{}", Cure(.cure))]
 pub struct TraceError {
     /// Its kind.
     pub cause: ErrorCause,
     /// Where it is.
-    pub place: Place,
-    /// What is wrong and what was expected.
+    pub place: Location,
+    /// The fault and the expected value.
     pub what: String,
-    /// What the user can do; empty when there is nothing to say.
+    /// The cure; empty if there is none.
     pub cure: String,
 }
 
@@ -111,7 +111,7 @@ impl TraceError {
     ) -> TraceError {
         TraceError {
             cause,
-            place: Place::input(input),
+            place: Location::input(input),
             what: cut_short(what.into(), SHOWN),
             cure: cut_short(cure.into(), SHOWN),
         }

@@ -1,4 +1,4 @@
-//! What of a trace lies between two moments, as a trace of its own.
+//! The requests of a trace between two moments, as a trace of its own.
 
 use std::ops::Range;
 
@@ -12,9 +12,10 @@ use crate::trace::{Trace, finish};
 use crate::volumes::Volumes;
 
 impl Trace {
-    /// The requests that arrive from `span_ns.start` on and before `span_ns.end`, by the trace's clock, as a trace of
-    /// its own, the first at 0. What pages held before is not in it, but what was let go of before and not written since
-    /// is known to be a hole. What was counted on reading is that of the whole file.
+    /// The requests that arrive from `span_ns.start` on and before `span_ns.end`, by the trace's
+    /// clock, as a trace of its own, the first at 0. Earlier page contents are not part of it, but
+    /// pages trimmed before and not written since are known to be holes. Irregularities are those
+    /// of the whole file.
     ///
     /// # Errors
     /// [`ErrorCause::Argument`] when no request lies there.
@@ -49,7 +50,7 @@ impl Trace {
     }
 }
 
-/// Leaves only what lies in a span of time of what is read; `window_ns` is the sorting window.
+/// Restricts the opened trace to a span of time; `window_ns` is the sorting window.
 pub(crate) fn of_opened(opened: Opened, span_ns: &Range<i64>, window_ns: u64, label: &str) -> Opened {
     let feed = Excerpt {
         feed: opened.feed,
@@ -64,7 +65,7 @@ pub(crate) fn of_opened(opened: Opened, span_ns: &Range<i64>, window_ns: u64, la
     Opened { name: named(&opened.name, span_ns), format: opened.format, feed: Box::new(feed) }
 }
 
-/// What the trace of a span is called: `web:60s-120s`.
+/// The name of a span's trace, for example `web:60s-120s`.
 fn named(trace: &str, span_ns: &Range<i64>) -> String {
     let end = if span_ns.end == i64::MAX { "end".to_owned() } else { seconds(span_ns.end) };
     format!("{trace}:{}-{end}", seconds(span_ns.start))
@@ -93,12 +94,12 @@ struct Excerpt {
     span_ns: Range<i64>,
     window_ns: u64,
     label: String,
-    /// What was read before the time of the first request was certain.
+    /// Requests read before the time of the first one was certain.
     early: Columns,
     /// When the first request of the file arrives, by the file's clock.
     origin_ns: Option<i64>,
     any: bool,
-    /// What holds nothing once the requests before the span that were read are over.
+    /// Holes after the requests before the span.
     holes: Option<Holes>,
 }
 

@@ -25,13 +25,14 @@ pub(crate) trait Feed: Send {
     /// Whether all requests have been read.
     fn ended(&self) -> bool;
 
-    /// The latest time so far. What comes may be earlier by the sorting window, not by more.
+    /// The latest time so far. Later requests may be earlier by the sorting window, not by more.
     fn latest_ns(&self) -> i64;
 
     /// The volumes met so far.
     fn volumes(&self) -> &Volumes;
 
-    /// What is known to hold nothing before the first request, by index of [`Feed::volumes`]; certain once some were read.
+    /// Known holes before the first request, by index of [`Feed::volumes`]; complete once some
+    /// requests were read.
     fn holes(&self) -> &Holes {
         Holes::NONE
     }
@@ -41,16 +42,16 @@ pub(crate) trait Feed: Send {
         None
     }
 
-    /// What else was found, at the end. Digests of contents are read only if wanted.
+    /// Further results, at the end. Digests of contents are read only if wanted.
     fn into_parts(self: Box<Self>, digests: bool) -> Result<Parts, TraceError>;
 }
 
-/// What belongs to a trace beside its requests.
+/// Parts of a trace beside its requests.
 pub(crate) struct Parts {
     pub(crate) volumes: Volumes,
     pub(crate) quality: Quality,
     pub(crate) digests: Digests,
-    /// What all requests are like, if that was found out on the way.
+    /// Statistics of all requests, if they were gathered on the way.
     pub(crate) tally: Option<Tally>,
 }
 

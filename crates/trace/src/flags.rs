@@ -1,4 +1,4 @@
-//! What few requests have beside what they ask: bits of the trace's column `flags`.
+//! Rare properties of requests: bits of the trace's column `flags`.
 
 /// The request is to be on the medium before it is answered (forced unit access, FUA).
 pub const DURABLE: u8 = 1;

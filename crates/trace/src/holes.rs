@@ -1,8 +1,9 @@
-//! What is known to hold nothing when a trace begins.
+//! Holes: bytes known to be unwritten when a trace begins.
 //!
-//! A recorder that looks at its target before it lets requests through knows which bytes were never written or were let go
-//! of (`SEEK_HOLE`, an NBD server's block status). A drive has no page for them: a read of such an address is answered
-//! without flash. A trace alone cannot tell: a page that is read before it is written may have been written long ago.
+//! A recorder can ask its target which bytes were never written or were trimmed (`SEEK_HOLE`, an
+//! NBD server's block status). A drive has no page for them: a read of such an address is answered
+//! without flash. A trace alone cannot show holes: a page that is read before it is written may
+//! have been written long ago.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -57,7 +58,7 @@ impl Holes {
         }
         let ranges = &mut self.volumes[volume as usize];
         let mut joined = bytes;
-        // What it overlaps or touches becomes one with it.
+        // Ranges that it overlaps or touches are merged with it.
         while let Some((&start, &end)) = ranges.range(..=joined.end).next_back()
             && end >= joined.start
         {

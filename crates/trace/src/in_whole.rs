@@ -16,16 +16,16 @@ const WHOLE_REQUEST_BYTES: u64 = 100;
 const WHOLE_PAGE_BYTES: u64 = 24;
 /// The page that those are counted in.
 const PAGE_BYTES: u32 = 4096;
-/// No file of a trace takes this many times its own size in memory, unless it is compressed, and hardly one of those
-/// takes so many.
+/// No trace file takes more than this many times its own size in memory, unless it is compressed,
+/// and hardly a compressed one does.
 const MOST_TIMES_FILE: u64 = 64;
 const MOST_TIMES_COMPRESSED: u64 = 1 << 12;
 /// Batches of a stream by which the whole is judged: half a million requests.
 const BATCHES_LOOKED_AT: usize = 8;
 
-/// Bytes of memory that reading a trace whole and replaying it takes, without the tables of a system: estimated
-/// from its first requests and the size of the file. 0 for what cannot be read twice (standard input, say) and for
-/// files so small that there is memory enough however well they are compressed.
+/// Bytes of memory for reading a trace whole and replaying it, without the tables of a system:
+/// estimated from its first requests and the size of the file. 0 for sources that cannot be read
+/// twice (such as standard input) and for files too small to matter at any compression.
 ///
 /// # Errors
 /// As [`TraceStream::open`].

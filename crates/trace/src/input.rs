@@ -22,7 +22,8 @@ pub enum Source {
 }
 
 impl Source {
-    /// What a user names on the command line: a path, or `-` for standard input.
+    /// A source as named on the command line: a path, for example `traces/mail.fiu.zst`, or `-` for
+    /// standard input.
     pub fn from_argument(argument: impl AsRef<Path>) -> Source {
         let path = argument.as_ref();
         if path == Path::new("-") { Source::Stdin } else { Source::File(path.to_owned()) }
@@ -56,7 +57,7 @@ impl Source {
     }
 }
 
-/// Ways of compression, told apart by their first bytes.
+/// Compression formats, recognised by their first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Compression {
     None,
@@ -93,7 +94,7 @@ impl Compression {
     }
 }
 
-/// Counts what is read of the compressed input, for progress.
+/// Counts the bytes read of the compressed input, for progress.
 struct Counting<R> {
     inner: R,
     done: Arc<AtomicU64>,

@@ -1,4 +1,4 @@
-//! What the host asked for: requests, readers, canonical Parquet, content.
+//! The host's requests: traces, readers, canonical Parquet, contents.
 //!
 //! [`Trace::open`] reads any supported format, recognised by its content, from a file or standard
 //! input, plain or compressed. A [`Trace`] is columns: one entry a request; [`TraceStream`] goes through
@@ -37,7 +37,7 @@ mod volumes;
 
 pub use columns::Columns;
 pub use digest::Digests;
-pub use error::{ErrorCause, Place, TraceError};
+pub use error::{ErrorCause, Location, TraceError};
 pub use format::parquet::{
     Recorded, Recording, batch_rows, recorded, recover_recording, request_columns, request_schema,
     write_parquet,

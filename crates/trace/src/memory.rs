@@ -4,13 +4,15 @@ use flashtwin_bits::memory_limits;
 
 use crate::error::{ErrorCause, TraceError};
 
-/// What any trace may take.
+/// Memory that any trace may take.
 const LEAST_BYTES: u64 = 1 << 30;
-/// What a request may take beyond that: distinct pages of a mebibyte in sectors of 512 bytes are far below.
+/// Memory that a request may add: distinct pages of a mebibyte in sectors of 512 bytes are far
+/// below.
 const REQUEST_BYTES: u64 = 64 << 10;
 
-/// Bytes of memory that work on so many requests may take: a gibibyte, or 64 KiB a request where that is
-/// more, and not more than the machine has left. A few lines of text that ask for terabytes stay below.
+/// Bytes of memory that work on `requests` requests may take: a gibibyte, or 64 KiB a request if
+/// that is more, and never more than the machine has free. This stops a few lines of text that ask
+/// for terabytes.
 pub fn memory_allowed_bytes(requests: u64) -> u64 {
     let by_requests = requests.saturating_mul(REQUEST_BYTES).max(LEAST_BYTES);
     by_requests.min(available_bytes().unwrap_or(u64::MAX))
@@ -26,16 +28,16 @@ fn available_bytes() -> Option<u64> {
     memory_limits().least_bytes()
 }
 
-/// What helps where a trace is too large to be read whole.
+/// Advice if a trace is too large to be read whole.
 const CURE: &str = "go through it in parts (--stream where the command has it), read a span of its time (--from, --to) or \
                     one volume (--volume), or give this process more memory";
-/// What must be left beside that which is asked for: other threads read ahead meanwhile.
+/// Memory that must stay free beside the requested memory: other threads read ahead meanwhile.
 const MARGIN_BYTES: u64 = 64 << 20;
-/// Asking what is left costs calls of the system, which less than this is not worth.
+/// Growth below this is not checked: asking for the free memory costs system calls.
 const ASKED_FROM_BYTES: u64 = 4 << 20;
 
-/// Refuses to read on where the next requests make what is held of a trace grow beyond what is left: `(held, more)` bytes,
-/// of `requests` so far. Lines that are few bytes when compressed may be many.
+/// Stops reading if the next requests make the trace outgrow the free memory: `(held, more)` bytes,
+/// at `requests` so far. A few compressed bytes may expand to many lines.
 ///
 /// # Errors
 /// [`ErrorCause::TooLarge`] with the figures.
@@ -62,7 +64,8 @@ pub(crate) fn check_growth(name: &str, requests: usize, (held, more): (u64, u64)
 const COLUMNS_REQUEST_BYTES: u64 = 33;
 const COLUMNS_CONTENT_BYTES: u64 = 4;
 
-/// Refuses to read so many requests with so many contents whole where they take more than what is left.
+/// Refuses to read `requests` requests with `contents` contents whole if they need more than the
+/// free memory.
 ///
 /// # Errors
 /// [`ErrorCause::TooLarge`] with the figures.

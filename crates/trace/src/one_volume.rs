@@ -13,8 +13,8 @@ use crate::volumes::Volumes;
 const LISTED: usize = 20;
 
 impl Trace {
-    /// The requests of one volume as a trace of its own, the first at 0, as if the file held no others
-    /// (SWC 2.2). What was counted on reading is that of the whole file.
+    /// The requests of one volume as a trace of its own, the first at 0, as if the file held no
+    /// others (SWC 2.2). Irregularities are those of the whole file.
     ///
     /// # Errors
     /// [`ErrorCause::Argument`] when no volume has this name.
@@ -42,7 +42,7 @@ impl Trace {
     }
 }
 
-/// Leaves only one volume of what is read.
+/// Restricts the opened trace to one volume.
 pub(crate) fn of_opened(opened: Opened, name: &str, label: &str) -> Opened {
     let feed = OneVolume {
         feed: opened.feed,
@@ -55,7 +55,7 @@ pub(crate) fn of_opened(opened: Opened, name: &str, label: &str) -> Opened {
     Opened { name: named(&opened.name, name), format: opened.format, feed: Box::new(feed) }
 }
 
-/// What the trace of a volume is called.
+/// The name of a volume's trace.
 fn named(trace: &str, volume: &str) -> String {
     format!("{trace}:{volume}")
 }

@@ -38,7 +38,8 @@ impl Trace {
     /// Reads a trace.
     ///
     /// # Errors
-    /// Names the place (`file:line:column` for text), what was expected there and what to do.
+    /// Names the place (for example `mail.csv:12:39`: line and column), the expected text and the
+    /// cure.
     pub fn open(
         source: &Source,
         options: &OpenOptions,

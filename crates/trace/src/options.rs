@@ -26,7 +26,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// What to do with a line that cannot be understood.
+/// How to treat a malformed line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnBadLine {
     /// Stop with an error that names the line.
@@ -41,7 +41,7 @@ pub enum OnBadLine {
 pub enum BlkparseAction {
     /// Q: a program or file system asks. Before requests are merged, split and scheduled.
     Queued,
-    /// D: issued to the driver: what the drive sees.
+    /// D: issued to the driver, as the drive sees requests.
     #[default]
     Issued,
     /// C: completed by the drive.
@@ -81,7 +81,7 @@ impl FromStr for BlkparseAction {
 pub struct OpenOptions {
     /// The format; `None` (default) finds out from the content.
     pub format: Option<Format>,
-    /// What to do with malformed lines; default: fail.
+    /// How to treat malformed lines; default: fail.
     pub on_bad_line: OnBadLine,
     /// Requests up to this much earlier than the latest one before them are sorted into place and
     /// counted; anything earlier is an error. Nanoseconds; default one second.
@@ -94,7 +94,8 @@ pub struct OpenOptions {
     /// Only the requests of the volume of this name, as a trace of its own (SWC 2.2: volumes of one server are
     /// analysed apart); default: all volumes.
     pub volume: Option<String>,
-    /// Only what arrives from a time on and before another, nanoseconds after the first request; default: everything.
+    /// Only requests that arrive in this span, in nanoseconds after the first request; default:
+    /// all.
     pub excerpt_ns: Option<Range<i64>>,
     /// Whether decompression runs in a thread of its own; default yes. The result is the same.
     pub threaded: bool,

@@ -6,7 +6,7 @@ use std::thread::{self, ScopedJoinHandle};
 
 /// Requests that are worth a thread.
 const PART_REQUESTS: usize = 1 << 17;
-/// Most parts. Each has tables of its own for what is told of each page, which are then brought together.
+/// Most parts. Each has page tables of its own, which are merged later.
 const PARTS_MAX: usize = 4;
 
 /// Requests in parts of about the same length, one for each processor, or fewer.
@@ -15,13 +15,14 @@ pub(crate) fn parts(requests: usize) -> Vec<Range<usize>> {
     in_parts(requests, processors.min(PARTS_MAX).min(requests / PART_REQUESTS))
 }
 
-/// Requests in so many parts, or in one.
+/// Requests in `parts` parts, or in one.
 pub(crate) fn in_parts(requests: usize, parts: usize) -> Vec<Range<usize>> {
     let parts = parts.max(1);
     (0..parts).map(|part| requests * part / parts..requests * (part + 1) / parts).collect()
 }
 
-/// Does the same for each of some things side by side, the last one on this thread; what it made, in their order.
+/// Runs the same work for several items in parallel, the last one on this thread; returns the
+/// results in their order.
 pub(crate) fn side_by_side<I: Send, T: Send>(
     things: impl IntoIterator<Item = I>,
     work: impl Fn(I) -> T + Sync,
@@ -36,7 +37,7 @@ pub(crate) fn side_by_side<I: Send, T: Send>(
     })
 }
 
-/// What a thread has made; its panic goes on here.
+/// The result of a thread; its panic goes on here.
 pub(crate) fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }
@@ -68,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_worked_on_side_by_side_and_what_they_made_is_in_order() {
+    fn pieces_run_in_parallel_and_results_are_in_order() {
         let mut column: Vec<u32> = (0..100).collect();
         let parts = in_parts(column.len(), 7);
         let sums = side_by_side(pieces(&mut column, parts.iter().map(Range::len)), |piece| {

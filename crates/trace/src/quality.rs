@@ -1,37 +1,36 @@
-//! What was noticed while a trace was read. Nothing that is odd is dropped in silence.
+//! Irregularities found while reading a trace. Oddities are never dropped in silence.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::request::Op;
 
-/// How many skipped lines are listed in full; the rest is counted.
+/// Skipped lines listed in full; further ones are only counted.
 pub const BAD_LINES_LISTED: usize = 10;
 
-/// Counters of everything that was unusual in a trace.
+/// Counters of irregularities in a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Quality {
     /// Lines (text) or rows (Parquet) read, blank ones and headers included.
     pub lines: u64,
-    /// Lines that could not be understood and were skipped (`on_bad_line = skip`).
+    /// Malformed lines that were skipped (`on_bad_line = skip`).
     pub bad_lines_skipped: u64,
     /// The first ten of them, each as its error message.
     pub bad_lines: Vec<String>,
-    /// Lines that say something else than a request and were passed over: other events of a recorder,
-    /// its summaries, files opened and closed.
+    /// Lines without a request: other events of a recorder, its summaries, files opened and closed.
     pub passed_lines: u64,
-    /// Requests earlier than one before them in the file; they were sorted into place.
+    /// Requests earlier than their predecessor in the file; they were sorted into place.
     pub reordered_requests: u64,
-    /// The furthest such a request was behind the latest one before it, in nanoseconds.
+    /// Largest distance of such a request from the latest one before it, in nanoseconds.
     pub largest_step_back_ns: u64,
-    /// Lines that were joined to the line before, being parts of one request (FIU).
+    /// Lines joined with the line before, as parts of one request (FIU).
     pub joined_lines: u64,
-    /// Requests of no bytes at all that are no flushes; they are left out of the trace.
+    /// Requests without bytes that are no flushes; they are left out.
     pub empty_requests: u64,
     /// Requests with contents that do not begin on the grid of contents (4 KB).
     pub unaligned_content: u64,
-    /// What looks like wrong units or a wrong format, in words.
+    /// Signs of wrong units or a wrong format, in words.
     pub warnings: Vec<String>,
 }
 
@@ -44,7 +43,7 @@ const ADDRESS_BELIEVABLE: u64 = 1 << 60;
 const REQUEST_BYTES_BELIEVABLE: u32 = 1 << 30;
 const REQUESTS_FOR_A_RATE: u64 = 1000;
 
-/// What units are judged by, gathered over the requests of a trace in order of time.
+/// Statistics by which units are judged, over the requests of a trace in order of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Figures {
     requests: u64,
@@ -56,8 +55,8 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// Adds requests, by their columns. How long trims are says nothing of units: making a file system trims all of a
-    /// drive at once.
+    /// Adds requests, by their columns. The sizes of trims do not count: making a file system trims
+    /// all of a drive at once.
     pub(crate) fn add(&mut self, time_ns: &[i64], op: &[Op], offset_bytes: &[u64], length_bytes: &[u32]) {
         self.requests += time_ns.len() as u64;
         let gap = time_ns.first().map_or(0, |first| first - self.duration_ns);
@@ -75,7 +74,7 @@ impl Figures {
 }
 
 impl Quality {
-    /// Adds a warning for each figure that no real trace has: the sign of a wrong unit or format.
+    /// Adds a warning for each impossible figure: the sign of a wrong unit or format.
     pub(crate) fn judge(&mut self, figures: &Figures) {
         let duration_ns = figures.duration_ns as f64;
         if duration_ns > YEARS_BELIEVABLE * NS_PER_YEAR {

@@ -2,7 +2,7 @@
 
 use flashtwin_bits::{STEP, SplitMix64, mix};
 
-/// Numbers drawn from SplitMix64: small, fast, and good for what is drawn here.
+/// Numbers drawn from SplitMix64: small, fast, and good enough here.
 #[derive(Clone, Debug)]
 pub(crate) struct Random {
     numbers: SplitMix64,

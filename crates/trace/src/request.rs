@@ -6,7 +6,7 @@ pub const CHUNK_BYTES: u32 = 4096;
 /// Marks an unknown content.
 pub const NO_CONTENT: u32 = u32::MAX;
 
-/// What a request asks for. The numbers are those of the canonical `op` column.
+/// Operation of a request. The numbers are those of the canonical `op` column.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Op {
@@ -16,8 +16,8 @@ pub enum Op {
     Write = 1,
     /// The host no longer needs the data (TRIM, UNMAP, deallocate).
     Trim = 2,
-    /// The host wants to hear when what it wrote survives a power cut (NVMe Flush, FLUSH CACHE, SYNCHRONIZE CACHE,
-    /// fsync of a raw device). It addresses no bytes.
+    /// Asks for an answer when earlier writes survive a power cut (NVMe Flush, FLUSH CACHE,
+    /// SYNCHRONIZE CACHE, fsync of a raw device). It addresses no bytes.
     Flush = 3,
 }
 
@@ -57,7 +57,7 @@ pub struct Request {
     pub time_ns: i64,
     /// The volume (disk, ASU, device) addressed.
     pub volume: u32,
-    /// What is asked.
+    /// Operation.
     pub op: Op,
     /// First byte addressed, on the volume; 0 of a flush.
     pub offset_bytes: u64,

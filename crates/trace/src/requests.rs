@@ -1,4 +1,4 @@
-//! A run of requests, borrowed: what analyses go through, whether the trace is in memory or streamed.
+//! A run of requests, borrowed: the input of analyses, from memory or from a stream.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ pub struct Requests<'a> {
     /// As [`crate::Trace::flags`]: may be shorter than the others.
     pub flags: &'a [u8],
     pub holes: &'a Holes,
-    /// As [`crate::Trace::zero_content`]; in a stream, of what has come so far.
+    /// As [`crate::Trace::zero_content`]; in a stream, of the requests so far.
     pub zero_content: Option<u32>,
 }
 
@@ -95,7 +95,7 @@ impl<'a> Requests<'a> {
         start / page..end.div_ceil(page)
     }
 
-    /// Makes of what holds nothing before requests `rows` of the run what holds nothing after them.
+    /// Advances `holes` from before requests `rows` of the run to after them.
     pub(crate) fn pass(&self, rows: Range<usize>, holes: &mut Holes) {
         for row in rows {
             let (volume, start) = (self.volume[row], self.offset_bytes[row]);

@@ -11,12 +11,13 @@ use crate::trace::{Trace, finish};
 use crate::volumes::Volumes;
 use flashtwin_bits::mix;
 
-/// What decides whether a page stays in a sample.
+/// The attribute by which a sample selects pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SampleBy {
     /// Its volume and address: all requests of a page stay, or none.
     Address,
-    /// Its content: all reads and writes of a content stay, or none. What carries no content goes.
+    /// Its content: all reads and writes of a content stay, or none. Operations without a content
+    /// go.
     Content,
 }
 

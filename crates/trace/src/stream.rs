@@ -23,10 +23,12 @@ const BATCH_REQUESTS: usize = 1 << 16;
 /// Goes through a trace in order of time, in memory that does not grow with its requests.
 ///
 /// The batches, one behind another, are the trace that [`Trace::open`] reads, with the same times,
-/// contents and counters, but for two things: volumes are numbered by order of first appearance, since
-/// nobody knows which will still come, and digests of contents are not kept. What is held is every
-/// distinct digest of a content (about 40 bytes each), the requests of the sorting window, and two
-/// batches. A Parquet file that is itself compressed is held as a whole: decompress it first.
+/// contents and counters, except that volumes are numbered by order of first appearance and digests
+/// of contents are not kept.
+///
+/// Memory holds every distinct digest of a content (about 40 bytes each), the requests of the
+/// sorting window, and two batches. A Parquet file that is itself compressed is held as a whole:
+/// decompress it first.
 ///
 /// To go through a trace again, open it again.
 pub struct TraceStream {
@@ -34,8 +36,8 @@ pub struct TraceStream {
     format: Format,
     /// Where requests come from; none at the end.
     feed: Option<Box<dyn Feed>>,
-    held: Held,
-    /// The first batch, which opening reads so that what is wrong shows then.
+    held: SortWindow,
+    /// The first batch; opening reads it, so that a bad file fails there.
     first: Option<Trace>,
     /// Time of the first request, as the feed counts.
     origin_ns: Option<i64>,
@@ -71,7 +73,7 @@ impl TraceStream {
             name,
             format,
             feed: Some(feed),
-            held: Held::new(options.sort_window_ns),
+            held: SortWindow::new(options.sort_window_ns),
             first: None,
             origin_ns: None,
             volumes: Appearance::default(),
@@ -147,8 +149,8 @@ impl TraceStream {
         self.format
     }
 
-    /// Names of the volumes met so far, by their numbers. After the last batch the volumes without any
-    /// request stand behind the others.
+    /// Names of the volumes met so far, by their numbers. After the last batch, the volumes without
+    /// any request follow the others.
     pub fn volume_names(&self) -> &[String] {
         &self.volume_names
     }
@@ -168,7 +170,7 @@ impl TraceStream {
         self.contents.count()
     }
 
-    /// What was noticed; only after the last batch, and nothing before.
+    /// Irregularities; only after the last batch, and none before.
     pub fn quality(&self) -> &Quality {
         &self.quality
     }
@@ -255,7 +257,7 @@ impl TraceStream {
         batch
     }
 
-    /// Takes over what is known at the end.
+    /// Takes over the totals at the end.
     fn finish(&mut self, feed: Box<dyn Feed>) -> Result<(), TraceError> {
         let parts = feed.into_parts(false)?;
         for index in 0..parts.volumes.len() {
@@ -276,7 +278,7 @@ impl TraceStream {
 }
 
 /// Requests that wait for earlier ones.
-struct Held {
+struct SortWindow {
     window_ns: u64,
     /// In order of time; the first `taken` are gone already, those before `ready` may go.
     columns: Columns,
@@ -284,9 +286,9 @@ struct Held {
     ready: usize,
 }
 
-impl Held {
-    fn new(window_ns: u64) -> Held {
-        Held { window_ns, columns: Columns::empty(), taken: 0, ready: 0 }
+impl SortWindow {
+    fn new(window_ns: u64) -> SortWindow {
+        SortWindow { window_ns, columns: Columns::empty(), taken: 0, ready: 0 }
     }
 
     /// How many requests may go.
@@ -307,7 +309,7 @@ impl Held {
         self.ready = if feed.ended() {
             self.columns.len()
         } else {
-            // What comes now is not earlier than this, and later in the file.
+            // Later requests of the file are no earlier than this.
             let safe_ns = feed.latest_ns().saturating_sub_unsigned(self.window_ns);
             self.columns.time_ns.partition_point(|&time| time <= safe_ns)
         };

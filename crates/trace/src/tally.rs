@@ -1,4 +1,4 @@
-//! What must be known of all requests to bring them into a trace's form.
+//! Statistics of all requests, for bringing them into a trace's form.
 
 use std::ops::Range;
 
@@ -6,11 +6,11 @@ use crate::columns::Columns;
 use crate::quality::Figures;
 use crate::request::{CHUNK_BYTES, NO_CONTENT};
 
-/// What requests are like as they come in: a reader gathers it batch by batch, instead of going through all columns
-/// afterwards.
+/// Statistics of requests as they come in: a reader gathers them batch by batch, instead of going
+/// through all columns afterwards.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tally {
-    /// How many requests it tells of.
+    /// Number of requests counted.
     pub(crate) requests: usize,
     /// Whether they are sorted by time, the first one being at 0.
     pub(crate) in_time: bool,
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use crate::request::Op;
 
-    /// Requests a microsecond apart, some with contents; what `change` makes of them.
+    /// Requests a microsecond apart, some with contents, after `change`.
     fn columns(change: impl Fn(&mut Columns)) -> Columns {
         let mut draw = SplitMix64(5);
         let mut columns = Columns::empty();

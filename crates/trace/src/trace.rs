@@ -1,4 +1,4 @@
-//! A trace: what the host asked for, as columns.
+//! A trace: the host's requests, as columns.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::requests::Requests;
 use crate::tally::Tally;
 use crate::volumes::Volumes;
 
-/// What the host asked for: one entry a request in every column, sorted by time.
+/// The host's requests: one entry for each in every column, sorted by time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
     /// Name for people: the file's name without folders and known endings.
@@ -26,7 +26,7 @@ pub struct Trace {
     pub time_ns: Arc<Vec<i64>>,
     /// Dense volume number, ascending with the number in the file; see `volume_names`.
     pub volume: Vec<u32>,
-    /// What is asked.
+    /// Operation.
     pub op: Arc<Vec<Op>>,
     /// First byte addressed.
     pub offset_bytes: Vec<u64>,
@@ -41,16 +41,17 @@ pub struct Trace {
     pub chunk_bytes: u32,
     /// Digest of each content id; may be empty although there is content.
     pub digests: Digests,
-    /// What few requests have, as bits of [`crate::flags`]: that they are to be on the medium before they are answered, and
-    /// their submission queue. Up to the last request with any: of those behind it, or of all, there is no entry.
+    /// Rare properties of requests, as bits of [`crate::flags`]: forced unit access, and the
+    /// submission queue. The column ends with the last request that has any; it is empty if none
+    /// has.
     pub flags: Vec<u8>,
     /// Bytes that are known to hold nothing when the trace begins, by volume number.
     pub holes: Arc<Holes>,
     /// The content that is nothing but zeroes, if it is known and occurs.
     pub zero_content: Option<u32>,
-    /// What each dense volume number is called in the file.
+    /// Name in the file of each dense volume number.
     pub volume_names: Vec<String>,
-    /// What was noticed on reading.
+    /// Irregularities found while reading.
     pub quality: Quality,
 }
 
@@ -167,9 +168,9 @@ impl Trace {
         self.flags.get(index).copied().unwrap_or(0)
     }
 
-    /// 128-bit hash over all columns as 32 hex digits: equal requests with equal contents at equal
-    /// addresses give equal digests, whatever format and compression they were read from. Holes enter where they are known.
-    /// The digests of contents do not, only which contents are the same, nor do the names of volumes.
+    /// 128-bit hash over all columns as 32 hex digits. Equal requests with equal contents at equal
+    /// addresses give equal digests in every format and compression. Holes count where they are
+    /// known. Of contents, only equality counts, not their digests; names of volumes do not count.
     pub fn digest(&self) -> String {
         let mut hasher = TraceHasher::new(self.chunk_bytes);
         hasher.add(&self.requests(0..self.len()));
@@ -248,7 +249,9 @@ fn sort_from_zero(columns: &mut Columns) {
     }
 }
 
-/// Builds a trace request by request, for tests and generators.
+/// Builds a trace request by request, for tests and generators. For example,
+/// `TraceBuilder::new("two").request(0, Op::Write, 0, 8192, &[7, 8])` writes two 4 KB pages with
+/// the contents 7 and 8.
 #[derive(Clone, Debug)]
 pub struct TraceBuilder {
     name: String,

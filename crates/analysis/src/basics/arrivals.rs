@@ -1,4 +1,4 @@
-//! When requests come.
+//! Arrival times of requests.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,10 +9,10 @@ use crate::histogram::LogHistogram;
 const NS_PER_SECOND: i64 = 1_000_000_000;
 const NS_PER_MS: i64 = 1_000_000;
 
-/// How fast requests come.
+/// Arrival rate of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Rate {
-    /// Requests / duration; missing when all come at once.
+    /// Requests / duration; missing if all come at once.
     pub mean: Option<f64>,
     /// Most requests in one second, seconds counted from the first request.
     pub peak: Option<u64>,
@@ -21,10 +21,10 @@ pub struct Rate {
     /// Variance / mean of the number of requests in a second, over the whole seconds of the trace:
     /// 1 for a Poisson process, more for bursts. Missing below two seconds.
     pub index_of_dispersion: Option<f64>,
-    /// The same of 10 ms: a burst of this length is what queues are made of.
+    /// The same for 10 ms: bursts of this length cause queues.
     pub index_of_dispersion_10_ms: Option<f64>,
-    /// Most requests within any 1 ms of 1,000 requests in a row, a mean over the trace. Most of so many,
-    /// so that short traces can be compared with long ones. Missing below 1,000 requests.
+    /// Most requests within any 1 ms of 1,000 requests in a row, a mean over the trace. The fixed
+    /// number makes short traces comparable with long ones. Missing below 1,000 requests.
     pub busiest_1_ms: Option<f64>,
     /// The same within any 10 ms.
     pub busiest_10_ms: Option<f64>,

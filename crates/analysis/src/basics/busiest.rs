@@ -1,4 +1,4 @@
-//! The densest moment among so many requests.
+//! The densest moment among 1,000 requests.
 
 use std::collections::VecDeque;
 

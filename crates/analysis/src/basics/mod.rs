@@ -1,4 +1,4 @@
-//! The workload in numbers: what all papers' workload tables show.
+//! The workload in numbers, as in the workload tables of the papers.
 
 mod arrivals;
 mod busiest;
@@ -28,14 +28,14 @@ use crate::sample::Sample;
 use crate::space::{Space, SpaceFollower};
 use crate::value_counts::{ValueCounts, percent};
 
-/// The workload in numbers. Percentages are 0 to 100; what is undefined is missing.
+/// The workload in numbers. Percentages are 0 to 100; an undefined figure is missing.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TraceInfo {
     /// Name of the trace.
     pub name: String,
     /// Format it was read from.
     pub format: String,
-    /// Hash over all its columns, which does not depend on format or compression.
+    /// Hash over all its columns, the same for every format and compression.
     pub digest: String,
     /// Requests of all kinds.
     pub requests: u64,
@@ -47,19 +47,20 @@ pub struct TraceInfo {
     pub trims: u64,
     /// Flushes.
     pub flushes: u64,
-    /// Writes with forced unit access (FUA): to be on the medium before they are answered.
+    /// Writes with forced unit access (FUA): answered when they are on the medium.
     pub durable_writes: u64,
     /// Writes / flushes; missing without flushes.
     pub writes_per_flush: Option<f64>,
-    /// Bytes asked for by reads.
+    /// Bytes of reads.
     pub read_bytes: u64,
-    /// Bytes brought by writes.
+    /// Bytes of writes.
     pub write_bytes: u64,
     /// Time of the last request, the first being at 0.
     pub duration_ns: i64,
     /// Volumes addressed.
     pub volumes: u64,
-    /// Distinct 4 KB pages read or written: what is only let go of takes no room. Missing when 32 bits cannot count the trace's page operations.
+    /// Distinct 4 KB pages read or written; trims do not count. Missing if the trace has more page
+    /// operations than 32 bits can count.
     pub footprint_pages: Option<u64>,
     /// Bytes from each volume's beginning to the end of its furthest request, summed over volumes.
     pub span_bytes: u64,
@@ -72,29 +73,31 @@ pub struct TraceInfo {
     pub unique_values_read_percent: Option<f64>,
     /// Distinct contents among page writes / page writes.
     pub unique_values_write_percent: Option<f64>,
-    /// Page reads that find nothing but zeroes / page reads with a known content; missing where no content is known to be
+    /// Page reads of zeroes / page reads with a known content; missing if no content is known to be
     /// zeroes.
     pub zero_read_percent: Option<f64>,
-    /// Page writes of nothing but zeroes / page writes with a known content; missing where no content is known to be zeroes.
+    /// Page writes of zeroes / page writes with a known content; missing if no content is known to
+    /// be zeroes.
     pub zero_write_percent: Option<f64>,
-    /// Bytes that are known to hold nothing when the trace begins: a recorder saw that they were never written, or let go
-    /// of.
+    /// Bytes known to be empty when the trace begins: a recorder saw that they were never written,
+    /// or trimmed.
     pub hole_bytes: u64,
-    /// Page writes of a content that some page holds at that moment, as far as the trace tells (pages
-    /// first read held what was read from the beginning) / page writes. It is the share of writes
-    /// that deduplication with an unlimited fingerprint store would save.
+    /// Page writes of a content that some page holds at that moment / page writes: the share of
+    /// writes that deduplication with an unlimited fingerprint store saves. A page first read is
+    /// taken to have held that content from the beginning.
     pub duplicate_write_percent: Option<f64>,
-    /// Requests that begin where the previous request to their volume ended / requests but flushes.
+    /// Requests that begin at the end of the previous request to their volume / requests without
+    /// flushes.
     pub sequential_percent: Option<f64>,
     /// Sizes of requests.
     pub request_bytes: SizesOfKinds,
-    /// Rate of requests, flushes among them.
+    /// Arrival rate of requests, flushes included.
     pub requests_per_second: Rate,
-    /// Trains of requests, flushes left out.
+    /// Trains of requests, without flushes.
     pub trains: Trains,
-    /// What was noticed on reading.
+    /// Irregularities of the requests, found while reading.
     pub quality: Quality,
-    /// What was noticed on following 4 KB pages; missing as `footprint_pages` is.
+    /// Irregularities of the 4 KB pages; missing as `footprint_pages` is.
     pub page_quality: Option<PageQuality>,
 }
 
@@ -118,16 +121,16 @@ pub struct Basics {
     pub periods: RecordBatch,
 }
 
-/// Computes [`Basics`] with periods of `period_ns` (one when it is not positive), and [`Popularity`] in the
-/// same pass. Exact. Duplicates and what was noticed about pages are left out of the basics: they take
-/// another pass, see [`trace_info`].
+/// Computes [`Basics`] with periods of `period_ns` (one period if it is not positive), and
+/// [`Popularity`] in the same pass. Exact. [`trace_info`] adds duplicates and page irregularities,
+/// which take another pass.
 pub fn basics(trace: &Trace, period_ns: i64) -> (Basics, Option<Popularity>) {
     let mut input = InMemory::new(trace);
     let mut survey = Survey::new(input.about(), period_ns, Sample::ALL);
     let mut pages = CountPages::new(Sample::ALL);
     let mut accumulators = survey.requests_and_values();
     accumulators.push(&mut pages);
-    // A pass over memory with nobody to stop it cannot fail.
+    // A pass over memory without a progress callback cannot fail.
     let _ = pass(&mut input, &(), &mut accumulators);
     let Survey { about, mut requested, values, periods, .. } = survey;
     let info = TraceInfo::assemble(&about, &mut requested, &values, pages.finish(), None, None);
@@ -136,19 +139,19 @@ pub fn basics(trace: &Trace, period_ns: i64) -> (Basics, Option<Popularity>) {
 
 /// Everything about the requests of a trace in memory: [`basics`] and duplicates.
 ///
-/// Duplicates and what was noticed about pages are missing where long requests without contents among others
-/// with contents address so many pages that following each would take more memory than is allowed.
+/// Duplicates and page irregularities are missing if following each page would exceed the memory
+/// limit. Only long requests without contents, among others with contents, address as many pages.
 pub fn trace_info(trace: &Trace) -> TraceInfo {
     let mut input = InMemory::new(trace);
     let mut survey = Survey::to_inform(input.about());
-    // Passes over memory with nobody to stop them cannot fail.
+    // Passes over memory without a progress callback cannot fail.
     let _ = pass(&mut input, &(), &mut survey.accumulators());
     let mut informed = Informed::of(survey);
     let _ = pass(&mut input, &(), &mut informed.accumulators());
     informed.finish()
 }
 
-/// [`trace_info`] on one thread, beside replays that have the others, with somebody to stop it.
+/// [`trace_info`] on one thread, while replays use the others; `progress` can stop it.
 ///
 /// # Errors
 /// When `progress` says to stop.
@@ -176,7 +179,7 @@ pub fn trace_info_of(
     Ok(informed.finish())
 }
 
-/// The survey of a trace, and what its pages hold in the making.
+/// The survey of a trace, and its page contents as they are followed.
 struct Informed {
     about: About,
     requested: Requested,
@@ -223,11 +226,11 @@ pub(crate) struct Survey {
     pub(crate) pages: SurveyedPages,
 }
 
-/// What the first pass finds out about pages.
+/// Page results of the first pass.
 pub(crate) enum SurveyedPages {
-    /// What each held before the trace, where there are contents to follow.
+    /// Contents of each page before the trace, where there are contents to follow.
     Before(PagesBefore),
-    /// How many there are.
+    /// Their number.
     Count(CountPages),
 }
 
@@ -270,7 +273,7 @@ impl Survey {
 }
 
 impl TraceInfo {
-    /// Puts together what the passes have found.
+    /// Assembles the results of the passes.
     pub(crate) fn assemble(
         about: &About,
         requested: &mut Requested,
@@ -321,13 +324,13 @@ impl TraceInfo {
 const SIZES_MAX: usize = 1000;
 
 rows! {
-    /// How large requests are: one row a kind and size, at most 1,000 sizes a kind.
+    /// Request sizes: one row a kind and size, at most 1,000 sizes a kind.
     pub(crate) struct RequestSizeRow in "request_sizes" {
         /// `read`, `write`.
         kind: &'static str,
         /// Size.
         bytes: u64,
-        /// Share of the requests of that kind that are at most so large, 0 to 1.
+        /// Share of the requests of that kind up to this size, 0 to 1.
         fraction: f64,
     }
 }
@@ -351,11 +354,11 @@ pub(crate) fn request_sizes(requested: &mut Requested) -> RecordBatch {
 }
 
 rows! {
-    /// How closely requests follow one another.
+    /// Times between requests.
     pub(crate) struct IntervalRow in "interarrival" {
         /// Time between a request and the next, rounded up by at most 3 %.
         interval_ns: u64,
-        /// Share of these times that are at most so long, 0 to 1.
+        /// Share of these times up to this interval, 0 to 1.
         fraction: f64,
     }
 }

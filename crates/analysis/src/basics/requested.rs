@@ -1,4 +1,4 @@
-//! What is asked for, whatever it holds.
+//! Statistics of requests that do not depend on contents.
 
 use arrow_array::RecordBatch;
 use flashtwin_trace::{NO_CONTENT, Op, PageQuality, Requests};
@@ -115,7 +115,7 @@ fn partial_pages(start: u64, end: u64) -> u64 {
 }
 
 impl Requested {
-    /// What is noticed about pages of a trace without contents.
+    /// Irregularities of the pages of a trace without contents.
     pub(crate) fn page_quality(&self) -> PageQuality {
         let (partial_writes, partial_trims) = (self.partial_writes, self.partial_trims);
         PageQuality { partial_writes, partial_trims, ..PageQuality::default() }
@@ -164,9 +164,9 @@ rows! {
         trims: u64,
         /// Flushes.
         flushes: u64,
-        /// Bytes asked for by reads.
+        /// Bytes of reads.
         read_bytes: u64,
-        /// Bytes brought by writes.
+        /// Bytes of writes.
         write_bytes: u64,
         /// From the volume's beginning to the end of its furthest request.
         span_bytes: u64,

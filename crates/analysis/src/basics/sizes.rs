@@ -1,4 +1,4 @@
-//! How large requests are.
+//! Sizes of requests.
 
 use hashbrown::HashMap;
 use schemars::JsonSchema;

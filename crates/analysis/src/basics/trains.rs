@@ -9,15 +9,15 @@ use serde::Serialize;
 use crate::histogram::LogHistogram;
 use crate::value_counts::percent;
 
-/// Requests further apart than this are of different trains.
+/// Requests further apart than this belong to different trains.
 pub(crate) const APART_NS: i64 = 1_000_000;
 /// A silence up to this is a short one: a flash write's time and a few more.
 const SHORT_NS: i64 = 10_000_000;
 /// Trains from this on are long.
 const LONG: u64 = 16;
 
-/// How requests come in trains: a train goes on as long as the next request comes within 1 ms. Flushes, which move no
-/// data, are left out.
+/// Trains of requests: a train goes on as long as the next request comes within 1 ms. Flushes,
+/// which move no data, are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Trains {
     /// Trains of the trace.
@@ -26,23 +26,23 @@ pub struct Trains {
     pub within_1_ms_percent: Option<f64>,
     /// Requests / trains.
     pub mean_requests: Option<f64>,
-    /// Half of the trains have at most so many requests.
+    /// Median number of requests of a train.
     pub median_requests: Option<u64>,
-    /// Nine of ten trains have at most so many.
+    /// 90th percentile of the requests of a train.
     pub p90_requests: Option<u64>,
     /// Requests in trains of 16 and more / requests.
     pub requests_in_long_percent: Option<f64>,
-    /// Half of the times between requests of a train are at most so long; rounded up to at most 3 %.
+    /// Median gap between requests of a train, ns; rounded up by at most 3 %.
     pub gap_median_ns: Option<u64>,
     /// Silences between trains of at most 10 ms / silences.
     pub short_silence_percent: Option<f64>,
     /// Trains of several kinds of requests / trains.
     pub mixed_percent: Option<f64>,
-    /// Trains that begin where the request before them on their volume ended, and with the same kind of
-    /// request / trains but the first.
+    /// Trains that continue the stream before them (same kind of request, at the end of the
+    /// previous one on their volume) / trains but the first.
     pub joined_percent: Option<f64>,
-    /// Requests of trains, but the first of each, that begin where the one before them on their volume ended
-    /// / those requests.
+    /// Requests of trains, without each first one, that begin at the end of the one before on their
+    /// volume / those requests.
     pub sequential_percent: Option<f64>,
 }
 
@@ -89,7 +89,7 @@ impl TrainCounts {
         self.mixed += u64::from(self.mixes);
     }
 
-    /// What was counted, the train that goes on included.
+    /// The counts, with the present train included.
     pub(crate) fn finish(&self) -> Trains {
         let mut all = self.clone();
         if all.length > 0 {

@@ -25,7 +25,7 @@ use second_pass::{Followed, SecondPass};
 /// A trace, characterized.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Characterization {
-    /// All figures, by the schema of [`characterization_schema`]. What is undefined is null.
+    /// All figures, by the schema of [`characterization_schema`]. Undefined figures are null.
     pub summary: Value,
     /// All tables, by name.
     pub tables: Vec<(String, RecordBatch)>,
@@ -44,14 +44,14 @@ struct Figures<F> {
     options: OptionsUsed,
 }
 
-/// Every option with its value, and what follows from the trace and the options.
+/// Every option with its value, and values derived from trace and options.
 #[derive(Debug, Serialize, JsonSchema)]
 struct OptionsUsed {
     #[serde(flatten)]
     options: Options,
     /// The granularity of the trace.
     sector_bytes: u32,
-    /// Whether only a sample was looked at.
+    /// Whether only a sample was used.
     sampled: bool,
 }
 
@@ -118,7 +118,8 @@ impl<'a> Work<'a> {
         pass(self.input, &self.progress, &mut second.accumulators())?;
         self.progress.done += 1;
         let (followed, mut tables) = second.finish();
-        // What was found holds more than what is written of it, 80 MB of logical locality: gone before the next passes.
+        // The results hold more than their JSON, for example 80 MB of logical locality: freed
+        // before the next passes.
         let followed = serde_json::to_value(followed).unwrap_or_default();
         let (temperature, write_amplification) = self.temperatures()?;
         tables.extend([
@@ -137,7 +138,7 @@ impl<'a> Work<'a> {
         Ok(Characterization { summary: serde_json::to_value(figures).unwrap_or_default(), tables })
     }
 
-    /// What later metrics need to know of the whole trace.
+    /// Totals of the trace that later metrics need.
     fn first_pass(&mut self) -> Result<Survey, TraceError> {
         let mut survey = Survey::new(self.input.about(), self.options.period_ns(), self.sample);
         pass(self.input, &self.progress, &mut survey.accumulators())?;
@@ -145,8 +146,8 @@ impl<'a> Work<'a> {
         Ok(survey)
     }
 
-    /// Temperature ranges and write amplification, page size by page size: in memory one after the
-    /// other, because each takes room; otherwise all in one pass over the file.
+    /// Temperature ranges and write amplification, page size by page size. In memory, one after the
+    /// other to save space; otherwise all in one pass over the file.
     fn temperatures(&mut self) -> Result<(Temperature, WriteAmplification), TraceError> {
         let about = self.input.about().clone();
         let of_temperature = page_sizes(about.sector_bytes);

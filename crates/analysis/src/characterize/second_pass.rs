@@ -5,14 +5,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::metrics::{Following, Found};
+use super::metrics::{Following, MetricResults};
 use crate::accumulator::Accumulator;
 use crate::basics::{
     IntervalRow, RequestSizeRow, Requested, Survey, SurveyedPages, TraceInfo, VolumeRow, interarrival,
     request_sizes,
 };
 use crate::input::About;
-use crate::metric::{Known, Tables, named};
+use crate::metric::{FirstPass, Tables, named};
 use crate::options::Options;
 use crate::periods::{Clock, Periods, WorkloadPeriodRow};
 use crate::popularity::{self, Popularity, PopularityRow};
@@ -20,7 +20,7 @@ use crate::rows::Row;
 use crate::sample::Sample;
 use crate::value_counts::ValueCounts;
 
-/// What is known from the first pass, and the metrics of the second in the making.
+/// Results of the first pass, and the metrics of the second in the making.
 pub(super) struct SecondPass {
     about: About,
     sample: Sample,
@@ -42,8 +42,8 @@ impl SecondPass {
             }
         };
         let clock = Clock::new(options.period_ns(), about.duration_ns);
-        let mut known = Known { options, sample, about: &about, clock, values: &values, footprint };
-        let following = Following::begin(&mut known);
+        let mut first_pass = FirstPass { options, sample, about: &about, clock, values: &values, footprint };
+        let following = Following::begin(&mut first_pass);
         SecondPass { about, sample, requested, values, periods, footprint_pages, following }
     }
 
@@ -104,8 +104,8 @@ impl SecondPass {
 /// The figures of the second pass.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Followed {
-    /// When sampled, the estimated standard error of each figure that one can be given for, by its path, such as
-    /// `space.duplicate_write_percent`; those of miss ratios stand in their table.
+    /// When sampled: estimated standard errors of figures, by path, such as
+    /// `space.duplicate_write_percent`. Those of miss ratios are in their table.
     #[serde(skip_serializing_if = "Option::is_none")]
     standard_errors: Option<Map<String, Value>>,
     /// The workload in numbers.
@@ -113,7 +113,7 @@ pub(super) struct Followed {
     /// Popularity of contents; `null` without contents.
     popularity: Option<Popularity>,
     #[serde(flatten)]
-    found: Found,
+    found: MetricResults,
 }
 
 /// The schema of a row of each table of the first and the second pass, by its name.
@@ -125,6 +125,6 @@ pub(super) fn schemas() -> Vec<(String, Value)> {
         VolumeRow::schema(),
         PopularityRow::schema(),
     ];
-    all.extend(Found::schemas());
+    all.extend(MetricResults::schemas());
     all
 }

@@ -44,15 +44,15 @@ struct Times([[u32; GROUP_PAGES]; GROUPS]);
 
 /// A chunk that has memory.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct ChunkEntry {
     pub(super) number: u64,
     pub(super) slot: u32,
     /// When any of its pages was touched last.
     pub(super) latest: u32,
 }
 
-/// Last-touch times of the pages of some chunks. Memory is used again without being erased: the times of
-/// a chunk that was let go are older than anybody asks for.
+/// Last-touch times of the pages of some chunks. Memory is reused without being erased: the times
+/// of an old chunk are too old to matter.
 ///
 /// Slots by hand, not a [`Slab`](flashtwin_bits::Slab), which is one array: many look-ups end at a slot's owner or at
 /// the times of its groups, and those of all slots lie close together only if the 4 KB of single pages lie elsewhere.
@@ -142,14 +142,14 @@ impl Chunks {
 
     /// The chunks that hold some of `pages` and were touched after `time`, ascending.
     #[inline]
-    pub(super) fn find(&self, pages: Pages, time: u32, places: &mut Vec<Place>) {
+    pub(super) fn find(&self, pages: Pages, time: u32, places: &mut Vec<ChunkEntry>) {
         let chunks = pages.chunks();
         for number in chunks.start() / REGION_CHUNKS..=chunks.end() / REGION_CHUNKS {
             let Some(region) = self.region(pages.volume, number) else { continue };
             for (nth, (&slot, &latest)) in region.slots.iter().zip(&region.latest).enumerate() {
                 let number = number * REGION_CHUNKS + nth as u64;
                 if slot != NONE && latest > time && chunks.contains(&number) {
-                    places.push(Place { number, slot, latest });
+                    places.push(ChunkEntry { number, slot, latest });
                 }
             }
         }
@@ -157,7 +157,7 @@ impl Chunks {
 
     /// Raises `time` to the latest touch of the pages in `range` of a chunk, if that is later.
     #[inline]
-    pub(super) fn raise(&self, place: Place, range: Range<usize>, time: &mut u32) {
+    pub(super) fn raise(&self, place: ChunkEntry, range: Range<usize>, time: &mut u32) {
         if place.latest <= *time {
             return;
         }
@@ -187,7 +187,7 @@ impl Chunks {
         (self.whole[slot as usize].0[group], &self.times[slot as usize].0[group])
     }
 
-    /// Starts loading what is known of `pages` and their surroundings, but for the surroundings' times.
+    /// Prefetches the data of `pages` and their surroundings, without the surroundings' times.
     #[inline]
     pub(super) fn prefetch(&self, pages: Pages, distance: u32) {
         let around = pages.widened(distance).chunks();

@@ -1,4 +1,4 @@
-//! Logical locality: how likely a request is followed by another one nearby.
+//! Logical locality: the probability that a request is followed by another one nearby.
 
 mod chunks;
 mod hits;
@@ -17,23 +17,23 @@ use serde_json::Value;
 
 use self::options::{Direction, LogicalLocalityOptions};
 use crate::accumulator::Accumulator;
-use crate::metric::{Known, Metric, Tables, named};
+use crate::metric::{FirstPass, Metric, Tables, named};
 use crate::rows::Row as _;
 use hits::Hits;
 use pages::Pages;
 use recency::Recency;
 
-/// Requests that are looked at in one go.
+/// Requests handled in one go.
 const BLOCK_REQUESTS: usize = 1 << 16;
-/// How many requests ahead memory is asked for.
+/// Distance of the prefetch, in requests.
 const AHEAD: usize = 6;
 
 /// Logical (spatial) locality of a trace (SWC paper, section 5.1).
 ///
-/// A request *hits* another one of its kind and volume within distance D and time T when a page i of the
-/// one and a page j of the other have |i - j| <= D, and at most T requests of the kind separate them: the
-/// next one is at time 1. Pages of one request never hit each other. P(D, T) is the share of all requests
-/// of the kind that hit one within D and T; requests at the end of the trace (at its beginning when
+/// A request *hits* another one of its kind and volume within distance D and time T if both have
+/// pages i and j with |i - j| <= D, and at most T requests of the kind separate them; the next one
+/// is at time 1. Pages of one request never hit each other. P(D, T) is the share of all requests of
+/// the kind that hit one within D and T. Requests at the end of the trace (at its beginning when
 /// looking backward) have fewer others to hit and still count.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LogicalLocality {
@@ -56,11 +56,11 @@ pub struct LogicalLocality {
 pub struct LocalityOfKind {
     /// Requests of the kind.
     pub requests: u64,
-    /// P(0, T max): share of requests that hit a page of their own again.
+    /// P(0, T max): share of requests whose own pages are touched again.
     pub same_page_probability: Option<f64>,
-    /// P(1, 1): share of requests that the very next one touches or continues.
+    /// P(1, 1): share of requests whose next request touches or continues them.
     pub next_request_probability: Option<f64>,
-    /// P(D max, T max): the most there is.
+    /// P(D max, T max): the largest value.
     pub highest_probability: Option<f64>,
     #[serde(skip)]
     time_requests_max: u32,
@@ -128,10 +128,10 @@ impl LogicalLocalityMeter {
 impl Metric for LogicalLocalityMeter {
     type Figures = LogicalLocality;
 
-    fn begin(known: &mut Known<'_>) -> Self {
-        let asked = &known.options.locality;
+    fn begin(first_pass: &mut FirstPass<'_>) -> Self {
+        let asked = &first_pass.options.locality;
         LogicalLocalityMeter::new(LogicalLocalityOptions {
-            sector_bytes: known.about.sector_bytes,
+            sector_bytes: first_pass.about.sector_bytes,
             direction: asked.direction,
             distance_pages_max: asked.distance_max,
             time_requests_max: asked.time_max,

@@ -3,18 +3,18 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which other requests a request can hit.
+/// Direction in which a request can hit others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// Later ones: will the neighbourhood be touched again soon? The definition of SWC section 5.1.
+    /// Later ones, as SWC section 5.1 defines it: whether the neighbourhood is touched again soon.
     #[default]
     Forward,
-    /// Earlier ones: was the neighbourhood touched a moment ago?
+    /// Earlier ones: whether the neighbourhood was touched a moment ago.
     Backward,
 }
 
-/// What to look at.
+/// Options of logical locality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LogicalLocalityOptions {
     /// Bytes of a page: the granularity of the trace.

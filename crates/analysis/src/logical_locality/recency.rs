@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::chunks::{Chunks, Place, part};
+use super::chunks::{ChunkEntry, Chunks, part};
 use super::pages::Pages;
 use super::pages::{CHUNK_PAGES, GROUP_PAGES};
 
@@ -16,7 +16,7 @@ pub(super) struct Step {
 
 /// Last-touch times of the pages that requests touched within a window of time.
 ///
-/// Memory is bounded by the window, whatever the footprint: 4.3 KB for each chunk of 1,024 pages that a
+/// Memory is bounded by the window, for any footprint: 4.3 KB for each chunk of 1,024 pages that a
 /// request of the window touches.
 pub(super) struct Recency {
     window: u32,
@@ -25,8 +25,9 @@ pub(super) struct Recency {
     chunks: Chunks,
     /// When chunks were touched, oldest first; within the window.
     touched: VecDeque<(u32, u32)>,
-    /// Scratch: the chunks around a request, where to look on either side of it, and what was found below.
-    near: Vec<Place>,
+    /// Scratch: the chunks around a request, the places to search on either side of it, and the
+    /// results below.
+    near: Vec<ChunkEntry>,
     below: Vec<Part>,
     above: Vec<Part>,
     steps: Vec<Step>,
@@ -35,7 +36,7 @@ pub(super) struct Recency {
 /// Pages of one group, where a later touch than among all nearer pages may be found.
 #[derive(Clone, Copy)]
 struct Part {
-    place: Place,
+    place: ChunkEntry,
     group: usize,
     /// Bit n for the n-th page of the group.
     pages: u32,
@@ -189,18 +190,18 @@ impl Recency {
     }
 }
 
-/// The parts of one side, nearest first, that may have a later touch than all nearer ones: what the groups'
-/// latest touches tell. Starts loading them, so that they come together.
+/// The parts of one side, nearest first, that may have a later touch than all nearer ones, by the
+/// groups' latest touches. Prefetches them together.
 #[inline]
 fn parts<const UP: bool>(
     chunks: &Chunks,
-    near: &[Place],
+    near: &[ChunkEntry],
     side: Pages,
     search: Search,
     parts: &mut Vec<Part>,
 ) {
     let mut time = search.time;
-    let mut chunk = |place: &Place| {
+    let mut chunk = |place: &ChunkEntry| {
         if place.latest <= time || !side.reach(place.number) {
             return;
         }

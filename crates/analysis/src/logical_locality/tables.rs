@@ -12,7 +12,8 @@ const GAIN_DISTANCES: [u32; 6] = [0, 1, 16, 64, 256, 1024];
 /// Times at which the gain of distance is given; those of SWC Fig. 16 and some more.
 const GAIN_TIMES: [u32; 5] = [1, 25, 250, 1000, 5000];
 
-/// All values up to 16, then four an octave: 1, 5/4, 6/4 and 7/4 of a power of two.
+/// All values up to 16, then four an octave: 1, 5/4, 6/4 and 7/4 of a power of two, for example 16,
+/// 20, 24, 28 and 32.
 fn grid(first: u32, last: u32) -> Vec<u32> {
     let octaves = (2..30).flat_map(|octave| (4..8).map(move |quarter| quarter << octave));
     let all = (first..16).chain(octaves);
@@ -52,11 +53,11 @@ pub(super) fn locality(
 }
 
 rows! {
-    /// What more patience or a wider view gains (SWC Fig. 15 and 16).
+    /// The gain of a longer or wider window (SWC Fig. 15 and 16).
     pub(crate) struct GainRow in "locality_gain" {
         /// `read`, `write`.
         kind: &'static str,
-        /// `time`: what waiting can add; `distance`: what looking further away can add.
+        /// `time`: the gain of a longer wait; `distance`: the gain of a wider range of addresses.
         along: &'static str,
         /// Along `time` a distance D, along `distance` a time T.
         at: u32,
@@ -72,7 +73,7 @@ pub(super) fn gain(
     let (distance_max, time_max) = (options.distance_pages_max, options.time_requests_max);
     let mut rows = Vec::new();
     let mut add = |kind, along, at, most: Option<f64>, least: Option<f64>| {
-        // What lies outside the window, and what is of a kind without requests, is undefined.
+        // Points outside the window, and kinds without requests, are undefined.
         rows.extend(most.map(|most| GainRow { kind, along, at, gain: least.map(|least| most - least) }));
     };
     for &(kind, locality) in kinds {

@@ -89,7 +89,7 @@ impl Frequencies {
         Frequencies { levels }
     }
 
-    /// Writes of a page and the number of pages that have so many, hottest first.
+    /// Numbers of writes, and the number of pages with each, hottest first.
     pub fn levels(&self) -> &[(u32, u64)] {
         &self.levels
     }
@@ -104,9 +104,9 @@ impl Frequencies {
     /// The lowest ratio for which the greedy scheme needs at most `partitions` partitions; missing
     /// without any pages or partitions. Exact: it is the ratio of two frequencies that occur.
     ///
-    /// A scheme that does with some ratio does with the highest ratio that really occurs in its
-    /// partitions, and what no scheme strictly below that does, none does. Bisection comes first, so
-    /// that few such steps are left.
+    /// If some ratio suffices, so does the highest ratio that really occurs in that scheme's
+    /// partitions; and if no scheme strictly below that suffices, none does. Bisection comes first,
+    /// so that few such steps are left.
     pub fn lowest_ratio(&self, partitions: u32) -> Option<Ratio> {
         let most = partitions as usize;
         let mut best = self.greedy(most, |_, _| true)?.ratio?;

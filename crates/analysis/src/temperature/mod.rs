@@ -1,4 +1,5 @@
-//! Temperature ranges: how differently pages are updated, and how many partitions that asks for.
+//! Temperature ranges: the spread of update frequencies, and the number of partitions that it
+//! needs.
 //!
 //! SWC paper, sections 3.1 and 4.1 (page sizes).
 
@@ -26,10 +27,10 @@ use crate::sample::Sample;
 const RATIOS: [f64; 5] = [1.5, 2.0, 2.5, 3.0, 5.0];
 /// Numbers of partitions for which the lowest ratio is sought (SWC paper, Fig. 1c).
 const PARTITIONS: std::ops::RangeInclusive<u32> = 2..=32;
-/// Largest page looked at.
+/// Largest page size.
 const PAGE_BYTES_MAX: u32 = 65_536;
 
-/// Page sizes looked at: the sector times 1, 2, 4, ... up to 65,536 bytes (SWC paper, section 4.1).
+/// Page sizes: the sector times 1, 2, 4, ... up to 65,536 bytes (SWC paper, section 4.1).
 pub(crate) fn page_sizes(sector_bytes: u32) -> Vec<u32> {
     let doubled = |size: &u32| size.checked_mul(2);
     std::iter::successors(Some(sector_bytes.max(1)), doubled).take_while(|&s| s <= PAGE_BYTES_MAX).collect()
@@ -39,7 +40,7 @@ pub(crate) fn page_sizes(sector_bytes: u32) -> Vec<u32> {
 /// pages, the tables have all page sizes. Exact.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Temperature {
-    /// Size of the smallest pages looked at, in bytes.
+    /// Size of the smallest pages, in bytes.
     pub sector_bytes: u32,
     /// Sectors written at least once.
     pub sectors_written: u64,
@@ -73,19 +74,19 @@ pub struct Temperature {
 }
 
 rows! {
-    /// How many pages are written how often.
+    /// Pages by number of writes.
     pub(crate) struct FrequencyRow in "temperature" {
         /// Size of a page.
         page_bytes: u32,
         /// Writes of a page.
         writes_per_page: u32,
-        /// Pages that are written so often.
+        /// Number of such pages.
         pages: u64,
     }
 }
 
 rows! {
-    /// Greedy partitions needed for f_r <= 1.5, 2, 2.5, 3 and 5, and for further limits asked for.
+    /// Greedy partitions needed for f_r <= 1.5, 2, 2.5, 3 and 5, and for the limits in the options.
     pub(crate) struct PartitionsRow in "partitions" {
         /// Size of a page.
         page_bytes: u32,
@@ -101,9 +102,9 @@ rows! {
     pub(crate) struct FMinRow in "f_min" {
         /// Size of a page.
         page_bytes: u32,
-        /// How many partitions.
+        /// Number of partitions.
         partitions: u32,
-        /// The lowest f_r; missing beyond 1,000 and when nothing is written.
+        /// The lowest f_r; missing beyond 1,000 and without writes.
         f_min: Option<f64>,
     }
 }

@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 const RUN: u32 = 1 << 31;
 /// Pages handed out together.
 const BATCH_PAGES: usize = 4096;
-/// Words kept in memory; what is more lies in a temporary file. 16 MB.
+/// Words kept in memory; further ones go to a temporary file. 16 MB.
 const WORDS_MAX: usize = 1 << 22;
 /// Words read back at a time.
 const READ_WORDS: usize = 1 << 14;
@@ -29,7 +29,7 @@ pub struct WriteOrder {
 }
 
 impl WriteOrder {
-    /// An order that keeps no more than so many words in memory.
+    /// An order that keeps at most `words_max` words in memory.
     #[cfg(test)]
     fn with_words(words_max: usize) -> WriteOrder {
         WriteOrder { words_max: Some(words_max), ..WriteOrder::default() }
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_two_words_for_a_run_and_refuses_what_it_cannot_write_down() {
+    fn run_takes_two_words_and_high_pages_are_refused() {
         let mut order = WriteOrder::default();
         (0..1000).chain([5]).chain(7..9).for_each(|page| order.push(page).unwrap());
         assert_eq!(order.words.len(), 3);

@@ -13,7 +13,7 @@ use flashtwin_bits::prefetch_if_there as prefetch;
 /// Requests whose pages are numbered before they are counted: enough to ask for memory in time, few enough
 /// that the numbers stay in the cache.
 const REQUESTS_TOGETHER: usize = 1024;
-/// How many page writes ahead counts are asked for.
+/// Distance of the prefetch of counts, in page writes.
 const AHEAD: usize = 16;
 
 /// Counts page writes at one page size: a write request writes each page that it touches once; reads and
@@ -76,7 +76,7 @@ pub struct PageWrites {
     pub writes: Vec<u32>,
     /// Their sum.
     pub page_writes: u64,
-    /// The writes in order if they were asked for, or why they are not known.
+    /// The writes in order if they are wanted, or why they are not known.
     pub order: Option<Result<WriteOrder, OrderError>>,
 }
 
@@ -95,7 +95,7 @@ impl PageWrites {
                 None => self.writes.push(1),
             }
             self.page_writes += 1;
-            // What cannot be kept is given up, not falsified.
+            // An order that cannot be kept is given up, not falsified.
             if let Some(Ok(order)) = &mut self.order
                 && let Err(why) = order.push(page)
             {

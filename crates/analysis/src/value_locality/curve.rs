@@ -48,10 +48,10 @@ impl Histogram {
 
 /// The miss ratio of an LRU cache of any size: exact, or estimated from a sample of the items.
 ///
-/// Sampled, a cache of `entries` is what one of `entries x rate` is for the items of the sample, and the
-/// misses seen there are those of the share `rate` of all: C. Waldspurger et al., "Efficient MRC
-/// Construction with SHARDS", FAST '15. Dividing by the accesses *expected* in the sample, not those seen,
-/// is their correction SHARDS-adj: accesses too many or too few come from hot items, which hit.
+/// In a sample, a cache of `entries` becomes one of `entries x rate`, and the misses seen there are
+/// the share `rate` of all: C. Waldspurger et al., "Efficient MRC Construction with SHARDS", FAST
+/// '15. Dividing by the accesses *expected* in the sample, not those seen, is their correction
+/// SHARDS-adj: accesses too many or too few come from hot items, which hit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissRatioCurve {
     /// Accesses seen that hit a cache of as many of the items seen as the index says.
@@ -66,7 +66,7 @@ pub struct MissRatioCurve {
 impl MissRatioCurve {
     /// Share of accesses that miss an LRU cache of `entries` items, 0 to 1.
     ///
-    /// Sampled, sizes below 1 / rate cannot be told apart and are estimated along a straight line.
+    /// Sampled, sizes below 1 / rate cannot be resolved and are estimated along a straight line.
     pub fn miss_fraction(&self, entries: u64) -> f64 {
         let size = entries as f64 * self.rate;
         let (whole, part) = (size.floor(), size.fract());
@@ -77,7 +77,7 @@ impl MissRatioCurve {
 
     /// The sizes of a table: all small ones, then steps of 1 %, up to the largest useful one.
     ///
-    /// Sampled, they begin where a cache has an entry in each group: below it the error cannot be told.
+    /// Sampled, they begin where a cache has an entry in each group: below it the error is unknown.
     pub(super) fn grid(&self) -> impl Iterator<Item = u64> {
         let largest = (self.hits.len() as u64 - 1).max(1);
         let first = if self.rate < 1.0 { (GROUPS as u64).min(largest) } else { 1 };

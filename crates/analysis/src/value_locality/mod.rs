@@ -1,4 +1,4 @@
-//! Temporal value locality: how soon contents, and addresses, are accessed again.
+//! Temporal value locality: reuse of contents and of addresses.
 
 mod curve;
 mod popular;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::accumulator::Accumulator;
-use crate::metric::{Known, Metric, Tables, named};
+use crate::metric::{FirstPass, Metric, Tables, named};
 use crate::page_ops::{PAGE_BYTES, known};
 use crate::pages::{NO_PAGE, PageTable};
 use crate::rows;
@@ -23,7 +23,7 @@ use crate::value_counts::ValueCounts;
 pub use curve::MissRatioCurve;
 pub(crate) use popular::PopularContents;
 pub use stack::StackDistances;
-use stream::{Curves, Places, Stream};
+use stream::{Curves, GroupPositions, Stream};
 
 /// Reads and writes, numbered as in [`Op`].
 const KINDS: usize = 2;
@@ -32,12 +32,12 @@ const CA_SSD_ENTRIES: u64 = 64 * 1024;
 
 /// Temporal value locality (CA-SSD paper, Fig. 3 and 4), and temporal locality of addresses beside it.
 ///
-/// Four streams of 4 KB page accesses: reads and writes, by content (where it is known) and by address
-/// (where any part of a page counts); trims access nothing. Each goes through an LRU list of its own. All
-/// cache sizes are in items: one content or one page.
+/// Four streams of 4 KB page accesses: reads and writes, by content (if known) and by address (a
+/// part of a page counts); trims are no accesses. Each stream has an LRU list of its own. Cache
+/// sizes are in items: one content or one page.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ValueLocality {
-    /// What was looked at.
+    /// The sample.
     pub sample: Sample,
     /// Page reads.
     pub read: ReuseOfKind,
@@ -52,13 +52,13 @@ pub struct ValueLocality {
 }
 
 rows! {
-    /// LRU caches of all small sizes, then in steps of 1 %, up to the largest that gains anything.
+    /// LRU caches of all small sizes, then in steps of 1 %, up to the largest that gains hits.
     ///
     /// First accesses are misses. Sampled, the smallest size is 16 / rate.
     pub(crate) struct MissRatioRow in "miss_ratio" {
         /// `read`, `write`.
         kind: &'static str,
-        /// What is cached: `content`, `address`.
+        /// The cached items: `content`, `address`.
         of: &'static str,
         /// Entries of the cache.
         entries: u64,
@@ -90,7 +90,7 @@ pub struct ReuseOfKind {
     pub address: Option<Reuse>,
 }
 
-/// How soon items are accessed again. Counts but `accesses` are estimates where sampled.
+/// Reuse of items. All counts but `accesses` are estimates if sampled.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Reuse {
     /// Page accesses.
@@ -99,15 +99,15 @@ pub struct Reuse {
     pub items: u64,
     /// Accesses that are not the first to their item; percent.
     pub reaccess_percent: f64,
-    /// Smallest LRU cache in which 90 % of these re-accesses hit: the position in the LRU list within
-    /// which CA-SSD finds 90 % of writes (first writes of a content are nowhere in the list). Missing
-    /// without re-accesses.
+    /// Smallest LRU cache in which 90 % of these re-accesses hit: the position in the LRU list
+    /// within which CA-SSD finds 90 % of writes (first writes of a content are not in the list).
+    /// Missing without re-accesses.
     pub entries_for_90_percent_of_reaccesses: Option<u64>,
-    /// How much smaller that cache is than one that holds all items; percent.
+    /// How much smaller that cache is than one for all items; percent.
     pub memory_saved_percent: Option<f64>,
     /// Smallest LRU cache in which 90 % of *all* accesses hit; missing where none does.
     pub entries_for_90_percent_of_accesses: Option<u64>,
-    /// The fewest contents that make up half of the accesses; of contents only, in the sample.
+    /// The fewest contents that make up half of the accesses (contents only, in the sample).
     pub popular_items: Option<u64>,
     /// Misses among accesses to these in an LRU cache of 65,536 entries; percent.
     pub popular_miss_percent_of_65536_entries: Option<f64>,
@@ -141,7 +141,8 @@ impl Reuse {
     }
 }
 
-/// Computes [`ValueLocality`] of what `sample` keeps. Two passes: one finds the popular contents.
+/// Computes [`ValueLocality`] of the pages that `sample` keeps. Two passes: one finds the popular
+/// contents.
 pub fn value_locality(trace: &Trace, sample: Sample) -> ValueLocality {
     let counts = crate::input::whole(ValueCounts::new(sample), trace);
     let popular = PopularContents::new([counts.of(Op::Read), counts.of(Op::Write)]);
@@ -159,9 +160,9 @@ pub(crate) struct ValueLocalityMeter {
     /// Scratch: items accessed.
     ids: Vec<u32>,
     /// Where sampled: groups of pages, numbers of contents and groups of contents.
-    page_places: Places,
+    page_places: GroupPositions,
     contents: HashMap<u32, u32>,
-    content_places: Places,
+    content_places: GroupPositions,
 }
 
 impl ValueLocalityMeter {
@@ -175,9 +176,9 @@ impl ValueLocalityMeter {
             address: streams(),
             pages: PageTable::new(sample),
             ids: Vec::new(),
-            page_places: Places::default(),
+            page_places: GroupPositions::default(),
             contents: HashMap::new(),
-            content_places: Places::default(),
+            content_places: GroupPositions::default(),
         }
     }
 
@@ -233,9 +234,9 @@ impl ValueLocalityMeter {
 impl Metric for ValueLocalityMeter {
     type Figures = ValueLocality;
 
-    fn begin(known: &mut Known<'_>) -> Self {
-        let popular = PopularContents::new([known.values.of(Op::Read), known.values.of(Op::Write)]);
-        ValueLocalityMeter::new(known.sample, popular)
+    fn begin(first_pass: &mut FirstPass<'_>) -> Self {
+        let popular = PopularContents::new([first_pass.values.of(Op::Read), first_pass.values.of(Op::Write)]);
+        ValueLocalityMeter::new(first_pass.sample, popular)
     }
 
     fn finish(self) -> ValueLocality {

@@ -6,7 +6,7 @@ use flashtwin_bits::prefetch_if_there as prefetch;
 pub(super) const FIRST_ACCESS: u32 = u32::MAX;
 /// Marks an item that has no slot.
 const NONE: u32 = u32::MAX;
-/// How many accesses ahead memory is asked for, and half of how many ahead where it is looked up.
+/// Distance of the prefetch in accesses, and half of it for the look-up.
 const AHEAD: usize = 12;
 /// Slots whose used ones are counted together.
 const BLOCK_SLOTS: usize = BLOCK_WORDS * 64;
@@ -31,7 +31,7 @@ const SLOTS_PER_ITEM: u64 = 4;
 /// At most 2^32 - 512 items are told apart; any access of a further one is its first.
 #[derive(Clone, Debug)]
 pub struct StackDistances {
-    /// Slot of each item's last access.
+    /// At most 2^32 - 512 items are distinguished; any access of a further one is its first.
     slots: Vec<u32>,
     /// Slots in use.
     used: Vec<u64>,

@@ -10,28 +10,28 @@ pub(super) struct Item {
     /// Dense number.
     pub(super) id: u32,
     /// Its group, and its dense number there; only where sampled.
-    pub(super) place: Place,
+    pub(super) place: GroupPosition,
 }
 
 /// Where in a group an item is.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct GroupPosition {
     group: u8,
     id: u32,
 }
 
 /// Numbers the items of each group.
 #[derive(Default)]
-pub(super) struct Places {
+pub(super) struct GroupPositions {
     /// Of each item, in order of its number.
-    places: Vec<Place>,
+    places: Vec<GroupPosition>,
     counts: [u32; GROUPS],
 }
 
-impl Places {
+impl GroupPositions {
     /// The next item is in this group.
     pub(super) fn push(&mut self, group: usize) {
-        self.places.push(Place { group: group as u8, id: self.counts[group] });
+        self.places.push(GroupPosition { group: group as u8, id: self.counts[group] });
         self.counts[group] += 1;
     }
 
@@ -50,7 +50,7 @@ pub(super) struct Stream {
     /// All accesses, of items that the sample keeps or not.
     pub(super) accesses: u64,
     all: Distances,
-    /// Each group of a sample as a smaller sample: how far their results differ tells the error.
+    /// Each group of a sample as a smaller sample: the scatter of their results gives the error.
     groups: Vec<Distances>,
     /// Accesses to popular contents.
     popular: Histogram,
@@ -86,7 +86,7 @@ impl Stream {
         }
     }
 
-    /// Accesses to items by number, where nothing is sampled. `is_popular` tells which are popular.
+    /// Accesses to items by number, if nothing is sampled. `is_popular` selects the popular ones.
     pub(super) fn access_all(&mut self, ids: &[u32], is_popular: impl Fn(u32) -> bool) {
         self.accesses += ids.len() as u64;
         self.distances.clear();
@@ -109,7 +109,7 @@ impl Stream {
         }
     }
 
-    /// What the stream amounts to; `None` without accesses or when the sample has none of them.
+    /// The stream's curves; `None` without accesses or when the sample has none of them.
     pub(super) fn finish(self) -> Option<Curves> {
         if self.all.histogram.accesses == 0 {
             return None;

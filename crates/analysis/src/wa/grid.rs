@@ -11,11 +11,11 @@ use super::simulator::{WaCounts, WaDevice, WaError, WaSimulator};
 use crate::rows;
 use crate::temperature::{Frequencies, OrderError, PageWrites, Partitioning, Ratio, WriteOrder};
 
-/// Page writes between two looks at whether to give up.
+/// Page writes between two checks whether to stop.
 const WRITES_TO_LOOK: u64 = 1 << 20;
 
 rows! {
-    /// One simulated SSD and what came of it.
+    /// One simulated SSD and its results.
     #[derive(PartialEq)]
     pub struct WaCell in "write_amplification" {
         /// Page size.
@@ -24,13 +24,13 @@ rows! {
         block_pages: u32,
         /// Over-provisioning.
         over_provisioning_percent: u32,
-        /// Partitions asked for; with a limit of f_r those needed for it.
+        /// Partitions requested; for a limit of f_r the number that it needs.
         partitions_asked: u32,
         /// `grid`, or the limit of f_r that chose the partitions: `f_r<=2`.
         purpose: String,
         /// Largest ratio of update frequencies in one partition; missing when nothing is written.
         frequency_ratio: Option<f64>,
-        /// Partitions used: fewer than asked for when there are fewer temperatures.
+        /// Partitions used: fewer than requested if there are fewer temperatures.
         partitions: u32,
         /// Blocks of the SSD: floor((1 + floor(pages written / block size)) x (1 + over-provisioning)).
         physical_blocks: u64,
@@ -38,7 +38,7 @@ rows! {
         over_provisioned_blocks: u64,
         /// (Partitions + 1) / over-provisioned blocks (SWC paper, section 4.2); missing without any.
         partitioning_overhead: Option<f64>,
-        /// Pages that the host wrote, until the end or until the simulation could not go on.
+        /// Host page writes, until the end or until the simulation could not go on.
         page_writes: u64,
         /// Pages programmed for them and by garbage collection.
         pages_programmed: u64,
@@ -46,7 +46,7 @@ rows! {
         erases: u64,
         /// Pages programmed / pages written.
         write_amplification: Option<f64>,
-        /// Why there is no write amplification.
+        /// The reason for a missing write amplification.
         why_missing: Option<String>,
     }
 }
@@ -56,8 +56,9 @@ fn logical_blocks(pages: u64, block_pages: u32) -> u64 {
     pages.checked_div(block_pages.into()).unwrap_or(0).saturating_add(1)
 }
 
-/// Blocks of the SSD for a logical capacity of `pages`: floor((1 + floor(pages / block size)) x (1 +
-/// over-provisioning)) (SWC paper, section 3.2).
+/// Blocks of the SSD for a logical capacity of `pages`:
+/// floor((1 + floor(pages / block size)) x (1 + over-provisioning)) (SWC paper, section 3.2).
+/// For example, 1,664 pages in blocks of 128 with 7 %: floor(14 x 1.07) = 14.
 pub fn physical_blocks(pages: u64, block_pages: u32, over_provisioning_percent: u32) -> u64 {
     let percent = u128::from(over_provisioning_percent) + 100;
     let blocks = u128::from(logical_blocks(pages, block_pages)) * percent / 100;
@@ -91,7 +92,7 @@ impl fmt::Display for Stop {
 /// Writes all pages in order to an empty SSD.
 ///
 /// # Errors
-/// When the simulation cannot begin or go on, with what was done until then.
+/// When the simulation cannot begin or go on, with the results so far.
 pub fn simulate(
     order: &WriteOrder,
     device: WaDevice,
@@ -120,7 +121,8 @@ pub fn simulate(
 /// over-provisioning, partitions.
 ///
 /// # Errors
-/// [`WaError::Cancelled`] when `progress` says so; what cannot be simulated is a cell that says why.
+/// [`WaError::Cancelled`] when `progress` asks to stop. An impossible SSD is a cell with the
+/// reason.
 pub(super) fn cells(
     writes: &PageWrites,
     options: &WaOptions,
@@ -159,10 +161,10 @@ pub(super) fn cells(
     Ok(cells.into_iter().map(cell).collect())
 }
 
-/// Block size, over-provisioning, partitions: what decides a simulation.
+/// Block size, over-provisioning, partitions: the parameters of a simulation.
 type Run<'a> = (u32, u32, &'a Partitioning);
 
-/// What was done, and why not more.
+/// Counters, and the reason for an early end.
 #[derive(Clone, Default)]
 struct Outcome {
     counts: WaCounts,
@@ -208,7 +210,7 @@ struct Way {
     partitioning: Partitioning,
 }
 
-/// The numbers of partitions and the limits of f_r asked for, in this order.
+/// The numbers of partitions and the limits of f_r in the options, in this order.
 fn ways(writes: &PageWrites, options: &WaOptions) -> Vec<Way> {
     let frequencies = Frequencies::of(&writes.writes);
     let with = |ratio: Option<Ratio>| ratio.map(|r| frequencies.partitions(r)).unwrap_or_default();

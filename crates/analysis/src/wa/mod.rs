@@ -1,7 +1,7 @@
 //! Write amplification that a workload causes on SSDs with partitions of similar temperature.
 //!
-//! SWC paper, sections 3.2, 3.3 and 4.2. Partitions are known before the first write, so it is the lower
-//! bound of what an FTL that has to find them out can reach.
+//! SWC paper, sections 3.2, 3.3 and 4.2. Partitions are known before the first write, so the result
+//! is a lower bound for an FTL that has to learn them.
 
 mod grid;
 mod min_set;
@@ -26,8 +26,9 @@ const STATISTICS_PAGE_WRITES: u64 = 100_000;
 /// Fewest writes of each sector that is written, on average, that it needs.
 const STATISTICS_WRITES_PER_SECTOR: u64 = 4;
 
-/// Write amplification of a workload (SWC paper, sections 3.3 and 4.2). Figures at the page size of the
-/// whole grid, the first over-provisioning and the first block size; all others are in the table.
+/// Write amplification of a workload (SWC paper, sections 3.3 and 4.2). Figures are those of the
+/// whole grid's page size, the first over-provisioning and the first block size; all others are in
+/// the table.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WriteAmplification {
     /// Page size of these figures, in bytes.
@@ -40,15 +41,15 @@ pub struct WriteAmplification {
     pub writes_per_page_mean: Option<f64>,
     /// Sector writes / sectors written, a sector being of the trace's granularity.
     pub writes_per_sector_mean: Option<f64>,
-    /// Whether the workload enters cross-workload statistics: at least 100,000 page writes, and "each of the
-    /// sectors in the working set" written at least 4 times on average (SWC paper, section 3.2). A page is
-    /// written more often than its sectors are, so pages do not tell.
+    /// Whether the workload enters cross-workload statistics: at least 100,000 page writes, and
+    /// "each of the sectors in the working set" written at least 4 times on average (SWC paper,
+    /// section 3.2). Sectors count, as a page is written more often than its sectors.
     pub enters_statistics: bool,
     /// Write amplification with one partition.
     pub write_amplification_1: Option<f64>,
-    /// With as many partitions as f_r <= 2 needs.
+    /// With the partitions that f_r <= 2 needs.
     pub write_amplification_for_ratio_2: Option<f64>,
-    /// With as many partitions as f_r <= 3 needs.
+    /// With the partitions that f_r <= 3 needs.
     pub write_amplification_for_ratio_3: Option<f64>,
     /// Every simulated SSD, by page size, block size, over-provisioning and partitions.
     #[serde(skip)]

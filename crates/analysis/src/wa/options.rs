@@ -1,15 +1,15 @@
-//! What the wa-simulator simulates.
+//! Options of the wa-simulator.
 
 use flashtwin_settings::SettingError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What to simulate. One page size gets the whole grid of partitions and over-provisionings, others a
-/// smaller one.
+/// SSDs to simulate. One page size gets the whole grid of partitions and over-provisionings, others
+/// a smaller one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WaOptions {
-    /// The page size that gets the whole grid, in bytes; a power of two.
+    /// Page size of the whole grid, in bytes; a power of two, for example 4096.
     #[schemars(range(min = 512, max = 16_777_216))]
     pub page_bytes: u32,
     /// Numbers of partitions at that page size (2 to 24 in the paper).
@@ -27,8 +27,8 @@ pub struct WaOptions {
     /// Over-provisioning at the other page sizes, in percent.
     #[schemars(inner(range(min = 1, max = 1_000)))]
     pub other_over_provisioning_percent: Vec<u32>,
-    /// Limits of the update frequency ratio f_r; each adds the partitions that it needs, at every page size
-    /// (2, 2.5, 3 and 5 in section 4.2 of the paper). The table `partitions` has them too.
+    /// Limits of the update frequency ratio f_r; each adds the partitions that it needs, at every
+    /// page size (2, 2.5, 3 and 5 in section 4.2 of the paper). Also in the table `partitions`.
     #[schemars(inner(range(min = 1.0, max = 1_000_000.0)))]
     pub frequency_ratios: Vec<f64>,
     /// Pages of a block (128 and 256 in the paper).
@@ -52,7 +52,7 @@ impl Default for WaOptions {
 }
 
 impl WaOptions {
-    /// What no single key's bounds can say; `simulated_max` SSDs may be simulated at one page size.
+    /// Checks that involve several keys; `simulated_max` SSDs may be simulated at one page size.
     pub(crate) fn check(&self, simulated_max: usize) -> Result<(), SettingError> {
         let powers = "a power of two, such as 4096";
         if !self.page_bytes.is_power_of_two() {

@@ -1,6 +1,6 @@
 //! WA-simulator: out-of-place updates and greedy garbage collection with partitions, nothing else.
 //!
-//! SWC paper, section 3.2, algorithms 1 and 2. What the algorithms leave open is decided so:
+//! SWC paper, section 3.2, algorithms 1 and 2. Our choices where the algorithms leave one:
 //!
 //! * A block is active until it is full (section 3.1: "erased and was not fully written yet"). So the
 //!   block whose filling starts a collection may be its victim.
@@ -19,9 +19,9 @@ use flashtwin_bits::prefetch_if_there as prefetch;
 
 /// A page that was never written.
 const NONE: u32 = u32::MAX;
-/// How many writes ahead memory is asked for.
+/// Distance of the prefetch, in writes.
 const AHEAD: usize = 16;
-/// Validity is kept in words of so many bits, and no block shares one with another.
+/// Bits of a validity word; no two blocks share a word.
 const WORD_BITS: u32 = 64;
 
 /// Size of the simulated SSD.
@@ -39,9 +39,9 @@ pub struct WaDevice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum WaError {
-    /// A block cannot have so many pages.
+    /// An impossible number of pages in a block.
     BlockPages(u32),
-    /// There cannot be so many partitions.
+    /// An impossible number of partitions.
     Partitions(u32),
     /// Not even the active blocks and the standby block are there.
     TooFewBlocks { physical_blocks: u64, partitions: u32 },
@@ -82,7 +82,7 @@ impl fmt::Display for WaError {
 
 impl std::error::Error for WaError {}
 
-/// What was done.
+/// Operation counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaCounts {
     /// Pages written by the host.
@@ -100,7 +100,7 @@ impl WaCounts {
     }
 }
 
-/// What a block is doing.
+/// Use of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum WaBlockRole {
@@ -131,7 +131,8 @@ pub struct WaSimulator<'a> {
     /// Partition by logical page; looked up only at a page's first write, as blocks know theirs.
     partition_of_page: &'a [u8],
     partition_of_block: Vec<u8>,
-    /// Physical page by logical page, and the reverse: what was last written to a physical page.
+    /// Physical page by logical page, and the reverse: the logical page last written to a physical
+    /// page.
     l2p: Vec<u32>,
     p2l: Vec<u32>,
     /// A bit by physical page. Pages of an open block that are still to be written have theirs set.
@@ -224,7 +225,7 @@ impl<'a> WaSimulator<'a> {
         Ok(())
     }
 
-    /// What was done so far.
+    /// Counters so far.
     pub fn counts(&self) -> WaCounts {
         self.counts
     }
@@ -379,7 +380,7 @@ impl<'a> WaSimulator<'a> {
 
 /// A look inside, for tests and for people who want to see algorithms 1 and 2 at work.
 impl WaSimulator<'_> {
-    /// What a block is doing; `None` when there is no such block.
+    /// Use of a block; `None` if there is no such block.
     pub fn role(&self, block: u32) -> Option<WaBlockRole> {
         let partition = *self.partition_of_block.get(block as usize)?;
         let active = self.active[usize::from(partition)];

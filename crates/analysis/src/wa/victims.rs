@@ -1,9 +1,10 @@
 //! The victim: the closed block with the fewest valid pages; among equals, the one closed first.
 //!
-//! Blocks are ordered by valid pages, then by their place in the order of closing. Only those with few
-//! valid pages are kept in order: all other invalidations cost a count and a comparison. When no such
-//! block is left, more are taken in, when there are too many, some are let go; both look at every block,
-//! but so seldom that it comes to some tens of them a victim. So choosing takes constant time.
+//! Blocks are ordered by valid pages, then by their place in the order of closing. Only those with
+//! few valid pages are kept in order: all other invalidations cost a count and a comparison. When
+//! no such block is left, more are added; when there are too many, some are removed. Both scan
+//! every block, but so seldom that it comes to some tens of them a victim. So choosing takes
+//! constant time.
 
 use super::min_set::MinSet;
 
@@ -13,7 +14,7 @@ const NOT_CLOSED: u16 = 1 << 15;
 pub(super) const BLOCK_PAGES_MAX: u32 = NOT_CLOSED as u32 - 1;
 /// No block is at this place.
 const NONE: u32 = u32::MAX;
-/// Of so many blocks, one is kept in order, or [`ORDERED_LEAST`].
+/// One block in 32 is kept in order, and at least [`ORDERED_LEAST`].
 const BLOCKS_TO_ORDERED: usize = 32;
 /// Least number of blocks kept in order.
 const ORDERED_LEAST: usize = 64;
@@ -61,8 +62,8 @@ impl Victims {
         self.valid.get(block as usize).filter(|&&valid| valid & NOT_CLOSED == 0).map(|&valid| valid.into())
     }
 
-    /// A block begins to be filled. Every page of it counts as valid from now on: no one looks at the
-    /// count before all are written.
+    /// A block begins to be filled. All of its pages count as valid from now on: its count is not
+    /// used before all are written.
     pub(super) fn open(&mut self, block: u32) {
         self.valid[block as usize] = NOT_CLOSED | self.block_pages;
     }

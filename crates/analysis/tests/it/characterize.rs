@@ -75,7 +75,7 @@ fn the_number_of_threads_does_not_matter() {
 }
 
 #[test]
-fn traces_without_contents_or_reads_have_missing_metrics_not_wrong_ones() {
+fn missing_contents_or_reads_give_missing_metrics() {
     let mut builder = TraceBuilder::new("writes");
     for time in 0..50 {
         builder.request(time, Op::Write, time as u64 % 7 * 4096, 4096, &[]);
@@ -110,7 +110,7 @@ fn skewed_trace(requests: usize, seed: u64) -> Trace {
         let drift = index as u64 / 20;
         let op = if skewed(100) < 30 { Op::Write } else { Op::Read };
         let page = skewed(60_000);
-        // A read finds what was written; before any write, what was always there.
+        // A read finds the last write; before any write, the page's first content.
         let content = held[page as usize].filter(|_| op == Op::Read);
         let content = content.unwrap_or_else(|| (drift + skewed(40_000)) as u32);
         held[page as usize] = Some(content);

@@ -111,7 +111,7 @@ fn later_periods_are_drawn_along_the_order_of_the_first() {
     }
 }
 
-/// What pages hold, followed with a map from page to content (nameless ones numbered from 2^40).
+/// Page contents, followed with a map from page to content (nameless ones numbered from 2^40).
 fn pages_and_contents(trace: &Trace) -> (usize, usize) {
     let pages = PageTrace::build(trace, 4096, ContentSource::Recorded).unwrap();
     let mut held: HashMap<u32, u32> = HashMap::new();

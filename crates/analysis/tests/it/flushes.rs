@@ -24,7 +24,7 @@ fn with_flushes(trace: &Trace, seed: u64) -> Trace {
     builder.build().unwrap()
 }
 
-/// A summary without what flushes may change: how many requests there are, and how fast they come.
+/// A summary without the figures that flushes may change: the number of requests, and their rate.
 fn rest(mut summary: Value) -> Value {
     let info = summary["info"].as_object_mut().unwrap();
     for key in ["requests", "flushes", "writes_per_flush", "digest", "requests_per_second"] {

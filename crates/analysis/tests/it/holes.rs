@@ -22,7 +22,7 @@ fn with_holes(trace: &Trace, seed: u64) -> Trace {
     builder.build().unwrap()
 }
 
-/// What each page holds, a page operation at a time, in a plain map.
+/// Content of each page, a page operation at a time, in a plain map.
 struct Plain {
     duplicates: u64,
     writes: u64,
@@ -36,7 +36,7 @@ struct Plain {
 /// Follows the requests, all of which have whole pages and known contents.
 fn plain(trace: &Trace) -> Plain {
     let mut held: HashMap<(u32, u64), Option<u32>> = HashMap::new();
-    // What is read before it is written was there from the beginning.
+    // A page read before it is written had that content from the beginning.
     for (row, page, content) in page_ops(trace) {
         let is_hole = trace.holes.cover(page.0, &(page.1 * 4096..(page.1 + 1) * 4096));
         let before = if trace.op[row] == Op::Read && !is_hole { Some(content) } else { None };

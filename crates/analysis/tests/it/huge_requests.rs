@@ -86,7 +86,7 @@ fn a_footprint_of_terabytes_takes_no_memory() {
     let info = trace_info(&huge_trace(4097, false));
     assert_eq!(info.footprint_pages, Some(4097 * ((1 << 20) - 1)));
     assert!(info.page_quality.is_some());
-    // What pages hold cannot be followed; all else can be told.
+    // Page contents cannot be followed; all other figures are there.
     let info = trace_info(&huge_trace(4097, true));
     assert_eq!(info.footprint_pages, Some(4097 * ((1 << 20) - 1)));
     assert_eq!((info.page_quality, info.duplicate_write_percent), (None, None));

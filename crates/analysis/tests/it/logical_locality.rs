@@ -78,7 +78,7 @@ fn both_directions(trace: &Trace, options: LogicalLocalityOptions, what: &str) {
     }
 }
 
-/// What a random trace is like.
+/// Properties of a random trace.
 #[derive(Clone, Copy)]
 struct Shape {
     requests: u64,
@@ -129,7 +129,7 @@ fn agrees_with_all_pairs_on_small_traces() {
 }
 
 #[test]
-fn agrees_with_all_pairs_where_requests_are_long_and_chunks_many() {
+fn agrees_with_all_pairs_for_long_requests_and_many_chunks() {
     let mut random = Random::new(2);
     for round in 0..60 {
         let shape = Shape {

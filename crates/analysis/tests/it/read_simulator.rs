@@ -34,7 +34,7 @@ fn random_trace(random: &mut Random, sector_bytes: u64) -> Trace {
     builder.build().unwrap()
 }
 
-/// A sector of SWC sections 4.3 to 5.2, whatever the trace's granularity.
+/// Sector size of SWC sections 4.3 to 5.2, for every trace.
 const SECTOR: u64 = 512;
 
 /// Kind, volume, first and last sector of all requests but trims.
@@ -49,7 +49,7 @@ fn requests(trace: &Trace) -> Vec<(Op, u32, u64, u64)> {
         .collect()
 }
 
-/// Sectors read with pages of so many sectors and a cache of so many pages: page by page.
+/// Sectors read with pages of `page` sectors and a cache of `cache_pages` pages: page by page.
 fn sectors_missed(trace: &Trace, page: u64, cache_pages: usize) -> u64 {
     let mut cache: Vec<(u32, u64)> = Vec::new();
     let mut missed = 0;
@@ -201,7 +201,7 @@ fn without_reads_ratios_are_missing() {
 /// Full reads, their time, the time of partial reads, and these.
 type Cost = (u64, u64, u64, u64);
 
-/// What is read, sector by sector.
+/// Cost of reads, sector by sector.
 fn cost(trace: &Trace, page: u64, sense_ns: u64, sector_ns: f64) -> Cost {
     let (mut full_reads, mut partial_reads, mut full_ns, mut partial_ns) = (0, 0, 0, 0);
     let mut page_held = None;
@@ -296,7 +296,7 @@ fn costs_by_hand() {
 
 #[test]
 fn partial_reads_of_4_kb_cost_the_same_from_all_large_pages() {
-    // What the SWC paper says of fiu_mail: short sequences of requests of 4 KB.
+    // The SWC paper's description of fiu_mail: short sequences of requests of 4 KB.
     let mut random = Random::new(3);
     let mut sectors = Vec::new();
     for _ in 0..500 {

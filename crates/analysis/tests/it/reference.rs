@@ -138,7 +138,7 @@ fn check_rate(trace: &Trace, rate: flashtwin_analysis::Rate) {
     assert!(close(rate.index_of_dispersion_10_ms, dispersion(SECOND / 100).1));
 }
 
-/// The same requests, so many times as close to each other.
+/// The same requests, closer to each other by a factor of `times`.
 fn faster(trace: &Trace, times: i64) -> Trace {
     let mut builder = TraceBuilder::new("faster");
     for index in 0..trace.len() {

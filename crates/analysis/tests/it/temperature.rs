@@ -98,8 +98,9 @@ fn f_min_agrees_with_the_reference() {
     }
 }
 
+/// Nor does a higher ratio need more partitions.
 #[test]
-fn more_partitions_never_need_a_higher_ratio_nor_higher_ratios_more_partitions() {
+fn more_partitions_never_need_a_higher_ratio() {
     let mut random = Random::new(3);
     for _ in 0..300 {
         let writes: Vec<u32> = (0..400).map(|_| 1 + random.below(1 + random.0.0 % 3000) as u32).collect();

@@ -300,7 +300,7 @@ fn a_sample_is_off_by_no_more_than_its_stated_error_allows() {
         let mean_square = off.iter().map(|off| off * off).sum::<f64>() / rows;
         assert!(most < 6.0, "rate {rate}: off by {most} errors");
         assert!(beyond < rows * 0.2, "rate {rate}: {beyond} of {rows} rows off by more than two errors");
-        // A standard error: its square is the mean square of what it stands for.
+        // A standard error: its square is the mean square of the error.
         assert!((0.5..2.0).contains(&mean_square), "rate {rate}: {mean_square}");
     }
 }

@@ -23,7 +23,7 @@ impl Random {
 #[test]
 fn the_example_of_physical_blocks() {
     assert_eq!(physical_blocks(1_000_000, 128, 7), 8359);
-    // 14 x 1.07 is 14.98; what floating point makes of 100 x 1.07 must not matter.
+    // 14 x 1.07 is 14.98; the floating-point error of 100 x 1.07 must not matter.
     assert_eq!(physical_blocks(13 * 128, 128, 7), 14);
     assert_eq!(physical_blocks(99 * 128, 128, 7), 107);
     assert_eq!(physical_blocks(0, 128, 28), 1);

@@ -1,4 +1,4 @@
-//! The states of numbers and of what consists of a fixed number of parts.
+//! The states of numbers and of types with a fixed number of parts.
 
 use std::io;
 use std::slice;

@@ -1,4 +1,4 @@
-//! What follows when the operations of a background job are done.
+//! Follow-up of finished background jobs.
 
 use flashtwin_nand::Ppn;
 

@@ -18,7 +18,7 @@ pub(crate) type ContentTables = Tables<ContentMap>;
 
 /// One content held by the device. 16 bytes.
 #[derive(Clone, Copy)]
-struct Held {
+struct ContentEntry {
     /// The home copy.
     home: Ppn,
     /// Logical pages that hold this content.
@@ -34,11 +34,11 @@ pub(crate) struct Released {
     pub(crate) replicas: Vec<Ppn>,
 }
 
-/// The tables of a content-addressed SSD: 4 bytes a logical page, and a content 17 for its
-/// VPN and what its fingerprint and its history take.
+/// The tables of a content-addressed SSD: 4 bytes a logical page; for each content 17 bytes by VPN,
+/// and its entries of fingerprint and history.
 pub(crate) struct ContentMap {
     lpn_vpn: By<Lpn, HugeSlice<Vpn>>,
-    vpns: By<Vpn, Slab<Held>>,
+    vpns: By<Vpn, Slab<ContentEntry>>,
     /// Reads of each VPN in this period, saturating (the paper's VPC).
     popularity: By<Vpn, Vec<u8>>,
     pub(crate) fingerprints: FingerprintStore<Vpn>,
@@ -105,7 +105,7 @@ impl ContentMap {
         1 + self.replica_ppns(vpn).len() as u32
     }
 
-    /// Asks for the first tables that an operation on this page will look into.
+    /// Prefetches the first tables that an operation on this page will look into.
     #[inline]
     pub(crate) fn prefetch_far(&self, lpn: Lpn, content: Content) {
         self.lpn_vpn.prefetch(lpn);
@@ -113,7 +113,7 @@ impl ContentMap {
         self.fingerprints.prefetch(content);
     }
 
-    /// Asks for what those tables point to.
+    /// Prefetches the entries that those tables point to.
     #[inline]
     pub(crate) fn prefetch_near(&self, lpn: Lpn, content: Content) {
         let held = self.vpn_of(lpn);
@@ -122,22 +122,22 @@ impl ContentMap {
         self.vpns.prefetch(self.fingerprints.foresee(content));
     }
 
-    /// Asks for what a page's content is known by, its replicas, and what it takes to enter the content that is
-    /// written; returns its home copy.
+    /// Prefetches the fingerprint and replicas of a page's content, and the tables for entering the
+    /// written content; returns the page's home copy.
     #[inline]
     pub(crate) fn prefetch_next(&self, lpn: Lpn, content: Content) -> Option<Ppn> {
         self.fingerprints.prefetch_neighbours(content);
-        let &Held { home, content, replicas, .. } = self.vpns.get(self.vpn_of(lpn))?;
+        let &ContentEntry { home, content, replicas, .. } = self.vpns.get(self.vpn_of(lpn))?;
         self.fingerprints.prefetch(content);
         self.history.prefetch(content);
         self.replicas.prefetch(replicas);
         Some(home)
     }
 
-    /// Asks for the list of a page's replicas, and what leaving the fingerprint store takes.
+    /// Prefetches the list of a page's replicas, and the tables for removing its fingerprint.
     #[inline]
     pub(crate) fn prefetch_last(&self, lpn: Lpn) {
-        if let Some(&Held { content, replicas, .. }) = self.vpns.get(self.vpn_of(lpn)) {
+        if let Some(&ContentEntry { content, replicas, .. }) = self.vpns.get(self.vpn_of(lpn)) {
             self.replicas.prefetch_list(replicas);
             self.fingerprints.prefetch_neighbours(content);
         }
@@ -185,7 +185,7 @@ impl ContentMap {
 
     /// Bytes of the tables of contents.
     pub(crate) fn content_bytes(&self) -> u64 {
-        (self.vpns.len() * (size_of::<Held>() + 1) + self.vpns.free_slots() * 4) as u64
+        (self.vpns.len() * (size_of::<ContentEntry>() + 1) + self.vpns.free_slots() * 4) as u64
             + self.history.bytes()
             + self.fingerprints.bytes()
             + self.replicas.bytes()
@@ -203,7 +203,7 @@ impl ContentMap {
     /// [`ContentMap::enter`] makes it known.
     #[inline]
     pub(crate) fn create(&mut self, content: Content) -> Vpn {
-        let fresh = Held { home: NO_PPN, references: 0, content, replicas: ReplicaSets::NO_SET };
+        let fresh = ContentEntry { home: NO_PPN, references: 0, content, replicas: ReplicaSets::NO_SET };
         let vpn = Vpn::new(self.vpns.insert(fresh));
         match self.popularity.get_mut(vpn) {
             Some(popularity) => *popularity = 0,
@@ -228,7 +228,7 @@ impl ContentMap {
     #[inline]
     fn recount(&mut self, vpn: Vpn) {
         if self.fingerprints.counts_references() {
-            let Held { content, references, .. } = self.vpns[vpn];
+            let ContentEntry { content, references, .. } = self.vpns[vpn];
             if self.fingerprints.peek(content) == vpn {
                 self.fingerprints.recount(content, references);
             }
@@ -240,7 +240,7 @@ impl ContentMap {
         self.vpns[vpn].home = home;
     }
 
-    /// Points a logical page at `vpn` (or at nothing); returns what thereby lost its last
+    /// Points a logical page at `vpn` (or at none); returns the content that thereby lost its last
     /// reference.
     #[inline]
     pub(crate) fn point(&mut self, lpn: Lpn, vpn: Vpn) -> Option<Released> {
@@ -265,7 +265,7 @@ impl ContentMap {
     }
 
     fn release(&mut self, vpn: Vpn) -> Released {
-        let Held { home, content, replicas: set, .. } = self.vpns[vpn];
+        let ContentEntry { home, content, replicas: set, .. } = self.vpns[vpn];
         let kept = sabotaged!(StaleFingerprint);
         if self.fingerprints.peek(content) == vpn && !kept {
             self.fingerprints.remove(content);
@@ -383,8 +383,9 @@ impl ContentMap {
 }
 
 impl Map for ContentMap {
-    /// What changes: in two levels the VPN's PPN. Inverted tables would change the PPN of each LPN, the page's entry in
-    /// the iLPT and, where its fingerprint is known, those in HPT and iHPT; they hold no replicas.
+    /// Counts the changes. Two levels change the VPN's PPN. Inverted tables would change the PPN of
+    /// each LPN, the page's entry in the iLPT and, if its fingerprint is known, those in HPT and
+    /// iHPT; they hold no replicas.
     #[inline]
     fn page_moved(&mut self, Moved { owner, from, to, .. }: Moved, flash: &mut Flash) -> bool {
         let vpn = owner.id();
@@ -448,7 +449,7 @@ impl Map for ContentMap {
     }
 }
 
-flashtwin_bits::state!(value Held { home, references, content, replicas });
+flashtwin_bits::state!(value ContentEntry { home, references, content, replicas });
 flashtwin_bits::state!(ContentMap { lpn_vpn, vpns, popularity, fingerprints, replicas, history, mapped } kept { saturation });
 
 #[cfg(test)]

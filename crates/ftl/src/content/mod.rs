@@ -13,13 +13,13 @@ use crate::error::FtlError;
 use crate::flash::Flash;
 use crate::flash::blocks::Stream;
 use crate::flash::counters::TableSizes;
-use crate::held::HeldPage;
 use crate::ids::{Content, Lpn, NO_VPN, Owner, Vpn};
+use crate::image::PageImage;
 use crate::jobs::Jobs;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes};
 use crate::paging::{Paging, Tables};
-use crate::side::{Census, Restore, Side, audit_pages, unfit};
+use crate::scheme::{Census, MappingScheme, Restore, audit_pages, unfit};
 use background::Background;
 #[cfg(test)]
 pub(crate) use background::Candidate;
@@ -29,17 +29,17 @@ use map::{ContentTables, Released};
 use out_of_line::OutOfLine;
 use replication::Replicator;
 
-/// The tables of a content-addressed SSD, and what works on them in idle time.
-pub(crate) struct ContentSide {
+/// The tables of a content-addressed SSD, and its background work.
+pub(crate) struct ContentScheme {
     pub(crate) tables: ContentTables,
-    /// What pages without a fingerprint wait for, where they are deduplicated later.
+    /// Pages without a fingerprint that wait for deduplication in idle time.
     late: Option<OutOfLine>,
     pub(crate) replicator: Option<Replicator>,
     pub(crate) jobs: Jobs<Background>,
 }
 
-impl ContentSide {
-    /// Empty tables, at most so many jobs in idle time.
+impl ContentScheme {
+    /// Empty tables, with at most `jobs` jobs in idle time.
     pub(crate) fn new(
         map: ContentMap,
         dedups_later: bool,
@@ -55,7 +55,7 @@ impl ContentSide {
         self.tables.put_on_flash(paging);
     }
 
-    /// Points a logical page at another content (or none); what nobody points to any more is gone.
+    /// Points a logical page at another content (or none); a content without references is removed.
     #[inline]
     fn point(&mut self, lpn: Lpn, vpn: Vpn, flash: &mut Flash) {
         self.before_leaving(lpn, flash);
@@ -216,7 +216,7 @@ fn invalidate_all(released: Option<Released>, flash: &mut Flash) {
     }
 }
 
-impl Side for ContentSide {
+impl MappingScheme for ContentScheme {
     #[inline]
     fn copies_of(&self, lpn: Lpn) -> (Ppn, &[Ppn]) {
         self.places_of(lpn)
@@ -400,7 +400,7 @@ impl Side for ContentSide {
         let (stream, partition) = flash.aged_stream(lpn);
         let plane = flash.pick_plane(stream, address, loads)?;
         let to = flash.take_page(plane, stream, Owner::of(vpn), &mut self.tables, ops)?;
-        // Making room may have moved the page, so it is looked up only now.
+        // CopyContext room may have moved the page, so it is looked up only now.
         let from = self.tables.map.home(vpn);
         flash.check_rewrite(from, to, partition)?;
         if !self.tables.map.relocate(vpn, from, to) {
@@ -417,7 +417,7 @@ impl Side for ContentSide {
     }
 }
 
-impl Census for ContentSide {
+impl Census for ContentScheme {
     #[inline]
     fn pages_in_use(&self) -> u64 {
         self.tables.map.pages_in_use()
@@ -496,9 +496,9 @@ impl Census for ContentSide {
     }
 }
 
-impl Restore for ContentSide {
-    fn restore_page(&mut self, page: HeldPage<'_>, flash: &mut Flash) -> Result<(), String> {
-        let HeldPage { lpn, content, home, replicas } = page;
+impl Restore for ContentScheme {
+    fn restore_page(&mut self, page: PageImage<'_>, flash: &mut Flash) -> Result<(), String> {
+        let PageImage { lpn, content, home, replicas } = page;
         let map = &mut self.tables.map;
         if content.number() >= map.history.contents() {
             return Err(format!("LPN {lpn} holds content {content}, and there is none"));
@@ -542,4 +542,4 @@ impl Restore for ContentSide {
     }
 }
 
-flashtwin_bits::state!(ContentSide { tables, late, replicator, jobs });
+flashtwin_bits::state!(ContentScheme { tables, late, replicator, jobs });

@@ -62,7 +62,7 @@ impl OutOfLine {
         }
     }
 
-    /// The page that has waited longest, of those that are still what they were.
+    /// The page that has waited longest, of those unchanged since.
     fn next(&mut self, map: &ContentMap) -> Option<Candidate> {
         std::iter::from_fn(|| self.waiting.pop_front())
             .find(|page| map.vpn_of(page.lpn) == page.vpn && self.tickets[page.vpn] == page.ticket)
@@ -92,8 +92,9 @@ impl OutOfLine {
         }
     }
 
-    /// The read of `page` is done. Returns whether the page still holds the data it was queued for. A page that
-    /// collection moved is queued again: what was read of it may have been erased before.
+    /// The read of `page` is done. Returns whether the page still holds the data it was queued for.
+    /// A page that collection moved is queued again: its old place may have been erased before the
+    /// read.
     pub(crate) fn read_in_time(&mut self, map: &mut ContentMap, page: Candidate) -> bool {
         if !self.is_waiting(map, &page) {
             #[cfg(test)]
@@ -133,7 +134,7 @@ impl OutOfLine {
     }
 }
 
-/// What forgetting to look whether the page died meanwhile would do.
+/// The effect of not checking whether the page died meanwhile.
 #[cfg(test)]
 fn plant_late_merge(map: &mut ContentMap, page: Candidate) {
     let known = map.fingerprints.peek(map.content(page.vpn));
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_overwritten_while_they_wait_go_when_they_are_half_of_the_queue() {
+    fn stale_pages_leave_when_they_fill_half_of_the_queue() {
         for alive in [1, 40, 200] {
             let (mut late, mut map) = (OutOfLine::default(), contents());
             (0..alive).for_each(|lpn| write(&mut late, &mut map, lpn));

@@ -65,13 +65,13 @@ impl ReplicaSets {
         &self.sets[set as usize].ppns
     }
 
-    /// Asks for a set.
+    /// Prefetches a set.
     #[inline]
     pub(crate) fn prefetch(&self, set: u32) {
         prefetch(&self.sets, set as usize);
     }
 
-    /// Asks for the replicas of a set that do not lie in it.
+    /// Prefetches the replicas of a set that do not lie in it.
     #[inline]
     pub(crate) fn prefetch_list(&self, set: u32) {
         if let Some(set) = self.sets.get(set as usize).filter(|set| set.ppns.spilled()) {
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_those_of_sets_of_replicas_that_do_not_fit_in_one_and_of_what_is_free() {
+    fn bytes_count_large_replica_sets_and_free_slots() {
         let mut sets = ReplicaSets::new();
         assert_eq!(sets.bytes(), 0);
         let handles = [0, 1, 2].map(|vpn| sets.add(ReplicaSets::NO_SET, Vpn::new(vpn), 1, Ppn::new(vpn)));

@@ -10,7 +10,7 @@ use crate::error::RangeError;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Entries {
-    /// At most this many; `eviction` says which one goes.
+    /// At most this many; `eviction` chooses the one to drop.
     Limited(u32),
     /// Every content on flash is known: written `"unlimited"`.
     #[default]
@@ -38,7 +38,7 @@ pub(crate) mod unlimited {
 /// The tables of a content-addressed SSD. Both forms cause the same flash traffic.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum TableForm {
+pub enum TableKind {
     /// LPN -> VPN -> PPN with reference counts, content -> VPN (CAFTL; RR-SSD paper III.B).
     #[default]
     TwoLevel,
@@ -47,11 +47,11 @@ pub enum TableForm {
     Inverted,
 }
 
-/// What is deduplicated after it was written.
+/// Deduplication after the write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutOfLinePolicy {
-    /// Nothing.
+    /// None.
     #[default]
     None,
     /// Pages that were written without a fingerprint, the oldest first, in idle time (CAFTL).
@@ -63,29 +63,28 @@ pub enum OutOfLinePolicy {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DedupConfig {
-    /// Form of the tables: `two-level` (LPN -> VPN -> PPN with reference counts) or `inverted`
-    /// (LPN -> PPN, content -> PPN and the inverse of both; CA-SSD paper 4.1). The flash traffic is
-    /// the same; what they need of RAM and change per page moved differs.
-    pub tables: TableForm,
-    /// Entries of the fingerprint store: a number, or `"unlimited"`. Evicted entries are
-    /// dropped, so that a later duplicate is written again (CA-SSD paper 5.2: 16384,
-    /// 131072, 262144).
+    /// Tables: `two-level` (LPN -> VPN -> PPN with reference counts) or `inverted` (LPN -> PPN,
+    /// content -> PPN and the inverse of both; CA-SSD paper 4.1). Flash traffic is the same; RAM
+    /// and the updates for a moved page differ.
+    pub tables: TableKind,
+    /// Entries of the fingerprint store: a number, for example 131072 (CA-SSD paper 5.2), or
+    /// `"unlimited"`. Evicted entries are dropped, so that a later duplicate is written again.
     pub fingerprint_entries: Entries,
-    /// Which entry of a full fingerprint store goes.
+    /// Entry that a full fingerprint store drops.
     #[schemars(extend("x-when" = "deduplicates and ftl.dedup.fingerprint_entries != unlimited"))]
     pub eviction: EvictionPolicy,
-    /// Pages of a write that share a sample: the write is cut into runs of so many pages, of each
-    /// run one page is fingerprinted first, and the others only if its content is on flash; else
-    /// they are written without a fingerprint (CAFTL). 1: every page is fingerprinted.
+    /// Pages of a write that share a sample (CAFTL). For example 4: of each run of four pages one
+    /// is fingerprinted first, and the others only if its content is on flash. 1: every page is
+    /// fingerprinted.
     pub sampling_pages: u32,
-    /// Which pages are deduplicated after they were written, in idle time.
+    /// Deduplication of pages after their write, in idle time.
     pub out_of_line: OutOfLinePolicy,
 }
 
 impl Default for DedupConfig {
     fn default() -> Self {
         Self {
-            tables: TableForm::default(),
+            tables: TableKind::default(),
             fingerprint_entries: Entries::default(),
             eviction: EvictionPolicy::default(),
             sampling_pages: 1,
@@ -108,7 +107,7 @@ impl DedupConfig {
         if self.sampling_pages == 0 {
             return Err(("dedup.sampling_pages", "0".into(), "at least 1, which is without sampling"));
         }
-        if self.tables == TableForm::TwoLevel {
+        if self.tables == TableKind::TwoLevel {
             return Ok(());
         }
         let needs = |cure| Err(("dedup.tables", "inverted".into(), cure));

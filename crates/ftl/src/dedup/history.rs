@@ -1,5 +1,5 @@
-//! What the device ever held, and how often it holds it: known to the simulator, not to the
-//! controller, so that every write can be counted under its cause.
+//! Contents that the device ever held, and the number of pages of each: known to the simulator, not
+//! to the controller, so that every write can be counted under its cause.
 
 use crate::ids::Content;
 use crate::op::Cause;
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_content_is_read_for_the_first_time_once_whether_it_is_held_or_not() {
+    fn content_has_one_first_read_whether_held_or_not() {
         for complete in [true, false] {
             let [held, other] = [0, 1].map(Content::new);
             let mut history = History::new(2, complete);

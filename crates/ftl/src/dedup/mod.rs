@@ -1,5 +1,5 @@
-//! Deduplication: which pages of a write are fingerprinted, which fingerprints are kept, and what
-//! is found later.
+//! Deduplication: which pages of a write are fingerprinted, which fingerprints are kept, and which
+//! duplicates are found later.
 //!
 //! Sources: CA-SSD paper 4.1; CAFTL (Chen et al., FAST 2011) for sampling, fingerprints by reference count and
 //! out-of-line deduplication.
@@ -13,7 +13,7 @@ mod sampling;
 mod store;
 
 pub(crate) use config::unlimited;
-pub use config::{DedupConfig, Entries, OutOfLinePolicy, TableForm};
+pub use config::{DedupConfig, Entries, OutOfLinePolicy, TableKind};
 pub use eviction::EvictionPolicy;
 pub(crate) use history::History;
 pub use sampling::sample_of;

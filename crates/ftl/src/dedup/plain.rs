@@ -1,9 +1,9 @@
 //! A limited fingerprint store as plain lists and sums without bounds, for tests to compare with.
 
-/// What it knows, and in which order that gives way.
+/// Its entries, in order of eviction.
 pub(crate) struct PlainStore<K> {
     capacity: usize,
-    /// Entries that cannot give way: half of them by reference count, all of them by recency.
+    /// Entries that cannot be evicted: half of them by reference count, all of them by recency.
     most_recent: usize,
     /// Entry and its references, the last written last.
     recent: Vec<(K, u64)>,
@@ -30,7 +30,7 @@ impl<K: Copy + Eq> PlainStore<K> {
         self.entries().any(|known| known == key)
     }
 
-    /// Enters a newcomer; what gives way to it.
+    /// Enters a new entry; returns the evicted one.
     pub(crate) fn enter(&mut self, key: K) -> Option<K> {
         let full = self.len() == self.capacity;
         let gone = if full { Some(self.give_way()) } else { None };
@@ -68,7 +68,7 @@ impl<K: Copy + Eq> PlainStore<K> {
         self.renew(key, references);
     }
 
-    /// An entry has other references now; beyond 254 they are not told apart.
+    /// An entry's references have changed; numbers beyond 254 count as 254.
     pub(crate) fn recounted(&mut self, key: K, references: usize) {
         let now = references.min(254) as u64;
         if let Some(entry) = self.recent.iter_mut().find(|entry| entry.0 == key) {

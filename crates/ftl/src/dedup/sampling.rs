@@ -13,9 +13,9 @@ fn hash(content: Content) -> u64 {
     mix(u64::from(content.number()).wrapping_add(STEP))
 }
 
-/// The sample of pages that are written together, by their contents: its place among them, of equals
-/// the first; 0 where there is none. Whoever drives the controller writes it first; the others are
-/// fingerprinted if it was found on flash, and written without a fingerprint if it was not.
+/// Chooses the sample of pages that are written together, by their contents: returns its position,
+/// of equals the first; 0 for an empty list. The driver writes the sample first. If its content was
+/// on flash, the others are fingerprinted; if not, they are written without a fingerprint.
 pub fn sample_of(contents: &[Content]) -> usize {
     (0..contents.len()).rev().max_by_key(|&at| hash(contents[at])).unwrap_or(0)
 }

@@ -6,25 +6,27 @@ use crate::ids::{Content, NO_VPN, Vpn};
 use flashtwin_bits::{By, HugeSlice};
 use flashtwin_nand::{NO_PPN, Ppn};
 
-/// What a store says of a content: where to find it.
-pub(crate) trait Place: flashtwin_bits::State + Copy + Eq + std::fmt::Debug + 'static {
+/// The place of a content in a fingerprint store.
+pub(crate) trait ContentAddress:
+    flashtwin_bits::State + Copy + Eq + std::fmt::Debug + 'static
+{
     /// No place: the content is not known.
     const NONE: Self;
 }
 
 /// Of tables in two levels.
-impl Place for Vpn {
+impl ContentAddress for Vpn {
     const NONE: Self = NO_VPN;
 }
 
 /// Of inverted tables.
-impl Place for Ppn {
+impl ContentAddress for Ppn {
     const NONE: Self = NO_PPN;
 }
 
-/// Content -> place (a VPN, or in inverted tables a PPN), of all contents or of as many as it has
-/// entries. What is evicted is dropped, not saved (CA-SSD paper 4.1). Contents are dense ids, so
-/// the store is an array: 4 bytes a content, and those of its order where it is limited.
+/// Content -> place (a VPN, or in inverted tables a PPN), for all contents or up to a limit.
+/// Evicted entries are dropped, not saved (CA-SSD paper 4.1). Contents are dense ids, so the store
+/// is an array: 4 bytes a content, and those of its order if it is limited.
 pub(crate) struct FingerprintStore<P> {
     places: By<Content, HugeSlice<P>>,
     entries: u32,
@@ -38,7 +40,7 @@ struct Limit {
     order: Box<dyn Eviction>,
 }
 
-impl<P: Place> FingerprintStore<P> {
+impl<P: ContentAddress> FingerprintStore<P> {
     pub(crate) fn new(contents: u32, entries: Entries, eviction: EvictionPolicy) -> Self {
         let limit = match entries {
             Entries::Unlimited => None,
@@ -52,7 +54,7 @@ impl<P: Place> FingerprintStore<P> {
         }
     }
 
-    /// Whether somebody will ask for the contents whose entries change.
+    /// Whether to record the contents whose entries change.
     pub(crate) fn note_changes(&mut self, wanted: bool) {
         self.changed = wanted.then(Vec::new);
     }
@@ -77,13 +79,13 @@ impl<P: Place> FingerprintStore<P> {
         self.places.len() as u64 * 4 + self.limit.as_ref().map_or(0, |limit| limit.order.bytes())
     }
 
-    /// Whether the store must be told how many LPNs point to its contents.
+    /// Whether the store needs the number of LPNs of its contents.
     #[inline]
     pub(crate) fn counts_references(&self) -> bool {
         self.limit.as_ref().is_some_and(|limit| limit.order.counts_references())
     }
 
-    /// Looks a written content up; [`Place::NONE`] when it is not known.
+    /// Looks a written content up; [`ContentAddress::NONE`] when it is not known.
     #[inline]
     pub(crate) fn lookup(&mut self, content: Content) -> P {
         let place = self.places[content];
@@ -115,7 +117,7 @@ impl<P: Place> FingerprintStore<P> {
         }
     }
 
-    /// Asks for what is next to a content in the order in which entries give way.
+    /// Prefetches the neighbours of a content in the order of eviction.
     #[inline]
     pub(crate) fn prefetch_neighbours(&self, content: Content) {
         if let Some(limit) = &self.limit {
@@ -123,8 +125,8 @@ impl<P: Place> FingerprintStore<P> {
         }
     }
 
-    /// Enters a content that is not known, to which one LPN points or is about to. Returns the entry that gives way to
-    /// it, which is known no more, and its place.
+    /// Enters an unknown content, to which one LPN points or is about to. Returns the evicted entry
+    /// and its place.
     #[inline]
     pub(crate) fn insert(&mut self, content: Content, place: P) -> Option<(Content, P)> {
         debug_assert_eq!(self.places[content], P::NONE);
@@ -172,7 +174,7 @@ impl<P: Place> FingerprintStore<P> {
 }
 
 flashtwin_bits::state!(Limit { order } kept { capacity });
-flashtwin_bits::state!(any P: Place => FingerprintStore<P> { places, entries, limit, changed });
+flashtwin_bits::state!(any P: ContentAddress => FingerprintStore<P> { places, entries, limit, changed });
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! What is counted of every block, in one word each.
+//! Counters of every block, in one word each.
 
 use flashtwin_bits::{By, HugeSlice};
 use flashtwin_nand::{Block, Geometry, Plane};
@@ -21,7 +21,7 @@ const PARTITION_AT: u32 = 34;
 pub(super) const ERASES_AT: u32 = 40;
 
 /// Stands for a partition where the pages of a block are not data.
-pub(crate) const APART: u8 = 63;
+pub(crate) const METADATA: u8 = 63;
 
 /// One block packed into a word of zeroed memory: valid pages (16 bits), written pages (16), state (2),
 /// partition (6) and erase count (24), so that touching a block costs one cache line and an untouched
@@ -108,7 +108,7 @@ impl BlockTable {
 
 flashtwin_bits::state!(BlockTable { words });
 
-/// Blocks that are used no more, and those that are to be.
+/// Retired blocks, and those that are to be.
 #[derive(Default)]
 pub(super) struct Retirement {
     /// Blocks to be retired at their next erase.

@@ -4,7 +4,7 @@ use crate::ids::Owner;
 use crate::sabotage::sabotaged;
 use flashtwin_nand::{Block, Chip, Geometry, Plane, Ppn};
 
-use super::block_table::{APART, BlockState, BlockTable, ERASES_AT, Retirement, Word};
+use super::block_table::{BlockState, BlockTable, ERASES_AT, METADATA, Retirement, Word};
 use super::victim::VictimSelection;
 use super::wear::{FreeBlocks, Levelling, WearConfig, WearPolicy};
 use flashtwin_bits::{By, HugeSlice};
@@ -18,7 +18,7 @@ pub(crate) struct Stream(u8);
 impl Stream {
     /// Copies made on purpose.
     pub(crate) const REPLICA: Self = Self(0);
-    /// Streams that there are whatever the number of partitions.
+    /// Streams that do not depend on the number of partitions.
     const COMMON: u32 = 1;
 
     /// Pages of a partition that the host writes.
@@ -31,13 +31,14 @@ impl Stream {
         Self(Self::COMMON as u8 + 2 * partition + 1)
     }
 
-    /// Pages of a partition that wear levelling moves; the last streams of a controller that keeps so
-    /// many partitions.
+    /// Pages of a partition that wear levelling moves: the last streams of a controller with
+    /// `partitions` partitions.
     pub(crate) const fn levelled(partition: u8, partitions: u32) -> Self {
         Self(Self::count(partitions, false) as u8 + partition)
     }
 
-    /// Streams of a controller that keeps so many partitions, and that may level wear by moving data.
+    /// Streams of a controller with `partitions` partitions; `levels`: it may level wear by moving
+    /// data.
     pub(crate) const fn count(partitions: u32, levels: bool) -> u32 {
         Self::COMMON + 2 * partitions + if levels { partitions } else { 0 }
     }
@@ -60,7 +61,7 @@ impl Stream {
 
 const NO_BLOCK: Block = Block::new(u32::MAX);
 
-/// What is kept of one plane.
+/// State of one plane.
 pub(super) struct PlaneState {
     /// Blocks from this one on were never used.
     fresh: u32,
@@ -92,18 +93,18 @@ pub(crate) struct Blocks {
     chip_valid: By<Chip, Vec<u64>>,
     chip_erases: By<Chip, Vec<u64>>,
     chip_of_plane: By<Plane, Vec<Chip>>,
-    /// Valid pages beyond which a plane takes no host page: what remains lets collection
-    /// always find an invalid page.
+    /// Limit of a plane's valid host pages; the rest makes sure that collection always finds an
+    /// invalid page.
     plane_limit: u64,
     /// Valid pages of each plane that are not data: they are in neither its count nor its chip's. Empty
     /// where there are none.
-    apart: By<Plane, Vec<u32>>,
-    /// Blocks that are used no more, or will not be once they are erased.
+    valid_metadata: By<Plane, Vec<u32>>,
+    /// Retired blocks, or will not be once they are erased.
     pub(super) retirement: Retirement,
 }
 
 impl Blocks {
-    /// Blocks of a device whose controller keeps so many partitions.
+    /// Blocks of a device whose controller has `partitions` partitions.
     pub(crate) fn new(
         geometry: &Geometry,
         partitions: u32,
@@ -133,13 +134,13 @@ impl Blocks {
                 geometry.all_planes().map(|plane| geometry.chip_of_plane(plane)).collect(),
             ),
             plane_limit: Self::plane_limit_of(geometry, streams),
-            apart: By::new(Vec::new()),
+            valid_metadata: By::new(Vec::new()),
             retirement: Retirement::default(),
             geometry: geometry.clone(),
         }
     }
 
-    /// Pages of valid data that one plane can hold: it keeps back one active block a stream, and one
+    /// Pages of valid data that one plane can hold: one active block a stream is reserved, and one
     /// free block for garbage collection to start with.
     pub(crate) fn plane_limit_of(geometry: &Geometry, streams: u32) -> u64 {
         u64::from(geometry.blocks_per_plane.saturating_sub(streams + 1)) * u64::from(geometry.pages_per_block)
@@ -147,9 +148,9 @@ impl Blocks {
 
     /// Keeps blocks back for pages that are not data: another limit for the pages of valid data that
     /// one plane takes.
-    pub(crate) fn keep_apart(&mut self, plane_limit: u64) {
+    pub(crate) fn reserve_metadata_blocks(&mut self, plane_limit: u64) {
         self.plane_limit = plane_limit;
-        self.apart = By::new(vec![0; self.planes.len()]);
+        self.valid_metadata = By::new(vec![0; self.planes.len()]);
     }
 
     /// Pages of valid data that one plane of this device can hold.
@@ -203,14 +204,14 @@ impl Blocks {
         By::new(&self.chip_erases)
     }
 
-    /// Asks for the tables of a page.
+    /// Prefetches the tables of a page.
     #[inline]
     pub(crate) fn prefetch(&self, ppn: Ppn) {
         self.owner.prefetch(ppn);
         self.table.words.prefetch(self.geometry.block_index(ppn));
     }
 
-    /// Asks for the tables of the next page of `stream` in `plane`; returns it, if its block is open.
+    /// Prefetches the tables of the next page of `stream` in `plane`; returns it, if its block is open.
     #[inline]
     pub(crate) fn prefetch_next(&self, plane: Plane, stream: Stream) -> Option<Ppn> {
         self.planes.prefetch(plane);
@@ -333,36 +334,36 @@ impl Blocks {
 
     /// Opens a block for pages that are not data. It belongs to no stream and stays open to its
     /// end: no victim selection ever sees it.
-    pub(crate) fn open_apart(&mut self, plane: Plane) -> Option<Block> {
+    pub(crate) fn open_metadata_block(&mut self, plane: Plane) -> Option<Block> {
         let block = self.take_free(plane, false);
         if block == NO_BLOCK {
             return None;
         }
-        self.table.open(block, APART);
+        self.table.open(block, METADATA);
         Some(block)
     }
 
-    /// The next page of a block opened apart, now owned by `owner`, and whether it was the last one.
-    pub(crate) fn program_apart(&mut self, block: Block, owner: Owner) -> (Ppn, bool) {
+    /// The next page of a metadata block, now owned by `owner`, and whether it was the last one.
+    pub(crate) fn program_metadata(&mut self, block: Block, owner: Owner) -> (Ppn, bool) {
         let written = self.table.written(block);
         let ppn = self.geometry.page_of_block(block, written);
         self.owner[ppn] = owner.number() + 1;
         self.table.words[block] += 1 | 1 << 16;
-        self.apart[self.geometry.plane(ppn)] += 1;
+        self.valid_metadata[self.geometry.plane(ppn)] += 1;
         (ppn, written + 1 == self.geometry.pages_per_block)
     }
 
-    /// A page of a block opened apart is outdated.
-    pub(crate) fn invalidate_apart(&mut self, ppn: Ppn) {
+    /// A page of a metadata block is outdated.
+    pub(crate) fn invalidate_metadata(&mut self, ppn: Ppn) {
         debug_assert!(self.owner[ppn] != 0, "invalidated twice: {ppn}");
         self.owner[ppn] = 0;
         self.table.words[self.geometry.block_index(ppn)] -= 1;
-        self.apart[self.geometry.plane(ppn)] -= 1;
+        self.valid_metadata[self.geometry.plane(ppn)] -= 1;
     }
 
     /// Valid pages that are not data.
-    pub(crate) fn pages_apart(&self) -> u64 {
-        self.apart.iter().map(|&pages| u64::from(pages)).sum()
+    pub(crate) fn metadata_pages(&self) -> u64 {
+        self.valid_metadata.iter().map(|&pages| u64::from(pages)).sum()
     }
 
     /// Takes the next victim of a plane.
@@ -392,8 +393,8 @@ impl Blocks {
         self.free(block, plane);
     }
 
-    /// Erases a block that was opened apart: wear levelling does not count it.
-    pub(crate) fn erase_apart(&mut self, block: Block) {
+    /// Erases a metadata block: wear levelling does not count it.
+    pub(crate) fn erase_metadata_block(&mut self, block: Block) {
         debug_assert_eq!(self.table.valid(block), 0);
         self.free(block, self.geometry.plane_of_block(block));
     }
@@ -476,7 +477,7 @@ impl Blocks {
         }
     }
 
-    /// Forgets the wear so far: what preloading did is not in the counts.
+    /// Forgets the wear of preloading, which is not counted.
     pub(crate) fn reset_wear(&mut self) {
         for word in self.table.words.iter_mut().filter(|word| **word != 0) {
             *word &= (1 << ERASES_AT) - 1;
@@ -503,7 +504,7 @@ impl Blocks {
     pub(crate) fn held(&self) -> impl Iterator<Item = (u8, u32)> {
         let words = self.table.words.iter().map(|&word| Word(word));
         words
-            .filter(|word| word.written() > 0 && word.partition() != APART)
+            .filter(|word| word.written() > 0 && word.partition() != METADATA)
             .map(|word| (word.partition(), word.valid()))
     }
 
@@ -544,8 +545,8 @@ impl Blocks {
                 return Err(format!("plane {plane} lists {listed} free blocks, {free} are erased"));
             }
             plane_valid += self.retirement.pages_in(plane, g);
-            let apart = self.apart.get(plane).copied().unwrap_or(0);
-            let counted = self.planes[plane].valid_pages + apart;
+            let metadata = self.valid_metadata.get(plane).copied().unwrap_or(0);
+            let counted = self.planes[plane].valid_pages + metadata;
             if plane_valid != counted {
                 return Err(format!("plane {plane} counts {counted} valid pages, {plane_valid} have owners"));
             }
@@ -571,7 +572,7 @@ impl Blocks {
 }
 
 flashtwin_bits::state!(value PlaneState { fresh, recycled, valid_pages });
-flashtwin_bits::state!(Blocks { table, owner, planes, active, victims, turn, levelling, chip_valid, chip_erases, apart } kept {
+flashtwin_bits::state!(Blocks { table, owner, planes, active, victims, turn, levelling, chip_valid, chip_erases, valid_metadata } kept {
     geometry, active_shift, partitions, wear, erases_take_time, chip_of_plane, plane_limit, retirement
 });
 

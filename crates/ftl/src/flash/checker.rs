@@ -1,5 +1,5 @@
-//! The plain truth beside the tables: what each logical page was last given, and what each
-//! flash page holds, learnt from the operations alone.
+//! A plain model for verification: the data last written to each logical page, and those of each
+//! flash page, derived from the operations alone.
 
 use std::collections::HashMap;
 
@@ -20,14 +20,14 @@ pub(crate) struct Checker {
     stored: HashMap<Ppn, u64>,
     /// Partition of the pages that each block holds.
     partitions: HashMap<Block, u8>,
-    /// The partition of copies that nobody updates.
+    /// The partition of copies, which the host does not update.
     coldest: u8,
     versions: u64,
     /// Writes of each logical page that have arrived and are not decided.
     undecided: HashMap<Lpn, u32>,
 }
 
-/// What a page of padding holds: no version, and no content.
+/// Version number of a padding page: no version, and no content.
 const NOTHING: u64 = u64::MAX;
 
 fn broken(text: String) -> FtlError {
@@ -53,7 +53,7 @@ impl Checker {
         *self.undecided.entry(lpn).or_insert(0) += 1;
     }
 
-    /// A value that was never written before, for systems that do not look at contents.
+    /// A value that was never written before, for systems that ignore contents.
     pub(crate) fn next_version(&mut self) -> u64 {
         self.versions += 1;
         1 << 32 | self.versions
@@ -80,7 +80,7 @@ impl Checker {
         self.partitions.iter().map(|(&block, &partition)| (block, partition))
     }
 
-    /// What a page holds.
+    /// The version in a page.
     pub(crate) fn stored(&self, ppn: Ppn) -> Option<u64> {
         self.stored.get(&ppn).copied()
     }
@@ -126,8 +126,8 @@ impl Checker {
         }
     }
 
-    /// The partition of what the controller programs on its own account: copies are of the coldest,
-    /// everything else stays where it is.
+    /// The partition of a program that the controller ordered on its own account: copies go to the
+    /// coldest, all other pages stay in theirs.
     fn partition_after(&self, op: &FlashOp) -> u8 {
         let source = self.partitions.get(&self.geometry.block_index(op.source));
         match (op.cause, source) {
@@ -165,7 +165,7 @@ mod tests {
 
     const LPN: Lpn = Lpn::new(5);
 
-    /// A page that holds what the host wrote last, and where it lies.
+    /// A page with the host's last version, and its place.
     fn holding(value: u64) -> (Checker, Ppn) {
         let geometry = geometry([1, 1, 1, 1, 4, 2]);
         let mut checker = Checker::new(&geometry, 1);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_must_not_be_read_from_flash_while_a_newer_write_of_it_is_not_decided() {
+    fn page_with_an_undecided_write_must_not_be_read_from_flash() {
         let (mut checker, ppn) = holding(7);
         checker.host_read(LPN, ppn).unwrap();
         (0..2).for_each(|_| checker.arrived(LPN));
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_must_find_what_was_written_last_and_nothing_after_a_trim() {
+    fn read_must_find_the_last_write_or_nothing_after_a_trim() {
         let (mut checker, ppn) = holding(7);
         assert_eq!((checker.content(LPN), checker.content(Lpn::new(0))), (Some(Content::new(7)), None));
         checker.write(LPN, 8);

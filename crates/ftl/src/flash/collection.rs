@@ -17,35 +17,34 @@ use crate::op::{Cause, FlashOp, IDLE_STEP, NO_JOB, OpKind};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GcConfig {
-    /// Which closed block is collected next.
+    /// Choice of the next block to collect (the victim).
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub victim: VictimPolicy,
-    /// For `victim = "d-choices"`: how many blocks are drawn.
+    /// For `victim = "d-choices"`: number of blocks drawn.
     #[schemars(extend("x-when" = "ftl.gc.victim = d-choices", "x-moves" = "reads and writes, once blocks are collected"))]
     pub choices: u32,
-    /// A plane starts collecting when its free blocks fall to this share of its blocks
-    /// (never fewer than `urgent` + 1 blocks).
+    /// Share of free blocks at which a plane starts collecting (at least `urgent` + 1 blocks). For
+    /// example 0.05.
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub start: f64,
-    /// It stops when its free blocks reach this share (never fewer than one block above
-    /// where it starts).
+    /// Share of free blocks at which a plane stops collecting (at least one block above the start).
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub stop: f64,
-    /// With this many free blocks or fewer, collection goes ahead of the host. At least 1.
+    /// Free blocks at which collection goes ahead of the host. At least 1.
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub urgent: u32,
-    /// Valid pages moved per host page written while a plane collects: work proceeds in
-    /// bounded steps, which end with a flash page (`nand.sense_pages`).
+    /// Valid pages moved for each host page while a plane collects; a step ends with a whole flash
+    /// page (`nand.sense_pages`).
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub step_pages: u32,
-    /// Whether planes collect while their die has nothing else to do (for `engine.idle_us`).
+    /// Whether planes collect in idle time of their die (after `engine.idle_us`).
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub idle: IdlePolicy,
-    /// For `idle = "reserve"`: the share of a plane's blocks that is to be free. Not given in the papers.
+    /// For `idle = "reserve"`: target share of free blocks in a plane. Not given in the papers.
     #[schemars(extend("x-when" = "ftl.gc.idle != none", "x-moves" = "reads and writes, once blocks are collected"))]
     pub idle_reserve: f64,
-    /// For `idle = "reserve"`: a block is left alone of which more than this share is valid. Not given in the papers;
-    /// at 0.75 a page that is freed costs three moves at most.
+    /// For `idle = "reserve"`: largest share of valid pages of a block worth collecting. Not given
+    /// in the papers. For example 0.75: a freed page costs three moves at most.
     #[schemars(extend("x-when" = "ftl.gc.idle != none", "x-moves" = "reads and writes, once blocks are collected"))]
     pub idle_valid: f64,
 }
@@ -100,7 +99,7 @@ pub(crate) struct Moved {
     pub(crate) plane: Plane,
 }
 
-/// Whoever's pages collection moves: the tables of a system.
+/// Owners of the pages that collection moves: the tables of a mapping scheme.
 pub(crate) trait Owners {
     /// Collection moved a page. Says whether the page was its owner's.
     fn moved(&mut self, page: Moved, flash: &mut Flash) -> bool;
@@ -125,7 +124,7 @@ struct Step {
     job: u32,
 }
 
-/// What every plane is collecting.
+/// State of collection in every plane.
 pub(crate) struct Collector {
     start_blocks: u32,
     stop_blocks: u32,
@@ -183,7 +182,8 @@ impl Flash {
         Ok(())
     }
 
-    /// After a step: a plane with enough free blocks collects no more, whoever freed them.
+    /// After a step: a plane with enough free blocks stops collecting, even if other work freed
+    /// them.
     fn note_end(&mut self, plane: Plane) {
         self.collector.collecting[plane] &= self.blocks.free_blocks(plane) < self.collector.stop_blocks;
     }
@@ -198,7 +198,7 @@ impl Flash {
     ) -> Result<(), FtlError> {
         // Every block tried twice without gain: nothing is invalid anywhere.
         let geometry = &self.blocks.geometry;
-        // What is gained may be spread over the open blocks of all partitions first.
+        // The gained pages may be spread over the open blocks of all partitions first.
         let spread = u64::from((self.blocks.partitions() - 1) * geometry.pages_per_block);
         let mut tries = (2 * u64::from(geometry.blocks_per_plane) + 2) * (1 + spread);
         while self.blocks.free_blocks(plane) <= 1 {

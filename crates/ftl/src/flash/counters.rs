@@ -1,5 +1,6 @@
-//! What the controller counts. Plain fields; ratios are methods that may be undefined. What can be serialized is part
-//! of the results as it is, and its comments are the text of `docs/results.md`: one field more there is one more in them.
+//! Controller counters. Plain fields; ratios are methods that may return `None`. Structs with
+//! `Serialize` are parts of the results: their fields are published, and their comments are the
+//! text of `docs/results.md`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,8 +9,9 @@ use crate::counts;
 use crate::op::Cause;
 
 counts! {
-    /// Operations decided since the counters were last reset (after preloading). What is a part of the results as it is
-    /// stands in the struct of that part; what only goes into figures that are worked out stands here.
+    /// Operations decided since the counters were last reset (after preloading). A counter
+    /// published unchanged lives in the sub-struct of its result section; one that only feeds a
+    /// derived figure lives here.
     pub struct Counters {
         /// Pages programmed, by [`Cause`].
         pub programs: [u64; Cause::COUNT],
@@ -23,56 +25,58 @@ counts! {
         pub unmapped_reads: u64,
         /// Page reads served by another chip than the home copy's.
         pub redirected_reads: u64,
-        /// What became of page operations of the host.
+        /// Outcomes of the host's page operations.
         pub pages: PageCounts,
-        /// What deduplication found and what it cost.
+        /// Duplicates found, and their cost.
         pub dedup: DedupCounts,
         /// Copies made on purpose.
         pub replication: ReplicationCounts,
-        /// What of the collection and wear levelling above programs of copies set off.
+        /// Collection and wear levelling, of the above, that programs of copies set off.
         pub copying: CopyingCounts,
-        /// What spreading duplicates took.
+        /// Cost of spreading duplicates.
         pub spread: SpreadCounts,
-        /// What was done on account of wear.
+        /// Wear levelling.
         pub wear: WearCounts,
-        /// What pages of the mapping tables on flash cost.
+        /// Cost of mapping tables on flash.
         pub mapping: MappingCounts,
     }
 }
 
 counts! {
-    /// What became of page operations of the host.
+    /// Outcomes of the host's page operations.
     #[derive(Serialize, JsonSchema)]
     pub struct PageCounts {
-        /// Page writes sent to another channel than proposed, which might have held their content.
+        /// Page writes moved to another channel because the proposed one might hold their content.
         pub redirected_writes: u64,
-        /// Page writes whose content the device held and recognised.
+        /// Page writes whose content the device recognised as a duplicate.
         pub duplicate_writes: u64,
-        /// Page reads of contents not read before in this run; 0 under a page map, which does not look.
+        /// Page reads of contents read for the first time in this run; 0 under a page map, which
+        /// ignores contents.
         pub new_value_reads: u64,
-        /// Page reads of contents that had replicas at that moment.
+        /// Page reads of contents that had replicas at the time.
         pub replicated_value_reads: u64,
-        /// Host pages written to another plane than proposed, which was full.
+        /// Host pages written to another plane because the proposed one was full.
         pub allocation_fallbacks: u64,
-        /// Pages that collection moved in idle time (`ftl.gc.idle`); `flash_writes.gc` counts them, too.
+        /// Pages that collection moved in idle time (`ftl.gc.idle`); included in `flash_writes.gc`.
         pub idle_moves: u64,
     }
 }
 
 counts! {
-    /// What deduplication found and what it cost.
+    /// Duplicates found, and their cost.
     #[derive(Serialize, JsonSchema)]
     pub struct DedupCounts {
         /// Page writes that were fingerprinted.
         pub hashes_inline: u64,
-        /// Pages fingerprinted after they were written.
+        /// Pages fingerprinted after their write.
         pub hashes_out_of_line: u64,
-        /// Pages merged later with one that holds the same.
+        /// Pages merged with a duplicate after their write.
         pub duplicates_out_of_line: u64,
-        /// Entries of the two-level tables that collection changes as it moves pages, whichever form of the tables ran.
+        /// Entries of two-level tables that collection changes as it moves pages; counted for both
+        /// schemes.
         pub gc_updates_two_level: u64,
-        /// Entries of the inverted tables that collection changes as it moves pages, whichever form of the tables ran;
-        /// replicas aside, which they cannot hold.
+        /// Entries of inverted tables that collection changes as it moves pages; counted for both
+        /// schemes. Without replicas, which inverted tables cannot hold.
         pub gc_updates_inverted: u64,
     }
 }
@@ -83,13 +87,13 @@ counts! {
     pub struct ReplicationCounts {
         /// Replicas made.
         pub copies: u64,
-        /// Replicas dropped while their content lived.
+        /// Replicas dropped before their content died.
         pub dropped: u64,
     }
 }
 
 counts! {
-    /// What was done on account of wear.
+    /// Wear levelling.
     #[derive(Serialize, JsonSchema)]
     pub struct WearCounts {
         /// Blocks whose data static wear levelling moved.
@@ -98,59 +102,58 @@ counts! {
 }
 
 counts! {
-    /// What spreading duplicates took: filters asked, pages compared.
+    /// Cost of spreading duplicates: filter queries, page comparisons.
     #[derive(Serialize, JsonSchema)]
     pub struct SpreadCounts {
-        /// Answers "may hold it" of the channels' filters to a page written.
+        /// Positive answers of the channels' filters to page writes.
         pub filter_positives: u64,
-        /// Of `filter_positives`, those without an entry of the content: the bits of other entries.
+        /// Of `filter_positives`: without an entry of the content (its bits are those of others).
         pub filter_false_positives: u64,
-        /// Of `filter_positives`, those with an entry of the content whose last page in the channel has died.
+        /// Of `filter_positives`: with an entry of the content whose last page in the channel has
+        /// died.
         pub filter_stale_positives: u64,
-        /// Filters made anew.
+        /// Filters rebuilt.
         pub filter_rebuilds: u64,
-        /// Comparisons of a page written with one page or more, begun.
+        /// Comparisons begun, of a written page with one page or more.
         pub comparisons: u64,
-        /// Pages that had moved or held something else when they had been compared.
+        /// Pages that had moved or changed by the end of their comparison.
         pub comparisons_void: u64,
-        /// Comparisons of two pages that made them twins, or joined the lists they were on.
+        /// Comparisons that found two equal pages (twins).
         pub twins_found: u64,
-        /// Comparisons that were not begun because too many waited; copies, in a system that makes them in the
-        /// background.
+        /// Background jobs dropped because too many waited: comparisons, or copies.
         pub jobs_dropped: u64,
     }
 }
 
 counts! {
-    /// Collection and wear levelling that programs of copies set off: the steps behind them, and blocks emptied
-    /// before them to make room. Of copies made at the end of a period that is all there is in the replication phase;
-    /// of copies made on-line, what followed from the program of a copy at once. What copies make necessary later, as
-    /// they take room, is counted with whatever sets it off then and cannot be told apart.
+    /// Collection and wear levelling that programs of copies set off at once: the steps behind
+    /// them, and blocks emptied to make room for them. Later work for the space that copies take is
+    /// counted with its own cause, as it cannot be separated.
     #[derive(Serialize, JsonSchema)]
     pub struct CopyingCounts {
-        /// Of `flash_reads`, what the programs of copies set off at once: steps of collection behind them.
+        /// Of `flash_reads`: collection that programs of copies set off at once.
         pub gc_reads: u64,
-        /// Of `flash_writes.gc`, what the programs of copies set off at once.
+        /// Of `flash_writes.gc`: pages moved because of programs of copies.
         pub gc_programs: u64,
-        /// Of `flash_writes.wear_levelling`, what the programs of copies set off at once.
+        /// Of `flash_writes.wear_levelling`: pages moved because of programs of copies.
         pub wear_levelling_programs: u64,
-        /// Of `erases.total`, what the programs of copies set off at once: blocks emptied to make room for them.
+        /// Of `erases.total`: blocks emptied to make room for copies.
         pub erases: u64,
     }
 }
 
 counts! {
-    /// Uses of pages of the mapping tables, and their traffic between flash and RAM; zeros where all
-    /// tables are in RAM and never written.
+    /// Uses of mapping-table pages, and their traffic between flash and RAM; zeros if all tables
+    /// are in RAM.
     #[derive(Serialize, JsonSchema)]
     pub struct MappingCounts {
-        /// Uses of pages in RAM, or never written; collection's own changes are not counted.
+        /// Uses of pages in RAM or never written, without those by collection.
         pub hits: u64,
-        /// Uses of pages that had to be read; collection's own changes are not counted.
+        /// Uses of pages that had to be read, without those by collection.
         pub misses: u64,
-        /// Programs of changed pages that gave way to others.
+        /// Programs of changed pages on eviction.
         pub written_back: u64,
-        /// Programs of pages, not in RAM, of which collection changed entries.
+        /// Programs of pages outside RAM that collection changed.
         pub gc_updates: u64,
         /// Checkpoints that wrote something.
         pub checkpoints: u64,
@@ -172,7 +175,7 @@ impl MappingCounts {
 }
 
 impl Counters {
-    /// Counts what was done since `before` as set off by copies.
+    /// Attributes the work since `before` to copies.
     pub(crate) fn attribute_to_copies(&mut self, before: &Self) {
         let done = self.since(before);
         self.copying.gc_reads += done.reads[Cause::Gc as usize];
@@ -181,7 +184,7 @@ impl Counters {
         self.copying.erases += done.erases - done.mapping.erases;
     }
 
-    /// Pages programmed for whatever cause.
+    /// Pages programmed for any cause.
     pub fn pages_programmed(&self) -> u64 {
         self.programs.iter().sum()
     }
@@ -199,13 +202,13 @@ impl Counters {
         self.write_amplification_of(self.host_pages_written)
     }
 
-    /// The same where the host wrote more pages than the controller saw.
+    /// The same for a host that wrote more pages than reached the controller.
     pub fn write_amplification_of(&self, host_pages: u64) -> Option<f64> {
         (host_pages > 0).then(|| self.pages_programmed() as f64 / host_pages as f64)
     }
 }
 
-/// How many entries each table of the controller holds, for RAM figures.
+/// Number of entries of each table of the controller, for RAM figures.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TableSizes {
     /// Logical pages that are mapped.
@@ -226,16 +229,16 @@ pub struct TableSizes {
     pub twin_pages: u64,
     /// Bytes of the Bloom filters.
     pub filter_bytes: u64,
-    /// Bytes of what tells the host's pages apart by temperature.
+    /// Bytes of the partitions' temperature statistics.
     pub partition_bytes: u64,
     /// Bytes of the simulator's own tables of logical and physical pages and blocks (lazily
     /// zeroed memory that was never touched not counted).
     pub page_table_bytes: u64,
-    /// Bytes of the simulator's own tables of contents, replicas and twins included.
+    /// Bytes of the simulator's own tables of contents, replicas and duplicate pages included.
     pub content_table_bytes: u64,
 }
 
-/// The most that was held at once since preloading ended.
+/// Maxima since preloading ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Peak {
     /// Physical pages with valid data.
@@ -244,7 +247,7 @@ pub struct Peak {
     pub replica_pages: u64,
 }
 
-/// What the valid pages of a plane hold.
+/// Contents of a plane's valid pages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PlaneContents {
     /// Valid pages whose content is known.
@@ -253,7 +256,7 @@ pub struct PlaneContents {
     pub contents: u64,
 }
 
-/// What the host wrote to a plane since preloading ended, of known content.
+/// Host writes of known contents to a plane, since preloading ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PlaneWrites {
     /// Pages.
@@ -305,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_set_off_what_was_done_since_but_for_the_collection_of_translation_pages() {
+    fn copies_account_for_work_except_on_translation_pages() {
         let mut before = counters();
         (before.erases, before.mapping.erases) = (5, 2);
         let mut counters = before;

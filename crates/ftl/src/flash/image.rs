@@ -2,13 +2,13 @@
 
 use flashtwin_nand::{Block, Plane, Ppn};
 
-use super::block_table::{APART, BlockState, ERASES_AT};
+use super::block_table::{BlockState, ERASES_AT, METADATA};
 use super::blocks::Blocks;
-use crate::held::{BlockImage, BlockUse, OpenFor};
 use crate::ids::Owner;
+use crate::image::{BlockImage, BlockUse, OpenFor};
 
 impl Blocks {
-    /// Open blocks of a plane and what for, where there is one partition.
+    /// Open blocks of a plane and their use, for a single partition.
     pub(crate) fn open_blocks(&self, plane: Plane) -> impl Iterator<Item = (Block, OpenFor)> {
         let open = move |kind: OpenFor| Some((self.open_block(plane, kind.stream())?, kind));
         OpenFor::ALL.into_iter().filter_map(open)
@@ -90,7 +90,7 @@ impl Blocks {
             BlockUse::Closed => BlockState::Closed,
             BlockUse::Collected { .. } => BlockState::Collecting,
             BlockUse::Retired => {
-                self.table.open(block, APART);
+                self.table.open(block, METADATA);
                 self.count_retired(block);
                 BlockState::Open
             }

@@ -1,7 +1,8 @@
-//! The flash and what every system does with it, whatever its tables are: which page is programmed next, what is
-//! collected, which blocks wear, what is counted and checked.
+//! The flash, and its handling by every mapping scheme: which page is programmed next, garbage
+//! collection, wear, counters and checks.
 //!
-//! Nothing here knows a map. Where collection moves a page, whoever owns the page is told through [`Owners`].
+//! This module knows no map. When collection moves a page, it tells the page's owner through
+//! [`Owners`].
 
 pub mod allocation;
 pub(crate) mod block_table;
@@ -35,7 +36,7 @@ use idle::IdleCollection;
 use partition::{PartitionConfig, Partitions};
 use wear::WearConfig;
 
-/// The keys that decide what the flash does.
+/// The keys that control the flash.
 pub(crate) struct FlashKeys<'a> {
     pub(crate) allocation: &'a AllocationConfig,
     pub(crate) gc: &'a GcConfig,
@@ -122,7 +123,7 @@ impl Flash {
         self.allocation.wants_address()
     }
 
-    /// Asks for the tables of the page that a write to `address` will probably get; returns that page.
+    /// Prefetches the tables of the page that a write to `address` will probably get; returns that page.
     #[inline]
     pub(crate) fn prefetch_place(&self, address: u64) -> Option<Ppn> {
         let plane = self.allocation.foresee(address)?;
@@ -205,7 +206,7 @@ impl Flash {
         FtlError::Broken(format!("{} is not a page of its owner {owner}", self.geometry().describe(ppn)))
     }
 
-    /// The next page of a stream, now `owner`'s, after whatever collection it takes to have one.
+    /// The next page of a stream, now `owner`'s; collects garbage first if necessary.
     #[inline]
     pub(crate) fn take_page(
         &mut self,
@@ -267,7 +268,7 @@ impl Flash {
         }
     }
 
-    /// Ageing wrote what lay in `from` to a page of `plane`.
+    /// Ageing moved the data of `from` to a page of `plane`.
     pub(crate) fn rewritten(
         &mut self,
         from: Ppn,
@@ -295,7 +296,7 @@ impl Flash {
     }
 }
 
-/// Logical pages that a device can hold whose planes take so many pages each.
+/// Capacity in logical pages of a device whose planes take `plane_limit` pages each.
 pub(crate) fn capacity_pages(plane_limit: u64, geometry: &Geometry) -> u64 {
     (plane_limit * u64::from(geometry.planes())).saturating_sub(1)
 }

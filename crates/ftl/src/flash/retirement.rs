@@ -1,13 +1,13 @@
-//! Blocks that are used no more, as they do not keep what they are given. Whoever carries operations out finds that out;
-//! a simulated flash array never does.
+//! Bad blocks, which do not keep their data. The driver detects them; a simulated flash array has
+//! none.
 //!
-//! A retired block takes no pages and counts as full of valid ones, so that its plane and the device hold fewer. A
-//! block is retired when it is erased, and only if the device can still hold what it must and its plane still collect;
-//! otherwise it is used on, and asked again at its next erase.
+//! A retired block takes no pages and counts as full of valid ones, so that its plane and the
+//! device hold fewer. A block is retired when it is erased, and only if the device can still hold
+//! its data and its plane still collect; otherwise it stays in use until its next erase.
 
 use flashtwin_nand::{Block, Chip, Plane};
 
-use super::block_table::{APART, BlockState};
+use super::block_table::{BlockState, METADATA};
 use super::blocks::Blocks;
 
 impl Blocks {
@@ -21,7 +21,7 @@ impl Blocks {
         }
     }
 
-    /// Whether a block is used no more.
+    /// Whether a block is retired.
     pub(crate) fn is_retired(&self, block: Block) -> bool {
         self.retirement.retired.contains(&block)
     }
@@ -55,12 +55,12 @@ impl Blocks {
         }
         if self.planes[plane].recycled.remove(self.geometry.block_in_plane(block)) {
             self.retirement.due.retain(|&other| other != block);
-            self.table.open(block, APART);
+            self.table.open(block, METADATA);
             self.count_retired(block);
         }
     }
 
-    /// One free block stays for collection to start with, and what is valid fits into the others.
+    /// One free block stays for collection to start with, and the valid pages fit into the others.
     fn can_spare_one(&self, plane: Plane) -> bool {
         let pages = u64::from(self.geometry.pages_per_block);
         let capacity = super::capacity_pages(self.plane_limit(), &self.geometry);

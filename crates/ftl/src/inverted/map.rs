@@ -29,7 +29,7 @@ fn link(id: impl Id) -> u32 {
     id.number() + 1
 }
 
-/// What a link names.
+/// The target of a link.
 #[inline]
 fn named<I: Id>(link: u32) -> Option<I> {
     link.checked_sub(1).map(I::new)
@@ -91,7 +91,7 @@ impl InvertedMap {
         self.live
     }
 
-    /// Asks for the first tables that an operation on this page will look into.
+    /// Prefetches the first tables that an operation on this page will look into.
     #[inline]
     pub(crate) fn prefetch_far(&self, lpn: Lpn, content: Content) {
         self.ppns.prefetch(lpn);
@@ -100,14 +100,14 @@ impl InvertedMap {
         self.hashes.prefetch(content);
     }
 
-    /// Asks for what those tables point to.
+    /// Prefetches the entries that those tables point to.
     #[inline]
     pub(crate) fn prefetch_near(&self, lpn: Lpn, content: Content) {
         self.pages.prefetch(self.get(lpn));
         self.pages.prefetch(self.hashes.foresee(content));
     }
 
-    /// Enters a page just written in HPT and iHPT; the entry that gives way is dropped from both.
+    /// Enters a page just written in HPT and iHPT; an evicted entry is dropped from both.
     #[inline]
     pub(crate) fn enter(&mut self, content: Content, ppn: Ppn) {
         self.pages[ppn][ENTRY] = link(content);
@@ -171,7 +171,7 @@ impl InvertedMap {
         self.pages[ppn][ENTRY] != NONE
     }
 
-    /// Garbage collection moved a page: each of its LPNs is told. Returns whether it has any.
+    /// Garbage collection moved a page: updates each of its LPNs. Returns whether it has any.
     pub(crate) fn relocate(&mut self, from: Ppn, to: Ppn) -> bool {
         let page = std::mem::replace(&mut self.pages[from], [NONE; 2]);
         self.pages[to] = page;
@@ -200,7 +200,7 @@ impl InvertedMap {
         self.hashes.bytes() + self.history.bytes()
     }
 
-    /// Compares each table with its inverse; `owner` tells the content of a valid page.
+    /// Compares each table with its inverse; `owner` returns the content of a valid page.
     pub(crate) fn audit(&self, owner: impl Fn(Ppn) -> Option<Content>) -> Result<(), String> {
         let mut pages: Vec<Ppn> = self.ppns.iter().copied().filter(|&ppn| ppn != NO_PPN).collect();
         pages.sort_unstable();

@@ -8,19 +8,19 @@ use flashtwin_nand::{NO_PPN, Plane, Ppn};
 use crate::error::FtlError;
 use crate::flash::counters::TableSizes;
 use crate::flash::{Flash, Moved, Owners};
-use crate::held::HeldPage;
 use crate::ids::{Content, Lpn, Owner};
+use crate::image::PageImage;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, is_page};
-use crate::side::{Census, Restore, Side, audit_pages, unfit};
+use crate::scheme::{Census, MappingScheme, Restore, audit_pages, unfit};
 pub(crate) use map::InvertedMap;
 
 /// The tables; a page is owned by its content, whichever of its LPNs is looked at.
-pub(crate) struct InvertedSide {
+pub(crate) struct InvertedScheme {
     pub(crate) map: InvertedMap,
 }
 
-impl InvertedSide {
+impl InvertedScheme {
     /// Points a logical page at another physical one (or none). A page without an LPN on its list is dead.
     #[inline]
     fn point(&mut self, lpn: Lpn, ppn: Ppn, flash: &mut Flash) {
@@ -42,9 +42,9 @@ impl InvertedSide {
     }
 }
 
-impl Owners for InvertedSide {
-    /// What changes: the PPN of each LPN, the page's entry in the iLPT and, where its fingerprint is known, those
-    /// in HPT and iHPT.
+impl Owners for InvertedScheme {
+    /// Counts the changes: the PPN of each LPN, the page's entry in the iLPT and, if its
+    /// fingerprint is known, those in HPT and iHPT.
     #[inline]
     fn moved(&mut self, page: Moved, flash: &mut Flash) -> bool {
         let changed =
@@ -55,7 +55,7 @@ impl Owners for InvertedSide {
     }
 }
 
-impl Side for InvertedSide {
+impl MappingScheme for InvertedScheme {
     #[inline]
     fn prefetch_far(&self, lpn: Lpn, content: Content, _write: bool) {
         self.map.prefetch_far(lpn, content);
@@ -98,7 +98,7 @@ impl Side for InvertedSide {
         }
         let cause = self.map.history.cause(page.content);
         let plane = flash.pick_plane(stream, page.address, loads)?;
-        // What the page's spare area names (CA-SSD paper, Figure 1): its hash.
+        // The page's spare area holds its hash (CA-SSD paper, Figure 1).
         let ppn = flash.take_page(plane, stream, Owner::of(page.content), self, ops)?;
         flash.check_program(ppn, stream, u64::from(page.content.number()))?;
         self.map.history.born(page.content);
@@ -150,7 +150,7 @@ impl Side for InvertedSide {
     }
 }
 
-impl Census for InvertedSide {
+impl Census for InvertedScheme {
     #[inline]
     fn pages_in_use(&self) -> u64 {
         self.map.live()
@@ -193,9 +193,9 @@ impl Census for InvertedSide {
     }
 }
 
-impl Restore for InvertedSide {
-    fn restore_page(&mut self, page: HeldPage<'_>, flash: &mut Flash) -> Result<(), String> {
-        let HeldPage { lpn, content, home, replicas } = page;
+impl Restore for InvertedScheme {
+    fn restore_page(&mut self, page: PageImage<'_>, flash: &mut Flash) -> Result<(), String> {
+        let PageImage { lpn, content, home, replicas } = page;
         if content.number() >= self.map.history.contents() || !replicas.is_empty() {
             return Err(format!("LPN {lpn} holds content {content} with {} copies", replicas.len()));
         }
@@ -224,4 +224,4 @@ impl Restore for InvertedSide {
     }
 }
 
-flashtwin_bits::state!(InvertedSide { map });
+flashtwin_bits::state!(InvertedScheme { map });

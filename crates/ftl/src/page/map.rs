@@ -11,7 +11,7 @@ struct Mapped {
     held: Content,
 }
 
-/// One physical page a logical page, beside what it holds where that is known. 8 bytes each.
+/// The physical page of each logical page, and its content if known. 8 bytes each.
 pub(crate) struct PageMap {
     pages: By<Lpn, HugeSlice<Mapped>>,
     contents: u32,
@@ -50,7 +50,7 @@ impl PageMap {
         old
     }
 
-    /// Contents that are told apart; 0 where none is known.
+    /// Number of distinct contents; 0 if none is known.
     pub(crate) fn contents(&self) -> u32 {
         self.contents
     }
@@ -61,13 +61,13 @@ impl PageMap {
         if content.number() < self.contents { content } else { NO_CONTENT }
     }
 
-    /// What a logical page holds; [`NO_CONTENT`] where nobody knows.
+    /// Content of a logical page; [`NO_CONTENT`] if unknown.
     #[inline]
     pub(crate) fn content(&self, lpn: Lpn) -> Content {
         self.pages[lpn].held
     }
 
-    /// A logical page holds something else; returns what it held.
+    /// Changes the content of a logical page; returns the old one.
     #[inline]
     pub(crate) fn hold(&mut self, lpn: Lpn, content: Content) -> Content {
         std::mem::replace(&mut self.pages[lpn].held, content)

@@ -10,17 +10,17 @@ use flashtwin_nand::{Channel, NO_PPN, Plane, Ppn};
 use crate::error::FtlError;
 use crate::flash::counters::{PlaneWrites, TableSizes};
 use crate::flash::{Flash, Moved};
-use crate::held::HeldPage;
 use crate::ids::{Content, Lpn, NO_CONTENT, Owner, PageData, TablePage};
+use crate::image::PageImage;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes, is_page};
 use crate::paging::{EntriesOf, Layout, Map, Paging, Tables};
-use crate::side::{Census, Restore, Side, audit_pages, unfit};
+use crate::scheme::{Census, MappingScheme, Restore, audit_pages, unfit};
 pub(crate) use map::PageMap;
 use spread::Spreader;
 pub(crate) use written::WrittenContents;
 
-/// The page map and what spreading knows of its pages: both hear of every page that moves.
+/// The page map and the spreader's tables: both are updated when a page moves.
 pub(crate) struct SpreadMap {
     pub(crate) map: PageMap,
     pub(crate) spreader: Option<Box<Spreader>>,
@@ -37,8 +37,8 @@ impl SpreadMap {
         known
     }
 
-    /// Points a logical page at another physical one (or none) and what that holds. Where it held
-    /// the same before, the channel of its old page.
+    /// Points a logical page at another physical page (or none) with its content. If the logical
+    /// page had the same content before, returns the channel of its old page.
     #[inline]
     fn point(&mut self, lpn: Lpn, ppn: Ppn, content: Content, flash: &mut Flash) -> Option<Channel> {
         let (old, held) = (self.map.set(lpn, ppn), self.map.hold(lpn, content));
@@ -83,13 +83,13 @@ impl Map for SpreadMap {
 }
 
 /// The tables of a conventional SSD.
-pub(crate) struct PageSide {
+pub(crate) struct PageScheme {
     pub(crate) tables: Tables<SpreadMap>,
-    /// Where it is asked for: what planes were written with.
+    /// Contents written to each plane, if they are counted.
     written: Option<Box<WrittenContents>>,
 }
 
-impl PageSide {
+impl PageScheme {
     pub(crate) fn new(
         map: PageMap,
         spreader: Option<Box<Spreader>>,
@@ -112,11 +112,11 @@ impl PageSide {
         self.tables.map.spreader.as_deref()
     }
 
-    /// The checker learns what the host gave a page.
+    /// Reports a host write to the checker.
     fn check_write(&self, page: Host, content: Content, flash: &mut Flash) -> Option<u64> {
         let spreads = self.spreader().is_some();
         let checker = flash.checker.as_mut()?;
-        // Twins are equal in what they hold, not in when it was written.
+        // Twins have equal contents, but different times of writing.
         let version = match spreads && content != NO_CONTENT {
             true => u64::from(content.number()),
             false => checker.next_version(),
@@ -159,7 +159,7 @@ impl PageSide {
     }
 }
 
-impl Side for PageSide {
+impl MappingScheme for PageScheme {
     fn wants_kind(&self) -> bool {
         self.spreader().is_some()
     }
@@ -319,7 +319,7 @@ impl Side for PageSide {
         Ok(to)
     }
 
-    /// Entries of places that ageing moved pages away from are forgotten, and what was written so far is.
+    /// Forgets entries of places that ageing moved pages away from, and the writes so far.
     fn end_preload(&mut self) {
         if let Some(spreader) = &mut self.tables.map.spreader {
             spreader.forget_dead();
@@ -330,7 +330,7 @@ impl Side for PageSide {
     }
 }
 
-impl Census for PageSide {
+impl Census for PageScheme {
     #[inline]
     fn pages_in_use(&self) -> u64 {
         self.map().mapped()
@@ -379,9 +379,9 @@ impl Census for PageSide {
     }
 }
 
-impl Restore for PageSide {
-    fn restore_page(&mut self, page: HeldPage<'_>, flash: &mut Flash) -> Result<(), String> {
-        let HeldPage { lpn, content, home, replicas } = page;
+impl Restore for PageScheme {
+    fn restore_page(&mut self, page: PageImage<'_>, flash: &mut Flash) -> Result<(), String> {
+        let PageImage { lpn, content, home, replicas } = page;
         let SpreadMap { map, spreader } = &mut self.tables.map;
         if lpn.number() >= map.len() || is_page(map.get(lpn)) {
             return Err(unfit(lpn, map.len()));
@@ -405,17 +405,17 @@ impl Restore for PageSide {
 }
 
 flashtwin_bits::state!(SpreadMap { map, spreader });
-flashtwin_bits::state!(PageSide { tables, written });
+flashtwin_bits::state!(PageScheme { tables, written });
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::controller::Controller;
-    use crate::ftl::{Form, Ftl};
+    use crate::ftl::{Ftl, Scheme};
     use crate::page::spread::SpreadPolicy;
 
     #[test]
-    fn a_page_that_is_given_the_same_again_tells_the_channel_where_it_lay() {
+    fn page_rewritten_with_equal_content_reports_its_old_channel() {
         let mut config = crate::FtlConfig::default();
         config.spread.policy = SpreadPolicy::Duplicates;
         let geometry = crate::tests::geometry([2, 1, 1, 1, 12, 8]);
@@ -431,8 +431,8 @@ mod tests {
             geometry.channel_of_chip(geometry.chip_of_plane(geometry.plane(ftl.copies_of(lpn).unwrap().0)))
         };
         let first = channel(Lpn::new(0));
-        let Form::Page(side) = &mut ftl.tables else { panic!("a map of pages") };
-        let mut gone = |lpn, content| side.tables.map.point(Lpn::new(lpn), NO_PPN, content, &mut ftl.flash);
+        let Scheme::Page(scheme) = &mut ftl.tables else { panic!("a map of pages") };
+        let mut gone = |lpn, content| scheme.tables.map.point(Lpn::new(lpn), NO_PPN, content, &mut ftl.flash);
         assert_eq!(gone(0, Content::new(4)), Some(first));
         assert_eq!(gone(0, Content::new(4)), None, "it lay nowhere");
         assert_eq!(gone(1, Content::new(6)), None, "it held another content");

@@ -1,4 +1,4 @@
-//! What planes were written with: page writes of the host that bring a plane a content again.
+//! Repeated contents by plane: page writes of the host that bring a plane a content again.
 //!
 //! The DS-FTL paper's redundancy of planes (Fig. 4 and 11) is of data as they are written: it counts versions of one
 //! logical page, most of which are invalid in the end.
@@ -53,7 +53,7 @@ impl WrittenContents {
             .for_each(|counts| counts.fill(0));
     }
 
-    /// What was counted.
+    /// The counters.
     pub(crate) fn planes(&self) -> By<Plane, Vec<PlaneWrites>> {
         let counts = self.pages.iter().zip(self.contents.iter()).zip(self.repeated.iter());
         let row = |((&pages, &contents), &repeated)| PlaneWrites { pages, contents, repeated };

@@ -1,4 +1,4 @@
-//! When pages of the tables are used, and what follows: reads, write-backs, checkpoints.
+//! Uses of table pages and their effects: reads, write-backs, checkpoints.
 
 use super::tables::{Map, OnFlash, Read, digest};
 use super::{Paging, translation};
@@ -62,8 +62,8 @@ impl Paging {
         Ok(())
     }
 
-    /// Compares the pages of the tables on flash with the tables: what is neither in RAM nor about to
-    /// be written must be there as it is. The contents are compared only where verification is on.
+    /// Compares the pages of the tables on flash with the tables: a page neither in RAM nor about
+    /// to be written must be up to date on flash. Contents are compared only with verification on.
     pub(super) fn audit(&self, map: &impl Map, flash: &Flash) -> Result<(), String> {
         self.audit_directory(flash)?;
         let Some(checker) = &flash.checker else { return Ok(()) };
@@ -143,7 +143,7 @@ impl<M: Map> OnFlash<'_, M> {
         }
     }
 
-    /// Does what page operations left to do about the tables.
+    /// Completes the table updates of page operations.
     #[inline]
     pub(super) fn settle(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         self.touch_fingerprints();
@@ -152,7 +152,7 @@ impl<M: Map> OnFlash<'_, M> {
 
     fn work(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         loop {
-            // What gave way goes first: its RAM is in use until it is written.
+            // Evicted pages go first: their RAM is in use until they are written.
             if let Some(page) = self.paging.write_outs.pop_front() {
                 flash.counters.mapping.written_back += 1;
                 self.write(page, flash, ops)?;

@@ -71,7 +71,7 @@ impl Layout {
         }
     }
 
-    /// Pages of the fingerprint store, with an entry for each of so many contents or as many as it may have.
+    /// Pages of the fingerprint store, with an entry for each content, up to its limit.
     fn fingerprint_pages(shape: Shape, geometry: &Geometry, contents: u64) -> u64 {
         let entries = match shape.fingerprints {
             None => return 0,
@@ -133,7 +133,7 @@ impl Layout {
     }
 }
 
-/// What a page of the tables has entries for.
+/// The entries of a table page.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum EntriesOf {
     Lpns(std::ops::Range<u32>),
@@ -151,8 +151,7 @@ pub(crate) struct PlanePool {
 }
 
 impl PlanePool {
-    /// Blocks of each plane for so many pages of the tables: twice what they fill, and one to
-    /// collect with.
+    /// Blocks of each plane for `pages` table pages: twice their size, and one to collect with.
     pub(crate) fn blocks(pages: u64, geometry: &Geometry) -> u32 {
         let a_plane = pages.div_ceil(u64::from(geometry.planes()));
         let blocks = a_plane.div_ceil(u64::from(geometry.pages_per_block));
@@ -172,7 +171,7 @@ mod tests {
     use crate::tests::geometry;
 
     #[test]
-    fn an_lpn_lies_in_the_page_of_its_address_and_a_vpn_in_that_of_its_number() {
+    fn lpn_pages_follow_addresses_and_vpn_pages_numbers() {
         // Pages of 64 bytes: 16 LPNs, or 10 VPNs.
         let geometry = geometry([1, 1, 1, 1, 4, 4]);
         let addresses = [0, 1, 15, 16, 160, 175, 176];
@@ -215,8 +214,9 @@ mod tests {
         assert_eq!(Layout::new(few, &geometry, (0..400u32).map(u64::from)).pages(), first + 5);
     }
 
+    /// The one more is to collect with.
     #[test]
-    fn translation_pages_take_twice_the_blocks_that_they_fill_and_one_to_collect_with() {
+    fn translation_pages_take_twice_their_blocks_and_one_more() {
         let geometry = geometry([1, 1, 1, 2, 40, 4]);
         // On two planes, four pages a block.
         assert_eq!([1, 8, 9, 17].map(|pages| PlanePool::blocks(pages, &geometry)), [3, 3, 5, 7]);

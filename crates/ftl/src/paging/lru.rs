@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
-    /// The same as a plain list, the last used first, and a map of what is dirty.
+    /// The same as a plain list, the last used first, and a map of dirty pages.
     #[derive(Default)]
     struct Reference {
         order: Vec<TablePage>,

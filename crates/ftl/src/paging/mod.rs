@@ -1,9 +1,9 @@
 //! Mapping tables that live on flash, with a cache of their pages in RAM, and their checkpoints.
 //!
-//! Source: RR-SSD paper III.B ("Storing Mapping Unit in RR-SSD": an LRU cache of the primary and the
-//! secondary table, periodic checkpoints), after DFTL (Gupta et al., ASPLOS 2009): tables are cut into
-//! translation pages; a directory in RAM says where each lies; an update is made to the page in RAM,
-//! which is written back, to another place, when it gives way.
+//! Source: RR-SSD paper III.B ("Storing Mapping Unit in RR-SSD": an LRU cache of the primary and
+//! the secondary table, periodic checkpoints), after DFTL (Gupta et al., ASPLOS 2009). Tables are
+//! cut into translation pages, whose addresses are in a directory in RAM. An update changes the
+//! page in RAM; on eviction it is written back to another flash page.
 
 mod access;
 mod layout;
@@ -30,7 +30,7 @@ pub(crate) use tables::{Map, Tables};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum CacheBytes {
-    /// So many bytes, in whole pages of the device.
+    /// A number of bytes, in whole pages of the device.
     Limited(u64),
     /// All tables are in RAM: written `"unlimited"`.
     #[default]
@@ -39,24 +39,23 @@ pub enum CacheBytes {
     Unlimited,
 }
 
-/// Mapping tables on flash. Lists of twins and filters stay in RAM.
+/// Mapping tables on flash. Lists of duplicate pages and filters stay in RAM.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MappingCacheConfig {
-    /// RAM for pages of the mapping tables (LPN -> PPN; LPN -> VPN and VPN -> PPNs): a number of
-    /// bytes, or `"unlimited"`. What is not in RAM is read from flash before the host's page
-    /// operation goes on, the least recently used page gives way and is written back if it was
-    /// changed (RR-SSD paper III.B: 268435456; DFTL). Tables in two levels only.
+    /// RAM for pages of the mapping tables (LPN -> PPN; LPN -> VPN and VPN -> PPNs), in bytes, for
+    /// example 268435456 (RR-SSD paper III.B), or `"unlimited"`. A host operation waits until
+    /// missing pages are read from flash. The least recently used page is evicted, and written back
+    /// if it was changed (as in DFTL). Two-level tables only.
     #[schemars(extend("x-moves" = "reads and writes: they wait for mapping tables on flash"))]
     pub bytes: CacheBytes,
-    /// Seconds of simulated time after which all changed pages of the mapping tables are written to
-    /// flash, again and again. 0: never.
+    /// Interval of checkpoints, which write all changed pages of the mapping tables to flash, in
+    /// seconds of simulated time. 0: never.
     #[schemars(extend("x-moves" = "reads and writes: they wait for mapping tables on flash"))]
     pub checkpoint_s: f64,
-    /// Whether the fingerprint store is on flash and in the same cache as well (RR-SSD paper III.B: the
-    /// mapping unit's tables, the store among them), so that looking a written content up may wait for a page of
-    /// it. Otherwise it is in RAM, and what does not fit there is dropped (`dedup.fingerprint_entries`; CA-SSD
-    /// paper 4.1).
+    /// Whether the fingerprint store is on flash and in the same cache as well, as in the RR-SSD
+    /// paper (III.B); a lookup may then wait for a page of it. If false, it is in RAM, limited by
+    /// `dedup.fingerprint_entries` (CA-SSD paper 4.1).
     #[schemars(extend("x-when" = "deduplicates and ftl.mapping_cache.bytes != unlimited or deduplicates and ftl.mapping_cache.checkpoint_s != 0.0", "x-moves" = "reads and writes: they wait for mapping tables on flash"))]
     pub fingerprints: bool,
 }
@@ -98,7 +97,7 @@ impl MappingCacheConfig {
     }
 }
 
-/// The pages of the tables: which are in RAM, where the others lie, what is to be done about them.
+/// The pages of the tables: those in RAM, the places of the others, and pending work.
 pub(crate) struct Paging {
     layout: Layout,
     lru: Lru,
@@ -108,7 +107,7 @@ pub(crate) struct Paging {
     /// Blocks of the translation pages, by plane.
     pools: By<Plane, Vec<PlanePool>>,
     pool_blocks: u32,
-    /// What the last page operation of the host looked into.
+    /// Table pages that the host's last page operation looked up.
     lookups: Vec<Lookup>,
     /// Pages with entries that were changed in the background, not looked up yet.
     touched: VecDeque<TablePage>,

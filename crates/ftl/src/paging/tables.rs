@@ -29,7 +29,7 @@ pub(crate) trait Map: flashtwin_bits::State {
         Vec::new()
     }
 
-    /// What a page of the tables says, number by number, for verification.
+    /// The numbers in a page of the tables, one by one, for verification.
     fn each_entry(&self, layout: &Layout, page: TablePage, take: &mut dyn FnMut(u32));
 
     /// Whether a page of the tables says anything.
@@ -42,7 +42,7 @@ pub(crate) struct Tables<M> {
     paging: Option<Box<Paging>>,
 }
 
-/// A map whose tables are on flash, and their pages: what there is to do where the others have nothing to do.
+/// A map with tables on flash, and their pages. Other maps skip all of this.
 pub(super) struct OnFlash<'a, M> {
     pub(super) map: &'a mut M,
     pub(super) paging: &'a mut Paging,
@@ -123,19 +123,19 @@ impl<M: Map> Tables<M> {
         self.paging.as_ref().is_some_and(|paging| paging.limited && paging.has_fingerprints())
     }
 
-    /// Moves what the last page operation looked into to the end of `lookups`.
+    /// Moves the table pages that the last page operation looked up to the end of `lookups`.
     pub(crate) fn take_lookups(&mut self, lookups: &mut Vec<Lookup>) {
         if let Some(paging) = &mut self.paging {
             lookups.append(&mut paging.lookups);
         }
     }
 
-    /// What there is of pages; `None` where all tables are in RAM and never written.
+    /// Statistics of table pages; `None` where all tables are in RAM and never written.
     pub(crate) fn paging_sizes(&self, flash: &Flash) -> Option<PagingSizes> {
         let paging = self.paging.as_ref()?;
         Some(PagingSizes {
             pages: u64::from(paging.layout.pages()),
-            pages_on_flash: flash.blocks.pages_apart(),
+            pages_on_flash: flash.blocks.metadata_pages(),
             pages_cached: u64::from(paging.lru.len()),
             pages_dirty: paging.layout.all_pages().filter(|&page| paging.lru.is_dirty(page)).count() as u64,
             simulator_bytes: paging.bytes(),
@@ -181,7 +181,8 @@ impl<M: Map> Tables<M> {
         Some(self.map.vpn_of(lpn))
     }
 
-    /// A page write has been decided; counting references in the secondary table keeps nobody waiting.
+    /// A page write has been decided. Reference counts in the secondary table change without
+    /// delaying any request.
     #[inline]
     pub(crate) fn after_write(
         &mut self,
@@ -223,7 +224,7 @@ impl<M: Map> Tables<M> {
         }
     }
 
-    /// Does what page operations left to do about the tables.
+    /// Completes the table updates of page operations.
     #[inline]
     pub(crate) fn settle(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         self.where_on_flash(|tables| tables.settle(flash, ops))
@@ -243,7 +244,7 @@ impl<M: Map> Tables<M> {
     }
 }
 
-/// Stands for what a page of the tables says now, for verification.
+/// A digest of a table page's present entries, for verification.
 pub(super) fn digest(map: &impl Map, layout: &Layout, page: TablePage) -> u64 {
     let mut digest = FNV1A_BASIS;
     map.each_entry(layout, page, &mut |value| digest = fnv1a(digest, u64::from(value)));
@@ -284,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_with_entries_that_moved_are_ready_when_the_victim_of_their_plane_is_gone() {
+    fn moved_entries_are_ready_when_their_victim_is_erased() {
         let done: [fn(&mut Tables<SpreadMap>, Plane); 2] = [
             |tables, plane| tables.victim_done(plane),
             |tables, plane| tables.on_flash().unwrap().victim_done(plane),

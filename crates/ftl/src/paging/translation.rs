@@ -1,8 +1,8 @@
 //! Translation pages on flash: blocks of their own, written in order, collected among themselves.
 //!
-//! Each page of the tables has its plane. A plane's translation pages share a few blocks, twice as
-//! many as the pages would fill, which are kept back from the host's data: so writing a page of the
-//! tables never makes data move, which would change the tables again.
+//! Each table page has its plane. A plane's translation pages share a few blocks, twice as many as
+//! the pages would fill, reserved from the host's data. So writing a table page never moves data,
+//! which would change the tables again.
 
 use flashtwin_nand::{Block, NO_PPN, Plane, Ppn};
 
@@ -10,7 +10,7 @@ use super::Paging;
 use super::tables::{Map, OnFlash, digest};
 use crate::error::FtlError;
 use crate::flash::Flash;
-use crate::flash::block_table::APART;
+use crate::flash::block_table::METADATA;
 use crate::ids::{Owner, TablePage};
 use crate::op::{Cause, FlashOp, NO_JOB, OpKind, is_page};
 use crate::sabotage::sabotaged;
@@ -35,12 +35,12 @@ impl<M: Map> OnFlash<'_, M> {
         let plane = Plane::new(page.number() % flash.geometry().planes());
         let old = std::mem::replace(&mut self.paging.directory[page], NO_PPN);
         if is_page(old) {
-            flash.blocks.invalidate_apart(old);
+            flash.blocks.invalidate_metadata(old);
         }
         let block = self.open_block(plane, flash, ops)?;
         let ppn = self.paging.fill_block(plane, block, page, flash);
         if let Some(checker) = &mut flash.checker {
-            checker.program(ppn, APART, digest(self.map, &self.paging.layout, page))?;
+            checker.program(ppn, METADATA, digest(self.map, &self.paging.layout, page))?;
         }
         flash.counters.programs[Cause::Metadata as usize] += 1;
         ops.push(op(OpKind::Program, ppn, NO_PPN));
@@ -63,7 +63,7 @@ impl<M: Map> OnFlash<'_, M> {
         if flash.blocks.free_blocks(plane) <= u32::from(grows) {
             flash.make_room(plane, self, ops)?;
         }
-        let Some(block) = flash.blocks.open_apart(plane) else { return Err(flash.full(plane)) };
+        let Some(block) = flash.blocks.open_metadata_block(plane) else { return Err(flash.full(plane)) };
         self.paging.pools[plane].open = Some(block);
         if !grows {
             self.paging.collect(plane, block, flash, ops)?;
@@ -75,7 +75,7 @@ impl<M: Map> OnFlash<'_, M> {
 impl Paging {
     /// Enters a page of the tables in the next page of a plane's open block.
     fn fill_block(&mut self, plane: Plane, block: Block, page: TablePage, flash: &mut Flash) -> Ppn {
-        let (ppn, full) = flash.blocks.program_apart(block, Owner::of(page));
+        let (ppn, full) = flash.blocks.program_metadata(block, Owner::of(page));
         self.directory[page] = ppn;
         if full {
             let pool = &mut self.pools[plane];
@@ -85,7 +85,8 @@ impl Paging {
         ppn
     }
 
-    /// Moves what is valid in the plane's emptiest block of translation pages to `to`, and erases it.
+    /// Moves the valid pages of the plane's emptiest block of translation pages to `to`, and erases
+    /// it.
     fn collect(
         &mut self,
         plane: Plane,
@@ -104,12 +105,12 @@ impl Paging {
             if sabotaged!(LostPage) {
                 self.directory[page] = from;
             }
-            flash.blocks.invalidate_apart(from);
+            flash.blocks.invalidate_metadata(from);
             flash.counters.mapping.moved += 1;
             flash.order(read(from), ops)?;
             flash.order(op(OpKind::Program, ppn, from), ops)?;
         }
-        flash.blocks.erase_apart(victim);
+        flash.blocks.erase_metadata_block(victim);
         flash.counters.mapping.erases += 1;
         let first = flash.geometry().page_of_block(victim, 0);
         flash.order(op(OpKind::Erase, first, NO_PPN), ops)
@@ -135,10 +136,10 @@ impl Paging {
             }
         }
         let on_flash = self.directory.iter().filter(|&&ppn| is_page(ppn)).count();
-        if found != on_flash || flash.blocks.pages_apart() != on_flash as u64 {
+        if found != on_flash || flash.blocks.metadata_pages() != on_flash as u64 {
             return Err(format!(
                 "{on_flash} translation pages are in the directory, {found} on flash, {} counted",
-                flash.blocks.pages_apart()
+                flash.blocks.metadata_pages()
             ));
         }
         Ok(())
@@ -156,8 +157,8 @@ mod tests {
 
     const PLANE: Plane = Plane::new(0);
 
-    /// The pages of the tables of 40 logical pages, three, on a device of one plane of so many blocks of four
-    /// pages: of those three may hold translation pages.
+    /// The three table pages of 40 logical pages, on a device of one plane with `blocks` blocks of
+    /// four pages: three of the blocks may hold translation pages.
     fn on_flash(blocks: u32) -> (SpreadMap, Paging, Flash) {
         let mut config = FtlConfig::default();
         config.gc.victim = VictimPolicy::Fifo;
@@ -167,7 +168,7 @@ mod tests {
         let cache = MappingCacheConfig { bytes: CacheBytes::Limited(64), ..MappingCacheConfig::default() };
         let paging = Paging::new(&cache, flash.geometry(), layout);
         assert_eq!((paging.pool_blocks(), paging.layout.pages()), (3, 3));
-        flash.blocks.keep_apart(20);
+        flash.blocks.reserve_metadata_blocks(20);
         (SpreadMap { map: PageMap::new(40, 0), spreader: None }, paging, flash)
     }
 
@@ -196,13 +197,13 @@ mod tests {
             "3 translation pages are in the directory, 0 on flash, 3",
         );
         noticed(
-            &|_, flash| flash.blocks.keep_apart(20),
+            &|_, flash| flash.blocks.reserve_metadata_blocks(20),
             "3 translation pages are in the directory, 3 on flash, 0",
         );
     }
 
     #[test]
-    fn a_block_for_translation_pages_leaves_one_for_collection_to_start_with() {
+    fn translation_block_leaves_one_block_for_collection() {
         let (mut map, mut paging, mut flash) = on_flash(8);
         let pages = fill(&mut flash, PLANE);
         (0..6).for_each(|_| drop(fill(&mut flash, PLANE)));

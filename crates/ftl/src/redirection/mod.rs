@@ -24,16 +24,16 @@ pub trait Redirection: Send + flashtwin_bits::State {
     }
 }
 
-/// Which chip serves a read.
+/// Choice of the chip that serves a read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RedirectionConfig {
-    /// Which of the copies is read.
+    /// Copy that serves a read.
     pub policy: RedirectionPolicy,
 }
 
 policies! {
-    /// Which of the copies is read.
+    /// Copy that serves a read.
     pub enum RedirectionPolicy;
     pub fn build() -> Box<dyn Redirection>;
 
@@ -43,8 +43,8 @@ policies! {
     /// The copy on the chip with the lowest load (RR-SSD paper III.B).
     #[schemars(extend("x-traits" = ["redirects", "weighs-load"]))]
     Replicas => Box::new(replicas::Replicas);
-    /// Any chip of the device, as if each held everything: the upper bound of read
-    /// redirection (RR-SSD paper, Ideal-All-Chip Replication).
+    /// Any chip of the device, as if each had every page: the upper bound of read redirection
+    /// (RR-SSD paper, Ideal-All-Chip Replication).
     #[schemars(extend("x-traits" = ["bound", "redirects", "weighs-load"]))]
     AnyChip => Box::new(any_chip::AnyChip);
 }
@@ -83,7 +83,8 @@ mod tests {
         assert!(copy.redirected, "2 before 5, whatever the chips");
         let any = choose(RedirectionPolicy::AnyChip, &[]);
         assert_eq!((g.chip_of_plane(any.plane), any.ppn, any.redirected), (Chip::new(7), page(3), true));
-        // Who says that further copies may be read reads them, and nobody else: one may be there before the first is.
+        // Only a policy that declares reads of further copies may choose them: one may exist before
+        // the first does.
         for policy in RedirectionPolicy::ALL {
             let reads = choose(policy, &[page(9)]).ppn == page(9);
             assert_eq!(policy.build().reads_replicas(), reads, "{policy:?}");
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn any_chip_reads_at_the_same_place_of_the_idlest_chip_or_on_its_idler_die() {
+    fn any_chip_reads_on_the_idlest_chip_and_die() {
         // Chips of two dies of two planes.
         let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
         let plane = |chip: u32, place: u32| Plane::new(chip * 4 + place);

@@ -25,7 +25,7 @@ impl Redirection for Replicas {
                 best = (ppn, plane);
             }
         }
-        // Replicas never share a chip, and a twin wins only where its unit is less loaded.
+        // Replicas never share a chip, and a duplicate page wins only where its unit is less loaded.
         ReadTarget { ppn: best.0, plane: best.1, redirected: best.0 != home }
     }
 

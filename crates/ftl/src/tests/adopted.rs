@@ -1,11 +1,11 @@
-//! Pages that a controller takes over from another: what it knows of them, and which lists of them it refuses.
+//! Pages that a controller takes over from another: their state, and the lists that it refuses.
 
 use crate::controller::Controller;
 use flashtwin_nand::Ppn;
 
 use super::driver::geometry;
-use crate::held::HeldPage;
-use crate::{Content, Ftl, FtlConfig, Host, LoadView, Lpn, MappingForm, NO_CONTENT, ReplicationPolicy};
+use crate::image::PageImage;
+use crate::{Content, Ftl, FtlConfig, Host, LoadView, Lpn, Mapping, NO_CONTENT, ReplicationPolicy};
 
 const PAGES: u32 = 6;
 const CONTENTS: u32 = 10;
@@ -29,8 +29,8 @@ fn restoring(config: &FtlConfig) -> (crate::Restoring, Vec<Ppn>) {
     (controller(config).restore(&before.block_images()).unwrap(), places)
 }
 
-fn held(lpn: u32, content: u32, home: Ppn) -> HeldPage<'static> {
-    HeldPage { lpn: Lpn::new(lpn), content: Content::new(content), home, replicas: &[] }
+fn held(lpn: u32, content: u32, home: Ppn) -> PageImage<'static> {
+    PageImage { lpn: Lpn::new(lpn), content: Content::new(content), home, replicas: &[] }
 }
 
 fn page_map() -> FtlConfig {
@@ -38,11 +38,11 @@ fn page_map() -> FtlConfig {
 }
 
 fn content_map() -> FtlConfig {
-    FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() }
+    FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() }
 }
 
 #[test]
-fn a_logical_page_that_there_is_not_or_that_is_listed_twice_is_refused() {
+fn unknown_and_repeated_logical_pages_are_refused() {
     for config in [page_map(), content_map()] {
         let (mut to, places) = restoring(&config);
         to.page(held(5, 0, places[0])).unwrap();
@@ -55,7 +55,7 @@ fn a_logical_page_that_there_is_not_or_that_is_listed_twice_is_refused() {
             to.page(held(5, 0, places[0])).unwrap();
             let error = to.page(held(lpn, 1, places[1])).unwrap_err();
             assert_eq!(error.to_string(), words, "{:?}", config.mapping);
-            if config.mapping == MappingForm::Content {
+            if config.mapping == Mapping::Content {
                 let (mut to, places) = restoring(&config);
                 to.page(held(5, 0, places[0])).unwrap();
                 assert_eq!(to.reference(Lpn::new(lpn), places[0]).unwrap_err().to_string(), words);
@@ -72,7 +72,7 @@ fn what_a_system_does_not_do_is_refused() {
     assert!(error.contains("LPN 1 shares its page with another"), "{error}");
     for config in [page_map(), content_map()] {
         let (mut to, places) = restoring(&config);
-        let copied = HeldPage { replicas: &places[1..2], ..held(0, 0, places[0]) };
+        let copied = PageImage { replicas: &places[1..2], ..held(0, 0, places[0]) };
         let error = to.page(copied).unwrap_err().to_string();
         assert!(error.contains("LPN 0 has copies, which"), "{error}");
     }
@@ -85,7 +85,7 @@ fn what_a_system_does_not_do_is_refused() {
         config
     };
     let (mut to, places) = restoring(&replicating);
-    to.page(HeldPage { replicas: &places[1..2], ..held(0, 0, places[0]) }).unwrap();
+    to.page(PageImage { replicas: &places[1..2], ..held(0, 0, places[0]) }).unwrap();
     let error = to.reference(Lpn::new(1), places[1]).unwrap_err().to_string();
     assert_eq!(error, "LPN 1 lies in a page that is no first copy");
 }
@@ -104,8 +104,8 @@ fn contents_taken_over_are_found_when_they_are_written_again() {
     assert_eq!([4, 5, 1, 3].map(place), [Some(places[0]), Some(places[2]), Some(places[1]), None]);
     assert!(write(&mut ftl, 3, 4).is_some(), "nobody holds it");
     ftl.audit().unwrap();
-    // Where nobody looks at contents there is none to be found.
+    // Without content awareness no content can be found.
     let (mut to, places) = restoring(&page_map());
-    to.page(HeldPage { content: NO_CONTENT, ..held(0, 0, places[0]) }).unwrap();
+    to.page(PageImage { content: NO_CONTENT, ..held(0, 0, places[0]) }).unwrap();
     assert!(write(&mut to.finish().unwrap(), 1, 0).is_some());
 }

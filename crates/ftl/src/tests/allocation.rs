@@ -1,4 +1,4 @@
-//! What allocations ask of whoever drives the controller, and which numbers they take.
+//! The inputs that allocations need from the driver, and the numbers they accept.
 
 use super::driver::{Driver, Options, geometry};
 use crate::FtlConfig;
@@ -17,7 +17,7 @@ fn only_allocations_that_follow_addresses_want_them() {
 }
 
 #[test]
-fn numbers_of_allocation_out_of_range_are_refused_and_the_last_ones_are_taken() {
+fn allocation_numbers_are_accepted_up_to_their_bounds() {
     let geometry = geometry([1, 1, 1, 1, 8, 2]);
     let checked = |change: &dyn Fn(&mut AllocationConfig)| {
         let mut config = FtlConfig::default();

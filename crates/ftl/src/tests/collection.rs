@@ -1,4 +1,4 @@
-//! When planes collect: from one threshold to the other; and what a full one says.
+//! When planes collect: from one threshold to the other; and the error of a full plane.
 
 use flashtwin_nand::Plane;
 
@@ -6,13 +6,13 @@ use super::driver::{Driver, Options, geometry};
 use crate::flash::victim::VictimPolicy;
 use crate::{Cause, FtlConfig, FtlError};
 
-/// One plane of so many blocks of four pages.
+/// One plane of `blocks` blocks of four pages.
 fn one_plane(config: FtlConfig, blocks: u32, footprint: u32) -> Driver {
     Driver::new(&Options { levels: [1, 1, 1, 1, blocks, 4], config, footprint, ..Options::draw(0) })
 }
 
 #[test]
-fn a_plane_that_began_to_collect_goes_on_to_the_upper_threshold() {
+fn plane_collects_up_to_the_upper_threshold() {
     let mut config = FtlConfig::default();
     config.gc.victim = VictimPolicy::Fifo;
     // Of 40 blocks: from 4 free ones on, until there are 12; a page or two at a time.
@@ -27,7 +27,7 @@ fn a_plane_that_began_to_collect_goes_on_to_the_upper_threshold() {
         let free = driver.ftl.flash.blocks.free_blocks(plane);
         let counters = driver.ftl.counters();
         let worked = counters.erases > erased || counters.programs[Cause::Gc as usize] > moved;
-        // A step may free a block: what decided was the number before it.
+        // A step may free a block: the number before it decided.
         let before = free - (counters.erases - erased) as u32;
         assert_eq!(worked, collecting || before <= 4, "step {step}: {before} blocks free");
         let goes_on = worked && free < 12;

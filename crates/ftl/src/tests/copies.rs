@@ -1,4 +1,4 @@
-//! Where copies are read from and go to, one after another, and what room there is for them.
+//! Sources and places of copies, one after another, and the room for them.
 
 use flashtwin_nand::NO_PPN;
 
@@ -7,7 +7,7 @@ use super::driver::{Driver, Options};
 use crate::redirection::RedirectionPolicy;
 use crate::{Cause, FlashOp, Ftl, Lpn, OpKind, ReplicationPolicy};
 
-/// So many reads of a page, each with the time for what it has earned.
+/// `reads` reads of a page, each with time for the copy that it has earned.
 fn read(driver: &mut Driver, lpn: u32, reads: u32) {
     for _ in 0..reads {
         driver.read(lpn).unwrap();
@@ -69,7 +69,7 @@ fn copies_take_turns_among_the_planes_of_their_chip() {
 }
 
 #[test]
-fn copies_give_way_to_the_page_that_has_no_room_beside_them_and_to_none_before() {
+fn copies_are_dropped_only_when_a_page_has_no_room() {
     for policy in [ReplicationPolicy::OnLine, ReplicationPolicy::PriorityLru] {
         let mut tight = options(policy);
         tight.config.replication.alpha = 0.0;
@@ -94,14 +94,14 @@ fn copies_give_way_to_the_page_that_has_no_room_beside_them_and_to_none_before()
 }
 
 #[test]
-fn a_content_makes_no_room_for_its_copy_by_dropping_another_of_its_own() {
+fn content_never_drops_its_own_copy_for_another() {
     for policy in [ReplicationPolicy::OnLine, ReplicationPolicy::PriorityLru] {
         let mut tight = options(policy);
         tight.config.replication.alpha = 0.0;
         let mut driver = holding(3, &tight);
         read(&mut driver, 1, 3);
         let replicas = driver.ftl.replica_pages();
-        // While the next is read, the host takes what room there is.
+        // While the next page is read, the host takes the free room.
         driver.read(1).unwrap();
         let free = 20 - driver.ftl.pages_in_use() as u32;
         for lpn in 3..3 + free {

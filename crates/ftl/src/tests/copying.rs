@@ -1,4 +1,4 @@
-//! Copies made one by one: what a few reads lead to, step by step.
+//! Copies made one by one: the effects of a few reads, step by step.
 
 use super::driver::{Driver, Options, Step, Workload};
 use crate::content::replication::degree::DegreePolicy;
@@ -8,14 +8,14 @@ use crate::flash::allocation::AllocationPolicy;
 use crate::ids::{Content, Lpn};
 use crate::redirection::RedirectionPolicy;
 use crate::{
-    Cause, CopyingCounts, FlashOp, FtlConfig, Host, LoadView, MappingForm, OpKind, ReplicationConfig,
+    Cause, CopyingCounts, FlashOp, FtlConfig, Host, LoadView, Mapping, OpKind, ReplicationConfig,
     ReplicationPolicy,
 };
 use flashtwin_nand::Ppn;
 
 /// Eight chips of one plane, room for as many copies as anybody wants.
 pub(super) fn options(policy: ReplicationPolicy) -> Options {
-    let mut config = FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() };
+    let mut config = FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() };
     config.replication.policy = policy;
     config.replication.alpha = 20.0;
     config.redirection.policy = RedirectionPolicy::Replicas;
@@ -66,7 +66,7 @@ fn reads_while_a_copy_is_under_way_earn_theirs_too() {
 }
 
 #[test]
-fn a_content_that_takes_the_place_of_one_being_copied_gets_its_own_copies() {
+fn content_that_reuses_a_vpn_gets_its_own_copies() {
     for policy in [ReplicationPolicy::OnLine, ReplicationPolicy::PriorityLru] {
         let mut driver = holding(3, &options(policy));
         for _ in 0..4 {
@@ -100,7 +100,7 @@ fn copies_that_find_no_room_are_not_tried_again_and_again() {
     }
 }
 
-/// The pages that copies were read from since so many operations, as places of page 1's content: 0 is its home,
+/// The sources of copies since operation `since`, as places of page 1's content: 0 is its home,
 /// then its replicas.
 fn sources(driver: &Driver, since: usize) -> Vec<usize> {
     let map = driver.contents();
@@ -110,7 +110,7 @@ fn sources(driver: &Driver, since: usize) -> Vec<usize> {
 }
 
 #[test]
-fn the_copies_of_a_period_are_read_in_turn_from_the_places_that_held_the_content_before_it() {
+fn copies_of_a_period_are_read_in_turn_from_earlier_places() {
     let mut driver = holding(3, &options(ReplicationPolicy::EndOfPeriod));
     for (reads, expected) in [(2, vec![0, 0]), (7, vec![0, 1, 2, 0, 1]), (3, vec![])] {
         for _ in 0..reads {
@@ -123,7 +123,7 @@ fn the_copies_of_a_period_are_read_in_turn_from_the_places_that_held_the_content
 }
 
 #[test]
-fn a_copy_made_on_line_is_read_where_the_read_that_earned_it_was_served() {
+fn on_line_copy_is_read_where_its_earning_read_was_served() {
     for policy in [ReplicationPolicy::OnLine, ReplicationPolicy::PriorityLru] {
         let mut driver = holding(3, &options(policy));
         let home = 1;
@@ -272,7 +272,7 @@ fn collection_that_copies_set_off_is_counted_apart() {
     let mut pages = [0; 2];
     for seed in 0..200 {
         let mut options = Options::draw(seed);
-        options.config.mapping = MappingForm::Content;
+        options.config.mapping = Mapping::Content;
         options.plain_dedup();
         let policies = [ReplicationPolicy::EndOfPeriod, ReplicationPolicy::OnLine];
         options.config.replication.policy = policies[seed as usize % 2];
@@ -303,7 +303,7 @@ fn collection_that_copies_set_off_is_counted_apart() {
 }
 
 #[test]
-fn periods_in_which_nothing_was_read_or_nothing_is_left_do_nothing() {
+fn periods_without_reads_or_contents_make_no_copies() {
     for policy in ReplicationPolicy::ALL {
         for (degree, placement) in [
             (DegreePolicy::ManyOfFew, PlacementPolicy::Score),

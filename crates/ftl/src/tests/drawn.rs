@@ -1,5 +1,5 @@
-//! What random options are drawn from: of each number its ends, what is usual, and where something else begins to
-//! happen. A value that stands twice is drawn twice as often.
+//! Random options: for each number its extremes, usual values, and thresholds. A value listed twice
+//! is drawn twice as often.
 
 /// Percent of the steps that trim: mostly none, some, many.
 pub(super) const TRIM_PERCENT: [u32; 4] = [0, 0, 5, 25];
@@ -42,9 +42,9 @@ pub(super) const LEAST_POPULARITY: [u32; 5] = [1, 1, 1, 2, 3];
 pub(super) const ORDERS: [&str; 4] = ["CWDP", "PDWC", "DPCW", "WCPD"];
 /// How often the mean a load must be for HIPA to avoid the die: just above it, more, never.
 pub(super) const HIPA_THRESHOLD: [f64; 3] = [1.0, 1.5, 1000.0];
-/// Weight of HIPA's newest look at the loads: hardly any, some, all.
+/// Weight of HIPA's newest load sample: hardly any, some, all.
 pub(super) const HIPA_WEIGHT: [f64; 3] = [0.001, 0.25, 1.0];
-/// Time between HIPA's looks at the loads: none to speak of, two usual ones, longer than a run.
+/// Interval of HIPA's load samples: almost none, two usual ones, longer than a run.
 pub(super) const HIPA_SAMPLE_US: [f64; 4] = [0.001, 30.0, 100.0, 1e9];
 /// Bits of a filter an entry: nearly always wrong, often, seldom.
 pub(super) const BLOOM_BITS_PER_PAGE: [u32; 3] = [1, 3, 10];

@@ -1,4 +1,4 @@
-//! What the tests of the controller share: tiny devices, random options, an untimed driver.
+//! Shared by the controller's tests: tiny devices, random options, an untimed driver.
 
 use crate::controller::Controller;
 use flashtwin_nand::Geometry;
@@ -8,15 +8,15 @@ use super::reach::Map;
 use crate::content::ContentMap;
 use crate::content::replication::degree::DegreePolicy;
 use crate::content::replication::placement::{Equals, PlacementPolicy, ScorePopularity, ScoreTies};
-use crate::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm};
+use crate::dedup::{EvictionPolicy, OutOfLinePolicy, TableKind};
 use crate::flash::allocation::{AllocationPolicy, Order};
 use crate::flash::partition::PartitionPolicy;
 use crate::flash::victim::VictimPolicy;
 use crate::page::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
 use crate::redirection::RedirectionPolicy;
 use crate::{
-    CacheBytes, Content, Entries, FlashOp, Ftl, FtlConfig, FtlError, Host, LoadView, Lookup, Lpn,
-    MappingCacheConfig, MappingForm, NO_JOB, ReplicationPolicy, Rng, WearPolicy, WriteOutcome,
+    CacheBytes, Content, Entries, FlashOp, Ftl, FtlConfig, FtlError, Host, LoadView, Lookup, Lpn, Mapping,
+    MappingCacheConfig, NO_JOB, ReplicationPolicy, Rng, WearPolicy, WriteOutcome,
 };
 
 /// Channels, chips a channel, dies a chip, planes a die, blocks a plane, pages a block.
@@ -79,7 +79,7 @@ impl Options {
         wear(&mut config, &mut Rng::stream(seed, "wear"));
         placing(&mut config, &mut Rng::stream(seed, "placing"));
         copies(&mut config, levels[0] * levels[1], &mut Rng::stream(seed, "copies"));
-        // What one partition leaves of a plane is left whatever their number.
+        // Every number of partitions leaves the same space of a plane.
         levels[4] += config.streams() - FtlConfig::default().streams();
         let checkpoint_every = tables(&mut Rng::stream(seed, "tables"), &mut config, &mut levels);
         let geometry = geometry(levels);
@@ -127,12 +127,12 @@ impl Options {
 fn config(rng: &mut Rng) -> FtlConfig {
     let mut config = FtlConfig::default();
     if rng.below(3) > 0 {
-        config.mapping = MappingForm::Content;
+        config.mapping = Mapping::Content;
         let [one, few] = drawn::FEW_FINGERPRINTS.map(Entries::Limited);
         config.dedup.fingerprint_entries = pick(rng, &[Entries::Unlimited, Entries::Unlimited, one, few]);
         config.replication.policy = pick(rng, &ReplicationPolicy::ALL);
     }
-    if config.mapping == MappingForm::Page && rng.below(4) > 0 {
+    if config.mapping == Mapping::Page && rng.below(4) > 0 {
         config.spread = spread(rng);
     }
     config.background.jobs = pick(rng, &drawn::JOBS);
@@ -184,7 +184,7 @@ fn placing(config: &mut FtlConfig, rng: &mut Rng) {
     config.spread.place = pick(rng, &PlacePolicy::ALL);
 }
 
-/// Draws what earns copies, on a device of so many chips.
+/// Draws the settings of replication, on a device of `chips` chips.
 fn copies(config: &mut FtlConfig, chips: u32, rng: &mut Rng) {
     let replication = &mut config.replication;
     replication.score_popularity = pick(rng, &ScorePopularity::ALL);
@@ -198,7 +198,7 @@ fn copies(config: &mut FtlConfig, chips: u32, rng: &mut Rng) {
 /// Draws tables on flash for some systems, and makes room for them. Returns how many steps pass
 /// between checkpoints; 0: there are none.
 fn tables(rng: &mut Rng, config: &mut FtlConfig, levels: &mut Levels) -> u32 {
-    if config.dedup.tables == TableForm::Inverted || rng.below(2) == 0 {
+    if config.dedup.tables == TableKind::Inverted || rng.below(2) == 0 {
         return 0;
     }
     let checkpoint_every = pick(rng, &drawn::CHECKPOINT_EVERY);
@@ -211,7 +211,7 @@ fn tables(rng: &mut Rng, config: &mut FtlConfig, levels: &mut Levels) -> u32 {
     let is_on = checkpoint_every > 0 || config.mapping_cache.bytes != CacheBytes::Unlimited;
     // Two fingerprints fill a page: with room for all contents the store would take more than the device.
     let store_is_small = config.dedup.fingerprint_entries != Entries::Unlimited;
-    let content = config.mapping == MappingForm::Content;
+    let content = config.mapping == Mapping::Content;
     config.mapping_cache.fingerprints = is_on && store_is_small && content && rng.below(2) == 0;
     while levels[4] < config.reserved_blocks(&geometry(*levels)) + 2 {
         levels[4] += 1;
@@ -232,13 +232,13 @@ pub(super) fn spread(rng: &mut Rng) -> SpreadConfig {
     }
 }
 
-/// Draws what the tables can do: inverted ones cannot do everything.
+/// Draws the settings of deduplication: inverted tables exclude some.
 fn dedup(rng: &mut Rng, config: &mut FtlConfig) {
     let dedup = &mut config.dedup;
     dedup.sampling_pages = pick(rng, &drawn::SAMPLING_PAGES);
     let free = config.replication.policy == ReplicationPolicy::None;
     if free && rng.below(3) == 0 {
-        dedup.tables = TableForm::Inverted;
+        dedup.tables = TableKind::Inverted;
         return;
     }
     dedup.eviction = pick(rng, &EvictionPolicy::ALL);
@@ -387,7 +387,7 @@ impl Driver {
     }
 }
 
-/// What the host does at one step.
+/// One step of the host.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step {
     Read { lpn: u32 },

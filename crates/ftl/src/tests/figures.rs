@@ -1,21 +1,21 @@
-//! What the controller says of itself and of what it holds, counted by hand on tiny drives.
+//! The controller's statistics, counted by hand on tiny drives.
 
 use flashtwin_bits::By;
 use flashtwin_nand::Chip;
 
 use super::copying::{holding, options};
 use super::driver::{Driver, Options};
-use crate::dedup::{OutOfLinePolicy, TableForm};
+use crate::dedup::{OutOfLinePolicy, TableKind};
 use crate::flash::allocation::AllocationPolicy;
 use crate::flash::partition::PartitionPolicy;
 use crate::flash::victim::VictimPolicy;
 use crate::page::spread::SpreadPolicy;
 use crate::{
-    CacheBytes, Content, Controller, Entries, FtlConfig, Lpn, MappingForm, OpKind, ReplicationPolicy,
-    TableSizes,
+    CacheBytes, Content, Controller, Entries, FtlConfig, Lpn, Mapping, OpKind, ReplicationPolicy, TableSizes,
 };
 
-/// Channels of one plane of twelve blocks of eight pages, for so many logical pages and contents.
+/// Channels of one plane of twelve blocks of eight pages, for `footprint` logical pages and
+/// `contents` contents.
 fn device(config: &FtlConfig, channels: u32, footprint: u32, contents: u32) -> Driver {
     Driver::new(&Options {
         levels: [channels, 1, 1, 1, 12, 8],
@@ -28,7 +28,7 @@ fn device(config: &FtlConfig, channels: u32, footprint: u32, contents: u32) -> D
 }
 
 fn content_addressed() -> FtlConfig {
-    FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() }
+    FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() }
 }
 
 /// Pages lie where their addresses say, 3/2 of the LPN: 0, 3, 4 and 7 on channel 0 of two, the others on channel 1.
@@ -73,15 +73,15 @@ fn a_page_map_says_what_it_holds_and_what_that_takes() {
 }
 
 #[test]
-fn the_tables_of_pages_take_more_than_nothing_for_each_page_in_every_form() {
+fn page_tables_take_bytes_for_each_page_in_every_scheme() {
     let mut inverted = content_addressed();
-    inverted.dedup.tables = TableForm::Inverted;
+    inverted.dedup.tables = TableKind::Inverted;
     for (config, bytes) in [(FtlConfig::default(), 8), (content_addressed(), 4), (inverted, 8)] {
         let [small, large] =
             [20, 40].map(|footprint| device(&config, 2, footprint, 9).ftl.table_sizes().page_table_bytes);
         assert!((large - small).is_multiple_of(20), "{:?}", config.dedup.tables);
         let each = (large - small) / 20;
-        assert!(each == bytes || config.dedup.tables == TableForm::Inverted && each > 0, "{each}");
+        assert!(each == bytes || config.dedup.tables == TableKind::Inverted && each > 0, "{each}");
         // The flash's own: a plane's counts and its open blocks.
         assert!(small > 20 * each, "{small} bytes, of which pages take 20 times {each}");
     }
@@ -155,7 +155,7 @@ fn copies_are_counted_by_content_by_chip_and_in_the_tables() {
 }
 
 #[test]
-fn tables_of_replication_by_popularity_take_no_more_than_those_of_contents() {
+fn popularity_replication_needs_no_tables_of_its_own() {
     let held = |policy| holding(3, &options(policy)).ftl.table_sizes();
     let without = held(ReplicationPolicy::None);
     for policy in [ReplicationPolicy::OnLine, ReplicationPolicy::EndOfPeriod] {
@@ -167,7 +167,7 @@ fn tables_of_replication_by_popularity_take_no_more_than_those_of_contents() {
 }
 
 #[test]
-fn spread_duplicates_are_counted_with_what_their_filters_and_lists_take() {
+fn spread_duplicates_are_counted_with_filters_and_lists() {
     let mut driver = device(&spreading(), 2, 8, 10);
     let empty = driver.ftl.table_sizes();
     // Ten bits for each of 96 pages of a channel, in words of 64.
@@ -178,7 +178,7 @@ fn spread_duplicates_are_counted_with_what_their_filters_and_lists_take() {
     let sizes = driver.ftl.table_sizes();
     assert_eq!((sizes.mapped_lpns, sizes.twin_lists, sizes.twin_pages), (4, 1, 3));
     assert_eq!((sizes.filter_bytes, sizes.vpns), (empty.filter_bytes, 0));
-    // A list, and what each channel's filter was told of: two contents or one, with room for up to four.
+    // A list, and the contents in each channel's filter: two or one, with room for up to four.
     let more = sizes.content_table_bytes - empty.content_table_bytes;
     assert!((64 + 3 * 4..=64 + 2 * 4 * 4).contains(&more), "{more}");
 }
@@ -225,7 +225,7 @@ fn victims_are_counted_by_the_valid_pages_that_they_held() {
 }
 
 #[test]
-fn pages_without_a_fingerprint_are_counted_until_they_are_read_or_gone() {
+fn unhashed_pages_are_counted_until_read_or_gone() {
     let mut config = content_addressed();
     (config.dedup.sampling_pages, config.dedup.out_of_line) = (4, OutOfLinePolicy::Unhashed);
     let mut driver = device(&config, 2, 20, 30);
@@ -233,8 +233,8 @@ fn pages_without_a_fingerprint_are_counted_until_they_are_read_or_gone() {
     driver.begin_run(4);
     write_all(&mut driver, &[(0, 1), (1, 2), (2, 3), (3, 4)]);
     assert_eq!(driver.ftl.unhashed_pages(), 3, "the sample has one");
-    // Of 30 contents what is known of them and how often each is there; then of each held its entry, its number in the
-    // queue, and its place there.
+    // For each of 30 contents its state and the number of its pages; for each held one its entry,
+    // its number in the queue, and its place there.
     let bytes = 30 * (1 + 4 + 4) + 4 * (17 + 4) + 3 * 16;
     assert_eq!(driver.ftl.table_sizes().content_table_bytes, bytes);
     driver.ftl.trim(Lpn::new(2));
@@ -299,7 +299,7 @@ fn equal_names_of_data_are_those_of_a_page_or_of_twins() {
     for twin in [first.1, third.1] {
         assert!(twin > u64::from(u32::MAX) && twin >> 32 & 1 == 1, "{twin:#x} is no page's");
     }
-    // Without twins, and in a map of contents: the page.
+    // Without duplicate pages, and in a map of contents: the page.
     for config in [FtlConfig::default(), content_addressed()] {
         let mut driver = device(&config, 2, 8, 10);
         write_all(&mut driver, &[(0, 4), (1, 5), (2, 6)]);
@@ -315,7 +315,7 @@ fn equal_names_of_data_are_those_of_a_page_or_of_twins() {
 
 #[test]
 fn what_was_forgotten_is_written_as_if_for_the_first_time() {
-    for tables in [TableForm::TwoLevel, TableForm::Inverted] {
+    for tables in [TableKind::TwoLevel, TableKind::Inverted] {
         for forgotten in [false, true] {
             let mut config = content_addressed();
             config.dedup.tables = tables;
@@ -344,7 +344,7 @@ fn what_was_forgotten_is_written_as_if_for_the_first_time() {
 #[test]
 fn ageing_moves_a_page_and_leaves_what_is_not_mapped() {
     let mut inverted = content_addressed();
-    inverted.dedup.tables = TableForm::Inverted;
+    inverted.dedup.tables = TableKind::Inverted;
     for config in [FtlConfig::default(), content_addressed(), inverted] {
         let mut driver = device(&config, 2, 8, 10);
         write_all(&mut driver, &[(0, 4), (1, 5)]);
@@ -375,7 +375,7 @@ fn a_read_that_ran_ahead_of_an_undecided_write_is_noticed() {
 }
 
 #[test]
-fn a_content_that_twins_cannot_be_known_by_is_checked_as_one_version_after_another() {
+fn unknown_contents_are_checked_version_by_version() {
     let stored = |config: &FtlConfig, content: u32| {
         let mut driver = device(config, 2, 8, 10);
         write_all(&mut driver, &[(0, content), (1, content)]);
@@ -393,14 +393,14 @@ fn a_content_that_twins_cannot_be_known_by_is_checked_as_one_version_after_anoth
 }
 
 #[test]
-fn a_page_whose_content_has_a_number_beyond_those_told_apart_is_of_no_known_content() {
+fn content_numbers_beyond_the_limit_count_as_unknown() {
     let mut driver = device(&spreading(), 2, 8, 10);
     write_all(&mut driver, &[(0, 9), (1, 10), (2, 11)]);
     let known: u64 = driver.ftl.plane_contents().unwrap().iter().map(|plane| plane.pages).sum();
     assert_eq!(known, 1);
 }
 
-/// A controller of which an engine knows nothing but what it must.
+/// A controller with only the methods that an engine requires.
 struct Plain;
 
 impl crate::Hints for Plain {}
@@ -431,7 +431,7 @@ fn wants(controller: &impl Controller) -> (bool, bool, bool, u32) {
 }
 
 #[test]
-fn an_engine_is_told_what_the_controller_waits_for_and_what_it_looks_at() {
+fn controller_declares_its_waits_and_inputs() {
     assert_eq!(wants(&Plain), (false, false, false, 1));
     let mut by_turn = FtlConfig::default();
     by_turn.allocation.policy = AllocationPolicy::Dynamic;
@@ -441,9 +441,9 @@ fn an_engine_is_told_what_the_controller_waits_for_and_what_it_looks_at() {
     assert_eq!(wants(&device(&by_address, 2, 20, 30).ftl), (false, false, true, 1));
     let limited = CacheBytes::Limited(4 * 64);
     for (mapping, bytes, expected) in [
-        (MappingForm::Page, limited, (true, false)),
-        (MappingForm::Content, CacheBytes::Unlimited, (false, false)),
-        (MappingForm::Content, limited, (true, true)),
+        (Mapping::Page, limited, (true, false)),
+        (Mapping::Content, CacheBytes::Unlimited, (false, false)),
+        (Mapping::Content, limited, (true, true)),
     ] {
         let mut config = FtlConfig { mapping, ..by_turn.clone() };
         config.mapping_cache.bytes = bytes;
@@ -454,7 +454,7 @@ fn an_engine_is_told_what_the_controller_waits_for_and_what_it_looks_at() {
         config.mapping_cache.fingerprints = false;
         assert_eq!(wants(&device(&config, 2, 20, 30).ftl), (expected.0, false, false, 1), "{mapping:?}");
     }
-    let mut inverted = FtlConfig { mapping: MappingForm::Content, ..by_turn };
-    (inverted.dedup.tables, inverted.dedup.sampling_pages) = (TableForm::Inverted, 3);
+    let mut inverted = FtlConfig { mapping: Mapping::Content, ..by_turn };
+    (inverted.dedup.tables, inverted.dedup.sampling_pages) = (TableKind::Inverted, 3);
     assert_eq!(wants(&device(&inverted, 2, 20, 30).ftl), (false, false, false, 3));
 }

@@ -7,8 +7,8 @@ use crate::flash::blocks::Stream;
 use crate::flash::partition::PartitionPolicy;
 use crate::flash::victim::VictimPolicy;
 use crate::flash::{Flash, FlashKeys, Moved, Owners};
-use crate::held::{BlockImage, BlockUse, OpenFor};
 use crate::ids::Owner;
+use crate::image::{BlockImage, BlockUse, OpenFor};
 use crate::{FtlConfig, FtlError, OpKind, WearConfig, WearPolicy};
 
 const PLANE: Plane = Plane::new(0);
@@ -53,8 +53,8 @@ fn order_of_use(flash: &mut Flash, plane: Plane) -> Vec<u32> {
     firsts.into_iter().map(|page| geometry.block_in_plane(geometry.block_index(page))).collect()
 }
 
-/// One plane of twelve blocks, all but one of them full of valid pages, with so many partitions; and the pages of
-/// the block that was filled last.
+/// One plane of twelve blocks, all but one of them full of valid pages, with `partitions`
+/// partitions; and the pages of the block that was filled last.
 fn full(partitions: u32) -> (Flash, Vec<Ppn>) {
     let mut config = FtlConfig::default();
     config.gc.victim = VictimPolicy::Fifo;
@@ -81,7 +81,7 @@ fn the_one_block_that_holds_nothing_is_found_behind_all_others() {
 }
 
 #[test]
-fn a_plane_without_an_invalid_page_is_searched_and_said_to_be_full() {
+fn plane_without_invalid_pages_is_reported_full() {
     for partitions in [1, 3] {
         let (mut flash, _) = full(partitions);
         let mut ops = Vec::new();
@@ -107,7 +107,7 @@ fn a_plane_knows_whether_it_moves_a_block_on_account_of_wear() {
 }
 
 #[test]
-fn forgotten_wear_is_in_no_count_and_not_in_the_order_of_erased_blocks() {
+fn forgotten_wear_affects_neither_counts_nor_block_order() {
     for (policy, expected) in [(WearPolicy::None, [3, 1, 2, 0]), (WearPolicy::Dynamic, [0, 1, 2, 3])] {
         let mut flash = flash(&levelling(policy), [2, 1, 1, 1, 4, 2]);
         let plane = Plane::new(1);
@@ -132,8 +132,9 @@ fn image(geometry: &Geometry, number: u32, erases: u32) -> BlockImage {
     BlockImage { block, erases, written: 0, used: BlockUse::Free }
 }
 
+/// With wear levelling; the chips' erases are restored as well.
 #[test]
-fn restored_wear_is_the_chips_and_decides_which_erased_block_is_used_where_wear_counts() {
+fn restored_wear_decides_which_erased_block_is_used() {
     for (policy, expected) in [(WearPolicy::None, [0, 1, 2, 3]), (WearPolicy::Dynamic, [1, 2, 3, 0])] {
         let mut flash = flash(&levelling(policy), [2, 1, 1, 1, 4, 2]);
         let erases = [5, 3, 4, 4].into_iter().zip(0..);

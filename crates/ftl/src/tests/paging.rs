@@ -8,17 +8,17 @@ use super::driver::{Driver, Options, geometry};
 use super::reach::Map;
 use crate::flash::victim::VictimPolicy;
 use crate::ids::{Lpn, NO_VPN, Vpn};
-use crate::{CacheBytes, Cause, FlashOp, FtlConfig, Lookup, MappingForm, NO_JOB, OpKind, Rng, TablePage};
+use crate::{CacheBytes, Cause, FlashOp, FtlConfig, Lookup, Mapping, NO_JOB, OpKind, Rng, TablePage};
 use flashtwin_bits::mix;
 
 /// A device of one plane on which nothing is ever collected, with room for `pages` translation pages of
 /// 16 LPNs or 10 VPNs in RAM.
-fn device(mapping: MappingForm, blocks: u32, pages_per_block: u32, pages: u64, footprint: u32) -> Driver {
+fn device(mapping: Mapping, blocks: u32, pages_per_block: u32, pages: u64, footprint: u32) -> Driver {
     device_with(mapping, false, blocks, pages_per_block, pages, footprint)
 }
 
 fn device_with(
-    mapping: MappingForm,
+    mapping: Mapping,
     fingerprints: bool,
     blocks: u32,
     pages_per_block: u32,
@@ -93,17 +93,18 @@ impl Naive {
 
 #[test]
 fn a_page_map_reads_and_writes_what_a_plain_list_would() {
-    reads_and_writes_what_a_plain_list_would(MappingForm::Page, false);
+    reads_and_writes_what_a_plain_list_would(Mapping::Page, false);
 }
 
 #[test]
 fn a_content_map_reads_and_writes_what_a_plain_list_would() {
-    reads_and_writes_what_a_plain_list_would(MappingForm::Content, false);
+    reads_and_writes_what_a_plain_list_would(Mapping::Content, false);
 }
 
+/// The fingerprint store is on flash as well.
 #[test]
-fn a_content_map_with_fingerprints_on_flash_reads_and_writes_what_a_plain_list_would() {
-    reads_and_writes_what_a_plain_list_would(MappingForm::Content, true);
+fn paged_content_map_has_the_traffic_of_a_plain_list() {
+    reads_and_writes_what_a_plain_list_would(Mapping::Content, true);
 }
 
 /// The page of the primary table with an LPN's entry; 150 LPNs take ten pages.
@@ -121,7 +122,7 @@ fn store(content: u32) -> u32 {
     26 + ((u128::from(mix(u64::from(content) + 1)) * 76) >> 64) as u32
 }
 
-/// What each logical page holds, and how many hold each content.
+/// Content of each logical page, and the number of pages of each content.
 #[derive(Default)]
 struct HeldContents {
     of_lpn: HashMap<u32, u32>,
@@ -129,7 +130,7 @@ struct HeldContents {
 }
 
 impl HeldContents {
-    /// A logical page holds `content` from now on. Returns the content that nobody holds any more.
+    /// Sets a logical page's content. Returns the content that lost its last page.
     fn write(&mut self, lpn: u32, content: u32) -> Option<u32> {
         let before = self.of_lpn.insert(lpn, content);
         *self.references.entry(content).or_default() += 1;
@@ -147,7 +148,7 @@ fn vpn_of(driver: &Driver, lpn: Lpn) -> Vpn {
     }
 }
 
-fn reads_and_writes_what_a_plain_list_would(mapping: MappingForm, fingerprints: bool) {
+fn reads_and_writes_what_a_plain_list_would(mapping: Mapping, fingerprints: bool) {
     let (mut misses, mut moved) = (0, 0);
     for seed in 0..6 {
         let mut rng = Rng::stream(seed, "paging");
@@ -197,7 +198,7 @@ fn reads_and_writes_what_a_plain_list_would(mapping: MappingForm, fingerprints: 
                     expected.extend(missed.then_some((secondary(vpn.number()), true, false)));
                 }
                 let forgotten = held_contents.write(lpn, content);
-                // A content that is new is entered, then one that nobody holds any more is forgotten.
+                // A new content is entered, then one without pages is forgotten.
                 for content in
                     programmed.then_some(content).into_iter().chain(forgotten).filter(|_| fingerprints)
                 {
@@ -227,14 +228,14 @@ fn reads_and_writes_what_a_plain_list_would(mapping: MappingForm, fingerprints: 
 #[test]
 fn blocks_for_translation_pages_are_kept_back_from_the_data() {
     // Three translation pages, two of them in a block: twice two blocks and one; three streams and one block more.
-    let driver = device(MappingForm::Page, 20, 2, 1, 48);
+    let driver = device(Mapping::Page, 20, 2, 1, 48);
     assert_eq!(driver.ftl.plane_limit_pages(), (20 - 5 - 3 - 1) * 2);
 }
 
 #[test]
 fn uniform_reads_hit_as_often_as_pages_fit() {
     for (capacity, pages) in [(1, 40), (10, 40), (30, 40), (40, 40)] {
-        let mut driver = device(MappingForm::Page, 200, 16, capacity, 16 * pages);
+        let mut driver = device(Mapping::Page, 200, 16, capacity, 16 * pages);
         (0..16 * pages).for_each(|lpn| assert!(driver.write(lpn, lpn, false).is_ok()));
         let mut rng = Rng::stream(capacity, "uniform");
         let mut read = |driver: &mut Driver| assert!(driver.read(rng.below(16 * pages)).is_ok());
@@ -254,9 +255,9 @@ fn metadata(kind: OpKind, ppn: Ppn, source: Ppn) -> FlashOp {
 }
 
 #[test]
-fn translation_pages_are_written_to_blocks_of_their_own_and_collected_there() {
+fn translation_pages_have_blocks_of_their_own() {
     // Three translation pages, room for one, blocks of four pages: LPNs 0, 16 and 32 drive one another out.
-    let mut driver = device(MappingForm::Page, 20, 4, 1, 48);
+    let mut driver = device(Mapping::Page, 20, 4, 1, 48);
     let page = |block, at| geometry([1, 1, 1, 1, 20, 4]).ppn(Plane::new(0), block, at);
     let mut write = |lpn| {
         let before = driver.ops.len();
@@ -292,10 +293,10 @@ fn translation_pages_are_written_to_blocks_of_their_own_and_collected_there() {
 }
 
 #[test]
-fn entries_that_collection_changes_are_written_once_for_a_victim() {
+fn changed_entries_are_written_once_for_a_victim() {
     // Blocks of four pages, GC when two are free; pages 0 to 15 and 16 to 31 have a translation page
     // each, and a third, of page 32, is in RAM.
-    let mut driver = device(MappingForm::Page, 11, 4, 1, 33);
+    let mut driver = device(Mapping::Page, 11, 4, 1, 33);
     let geometry = geometry([1, 1, 1, 1, 11, 4]);
     for lpn in [0, 16, 1, 32, 2, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32] {
         driver.write(lpn, 0, false).unwrap();
@@ -335,7 +336,7 @@ fn entries_that_collection_changes_are_written_once_for_a_victim() {
 
 #[test]
 fn a_checkpoint_writes_each_changed_page_once() {
-    let mut driver = device(MappingForm::Content, 60, 4, 100, 64);
+    let mut driver = device(Mapping::Content, 60, 4, 100, 64);
     (0..40).for_each(|lpn| assert!(driver.write(lpn, lpn, false).is_ok()));
     assert!(driver.ops.is_empty());
     // 40 LPNs on three pages, 40 VPNs on four.

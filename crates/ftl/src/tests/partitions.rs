@@ -1,4 +1,4 @@
-//! Partitions of the host's data: where pages go, what collection does with them, and what they bring.
+//! Partitions of the host's data: placement of pages, garbage collection, and their gain.
 
 use crate::controller::Controller;
 use flashtwin_nand::{Block, NO_PPN, Plane, Ppn};
@@ -38,7 +38,7 @@ fn write(driver: &mut Driver, lpn: u32) -> (u32, u32) {
 }
 
 #[test]
-fn every_partition_fills_blocks_of_its_own_and_collection_keeps_them_apart() {
+fn partitions_keep_separate_blocks_through_collection() {
     // Page 0 is hot, 1 and 2 are cold. Of 8 blocks 5 are active and one is kept back.
     let mut driver = tiny(8, 2, &[0, 1, 1]);
     let written: Vec<_> = [1, 0, 2, 0, 1, 0, 0, 0, 0].iter().map(|&lpn| write(&mut driver, lpn)).collect();
@@ -77,7 +77,7 @@ fn every_partition_fills_blocks_of_its_own_and_collection_keeps_them_apart() {
     assert_eq!(write(&mut driver, 0), (0, 0));
     assert_eq!(partitions(&driver, &[0, 2, 6]), [0, 1, 1]);
     driver.ftl.audit().unwrap();
-    // What preloading wrote does not count.
+    // Writes of preloading do not count.
     driver.ftl.end_preload();
     write(&mut driver, 0);
     let written: Vec<u64> = driver.ftl.partition_sizes().iter().map(|size| size.pages_written).collect();
@@ -100,7 +100,7 @@ const PAGES: u32 = 32;
 /// active blocks, two a partition, half is unwritten.
 const IDLE_BLOCKS: f64 = 4.5;
 
-/// What two temperatures came to in the steady state.
+/// Two temperatures in the steady state.
 struct Measured {
     write_amplification: f64,
     /// Pages programmed / pages of the host, partition by partition.
@@ -178,12 +178,12 @@ impl TwoTemperatures {
     }
 }
 
-/// In the mean field greedy collection takes victims of one number of valid pages, whatever partition they
-/// are in. That number follows from how many blocks a logical page has, so a partition comes to have its
-/// share of the spare blocks, and its write amplification is that of uniform writes on a device of its own
-/// (Desnoyers, ACM TOS 2014; Van Houdt, SIGMETRICS 2013).
+/// In the mean field greedy collection takes victims of one number of valid pages, in any
+/// partition. That number follows from the number of blocks a logical page has, so a partition gets
+/// its share of the spare blocks, and its write amplification is that of uniform writes on a device
+/// of its own (Desnoyers, ACM TOS 2014; Van Houdt, SIGMETRICS 2013).
 #[test]
-fn each_temperature_apart_has_the_write_amplification_of_uniform_writes() {
+fn separate_temperatures_amplify_like_uniform_writes() {
     for (spare, hot_share, percent) in [(0.1, 0.2, 80), (0.22, 0.1, 90), (0.22, 0.5, 80)] {
         let logical = (f64::from(BLOCKS * PAGES) * (1.0 - spare)) as u32;
         let hot = (f64::from(logical) * hot_share) as u32;
@@ -239,8 +239,9 @@ fn numbers_out_of_range_are_refused() {
     assert_eq!(refused(&|config| config.partition.filter_bits = 65).0, "partition.filter_bits");
 }
 
+/// It counts as written by the host.
 #[test]
-fn a_page_that_ageing_moves_stays_in_its_partition_and_counts_as_written_by_the_host() {
+fn page_moved_by_ageing_stays_in_its_partition() {
     let mut driver = tiny(8, 2, &[0, 1, 1]);
     assert_eq!([0, 1, 2].map(|lpn| write(&mut driver, lpn)), [(0, 0), (1, 0), (1, 1)]);
     let moved = [0, 1].map(|lpn| driver.rewrite(lpn).unwrap().unwrap());
@@ -252,7 +253,7 @@ fn a_page_that_ageing_moves_stays_in_its_partition_and_counts_as_written_by_the_
 }
 
 #[test]
-fn what_tells_partitions_apart_takes_bytes_of_the_controller_and_of_the_simulator() {
+fn partition_statistics_take_controller_and_simulator_bytes() {
     let driver = tiny(8, 2, &[0; 20]);
     assert_eq!(driver.ftl.flash.partitions.bytes(), (3, 20), "a bit a page; a byte");
     assert_eq!(driver.ftl.table_sizes().partition_bytes, 3);

@@ -1,11 +1,11 @@
-//! What checks of a configuration refuse: just below, at and just above each bound, and in which words.
+//! Checks of a configuration just below, at and just above each bound, with their messages.
 
 use super::driver::geometry;
 use crate::error::RangeError;
 use crate::page::spread::SpreadPolicy;
-use crate::{FtlConfig, MappingForm, ReplicationPolicy};
+use crate::{FtlConfig, Mapping, ReplicationPolicy};
 
-/// What is said of a configuration on a device of so many channels and chips of a channel.
+/// The check's result on a device with `channels` channels of `chips` chips.
 fn check(config: &FtlConfig, channels: u32, chips: u32) -> Result<(), RangeError> {
     config.check(&geometry([channels, chips, 1, 1, 8, 2]))
 }
@@ -22,7 +22,7 @@ fn spreading_takes_up_to_64_channels_and_a_map_of_pages() {
     let refused = |expected| Err(("spread.policy", "duplicates".to_string(), expected));
     assert_eq!(check(&config, 65, 1), refused("a device of at most 64 channels"));
     assert_eq!(check(&config, 66, 1), refused("a device of at most 64 channels"));
-    config.mapping = MappingForm::Content;
+    config.mapping = Mapping::Content;
     let (_, _, expected) = check(&config, 8, 1).unwrap_err();
     assert_eq!(check(&config, 8, 1), refused(expected));
     assert!(expected.contains("ftl.mapping = \"page\""), "{expected}");
@@ -35,7 +35,7 @@ fn replication_takes_up_to_256_chips_and_a_map_of_contents() {
         (ReplicationPolicy::OnLine, "on-line"),
         (ReplicationPolicy::PriorityLru, "priority-lru"),
     ] {
-        let mut config = FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() };
+        let mut config = FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() };
         assert_eq!(check(&config, 257, 1), Ok(()), "without replication");
         config.replication.policy = policy;
         for (channels, chips) in [(255, 1), (256, 1), (64, 4)] {
@@ -45,7 +45,7 @@ fn replication_takes_up_to_256_chips_and_a_map_of_contents() {
             let refused = Err(("replication.policy", name.to_string(), "a device of at most 256 chips"));
             assert_eq!(check(&config, channels, chips), refused, "{policy:?}");
         }
-        config.mapping = MappingForm::Page;
+        config.mapping = Mapping::Page;
         let (key, value, expected) = check(&config, 4, 1).unwrap_err();
         assert_eq!((key, value.as_str()), ("replication.policy", name));
         assert!(expected.contains("ftl.mapping = \"content\""), "{expected}");
@@ -53,10 +53,10 @@ fn replication_takes_up_to_256_chips_and_a_map_of_contents() {
 }
 
 #[test]
-fn a_content_must_be_read_once_and_no_more_often_than_its_counter_goes() {
+fn least_popularity_is_one_up_to_the_counters_maximum() {
     let key = "replication.least_popularity";
     let checked = |policy, least_popularity, chips| {
-        let mut config = FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() };
+        let mut config = FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() };
         (config.replication.policy, config.replication.least_popularity) = (policy, least_popularity);
         check(&config, chips, 1).map_err(|(key, value, _)| (key, value))
     };
@@ -74,7 +74,7 @@ fn a_content_must_be_read_once_and_no_more_often_than_its_counter_goes() {
 }
 
 #[test]
-fn numbers_of_spreading_are_taken_up_to_their_bounds_and_no_further() {
+fn spreading_numbers_are_accepted_up_to_their_bounds() {
     let refused = |change: &dyn Fn(&mut FtlConfig)| {
         let mut config = FtlConfig::default();
         change(&mut config);
@@ -108,7 +108,7 @@ fn numbers_of_spreading_are_taken_up_to_their_bounds_and_no_further() {
 #[test]
 fn the_room_for_copies_is_a_share_that_ends_and_is_not_below_0() {
     let checked = |alpha| {
-        let mut config = FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() };
+        let mut config = FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() };
         config.replication.alpha = alpha;
         check(&config, 4, 1)
     };

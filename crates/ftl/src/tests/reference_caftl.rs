@@ -11,10 +11,10 @@ use crate::content::Candidate;
 use crate::dedup::plain::PlainStore;
 use crate::dedup::{EvictionPolicy, OutOfLinePolicy};
 use crate::ids::{Content, Lpn, Vpn};
-use crate::{Cause, Entries, FlashOp, FtlConfig, MappingForm, OpKind, ReplicationPolicy};
+use crate::{Cause, Entries, FlashOp, FtlConfig, Mapping, OpKind, ReplicationPolicy};
 
 /// A page on flash.
-struct Held {
+struct ContentEntry {
     content: u32,
     lpns: HashSet<u32>,
 }
@@ -22,10 +22,10 @@ struct Held {
 struct Reference {
     by_count: bool,
     pages: HashMap<u32, u32>,
-    held: HashMap<u32, Held>,
+    held: HashMap<u32, ContentEntry>,
     /// Pages whose fingerprint is known.
     store: PlainStore<u32>,
-    /// Pages that nobody has fingerprinted or is reading, the next one first.
+    /// Pages neither fingerprinted nor being read, the next one first.
     waiting: Vec<u32>,
     ever: HashSet<u32>,
     next: u32,
@@ -59,7 +59,7 @@ impl Reference {
             (false, true) => Cause::Unique,
         };
         self.next += 1;
-        self.held.insert(self.next, Held { content, lpns: HashSet::new() });
+        self.held.insert(self.next, ContentEntry { content, lpns: HashSet::new() });
         if hashed {
             self.store.enter(self.next);
         } else {
@@ -110,7 +110,7 @@ impl Reference {
     }
 }
 
-/// A controller that begins no job: these tests say themselves what is read when.
+/// A controller that begins no job: these tests choose the time of each read.
 fn by_hand(options: &Options) -> Driver {
     let mut driver = Driver::new(options);
     driver.ftl.refuse_jobs();
@@ -119,7 +119,7 @@ fn by_hand(options: &Options) -> Driver {
 
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
-    options.config.mapping = MappingForm::Content;
+    options.config.mapping = Mapping::Content;
     options.config.replication.policy = ReplicationPolicy::None;
     options.plain_dedup();
     let dedup = &mut options.config.dedup;
@@ -231,7 +231,7 @@ fn compare_stores(driver: &Driver, reference: &Reference) {
 }
 
 #[test]
-fn with_room_for_all_fingerprints_idle_time_finds_every_duplicate() {
+fn unlimited_store_finds_every_duplicate_in_idle_time() {
     for seed in 0..40 {
         let mut options = options(seed);
         options.config.dedup.fingerprint_entries = Entries::Unlimited;
@@ -258,14 +258,14 @@ fn with_room_for_all_fingerprints_idle_time_finds_every_duplicate() {
 
 #[test]
 fn a_page_is_written_unhashed_read_in_idle_time_and_merged() {
-    let mut config = FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() };
+    let mut config = FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() };
     config.dedup.sampling_pages = 3;
     config.dedup.out_of_line = OutOfLinePolicy::Unhashed;
     let mut driver =
         by_hand(&Options { levels: [1, 1, 1, 1, 8, 4], config, footprint: 8, contents: 10, ..options(0) });
     let mut write = |lpn, content| driver.write(lpn, content, false).unwrap();
     assert_eq!(write(0, 5).program.unwrap().1, Cause::Unique);
-    // Content 7 is the sample and new, so nobody sees that 5 is on flash.
+    // Content 7 is the sample and new, so the copy of 5 on flash goes unnoticed.
     driver.begin_run(3);
     let mut write = |lpn, content| driver.write(lpn, content, false).unwrap();
     assert_eq!(write(1, 7).program.unwrap().1, Cause::Unique);

@@ -8,10 +8,10 @@ use flashtwin_nand::NO_PPN;
 use super::driver::{Driver, Options, Step, Workload};
 use super::reach::Map;
 use crate::ids::{Content, Lpn, NO_VPN, Owner};
-use crate::{Cause, Entries, MappingForm, ReplicationPolicy, SpreadConfig};
+use crate::{Cause, Entries, Mapping, ReplicationPolicy, SpreadConfig};
 
 /// One content on flash: an evicted fingerprint lets the same content come a second time.
-struct Held {
+struct ContentEntry {
     content: u32,
     references: u32,
 }
@@ -20,8 +20,8 @@ struct Held {
 struct Reference {
     capacity: usize,
     pages: HashMap<u32, u32>,
-    held: HashMap<u32, Held>,
-    /// Content and what it is held as, the most recently written last.
+    held: HashMap<u32, ContentEntry>,
+    /// Entries of contents, the most recently written last.
     store: Vec<(u32, u32)>,
     ever: HashSet<u32>,
     next: u32,
@@ -53,7 +53,7 @@ impl Reference {
         };
         self.ever.insert(content);
         self.next += 1;
-        self.held.insert(self.next, Held { content, references: 0 });
+        self.held.insert(self.next, ContentEntry { content, references: 0 });
         self.store.push((content, self.next));
         if self.store.len() > self.capacity {
             self.store.remove(0);
@@ -86,7 +86,7 @@ impl Reference {
 
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
-    options.config.mapping = MappingForm::Content;
+    options.config.mapping = Mapping::Content;
     options.config.spread = SpreadConfig::default();
     let capacities = [1, 2, 5, 30].map(Entries::Limited);
     let tables = options.config.dedup.tables;
@@ -169,12 +169,12 @@ fn contents_that_never_repeat_make_deduplication_a_page_map() {
     for seed in 0..20 {
         let mut page = Options::draw(seed);
         page.contents = page.steps + 1;
-        page.config.mapping = MappingForm::Page;
+        page.config.mapping = Mapping::Page;
         page.config.spread = SpreadConfig::default();
         page.config.mapping_cache = crate::MappingCacheConfig::default();
         page.config.replication.policy = ReplicationPolicy::None;
         let mut content = page.clone();
-        content.config.mapping = MappingForm::Content;
+        content.config.mapping = Mapping::Content;
         let counts = [page, content].map(|options| {
             let mut driver = Driver::new(&options);
             let mut workload = Workload::new(&options);

@@ -10,7 +10,7 @@ use crate::content::replication::placement::{PlacementPolicy, ScorePopularity, S
 use crate::ids::{Lpn, Vpn};
 use crate::redirection::RedirectionPolicy;
 use crate::{
-    FlashOp, MappingForm, NO_JOB, OpKind, ReadOutcome, ReplicationConfig, ReplicationPolicy, SpreadConfig,
+    FlashOp, Mapping, NO_JOB, OpKind, ReadOutcome, ReplicationConfig, ReplicationPolicy, SpreadConfig,
 };
 
 /// One content: its reads in the period, the chips that hold it, home first, and the reads under which its
@@ -158,7 +158,7 @@ impl Model {
         true
     }
 
-    /// Pages that the host's writes made and let die; copies give way where there is no room.
+    /// Pages that the host's writes made and let die; copies are dropped if there is no room.
     fn follow(&mut self, homes: &BTreeMap<Vpn, (crate::Content, usize)>) {
         let same = |vpn: &Vpn, content: &Content| homes.get(vpn).is_some_and(|home| home.0 == content.number);
         self.contents.retain(|vpn, content| same(vpn, content));
@@ -173,7 +173,7 @@ impl Model {
         }
     }
 
-    /// `slots`: the contents with replicas in the order in which the controller looks at them.
+    /// `slots`: the contents with replicas in the order of the controller's pass.
     fn end_period(&mut self, slots: &[Vpn], chips: usize) {
         self.periods += 1;
         for &vpn in slots {
@@ -225,7 +225,7 @@ fn compare(driver: &Driver, model: &Model) {
 
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
-    options.config.mapping = MappingForm::Content;
+    options.config.mapping = Mapping::Content;
     options.config.spread = SpreadConfig::default();
     options.plain_dedup();
     let replication = &mut options.config.replication;

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 
 use super::driver::{Driver, Options, Step, Workload};
 use crate::ids::{Lpn, Vpn};
-use crate::{FlashOp, MappingForm, NO_JOB, OpKind, ReplicationPolicy, SpreadConfig};
+use crate::{FlashOp, Mapping, NO_JOB, OpKind, ReplicationPolicy, SpreadConfig};
 use flashtwin_nand::{Chip, Plane};
 
-/// Classes of pages, the least recent first; chips that hold each page, the first copy's first; and the
-/// replicated pages in the order of what last happened to them (a change of class or their first replica).
+/// Classes of pages, the least recent first; chips that hold each page, the first copy's first; and
+/// the replicated pages in order of their last event (a change of class or their first replica).
 struct Model {
     classes: Vec<Vec<Vpn>>,
     chips: BTreeMap<Vpn, Vec<Chip>>,
@@ -70,14 +70,14 @@ impl Model {
         self.class(vpn) > 1 && self.chips[&vpn].len() < chips
     }
 
-    /// Whether a copy would have room: the least recent replica of the lowest class gives way, if that is no
-    /// higher than the page's own.
+    /// Whether a copy would have room: the least recent replica of the lowest class is dropped, if
+    /// that class is no higher than the page's own.
     fn fits(&self, vpn: Vpn) -> bool {
         let lower = |victim: Vpn| victim != vpn && self.class(victim) <= self.class(vpn);
         self.used() < self.budget || self.victim().is_some_and(lower)
     }
 
-    /// What a page that was read to be copied leads to; `open` chips have room. Returns whether it was copied.
+    /// The effect of a page read for a copy; `open` chips have room. Returns whether it was copied.
     fn copy(&mut self, vpn: Vpn, loads: &[u32], open: &[bool]) -> bool {
         let (class, held, count) = (self.class(vpn), &self.chips[&vpn], loads.len());
         if class < 2 {
@@ -101,7 +101,7 @@ impl Model {
         true
     }
 
-    /// Pages that the host's writes made and let die; copies give way where there is no room.
+    /// Pages that the host's writes made and let die; copies are dropped if there is no room.
     fn follow(&mut self, homes: &BTreeMap<Vpn, Chip>) {
         let gone: Vec<Vpn> = self.chips.keys().copied().filter(|vpn| !homes.contains_key(vpn)).collect();
         for vpn in gone {
@@ -143,7 +143,7 @@ fn compare(driver: &Driver, model: &Model) {
 
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
-    options.config.mapping = MappingForm::Content;
+    options.config.mapping = Mapping::Content;
     options.config.spread = SpreadConfig::default();
     options.plain_dedup();
     let replication = &mut options.config.replication;
@@ -188,7 +188,8 @@ fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
         driver.read(lpn).unwrap();
         if vpn != crate::NO_VPN {
             model.read(vpn);
-            // What has no room when it is earned is forgotten, unless another copy is under way.
+            // A copy that finds no room when it is earned is forgotten, unless another copy is
+            // under way.
             let begins = earned > 0 || model.fits(vpn);
             earned += u32::from(begins && model.earns(vpn, driver.chip.len()));
         }
@@ -209,7 +210,7 @@ fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
         }
         driver.job_done(job).unwrap();
     }
-    // What has no room is not even read.
+    // A page for which there is no room is not even read.
     assert!(earned == 0 || !model.fits(vpn), "{earned} copies were earned, have room, and were not made");
 }
 

@@ -1,5 +1,5 @@
-//! Popularity replication as its rules read (RR-SSD paper II.D and III.B; systems.md,
-//! section 4), compared copy by copy with what the controller does at each period end.
+//! Popularity replication written after its rules (RR-SSD paper II.D and III.B; systems.md, section
+//! 4), compared copy by copy with the controller at each period end.
 
 use crate::controller::Controller;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use crate::SpreadConfig;
 use crate::content::replication::degree::DegreePolicy;
 use crate::content::replication::placement::{PlacementPolicy, ScorePopularity, ScoreTies};
 use crate::ids::{Lpn, Vpn};
-use crate::{Cause, FlashOp, MappingForm, ReplicationConfig, ReplicationPolicy};
+use crate::{Cause, FlashOp, Mapping, ReplicationConfig, ReplicationPolicy};
 use flashtwin_nand as nand;
 
 /// One content: how often it was read in the period, and the chips that hold it, home first.
@@ -41,7 +41,7 @@ struct Model<'a> {
     drops: u64,
 }
 
-/// How many copies so many reads are worth, the first one included.
+/// Copies that this number of reads earns, the first one included.
 pub(super) fn wanted(rules: &ReplicationConfig, reads: u64, chips: usize) -> usize {
     if reads < u64::from(rules.least_popularity) {
         return 1;
@@ -90,7 +90,7 @@ impl Model<'_> {
         self.drops += 1;
     }
 
-    /// Copies beyond what the content's reads earn go.
+    /// Drops copies beyond those that the content's reads earn.
     fn adjust(&mut self) {
         for vpn in self.contents.keys().copied().collect::<Vec<_>>() {
             while self.contents[&vpn].chips.len() > self.wanted(self.contents[&vpn].reads) {
@@ -171,7 +171,7 @@ impl Model<'_> {
     }
 }
 
-/// What the controller holds now. Reads are counted by the test itself.
+/// The controller's present state. Reads are counted by the test itself.
 fn contents(driver: &Driver, reads: &[u64]) -> BTreeMap<Vpn, Content> {
     let map = driver.contents();
     let order: BTreeMap<Vpn, usize> =
@@ -214,7 +214,7 @@ const ALPHAS: [(f64, u64); 5] = [(0.0, 0), (0.05, 5), (0.15, 15), (0.3, 30), (2.
 
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
-    options.config.mapping = MappingForm::Content;
+    options.config.mapping = Mapping::Content;
     options.config.spread = SpreadConfig::default();
     options.plain_dedup();
     let replication = &mut options.config.replication;

@@ -1,4 +1,4 @@
-//! Spreading of duplicates beside a plain map of what each page holds and where.
+//! Spreading of duplicates beside a plain map of each page's content and place.
 
 use crate::controller::Controller;
 use flashtwin_nand::{Plane, Ppn};
@@ -9,12 +9,12 @@ use super::reach::Map;
 use crate::flash::allocation::AllocationPolicy;
 use crate::ids::Lpn;
 use crate::page::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
-use crate::{MappingForm, ReplicationPolicy};
+use crate::{Mapping, ReplicationPolicy};
 
 /// Filters that are never wrong: a rebuild at every death, and bits enough.
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
-    options.config.mapping = MappingForm::Page;
+    options.config.mapping = Mapping::Page;
     options.config.mapping_cache.fingerprints = false;
     options.config.replication.policy = ReplicationPolicy::None;
     options.config.spread = SpreadConfig {
@@ -43,7 +43,7 @@ struct Reference {
     turns: Vec<usize>,
 }
 
-/// What the allocation and the placement see when a page is written.
+/// Inputs of allocation and placement when a page is written.
 struct Now {
     room: Vec<bool>,
     chip: Vec<u32>,
@@ -100,7 +100,7 @@ impl Reference {
         plane / (self.levels[2] * self.levels[3]) % self.levels[0]
     }
 
-    /// What `static` or `dynamic` proposes: its plane, or the next with room.
+    /// The proposal of `static` or `dynamic`: its plane, or the next with room.
     fn proposal(&mut self, policy: AllocationPolicy, address: u64, now: &Now) -> Option<u32> {
         self.writes += 1;
         let index = match policy {
@@ -165,7 +165,7 @@ fn now(driver: &Driver) -> Now {
 }
 
 #[test]
-fn a_page_avoids_the_channels_that_hold_its_content_and_its_twins_hold_the_same() {
+fn page_avoids_channels_of_its_content_and_twins_are_equal() {
     let (mut apart, mut twins, mut foreseen) = (0, 0, 0);
     for seed in 0..240 {
         let options = options(seed);
@@ -223,7 +223,7 @@ fn a_page_avoids_the_channels_that_hold_its_content_and_its_twins_hold_the_same(
     );
 }
 
-/// Every page that a read may choose holds what the reference says of the page asked for.
+/// Every page that a read may choose has the reference's content of the requested page.
 fn compare(driver: &Driver, reference: &Reference, footprint: u32) -> u64 {
     let Map::Page(map) = driver.ftl.map() else { unreachable!("the options say page") };
     let spreader = driver.ftl.spreader().unwrap();

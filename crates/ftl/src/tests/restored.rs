@@ -1,16 +1,16 @@
-//! A controller rebuilt from what another one holds goes on as one that is right.
+//! A controller rebuilt from the flash contents of another one works correctly.
 
 use crate::controller::Controller;
 use flashtwin_nand::{Geometry, NandDevice, device_toml};
 
 use crate::config::FtlConfig;
-use crate::held::{BlockUse, HeldPage};
 use crate::ids::{Content, Lpn, NO_CONTENT};
+use crate::image::{BlockUse, PageImage};
 use crate::loads::LoadView;
 use crate::op::{Host, NO_JOB};
 use crate::replication::ReplicationPolicy;
 use crate::rng::Rng;
-use crate::{BlockImage, Ftl, MappingForm};
+use crate::{BlockImage, Ftl, Mapping};
 
 pub(super) const PAGES: u32 = 60;
 pub(super) const CONTENTS: u32 = 300;
@@ -34,9 +34,9 @@ pub(super) fn configs() -> Vec<FtlConfig> {
     let mut page = FtlConfig::default();
     page.gc.victim = crate::victim::VictimPolicy::Fifo;
     page.gc.step_pages = 1;
-    let content = FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() };
+    let content = FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() };
     let mut inverted = content.clone();
-    inverted.dedup.tables = crate::dedup::TableForm::Inverted;
+    inverted.dedup.tables = crate::dedup::TableKind::Inverted;
     let mut replicating = content.clone();
     replicating.replication.policy = ReplicationPolicy::OnLine;
     replicating.replication.alpha = 0.2;
@@ -75,7 +75,8 @@ pub(super) fn work(ftl: &mut Ftl, rng: &mut Rng, steps: u32, aware: bool) {
     }
 }
 
-/// What a drive would have kept: blocks, and each logical page with its copies and its content.
+/// The state that a drive would have kept: blocks, and each logical page with its copies and its
+/// content.
 pub(super) fn restored(
     config: &FtlConfig,
     geometry: &Geometry,
@@ -94,7 +95,7 @@ pub(super) fn restored(
         seen.push(home);
         // A content is known by its page here.
         let content = if config.looks_at_contents() { Content::new(seen.len() as u32) } else { NO_CONTENT };
-        to.page(HeldPage { lpn, content, home, replicas }).map_err(told)?;
+        to.page(PageImage { lpn, content, home, replicas }).map_err(told)?;
     }
     to.finish().map_err(told)
 }
@@ -161,7 +162,7 @@ fn a_controller_goes_on_where_another_left_off() {
 #[test]
 fn what_contradicts_itself_is_refused() {
     let geometry = geometry();
-    let config = FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() };
+    let config = FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() };
     let mut ftl = Ftl::new(&config, &geometry, PAGES, CONTENTS, 1);
     work(&mut ftl, &mut Rng::stream(1, "restored"), 500, true);
     let blocks = ftl.block_images();
@@ -207,16 +208,16 @@ fn partitions_and_tables_on_flash_are_not_restored() {
 #[test]
 fn inverted_tables_refuse_pages_that_they_cannot_hold() {
     let geometry = geometry();
-    let mut config = FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() };
-    config.dedup.tables = crate::dedup::TableForm::Inverted;
-    let used = BlockUse::Open(crate::held::OpenFor::Host);
+    let mut config = FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() };
+    config.dedup.tables = crate::dedup::TableKind::Inverted;
+    let used = BlockUse::Open(crate::image::OpenFor::Host);
     let image = BlockImage { block: flashtwin_nand::Block::new(0), erases: 0, written: 2, used };
     let pages = [0, 1].map(|page| geometry.page_of_block(image.block, page));
     let refused = |lpn, content, replicas: &[flashtwin_nand::Ppn], words: &str| {
         let mut to = Ftl::new(&config, &geometry, PAGES, CONTENTS, 1).restore(&[image]).ok().unwrap();
         let page = |lpn, content, home, replicas| {
             let (lpn, content) = (Lpn::new(lpn), Content::new(content));
-            HeldPage { lpn, content, home, replicas }
+            PageImage { lpn, content, home, replicas }
         };
         to.page(page(0, 0, pages[0], &[])).unwrap();
         let error = to.page(page(lpn, content, pages[1], replicas)).unwrap_err().to_string();

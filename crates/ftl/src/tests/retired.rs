@@ -1,4 +1,4 @@
-//! Blocks that are used no more: the controller goes on with those that are left, as long as they hold what they must.
+//! Retired blocks: the controller goes on with the others, as long as they can hold its data.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use flashtwin_nand::{Block, Plane};
 
 use super::restored::{CONTENTS, PAGES, configs, geometry, restored, work};
 use crate::Ftl;
-use crate::held::BlockUse;
+use crate::image::BlockUse;
 use crate::rng::Rng;
 
 /// Retired blocks and how often each was erased before.
@@ -47,7 +47,7 @@ fn a_controller_goes_on_without_the_blocks_it_retired() {
 }
 
 #[test]
-fn an_erased_block_is_retired_at_once_and_another_with_its_erase() {
+fn erased_block_is_retired_at_once_others_at_their_erase() {
     let geometry = geometry();
     let mut ftl = Ftl::new(&configs()[0], &geometry, PAGES, CONTENTS, 1);
     work(&mut ftl, &mut Rng::stream(1, "retired"), 2_000, false);

@@ -6,28 +6,28 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::driver::{Driver, Options, Step, Workload};
 use crate::content::ContentMap;
-use crate::dedup::{OutOfLinePolicy, TableForm};
+use crate::dedup::{OutOfLinePolicy, TableKind};
 use crate::flash::blocks::Stream;
 use crate::flash::partition::{PartitionConfig, PartitionPolicy};
 use crate::ids::{Lpn, Owner, Vpn};
-use crate::{Entries, FtlError, MappingForm, ReplicationPolicy, Rng, SpreadConfig, WearConfig, WearPolicy};
+use crate::{Entries, FtlError, Mapping, ReplicationPolicy, Rng, SpreadConfig, WearConfig, WearPolicy};
 
 /// A bug that the code under test asks for where it would be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bug {
     /// Garbage collection moves a replica and leaves its entry as it was.
     ForgottenMove,
-    /// A page that nobody points to stays valid.
+    /// A page without references stays valid.
     SkippedInvalidate,
     /// A dead content's fingerprint stays in the store.
     StaleFingerprint,
-    /// A page stays on the list of its twins when it is overwritten.
+    /// A page stays on the list of its duplicate pages when it is overwritten.
     KeptTwin,
     /// A dead content's popularity stays with the chips that held it.
     KeptShare,
     /// A page changes its class of priority-LRU, and its replicas stay listed under the old one.
     KeptClass,
-    /// Garbage collection moves a page of the inverted tables and does not tell one of its LPNs.
+    /// Garbage collection moves a page of the inverted tables and skips one of its LPNs.
     ForgottenLpn,
     /// Garbage collection moves a page to another partition.
     MixedPartitions,
@@ -92,7 +92,7 @@ fn levelling(seed: u64) -> Options {
 /// A system that spreads duplicates, many of them.
 fn spreading(seed: u64) -> Options {
     let mut options = options(seed);
-    options.config.mapping = MappingForm::Page;
+    options.config.mapping = Mapping::Page;
     options.config.replication.policy = ReplicationPolicy::None;
     options.config.spread = super::driver::spread(&mut Rng::stream(seed, "spread"));
     options.config.background.jobs = 4096;
@@ -103,7 +103,7 @@ fn spreading(seed: u64) -> Options {
 /// A system with inverted tables.
 fn inverted(seed: u64) -> Options {
     let mut options = options(seed);
-    options.config.dedup.tables = TableForm::Inverted;
+    options.config.dedup.tables = TableKind::Inverted;
     options.config.replication.policy = ReplicationPolicy::None;
     options
 }
@@ -116,7 +116,7 @@ fn paging(seed: u64) -> Options {
     options
 }
 
-/// A system that fingerprints in idle time what it did not sample.
+/// A system that fingerprints skipped pages in idle time.
 fn deduplicating_later(seed: u64) -> Options {
     let mut options = options(seed);
     (options.config.dedup.sampling_pages, options.config.dedup.out_of_line) = (4, OutOfLinePolicy::Unhashed);
@@ -133,7 +133,7 @@ fn copying_on_line(seed: u64) -> Options {
     options
 }
 
-/// A system that copies what was read recently and often.
+/// A system that copies contents read recently and often.
 fn copying_by_recency(seed: u64) -> Options {
     let mut options = copying_on_line(seed);
     options.config.replication.policy = ReplicationPolicy::PriorityLru;
@@ -152,7 +152,7 @@ fn options(seed: u64) -> Options {
     options.period_every = 50;
     options.read_percent = 40;
     options.audit_every = 1;
-    options.config.mapping = MappingForm::Content;
+    options.config.mapping = Mapping::Content;
     options.config.spread = SpreadConfig::default();
     options.plain_dedup();
     options.config.partition = PartitionConfig::default();

@@ -19,7 +19,7 @@ fn with_copies(redirection: RedirectionPolicy) -> Driver {
 }
 
 #[test]
-fn a_read_takes_a_copy_that_is_there_and_none_where_its_policy_may_take_none() {
+fn read_takes_only_a_programmed_copy_that_its_policy_allows() {
     // The chips' queues in the order of their numbers: lower ones are less loaded.
     let queues: Vec<u32> = (0..8).collect();
     let loads = LoadView::new(&queues, &queues);
@@ -54,7 +54,7 @@ fn a_controller_knows_the_most_that_it_held() {
     let copies = driver.ftl.copies_of(Lpn::new(1)).unwrap().1.len() as u64;
     let peak = driver.ftl.peak();
     assert_eq!((peak.pages_in_use, peak.replica_pages), (3 + copies, copies));
-    // What goes does not lower it; what comes counts from what is left.
+    // Trims do not lower it; new writes count from the rest.
     driver.ftl.trim(Lpn::new(1));
     driver.write(5, 5, false).unwrap();
     let peak = driver.ftl.peak();

@@ -1,11 +1,11 @@
-//! What the controller says of itself: bytes of its tables, contents plane by plane, uses of pages of its tables.
+//! The controller's statistics: bytes of its tables, contents by plane, uses of table pages.
 
 use super::driver::{Driver, Options};
 use crate::content::replication::ReplicationPolicy;
-use crate::dedup::{EvictionPolicy, TableForm};
-use crate::{CacheBytes, Content, Controller, Entries, FtlConfig, MappingForm, PlaneContents};
+use crate::dedup::{EvictionPolicy, TableKind};
+use crate::{CacheBytes, Content, Controller, Entries, FtlConfig, Mapping, PlaneContents};
 
-/// A device of two chips whose host writes 40 pages of so many contents.
+/// A device of two chips whose host writes 40 pages of `contents` contents.
 fn device(config: &FtlConfig, contents: u32) -> Driver {
     Driver::new(&Options {
         levels: [2, 1, 1, 1, 20, 8],
@@ -18,7 +18,7 @@ fn device(config: &FtlConfig, contents: u32) -> Driver {
 }
 
 fn content_addressed() -> FtlConfig {
-    FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() }
+    FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() }
 }
 
 #[test]
@@ -29,13 +29,13 @@ fn a_content_takes_as_many_bytes_as_its_tables_say() {
     let unknown = 4;
     let few = Entries::Limited(3);
     for (tables, entries, eviction, sampling_pages, bytes) in [
-        (TableForm::TwoLevel, Entries::Unlimited, EvictionPolicy::LruWrites, 1, least),
-        (TableForm::Inverted, Entries::Unlimited, EvictionPolicy::LruWrites, 1, least),
-        (TableForm::TwoLevel, Entries::Unlimited, EvictionPolicy::LruWrites, 2, least + unknown),
+        (TableKind::TwoLevel, Entries::Unlimited, EvictionPolicy::LruWrites, 1, least),
+        (TableKind::Inverted, Entries::Unlimited, EvictionPolicy::LruWrites, 1, least),
+        (TableKind::TwoLevel, Entries::Unlimited, EvictionPolicy::LruWrites, 2, least + unknown),
         // Its neighbours in the order in which entries go: 8; its references and its list: 2.
-        (TableForm::TwoLevel, few, EvictionPolicy::LruWrites, 1, least + unknown + 8),
-        (TableForm::Inverted, few, EvictionPolicy::LruWrites, 1, least + unknown + 8),
-        (TableForm::TwoLevel, few, EvictionPolicy::ReferenceCount, 1, least + unknown + 8 + 2),
+        (TableKind::TwoLevel, few, EvictionPolicy::LruWrites, 1, least + unknown + 8),
+        (TableKind::Inverted, few, EvictionPolicy::LruWrites, 1, least + unknown + 8),
+        (TableKind::TwoLevel, few, EvictionPolicy::ReferenceCount, 1, least + unknown + 8 + 2),
     ] {
         let mut config = content_addressed();
         (config.dedup.tables, config.dedup.fingerprint_entries) = (tables, entries);
@@ -48,7 +48,7 @@ fn a_content_takes_as_many_bytes_as_its_tables_say() {
 #[test]
 fn a_page_that_was_used_takes_eight_bytes_of_inverted_tables() {
     let mut config = content_addressed();
-    config.dedup.tables = TableForm::Inverted;
+    config.dedup.tables = TableKind::Inverted;
     let mut driver = device(&config, 40);
     let held =
         |driver: &Driver| driver.ftl.table_sizes().page_table_bytes - driver.ftl.flash.blocks.bytes_in_use();
@@ -65,14 +65,14 @@ fn pages_of_the_tables_take_what_finds_and_orders_them() {
     let mut config = FtlConfig::default();
     assert_eq!(device(&config, 0).ftl.paging_sizes(), None);
     config.mapping_cache.bytes = CacheBytes::Limited(64);
-    // 40 LPNs on three pages of 16: the page of each LPN; place, neighbours and flags of each page and the
-    // neighbours of what closes the ring.
+    // 40 LPNs on three pages of 16: the page of each LPN; place, neighbours and flags of each page
+    // and the neighbours of the ring's closing entry.
     let sizes = device(&config, 0).ftl.paging_sizes().unwrap();
     assert_eq!((sizes.pages, sizes.simulator_bytes), (3, 40 * 4 + 3 * (4 + 9) + 8));
 }
 
 #[test]
-fn a_cache_may_lack_pages_where_it_is_limited_and_fingerprints_where_they_are_on_flash() {
+fn limited_cache_may_lack_table_and_fingerprint_pages() {
     let lacks = |limited, fingerprints| {
         let mut config = content_addressed();
         config.dedup.fingerprint_entries = Entries::Limited(4);
@@ -137,7 +137,7 @@ fn uses_of_a_lookup(config: &FtlConfig) -> u64 {
 }
 
 #[test]
-fn looking_up_a_fingerprint_uses_a_page_where_the_store_is_on_flash() {
+fn fingerprint_lookup_uses_a_page_if_the_store_is_on_flash() {
     let mut config = content_addressed();
     config.mapping_cache.bytes = CacheBytes::Limited(4 * 64);
     assert_eq!(uses_of_a_lookup(&config), 0, "the store is in RAM");

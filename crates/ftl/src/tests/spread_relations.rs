@@ -1,4 +1,4 @@
-//! Relations that spreading of duplicates must keep, whatever the device, the allocation and the workload.
+//! Relations that spreading of duplicates keeps on any device, with any allocation and workload.
 
 use super::driver::{Driver, Options, Step, Workload};
 use super::reach::Map;
@@ -6,14 +6,14 @@ use crate::controller::Controller;
 use crate::flash::allocation::AllocationPolicy;
 use crate::ids::Lpn;
 use crate::page::spread::{SpreadConfig, SpreadPolicy};
-use crate::{FtlConfig, MappingForm, ReplicationPolicy, Rng};
+use crate::{FtlConfig, Mapping, ReplicationPolicy, Rng};
 use flashtwin_nand::Ppn;
 
 /// The same system without and with spreading. Filters with as many bits as a key allows.
 fn pair(seed: u64) -> [Options; 2] {
     [SpreadPolicy::None, SpreadPolicy::Duplicates].map(|policy| {
         let mut options = Options::draw(seed);
-        options.config.mapping = MappingForm::Page;
+        options.config.mapping = Mapping::Page;
         options.config.mapping_cache.fingerprints = false;
         options.config.replication.policy = ReplicationPolicy::None;
         options.config.spread =
@@ -31,7 +31,8 @@ fn place_of(driver: &Driver, lpn: u32) -> Ppn {
     }
 }
 
-/// Every page written and the device aged; what followed, and answers of the filters that were wrong.
+/// Writes every page and ages the device; returns the operations that followed, and the wrong
+/// answers of the filters.
 fn begin_full(driver: &mut Driver, options: &Options) -> (Vec<String>, u64) {
     let mut rng = Rng::stream(options.seed, "ageing");
     let mut steps: Vec<String> =
@@ -57,8 +58,9 @@ fn serve(driver: &mut Driver, step: Step, next_content: &mut u32) -> String {
     }
 }
 
+/// On a new and on an aged drive.
 #[test]
-fn without_equal_contents_everything_is_as_without_spreading_new_and_aged() {
+fn spreading_changes_nothing_without_equal_contents() {
     let (mut compared, mut aged) = (0, 0);
     for seed in 0..200 {
         let [plain, spread] = pair(seed);
@@ -119,14 +121,14 @@ fn rewritten_four_times(own_copy_counts: bool) -> (Vec<u32>, u64) {
 }
 
 #[test]
-fn a_page_written_with_what_it_holds_moves_where_its_own_copy_counts_and_stays_where_it_does_not() {
+fn rewritten_page_moves_only_if_its_own_copy_counts() {
     // Channel 1 once it holds nothing else: its dead entry is more than half of them, so it is forgotten.
     assert_eq!(rewritten_four_times(true), (vec![0, 1, 0, 1], 0));
     assert_eq!(rewritten_four_times(false), (vec![0, 0, 0, 0], 0));
 }
 
 #[test]
-fn rewriting_what_pages_hold_changes_nothing_where_own_copies_do_not_count() {
+fn rewriting_changes_nothing_if_own_copies_do_not_count() {
     let mut compared = 0;
     for seed in 0..100 {
         let pair = pair(seed).map(|mut options| {

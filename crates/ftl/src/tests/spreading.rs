@@ -1,5 +1,5 @@
-//! Spreading of duplicates page by page: which answers of the filters count, what is read for them, and what is known
-//! of pages that are compared, moved and aged.
+//! Spreading of duplicates page by page: which answers of the filters count, which pages are read
+//! for them, and the state of pages that are compared, moved and aged.
 
 use crate::controller::Controller;
 use flashtwin_nand::{Channel, NO_PPN, Ppn};
@@ -66,7 +66,7 @@ fn taken_for_content_0() -> u32 {
 }
 
 #[test]
-fn a_filter_that_is_wrong_has_the_last_page_of_its_channel_read() {
+fn false_positive_reads_the_last_page_of_its_channel() {
     let wrong = taken_for_content_0();
     let mut driver = crowded();
     let last = write(&mut driver, 0, 0);
@@ -82,7 +82,7 @@ fn a_filter_that_is_wrong_has_the_last_page_of_its_channel_read() {
 }
 
 #[test]
-fn a_filter_that_is_wrong_has_nothing_read_where_the_host_wrote_nothing() {
+fn false_positive_reads_no_page_on_an_unwritten_channel() {
     let wrong = taken_for_content_0();
     let mut driver = driver(|config| {
         one_bit(config);
@@ -98,12 +98,12 @@ fn a_filter_that_is_wrong_has_nothing_read_where_the_host_wrote_nothing() {
 }
 
 #[test]
-fn an_entry_that_is_known_to_be_dead_sends_a_page_elsewhere_and_has_nothing_read() {
+fn dead_entry_moves_a_page_without_any_read() {
     for own_copy_counts in [false, true] {
         let mut driver = driver(|config| config.spread.own_copy_counts = own_copy_counts);
         write(&mut driver, 0, 4);
         write(&mut driver, 0, 5);
-        // What held the content on channel 0 is dead, and page 0 holds another one.
+        // The holder of the content on channel 0 is dead, and page 0 has another content.
         write(&mut driver, 0, 4);
         let counters = driver.ftl.counters();
         assert_eq!((channel_of(&driver, 0), counters.pages.redirected_writes), (1, 1), "{own_copy_counts}");
@@ -131,7 +131,7 @@ fn filters_forget_what_is_dead_when_preloading_ends() {
 }
 
 #[test]
-fn a_page_that_ageing_moves_keeps_off_its_twins_and_not_off_itself() {
+fn page_moved_by_ageing_avoids_its_twins_but_not_itself() {
     let mut driver = driver(|_| {});
     write(&mut driver, 0, 4);
     write(&mut driver, 3, 4);
@@ -149,7 +149,7 @@ fn a_page_that_ageing_moves_keeps_off_its_twins_and_not_off_itself() {
 }
 
 #[test]
-fn a_filter_hears_of_pages_that_leave_its_channel_and_of_no_others() {
+fn filter_counts_only_pages_that_leave_its_channel() {
     // A filter is made anew for the first page that leaves.
     let at_once = |config: &mut FtlConfig| config.spread.bloom_rebuild = 1e-9;
     let mut driver = driver(at_once);
@@ -188,7 +188,7 @@ fn pages_compared_are_twins_where_both_hold_the_content_still() {
 }
 
 #[test]
-fn comparisons_for_which_there_is_no_job_are_counted_one_by_one() {
+fn comparisons_without_a_free_job_are_counted() {
     let mut driver = driver(|config| config.background.jobs = 1);
     write_all(&mut driver, &[(0, 4), (1, 4), (2, 4)]);
     for (lpn, dropped) in [(3, 1), (4, 2), (5, 3)] {

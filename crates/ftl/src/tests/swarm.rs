@@ -10,7 +10,7 @@ use super::driver::{Driver, Options, Step, Workload, geometry};
 use super::reach::Map;
 use crate::flash::block_table::BlockState;
 use crate::ids::{Lpn, Vpn};
-use crate::{Cause, FlashOp, MappingForm, OpKind, ReadOutcome, ReplicationPolicy, Rng};
+use crate::{Cause, FlashOp, Mapping, OpKind, ReadOutcome, ReplicationPolicy, Rng};
 
 /// Systems, devices and workloads that are drawn.
 const SEEDS: u64 = 600;
@@ -278,7 +278,7 @@ fn the_swarm_reaches_every_mechanism() {
         for (mechanism, times) in mechanisms(&driver, &options) {
             *reached.entry(mechanism).or_insert(0) += times;
         }
-        let content = options.config.mapping == MappingForm::Content;
+        let content = options.config.mapping == Mapping::Content;
         assert!(content || options.config.replication.policy == ReplicationPolicy::None);
     }
     let seldom: Vec<_> = reached.iter().filter(|&(_, &times)| times <= OFTEN).collect();

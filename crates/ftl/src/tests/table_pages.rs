@@ -1,19 +1,19 @@
-//! What pages of the tables on flash say, entry by entry, and when those that gave way are written.
+//! Contents of table pages on flash, entry by entry, and the time of write-backs.
 
 use crate::controller::Controller;
 use std::collections::BTreeSet;
 
 use super::driver::{Driver, Options};
-use crate::ftl::Form;
+use crate::ftl::Scheme;
 use crate::ids::TablePage;
 use crate::paging::{Layout, Map as _};
-use crate::{CacheBytes, Content, Entries, FtlConfig, Lpn, MappingForm};
+use crate::{CacheBytes, Content, Entries, FtlConfig, Lpn, Mapping};
 
 /// Two channels of one plane; four pages of the tables fit in RAM.
-fn device(mapping: MappingForm) -> (Driver, FtlConfig) {
+fn device(mapping: Mapping) -> (Driver, FtlConfig) {
     let mut config = FtlConfig { mapping, ..FtlConfig::default() };
     config.mapping_cache.bytes = CacheBytes::Limited(4 * 64);
-    config.mapping_cache.fingerprints = mapping == MappingForm::Content;
+    config.mapping_cache.fingerprints = mapping == Mapping::Content;
     config.dedup.fingerprint_entries = Entries::Limited(8);
     let options = Options {
         levels: [2, 1, 1, 1, 40, 8],
@@ -30,27 +30,27 @@ fn layout(driver: &Driver, config: &FtlConfig) -> Layout {
     Layout::new(config.table_shape(), &driver.ftl.flash.blocks.geometry, (0..160u32).map(u64::from))
 }
 
-/// What a page says, and whether it says anything.
+/// The entries of a page, and whether it has any.
 fn entries(driver: &Driver, layout: &Layout, page: TablePage) -> (Vec<u32>, bool) {
     let mut entries = Vec::new();
     let mut take = |entry| entries.push(entry);
     let any = match &driver.ftl.tables {
-        Form::Page(side) => {
-            side.tables.map.each_entry(layout, page, &mut take);
-            side.tables.map.has_entries(layout, page)
+        Scheme::Page(scheme) => {
+            scheme.tables.map.each_entry(layout, page, &mut take);
+            scheme.tables.map.has_entries(layout, page)
         }
-        Form::Content(side) => {
-            side.tables.map.each_entry(layout, page, &mut take);
-            side.tables.map.has_entries(layout, page)
+        Scheme::Content(scheme) => {
+            scheme.tables.map.each_entry(layout, page, &mut take);
+            scheme.tables.map.has_entries(layout, page)
         }
-        Form::Inverted(_) => unreachable!("they stay in RAM"),
+        Scheme::Inverted(_) => unreachable!("they stay in RAM"),
     };
     (entries, any)
 }
 
 #[test]
 fn a_page_of_a_page_map_says_where_its_logical_pages_lie() {
-    let (mut driver, config) = device(MappingForm::Page);
+    let (mut driver, config) = device(Mapping::Page);
     let layout = layout(&driver, &config);
     // 16 entries a page: the first is of pages 0 to 15.
     let of = |lpn| layout.of_lpn(Lpn::new(lpn));
@@ -65,7 +65,7 @@ fn a_page_of_a_page_map_says_where_its_logical_pages_lie() {
 
 #[test]
 fn a_page_of_the_store_says_which_of_its_contents_are_where() {
-    let (mut driver, config) = device(MappingForm::Content);
+    let (mut driver, config) = device(Mapping::Content);
     let layout = layout(&driver, &config);
     let of = |content| layout.of_fingerprint(Content::new(content)).unwrap();
     assert_eq!(entries(&driver, &layout, of(9)), (vec![], false));
@@ -86,7 +86,7 @@ fn a_page_of_the_store_says_which_of_its_contents_are_where() {
 
 #[test]
 fn the_end_of_a_period_sees_to_what_trims_changed() {
-    for mapping in [MappingForm::Page, MappingForm::Content] {
+    for mapping in [Mapping::Page, Mapping::Content] {
         let (mut driver, _) = device(mapping);
         for lpn in 0..160 {
             driver.write(lpn, lpn, false).unwrap();

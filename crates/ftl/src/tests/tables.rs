@@ -1,27 +1,27 @@
-//! The tables of CA-SSD in both forms: what they hold, that they do the same to the flash, and
-//! what collection changes in them.
+//! The two-level and the inverted tables of CA-SSD: their contents, their equal effect on the
+//! flash, and the changes by collection.
 
 use crate::controller::Controller;
 use flashtwin_nand::{NO_PPN, Plane};
 
 use super::driver::{Driver, Options, Step, Workload, geometry};
 use super::reach::Map;
-use crate::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm};
+use crate::dedup::{EvictionPolicy, OutOfLinePolicy, TableKind};
 use crate::flash::victim::VictimPolicy;
 use crate::ids::{Content, Lpn, Owner};
 use crate::inverted::InvertedMap;
-use crate::{Cause, Entries, FlashOp, FtlConfig, MappingForm, OpKind, ReplicationPolicy};
+use crate::{Cause, Entries, FlashOp, FtlConfig, Mapping, OpKind, ReplicationPolicy};
 
-fn with_tables(options: &Options, tables: TableForm) -> Options {
+fn with_tables(options: &Options, tables: TableKind) -> Options {
     let mut options = options.clone();
     options.config.dedup.tables = tables;
     options
 }
 
-/// What inverted tables can do, drawn at random, on a device and a workload drawn at random.
+/// Random settings that inverted tables support, on a random device and workload.
 fn draw(seed: u64) -> Options {
     let mut options = Options::draw(seed);
-    options.config.mapping = MappingForm::Content;
+    options.config.mapping = Mapping::Content;
     options.config.spread = crate::SpreadConfig::default();
     options.config.replication.policy = ReplicationPolicy::None;
     options.config.mapping_cache = crate::MappingCacheConfig::default();
@@ -39,7 +39,7 @@ fn both_forms_do_the_same_to_the_flash() {
     for seed in 0..300 {
         let options = draw(seed);
         let mut drivers =
-            [TableForm::TwoLevel, TableForm::Inverted].map(|form| Driver::new(&with_tables(&options, form)));
+            [TableKind::TwoLevel, TableKind::Inverted].map(|form| Driver::new(&with_tables(&options, form)));
         let mut workload = Workload::new(&options);
         for step in 0..options.steps {
             let next = workload.next();
@@ -81,8 +81,8 @@ fn both_forms_do_the_same_to_the_flash() {
 }
 
 /// One plane of `blocks` blocks of two pages.
-fn tiny(blocks: u32, entries: Entries, tables: TableForm) -> Driver {
-    let mut config = FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() };
+fn tiny(blocks: u32, entries: Entries, tables: TableKind) -> Driver {
+    let mut config = FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() };
     config.dedup.fingerprint_entries = entries;
     config.dedup.tables = tables;
     config.gc.victim = VictimPolicy::Fifo;
@@ -100,7 +100,7 @@ fn inverted(driver: &Driver) -> &InvertedMap {
 #[test]
 fn the_example_of_the_paper() {
     // CA-SSD paper, Figure 5 (b): L1 holds V1 in P1, L2 holds V2 in P2.
-    let mut driver = tiny(8, Entries::Limited(4), TableForm::Inverted);
+    let mut driver = tiny(8, Entries::Limited(4), TableKind::Inverted);
     let mut write = |lpn, content| driver.write(lpn, content, false).unwrap().program;
     let (p1, p2) = (write(1, 1).unwrap().0, write(2, 2).unwrap().0);
     // (L3, V3): a new value; an entry in all four tables.
@@ -124,9 +124,10 @@ fn the_example_of_the_paper() {
     driver.ftl.audit().unwrap();
 }
 
+/// One in two-level tables, one for each LPN in inverted ones.
 #[test]
-fn collection_changes_one_entry_in_two_levels_and_one_for_each_lpn_in_inverted_tables() {
-    let forms = [TableForm::TwoLevel, TableForm::Inverted];
+fn collection_updates_one_entry_or_one_for_each_lpn() {
+    let forms = [TableKind::TwoLevel, TableKind::Inverted];
     // LPNs 0, 2 and 3 and the list of their page; with HPT and iHPT where the content is known.
     let limits = [(Entries::Limited(2), 4), (Entries::Unlimited, 6)];
     for (tables, (entries, inverted)) in forms.iter().flat_map(|&form| limits.map(|limit| (form, limit))) {
@@ -159,8 +160,8 @@ fn collection_changes_one_entry_in_two_levels_and_one_for_each_lpn_in_inverted_t
 #[test]
 fn inverted_tables_refuse_what_they_cannot_hold() {
     let geometry = geometry([2, 1, 1, 1, 8, 4]);
-    let mut config = FtlConfig { mapping: MappingForm::Content, ..FtlConfig::default() };
-    config.dedup.tables = TableForm::Inverted;
+    let mut config = FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() };
+    config.dedup.tables = TableKind::Inverted;
     config.check(&geometry).unwrap();
     let refused = |change: &dyn Fn(&mut FtlConfig), cure: &str| {
         let mut config = config.clone();
@@ -178,7 +179,7 @@ fn inverted_tables_refuse_what_they_cannot_hold() {
 
 #[test]
 fn a_content_that_is_forgotten_is_unique_when_it_comes_again() {
-    for tables in [TableForm::TwoLevel, TableForm::Inverted] {
+    for tables in [TableKind::TwoLevel, TableKind::Inverted] {
         let mut driver = tiny(8, Entries::Unlimited, tables);
         let cause =
             |driver: &mut Driver, content| driver.write(1, content, false).unwrap().program.unwrap().1;

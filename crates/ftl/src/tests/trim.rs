@@ -1,5 +1,5 @@
-//! What a trim does in every form of the tables: to the mapping, to what is shared, to copies, and to what
-//! collection has to move. It never orders anything itself.
+//! The effect of a trim in every mapping scheme: on the mapping, on shared contents, on copies, and
+//! on collection. It orders no operations itself.
 
 use crate::controller::Controller;
 use flashtwin_nand::{NO_PPN, Plane, Ppn};
@@ -7,15 +7,13 @@ use flashtwin_nand::{NO_PPN, Plane, Ppn};
 use super::driver::{Driver, Options, Step, Workload};
 use super::reach::Map;
 use crate::content::replication::degree::DegreePolicy;
-use crate::dedup::{OutOfLinePolicy, TableForm};
+use crate::dedup::{OutOfLinePolicy, TableKind};
 use crate::flash::allocation::AllocationPolicy;
 use crate::flash::victim::VictimPolicy;
 use crate::ids::{Lpn, NO_VPN};
 use crate::page::spread::SpreadPolicy;
 use crate::redirection::RedirectionPolicy;
-use crate::{
-    Cause, FlashOp, FtlConfig, MappingForm, NO_JOB, OpKind, ReadOutcome, ReadTarget, ReplicationPolicy,
-};
+use crate::{Cause, FlashOp, FtlConfig, Mapping, NO_JOB, OpKind, ReadOutcome, ReadTarget, ReplicationPolicy};
 
 /// Channels of one plane, blocks and pages of a block; first closed, first collected, as late as possible.
 fn driver([channels, blocks, pages]: [u32; 3], change: impl Fn(&mut FtlConfig)) -> Driver {
@@ -34,9 +32,9 @@ fn driver([channels, blocks, pages]: [u32; 3], change: impl Fn(&mut FtlConfig)) 
     })
 }
 
-fn sharing(tables: TableForm) -> Driver {
+fn sharing(tables: TableKind) -> Driver {
     driver([1, 6, 2], |config| {
-        config.mapping = MappingForm::Content;
+        config.mapping = Mapping::Content;
         config.dedup.tables = tables;
     })
 }
@@ -70,7 +68,7 @@ fn gc(kind: OpKind, ppn: Ppn, source: Ppn) -> FlashOp {
 }
 
 #[test]
-fn a_trimmed_page_is_not_mapped_and_collection_does_not_move_it() {
+fn trimmed_page_is_unmapped_and_not_moved_by_collection() {
     for trims in [vec![], vec![0], vec![0, 1]] {
         let mut driver = driver([1, 6, 2], |_| {});
         // Block 0 holds pages 0 and 1, the others ever newer versions of page 2.
@@ -137,7 +135,7 @@ fn a_page_trimmed_while_its_block_is_collected_stays_behind() {
 
 #[test]
 fn a_shared_page_lives_until_its_last_logical_page_is_trimmed() {
-    for tables in [TableForm::TwoLevel, TableForm::Inverted] {
+    for tables in [TableKind::TwoLevel, TableKind::Inverted] {
         let mut driver = sharing(tables);
         let (shared, _) = write(&mut driver, 0, 5).unwrap();
         assert_eq!([write(&mut driver, 1, 5), write(&mut driver, 2, 5)], [None, None]);
@@ -173,13 +171,13 @@ fn a_shared_page_lives_until_its_last_logical_page_is_trimmed() {
 
 #[test]
 fn collection_of_a_shared_page_goes_by_who_is_left() {
-    for tables in [TableForm::TwoLevel, TableForm::Inverted] {
+    for tables in [TableKind::TwoLevel, TableKind::Inverted] {
         let mut driver = sharing(tables);
         // Block 0: contents 0 and 1, each of two pages. Then other contents of page 4.
         for (lpn, content) in [(0, 0), (1, 1), (2, 0), (3, 1), (4, 2), (4, 3), (4, 4), (4, 5)] {
             write(&mut driver, lpn, content);
         }
-        // Content 0 keeps page 2, content 1 nobody.
+        // Content 0 keeps page 2, content 1 has no page.
         [0, 1, 3].iter().for_each(|&lpn| trim(&mut driver, lpn));
         write(&mut driver, 4, 6);
         let page = |block, page| driver.ftl.flash.blocks.geometry.ppn(Plane::new(0), block, page);
@@ -257,7 +255,7 @@ fn pages_trimmed_while_they_are_compared_are_no_twins() {
 /// Four chips; content 3, of pages 0 and 1, has a copy on each.
 fn replicated(policy: ReplicationPolicy) -> Driver {
     let mut driver = driver([4, 8, 2], |config| {
-        config.mapping = MappingForm::Content;
+        config.mapping = Mapping::Content;
         config.replication.policy = policy;
         config.replication.alpha = 1.0;
         config.replication.degree = DegreePolicy::ManyOfFew;
@@ -294,9 +292,9 @@ fn copies_die_with_the_last_logical_page_of_their_content() {
 }
 
 #[test]
-fn a_page_trimmed_while_it_is_read_to_be_fingerprinted_is_not_merged() {
+fn page_trimmed_during_its_fingerprint_read_is_not_merged() {
     let mut driver = driver([1, 8, 2], |config| {
-        config.mapping = MappingForm::Content;
+        config.mapping = Mapping::Content;
         (config.dedup.sampling_pages, config.dedup.out_of_line) = (2, OutOfLinePolicy::Unhashed);
     });
     // Content 1 is known. Of the next run the sample is new, so that the other page, content 1 again, is
@@ -314,7 +312,7 @@ fn a_page_trimmed_while_it_is_read_to_be_fingerprinted_is_not_merged() {
     driver.ftl.audit().unwrap();
 }
 
-/// After any workload, trimming every page leaves nothing: no page, content, copy, twin or fingerprint, and
+/// After any workload, trimming every page leaves nothing: no page, content, copy, duplicate page or fingerprint, and
 /// a device on which everything can be written again.
 #[test]
 fn whatever_was_done_trimming_everything_leaves_nothing() {
@@ -338,7 +336,7 @@ fn whatever_was_done_trimming_everything_leaves_nothing() {
         assert_eq!((sizes.replicated_contents, sizes.twin_lists, sizes.twin_pages), (0, 0, 0));
         assert!(ftl.plane_valid_pages().iter().all(|&valid| valid == 0));
         ftl.audit().unwrap();
-        // Jobs that were under way find that nobody wants what they bring.
+        // Jobs that were under way find their results unwanted.
         driver.idle(None).unwrap();
         assert_eq!(driver.ftl.pages_in_use(), 0, "{options:?}");
         for lpn in 0..options.footprint {

@@ -1,4 +1,4 @@
-//! Wear levelling: which block is used next, and what is moved for it.
+//! Wear levelling: which block is used next, and which data are moved.
 
 use crate::controller::Controller;
 use flashtwin_nand::{NO_PPN, Plane, Ppn};
@@ -34,7 +34,7 @@ fn opened(driver: &mut Driver, writes: u32) -> Vec<u32> {
 }
 
 #[test]
-fn without_levelling_blocks_are_used_in_the_order_in_which_they_were_erased() {
+fn without_levelling_blocks_are_used_in_order_of_erases() {
     let used = |policy| {
         let mut driver = tiny(WearConfig { policy, ..WearConfig::default() }, 8, 4);
         // Block 0 holds pages 2 and 3 until they are written again, to block 6.
@@ -55,7 +55,7 @@ fn without_levelling_blocks_are_used_in_the_order_in_which_they_were_erased() {
 fn cold_data_change_places_with_the_most_worn_block() {
     let wear = WearConfig { policy: WearPolicy::Static, threshold: 2, every: 3 };
     let mut driver = tiny(wear, 8, 3);
-    // Block 0 holds pages 1 and 2, which nobody writes again; all others take turns.
+    // Block 0 holds pages 1 and 2, which are not written again; all others take turns.
     write(&mut driver, 1);
     write(&mut driver, 2);
     let mut writes = 0;

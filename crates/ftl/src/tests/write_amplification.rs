@@ -64,10 +64,10 @@ fn fifo_model(ratio: f64) -> f64 {
 /// Greedy: the fixed point of the mean field (Van Houdt, SIGMETRICS 2013, d-choices for
 /// d to infinity; Desnoyers 2014 has the same limit).
 ///
-/// With `g` victims per page written and y(i) blocks of i valid pages, a write makes one
-/// page in i y(i) of U invalid. In the steady state every level above the victims' passes
-/// on what it receives: i y(i) / U = g. Victims have m pages, which are taken at once,
-/// or m + 1; the share `t` of the first makes the blocks add up.
+/// With `g` victims per page written and y(i) blocks of i valid pages, a write makes one page in i
+/// y(i) of U invalid. In the steady state every level above the victims' passes on all that it
+/// receives: i y(i) / U = g. Victims have m pages, which are taken at once, or m + 1; the share `t`
+/// of the first makes the blocks add up.
 pub(super) fn greedy_model(ratio: f64, pages: u32) -> f64 {
     let wanted = ratio / f64::from(pages);
     let mut sum = 0.0;

@@ -1,4 +1,4 @@
-//! What a drive is, and whether it is whole.
+//! A drive's properties, and the check of its integrity.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::store::{DriveError, FileMedium, Medium, System, VERSION};
 /// Most problems that are listed.
 const MOST_LISTED: usize = 100;
 
-/// What a drive is, without opening it.
+/// Properties of a drive, read without opening it.
 #[derive(Debug, Clone)]
 pub struct DriveInfo {
     /// Version of the format.
@@ -41,7 +41,7 @@ pub struct DriveInfo {
     pub pages_programmed: u64,
 }
 
-/// What a check found.
+/// Results of a check.
 #[derive(Debug, Clone, Default)]
 pub struct CheckReport {
     /// Logical pages that hold something.
@@ -52,16 +52,16 @@ pub struct CheckReport {
     pub spares_compared: u64,
     /// Batches of the log behind the checkpoint.
     pub log_batches: u64,
-    /// What is wrong, the first 100.
+    /// Problems, the first 100.
     pub problems: Vec<String>,
-    /// What exists twice and is whole once only.
+    /// Damage to one of two copies; the other is whole.
     pub notes: Vec<String>,
-    /// Logical pages that cannot be read: those whose data were lost when they were moved and, where all pages were read,
-    /// those that do not hold what was written to them.
+    /// Logical pages that cannot be read: data lost while being moved and, if the check reads all
+    /// pages, data that do not match their digest.
     pub unreadable_pages: u64,
     /// Where they are, the first 100 runs.
     pub unreadable: Vec<Unreadable>,
-    /// Blocks that are used no more, as several of their pages were damaged.
+    /// Retired blocks, as several of their pages were damaged.
     pub retired_blocks: u64,
 }
 
@@ -88,10 +88,10 @@ fn in_file(path: &Path) -> Result<FileMedium, DriveError> {
 }
 
 impl Drive {
-    /// What a drive is.
+    /// Reads a drive's properties.
     ///
     /// # Errors
-    /// [`DriveError`]: what is wrong with the file.
+    /// [`DriveError`]: the fault of the file.
     pub fn info(path: &Path) -> Result<DriveInfo, DriveError> {
         Self::info_on(&in_file(path)?)
     }
@@ -162,7 +162,7 @@ impl Newest for Option<Header> {
     }
 }
 
-/// The spare bytes of full blocks say what the tables say.
+/// Compares the spare bytes of full blocks with the tables.
 fn compare_spares(core: &Core, report: &mut CheckReport) {
     let geometry = &core.layout.geometry;
     let mut bytes = vec![0; geometry.pages_per_block as usize * SPARE_BYTES as usize];
@@ -195,8 +195,8 @@ fn compare_spares(core: &Core, report: &mut CheckReport) {
     }
 }
 
-/// Pages in use that cannot be read: those whose data are known as lost and, if all are read, those that do not hold what
-/// they should.
+/// Pages in use that cannot be read: data known as lost and, if all pages are read, data that do
+/// not match their digest.
 fn unreadable(core: &Core, all_pages: bool, report: &mut CheckReport) -> BTreeMap<Ppn, String> {
     let geometry = &core.layout.geometry;
     let mut page = vec![0; geometry.page_bytes as usize];
@@ -218,7 +218,7 @@ fn unreadable(core: &Core, all_pages: bool, report: &mut CheckReport) -> BTreeMa
     found
 }
 
-/// What of the drive cannot be read, as none of its pages can.
+/// Reports the logical pages of which no copy can be read.
 fn tell_unreadable(core: &Core, pages: &BTreeMap<Ppn, String>, report: &mut CheckReport) {
     if pages.is_empty() {
         return;
@@ -246,7 +246,7 @@ fn tell_unreadable(core: &Core, pages: &BTreeMap<Ppn, String>, report: &mut Chec
             "bytes {offset} to {last} of the drive cannot be read until they are written or trimmed: {why}"
         ));
     }
-    // Whatever points to these has another page that is whole.
+    // The logical pages that point to these have another page that is whole.
     let copies = pages.iter().filter(|(ppn, _)| !told.contains(ppn));
     report.notes.extend(copies.take(MOST_LISTED).map(|(_, why)| format!("{why}; another copy is whole")));
 }

@@ -1,8 +1,9 @@
-//! Which logical pages hold which content: digests as dense numbers, which is what the controller knows contents by.
+//! Contents of logical pages: digests as dense numbers, by which the controller knows contents.
 //!
-//! A number whose content no logical page holds any more keeps its digest until another content needs the number, the
-//! one that died first before all others: a content that comes back meanwhile is known as one that was held before.
-//! 12 bytes a logical page; 28 a content, and what finding it by its digest takes (up to 9).
+//! A number whose content no logical page holds keeps its digest until another content needs the
+//! number; the one that died first is reused first. Until then, a content that comes back is
+//! recognised. Memory: 12 bytes a logical page; 28 a content, and up to 9 for its entry in the
+//! digest index.
 
 use std::collections::VecDeque;
 
@@ -43,7 +44,7 @@ fn hash(digest: &Digest) -> u64 {
 }
 
 impl Contents {
-    /// For so many logical pages; numbers are below `limit`, which is more than there are logical pages.
+    /// For `logical_pages` pages; numbers are below `limit`, which must exceed the number of pages.
     pub(crate) fn new(logical_pages: u32, limit: u32) -> Self {
         let pages = logical_pages as usize;
         Self {
@@ -98,7 +99,7 @@ impl Contents {
         Some(self.heads[content.index()]).filter(|&lpn| lpn != NONE)
     }
 
-    /// What a logical page holds.
+    /// Content of a logical page.
     pub(crate) fn of(&self, lpn: u32) -> Option<Content> {
         Some(self.held[lpn as usize]).filter(|&content| content != NONE).map(Content::new)
     }

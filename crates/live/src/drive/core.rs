@@ -1,4 +1,5 @@
-//! The controller and what it has decided, carried out on the medium: everything behind the drive's one lock.
+//! The controller and its decisions, carried out on the medium: everything behind the drive's one
+//! lock.
 
 use flashtwin_ftl::Controller;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
@@ -20,7 +21,7 @@ use crate::store::log::{Batch, Log, LogEnd};
 use crate::store::record::{Digest, MOST_BYTES, Record};
 use crate::store::spare::{Spare, SpareBytes};
 
-/// What the store did since the drive was opened.
+/// Counters of the store since the drive was opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StoreCounts {
     /// Batches of the log written.
@@ -33,7 +34,7 @@ pub struct StoreCounts {
     pub compared: u64,
     /// Of these, pages that differ for all that their digests are equal.
     pub collisions: u64,
-    /// Pages that did not hold what was written to them when they were to be moved or copied.
+    /// Pages whose data were damaged when they were to be moved or copied.
     pub damaged_pages: u64,
     /// Of these, pages whose data were read from another copy.
     pub repaired_pages: u64,
@@ -56,7 +57,7 @@ pub(crate) struct Core {
     pub(crate) lost: BTreeSet<u32>,
     /// Damaged pages of blocks since they were erased, where there were any.
     pub(crate) damaged_in: HashMap<Block, u32>,
-    /// What the pages of open blocks will have beside them.
+    /// Spare bytes of the pages of open blocks.
     pub(crate) open: HashMap<Block, Vec<SpareBytes>>,
     pub(crate) log: Log,
     /// Blocks erased since the log was made durable.
@@ -128,7 +129,8 @@ pub(crate) fn of_ftl(error: FtlError) -> io::Error {
 }
 
 impl Core {
-    /// Refuses to go on once something failed: what the controller decided since may not be on the medium.
+    /// Refuses to go on after a failure: the controller's decisions since then may not be on the
+    /// medium.
     pub(crate) fn may_write(&self) -> io::Result<()> {
         match self.failed.clone().or_else(|| self.in_flight.failed()) {
             None => Ok(()),
@@ -147,9 +149,10 @@ impl Core {
         outcome
     }
 
-    /// Carries out what the controller has put on the list, in its order; the host's page as soon as its block can take
-    /// it: before what its write made collection do, after what made room for it. What follows from the end of a job is
-    /// asked for when everything before has been carried out, so that tables and medium agree then.
+    /// Carries out the controller's operations in order. The host's page goes as soon as its block
+    /// can take it: behind the operations that made room for it, before the collection that its
+    /// write set off. A job's end is reported after all earlier operations, when tables and medium
+    /// agree.
     pub(crate) fn carry_out(&mut self, host: Option<HostPage<'_>>) -> io::Result<()> {
         let mut host = host;
         self.queue.extend(self.ops.drain(..));
@@ -184,7 +187,8 @@ impl Core {
     fn carry_out_one(&mut self, op: &FlashOp) -> io::Result<()> {
         use flashtwin_ftl::{Cause, NO_JOB, OpKind};
         match op.kind {
-            // What is read to be copied is read when it is; what is read to be compared is known.
+            // The read of a copy happens with its program; the contents of compared pages are
+            // known.
             OpKind::Read => {}
             OpKind::Program => {
                 let (from, to) = (op.source, op.ppn);
@@ -201,7 +205,8 @@ impl Core {
         Ok(())
     }
 
-    /// Copies a page. One whose data cannot be had any more is copied as lost: it costs what points to it, and no more.
+    /// Copies a page. If its data are lost, the copy is marked as lost: only the logical pages that
+    /// point to it suffer.
     fn copy(&mut self, from: Ppn, to: Ppn, record: impl FnOnce(bool) -> Record) -> io::Result<()> {
         let mut page = std::mem::take(&mut self.page);
         let mut spare = self.spares[self.layout.page_number(from)];
@@ -237,8 +242,8 @@ impl Core {
         }
     }
 
-    /// Programs a page. Its block, if it was erased since the log was last durable, may hold what only that erase says
-    /// is not needed any more.
+    /// Programs a page. If its block was erased since the log was last durable, its old pages may
+    /// still be needed after a cut: that erase must be durable first.
     fn program(&mut self, ppn: Ppn, bytes: &[u8], spare: Spare, record: &Record) -> io::Result<()> {
         let block = self.layout.geometry.block_index(ppn);
         if self.options.omission != Some(Omission::EraseBarrier) {
@@ -249,7 +254,7 @@ impl Core {
             return Err(broken(format!("{place}: it is not the next page of its block")));
         }
         self.medium.write_at(bytes, self.layout.data(ppn))?;
-        // Only now is the page programmed: whatever fails before leaves it as one that was ordered and is not there.
+        // Counts as programmed only now; after an earlier failure the page is ordered, but absent.
         self.flash.program(&self.layout.geometry, ppn).map_err(broken)?;
         let number = self.layout.page_number(ppn);
         self.spares[number] = spare;
@@ -267,7 +272,7 @@ impl Core {
         Ok(())
     }
 
-    /// Sees to it that what a block held before it was erased is needed no more, whatever happens.
+    /// Makes sure that no recovery needs the block's data from before its erase.
     fn erase_is_durable(&mut self, block: Block) -> io::Result<()> {
         if self.erasing.contains(&block) {
             self.arrive()?;
@@ -323,8 +328,8 @@ impl Core {
         }
     }
 
-    /// The batch of what was carried out since the last one, which is durable then; `None` if there is nothing. It is on
-    /// its way from now on.
+    /// Waits until the previous batch is durable, then returns the batch of records since; `None`
+    /// if there are none. It counts as under way from now on.
     pub(crate) fn seal(&mut self) -> io::Result<Option<Batch>> {
         self.arrive()?;
         if self.log.is_empty() {
@@ -342,7 +347,7 @@ impl Core {
         Ok(Some(batch))
     }
 
-    /// Between two operations: sees to it that the log has room for the next.
+    /// Between two operations: makes room in the log for the next.
     pub(crate) fn settle(&mut self) -> io::Result<()> {
         if self.log.position > self.layout.log_bytes / 2 { self.checkpoint() } else { Ok(()) }
     }

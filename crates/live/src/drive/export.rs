@@ -59,7 +59,7 @@ impl Drive {
         }
     }
 
-    /// The pages of a run of a write, the parts completed by what the rest of their pages hold.
+    /// The pages of a run of a write; partly written pages are completed by their present data.
     fn whole_pages(&self, core: &mut Core, run: &[Part], bytes: &[u8]) -> io::Result<Vec<Option<Vec<u8>>>> {
         let page_bytes = self.page_bytes();
         let complete = |part: &Part| {
@@ -209,7 +209,7 @@ impl Export for Drive {
         self.finish(how)
     }
 
-    /// A page that was trimmed reads as zeroes, so that is what is done with whole pages unless room is to be kept.
+    /// A trimmed page reads as zeroes, so whole pages are trimmed, unless `keep_room` is set.
     fn write_zeroes(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()> {
         self.may_write()?;
         if how.keep_room && how.only_if_fast {

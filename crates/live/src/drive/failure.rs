@@ -14,7 +14,8 @@ impl Failure {
         Self { kind: error.kind(), why }
     }
 
-    /// What is answered from then on: a full disk stays one, so that whoever asks knows what to do.
+    /// The error of all later writes: a full disk stays a full disk, so that the user knows the
+    /// cure.
     pub(crate) fn error(&self) -> io::Error {
         io::Error::new(self.kind, format!("nothing is written since {}", self.why))
     }

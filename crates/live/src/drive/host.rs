@@ -9,7 +9,7 @@ use flashtwin_ftl::{Content, Host, LoadView, Lpn, NO_CONTENT, ReadOutcome};
 use super::contents::Named;
 use super::core::{Core, HostPage, broken, of_ftl};
 use super::options::Omission;
-use super::pages::Place;
+use super::pages::PageAddress;
 use crate::store::record::{Digest, Record};
 
 /// A whole page to be written.
@@ -25,8 +25,8 @@ impl Core {
     /// once, and may move the page.
     ///
     /// # Errors
-    /// What is there cannot be read; another copy may be, see [`Core::read_any`].
-    pub(crate) fn locate(&mut self, lpn: u32) -> io::Result<Option<Place>> {
+    /// The page cannot be read; another copy may be readable, see [`Core::read_any`].
+    pub(crate) fn locate(&mut self, lpn: u32) -> io::Result<Option<PageAddress>> {
         if self.failed.is_some() || self.options.read_only {
             // The controller is to decide nothing more.
             return self.ftl.home_of(Lpn::new(lpn)).map(|ppn| self.place(ppn)).transpose();
@@ -69,7 +69,7 @@ impl Core {
         })
     }
 
-    /// The numbers of the contents of pages; none for a system that does not look at them.
+    /// The numbers of the pages' contents; none for a system that ignores contents.
     fn name(&mut self, pages: &[PageWrite<'_>]) -> io::Result<Vec<Named>> {
         let Some(contents) = &mut self.contents else { return Ok(Vec::new()) };
         let names = pages.iter().map(|page| contents.name(&page.digest));

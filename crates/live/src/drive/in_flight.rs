@@ -12,7 +12,8 @@ struct State {
     failed: Option<Failure>,
 }
 
-/// Whether a batch is on its way. Whoever waits may hold the drive's lock: ending takes none.
+/// Whether a batch is on its way. A waiting thread may hold the drive's lock: ending a batch takes
+/// none.
 #[derive(Default)]
 pub(crate) struct InFlight {
     state: Mutex<State>,
@@ -42,7 +43,7 @@ impl InFlight {
     /// Waits until nothing is on its way.
     ///
     /// # Errors
-    /// Where what was on its way did not arrive, now or earlier.
+    /// An error if a batch failed, now or earlier.
     pub(crate) fn wait(&self) -> io::Result<()> {
         let waited = self.ended.wait_while(self.state(), |state| state.under_way);
         match &waited.unwrap_or_else(PoisonError::into_inner).failed {

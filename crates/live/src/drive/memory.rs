@@ -18,12 +18,13 @@ pub(crate) struct TableBytes {
 pub(crate) fn tables(system: &System, geometry: &Geometry, logical_pages: u32) -> TableBytes {
     let (pages, blocks, logical) = (geometry.pages(), geometry.blocks(), u64::from(logical_pages));
     let aware = system.ftl.looks_at_contents();
-    // Of each page what it had beside its data, and what the log said of it; of each block its counts here, there, and as
-    // the log told of them; of each logical page where it was, and which contents it holds.
+    // For each page its spare bytes and its log entry; for each block its counters in the drive, in
+    // the controller and from the log; for each logical page its place and content.
     let empty = pages * (12 + 4) + blocks * (8 + 14 + 40) + logical * if aware { 4 + 12 } else { 4 };
     let contents = if aware { logical } else { 0 };
     let controller = memory::tables(&system.ftl, geometry, logical, contents).touched_bytes;
-    // An owner a page; a digest and what finds it a content; what the log said of each that is pointed to.
+    // An owner for each page; a digest and its index entry for each content; a log entry for each
+    // logical page.
     let full = empty + controller + pages * 4 + contents * 40 + logical * 24;
     TableBytes { empty, full }
 }
@@ -95,7 +96,7 @@ mod tests {
                 drive.write(page * 512, &bytes, Writing::default(), &()).unwrap();
             }
             let counted = drive.stats().table_bytes;
-            // What is counted are the tables that stay; what the log said is gone when the drive is open.
+            // Only the tables that stay are counted; log entries are freed when the drive is open.
             assert!(counted < said.full && said.empty < said.full, "{system}: {counted} bytes, {said:?}");
             assert!(said.full < 4 * counted, "{system}: {counted} bytes, {said:?}");
         }

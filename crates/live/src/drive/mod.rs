@@ -1,11 +1,14 @@
-//! A drive: the simulator's controller over a medium that keeps what it decides.
+//! A drive: the simulator's controller over a medium that stores its decisions.
 //!
-//! The controller is driven as the event engine drives it, but for time: what it orders is carried out at once and in
-//! its order, background work directly behind the operation that it follows from. No policy stands here a second time.
-//! All changes pass one lock. Before it is taken, pages are hashed; behind it, pages are read and flushes wait for the
-//! medium: a page that was moved while it was being read does not have the digest that it should, and is read again.
+//! The drive uses the same controller as the event engine, without simulated time: each ordered
+//! operation is carried out at once, in order, and background work directly behind the operation
+//! that caused it. No policy is implemented twice.
 //!
-//! What lies on the medium and what is promised: [`crate::store`].
+//! One lock guards all changes. Pages are hashed before the lock is taken. Page reads and the wait
+//! of a flush happen after it is released: a page that moved during its read has the wrong digest
+//! and is read again.
+//!
+//! On-medium format and guarantees: [`crate::store`].
 
 mod check;
 pub(crate) mod contents;
@@ -47,7 +50,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Of a system (a preset's name, or the path of a TOML file) for so many bytes.
+    /// Plans a drive of `size_bytes` for a system (a preset's name such as `ca-ssd`, or the path of
+    /// a TOML file).
     ///
     /// # Errors
     /// [`DriveError::Config`] for a system that cannot be served and for sizes that cannot be.
@@ -87,10 +91,11 @@ impl Plan {
         memory::may_be_made(system, &layout.geometry, layout.logical_pages)
     }
 
-    /// Makes it. The superblock comes last: what is not complete is no drive.
+    /// Makes the drive. The superblock is written last, so an interrupted creation leaves no valid
+    /// drive.
     ///
     /// # Errors
-    /// What the medium reports.
+    /// An I/O error of the medium.
     pub fn write(&self, medium: &dyn Medium) -> Result<(), DriveError> {
         let Superblock { uuid, layout, .. } = &self.superblock;
         let empty = || -> std::io::Result<()> {
@@ -128,24 +133,24 @@ pub struct Drive {
     recovery: std::time::Duration,
 }
 
-/// What a drive did since it was opened, and what it holds.
+/// Counters since the drive was opened, and its present state.
 #[derive(Debug, Clone, Copy)]
 pub struct DriveStats {
-    /// What the controller counts: programs, reads and erases by cause, duplicates.
+    /// Controller counters: programs, reads and erases by cause, duplicates.
     pub controller: Counters,
-    /// What the store counts.
+    /// Counters of the store.
     pub store: StoreCounts,
     /// Logical pages that hold something.
     pub mapped_pages: u64,
-    /// Flash pages that hold what these have, copies included.
+    /// Flash pages in use for these logical pages, copies included.
     pub pages_in_use: u64,
     /// Of these, copies made on purpose.
     pub replica_pages: u64,
     /// Flash pages in use that stand for data that could not be read when they were moved.
     pub lost_pages: u64,
-    /// Blocks that are used no more, as several of their pages were damaged.
+    /// Retired blocks, as several of their pages were damaged.
     pub retired_blocks: u64,
-    /// Contents that logical pages hold; `None` for a system that does not look at them.
+    /// Contents of logical pages; `None` for a system that ignores contents.
     pub contents: Option<u32>,
     /// Page writes whose content was found on flash / page writes; `None` when there were none.
     pub duplicate_share: Option<f64>,
@@ -157,7 +162,7 @@ impl Drive {
     /// Makes a drive in a file, which must not exist, or on a block device whose first bytes are zero.
     ///
     /// # Errors
-    /// [`DriveError`]: what cannot be made, with the cure.
+    /// [`DriveError`] with cause and cure.
     pub fn create(
         path: &Path,
         system: &str,
@@ -201,10 +206,10 @@ impl Drive {
         }
     }
 
-    /// Opens a drive. After a cut it goes on with what was durable, writes a checkpoint, and is then as any other.
+    /// Opens a drive. After a power cut it recovers the last durable state and writes a checkpoint.
     ///
     /// # Errors
-    /// [`DriveError`]: what is wrong with the file, with the cure.
+    /// [`DriveError`]: the fault of the file, with the cure.
     pub fn open(path: &Path, options: &DriveOptions) -> Result<Self, DriveError> {
         let place = path.display().to_string();
         let medium = FileMedium::open(path, !options.read_only).map_err(DriveError::medium(&place))?;
@@ -257,7 +262,7 @@ impl Drive {
         match self.core.lock() {
             Ok(core) => core,
             Err(poisoned) => {
-                // Whoever held the lock stopped in the middle of something.
+                // The previous holder of the lock panicked in the middle of a change.
                 let mut core = poisoned.into_inner();
                 core.failed.get_or_insert_with(|| Failure {
                     kind: std::io::ErrorKind::Other,
@@ -268,7 +273,8 @@ impl Drive {
         }
     }
 
-    /// What was found beside the drive when it was opened: damaged copies of what exists twice.
+    /// Notes of the recovery, for example a damaged copy of a table of which the other copy is
+    /// whole.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -283,7 +289,7 @@ impl Drive {
         &self.superblock.system
     }
 
-    /// What it did since it was opened.
+    /// Counters since the drive was opened.
     pub fn stats(&self) -> DriveStats {
         let core = self.core();
         let controller = *core.ftl.counters();
@@ -305,18 +311,18 @@ impl Drive {
         }
     }
 
-    /// Ends a profiling period of the system ([`System::period_s`] is its length): copies are made as popularity has
-    /// earned them. Whoever serves the drive has the clock.
+    /// Ends a profiling period of the system ([`System::period_s`] is its length): the controller
+    /// makes the copies that popularity calls for. The caller keeps the clock.
     ///
     /// # Errors
-    /// What the medium reports.
+    /// An I/O error of the medium.
     pub fn end_period(&self) -> std::io::Result<()> {
         self.may_write()?;
         self.core().end_period()
     }
 
-    /// What logical pages hold: their numbers, and the digests of their contents; zeroes in place of these for a system
-    /// that does not look at them.
+    /// Mapped logical pages: number and digest of the content (zeroes for a system that ignores
+    /// contents).
     pub(crate) fn held(&self) -> Vec<(u32, [u8; 16])> {
         let core = self.core();
         let digest = |lpn| {
@@ -340,15 +346,15 @@ impl Drive {
     /// Makes everything durable and writes a checkpoint, so that opening it again reads no log.
     ///
     /// # Errors
-    /// What the medium reports.
+    /// An I/O error of the medium.
     pub fn close(self) -> std::io::Result<()> {
         self.checkpoint()
     }
 
-    /// The same of a drive that others may still hold.
+    /// Like [`Drive::close`], for a drive that other threads still use.
     ///
     /// # Errors
-    /// What the medium reports.
+    /// An I/O error of the medium.
     pub fn checkpoint(&self) -> std::io::Result<()> {
         if self.read_only.is_some() {
             return Ok(());

@@ -11,24 +11,24 @@ pub struct CreateOptions {
     /// Settings on top of the system's, as `--set` takes them. Where none of them is `nand.blocks_per_plane`, the
     /// flash array gets as many blocks as its logical pages and `spare_share` take.
     pub sets: Vec<(String, String)>,
-    /// Flash beyond what the logical pages need, as a share of them; `None`: 0.07.
+    /// Spare flash beyond the logical pages, as a share of them; `None`: 0.07.
     pub spare_share: Option<f64>,
     /// Bytes of half of the log; `None`: as many as the records of all pages of the device take.
     pub log_bytes: Option<u64>,
-    /// The drive's number; `None`: drawn at random. Two drives with one number may take what the other left on a medium
-    /// for their own: for tests.
+    /// The drive's id; `None`: drawn at random. For tests: two drives with the same id on one
+    /// medium may mistake each other's data for their own.
     pub uuid: Option<[u8; 16]>,
 }
 
 /// How a drive is opened.
 #[derive(Debug, Clone)]
 pub struct DriveOptions {
-    /// Nothing is written, not even what follows from a cut.
+    /// Write nothing to the medium, not even the results of a recovery.
     pub read_only: bool,
     /// Duplicates are compared byte by byte before they are shared; otherwise the first 128 bits of their BLAKE3 digest
     /// are taken for them.
     pub compare_duplicates: bool,
-    /// What is read is compared with the digest that it had when it was written.
+    /// Compare data read with the digest from their write.
     pub check_reads: bool,
     /// For tests that are to see a rule broken.
     #[doc(hidden)]
@@ -63,7 +63,7 @@ pub enum Omission {
     LostAsWhole,
 }
 
-/// The system of a drive of so many bytes, if it can be.
+/// The system of a drive of `size_bytes`, if it is possible.
 pub(crate) fn system_of(
     resolved: &Resolved,
     size_bytes: u64,
@@ -106,7 +106,7 @@ pub(crate) fn system_of(
     Ok((system, pages))
 }
 
-/// Gives a device as many blocks as it takes to hold so many pages.
+/// Adds blocks to a device until it holds `pages` pages.
 fn grow(system: &mut System, pages: u64) -> Result<(), String> {
     let geometry = system.nand.resolve().map_err(|error| error.to_string())?.geometry;
     let per_level = u64::from(geometry.planes()) * u64::from(geometry.pages_per_block);
@@ -117,7 +117,7 @@ fn grow(system: &mut System, pages: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// What cannot be served, and why.
+/// Refuses a system that cannot be served; the error explains why.
 pub(crate) fn refuse(name: &str, ftl: &FtlConfig) -> Result<(), String> {
     let reason = match () {
         () if ftl.mapping_cache.is_on() => {

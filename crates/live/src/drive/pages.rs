@@ -1,10 +1,12 @@
-//! Reading flash pages: whether what the tables point to is there, and what is done where it is not.
+//! Reading flash pages: checks whether a page is on the medium, and handles missing and damaged
+//! ones.
 //!
-//! Tables change when the controller decides, the medium when that is carried out. A page exists if it was programmed
-//! since the erase that the tables know of: as many erases of its block were carried out as were decided, and more of its
-//! pages than come before it. That is asked with every read, so that a place is never read for what was ordered to go
-//! there and did not. What is read must have the digest that it had when it was written. And data that were lost once, as
-//! neither their page nor another copy could be read when they had to be moved, stay lost until they are written again.
+//! Tables change when the controller decides, the medium when the operation is carried out. A page
+//! exists if it was programmed since the last erase that the tables know of: all decided erases of
+//! its block were carried out, and the block has more programmed pages than those before it. Every
+//! read checks this, so that a page is never read while its program is pending. The data must match
+//! their digest. Data lost during a move, because neither page nor copy could be read, stay lost
+//! until they are written again.
 
 use std::io;
 
@@ -16,11 +18,11 @@ use super::options::Omission;
 
 /// How often a page that is to be moved is read before its data count as lost: some disks need a second look.
 const TRIES: u32 = 3;
-/// Damaged pages of a block for which it is used no more.
+/// Damaged pages of a block for which it is retired.
 const DAMAGED_PAGES_TO_RETIRE: u32 = 2;
 
 /// Where a page is read from, and the first bytes of its digest.
-pub(crate) type Place = (u64, u64);
+pub(crate) type PageAddress = (u64, u64);
 
 impl Core {
     /// Whether a page that the tables point to was programmed, as against ordered to be.
@@ -45,7 +47,7 @@ impl Core {
     ///
     /// # Errors
     /// It was ordered and not programmed; its data were lost.
-    pub(crate) fn place(&self, ppn: Ppn) -> io::Result<Place> {
+    pub(crate) fn place(&self, ppn: Ppn) -> io::Result<PageAddress> {
         let why = match () {
             () if !self.exists(ppn) => "was to be written when writing failed; open the drive again",
             () if self.is_lost(ppn) => "stands for data that could not be read when they were moved",
@@ -57,14 +59,14 @@ impl Core {
     /// Reads a page that the tables point to.
     ///
     /// # Errors
-    /// As [`Core::place`]; what the medium reports; [`io::ErrorKind::InvalidData`] for a page that does not hold what was
-    /// written to it.
+    /// As [`Core::place`]; an I/O error of the medium; [`io::ErrorKind::InvalidData`] for a page
+    /// whose data do not match their digest.
     pub(crate) fn read_page(&self, ppn: Ppn, into: &mut [u8]) -> io::Result<()> {
         self.place(ppn)?;
         self.read_flash(ppn, into)
     }
 
-    /// Reads what was programmed last at a place, whatever the tables say by now.
+    /// Reads the data last programmed at a place, independent of the tables.
     fn read_flash(&self, ppn: Ppn, into: &mut [u8]) -> io::Result<()> {
         self.medium.read_at(into, self.layout.data(ppn))?;
         let check = self.spares[self.layout.page_number(ppn)].check;
@@ -98,8 +100,8 @@ impl Core {
         first
     }
 
-    /// Reads a page that is moved or copied to another place; whether its data could be had. Tables have it at the other
-    /// place already; what was carried out before put it here.
+    /// Reads a page that is being moved or copied; returns whether its data could be read. The
+    /// tables already have it at the new place; earlier operations put it here.
     pub(crate) fn read_to_copy(&mut self, from: Ppn, to: Ppn, into: &mut [u8]) -> bool {
         let known_as_lost = self.is_lost(from);
         if !known_as_lost {
@@ -119,7 +121,7 @@ impl Core {
         found
     }
 
-    /// A page does not hold what was written to it. A block with several is to be used no more.
+    /// Counts a damaged page. A block with several is to be retired.
     fn count_damaged(&mut self, ppn: Ppn) {
         self.counts.damaged_pages += 1;
         let block = self.layout.geometry.block_index(ppn);

@@ -1,4 +1,5 @@
-//! The clock of a drive that is served: a profiling period ends each time so much wall time has passed.
+//! The clock of a served drive: ends a profiling period each time its length of wall time has
+//! passed.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};

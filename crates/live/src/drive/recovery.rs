@@ -1,10 +1,10 @@
-//! From what lies on the medium to a drive that goes on: one checkpoint, the log behind it, the controller's tables
-//! rebuilt from both and compared with one another.
+//! Recovers a drive from its medium: reads one checkpoint and the log behind it, rebuilds the
+//! controller's tables from both, and compares them with one another.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use flashtwin_ftl::{BlockUse, Ftl, HeldPage, Lpn, NO_CONTENT};
+use flashtwin_ftl::{BlockUse, Ftl, Lpn, NO_CONTENT, PageImage};
 use flashtwin_nand::FlashArray;
 
 use super::contents::Contents;
@@ -19,7 +19,8 @@ use crate::store::spare::{Spare, SpareBytes};
 use crate::store::superblock::Superblock;
 use crate::store::{DriveError, Medium};
 
-/// Numbers of contents beyond those of logical pages: of what a request names before it is written.
+/// Content numbers beyond those of logical pages, for contents that a request names before it is
+/// written.
 const SPARE_CONTENTS: u32 = 1024;
 
 /// A drive as it was found.
@@ -28,22 +29,22 @@ pub(crate) struct Recovered {
     pub(crate) superblock: Superblock,
     /// Why it is to be read only.
     pub(crate) doubt: Option<String>,
-    /// What was found beside that.
+    /// Notes of the recovery.
     pub(crate) notes: Vec<String>,
     /// Batches of the log that were read.
     pub(crate) batches: u64,
 }
 
-/// What a medium holds.
-pub(crate) struct Found {
+/// State read from a medium.
+pub(crate) struct RecoveredState {
     pub(crate) image: Image,
     pub(crate) end: LogEnd,
     pub(crate) notes: Vec<String>,
     pub(crate) batches: u64,
 }
 
-/// The newest checkpoint that is whole and what the log says since.
-pub(crate) fn find(medium: &dyn Medium, superblock: &Superblock) -> Result<Found, DriveError> {
+/// Reads the newest whole checkpoint and the log since.
+pub(crate) fn find(medium: &dyn Medium, superblock: &Superblock) -> Result<RecoveredState, DriveError> {
     let Superblock { uuid, layout, .. } = superblock;
     let (mut headers, mut notes, mut unreadable) = (Vec::new(), Vec::new(), None);
     let mut note = |error: DriveError, notes: &mut Vec<String>| {
@@ -81,7 +82,7 @@ pub(crate) fn find(medium: &dyn Medium, superblock: &Superblock) -> Result<Found
 }
 
 /// A newer checkpoint that is damaged says up to which batch the log was durable.
-fn reaches(found: Found, newest: Option<u64>) -> Result<Found, DriveError> {
+fn reaches(found: RecoveredState, newest: Option<u64>) -> Result<RecoveredState, DriveError> {
     match newest.is_some_and(|sequence| found.end.sequence < sequence) {
         false => Ok(found),
         true => {
@@ -100,7 +101,7 @@ fn go_on(
     mut image: Image,
     first: LogEnd,
     mut notes: Vec<String>,
-) -> Result<Found, DriveError> {
+) -> Result<RecoveredState, DriveError> {
     let Superblock { uuid, layout, .. } = superblock;
     let mut take = |record: &_, sequence| image.apply(record, sequence);
     let mut end = replay(medium, uuid, layout, first, &mut notes, &mut take)?;
@@ -115,7 +116,7 @@ fn go_on(
         end = behind;
     }
     let batches = end.sequence - first.sequence;
-    Ok(Found { image, end, notes, batches })
+    Ok(RecoveredState { image, end, notes, batches })
 }
 
 /// A drive that goes on where the medium ends.
@@ -135,8 +136,8 @@ pub(crate) fn recover(
     Ok(Recovered { core, superblock, doubt, notes, batches })
 }
 
-/// Whether the page programmed last in each open block holds what it should. Where several do not, the medium has lost
-/// what it had said to be durable.
+/// Checks the last programmed page of each open block. If several are damaged, the medium has lost
+/// data that it had reported as durable.
 fn newest_pages(core: &Core) -> Vec<String> {
     let geometry = &core.layout.geometry;
     let mut page = vec![0; geometry.page_bytes as usize];
@@ -196,7 +197,7 @@ fn rebuild(
     medium: Arc<dyn Medium>,
     superblock: &Superblock,
     options: &DriveOptions,
-    Found { mut image, end, .. }: Found,
+    RecoveredState { mut image, end, .. }: RecoveredState,
 ) -> Result<Core, String> {
     let mut core = empty_core(medium, superblock, options, end);
     let layout = superblock.layout.clone();
@@ -218,7 +219,7 @@ fn rebuild(
             continue;
         }
         let replicas = image.copies(slot);
-        let page = HeldPage { lpn: lpn_of, content, home: held.home, replicas };
+        let page = PageImage { lpn: lpn_of, content, home: held.home, replicas };
         restoring.page(page).map_err(|error| error.to_string())?;
         let spare = Spare { check: check_of(&held.digest), lpn };
         for &ppn in [held.home].iter().chain(replicas) {
@@ -241,7 +242,7 @@ fn hold(contents: &mut Contents, lpn: u32, digest: &Digest) -> Result<flashtwin_
     Ok(named.content)
 }
 
-/// The flash array as it is, and what the pages of open blocks will have beside them.
+/// Rebuilds the flash array, and the spare bytes for the pages of open blocks.
 fn program_again(
     core: &mut Core,
     layout: &Layout,

@@ -1,4 +1,4 @@
-//! Whether a drive that exists is the one that was asked for.
+//! Compares an existing drive with the requested one.
 
 use std::path::Path;
 
@@ -6,10 +6,11 @@ use super::{CreateOptions, Drive, Plan};
 use crate::store::DriveError;
 
 impl Drive {
-    /// Refuses a drive of another system, size or setting than those asked for. What is not named is not compared.
+    /// Refuses a drive of another system, size or setting than those asked for. Only named settings
+    /// are compared.
     ///
     /// # Errors
-    /// [`DriveError`]: in what they differ; what is wrong with the file.
+    /// [`DriveError`]: the difference, or the fault of the file.
     pub fn expect(
         path: &Path,
         system: Option<&str>,

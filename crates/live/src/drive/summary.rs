@@ -1,4 +1,4 @@
-//! What a drive did, under the names that the results of a replay have for the same things.
+//! Statistics of a drive, under the names of the results of a replay.
 
 use flashtwin_ftl::Cause;
 use serde_json::{Value, json};
@@ -106,7 +106,8 @@ impl CheckReport {
 }
 
 impl Drive {
-    /// What it is, what it holds and what it did since it was opened, as a JSON object.
+    /// Properties of the drive, its contents and its counters since it was opened, as a JSON
+    /// object.
     pub fn json(&self) -> Value {
         let mut value = self.stats().json();
         let (batches, time) = self.recovery();

@@ -60,12 +60,13 @@ impl fmt::Display for Address {
     }
 }
 
-/// A server's address and the name of an export there: `nbd://HOST[:PORT]/NAME`, `nbd+unix:///NAME?socket=PATH`.
+/// A server's address and the name of an export there, such as `nbd://HOST[:PORT]/NAME` or
+/// `nbd+unix:///NAME?socket=PATH`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uri {
     /// Where the server is.
     pub address: Address,
-    /// What the export is called; empty is the server's default.
+    /// The export's name; empty is the server's default.
     pub export: String,
 }
 
@@ -73,7 +74,7 @@ impl Uri {
     /// Reads a URI.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`], with a message; schemes with TLS are among what is refused.
+    /// [`io::ErrorKind::InvalidInput`], with a message, for example for schemes with TLS.
     pub fn parse(text: &str) -> io::Result<Uri> {
         let wrong = |what: &str| {
             invalid(format!("'{text}': {what}; write nbd://HOST:PORT/NAME or nbd+unix:///NAME?socket=PATH"))

@@ -1,13 +1,13 @@
 //! Memory that the requests of all connections share.
 //!
-//! Requests that fit into the memory that their thread keeps anyway need none of it: whoever holds much and does not go on
-//! makes only those wait that need much as well.
+//! Requests that fit into their thread's own memory need none of it: a client that holds much
+//! memory and stalls delays only requests that need much as well.
 
 use std::collections::BTreeSet;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How often whoever waits looks whether its client is still there.
+/// Interval of a waiting request's check whether its client is still there.
 const LOOK: Duration = Duration::from_millis(50);
 
 struct State {
@@ -17,13 +17,13 @@ struct State {
     next: u64,
 }
 
-/// So many bytes, lent and given back.
+/// A pool of bytes, lent and returned.
 pub(crate) struct Pool {
     state: Mutex<State>,
     given_back: Condvar,
 }
 
-/// What a connection may take of a pool.
+/// A connection's share of a pool.
 pub(crate) struct Budget<'a> {
     pool: &'a Pool,
     limit_bytes: usize,
@@ -63,7 +63,8 @@ impl<'a> Budget<'a> {
         let mut state = lock(&self.pool.state);
         let mut turn = None;
         loop {
-            // Nobody else waits for what this connection itself has to give back: it gets its turn after that.
+            // No other connection waits for memory that this connection has to return: it takes its
+            // turn after that.
             if turn.is_none() && *lock(&self.held_bytes) + bytes <= self.limit_bytes {
                 turn = Some(state.next);
                 let next = state.next;
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_request_is_not_passed_by_small_ones_and_one_that_left_holds_nobody() {
+    fn large_request_keeps_its_turn_until_its_client_leaves() {
         let pool = Pool::new(100);
         let (first, large, small) =
             (Budget::new(&pool, 100), Budget::new(&pool, 100), Budget::new(&pool, 100));

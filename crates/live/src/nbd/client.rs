@@ -1,8 +1,8 @@
 //! Another server's export, so that it can be served or recorded on the way.
 //!
-//! One connection carries all requests. Whoever asks writes the request; one thread reads replies and wakes those who
-//! wait. Once something is wrong with the connection, everything fails: what was written and not flushed may be lost, and
-//! a new connection would hide that.
+//! One connection carries all requests. The caller's thread writes the request; one thread reads
+//! replies and wakes the callers. Once the connection fails, all requests fail: unflushed writes
+//! may be lost, and a new connection would hide that.
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
@@ -19,7 +19,7 @@ use super::wire::{self, Numbers, Request, answer, can, command, flag, info, opti
 use crate::export::Look;
 use crate::export::{Caller, Export, Extent, Writing};
 
-/// Bytes of the longest read that is asked for at once.
+/// Bytes of the longest single read.
 const PIECE_BYTES: usize = 1 << 20;
 /// How long a server may take to answer the handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -30,10 +30,10 @@ const REQUEST_BYTES_MAX: u32 = 32 << 20;
 
 type Reply = io::Result<Vec<u8>>;
 
-/// What waits for a reply: the bytes that it will bring, and whom to tell.
+/// A request that waits for a reply: the number of its bytes, and its receiver.
 struct Waiting {
     bytes: usize,
-    teller: SyncSender<Reply>,
+    sender: SyncSender<Reply>,
 }
 
 /// Requests without a reply, by cookie; none when there will be no replies any more.
@@ -46,12 +46,12 @@ pub struct NbdExport {
     waitings: Arc<Waitings>,
     cookie: AtomicU64,
     reader: Option<JoinHandle<()>>,
-    told: Told,
+    export_info: ExportInfo,
 }
 
-/// What the server said of its export.
+/// The server's description of its export.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct ExportInfo {
     size_bytes: u64,
     flags: u16,
     preferred_block_bytes: u32,
@@ -73,7 +73,7 @@ impl NbdExport {
         };
         let stream = Stream::connect(&uri.address).map_err(named)?;
         stream.set_patience(Some(HANDSHAKE))?;
-        let told = greet(&stream, &uri.export).map_err(named)?;
+        let export_info = greet(&stream, &uri.export).map_err(named)?;
         stream.set_patience(None)?;
         let stream = Arc::new(stream);
         let waitings = Arc::new(Mutex::new(Some(HashMap::new())));
@@ -82,21 +82,28 @@ impl NbdExport {
             .name("nbd-replies".to_owned())
             .spawn(move || read_replies(&its_stream, &its_waitings))?;
         let reader = Some(reader);
-        Ok(NbdExport { stream, output: Mutex::new(()), waitings, cookie: AtomicU64::new(0), reader, told })
+        Ok(NbdExport {
+            stream,
+            output: Mutex::new(()),
+            waitings,
+            cookie: AtomicU64::new(0),
+            reader,
+            export_info,
+        })
     }
 
     fn can(&self, flag: u16) -> bool {
-        self.told.flags & flag != 0
+        self.export_info.flags & flag != 0
     }
 
     /// Sends a request, under a cookie of its own, and waits for its reply, which brings `bytes`.
     fn ask(&self, request: Request, payload: &[u8], bytes: usize) -> Reply {
         let lost = || io::Error::new(io::ErrorKind::NotConnected, "the connection to the server is lost");
         let cookie = self.cookie.fetch_add(1, Relaxed);
-        let (teller, told) = sync_channel(1);
-        lock(&self.waitings).as_mut().ok_or_else(lost)?.insert(cookie, Waiting { bytes, teller });
+        let (sender, receiver) = sync_channel(1);
+        lock(&self.waitings).as_mut().ok_or_else(lost)?.insert(cookie, Waiting { bytes, sender });
         self.send(&Request { cookie, ..request }, payload)?;
-        wait(&told).ok_or_else(lost)?
+        wait(&receiver).ok_or_else(lost)?
     }
 
     fn send(&self, request: &Request, payload: &[u8]) -> io::Result<()> {
@@ -108,13 +115,14 @@ impl NbdExport {
             stream.write_all(&request.to_bytes()).and_then(|()| stream.write_all(payload))
         };
         if sent.is_err() {
-            // The rest of the request cannot follow; whoever reads replies tells all who wait.
+            // The rest of the request cannot follow; the thread that reads replies wakes all
+            // callers.
             self.stream.shutdown(Shutdown::Both);
         }
         sent
     }
 
-    /// A request that changes something, in pieces that the server takes, durable if that is asked for.
+    /// A request that changes data, in pieces that the server accepts, durable if `how` says so.
     fn change(&self, command: u16, offset: u64, length: u64, how: Writing) -> io::Result<()> {
         let mut flags = if how.durable && self.can(can::FUA) { flag::FUA } else { 0 };
         if command == command::WRITE_ZEROES {
@@ -130,7 +138,7 @@ impl NbdExport {
         self.settle(how)
     }
 
-    /// Makes durable what was to be, where the server knows no other way.
+    /// Makes a durable write durable by a flush, if the server has no FUA.
     fn settle(&self, how: Writing) -> io::Result<()> {
         if how.durable && !self.can(can::FUA) { self.flush() } else { Ok(()) }
     }
@@ -141,8 +149,8 @@ fn request(command: u16, flags: u16, offset: u64, length: u32) -> Request {
     Request { flags, command, cookie: 0, offset, length }
 }
 
-fn wait(told: &Receiver<Reply>) -> Option<Reply> {
-    told.recv().ok()
+fn wait(receiver: &Receiver<Reply>) -> Option<Reply> {
+    receiver.recv().ok()
 }
 
 impl Drop for NbdExport {
@@ -158,11 +166,11 @@ impl Drop for NbdExport {
 
 impl Export for NbdExport {
     fn size_bytes(&self) -> u64 {
-        self.told.size_bytes
+        self.export_info.size_bytes
     }
 
     fn preferred_block_bytes(&self) -> u32 {
-        self.told.preferred_block_bytes
+        self.export_info.preferred_block_bytes
     }
 
     fn read_only(&self) -> Option<String> {
@@ -172,7 +180,7 @@ impl Export for NbdExport {
     fn read(&self, offset: u64, into: &mut [u8], caller: &dyn Caller) -> io::Result<()> {
         let (mut at, mut look) = (offset, Look::new(caller));
         // The reply is held beside `into`.
-        for piece in into.chunks_mut((self.told.request_bytes_max as usize).min(PIECE_BYTES)) {
+        for piece in into.chunks_mut((self.export_info.request_bytes_max as usize).min(PIECE_BYTES)) {
             look.at(piece.len() as u64)?;
             let length = piece.len() as u32;
             piece.copy_from_slice(&self.ask(request(command::READ, 0, at, length), &[], piece.len())?);
@@ -184,7 +192,7 @@ impl Export for NbdExport {
     fn write(&self, offset: u64, bytes: &[u8], how: Writing, caller: &dyn Caller) -> io::Result<()> {
         let flags = if how.durable && self.can(can::FUA) { flag::FUA } else { 0 };
         let (mut at, mut look) = (offset, Look::new(caller));
-        for piece in bytes.chunks(self.told.request_bytes_max as usize) {
+        for piece in bytes.chunks(self.export_info.request_bytes_max as usize) {
             look.at(piece.len() as u64)?;
             self.ask(request(command::WRITE, flags, at, piece.len() as u32), piece, 0)?;
             at += piece.len() as u64;
@@ -193,7 +201,7 @@ impl Export for NbdExport {
     }
 
     fn flush(&self) -> io::Result<()> {
-        // A server that knows no flush has nothing that it could lose, or does not tell.
+        // A server without flush has no volatile data, or does not announce it.
         if !self.can(can::FLUSH) {
             return Ok(());
         }
@@ -215,7 +223,7 @@ impl Export for NbdExport {
     }
 
     fn extents(&self, _offset: u64, length: u64, _runs_max: usize) -> io::Result<Vec<Extent>> {
-        // Structured replies, by which a server would tell, are not asked for.
+        // Without structured replies, which this client does not negotiate, holes are unknown.
         Ok(vec![Extent { length_bytes: length, hole: false, zero: false }])
     }
 }
@@ -242,16 +250,16 @@ fn read_replies(stream: &Stream, waitings: &Waitings) {
                 Err(wire::error_from(error))
             };
             // Who asked waits for nothing else.
-            let _ = waiting.teller.send(reply);
+            let _ = waiting.sender.send(reply);
         }
     })();
     stream.shutdown(Shutdown::Both);
-    // Whoever still waits is told by the end of its channel.
+    // Closing their channels wakes the callers that still wait.
     drop(lock(waitings).take());
 }
 
 /// The handshake as a client speaks it.
-fn greet(stream: &Stream, export: &str) -> io::Result<Told> {
+fn greet(stream: &Stream, export: &str) -> io::Result<ExportInfo> {
     let mut stream = stream;
     let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
     let mut greeting = [0; 18];
@@ -273,23 +281,27 @@ fn greet(stream: &Stream, export: &str) -> io::Result<Told> {
     asked.extend((data.len() as u32).to_be_bytes());
     asked.extend(data);
     stream.write_all(&asked)?;
-    let mut told =
-        Told { size_bytes: 0, flags: 0, preferred_block_bytes: 4096, request_bytes_max: REQUEST_BYTES_MAX };
+    let mut export_info = ExportInfo {
+        size_bytes: 0,
+        flags: 0,
+        preferred_block_bytes: 4096,
+        request_bytes_max: REQUEST_BYTES_MAX,
+    };
     let mut known = false;
     loop {
         let (kind, data) = read_answer(stream)?;
         let mut at = Numbers(&data);
         match kind {
-            answer::ACK if known => return Ok(told),
+            answer::ACK if known => return Ok(export_info),
             answer::INFO => match at.u16() {
                 Some(info::EXPORT) => {
                     let (Some(size), Some(flags)) = (at.u64(), at.u16()) else {
                         return Err(wrong("a short answer"));
                     };
-                    (told.size_bytes, told.flags) = (size, flags);
+                    (export_info.size_bytes, export_info.flags) = (size, flags);
                     known = true;
                 }
-                Some(info::BLOCK_SIZE) => take_sizes(&mut told, &mut at)?,
+                Some(info::BLOCK_SIZE) => take_sizes(&mut export_info, &mut at)?,
                 _ => {}
             },
             kind if kind & answer::ERROR != 0 => {
@@ -308,7 +320,7 @@ fn greet(stream: &Stream, export: &str) -> io::Result<Told> {
     }
 }
 
-fn take_sizes(told: &mut Told, at: &mut Numbers<'_>) -> io::Result<()> {
+fn take_sizes(export_info: &mut ExportInfo, at: &mut Numbers<'_>) -> io::Result<()> {
     let (Some(least), Some(preferred), Some(most)) = (at.u32(), at.u32(), at.u32()) else {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "a short answer"));
     };
@@ -317,9 +329,9 @@ fn take_sizes(told: &mut Told, at: &mut Numbers<'_>) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::Unsupported, message));
     }
     if preferred.is_power_of_two() {
-        told.preferred_block_bytes = preferred.clamp(512, 1 << 20);
+        export_info.preferred_block_bytes = preferred.clamp(512, 1 << 20);
     }
-    told.request_bytes_max = most.clamp(4096, REQUEST_BYTES_MAX) & !4095;
+    export_info.request_bytes_max = most.clamp(4096, REQUEST_BYTES_MAX) & !4095;
     Ok(())
 }
 

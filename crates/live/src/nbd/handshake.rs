@@ -13,7 +13,7 @@ const OPTION_BYTES_MAX: u32 = 64 * 1024;
 /// Options that a client may bring.
 const OPTIONS_MAX: usize = 256;
 
-/// The export as clients are told of it.
+/// The export as announced to clients.
 pub(crate) struct Offer<'a> {
     pub(crate) export: &'a dyn Export,
     pub(crate) name: &'a str,
@@ -21,11 +21,11 @@ pub(crate) struct Offer<'a> {
     pub(crate) read_only: bool,
     /// Bytes of the longest request.
     pub(crate) request_bytes_max: u32,
-    /// What must be asked for before anything else.
+    /// The TLS identity; if present, a client must ask for TLS before anything else.
     pub(crate) tls: Option<&'a Tls>,
 }
 
-/// What was agreed on.
+/// The negotiated options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Agreed {
     /// Replies are structured.
@@ -37,7 +37,7 @@ pub(crate) struct Agreed {
 /// A stream whose reads and writes end at a time.
 struct Timed<'a> {
     stream: &'a Stream,
-    /// What stands in its place once it is encrypted.
+    /// The encrypted stream that replaces it.
     secure: Option<Secure>,
     deadline: Instant,
 }
@@ -70,11 +70,11 @@ impl Write for Timed<'_> {
     }
 }
 
-/// Speaks with a client until it has chosen the export; none if it went away. Where it is encrypted, what comes with
-/// what was agreed on takes the stream's place.
+/// Negotiates with a client until it has chosen the export; none if it went away. An encrypted
+/// stream is returned with the agreed options and replaces the plain one.
 ///
 /// # Errors
-/// The client says what no client says, or takes longer than `patience` in all.
+/// The client breaks the protocol, or takes longer than `patience` in all.
 pub(crate) fn negotiate(
     stream: &Stream,
     offer: &Offer<'_>,
@@ -99,7 +99,7 @@ struct Talk<'a> {
     no_zeroes: bool,
 }
 
-/// What comes after an option.
+/// The next step after an option.
 enum Next {
     Option,
     Transmission,
@@ -149,7 +149,7 @@ impl Talk<'_> {
         let must_be_encrypted = self.offer.tls.is_some() && self.stream.secure.is_none();
         match kind {
             option::STARTTLS => self.start_tls(&data),
-            // It has no answer for what is wrong.
+            // This option has no error reply.
             option::EXPORT_NAME if must_be_encrypted => Err(nonsense("the name of an export without TLS")),
             option::EXPORT_NAME => self.export_name(&data),
             option::ABORT => {
@@ -267,7 +267,7 @@ impl Talk<'_> {
         self.accept(option::STARTTLS)?;
         let stream = self.stream.stream;
         self.stream.secure = Some(tls.upgrade(&mut self.stream, stream)?);
-        // What was said in the open does not count.
+        // Plain-text negotiation is void under TLS.
         self.agreed = Agreed::default();
         Ok(Next::Option)
     }
@@ -283,7 +283,7 @@ impl Talk<'_> {
     fn contexts(&mut self, kind: u32, data: &[u8]) -> io::Result<Next> {
         let setting = kind == option::SET_META_CONTEXT;
         if setting {
-            // A client that asks again takes back what it asked for before, whatever the answer.
+            // A repeated request cancels the earlier one, even if it fails.
             self.agreed.allocation = false;
         }
         if !self.agreed.structured {

@@ -1,9 +1,10 @@
-//! Network block devices: a server of an [`Export`](crate::Export) to whoever speaks the protocol of the NBD project
-//! (doc/proto.md), and a client of other servers.
+//! Network block devices: a server of an [`Export`](crate::Export) for clients of the NBD protocol
+//! (doc/proto.md of the NBD project), and a client of other servers.
 //!
-//! Spoken are fixed newstyle with `INFO`, `GO`, `LIST`, `ABORT`, `EXPORT_NAME`, structured replies and the metadata
-//! context `base:allocation`; reads, writes, flushes, trims, zeroes and block status, with forced unit access; of the server
-//! also TLS. A flush covers what was answered on all connections. Left out are extended headers and `CACHE`.
+//! Supported: fixed newstyle with `INFO`, `GO`, `LIST`, `ABORT`, `EXPORT_NAME`, structured replies
+//! and the metadata context `base:allocation`; reads, writes, flushes, trims, zeroes and block
+//! status, with forced unit access; TLS in the server. A flush covers answered writes of all
+//! connections. Not supported: extended headers and `CACHE`.
 
 mod address;
 mod budget;

@@ -1,4 +1,4 @@
-//! The server: takes connections, no more than it may, and ends without losing what it was given.
+//! The server: limits the number of connections, and finishes begun requests before it ends.
 
 use std::collections::HashMap;
 use std::io;
@@ -22,14 +22,14 @@ use crate::figures::{Counters, Figures};
 /// How a server serves.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// What the export is called; the empty name, which asks for the default, is understood as well.
+    /// The export's name. The empty name, which asks for the default, is accepted as well.
     pub name: String,
-    /// What it is, for people.
+    /// Description for people.
     pub description: String,
     /// Nothing may be written.
     pub read_only: bool,
-    /// What the server proves itself with; clients must speak TLS then, and may come from other machines where they
-    /// prove themselves as well.
+    /// The server's TLS identity. With it, clients must speak TLS; if they prove themselves as
+    /// well, they may come from other machines.
     pub tls: Option<Tls>,
     /// Clients at a time; more are sent away.
     pub connections_max: usize,
@@ -41,11 +41,11 @@ pub struct ServerOptions {
     pub request_bytes_max: u32,
     /// Bytes of large reads and writes of a connection that are held at a time.
     pub in_flight_bytes_max: usize,
-    /// The same of all connections.
+    /// The same for all connections together.
     pub memory_bytes_max: usize,
     /// How long requests that were begun may take when the server ends.
     pub farewell: Duration,
-    /// All is made durable at the end; otherwise that is left to whoever ends the server.
+    /// Flush the export when the server ends; otherwise the caller does.
     pub flush_at_end: bool,
 }
 
@@ -123,16 +123,17 @@ impl Shared {
     }
 }
 
-/// A server of one export. It ends when it is told to, or dropped.
+/// A server of one export. It ends at [`Server::stop`] or when dropped.
 ///
-/// Beside what large reads and writes hold of the memory that all share, a connection has 64 KiB read ahead, 4 MiB that its
-/// threads keep for requests that fit, and a stack of 1 MiB for each of them, of which what is used takes up room.
+/// Memory of a connection: 64 KiB read ahead, 4 MiB for requests that fit, and a 1 MiB stack for
+/// each thread, of which only the used part takes room. Large reads and writes draw on the shared
+/// pool in addition.
 pub struct Server {
     shared: Arc<Shared>,
     address: Address,
-    /// What is written to, or closed, wakes whoever waits for connections.
+    /// A byte, or its closing, wakes the thread that accepts connections.
     waker: Option<UnixStream>,
-    /// Whoever takes connections; ends with the threads of those that may be there still.
+    /// The thread that accepts connections; returns the connection threads that may still run.
     acceptor: Option<JoinHandle<Vec<JoinHandle<()>>>>,
 }
 
@@ -175,7 +176,7 @@ impl Server {
         if options.tls.is_some() { uri.replacen("nbd", "nbds", 1) } else { uri }
     }
 
-    /// What it has done so far.
+    /// Counters so far.
     pub fn figures(&self) -> Figures {
         self.shared.counters.figures()
     }
@@ -183,7 +184,7 @@ impl Server {
     /// Takes no more connections and requests, finishes those that were begun, and makes all durable.
     ///
     /// # Errors
-    /// What the export reports of its last flush.
+    /// The I/O error of the export's last flush.
     pub fn stop(&mut self) -> io::Result<()> {
         let Some(acceptor) = self.acceptor.take() else { return Ok(()) };
         self.shared.stopping.store(true, Relaxed);
@@ -202,7 +203,8 @@ impl Server {
             all_gone = self.shared.wait_for_all(self.shared.options.farewell);
         }
         if all_gone {
-            // Until its thread has ended, a connection holds the export, which somebody may want to open again.
+            // Until its thread has ended, a connection holds the export, and the export cannot be
+            // opened again.
             threads.into_iter().for_each(|thread| drop(thread.join()));
         }
         if self.shared.options.flush_at_end { self.shared.export.flush() } else { Ok(()) }
@@ -211,7 +213,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Whoever wants to know calls `stop`.
+        // The error is lost here; call `stop` to see it.
         let _ = self.stop();
     }
 }
@@ -221,7 +223,7 @@ const A_MOMENT_TO_LEAVE: Duration = Duration::from_millis(500);
 /// How long to leave the system alone when it has no descriptors left.
 const A_MOMENT: Duration = Duration::from_millis(20);
 
-/// Takes connections until it is told to end; the threads of those that may be there still.
+/// Accepts connections until it is stopped; returns the connection threads that may still run.
 fn accept(shared: &Arc<Shared>, listener: &Listener, woken: &UnixStream) -> Vec<JoinHandle<()>> {
     let mut number = 0;
     let mut threads: Vec<JoinHandle<()>> = Vec::new();
@@ -305,7 +307,8 @@ fn wait_for_one(listener: &Listener, woken: &UnixStream) -> bool {
     let wanted = |descriptor| libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
     let mut both = [wanted(listener.as_fd().as_raw_fd()), wanted(woken.as_raw_fd())];
     loop {
-        // SAFETY: the two entries are there, and their descriptors are open as long as what was lent is.
+        // SAFETY: the array has two entries, and their descriptors stay open as long as the
+        // borrowed streams do.
         let found = unsafe { libc::poll(both.as_mut_ptr(), 2, -1) };
         if found > 0 {
             return both[1].revents == 0;

@@ -53,8 +53,8 @@ impl Stream {
         either!(self, inner => inner.set_nonblocking(at_once))
     }
 
-    /// Whether the other side has closed, or is gone: it takes no replies any more. One that only ended what it sends is
-    /// still there; of a TCP connection that cannot be told before something was sent to it.
+    /// Whether the peer has closed the connection and takes no replies. A peer that only ended its
+    /// sending is still there; for TCP this shows only after a write to it.
     pub(crate) fn has_hung_up(&self) -> bool {
         let mut one = libc::pollfd { fd: self.as_fd().as_raw_fd(), events: 0, revents: 0 };
         // SAFETY: the entry is there, and its descriptor is open as long as `self` is.
@@ -63,7 +63,7 @@ impl Stream {
     }
 
     pub(crate) fn shutdown(&self, how: Shutdown) {
-        // What is closed already needs no closing.
+        // An error means that it is closed already.
         let _ = either!(self, inner => inner.shutdown(how));
     }
 
@@ -128,7 +128,7 @@ impl Listener {
         }
     }
 
-    /// Where it listens: the port that the system chose where none was asked for.
+    /// The address of the listener, with the port that the system chose if none was given.
     pub(crate) fn address(&self) -> io::Result<Address> {
         Ok(match self {
             Listener::Unix(_, path) => Address::Unix(path.clone()),
@@ -169,13 +169,13 @@ impl Drop for Listener {
     }
 }
 
-/// Bytes of the longest path of a socket: what the system has room for, and an end.
+/// Longest path of a socket in bytes: the system's limit, less the end.
 const PATH_BYTES_MAX: usize = 107;
 
-/// Binds a socket that nobody else can connect to, not even for a moment: in a folder of its owner's, from where it is
-/// moved to its name.
+/// Binds a socket that no other user can connect to, not even for a moment: it is made in a private
+/// folder and moved to its name from there.
 fn bind_private(path: &Path) -> io::Result<Listener> {
-    // Whoever changes the working folder later must still find the socket.
+    // The socket must be found even if the working folder changes later.
     let path = &std::path::absolute(path)?;
     let bytes = path.as_os_str().len();
     if bytes > PATH_BYTES_MAX {
@@ -210,7 +210,7 @@ fn bind_in(folder: &Path) -> io::Result<UnixListener> {
     UnixListener::bind(format!("/proc/self/fd/{}/s", opened.as_raw_fd()))
 }
 
-/// Removes a socket that nobody listens on any more; whatever else is there stays.
+/// Removes a socket without a listener; other files stay.
 fn make_way(path: &Path) -> io::Result<()> {
     let there = match fs::symlink_metadata(path) {
         Ok(there) => there,

@@ -1,7 +1,8 @@
-//! TLS, as the protocol has it: a client asks for it among the options, and nothing of what it said before counts.
+//! TLS as an option of the NBD protocol. Everything that the client negotiated before it is void.
 //!
-//! What is encrypted passes through a thread of its own: one end of a pair of sockets stands in for the connection, so that
-//! requests are served as on any other. The thread holds a buffer in each direction and reads on when it is empty.
+//! One thread for each connection encrypts and decrypts. One end of a socket pair stands in for the
+//! connection, so that requests are served as on any other. The thread holds a buffer in each
+//! direction and reads on when it is empty.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -30,7 +31,7 @@ const CERTIFICATE: &str = "server-cert.pem";
 const KEY: &str = "server-key.pem";
 const AUTHORITY: &str = "ca-cert.pem";
 
-/// What a server proves itself with, and what clients are known by.
+/// The server's certificate, and the authorities for client certificates.
 #[derive(Clone)]
 pub struct Tls {
     config: Arc<ServerConfig>,
@@ -80,8 +81,9 @@ impl Tls {
         self.knows_clients
     }
 
-    /// Speaks TLS with a client that was told that it may begin. Whatever it sent before the answer is taken for the
-    /// beginning of TLS, which it is not, so that nothing can be put before what is encrypted.
+    /// Speaks TLS with a client whose request for it was granted. Bytes that the client sent ahead
+    /// of the answer are read as TLS and fail there, so that no plain text can precede the
+    /// encrypted stream.
     ///
     /// # Errors
     /// It is no TLS, the client's certificate is missing or not the authority's, or `timed` has had enough.
@@ -135,12 +137,12 @@ impl Drop for Secure {
     }
 }
 
-/// Carries bytes between what is encrypted and what is not.
+/// Carries bytes between the encrypted and the plain side.
 struct Pump {
     session: ServerConnection,
     wire: Stream,
     inner: UnixStream,
-    /// What was decrypted, and how much of it has gone on.
+    /// Decrypted bytes, and the number of them already forwarded.
     to_inner: Vec<u8>,
     sent: usize,
 }
@@ -154,7 +156,7 @@ struct Ended {
 
 impl Pump {
     fn run(&mut self) {
-        // What ends it, ends the connection.
+        // An error here ends the connection as well.
         let _ = self.carry();
         let _ = self.inner.shutdown(Shutdown::Both);
         self.wire.shutdown(Shutdown::Both);
@@ -207,17 +209,17 @@ impl Pump {
         }
     }
 
-    /// Takes what has come and decrypts it; whether nothing more will.
+    /// Reads and decrypts incoming bytes; returns whether the stream has ended.
     fn receive(&mut self) -> io::Result<bool> {
         let Some(bytes) = again(self.session.read_tls(&mut &self.wire))? else { return Ok(false) };
         Ok(self.decrypt()? || bytes == 0)
     }
 
-    /// Decrypts what was taken; whether the client said that no more will come.
+    /// Decrypts the bytes read; returns whether the client closed its side.
     fn decrypt(&mut self) -> io::Result<bool> {
         let state = self.session.process_new_packets();
         let state = state.map_err(|error| {
-            // The client is told what was wrong, if it still listens.
+            // Sends the alert, if the client still listens.
             let _ = self.session.write_tls(&mut &self.wire);
             io::Error::new(io::ErrorKind::InvalidData, error)
         })?;
@@ -239,13 +241,13 @@ impl Pump {
     }
 }
 
-/// What is asked of both ends, or can be done with them, each in the bits of `poll`.
+/// Events of both ends, in the bits of `poll`: wanted, or possible now.
 struct Events {
     wire: i16,
     inner: i16,
 }
 
-/// What may be done with an end without waiting.
+/// Events after which an end can be read or written without waiting.
 const COMES: i16 = libc::POLLIN | libc::POLLHUP | libc::POLLERR;
 const GOES: i16 = libc::POLLOUT;
 
@@ -253,13 +255,14 @@ fn events(reads: bool, writes: bool) -> i16 {
     (if reads { libc::POLLIN } else { 0 }) | (if writes { libc::POLLOUT } else { 0 })
 }
 
-/// Waits until one of two ends can do what is asked of it, or the time is over.
+/// Waits until one end is ready for a wanted event, or the time is over.
 fn wait(wire: &Stream, inner: &UnixStream, wanted: Events, patience: Option<Duration>) -> io::Result<Events> {
     // An end of which nothing is wanted is left out: it would be reported again and again once it is closed.
     let place = |fd, events| libc::pollfd { fd: if events == 0 { -1 } else { fd }, events, revents: 0 };
     let mut both = [place(wire.as_fd().as_raw_fd(), wanted.wire), place(inner.as_raw_fd(), wanted.inner)];
     let timeout = patience.map_or(-1, |left| left.as_millis().clamp(1, 1 << 30) as i32);
-    // SAFETY: the two entries are there, and their descriptors are open as long as what was lent is.
+    // SAFETY: the array has two entries, and their descriptors stay open as long as the borrowed
+    // streams do.
     let found = unsafe { libc::poll(both.as_mut_ptr(), 2, timeout) };
     if found < 0 {
         let error = io::Error::last_os_error();
@@ -269,7 +272,7 @@ fn wait(wire: &Stream, inner: &UnixStream, wanted: Events, patience: Option<Dura
     Ok(Events { wire: both[0].revents, inner: both[1].revents })
 }
 
-/// What was done without waiting; none where that would have taken waiting.
+/// The result of a non-blocking call; `None` if it would have blocked.
 fn again(done: io::Result<usize>) -> io::Result<Option<usize>> {
     match done {
         Ok(bytes) => Ok(Some(bytes)),

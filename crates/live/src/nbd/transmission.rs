@@ -1,12 +1,12 @@
-//! The transmission: requests in, replies out, in whatever order they are done.
+//! The transmission phase: requests in, replies out, in order of completion.
 //!
-//! Threads take turns at reading: the one that has read a request lets go of the input and carries the request out
-//! itself, so that no request changes hands. A connection begins with one thread and gets another, up to a limit, whenever
-//! all are at work, so that somebody listens.
+//! Threads take turns at reading. The thread that has read a request releases the input and carries
+//! the request out itself, so that no request changes hands. A connection begins with one thread.
+//! If all are busy it gets another, up to a limit, so that one always listens.
 //!
-//! A thread keeps some memory from request to request; what a larger one needs is lent to it from what all connections
-//! share, before its payload is read. When a client has left, which a reply that fails tells or whoever looks in the middle
-//! of long work, nothing more is begun, and what was begun ends soon.
+//! A thread keeps some memory from request to request. A larger request borrows from the pool of
+//! all connections before its payload is read. When the client has left, begun work ends soon and
+//! no more is begun; a failed reply shows it, or a check in the middle of long work.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -34,14 +34,14 @@ const HEAD_BYTES: usize = 32;
 /// Runs of a reply to a block status.
 const RUNS_MAX: usize = 1024;
 
-/// What holds for a connection.
+/// Terms of a connection.
 pub(crate) struct Terms<'a> {
     pub(crate) export: &'a dyn Export,
     pub(crate) agreed: Agreed,
     pub(crate) read_only: bool,
     pub(crate) request_bytes_max: u32,
     pub(crate) in_flight_bytes_max: usize,
-    /// Of what the requests of all connections may hold.
+    /// Memory for the requests of all connections.
     pub(crate) pool: &'a Pool,
     pub(crate) threads_max: usize,
     pub(crate) counters: &'a Counters,
@@ -49,7 +49,7 @@ pub(crate) struct Terms<'a> {
     pub(crate) stopping: &'a AtomicBool,
 }
 
-/// Serves a client until it goes away, or says what no client says; whatever was begun is finished before.
+/// Serves a client until it disconnects or breaks the protocol; begun requests are finished first.
 pub(crate) fn serve(stream: &Stream, terms: &Terms<'_>) {
     let connection = Connection {
         stream,
@@ -91,7 +91,7 @@ impl Caller for Connection<'_> {
     }
 }
 
-/// What was read and is not yet understood.
+/// Bytes read and not yet parsed.
 struct Input {
     buffer: Vec<u8>,
     start: usize,
@@ -106,7 +106,7 @@ impl Input {
         front.copy_from_slice(&self.buffer[self.start..self.start + there]);
         self.start += there;
         while !rest.is_empty() {
-            // What is larger than the buffer goes where it belongs without a stop.
+            // Reads larger than the buffer bypass it.
             let direct = rest.len() >= self.buffer.len();
             let got = stream.read(if direct { &mut *rest } else { &mut self.buffer[..] });
             let got = match got {
@@ -200,14 +200,15 @@ impl Connection<'_> {
             memory.shrink(self.kept_bytes);
             drop(lent);
             if done.is_err() || too_long {
-                // Replies that are half written cannot be followed by others, nor requests by what nobody reads.
+                // A half-written reply cannot be followed by another, nor unread payload by a
+                // request.
                 self.is_gone.store(true, Relaxed);
                 self.stream.shutdown(Shutdown::Both);
             }
         }
     }
 
-    /// Nobody reads any more; others finish what they have begun.
+    /// Ends reading; other threads finish their requests.
     fn end(&self, mut input: MutexGuard<'_, Input>) {
         input.ended = true;
         input.buffer = Vec::new();
@@ -229,7 +230,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Why a request cannot be carried out, whatever the export; an error of the protocol.
+    /// The protocol error of a request, for any export; `None` if it has none.
     fn refusal(&self, request: &Request) -> Option<u32> {
         let terms = self.terms;
         if terms.stopping.load(Relaxed) {
@@ -341,7 +342,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Replies to a read: always in one piece, so that whoever asked for that gets it.
+    /// Replies to a read in one piece, as a client that sets "don't fragment" requires.
     fn reply_bytes(&self, request: &Request, memory: &mut Memory) -> io::Result<()> {
         let end = HEAD_BYTES + request.length as usize;
         let start = if self.terms.agreed.structured {
@@ -363,7 +364,7 @@ impl Connection<'_> {
         reply.extend(wire::ALLOCATION_ID.to_be_bytes());
         for extent in extents {
             let flags = (u32::from(extent.hole) * wire::RUN_HOLE) | (u32::from(extent.zero) * wire::RUN_ZERO);
-            // A run is a part of the range asked for, whose length is 32 bits.
+            // A run is a part of the requested range, whose length is 32 bits.
             reply.extend((extent.length_bytes as u32).to_be_bytes());
             reply.extend(flags.to_be_bytes());
         }
@@ -371,10 +372,10 @@ impl Connection<'_> {
     }
 }
 
-/// What is replied when nothing went wrong.
+/// The content of a reply without error.
 enum Answer {
     Done,
-    /// What was read, in the thread's memory.
+    /// Bytes read, in the thread's memory.
     Bytes,
     Extents(Vec<Extent>),
 }

@@ -2,9 +2,9 @@
 
 use std::io;
 
-/// What a server says first.
+/// The server's first bytes.
 pub(crate) const GREETING: u64 = 0x4e42_444d_4147_4943; // NBDMAGIC
-/// What stands before each option, and behind the greeting.
+/// Precedes each option, and follows the greeting.
 pub(crate) const OPTION: u64 = 0x4948_4156_454f_5054; // IHAVEOPT
 pub(crate) const OPTION_REPLY: u64 = 0x0003_e889_0455_65a9;
 pub(crate) const REQUEST: u32 = 0x2560_9513;
@@ -45,7 +45,7 @@ pub(crate) mod answer {
     pub(crate) const UNKNOWN: u32 = ERROR | 6;
 }
 
-/// What `INFO` and `GO` tell.
+/// Information types of `INFO` and `GO`.
 pub(crate) mod info {
     pub(crate) const EXPORT: u16 = 0;
     pub(crate) const NAME: u16 = 1;
@@ -53,7 +53,7 @@ pub(crate) mod info {
     pub(crate) const BLOCK_SIZE: u16 = 3;
 }
 
-/// What an export can do.
+/// Transmission flags: the abilities of an export.
 pub(crate) mod can {
     pub(crate) const HAS_FLAGS: u16 = 1;
     pub(crate) const READ_ONLY: u16 = 1 << 1;
@@ -114,7 +114,7 @@ pub(crate) mod error {
     pub(crate) const SHUTDOWN: u32 = 108;
 }
 
-/// The error of the protocol that says what went wrong with the medium.
+/// The protocol's error number for an error of the medium.
 pub(crate) fn error_of(error: &io::Error) -> u32 {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
@@ -128,7 +128,7 @@ pub(crate) fn error_of(error: &io::Error) -> u32 {
     }
 }
 
-/// What an error of a reply means to the side that asked.
+/// The I/O error for an error number of a reply.
 pub(crate) fn error_from(number: u32) -> io::Error {
     let kind = match number {
         error::PERMISSION => io::ErrorKind::PermissionDenied,
@@ -178,7 +178,7 @@ impl Request {
     }
 }
 
-/// Takes integers off the front of bytes that somebody else sent; none when there are too few.
+/// Takes integers off the front of untrusted bytes; `None` when there are too few.
 pub(crate) struct Numbers<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Numbers<'a> {

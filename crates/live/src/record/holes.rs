@@ -1,18 +1,18 @@
-//! What of a target holds nothing when its recording begins.
+//! Holes of a target when its recording begins.
 
 use flashtwin_trace::Holes;
 
 use crate::export::Export;
 
-/// Runs of bytes that are looked at; what lies behind them counts as data.
+/// Most runs to query; bytes behind them count as data.
 const RUNS_MAX: usize = 1 << 20;
 /// Holes that are written down, the longest ones: each footer of a recording has all of them.
 const HOLES_MAX: usize = 1 << 14;
-/// Behind the end there is nothing: a hole that reaches it goes on to a multiple of this, so that the last page, of
-/// whatever size, can be one.
+/// A hole that reaches the end is extended to a multiple of this, so that the last page, of any
+/// size, can be a hole.
 const PAGE_BYTES_MAX: u64 = 1 << 20;
 
-/// The holes of volume 0. What cannot be told is none.
+/// The holes of volume 0; unknown parts count as data.
 pub(super) fn of(target: &dyn Export) -> Holes {
     let size = target.size_bytes();
     let (mut at, mut runs, mut all) = (0, 0, Holes::default());
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
     use crate::export::{Caller, Extent, Writing};
 
-    /// Pages that are data or not, told `at_once` runs at a time; what is asked of its bytes is not.
+    /// Pages with and without data, reported `at_once` runs at a time; its bytes cannot be read.
     struct Pages {
         data: Vec<bool>,
         at_once: usize,

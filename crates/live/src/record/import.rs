@@ -1,8 +1,8 @@
 //! Logs of dm-log-writes, of the kernel's device mapper or of QEMU's `blklogwrites` driver, as recordings.
 //!
-//! A log has what was written, with the data, in the order of completion, and flushes and discards; it has no times and no
-//! reads. Layout (drivers/md/dm-log-writes.c): a superblock of one sector, then for each entry one sector with its head
-//! and, unless it is a discard, its data; all little-endian.
+//! A log has writes with their data, in order of completion, and flushes and discards; it has no
+//! times and no reads. Layout (drivers/md/dm-log-writes.c): a superblock of one sector, then for
+//! each entry one sector with its head and, unless it is a discard, its data; all little-endian.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -41,15 +41,15 @@ pub fn import_log_writes(path: &Path, out: &Path, key: &Key, progress: &dyn Prog
 
 fn import(path: &Path, out: &Path, key: &Key, progress: &dyn Progress) -> io::Result<u64> {
     let name = path.file_stem().map_or_else(|| "log".into(), |stem| stem.to_string_lossy());
-    let told = |error: io::Error| {
+    let named = |error: io::Error| {
         let what = match error.kind() {
             io::ErrorKind::UnexpectedEof => "the log ends before its last entry".to_owned(),
             _ => error.to_string(),
         };
         io::Error::new(error.kind(), format!("{}: {what}", path.display()))
     };
-    let mut log = BufReader::with_capacity(1 << 20, File::open(path).map_err(told)?);
-    let (entries, sector_bytes) = superblock(&mut log).map_err(told)?;
+    let mut log = BufReader::with_capacity(1 << 20, File::open(path).map_err(named)?);
+    let (entries, sector_bytes) = superblock(&mut log).map_err(named)?;
     let mut import = Import {
         sink: Sink::create(out, RecordFormat::Parquet, &name, key, &Holes::default())
             .map_err(io::Error::other)?,
@@ -66,7 +66,7 @@ fn import(path: &Path, out: &Path, key: &Key, progress: &dyn Progress) -> io::Re
                 return Err(io::ErrorKind::Interrupted.into());
             }
         }
-        import.entry().map_err(told)?;
+        import.entry().map_err(named)?;
     }
     let (requests, _) = import.sink.figures();
     import.sink.finish().map_err(io::Error::other)?;

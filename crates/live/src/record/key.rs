@@ -1,7 +1,7 @@
 //! The key of a recording's digests.
 //!
-//! Whoever has the key can test whether a page holds what they think it does; whoever has not can tell only which pages
-//! are equal. So it is never in the trace.
+//! A holder of the key can test whether a page has a certain content; without it only equality of
+//! pages is visible. So the key is never in the trace.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -25,7 +25,7 @@ impl std::fmt::Debug for Key {
 }
 
 impl Key {
-    /// A key that nobody knows, and that is forgotten with the value.
+    /// A random key, which is forgotten with the value.
     ///
     /// # Errors
     /// The system gives no random bytes.
@@ -45,19 +45,19 @@ impl Key {
     /// # Errors
     /// The file cannot be read or made, or holds something else.
     pub fn in_file(path: &Path) -> io::Result<Key> {
-        let told = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
         match fs::read_to_string(path) {
             Ok(text) => Key::from_hex(text.trim()).ok_or_else(|| {
-                told(io::Error::new(io::ErrorKind::InvalidData, "a key of 64 hex digits was expected"))
+                named(io::Error::new(io::ErrorKind::InvalidData, "a key of 64 hex digits was expected"))
             }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let key = Key::random()?;
                 let text: String = key.0.iter().map(|byte| format!("{byte:02x}")).collect();
                 let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-                file.and_then(|mut file| file.write_all(format!("{text}\n").as_bytes())).map_err(told)?;
+                file.and_then(|mut file| file.write_all(format!("{text}\n").as_bytes())).map_err(named)?;
                 Ok(key)
             }
-            Err(error) => Err(told(error)),
+            Err(error) => Err(named(error)),
         }
     }
 

@@ -1,8 +1,9 @@
-//! Recording: an export that lets everything through to another and writes down what passes.
+//! Recording: an export that forwards every request to another one and writes a trace of them.
 //!
-//! The data path takes a time, makes the digests (where the bytes are in the processor's cache anyway) and hands a row
-//! over; a thread of its own puts rows in order and writes them. When it cannot keep up, requests wait, so that the trace
-//! has no gaps; when it fails, as on a full disk, requests go on and the recording says that it has ended.
+//! The data path takes a time, makes the digests (while the bytes are in the processor's cache) and
+//! hands a row over; a thread of its own sorts and writes the rows. If it cannot keep up, requests
+//! wait, so that the trace has no gaps. If it fails, for example on a full disk, requests go on and
+//! the recording reports its end.
 
 mod holes;
 mod import;
@@ -34,9 +35,9 @@ use crate::export::{Caller, Export, Extent, Writing};
 /// How a recording is made.
 #[derive(Clone, Debug)]
 pub struct RecordOptions {
-    /// What the trace is called.
+    /// The trace's name.
     pub name: String,
-    /// What it is written as.
+    /// The trace's format.
     pub format: RecordFormat,
     /// How much a process that is killed may lose: at most this, or a 256th of the recording's time if that is longer.
     pub loss_max: Duration,
@@ -72,9 +73,9 @@ pub struct RecordFigures {
     pub failure: Option<String>,
 }
 
-/// What the writer tells while it goes on.
+/// The writer's progress, shared with its readers.
 #[derive(Default)]
-struct Told {
+struct WriterProgress {
     requests: AtomicU64,
     left_out: AtomicU64,
     file_bytes: AtomicU64,
@@ -87,13 +88,13 @@ pub struct Recorder {
     key: Key,
     zero: Digest,
     queue: Arc<Queue>,
-    told: Arc<Told>,
+    progress: Arc<WriterProgress>,
     path: PathBuf,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Recorder {
-    /// Begins to record what passes to `inner`.
+    /// Begins to record the requests to `inner`.
     ///
     /// # Errors
     /// The file cannot be written, or is being recorded to.
@@ -107,33 +108,34 @@ impl Recorder {
         let sink =
             Sink::create(path, options.format, &options.name, &key, &holes).map_err(io::Error::other)?;
         let queue = Arc::new(Queue::new(options.queue_bytes_max));
-        let told = Arc::new(Told::default());
-        let (its_queue, its_told, loss_max) = (Arc::clone(&queue), Arc::clone(&told), options.loss_max);
+        let progress = Arc::new(WriterProgress::default());
+        let (its_queue, its_progress, loss_max) =
+            (Arc::clone(&queue), Arc::clone(&progress), options.loss_max);
         let writer = thread::Builder::new().name("record".to_owned()).spawn(move || {
-            if let Err(failure) = write_down(&its_queue, &its_told, sink, loss_max) {
-                *its_told.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+            if let Err(failure) = write_down(&its_queue, &its_progress, sink, loss_max) {
+                *its_progress.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
                 // Nobody shall wait for room that there will never be.
                 its_queue.end();
             }
         })?;
         let zero = key.zero_digest();
         let writer = Mutex::new(Some(writer));
-        Ok(Recorder { inner, key, zero, queue, told, path: path.to_owned(), writer })
+        Ok(Recorder { inner, key, zero, queue, progress, path: path.to_owned(), writer })
     }
 
     /// How it goes.
     pub fn figures(&self) -> RecordFigures {
         RecordFigures {
             path: self.path.clone(),
-            requests: self.told.requests.load(Relaxed),
-            left_out: self.told.left_out.load(Relaxed),
-            file_bytes: self.told.file_bytes.load(Relaxed),
+            requests: self.progress.requests.load(Relaxed),
+            left_out: self.progress.left_out.load(Relaxed),
+            file_bytes: self.progress.file_bytes.load(Relaxed),
             stalled_ns: self.queue.stalled_ns.load(Relaxed),
-            failure: self.told.failure.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            failure: self.progress.failure.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }
 
-    /// Ends the recording; what is asked for after that passes unrecorded.
+    /// Ends the recording; later requests pass unrecorded.
     ///
     /// # Errors
     /// Not everything could be written down.
@@ -166,7 +168,7 @@ impl Recorder {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        // Whoever wants to know calls `finish`.
+        // The error is lost here; call `finish` to see it.
         let _ = self.finish();
     }
 }
@@ -234,7 +236,7 @@ impl Export for Recorder {
         self.inner.write_zeroes(offset, length, how, caller)?;
         let flags = durable(how) | recorded::ZEROES;
         if !how.keep_room {
-            // A drive that is free to let go of the pages does.
+            // Without `keep_room` a drive may drop the pages: the trace has a trim.
             done(arrived, Op::Trim, flags, offset, length, SmallVec::new());
             return Ok(());
         }
@@ -252,8 +254,9 @@ impl Export for Recorder {
     }
 }
 
-/// How long after the last rows were written those since are: at first soon, for those who look at what they have begun;
-/// then what may be lost. Each footer lists all groups, so that many groups must not be small ones.
+/// Time between writes of rows: short at first, for users who look at a recording they have just
+/// begun; then the allowed loss. Each footer lists all groups, so a long recording must not have
+/// many small groups.
 fn commit_interval(recorded: Duration, loss_max: Duration) -> Duration {
     (recorded / 2).max(FIRST_ROWS).min(loss_max).max(recorded / LOSS_SHARE)
 }
@@ -262,10 +265,15 @@ fn commit_interval(recorded: Duration, loss_max: Duration) -> Duration {
 const FIRST_ROWS: Duration = Duration::from_secs(1);
 /// How often the writer looks for rows.
 const LOOK: Duration = Duration::from_millis(20);
-/// What part of the recording's time may be lost: one of so many.
+/// Of a recording's time, 1 / 256 may be lost.
 const LOSS_SHARE: u32 = 256;
 
-fn write_down(queue: &Queue, told: &Told, mut sink: Sink, loss_max: Duration) -> Result<(), String> {
+fn write_down(
+    queue: &Queue,
+    progress: &WriterProgress,
+    mut sink: Sink,
+    loss_max: Duration,
+) -> Result<(), String> {
     let (mut rows, mut order) = (Vec::new(), InOrder::default());
     let begun = Instant::now();
     let mut committed = begun;
@@ -274,14 +282,16 @@ fn write_down(queue: &Queue, told: &Told, mut sink: Sink, loss_max: Duration) ->
         let mut outcome = Ok(());
         order.add(&mut rows, !more, |row| {
             if outcome.is_ok() {
-                outcome =
-                    sink.push(&row).map(|said| told.left_out.fetch_add(u64::from(!said), Relaxed)).map(drop);
+                outcome = sink
+                    .push(&row)
+                    .map(|said| progress.left_out.fetch_add(u64::from(!said), Relaxed))
+                    .map(drop);
             }
         });
         outcome?;
         let (requests, bytes) = sink.figures();
-        told.requests.store(requests, Relaxed);
-        told.file_bytes.store(bytes, Relaxed);
+        progress.requests.store(requests, Relaxed);
+        progress.file_bytes.store(bytes, Relaxed);
         if !more {
             return sink.finish();
         }

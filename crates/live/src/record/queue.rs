@@ -1,7 +1,8 @@
 //! From the threads that carry requests out to the one that writes them down.
 //!
-//! A request takes a number when it arrives and is handed over when it is done; the writer puts them back into the order
-//! of arrival. Handing over costs a lock and a few words; nobody is woken, for the writer looks by itself.
+//! A request takes a number when it arrives and is handed over when it is done; the writer restores
+//! the order of arrival. Handing over costs a lock and a few words and wakes no thread, as the
+//! writer polls.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -56,7 +57,7 @@ pub(crate) struct Queue {
     pub(crate) stalled_ns: AtomicU64,
 }
 
-/// A request on its way; whatever becomes of it, its number is handed over.
+/// A request on its way; its number is handed over in any case.
 pub(crate) struct Arrived<'a> {
     queue: &'a Queue,
     number: u64,
@@ -123,8 +124,8 @@ impl Queue {
         }
     }
 
-    /// What was handed over since the last time, after `patience` at most; whether there will be more. `into` is empty,
-    /// and its memory is used again.
+    /// Requests handed over since the last call, after `patience` at most; returns whether there
+    /// will be more. `into` is empty, and its memory is used again.
     pub(crate) fn take(&self, into: &mut Vec<Numbered>, patience: Duration) -> bool {
         let mut state = self.state();
         if !state.ended && state.bytes < self.bytes_max / 2 {
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_makes_requests_wait_and_an_ended_one_lets_them_go() {
+    fn full_queue_blocks_requests_and_an_ended_one_frees_them() {
         let queue = Queue::new(1);
         queue.arrive().done(row(0).unwrap());
         std::thread::scope(|scope| {

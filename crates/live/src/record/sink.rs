@@ -1,4 +1,4 @@
-//! What a recording is written as.
+//! Output formats of a recording.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -36,7 +36,7 @@ pub(crate) struct Fiu {
 }
 
 impl Sink {
-    /// Begins a file. What is there is replaced: of a link the link, not what it leads to.
+    /// Begins a file. An existing one is replaced: of a link the link, not its target.
     pub(crate) fn create(
         path: &Path,
         format: RecordFormat,
@@ -44,9 +44,9 @@ impl Sink {
         key: &Key,
         holes: &Holes,
     ) -> Result<Sink, String> {
-        let told = |error: std::io::Error| format!("{}: {error}", path.display());
+        let named = |error: std::io::Error| format!("{}: {error}", path.display());
         if std::fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink()) {
-            std::fs::remove_file(path).map_err(told)?;
+            std::fs::remove_file(path).map_err(named)?;
         }
         match format {
             RecordFormat::Parquet => {
@@ -60,7 +60,7 @@ impl Sink {
                 Ok(Sink::Parquet(Box::new(made)))
             }
             RecordFormat::Fiu => {
-                let file = File::create(path).map_err(told)?;
+                let file = File::create(path).map_err(named)?;
                 let file = BufWriter::with_capacity(1 << 20, file);
                 Ok(Sink::Fiu(Fiu { path: path.to_owned(), file, written: 0, bytes: 0 }))
             }
@@ -96,11 +96,11 @@ impl Sink {
         }
     }
 
-    /// Makes what was taken outlive this process.
+    /// Makes the requests so far outlive this process.
     pub(crate) fn commit(&mut self) -> Result<(), String> {
         match self {
             Sink::Parquet(recording) => recording.commit().map_err(|error| error.to_string()),
-            Sink::Fiu(fiu) => fiu.file.flush().map_err(|error| fiu.told(&error)),
+            Sink::Fiu(fiu) => fiu.file.flush().map_err(|error| fiu.named(&error)),
         }
     }
 
@@ -109,14 +109,14 @@ impl Sink {
             Sink::Parquet(recording) => recording.finish().map(drop).map_err(|error| error.to_string()),
             Sink::Fiu(mut fiu) => {
                 let synced = fiu.file.flush().and_then(|()| fiu.file.get_ref().sync_data());
-                synced.map_err(|error| fiu.told(&error))
+                synced.map_err(|error| fiu.named(&error))
             }
         }
     }
 }
 
 impl Fiu {
-    fn told(&self, error: &std::io::Error) -> String {
+    fn named(&self, error: &std::io::Error) -> String {
         format!("{}: {error}", self.path.display())
     }
 
@@ -135,7 +135,7 @@ impl Fiu {
         let digests: String = row.digests.iter().map(hex).collect();
         let (lba, sectors) = (row.offset_bytes / SECTOR_BYTES, length / SECTOR_BYTES);
         let line = format!("{} 0 recorded {lba} {sectors} {direction} 0 0 {digests}\n", row.time_ns);
-        self.file.write_all(line.as_bytes()).map_err(|error| self.told(&error))?;
+        self.file.write_all(line.as_bytes()).map_err(|error| self.named(&error))?;
         self.written += 1;
         self.bytes += line.len() as u64;
         Ok(true)

@@ -1,6 +1,7 @@
-//! Numbers in bytes that nobody trusts: little-endian, each look checked.
+//! Numbers in untrusted bytes: little-endian, each access checked.
 
-/// First bytes of a digest over a drive's number and some bytes: what tells that bytes are whole and this drive's.
+/// First bytes of a digest over a drive's id and some bytes: proves that the bytes are whole and
+/// this drive's.
 pub(crate) fn checksum(uuid: &[u8; 16], parts: &[&[u8]]) -> u64 {
     let mut hasher = blake3::Hasher::new();
     hasher.update(uuid);

@@ -11,7 +11,7 @@
 //! * logical pages: how many up to the last that holds something (u32); of each the number of its page plus one, or 0
 //!   (u32);
 //! * pages: of each that is pointed to, in the order in which it first appears above, the digest (16 bytes; 8 for a
-//!   system that does not look at contents), the number of its copies (u8) and theirs (u32 each);
+//!   system that ignores contents), the number of its copies (u8) and theirs (u32 each);
 //! * lost pages, of those above: how many and their numbers (u32 each).
 
 use std::io;
@@ -89,7 +89,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Writes the rest and what says that it is whole; nothing is durable yet.
+    /// Writes the rest and the header that makes the checkpoint whole; nothing is durable yet.
     pub(crate) fn finish(mut self, uuid: &[u8; 16], end: &LogEnd) -> io::Result<()> {
         self.write_chunk()?;
         let mut header = Vec::with_capacity(ALIGN as usize);
@@ -106,7 +106,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// What says that a checkpoint is whole.
+/// The header that makes a checkpoint whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
     /// Where the log behind it begins.
@@ -119,7 +119,7 @@ impl Header {
     /// The header in one of the two places; `None` where none is whole.
     ///
     /// # Errors
-    /// What the medium reports.
+    /// An I/O error of the medium.
     pub(crate) fn read(
         medium: &dyn Medium,
         uuid: &[u8; 16],
@@ -147,7 +147,7 @@ impl Header {
     /// The body, if it is whole.
     ///
     /// # Errors
-    /// [`DriveError::Image`] for one that is not; what the medium reports.
+    /// [`DriveError::Image`] for a damaged one; an I/O error of the medium.
     pub(crate) fn body(&self, medium: &dyn Medium, layout: &Layout) -> Result<Image, DriveError> {
         let place = || format!("checkpoint of epoch {}", self.end.epoch);
         let mut reader = Reader {

@@ -1,13 +1,13 @@
-//! What is wrong with an image, in words for the person who can mend it.
+//! Errors of an image, in words for the person who can repair it.
 
 use std::io;
 
 use thiserror::Error;
 
-/// A drive that cannot be made or opened: what, where, and the cure.
+/// A drive that cannot be made or opened: fault, place and cure.
 #[derive(Debug, Error)]
 pub enum DriveError {
-    /// What was asked for cannot be.
+    /// An impossible request.
     #[error("{0}")]
     Config(String),
     /// The file or device cannot be used.
@@ -15,15 +15,15 @@ pub enum DriveError {
     Medium {
         /// Its path.
         place: String,
-        /// What the system reports.
+        /// The system's error.
         cause: io::Error,
     },
-    /// What lies on the medium is not a drive, or not a whole one.
+    /// The medium has no drive, or a damaged one.
     #[error("{place}: {text}")]
     Image {
         /// Which part.
         place: String,
-        /// What is wrong, and what can be done.
+        /// The fault and the cure.
         text: String,
     },
 }

@@ -1,7 +1,7 @@
-//! A medium in memory that fails: for tests of what is promised.
+//! A medium in memory that fails: for tests of the drive's guarantees.
 //!
-//! It loses power at a step, after which nothing is answered; or calls fail one by one, as a test chooses, and all others
-//! are carried out. What a failed call leaves behind is drawn at random, sector by sector.
+//! It loses power at a step, after which no call succeeds; or chosen calls fail and all others
+//! succeed. Sectors of a failed call are drawn at random.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,14 +16,14 @@ const SECTOR: usize = 512;
 
 type Sector = [u8; SECTOR];
 
-/// What is asked of a medium.
+/// A call of the medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Call {
     /// Bytes are read from an offset.
     Read(u64),
     /// Bytes are written to an offset.
     Write(u64),
-    /// What was written is made durable.
+    /// Makes earlier writes durable.
     Sync,
 }
 
@@ -32,10 +32,10 @@ type Plan = Box<dyn FnMut(Call) -> Option<io::ErrorKind> + Send>;
 
 struct State {
     durable: Vec<u8>,
-    /// What was written to each sector since the last sync, the oldest first.
+    /// Writes to each sector since the last sync, the oldest first.
     unsynced: BTreeMap<u64, Vec<Sector>>,
-    /// What is read of sectors that a failed sync did not keep: a system shows what was written until it needs the memory,
-    /// and takes it for written.
+    /// Contents that the page cache shows for sectors that a failed sync lost: a system shows
+    /// written data until it needs the memory, and takes them for written.
     shown: BTreeMap<u64, Sector>,
     /// Writes and syncs so far.
     steps: u64,
@@ -56,7 +56,7 @@ fn gone() -> io::Error {
 }
 
 impl FaultMedium {
-    /// Of so many zero bytes, with power for good.
+    /// A medium of `size_bytes` zeroes that never loses power.
     pub fn new(size_bytes: usize) -> Self {
         Self::of(vec![0; size_bytes])
     }
@@ -81,9 +81,10 @@ impl FaultMedium {
         state.cut_at = state.steps.saturating_add(steps);
     }
 
-    /// From now on each call that `plan` gives an error for fails with it. Of a write that fails, each sector is written
-    /// as it should be, or in part, or not at all. After a sync that fails, each sector that was not durable is, or never
-    /// will be, however often it is synced again; until then it reads as it was written, or as it was before.
+    /// From now on each call for which `plan` returns an error fails with it. A failed write leaves
+    /// each sector written, partly written or unwritten. After a failed sync, each sector that was
+    /// not durable is durable or never will be, however often it is synced again; meanwhile it
+    /// reads as written, or as before.
     pub fn fail_when(&self, seed: u64, plan: impl FnMut(Call) -> Option<io::ErrorKind> + Send + 'static) {
         let mut state = self.state();
         state.random = SplitMix64(seed);
@@ -119,8 +120,8 @@ impl FaultMedium {
         state.steps > state.cut_at
     }
 
-    /// What is there when power comes back: each sector that was not made durable is as it was, or as it was written
-    /// last or at some time since, or partly this and partly that, or anything.
+    /// The medium after power returns. Each sector not synced has its old bytes, those of its last
+    /// or an earlier write, a mixture, or garbage.
     pub fn after_cut(&self, seed: u64) -> Vec<u8> {
         let state = self.state();
         let mut bytes = state.durable.clone();
@@ -143,8 +144,7 @@ impl FaultMedium {
         bytes
     }
 
-    /// The bytes, where power was never cut: what another process reads that does not trust what the system has in
-    /// memory and takes for written.
+    /// The bytes of a medium whose power never failed, as read past the system's page cache.
     pub fn bytes(&self) -> Vec<u8> {
         let state = self.state();
         let mut bytes = state.durable.clone();

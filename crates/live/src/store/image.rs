@@ -1,5 +1,5 @@
-//! What a drive held when power went, as checkpoint and log tell it: logical pages, what they point to, and the blocks.
-//! It knows no policy and trusts no number.
+//! The state of a drive when power failed, as checkpoint and log record it: logical pages, their
+//! flash pages, and the blocks. It knows no policy and trusts no number.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,7 +17,7 @@ const NONE: u32 = 0;
 pub(crate) struct Slot {
     pub(crate) home: Ppn,
     pub(crate) references: u32,
-    /// Of a system that does not look at contents, the first 8 bytes are known.
+    /// Of a system that ignores contents, the first 8 bytes are known.
     pub(crate) digest: Digest,
 }
 
@@ -31,11 +31,12 @@ pub(crate) struct BlockState {
     pub(crate) last_program: u64,
     /// Its pages are being moved; on account of wear?
     pub(crate) collected: Option<bool>,
-    /// It is used no more.
+    /// It is retired.
     pub(crate) retired: bool,
 }
 
-/// All of it. 4 bytes a logical page, 4 a page and 24 for what each holds, for as long as a drive is being opened.
+/// The whole state. It takes 4 bytes a logical page, 4 a flash page and 24 for each page's content
+/// while a drive is being opened.
 pub(crate) struct Image {
     layout: Layout,
     blocks: Vec<BlockState>,
@@ -84,7 +85,7 @@ impl Image {
         &mut self.blocks[number / per_block]
     }
 
-    /// What a programmed page holds; `None` where nobody points to it any more.
+    /// The content of a programmed page; `None` if no logical page points to it.
     fn slot_of(&mut self, ppn: Ppn) -> Result<Option<u32>, String> {
         let number = self.number(ppn)?;
         if self.geometry().page_in_block(ppn) >= self.block_of(number).written {
@@ -233,7 +234,7 @@ impl Image {
     }
 }
 
-/// What a checkpoint tells, part by part.
+/// Entries of a checkpoint, part by part.
 impl Image {
     pub(crate) fn restore_block(&mut self, number: u32, state: BlockState) -> Result<(), String> {
         let full = self.geometry().pages_per_block;
@@ -292,9 +293,9 @@ impl Image {
     }
 }
 
-/// What tables are rebuilt from.
+/// Input for rebuilding the tables.
 impl Image {
-    /// Each logical page and what it points to.
+    /// Each mapped logical page, its flash page and content.
     pub(crate) fn mapped(&self) -> impl Iterator<Item = (u32, u32, Slot)> {
         let lpns = self.lpns.iter().enumerate();
         lpns.filter_map(|(lpn, &slot)| {
@@ -338,9 +339,9 @@ impl Image {
         Ok(images.into_iter().map(|(_, image)| image).collect())
     }
 
-    /// Drops copies that a controller would not have together: a log does not tell when one gave way. Copies of a
-    /// content lie on different chips, the latest counts; no plane holds more than `plane_limit` pages, and all
-    /// together are no more than `budget`.
+    /// Drops copies that a controller would not have together, as the log does not record dropped
+    /// copies. Copies of a content lie on different chips, and the latest counts; no plane holds
+    /// more than `plane_limit` pages, and all together are no more than `budget`.
     pub(crate) fn drop_surplus_copies(&mut self, plane_limit: u64, budget: u64) {
         let mut copies = std::mem::take(&mut self.copies);
         let geometry = self.layout.geometry.clone();

@@ -1,11 +1,11 @@
-//! Where what lies on the medium.
+//! Layout of the medium.
 
 use flashtwin_nand::{Block, Geometry, Ppn};
 
 /// Bytes of one superblock.
 pub(crate) const SUPERBLOCK_BYTES: u64 = 64 << 10;
-/// What regions, checkpoints and batches of the log begin at multiples of: no sector that a disk may write as a whole
-/// holds bytes of two of them.
+/// Alignment of regions, checkpoints and batches of the log: no sector that a disk may write as a
+/// whole holds bytes of two of them.
 pub(crate) const ALIGN: u64 = 4096;
 /// Bytes that a page has beside its data ([`super::spare`]).
 pub(crate) const SPARE_BYTES: u64 = 32;
@@ -57,7 +57,7 @@ impl Layout {
         }
     }
 
-    /// Bytes that half of the log has where nobody says: room for the records of as many pages as the device has.
+    /// Default bytes of half of the log: records for as many pages as the device has.
     pub(crate) fn usual_log_bytes(geometry: &Geometry) -> u64 {
         up((geometry.pages() * 32).max(1 << 20), ALIGN)
     }

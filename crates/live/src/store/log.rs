@@ -1,7 +1,7 @@
 //! The log: batches of records, each durable before the next is written.
 //!
-//! Each batch is written twice, at the same place of two regions: of the last one nothing else tells, and a sector that
-//! does not keep it would pass for a torn end.
+//! Each batch is written twice, at the same place of two regions: the last batch is recorded
+//! nowhere else, and with a single copy a lost sector would look like a torn end.
 //!
 //! A batch begins at a multiple of 4096 bytes: magic `FTWBATCH` (8 bytes), epoch (u64), sequence of the batch (u64),
 //! sequence of the first program in it (u64), bytes of records (u32), number of records (u32), number of the drive (16),
@@ -19,7 +19,7 @@ use super::record::Record;
 const MAGIC: [u8; 8] = *b"FTWBATCH";
 const HEADER_BYTES: usize = 64;
 
-/// The end of a log, and what is not in it yet.
+/// The end of a log, and the records not yet in it.
 pub(crate) struct Log {
     pub(crate) uuid: [u8; 16],
     pub(crate) epoch: u64,
@@ -139,12 +139,12 @@ impl Header {
 }
 
 /// A batch that is whole, and follows on `end`.
-struct Found {
+struct WholeBatch {
     header: Header,
     bytes: Vec<u8>,
 }
 
-impl Found {
+impl WholeBatch {
     fn records(&self) -> &[u8] {
         &self.bytes[HEADER_BYTES..HEADER_BYTES + self.header.records_bytes as usize]
     }
@@ -155,9 +155,9 @@ fn read(medium: &dyn Medium, offset: u64, length: usize) -> io::Result<Vec<u8>> 
     medium.read_at(&mut bytes, offset).map(|()| bytes)
 }
 
-/// What one copy has where the next batch would be.
+/// State of one copy at the place of the next batch.
 enum Copy {
-    Whole(Found),
+    Whole(WholeBatch),
     /// It begins as the next batch would.
     Torn,
     /// Nobody knows.
@@ -183,7 +183,7 @@ fn copy_at(medium: &dyn Medium, uuid: &[u8; 16], layout: &Layout, half: u64, end
         Ok(bytes) => bytes,
         Err(error) => return Copy::Unreadable(error),
     };
-    let found = Found { header, bytes };
+    let found = WholeBatch { header, bytes };
     let sum = checksum(uuid, &[&found.bytes[..HEADER_BYTES - 8], found.records()]);
     if found.header.sum == sum { Copy::Whole(found) } else { Copy::Torn }
 }
@@ -192,8 +192,8 @@ fn copy_at(medium: &dyn Medium, uuid: &[u8; 16], layout: &Layout, half: u64, end
 /// one copy is damaged is noted, and so is an end that is torn.
 ///
 /// # Errors
-/// What the medium reports, where no copy is whole; what `take` says of a record; a batch that is whole behind one that is not: that is no torn end, as each is durable
-/// before the next is written.
+/// An I/O error of the medium, if no copy is whole; an error of `take`; a whole batch behind one
+/// that is not: that is no torn end, as each batch is durable before the next is written.
 pub(crate) fn replay(
     medium: &dyn Medium,
     uuid: &[u8; 16],
@@ -245,11 +245,11 @@ pub(crate) fn replay(
     Ok(end)
 }
 
-/// Bytes of the log that are looked at at once for batches that should not be there.
+/// Bytes of the log that are read at once in the search for batches behind its end.
 const LOOK_BYTES: u64 = 256 << 10;
 
-/// Behind the end of the log no batch is whole that was written later. Each has two copies, of which the first are looked
-/// at; what cannot be read is not known to be one.
+/// Checks that no later batch behind the end of the log is whole. Of the two copies of each, the
+/// first are checked; an unreadable one does not count.
 fn nothing_behind(
     medium: &dyn Medium,
     uuid: &[u8; 16],

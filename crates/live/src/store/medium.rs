@@ -1,4 +1,4 @@
-//! What keeps bytes: a file or a block device; tests bring one that loses power.
+//! The storage below a drive: a file or a block device. Tests use one that loses power.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -11,26 +11,26 @@ pub trait Medium: Send + Sync {
     /// Bytes that it has.
     ///
     /// # Errors
-    /// What the system reports.
+    /// An I/O error of the system.
     fn size_bytes(&self) -> io::Result<u64>;
 
     /// Reads; bytes beyond the end are an error.
     ///
     /// # Errors
-    /// What the system reports.
+    /// An I/O error of the system.
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<()>;
 
     /// Writes. After a power cut each 512-byte sector that was written since the last [`Medium::sync`] may hold
     /// anything.
     ///
     /// # Errors
-    /// What the system reports.
+    /// An I/O error of the system.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
 
-    /// Makes durable what was written before.
+    /// Makes earlier writes durable.
     ///
     /// # Errors
-    /// What the system reports; what came before may then be lost, whatever a later call says.
+    /// An I/O error of the system. Earlier writes may then be lost, even if a later call succeeds.
     fn sync(&self) -> io::Result<()>;
 
     /// From an offset on, where something may have been written; all before is zeroes.
@@ -63,14 +63,14 @@ pub struct FileMedium {
     file: File,
 }
 
-/// What a file begins with while a drive is being made in it.
+/// First bytes of the file while a drive is being made in it.
 const UNFINISHED: [u8; 8] = *b"FTWMAKES";
 
 impl FileMedium {
     /// Takes a block device that has as many bytes.
     ///
     /// # Errors
-    /// A device that is too small, what the system reports.
+    /// A device that is too small; an I/O error of the system.
     pub fn of_device(path: &Path, size_bytes: u64) -> io::Result<Self> {
         let medium = Self::open(path, true)?;
         let has = medium.size_bytes()?;
@@ -81,11 +81,11 @@ impl FileMedium {
         Ok(medium)
     }
 
-    /// Makes a file of so many bytes for a drive that is to be made, its owner's alone and as yet without blocks of its file
-    /// system. One that was left behind when making it was interrupted is taken.
+    /// Makes a sparse file of `size_bytes` for a new drive, accessible to its owner only. A file
+    /// left by an interrupted creation is reused.
     ///
     /// # Errors
-    /// Another process is making it; a file that is something else; what the system reports.
+    /// Another process is making it; the file is something else; an I/O error of the system.
     pub fn begin(path: &Path, size_bytes: u64) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options
@@ -117,10 +117,10 @@ impl FileMedium {
     /// Opens one that exists; `writable` also keeps others from reading it.
     ///
     /// # Errors
-    /// [`io::ErrorKind::ResourceBusy`] where another process has it; what is neither file nor device; what the system
-    /// reports.
+    /// [`io::ErrorKind::ResourceBusy`] if another process uses it; neither a file nor a device; an
+    /// I/O error of the system.
     pub fn open(path: &Path, writable: bool) -> io::Result<Self> {
-        // A pipe would wait for somebody who writes to it.
+        // Opening a pipe would wait for a writer.
         let kind = std::fs::metadata(path)?.file_type();
         if !kind.is_file() && !kind.is_block_device() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "neither a file nor a block device"));
@@ -130,10 +130,12 @@ impl FileMedium {
         Ok(medium)
     }
 
-    /// Has the system read from the disk what it has in memory and takes for written. After a sync that failed it shows
-    /// bytes that the disk does not have, and no later sync would write them: what is read here must be there.
+    /// Drops the system's page cache of the file. After a failed sync the cache shows bytes that
+    /// the disk does not have, and no later sync writes them: recovery must read from the disk
+    /// itself.
     fn forget_cached(&self) {
-        // SAFETY: the descriptor is open as long as `self` is. It is advice: what cannot be forgotten is to be written yet.
+        // SAFETY: the descriptor is open as long as `self` is. The call is advice: pages not
+        // written yet stay.
         let _ = unsafe { libc::posix_fadvise(self.file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
     }
 

@@ -1,11 +1,12 @@
-//! What the log says of one decision that has been carried out. Each record is whole by itself: a logical page never
-//! points nowhere between two of them, and what it pointed to counts one less only in the record in which it points to
-//! something else.
+//! Records of the log, one for each decision that was carried out. Each record is complete: between
+//! two records, no logical page points nowhere. The reference count of the old data falls in the
+//! record that remaps the logical page.
 //!
-//! A tag (u8), then, little-endian: 1 program: logical page (u32), page (u32), digest of its data (16 bytes); 2 share:
-//! logical page, page with the same data; 3 trim: logical page; 4 collection moved: from (u32), to (u32); 5 wear
-//! levelling moved: from, to; 6 copied: from, to; 7 erase: first page of the block; 8, 9, 10 as 4, 5, 6, but the data were
-//! lost before: what lies in the second page is not what should; 11 the block with this first page is retired.
+//! A tag (u8), then, little-endian: 1 program: logical page (u32), page (u32), digest of its data
+//! (16 bytes); 2 share: logical page, page with the same data; 3 trim: logical page; 4 collection
+//! moved: from (u32), to (u32); 5 wear levelling moved: from, to; 6 copied: from, to; 7 erase:
+//! first page of the block; 8, 9, 10 as 4, 5, 6 with data that were lost before: the second page
+//! has wrong data; 11 the block with this first page is retired.
 
 use flashtwin_nand::Ppn;
 
@@ -18,17 +19,17 @@ pub(crate) type Digest = [u8; 16];
 pub(crate) enum Record {
     /// The host's page: the logical page lies there now, alone.
     Program { lpn: u32, ppn: Ppn, digest: Digest },
-    /// The logical page has what lies there.
+    /// The logical page has the data of this page.
     Share { lpn: u32, ppn: Ppn },
     /// The logical page has nothing.
     Trim { lpn: u32 },
-    /// Whoever had the first page has the second; `lost`: whose data could not be read any more.
+    /// The owners of the first page have the second; `lost`: the data could not be read any more.
     Moved { from: Ppn, to: Ppn, levelled: bool, lost: bool },
     /// The second page is a copy of the first; `lost`: whose data could not be read any more.
     Copied { from: Ppn, to: Ppn, lost: bool },
     /// The block with this first page holds nothing.
     Erase { first: Ppn },
-    /// The erased block with this first page is used no more.
+    /// The erased block with this first page is retired.
     Retire { first: Ppn },
 }
 

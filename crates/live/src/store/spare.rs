@@ -1,9 +1,9 @@
-//! The bytes that a page has beside its data: a second witness of what it holds.
+//! The spare bytes of a page: a second record of its content.
 //!
-//! They are written for a whole block at once, when its last page has been programmed: while a block is open, the
-//! sector with the spare bytes of its next page would hold those of pages that are durable already, and a cut could
-//! take them along. What they say of an open block stands in the log and in the checkpoint. Nothing is recovered from
-//! them; a check compares them with the tables.
+//! They are written for a whole block at once, when its last page has been programmed. Writing them
+//! page by page would rewrite the sector with the spare bytes of durable pages, which a cut could
+//! destroy. For an open block, log and checkpoint have the same information. Recovery does not use
+//! spare bytes; a check compares them with the tables.
 //!
 //! A page's 32 bytes: its sequence among all programs (u64; 0: not known any more, as it was programmed before the
 //! last start), the page's own number (u32), the logical page that was the first to point to it (u32), the first 8
@@ -12,7 +12,7 @@
 use super::bytes::{Taker, checksum};
 use super::layout::SPARE_BYTES;
 
-/// What is kept of a page in RAM: 12 bytes.
+/// Entry of a page in RAM: 12 bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C, packed(4))]
 pub(crate) struct Spare {
@@ -22,7 +22,7 @@ pub(crate) struct Spare {
     pub(crate) lpn: u32,
 }
 
-/// What lies on the medium.
+/// Entry on the medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SpareBytes {
     pub(crate) sequence: u64,

@@ -1,4 +1,4 @@
-//! What a drive is: written twice when it is made, and never again.
+//! The properties of a drive: written twice when it is made, and never again.
 //!
 //! Little-endian, 64 KB a copy: magic `FLASHTWN` (8 bytes), version of the format (u32), length of the text (u32), number
 //! of the drive (16), logical pages (u32), bytes of half of the log (u64), bytes of the whole (u64), checksum of all
@@ -17,7 +17,7 @@ pub(crate) const MAGIC: [u8; 8] = *b"FLASHTWN";
 /// The format that is written and read here.
 pub const VERSION: u32 = 2;
 const HEADER_BYTES: usize = 60;
-/// Most bytes of a page: requests hold so many in RAM at once.
+/// Most bytes of a page: each request may hold one in RAM.
 const MOST_PAGE_BYTES: u32 = 1 << 16;
 
 /// The system that a drive is, as it is kept.
@@ -28,7 +28,7 @@ pub struct System {
     pub name: String,
     /// Seed of every random choice.
     pub seed: u64,
-    /// What the controller decides.
+    /// Policies of the controller.
     pub ftl: FtlConfig,
     /// The flash array.
     pub nand: NandConfig,
@@ -57,7 +57,7 @@ impl System {
     }
 }
 
-/// What a drive is.
+/// Properties of a drive.
 #[derive(Debug, Clone)]
 pub(crate) struct Superblock {
     pub(crate) uuid: [u8; 16],

@@ -1,7 +1,8 @@
 //! The event engine under the wall clock.
 //!
-//! A thread sleeps until the engine acts next, lets time pass to now, and wakes those whose requests are complete. Whoever
-//! brings a request does the same on the way, and wakes the thread only if it would sleep for too long now.
+//! A thread sleeps until the engine's next event, advances the engine to now, and wakes the
+//! requests that are complete. A thread that brings a request does the same on the way, and wakes
+//! the sleeper only if the next event is earlier now.
 
 use std::collections::HashMap;
 use std::io;
@@ -18,11 +19,11 @@ use super::numbers::Numbers;
 use super::{Asked, contents_of, unpoisoned};
 use crate::export::Caller;
 
-/// How often whoever waits for a request looks whether its client is still there.
+/// Interval of the check whether the client is still connected.
 const LOOK: Duration = Duration::from_millis(50);
 /// A request that is not complete yet.
 const NOT_YET: u64 = u64::MAX;
-/// A request that nobody will tell of.
+/// A request whose completion is never reported.
 const NEVER: u64 = u64::MAX - 1;
 
 /// Somebody who waits for a request.
@@ -35,8 +36,8 @@ struct Waiter {
 pub(super) struct Ticket(Arc<Waiter>);
 
 impl Ticket {
-    /// Waits until the modelled drive has the request complete: when that was, by its clock. `None` if it has none, or
-    /// nobody waits for the answer any more.
+    /// Waits until the modelled drive completes the request; returns the time by the drive's clock.
+    /// `None` if the engine does not have it, or the client has left.
     pub(super) fn wait(&self, caller: &dyn Caller) -> Option<u64> {
         loop {
             match self.0.done_ns.load(Ordering::Acquire) {
@@ -55,7 +56,7 @@ struct State {
     numbers: Numbers,
     waiting: HashMap<u64, Arc<Waiter>>,
     done: Vec<(u64, u64)>,
-    /// When the clock's thread looks by itself.
+    /// Time of the clock thread's next check.
     looks_ns: u64,
     ended: bool,
     failure: Option<String>,
@@ -88,7 +89,7 @@ impl State {
     fn with(&mut self, what: impl FnOnce(&mut Twin, &mut Numbers) -> Result<(), SimError>) {
         let Some(mut twin) = self.twin.take() else { return };
         let numbers = &mut self.numbers;
-        // A mistake of the model's costs the model, not the drive: what panicked is not used again.
+        // A panic of the model stops the model, not the drive: the model is not used again.
         let outcome = panic::catch_unwind(AssertUnwindSafe(|| what(&mut twin, numbers)));
         match outcome {
             Err(_) => self.fail("the simulated drive stopped by a mistake of its own".into()),
@@ -146,7 +147,7 @@ impl Clock {
         self.shared.now_ns()
     }
 
-    /// Takes a request in; `None` if nobody need wait for it.
+    /// Hands in a request; `None` if no answer needs to wait for it.
     pub(super) fn arrive(&self, arrived_ns: u64, asked: &Asked) -> Option<Ticket> {
         let mut state = self.shared.lock();
         let waiter = Arc::new(Waiter { thread: thread::current(), done_ns: AtomicU64::new(NOT_YET) });
@@ -175,7 +176,7 @@ impl Clock {
         let number = number?;
         state.twin.as_ref()?;
         state.waiting.insert(number, Arc::clone(&waiter));
-        // What takes no time is complete already; what is late is now.
+        // Completes requests that take no time, and overdue ones.
         let now_ns = self.shared.now_ns();
         state.with(|twin, _| twin.advance(now_ns));
         state.wake();
@@ -186,8 +187,8 @@ impl Clock {
         Some(Ticket(waiter))
     }
 
-    /// Sleeps until then, or until nobody waits for the answer any more. The engine may tell of a completion when it is
-    /// certain, before its time has come: that of a write which RAM takes, for example.
+    /// Sleeps until then, or until the client has left. The engine may report a completion ahead of
+    /// its time if it is certain, for example that of a write to RAM.
     pub(super) fn sleep_until(&self, then_ns: u64, caller: &dyn Caller) {
         loop {
             let left_ns = then_ns.saturating_sub(self.now_ns());
@@ -265,7 +266,8 @@ fn tick(shared: &Shared) {
     }
 }
 
-/// The system may wake a thread as much as 50 us late, so that others wake with it, unless it is told otherwise.
+/// Linux may wake a thread up to 50 us late, to wake several together; this asks for precise
+/// wake-ups.
 fn sleep_precisely() {
     #[cfg(target_os = "linux")]
     // SAFETY: it sets a number of this thread's; of the arguments, only the first two count.

@@ -1,9 +1,9 @@
 //! A drive that answers when the modelled drive would: each request is carried out at once, taken in by a simulated drive
 //! as well, and answered when that one has it complete, whichever is later.
 //!
-//! The simulated drive is one of its own, with queues, chips, buses and a hash unit: the event engine under the wall
-//! clock. It begins with what the served drive holds, new but for that, and makes of the requests what a replay of them
-//! makes; a flush waits for what the engine's settings say (`engine.flush`).
+//! The simulated drive has its own queues, chips, buses and hash unit: the event engine under the
+//! wall clock. It begins with the served drive's data on unworn flash, and treats requests as a
+//! replay does; a flush waits as `engine.flush` says.
 
 mod clock;
 mod numbers;
@@ -38,11 +38,11 @@ struct Asked {
     last_is_partial: bool,
     /// It is to be durable before it is answered.
     durable: bool,
-    /// What its pages will hold; empty where nobody looks.
+    /// Digests of the written pages; empty if the system ignores contents.
     digests: Vec<Digest>,
 }
 
-/// What a request brings.
+/// Payload of a request.
 #[derive(Clone, Copy)]
 enum Data<'a> {
     Nothing,
@@ -59,7 +59,7 @@ struct Kept {
     late: [AtomicU64; TIME_RANGES],
 }
 
-/// What a drive at the modelled time has done so far.
+/// Counters of a drive served at its modelled time.
 #[derive(Debug, Clone, Serialize)]
 pub struct TwinFigures {
     /// Requests whose bytes were ready before the modelled drive had them complete: these were held back.
@@ -68,7 +68,8 @@ pub struct TwinFigures {
     pub store_was_slower: u64,
     /// By how much answers that were held back came later than the model's, added up.
     pub late_ns: u64,
-    /// How many came later by so much: up to 1 µs, more than that and up to 2 µs, 4 µs and so on, the last without end.
+    /// Late answers by delay: up to 1 µs, above that up to 2 µs, 4 µs and so on, the last without
+    /// limit.
     pub late: [u64; TIME_RANGES],
     /// Operations waiting and in service at each chip of the modelled drive now; none when it has ended.
     pub chip_queues: Vec<u32>,
@@ -120,7 +121,7 @@ impl TwinTime {
         self.clock.end_period();
     }
 
-    /// What it has done so far.
+    /// Counters so far.
     pub fn figures(&self) -> TwinFigures {
         let kept = &self.kept;
         TwinFigures {
@@ -133,7 +134,8 @@ impl TwinTime {
         }
     }
 
-    /// Stops the clock: what happened on the modelled drive, as a replay tells it. Nothing is held back any more.
+    /// Stops the clock and returns the modelled drive's results, as a replay does. From now on no
+    /// answer is held back.
     ///
     /// # Errors
     /// Why it ended before.
@@ -141,7 +143,7 @@ impl TwinTime {
         self.clock.finish()
     }
 
-    /// A request as pages, with the digests of what is written.
+    /// A request as pages, with the digests of the written data.
     fn asked(&self, op: Op, range: &Range<u64>, data: Data<'_>, durable: bool) -> io::Result<Asked> {
         if op == Op::Flush {
             let nothing = Asked {
@@ -179,7 +181,8 @@ impl TwinTime {
         })
     }
 
-    /// The digest that a page will have; of a part that is written, with what the rest holds now.
+    /// The digest of a page after the write; for a partial write, with the rest of its present
+    /// data.
     fn digest(&self, page: u64, range: &Range<u64>, data: Data<'_>) -> io::Result<Digest> {
         let (start, end) = (page * self.page_bytes, (page + 1) * self.page_bytes);
         let (from, to) = (range.start.max(start), range.end.min(end));

@@ -5,9 +5,9 @@ use flashtwin_trace::NO_CONTENT;
 use crate::drive::contents::Contents;
 use crate::store::record::Digest;
 
-/// Numbers beyond those that logical pages can hold. The simulated drive decides on a write when its hash is known, so
-/// that it may hold a content a little longer than we know of; a number is another's only when so many new contents have
-/// come since, which is more than can be under way.
+/// Numbers beyond those of logical pages. The simulated drive decides on a write when its hash is
+/// known, so it may hold a content a little longer than this table. A number is reused only after
+/// this many new contents, more than can be under way.
 const SPARE: u32 = 1 << 18;
 
 /// Which page holds which content, and its number.
@@ -27,12 +27,13 @@ impl Numbers {
         self.limit
     }
 
-    /// Numbers for what pages hold at the beginning.
+    /// Numbers for the contents of pages at the beginning.
     pub(super) fn begin(&mut self, held: Vec<(u32, Digest)>) -> Vec<(u32, u32)> {
         held.into_iter().map(|(lpn, digest)| (lpn, self.write(lpn, &[digest]).0[0])).collect()
     }
 
-    /// Numbers for what is written to pages from `first_lpn` on, and those among them that were other contents' before.
+    /// Numbers for contents written to pages from `first_lpn` on, and those among them that were
+    /// reused.
     pub(super) fn write(&mut self, first_lpn: u32, digests: &[Digest]) -> (Vec<u32>, Vec<u32>) {
         let Some(contents) = &mut self.contents else {
             return (vec![NO_CONTENT; digests.len()], Vec::new());

@@ -1,5 +1,5 @@
-//! Clients that leave with much asked for: they hold nobody up. And what all of them together hold in memory while they are
-//! there. In a process of its own, so that its memory is the server's.
+//! Clients that leave with many open requests delay no others; and the memory of all clients
+//! together while they are there. A process of its own, so that its memory is the server's.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -31,7 +31,7 @@ fn drive(folder: &Folder) -> Arc<Drive> {
     Arc::new(drive)
 }
 
-/// Sends requests as long as somebody takes them; what does not fit is left out.
+/// Sends requests as long as the server reads them; the rest is left out.
 fn send(client: &UnixStream, requests: &[u8]) {
     client.set_nonblocking(true).unwrap();
     let mut at = 0;
@@ -67,10 +67,10 @@ fn longest_read(client: &UnixStream, stop: &AtomicBool) -> Duration {
 }
 
 #[test]
-fn who_leaves_holds_nobody_up_and_all_together_hold_what_is_promised() {
+fn leaving_clients_delay_no_others_and_memory_is_bounded() {
     let folder = Folder::new();
     let options = ServerOptions { connections_max: CLIENTS + 1, ..ServerOptions::default() };
-    // What the documentation promises: `docs/serve.md`.
+    // The limits that `docs/serve.md` promises.
     let (shared, of_each) = (options.memory_bytes_max as u64, (4 << 20) + (64 << 10));
     let promised = shared + of_each * CLIENTS as u64 + (48 << 20);
     let served = serve(drive(&folder), options);

@@ -1,4 +1,4 @@
-//! The served drive from outside: a client of the protocol written by hand, and bytes that nobody expects.
+//! The served drive from outside: a client of the protocol written by hand, and malformed bytes.
 
 mod common;
 mod drive;

@@ -37,7 +37,7 @@ fn go_in_bytes() {
     put(&client, &[b"IHAVEOPT", &[0, 0, 0, 7, 0, 0, 0, 17, 0, 0, 0, 5], b"drive", &[0, 3, 0, 1, 0, 2, 0, 3]]);
     let reply = [0x00, 0x03, 0xe8, 0x89, 0x04, 0x55, 0x65, 0xa9, 0, 0, 0, 7];
     let expected = [
-        // The export: its size and what it can do.
+        // The export: its size and flags.
         &reply[..],
         &[0, 0, 0, 3, 0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0, 0x10, 0, 0],
         &FLAGS,
@@ -113,7 +113,7 @@ fn options() {
     assert_eq!(say(3, &[]), (2, [&[0, 0, 0, 5][..], b"drivea drive"].concat()));
     assert_eq!(answer(&client), (3, 1, vec![]));
     assert_eq!(say(3, b"x").0, error(3));
-    // STARTTLS, extended headers, and what nobody has thought of.
+    // STARTTLS, extended headers, and an option that does not exist.
     for unknown in [5, 11, 4711] {
         assert_eq!(say(unknown, b"data").0, error(1));
     }
@@ -261,7 +261,7 @@ fn nothing_is_written_to_what_is_read_only() {
     assert_eq!((ask(&client, FLUSH, 0, 0, 0), read(&client, 0, 2)), (0, vec![0, 0]));
 }
 
-/// Reads at 0 wait until somebody reads elsewhere.
+/// Reads at 0 wait for a read elsewhere.
 struct Waiting {
     inner: MemoryExport,
     met: Barrier,
@@ -304,7 +304,7 @@ impl Export for Waiting {
 #[test]
 fn replies_come_when_they_are_there() {
     let waiting = Waiting { inner: MemoryExport::new(SIZE), met: Barrier::new(2), served: Mutex::default() };
-    // A flush waits for somebody as well.
+    // A flush waits for a read as well.
     let served = serve(Arc::new(waiting), ServerOptions { flush_at_end: false, ..Default::default() });
     let client = go(&served.socket, false);
     // The first needs the second to be carried out beside it, and the third to end.
@@ -341,7 +341,7 @@ fn a_socket_is_its_owners_and_goes_with_the_server() {
     served.server.stop().unwrap();
     assert!(!served.socket.exists());
     assert_eq!(std::fs::read_dir(&served.folder.0).unwrap().count(), 0, "nothing is left behind");
-    // One that was left by a process that was killed is in nobody's way; a file is.
+    // The socket of a killed process is replaced; a file is not.
     drop(std::os::unix::net::UnixListener::bind(&served.socket).unwrap());
     let start = || {
         Server::start(
@@ -358,7 +358,7 @@ fn a_socket_is_its_owners_and_goes_with_the_server() {
 
 #[test]
 fn what_was_served_is_let_go_when_a_server_has_stopped() {
-    // A drive that somebody still holds is in use, so that it cannot be opened again.
+    // A drive still held by a thread is in use and cannot be opened again.
     for _ in 0..300 {
         let export = Arc::new(MemoryExport::new(SIZE));
         let mut served = serve(export.clone(), ServerOptions::default());
@@ -386,7 +386,7 @@ fn what_is_not_encrypted_stays_on_the_machine() {
     assert_eq!(export.size_bytes(), SIZE);
 }
 
-/// What every export has to do.
+/// Behaviour common to all exports.
 fn behaves(export: &dyn Export) {
     let page = |byte: u8| vec![byte; 4096];
     let bytes = |offset: u64, length: usize| {

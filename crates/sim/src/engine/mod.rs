@@ -1,10 +1,11 @@
 //! When things happen: the clockwork of a device, as three machines that know each other downwards only.
 //!
-//! * `host`: requests and page operations, and what they wait for. It asks the controller and uses the array.
-//! * `array`: units, channels, operations of the flash. It is given operations and says what has ended.
+//! * `host`: requests and page operations, and their waits. It asks the controller and uses the
+//!   array.
+//! * `array`: units, channels, flash operations. It takes operations and reports their ends.
 //! * `accounts`: counts, ledgers, the observer. Both others write into it; it decides nothing.
 //!
-//! What the operations are, the controller decides; the engine decides only when they happen.
+//! The controller decides the operations, the engine only their times.
 
 mod accounts;
 mod array;

@@ -42,7 +42,7 @@ impl<T: Slot> Pool<T> {
         if self.free == NONE { self.slots.len() as u32 } else { self.free }
     }
 
-    /// Asks for a slot.
+    /// Prefetches a slot.
     #[inline]
     pub(crate) fn prefetch(&self, slot: u32) {
         prefetch(&self.slots, slot as usize);
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn places_of_what_was_removed_are_taken_again_before_there_are_more() {
+    fn removed_places_are_reused_before_new_ones() {
         let mut pool = Pool::new();
         let slots: Vec<u32> = (0..4).map(|at| pool.insert(Numbered(at, NONE))).collect();
         assert_eq!(slots, [0, 1, 2, 3]);

@@ -1,4 +1,4 @@
-//! Response times over simulated time: what the requests of each moment took, and where that time went.
+//! Response times over simulated time, and their parts.
 
 use super::ledgers::{Ledgers, Share, from_ns, row_of};
 use crate::engine::{Charge, Ledger};
@@ -64,8 +64,9 @@ impl Cell {
         (self.count_and_row % ONE) as usize
     }
 
-    /// Adds a request. What its ledger has is read word by word, as it was written a moment ago: a processor that is
-    /// to read back several words at once waits until all it wrote before is in its cache.
+    /// Adds a request. Its ledger is read word by word, since it was written a moment ago: a
+    /// processor that reads several recent words at once stalls until they are in its cache (failed
+    /// store forwarding).
     #[inline]
     fn add(&mut self, total_ns: u64, ledger: &Ledger) {
         self.count_and_row += ONE;
@@ -136,7 +137,7 @@ pub(crate) struct Course {
     buckets: Vec<Bucket>,
 }
 
-/// What the requests of a bucket took.
+/// Response times of the requests of a bucket.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Moment {
     pub(crate) count: u64,
@@ -216,7 +217,7 @@ impl Course {
         ledgers
     }
 
-    /// What the requests of a bucket took.
+    /// Response times of the requests of a bucket.
     pub(crate) fn moment(&self, at: usize) -> Moment {
         let none = Bucket::default();
         let bucket = self.buckets.get(at).unwrap_or(&none);
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn every_charge_has_a_place_of_its_own_and_a_plain_request_touches_the_first_line() {
+    fn charges_have_own_places_and_common_ones_share_a_line() {
         let mut places = PLACES;
         places.sort_unstable();
         assert!(places.into_iter().enumerate().all(|(at, place)| usize::from(place) == at));

@@ -1,20 +1,22 @@
-//! Who is told of every request by itself: nobody, a table of requests, or whoever runs the engine.
+//! The receiver of single requests: none, a table of requests, a timeline, or the caller of the
+//! engine.
 
 use crate::engine::{Arrived, Completed};
 use crate::error::SimError;
 use crate::requests::{RequestLog, RequestTable};
 use crate::timeline::Timeline;
 
-/// Who is told of every request by itself.
+/// The receiver of single requests.
 #[derive(Debug)]
 pub(crate) enum Following {
-    /// Nobody is told.
+    /// No receiver.
     Nobody,
     /// A table of all requests.
     Log(Box<RequestLog>),
-    /// A timeline, and a table where one is wanted as well. The timeline is told of commands and hashes, too.
+    /// A timeline, and a table if one is wanted as well. The timeline also receives commands and
+    /// hashes.
     Timeline(Box<Timeline>, Option<Box<RequestLog>>),
-    /// Whoever runs the engine, who takes what is complete from time to time.
+    /// The caller of the engine, who takes completed requests from time to time.
     Caller(Box<Completions>),
 }
 
@@ -56,7 +58,7 @@ impl Following {
         }
     }
 
-    /// Whether every request could be written so far, where that was asked for.
+    /// Whether all requests could be written so far, if they are wanted.
     ///
     /// # Errors
     /// [`SimError::Write`] naming the file.
@@ -71,13 +73,13 @@ impl Following {
         }
     }
 
-    /// The timeline, where one was asked for and what was followed is one.
+    /// The timeline, if one was asked for.
     #[inline]
     pub(super) fn timeline(&mut self) -> Option<&mut Timeline> {
         if let Self::Timeline(timeline, _) = self { Some(timeline) } else { None }
     }
 
-    /// The run has ended at `end_ns`. The table of requests, where one was asked for.
+    /// The run has ended at `end_ns`. Returns the table of requests, if it is wanted.
     ///
     /// # Errors
     /// [`SimError::Write`] naming the file; [`SimError::Config`] where a timeline was to begin later.
@@ -93,10 +95,10 @@ impl Following {
     }
 }
 
-/// Requests that were completed since somebody last looked.
+/// Requests completed since the caller last looked.
 #[derive(Debug, Default)]
 pub(crate) struct Completions {
-    /// The number of what arrived in each slot of the engine's.
+    /// The number of the request in each slot of the engine.
     under_way: Vec<u64>,
     /// Number, and when it was complete.
     pub(crate) done: Vec<(u64, u64)>,

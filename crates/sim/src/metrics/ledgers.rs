@@ -1,4 +1,5 @@
-//! Wait ledgers of many requests, kept by response time, so that the slowest can be told apart.
+//! Wait ledgers of many requests, kept by response time, so that the slowest can be reported
+//! separately.
 
 use crate::engine::Charge;
 
@@ -61,7 +62,7 @@ pub(super) fn from_ns(row: usize) -> u64 {
 }
 
 impl Ledgers {
-    /// Adds requests of a row, and what their time is charged to.
+    /// Adds requests of a row, and their charges.
     pub(super) fn add_row(&mut self, row: usize, count: u64, charges_ns: &[u128; Charge::COUNT]) {
         if row >= self.rows.len() {
             self.rows.resize(row + 1, Row::default());
@@ -83,7 +84,7 @@ impl Ledgers {
         self.slowest(self.rows.iter().map(|row| row.count).sum())
     }
 
-    /// Where the time of the slowest requests went, so many of them.
+    /// Charges of the `requests` slowest requests.
     pub(crate) fn slowest(&self, requests: u64) -> Share {
         let mut share = Share { count: 0, from_ns: 0, first_part: 1.0, charges_ns: [0; Charge::COUNT] };
         for at in (0..self.rows.len()).rev().filter(|&at| self.rows[at].count > 0) {
@@ -160,7 +161,7 @@ mod tests {
         assert_eq!(all.whole().charges_ns, sum(4_000));
         let times: u128 = list.iter().map(|(time, _)| u128::from(*time)).sum();
         assert_eq!(all.whole().total_ns(), times);
-        // A part of the slowest time: so many of its requests, of mean ledger.
+        // A part of the slowest requests: their number times the mean ledger.
         let slowest = list.iter().filter(|(time, _)| *time == list[0].0).count() as u64;
         let (half, full) = (all.slowest(slowest / 2), all.slowest(slowest));
         for (half, full) in half.charges_ns.iter().zip(full.charges_ns) {

@@ -1,4 +1,4 @@
-//! What a run measures while it goes.
+//! Measurements during a run.
 
 mod course;
 mod following;
@@ -34,7 +34,7 @@ pub(crate) struct Metrics {
     pub(crate) chip_reads: By<Chip, Vec<u64>>,
     pub(crate) chip_programs: By<Chip, Vec<u64>>,
     pub(crate) chip_redirected: By<Chip, Vec<u64>>,
-    /// Who is told of every request by itself.
+    /// The receiver of single requests.
     pub(crate) following: Following,
 }
 

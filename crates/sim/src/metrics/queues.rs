@@ -121,7 +121,7 @@ mod tests {
     use flashtwin_ftl::Rng;
 
     #[test]
-    fn bins_hold_the_same_area_and_maximum_as_a_plain_list_of_changes() {
+    fn bins_match_a_plain_list_in_area_and_maximum() {
         let mut rng = Rng::stream(5, "queues");
         for span in [1_000, 100_000, 10_000_000u32] {
             let mut series = QueueSeries::new(2);

@@ -7,8 +7,8 @@ use hdrhistogram::Histogram;
 use super::{Course, Ledgers};
 use crate::engine::Ledger;
 
-/// Exact sums and a high dynamic range histogram (values to three significant digits), of
-/// the period under way and of the whole run; of the whole run, also where the time went.
+/// Exact sums and a high dynamic range histogram (values to three significant digits), of the
+/// period under way and of the whole run; for the whole run also the charges.
 #[derive(Debug)]
 pub(crate) struct Response {
     whole: Tally,
@@ -16,7 +16,7 @@ pub(crate) struct Response {
     /// Of the period, how many times fell into each bucket ([`bucket_of`]); its tally gets them when it ends.
     buckets: Vec<u64>,
     course: Course,
-    /// Sums over the course, made when they are first asked for, at the end of the run.
+    /// Sums over the course, computed on first use, at the end of the run.
     ledgers: OnceCell<Ledgers>,
 }
 
@@ -24,8 +24,8 @@ pub(crate) struct Response {
 /// significant digits.
 const BUCKETS_SHIFT: u32 = 10;
 
-/// The bucket of the histogram that a time falls into. The library finds it, too, but takes three times as many
-/// instructions to enter a time: it keeps more than is asked of it here.
+/// The bucket of the histogram for a time. The library's own function takes three times as many
+/// instructions, as it keeps more than is needed here.
 #[inline]
 fn bucket_of(time_ns: u64) -> usize {
     let doubling = (time_ns | 1).ilog2().saturating_sub(BUCKETS_SHIFT);
@@ -208,7 +208,7 @@ impl Response {
         }
     }
 
-    /// Ends the period: what was measured in it.
+    /// Ends the period and returns its response times.
     pub(crate) fn end_period(&mut self) -> PeriodResponse {
         if self.period.count > 0 {
             self.fill_histogram();
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn mean_and_deviation_are_exact_and_percentiles_within_a_thousandth() {
+    fn moments_are_exact_and_percentiles_within_a_thousandth() {
         let mut response = Response::new();
         let values: Vec<u64> = (1..=10_000).map(|i| i * 977).collect();
         for &value in &values {
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_are_long_and_differ_little_have_the_deviation_of_their_difference() {
+    fn deviation_of_long_similar_times_is_exact() {
         let mut response = Response::new();
         (0..1_000).for_each(|at| response.record(0, (1 << 40) + at % 2, &flash((1 << 40) + at % 2)));
         response.end_period();

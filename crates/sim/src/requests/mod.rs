@@ -1,5 +1,5 @@
-//! Every request by itself, on demand: followed from arrival to completion and written as Parquet while the run goes
-//! on, a lot at a time, so that what is held does not grow with the run.
+//! The table of single requests, on demand: each is followed from arrival to completion and written
+//! as Parquet while the run goes on, one lot at a time, so that memory does not grow with the run.
 
 mod row;
 mod writer;
@@ -27,7 +27,7 @@ struct Entry {
 /// Follows requests from their arrival to their completion.
 #[derive(Debug)]
 pub(crate) struct RequestLog {
-    /// What arrived in each slot of the engine's.
+    /// The request in each slot of the engine.
     under_way: Vec<Option<Arrived>>,
     lot: Vec<Entry>,
     writer: Writer,
@@ -84,7 +84,7 @@ impl RequestLog {
         self.lot.clear();
     }
 
-    /// What went wrong so far: a full disk is no reason to replay for hours.
+    /// Errors so far: a full disk is no reason to replay for hours.
     ///
     /// # Errors
     /// [`SimError::Write`] naming the file.

@@ -8,9 +8,9 @@ use crate::engine::Charge;
 rows! {
     /// One row a request, in the order of completion.
     ///
-    /// Only where it was asked for (`--per-request`, `per_request=True`). A request is complete when its last page operation
-    /// is: the chip is that of this page, and so are the parts of the time, which sum to `response_ns` without remainder.
-    /// Trims have no response time; their parts are 0.
+    /// Only with `--per-request` (`per_request=True`). A request completes with its last page
+    /// operation: the chip is that of this page, and so are the parts of the time, which sum to
+    /// `response_ns` without remainder. Trims have no response time; their parts are 0.
     pub(crate) struct RequestRow<'a> in "requests" {
         /// Place in the trace, from 0.
         request: u64,
@@ -26,13 +26,13 @@ rows! {
         arrival_ns: i64,
         /// From the arrival to the completion; missing for trims.
         response_ns: Option<u64>,
-        /// The chip that served the page that was complete last; missing where controller RAM did.
+        /// Chip of the page that completed last; missing if controller RAM served it.
         chip: Option<u32>,
-        /// Whether that page was read from another place than the home copy's.
+        /// Whether that page was read from a copy instead of its home.
         redirected: bool,
-        /// Waiting: the unit served a read of the host's.
+        /// Waiting: the unit served a host read.
         host_read_ns: u64,
-        /// Waiting: the unit programmed a page of the host's.
+        /// Waiting: the unit programmed a host page.
         host_program_ns: u64,
         /// Waiting: the unit read a page for collection or wear levelling.
         gc_read_ns: u64,
@@ -42,25 +42,25 @@ rows! {
         erase_ns: u64,
         /// Waiting: the unit read or programmed a copy.
         copy_ns: u64,
-        /// Waiting: the unit read or programmed a page of the mapping tables.
+        /// Waiting: the unit read or programmed a mapping-table page.
         table_page_ns: u64,
         /// Waiting: the unit read a page to compare or fingerprint it.
         comparison_ns: u64,
-        /// Waiting: the unit stood idle: another operation had to come first.
+        /// Waiting: the unit was idle, as another operation had to come first.
         order_ns: u64,
-        /// Waiting: the program stood still for reads.
+        /// Waiting: the program was suspended for reads.
         suspension_ns: u64,
-        /// Waiting: the channel carried something else.
+        /// Waiting: the channel was busy.
         channel_ns: u64,
         /// Waiting: the hash unit hashed other pages.
         hash_queue_ns: u64,
-        /// Waiting: pages of the mapping tables were read first.
+        /// Waiting: mapping-table pages were read first.
         tables_ns: u64,
         /// Waiting: the page was on its way to the flash.
         page_program_ns: u64,
-        /// Waiting: the write cache had no place.
+        /// Waiting: the write cache was full.
         cache_place_ns: u64,
-        /// Waiting: writes before the flush were not safe yet.
+        /// Waiting: earlier writes were not safe yet (flush).
         earlier_writes_ns: u64,
         /// Waiting: the controller had no free slot.
         slot_ns: u64,

@@ -37,13 +37,13 @@ enum Stored {
     File(Arc<PartFile>),
 }
 
-/// A file that is there for as long as somebody may want it.
+/// A file that is deleted on drop, unless it has been moved.
 #[derive(Debug)]
 struct PartFile(PathBuf);
 
 impl Drop for PartFile {
     fn drop(&mut self) {
-        // Where the results were written it has moved away; otherwise nobody wants it any more.
+        // A finished file has been moved away; any other is of no use.
         std::fs::remove_file(&self.0).unwrap_or_default();
     }
 }

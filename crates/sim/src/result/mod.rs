@@ -1,5 +1,4 @@
-//! What a run leaves behind: one JSON summary and Arrow tables. Nothing is printed that is
-//! not in them.
+//! Results of a run: one JSON summary and Arrow tables. All output is made from them.
 
 mod summary;
 mod tables;
@@ -26,11 +25,11 @@ pub struct RunResult {
     pub summary: Value,
     /// Tables by name.
     pub tables: Vec<(String, RecordBatch)>,
-    /// Every request by itself, where that was asked for.
+    /// The table of single requests, if asked for.
     pub requests: Option<RequestTable>,
 }
 
-/// The JSON schema of what a run leaves behind: its `summary`, and a row of each of its `tables` by name.
+/// The JSON schema of a run's results: its `summary`, and a row of each of its `tables` by name.
 pub fn results_schema() -> Value {
     let tables: serde_json::Map<String, Value> = tables::schemas().into_iter().collect();
     json!({ "summary": flashtwin_analysis::schema_of::<Summary>(), "tables": tables })

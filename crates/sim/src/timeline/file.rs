@@ -28,14 +28,14 @@ impl TimelineFile {
         Ok(Self { path: path.to_owned(), part, to, failed: None })
     }
 
-    /// Writes more. The first failure is kept; what comes after it is dropped.
+    /// Writes more. The first failure is kept; later bytes are dropped.
     pub(super) fn write(&mut self, bytes: &[u8]) {
         if self.failed.is_none() {
             self.failed = self.to.write_all(bytes).err().map(|error| failed(&self.path, &error));
         }
     }
 
-    /// What went wrong so far.
+    /// Errors so far.
     ///
     /// # Errors
     /// [`SimError::Write`] naming the file.
@@ -59,7 +59,7 @@ impl TimelineFile {
 impl Drop for TimelineFile {
     fn drop(&mut self) {
         if !self.part.as_os_str().is_empty() {
-            // What is half-written is of no use.
+            // A half-written file is of no use.
             std::fs::remove_file(&self.part).unwrap_or_default();
         }
     }

@@ -26,7 +26,7 @@ struct Running {
     end_ns: u64,
     stages: Vec<Stage>,
     is_erase: bool,
-    /// Whether it goes on with what was suspended, and whether it was suspended itself.
+    /// Whether it resumes a suspended operation, and whether it was suspended itself.
     resumed: bool,
     suspended: bool,
 }
@@ -47,7 +47,7 @@ struct Victim {
     lane: u32,
 }
 
-/// What the flash does.
+/// State of the flash tracks.
 #[derive(Debug)]
 pub(super) struct Flash {
     geometry: Geometry,
@@ -131,7 +131,7 @@ impl Flash {
         }
     }
 
-    /// Writes what a unit had in service.
+    /// Writes the slice of a unit's operation.
     fn close(&mut self, unit: usize, to: &mut Packets) {
         if unit >= self.units.len() {
             self.units.resize(unit + 1, UnitLine::default());

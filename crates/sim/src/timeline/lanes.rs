@@ -1,4 +1,4 @@
-//! Lanes: as few tracks as needed for what overlaps.
+//! Lanes: as few tracks as overlapping slices need.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,8 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    /// Takes the lowest lane that is free from `begin_ns` on. Whoever comes in the order of their beginnings needs no more
-    /// lanes than ever overlap.
+    /// Takes the lowest lane that is free from `begin_ns` on. In order of their beginnings, slices
+    /// need no more lanes than ever overlap: for example, two for [0, 5), [3, 8) and [6, 9).
     pub(super) fn take(&mut self, begin_ns: u64) -> u32 {
         let free = self.given_back.iter().find(|&&lane| self.free_ns[lane as usize] <= begin_ns).copied();
         let lane = free.unwrap_or(self.free_ns.len() as u32);

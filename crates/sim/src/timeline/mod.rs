@@ -1,9 +1,10 @@
-//! A timeline of a run, in the format of Perfetto (<https://perfetto.dev>): what channels, units of the flash, the hash
-//! unit and garbage collection did, and requests with the parts of their time.
+//! A timeline of a run, in the format of Perfetto (<https://perfetto.dev>): the activity of
+//! channels, flash units, the hash unit and garbage collection, and requests with the parts of
+//! their time.
 //!
-//! It is told of what happens while the run goes on and writes packets at once, so that what is held does not grow with
-//! the run: a command for each unit, the requests under way, the blocks that are collected. A slice belongs to the window
-//! if a part of it does, and is written whole.
+//! It writes packets while the run goes on, so its memory does not grow with the run: a command for
+//! each unit, the requests under way, the blocks that are collected. A slice that overlaps the
+//! window is written whole.
 
 mod file;
 mod flash;
@@ -30,9 +31,9 @@ use requests::Requests;
 pub struct TimelineTo {
     /// The file. It is there under its name only when it is whole.
     pub path: PathBuf,
-    /// What is under way at this time or later is in it.
+    /// Events under way at this time or later are included.
     pub from_ns: u64,
-    /// What begins before this time is in it; `u64::MAX`: to the end of the run.
+    /// Events that begin before this time are included; `u64::MAX`: to the end of the run.
     pub to_ns: u64,
 }
 
@@ -63,7 +64,8 @@ struct Window {
 }
 
 impl Window {
-    /// Whether a part of the span is in it. What takes no time is in it from its first nanosecond on.
+    /// Whether the span overlaps the window. Events of zero length count from the window's first
+    /// nanosecond on.
     fn holds(self, begin_ns: u64, end_ns: u64) -> bool {
         begin_ns < self.to_ns && (end_ns > self.from_ns || begin_ns >= self.from_ns)
     }
@@ -156,7 +158,7 @@ impl Timeline {
         }
     }
 
-    /// What went wrong so far: a full disk is no reason to replay for hours.
+    /// Errors so far: a full disk is no reason to replay for hours.
     ///
     /// # Errors
     /// [`SimError::Write`] naming the file.

@@ -85,7 +85,7 @@ pub(super) struct Track {
     pub(super) number: u32,
 }
 
-/// What an event says.
+/// Name and details of an event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Label<'a> {
     pub(super) name: &'static str,
@@ -138,7 +138,7 @@ struct Names {
 pub(super) struct Packets {
     to: TimelineFile,
     names: Names,
-    /// What a unit of the flash is called: chip, die or plane.
+    /// Kind of flash unit: chip, die or plane.
     unit: &'static str,
     /// Tracks that were described, and groups.
     described: BTreeSet<u64>,
@@ -175,12 +175,12 @@ impl Packets {
         self.event(track, INSTANT, at_ns, Some(label));
     }
 
-    /// What a unit of the flash is called.
+    /// Kind of flash unit.
     pub(super) fn unit(&self) -> &'static str {
         self.unit
     }
 
-    /// What went wrong so far.
+    /// Errors so far.
     ///
     /// # Errors
     /// [`SimError::Write`] naming the file.

@@ -7,8 +7,8 @@ use super::lanes::Lanes;
 use super::packets::{Label, Packets, Track, Value};
 use crate::engine::{Arrived, Charge, Completed, Ledger};
 
-/// The parts of a read's time, as they usually follow one another. The ledger has sums: what a request waited for several
-/// times is one slice.
+/// The parts of a read's time, in their usual order. The ledger has sums: several waits of one
+/// cause are one slice.
 const READ_ORDER: [Charge; Charge::COUNT] = [
     Charge::Slot,
     Charge::Link,
@@ -132,7 +132,7 @@ fn write(arrived: &Arrived, done: &Completed<'_>, track: Track, to: &mut Packets
     to.end(track, at_ns);
 }
 
-/// What a request's time is charged to, in the order of its slices.
+/// Charges of a request, in the order of its slices.
 fn parts(kind: HostOp, ledger: &Ledger) -> impl Iterator<Item = (Charge, u64)> {
     let order = if kind == HostOp::Read { READ_ORDER } else { WRITE_ORDER };
     order.into_iter().map(|charge| (charge, ledger.of(charge))).filter(|&(_, ns)| ns > 0)

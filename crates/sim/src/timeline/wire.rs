@@ -47,7 +47,7 @@ impl Message {
         }
     }
 
-    /// What was written.
+    /// The bytes written.
     pub(super) fn as_bytes(&self) -> &[u8] {
         &self.0
     }

@@ -57,7 +57,7 @@ fn used(path: &Path, at: SystemTime) {
 }
 
 #[test]
-fn a_drive_is_kept_under_its_systems_name_and_used_again_for_the_same_result() {
+fn drive_is_stored_by_system_and_reused_for_equal_results() {
     let folder = folder("kept");
     let drives = drives(&folder, Duration::ZERO, ALL_BYTES);
     let made = replayed(&system("1"), None);
@@ -72,7 +72,7 @@ fn a_drive_is_kept_under_its_systems_name_and_used_again_for_the_same_result() {
     assert!(fs::metadata(&file).unwrap().modified().unwrap() > SystemTime::UNIX_EPOCH, "it was not used");
     assert_eq!(drives.take_notes(), Vec::<String>::new());
     assert!(fs::read(&file).unwrap() == whole);
-    // Another drive is another file, and what it comes to is not the first one's.
+    // Another drive is another file, with a result of its own.
     same(&replayed(&system("2"), Some(&drives)), &replayed(&system("2"), None));
     assert_eq!(names(&folder).len(), 2);
     fs::remove_dir_all(&folder).unwrap();
@@ -109,7 +109,7 @@ fn a_damaged_file_is_said_to_be_and_made_anew() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_is_said_when_it_is_read_and_when_it_is_written() {
+fn unusable_folder_is_reported_on_read_and_write() {
     let folder = folder("no-folder");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("file"), "").unwrap();
@@ -123,7 +123,7 @@ fn a_folder_that_cannot_be_is_said_when_it_is_read_and_when_it_is_written() {
 }
 
 #[test]
-fn only_drives_that_took_long_enough_and_were_aged_without_verification_are_kept() {
+fn only_slow_unverified_drives_are_stored() {
     let folder = folder("not-kept");
     replayed(&system("1"), Some(&drives(&folder, Duration::from_secs(1000), ALL_BYTES)));
     assert_eq!(names(&folder), Vec::<String>::new());
@@ -139,11 +139,11 @@ fn only_drives_that_took_long_enough_and_were_aged_without_verification_are_kept
 }
 
 #[test]
-fn drives_used_longest_ago_make_room_for_the_newest_up_to_the_bytes_allowed() {
+fn least_recently_used_drives_are_deleted_above_the_limit() {
     let folder = folder("room");
     let unlimited = drives(&folder, Duration::ZERO, ALL_BYTES);
     let bytes = |name: &str| fs::metadata(folder.join(name)).unwrap().len();
-    // What each seed's drive is called.
+    // Name of each seed's drive.
     let of_seed: Vec<String> = ["1", "2", "3"]
         .iter()
         .map(|seed| {
@@ -175,7 +175,7 @@ fn drives_used_longest_ago_make_room_for_the_newest_up_to_the_bytes_allowed() {
 }
 
 #[test]
-fn what_was_left_half_written_goes_after_a_day_and_nothing_else_does() {
+fn only_abandoned_files_are_deleted_after_a_day() {
     let folder = folder("half");
     fs::create_dir_all(&folder).unwrap();
     let now = SystemTime::now();

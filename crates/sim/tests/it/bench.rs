@@ -1,11 +1,11 @@
-//! What the tests of the engine share: a device with round numbers and a log of commands.
+//! Shared by the engine's tests: a device with round numbers and a log of commands.
 
 use flashtwin_ftl::Controller;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use flashtwin_ftl::{
-    Content, FlashOp, Ftl, FtlConfig, Host, LoadView, Lpn, MappingForm, NO_JOB, OpKind, Rng, Unit,
+    Content, FlashOp, Ftl, FtlConfig, Host, LoadView, Lpn, Mapping, NO_JOB, OpKind, Rng, Unit,
 };
 use flashtwin_nand::{Chip, FlashArray, NandConfig, NandDevice, Ppn};
 use flashtwin_sim::engine::{Arrivals, Charge, Completed, Engine, EngineCounts, Ledger, Observer};
@@ -32,8 +32,8 @@ pub(crate) fn ledger(entries: &[(Charge, u64)]) -> Ledger {
     ledger
 }
 
-/// The ledger of a page operation that was served by one command of the flash, its array being busy for
-/// so long, after these waits.
+/// The ledger of a page operation served by one flash command with this time of the array, after
+/// these waits.
 pub(crate) fn served(waits: &[(Charge, u64)], array_ns: u64) -> Ledger {
     let service = [(Charge::Transfer, COMMAND + TRANSFER), (Charge::Flash, array_ns)];
     ledger(&[waits, &service].concat())
@@ -190,10 +190,10 @@ pub(crate) fn page_trace(asks: &[Ask], footprint: u32, contents: u32) -> PageTra
     PageTrace { outline, columns }
 }
 
-/// One command as the flash took it up: when, what, on which unit.
+/// One command as the flash began it: time, operation, unit.
 pub(crate) type Command = (u64, &'static str, u32);
 
-/// Everything that an engine tells.
+/// Log of an engine's reports.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     pub(crate) commands: Vec<Command>,
@@ -203,7 +203,7 @@ pub(crate) struct Log {
     /// Of flushes.
     pub(crate) flushes: Vec<Ledger>,
     pub(crate) redirected: Vec<u32>,
-    /// Queue of each chip that ever had one, as last told.
+    /// Last reported queue of each chip.
     queues: BTreeMap<Chip, u32>,
 }
 
@@ -231,7 +231,7 @@ impl Log {
     }
 }
 
-/// A device, a controller and what it holds before the clock starts.
+/// A device, a controller, and its contents before the clock starts.
 pub(crate) struct Bench {
     pub(crate) nand: NandConfig,
     pub(crate) ftl: FtlConfig,
@@ -247,7 +247,7 @@ pub(crate) struct Bench {
     pub(crate) verify: bool,
 }
 
-/// What came of it.
+/// Results of a bench.
 pub(crate) struct Outcome {
     pub(crate) log: Log,
     pub(crate) counts: EngineCounts,
@@ -299,9 +299,9 @@ impl Bench {
         self
     }
 
-    /// Contents are looked at.
+    /// The system looks at contents.
     pub(crate) fn deduplicating(mut self) -> Self {
-        self.ftl.mapping = MappingForm::Content;
+        self.ftl.mapping = Mapping::Content;
         self
     }
 
@@ -366,7 +366,7 @@ impl Bench {
     pub(crate) fn serve_trace<O: Observer>(&self, trace: &PageTrace, observer: O) -> Engine<Ftl, O> {
         let device = self.nand.resolve().unwrap();
         let (ftl, flash) = self.prepare(&device);
-        let hashes = self.ftl.mapping == MappingForm::Content;
+        let hashes = self.ftl.mapping == Mapping::Content;
         let mut engine = Engine::new(ftl, observer, &device, &self.engine, flash, hashes, 1);
         engine.limit_queues(self.queue_limit);
         if self.ftl.mapping_cache.checkpoint_s > 0.0 {

@@ -1,5 +1,5 @@
-//! Collection on busy dies: what no paper fixes (which erased block is used next, how far a plane collects once it has
-//! begun) may cost no more time than it costs programs.
+//! Collection on busy dies: choices that no paper fixes (which erased block is used next, how far a
+//! plane collects once it has begun) may cost no more time than their extra programs.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;

@@ -145,7 +145,7 @@ fn pages_wait_for_a_hashing_lane() {
 }
 
 #[test]
-fn pages_that_wait_for_their_hash_do_not_all_go_to_the_one_idle_chip() {
+fn pages_waiting_for_hashes_do_not_all_go_to_one_idle_chip() {
     // Reads keep seven of eight chips busy until 60,100; four pages arrive meanwhile and have their hash at
     // 13, 25, 37 and 49 us. The first finds the eighth chip idle, the others find it as busy as the rest.
     let bench = Bench::new([4, 2, 1, 1, 16, 8]).holding(7).deduplicating().with(|bench| {
@@ -193,7 +193,7 @@ fn pages_whose_sample_is_found_are_hashed_after_it() {
 }
 
 #[test]
-fn a_page_whose_rest_is_to_be_read_first_is_no_sample_if_another_can_be() {
+fn partial_page_is_no_sample_if_another_page_can_be() {
     // 6, which would be found, is not whole at first: the sample is 5, and 6 is written again.
     let expected = [
         (0, "read", 0),
@@ -258,7 +258,7 @@ fn a_write_completes_when_the_configuration_says() {
     ] {
         let bench = Bench::new(ONE).holding(1).with(|bench| bench.engine.write_completes = when);
         let outcome = bench.serve(&[write(0, 1, 1), read(1_000, 0)]);
-        // The flash is as busy whatever the host is told.
+        // The flash is as busy with either answer to the host.
         assert_eq!(outcome.log.commands, [(0, "program", 0), (210_100, "read", 0)], "{when:?}");
         assert_eq!(*outcome.log.response_times().iter().min().unwrap(), response, "{when:?}");
         assert_eq!(outcome.end_ns, 270_200);
@@ -340,7 +340,7 @@ fn the_controller_adds_its_time_to_every_request() {
 }
 
 #[test]
-fn events_between_an_arrival_and_the_end_of_its_controller_time_are_not_lost() {
+fn events_during_controller_time_are_not_lost() {
     // The second request arrives at 0 as well; the first completes while it is in flight.
     let bench = Bench::new(ONE).holding(4).with(|bench| {
         (bench.queue_depth, bench.engine.controller_us) = (2, 100.0);
@@ -389,7 +389,7 @@ fn a_program_is_stopped_no_more_often_than_the_limit_says() {
 }
 
 #[test]
-fn no_more_reads_go_before_a_stopped_program_than_the_limit_says() {
+fn suspended_program_is_overtaken_up_to_the_limit() {
     let bench = suspending(Bench::new(ONE).holding(1)).with(|bench| {
         (bench.engine.suspend_times, bench.engine.suspend_reads) = (1, 2);
     });
@@ -408,7 +408,7 @@ fn no_more_reads_go_before_a_stopped_program_than_the_limit_says() {
 fn reads_without_end_do_not_starve_a_program() {
     let bench = suspending(Bench::new(ONE).holding(1));
     let mut asks = vec![write(0, 1, 1)];
-    // A read every 30 us, twice what the chip can serve.
+    // A read every 30 us, twice the rate of the chip.
     asks.extend((1..2_000).map(|nth| read(nth * 30_000, 0)));
     let outcome = bench.serve(&asks);
     let resumed = outcome.log.commands.iter().filter(|command| command.1 == "resume").count();

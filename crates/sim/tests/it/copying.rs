@@ -15,7 +15,7 @@ fn copying_on_line() -> Bench {
 }
 
 #[test]
-fn a_copy_is_read_in_idle_time_and_programmed_on_the_other_chip() {
+fn copy_is_read_in_idle_time_and_programmed_elsewhere() {
     let outcome = copying_on_line().serve(&[read(0, 0)]);
     // The host's read, then that of the copy; its program on chip 1 when the page is in RAM.
     assert_eq!(outcome.log.commands, [(0, "read", 0), (60_100, "read", 0), (120_200, "program", 1)]);
@@ -60,7 +60,7 @@ fn a_copy_waits_until_its_unit_has_been_idle_long_enough() {
 }
 
 #[test]
-fn jobs_that_have_begun_follow_one_another_without_waiting_again() {
+fn begun_jobs_continue_without_another_idle_wait() {
     let bench = copying_on_line().holding(3).with(|bench| bench.engine.idle_us = 100.0);
     let outcome = bench.serve(&[read(0, 0), read(0, 2)]);
     let expected = [
@@ -75,7 +75,7 @@ fn jobs_that_have_begun_follow_one_another_without_waiting_again() {
 }
 
 #[test]
-fn what_the_host_asks_for_ends_the_idle_time_between_a_copys_read_and_its_program() {
+fn host_request_ends_idle_time_between_read_and_copy() {
     // Chip 1 takes up the host's write before it gets the copy, and another while the copy waits.
     let asks = [read(0, 0), write(119_000, 1, 9), write(121_000, 3, 8)];
     let outcome = copying_on_line().serve(&asks);
@@ -157,7 +157,7 @@ fn the_least_recent_copy_makes_room_for_the_next() {
 }
 
 #[test]
-fn as_many_copies_are_made_as_reads_have_earned_however_close_they_came() {
+fn every_earned_copy_is_made_even_for_close_reads() {
     // Six chips; five reads within 50 us, and then nothing.
     let bench = || copying_on_line().with(|bench| bench.nand = crate::bench::nand([6, 1, 1, 1, 16, 8]));
     let asks: Vec<_> = (0..5).map(|turn| read(turn * 10_000, 0)).collect();

@@ -1,5 +1,5 @@
-//! What the swarm draws from, and traces drawn: of each number its ends, what is usual, and where something else begins to happen. A value
-//! that stands twice is drawn twice as often.
+//! Random settings of the swarm, and random traces: for each number its extremes, usual values, and
+//! thresholds. A value listed twice is drawn twice as often.
 
 use flashtwin_ftl::Rng;
 use flashtwin_sim::{Arbitration, Config, MultiPlane, Resolved, WriteCompletes};
@@ -42,9 +42,9 @@ pub(crate) const SUSPEND_TIMES: [u32; 3] = [0, 1, 4];
 pub(crate) const SUSPEND_READS: [u32; 2] = [1, 16];
 /// Rest before background work: none mostly, short, and longer than most traces have.
 pub(crate) const IDLE_US: [f64; 4] = [0.0, 0.0, 50.0, 5000.0];
-/// Time of the controller for a request: none mostly, a real one, and so long that everything waits for it.
+/// Time of the controller for a request: mostly none, a real one, and one that delays everything.
 pub(crate) const CONTROLLER_US: [f64; 4] = [0.0, 0.0, 1.5, 400.0];
-/// Time of a hash: none, the RR-SSD paper's, and so long that pages queue for it.
+/// Time of a hash: none, the RR-SSD paper's, and one for which pages queue.
 pub(crate) const HASH_US: [f64; 3] = [0.0, 12.0, 300.0];
 /// Pages hashed at a time: a pipeline, one, some.
 pub(crate) const HASH_LANES: [u32; 4] = [0, 1, 2, 7];
@@ -131,7 +131,7 @@ pub(crate) const PERIOD_S: [f64; 3] = [1.0, 0.001, 0.01];
 pub(crate) const SPARE_BLOCKS: [u32; 3] = [0, 1, 12];
 /// Places of a closed loop where only time may differ: an open loop, one by one, many.
 pub(crate) const OTHER_DEPTHS: [u32; 3] = [0, 1, 16];
-/// Speeds where only time may differ: nobody ever waits, as recorded, all at once.
+/// Speeds for tests in which only times may differ: no waits, as recorded, all at once.
 pub(crate) const OTHER_SPEEDS: [f64; 3] = [0.01, 1.0, 1e6];
 
 /// Figures that are above 0 only where a mechanism was at work. A swarm that never spreads, compares or merges would
@@ -213,7 +213,7 @@ pub(crate) fn spaced_trace(rng: &mut Rng, spacing: u64) -> Trace {
     builder.build().unwrap()
 }
 
-/// So many flushes and nothing else.
+/// A trace of `count` flushes alone.
 pub(crate) fn of_flushes(count: u32) -> Trace {
     let mut builder = TraceBuilder::new("flushes");
     for at in 0..count {

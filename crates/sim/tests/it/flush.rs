@@ -18,12 +18,12 @@ const ONE: [u32; 6] = [1, 1, 1, 1, 32, 8];
 /// The same four times.
 const FOUR: [u32; 6] = [4, 1, 1, 1, 32, 8];
 
-/// A flush that waited so long for writes.
+/// A flush that waited `ns` for writes.
 fn waited(ns: u64) -> Ledger {
     ledger(&[(Charge::EarlierWrites, ns)])
 }
 
-/// One chip whose controller keeps so many pages, all of which may be dirty.
+/// One chip whose controller caches `pages` pages, all of which may be dirty.
 fn cached(pages: u32) -> Bench {
     Bench::new(ONE).with(|bench| {
         (bench.engine.write_cache_pages, bench.engine.write_cache_dirty) = (pages, 1.0);
@@ -156,13 +156,14 @@ fn a_flush_writes_out_what_the_cache_holds_dirty() {
     assert_eq!(outcome.log.commands, [(1_000, "program", 0), (211_100, "program", 0)]);
     assert_eq!(outcome.log.flushes, [waited(2 * WRITE_ALL), waited(0)]);
     assert_eq!(outcome.log.response_times(), [0; 3]);
-    // What is clean stays and is read from RAM.
+    // Clean pages stay and are read from RAM.
     let outcome = cached(8).serve(&[write(0, 0, 0), flush(10), read(300_000, 0), write(300_010, 0, 1)]);
     assert_eq!((outcome.counts.pages.cache_reads, outcome.counts.pages.absorbed_writes), (1, 0));
 }
 
+/// Pages that leave later are not waited for.
 #[test]
-fn pages_that_have_left_the_cache_are_waited_for_and_later_ones_are_not() {
+fn flush_waits_for_pages_that_left_the_cache_only() {
     // One page may be dirty: the second write sends the first page off at 100, its data at 10.2 us.
     let bench = cached(2).with(|bench| bench.engine.write_cache_dirty = 0.5);
     let asks = [write(0, 0, 0), write(100, 1, 1), flush(200), write(300, 2, 2)];
@@ -219,7 +220,7 @@ fn a_durable_write_is_answered_when_it_is_on_flash() {
 }
 
 #[test]
-fn a_durable_write_goes_past_a_volatile_cache_and_what_that_has_is_out_of_date() {
+fn durable_write_bypasses_and_invalidates_a_volatile_cache() {
     // Page 0 is dirty; its durable write takes it out, and page 1 stays.
     let asks = [write(0, 0, 0), write(10, 1, 1), write_durable(20, 0, 2), read(30, 0), read(40, 1)];
     let outcome = cached(8).serve(&asks);
@@ -233,7 +234,7 @@ fn a_durable_write_goes_past_a_volatile_cache_and_what_that_has_is_out_of_date()
 }
 
 #[test]
-fn in_a_closed_loop_a_flush_keeps_its_place_until_it_is_complete() {
+fn flush_keeps_its_place_in_a_closed_loop() {
     let asks = [write(0, 0, 0), flush(0), write(0, 1, 1), flush(0), write(0, 2, 2)];
     let serve = |depth| Bench::new(ONE).with(|bench| bench.queue_depth = depth).serve(&asks);
     // One at a time: a flush comes when its write is complete.
@@ -286,7 +287,7 @@ impl Expected {
         self.leave(self.most_dirty);
     }
 
-    /// The oldest pages leave until so many are dirty.
+    /// The oldest pages leave until `most` are dirty.
     fn leave(&mut self, most: usize) {
         while self.dirty.len() > most {
             self.dirty.pop_front();

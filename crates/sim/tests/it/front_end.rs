@@ -1,4 +1,4 @@
-//! The front end by hand, by closed forms, and what must hold of it whatever comes.
+//! The front end by hand, by closed forms, and its invariants for random requests.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
@@ -40,7 +40,7 @@ fn of_queue(queue: u8, ask: Ask) -> Ask {
     Ask { queue, ..ask }
 }
 
-/// With so much more data on the link, after these waits.
+/// A page operation that waited so, with additional link time for data.
 fn over_link(waits: &[(Charge, u64)], data_ns: u64, array_ns: u64) -> Ledger {
     served(&[waits, &[(Charge::Transfer, data_ns)]].concat(), array_ns)
 }
@@ -70,7 +70,7 @@ fn data_of_writes_come_in_over_the_link_one_after_the_other() {
 }
 
 #[test]
-fn data_of_reads_go_out_over_the_link_and_writes_are_not_in_their_way() {
+fn read_data_leave_over_the_link_without_delay_by_writes() {
     let outcome = with_link().serve(&[read(0, 0), read(0, 1), write(READ_ALL as i64, 4, 4)]);
     let reads = [over_link(&[], LINK, SENSE), over_link(&[(Charge::Link, LINK)], LINK, SENSE)];
     assert_eq!(outcome.log.responses, [&reads[..], &[over_link(&[], LINK, PROGRAM)]].concat());
@@ -183,7 +183,7 @@ fn checkpoints_go_on_while_requests_are_held_back() {
 }
 
 #[test]
-fn periods_end_by_the_clock_of_the_trace_while_requests_are_held_back() {
+fn periods_end_by_the_trace_clock_while_requests_wait() {
     let mut asks: Vec<Ask> = (0..10).map(|at| write(0, at % 8, at)).collect();
     asks.push(of_queue(1, write(1_200_000, 1, 11)));
     let trace = page_trace(&asks, 16, 64);
@@ -195,7 +195,7 @@ fn periods_end_by_the_clock_of_the_trace_while_requests_are_held_back() {
     assert_eq!(column.as_primitive::<UInt64Type>().values().to_vec(), [2, 2, 7]);
 }
 
-/// What became of requests.
+/// Outcome of requests.
 #[derive(Debug, Default)]
 struct Kept {
     under_way: Vec<(u64, Op)>,
@@ -238,7 +238,8 @@ impl Kept {
     }
 }
 
-/// Four dies that programs keep busy, with a read among so many writes; reads may interrupt programs.
+/// Four dies that programs keep busy, with one read among many writes; reads may interrupt
+/// programs.
 fn saturated(slots: u32, limit: u32, asks: &[Ask], arbitration: Arbitration) -> Kept {
     let bench = Bench::new([4, 1, 1, 1, 1200, 32]).holding(64).with(|bench| {
         (bench.footprint, bench.verify) = (256, false);
@@ -306,7 +307,7 @@ fn in_turn_a_queue_below_its_share_waits_for_one_slot() {
 }
 
 #[test]
-fn controller_is_never_given_more_than_its_slots_nor_a_queue_more_than_its_limit() {
+fn slots_and_queue_limits_are_never_exceeded() {
     let mut full = [0; 2];
     for seed in 0..150 {
         let mut rng = Rng::stream(seed, "limits");
@@ -354,7 +355,7 @@ fn controller_is_never_given_more_than_its_slots_nor_a_queue_more_than_its_limit
     assert!(full[0] > 20 && full[1] > 20, "{full:?}");
 }
 
-/// What happened, without the configuration and without the charges of the front end.
+/// Results without the configuration and without the charges of the front end.
 fn without_config(mut result: RunResult) -> (Value, String) {
     result.summary["config"] = Value::Null;
     result.tables.retain(|(name, _)| *name != "wait_ledger");

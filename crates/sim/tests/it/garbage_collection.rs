@@ -1,4 +1,4 @@
-//! What collection makes the flash do, command by command.
+//! Flash operations of garbage collection, command by command.
 
 use flashtwin_ftl::Cause;
 
@@ -33,7 +33,7 @@ fn a_relocation_is_read_program_and_then_erase() {
 }
 
 #[test]
-fn the_hosts_reads_go_before_collection_and_hold_up_the_erase_of_their_block() {
+fn host_reads_precede_collection_and_delay_the_erase() {
     // The read of page 0 is decided before collection moves the page: it goes to block 0.
     let outcome = nearly_full().serve(&[read(0, 1), read(0, 0), write(0, 3, 0), read(300_000, 2)]);
     let expected = [
@@ -50,7 +50,7 @@ fn the_hosts_reads_go_before_collection_and_hold_up_the_erase_of_their_block() {
 }
 
 #[test]
-fn a_page_that_collection_is_moving_is_read_from_ram_until_it_is_programmed() {
+fn page_being_moved_is_read_from_ram_until_programmed() {
     let outcome = nearly_full().serve(&[write(0, 3, 0), read(300_000, 0), read(490_000, 0)]);
     assert_eq!(outcome.counts.pages.buffer_reads, 1);
     // The second read finds the page programmed in block 4, behind the erase under way.
@@ -78,7 +78,7 @@ fn page_that_collection_has_not_read_yet_is_read_where_it_lies() {
 }
 
 #[test]
-fn old_page_of_partial_write_that_collection_has_not_read_is_read_where_it_lies() {
+fn old_page_not_yet_moved_is_read_in_its_old_place() {
     let outcome = nearly_full().serve(&[write(0, 3, 0), write_part(1_000, 0, 0)]);
     assert_eq!(outcome.log.commands[1], (WRITE_ALL, "read", 0));
     assert_eq!(outcome.places()[1], (0, 0));
@@ -99,7 +99,7 @@ fn urgent_collection_goes_before_the_hosts_writes() {
 }
 
 #[test]
-fn a_write_waits_for_the_erase_of_its_block_but_the_writes_before_it_do_not() {
+fn only_writes_to_an_erased_block_wait_for_the_erase() {
     // Five blocks of two pages and a single logical page, written over and over: every
     // second write finds a block without valid pages and orders its erase. Before time 0
     // blocks 0 to 3 were filled and 0 and 1 erased again.
@@ -119,7 +119,7 @@ fn a_write_waits_for_the_erase_of_its_block_but_the_writes_before_it_do_not() {
 }
 
 #[test]
-fn a_write_does_not_take_a_page_that_belongs_to_an_earlier_life_of_its_block() {
+fn write_never_takes_a_page_of_an_earlier_block_life() {
     // A burst of writes on a device that collects all the time. The host's writes go first,
     // so collection falls behind by several lives of a block; the block that the host writes
     // next was meanwhile filled by collection and emptied again, in the tables only.
@@ -155,9 +155,10 @@ fn ready_program_passes_one_that_waits_for_an_erase() {
 
 #[test]
 fn collection_takes_from_ram_what_is_not_programmed_yet() {
-    // Eight blocks of two pages, three of them full of pages 0 to 5. Four writes at once: pages 0 and 1 to block 3,
-    // page 0 to block 4 (which leaves three blocks free: block 0 holds nothing any more and goes), and again. Now blocks 3
-    // and 4 hold one valid page each, and nothing of them is programmed: what collection moves it has in RAM.
+    // Eight blocks of two pages, three of them full of pages 0 to 5. Four writes at once: pages 0
+    // and 1 to block 3, page 0 to block 4 (which leaves three blocks free: block 0 has no valid
+    // page left and is erased), and again. Now blocks 3 and 4 have one valid page each, none of it
+    // programmed yet: the pages that collection moves are in RAM.
     let bench = Bench::new([1, 1, 1, 1, 8, 2]).holding(6).with(|bench| {
         bench.footprint = 6;
         (bench.ftl.gc.start, bench.ftl.gc.stop) = (0.375, 0.9);

@@ -1,4 +1,4 @@
-//! What a drive went through before the trace: closed forms, and that the state before decides.
+//! The history of a drive before the trace: closed forms, and its effect on results.
 
 use flashtwin_ftl::Rng;
 use flashtwin_sim::{Resolved, run};
@@ -40,7 +40,7 @@ fn closed_form(a: f64) -> f64 {
 }
 
 #[test]
-fn overwritten_at_random_a_drive_amplifies_as_the_closed_form_says() {
+fn random_overwrites_amplify_like_the_closed_form() {
     // Three blocks are kept free, and one is open.
     let expected = closed_form(f64::from((BLOCKS - 4) * BLOCK_PAGES) / f64::from(USED));
     for history in ["", "in-order uniform(5)", "shuffled uniform(5)", "uniform(5)"] {

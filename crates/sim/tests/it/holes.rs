@@ -1,4 +1,4 @@
-//! What was never written takes no room on a drive and is read without its flash, whatever the drive held before.
+//! Holes take no room on a drive and are read without its flash, on any aged drive.
 
 use flashtwin_sim::{Resolved, system_names};
 use flashtwin_trace::{Op, Trace, TraceBuilder};
@@ -41,7 +41,7 @@ fn holes_are_read_without_flash_whatever_the_preload() {
 }
 
 #[test]
-fn unknown_holes_are_one_page_of_zeroes_on_one_chip_where_contents_are_kept_once() {
+fn deduplicated_unknown_holes_are_one_page_of_zeroes() {
     let reads = |knows: bool| {
         let response = &replay(&blank_disk(knows), &system("ca-ssd", &[])).summary["response"]["read"];
         response["mean_ns"].as_f64().unwrap()
@@ -53,7 +53,8 @@ fn unknown_holes_are_one_page_of_zeroes_on_one_chip_where_contents_are_kept_once
 
 #[test]
 fn what_is_let_go_of_is_no_footprint() {
-    // Making a file system lets go of all of a disk that is larger than this drive, which has room for what is written.
+    // Making a file system trims all of a disk that is larger than this drive, which has room for
+    // the written data.
     let mut builder = TraceBuilder::new("mkfs");
     builder.request(0, Op::Trim, 0, 1 << 30, &[]);
     for page in 0..300_u64 {
@@ -73,7 +74,7 @@ fn what_is_let_go_of_is_no_footprint() {
 }
 
 #[test]
-fn pages_that_are_written_first_are_there_on_a_drive_that_begins_full() {
+fn full_drive_holds_pages_that_are_written_first() {
     // A drive that was in use before holds something at each address that the trace writes, holes or not.
     let mut builder = TraceBuilder::new("full");
     builder.hole(0, 0..1 << 30);

@@ -1,5 +1,5 @@
-//! Keys that are said not to matter change nothing: a sweep lets one run stand for all their values, and a comparison
-//! does not count them.
+//! Keys declared not to matter change nothing: a sweep runs only one of their values, and a
+//! comparison does not count them.
 
 use std::collections::BTreeMap;
 

@@ -2,7 +2,6 @@
 
 mod aged;
 mod allocation;
-mod awaited;
 mod bench;
 mod collection_load;
 mod commands;
@@ -22,6 +21,7 @@ mod plain;
 mod plain_collection;
 mod plain_drive;
 mod plain_parts;
+mod program_waits;
 mod queueing;
 mod relations;
 mod requests;

@@ -1,4 +1,4 @@
-//! Mapping tables on flash: what the flash does when, command by command.
+//! Mapping tables on flash: flash operations and their times, command by command.
 
 use flashtwin_ftl::{CacheBytes, Rng};
 use flashtwin_sim::engine::{Charge, Ledger};
@@ -24,13 +24,13 @@ pub(crate) fn paged_on(levels: Levels) -> Bench {
     })
 }
 
-/// A read that waited so long for reads on its unit, and for tables before.
+/// A read with these waits for reads on its unit, and for tables before.
 fn read_after(reads_ns: u64, tables_ns: u64) -> Ledger {
     served(&[(Charge::HostRead, reads_ns), (Charge::Tables, tables_ns)], SENSE)
 }
 
 #[test]
-fn a_read_waits_for_the_page_of_its_entry_and_the_page_that_gives_way_is_written_behind_it() {
+fn read_waits_for_its_entry_and_eviction_follows() {
     let outcome = paged().serve(&[read(0, 0)]);
     let expected = [(0, "read", 0), (READ_ALL, "read", 0), (2 * READ_ALL, "program", 0)];
     assert_eq!(outcome.log.commands, expected);
@@ -58,8 +58,9 @@ fn a_page_in_ram_costs_nothing() {
     assert_eq!((outcome.log.responses, outcome.counts.tables.waits), (vec![read_after(0, 0)], 0));
 }
 
+/// Later programs of the block wait behind it.
 #[test]
-fn a_write_is_programmed_when_its_entry_is_known_and_holds_up_those_behind_it_in_its_block() {
+fn write_waits_for_its_entry_and_delays_its_block() {
     let outcome = paged().serve(&[write(0, 0, 5), write(0, 1, 6)]);
     // Both wait for one page; the second, for the first.
     let second = READ_ALL + WRITE_ALL;
@@ -101,7 +102,7 @@ fn paged_contents() -> Bench {
 }
 
 #[test]
-fn a_read_of_a_content_waits_for_both_tables_one_after_the_other() {
+fn content_read_waits_for_both_tables_in_sequence() {
     let outcome = paged_contents().serve(&[read(0, 0)]);
     let expected =
         [(0, "read", 0), (READ_ALL, "read", 0), (2 * READ_ALL, "read", 0), (3 * READ_ALL, "program", 0)];
@@ -110,7 +111,7 @@ fn a_read_of_a_content_waits_for_both_tables_one_after_the_other() {
 }
 
 #[test]
-fn a_duplicate_waits_for_its_entry_and_then_for_its_hash_but_not_for_counts() {
+fn duplicate_waits_for_entry_and_hash_but_not_for_counts() {
     let bench = paged_contents().with(|bench| bench.engine.hash_us = 12.0);
     let outcome = bench.serve(&[write(0, 0, 699)]);
     assert_eq!(outcome.log.response_times(), [READ_ALL + 12_000]);
@@ -145,7 +146,7 @@ fn paged_fingerprints(later: &[Ask]) -> (Vec<Command>, Vec<Ledger>) {
 }
 
 #[test]
-fn a_new_content_is_looked_up_when_its_hash_is_known_and_programmed_when_it_was_not_found() {
+fn new_content_is_looked_up_after_its_hash_then_programmed() {
     let (commands, responses) = paged_fingerprints(&[write(LATER as i64, 701, 751)]);
     let hashed = LATER + 12_000;
     // The page of VPNs gives way and is taken back for the new VPN, so that of the first fingerprint goes.
@@ -159,7 +160,7 @@ fn a_new_content_is_looked_up_when_its_hash_is_known_and_programmed_when_it_was_
 }
 
 #[test]
-fn a_duplicate_is_complete_when_the_page_of_its_fingerprint_is_read() {
+fn duplicate_completes_with_the_read_of_its_fingerprint() {
     let (commands, responses) = paged_fingerprints(&[write(LATER as i64, 701, KNOWN)]);
     let found = LATER + 12_000 + READ_ALL;
     // The page that counts its references is read behind it; two pages give way.
@@ -174,7 +175,7 @@ fn a_duplicate_is_complete_when_the_page_of_its_fingerprint_is_read() {
 }
 
 #[test]
-fn a_fingerprint_in_ram_is_found_at_once_but_not_before_an_earlier_write_of_the_page() {
+fn cached_fingerprint_waits_only_for_earlier_writes() {
     let at = LATER as i64;
     let (commands, responses) = paged_fingerprints(&[write(at, 701, FIRST)]);
     assert_eq!((commands, responses), (vec![], vec![ledger(&[(Charge::Hash, 12_000)])]));
@@ -185,7 +186,7 @@ fn a_fingerprint_in_ram_is_found_at_once_but_not_before_an_earlier_write_of_the_
 }
 
 #[test]
-fn checkpoints_come_when_they_are_due_and_only_when_something_changed() {
+fn checkpoints_come_when_due_and_only_after_changes() {
     let bench = Bench::new([1, 1, 1, 1, 24, 8]).with(|bench| bench.ftl.mapping_cache.checkpoint_s = 0.001);
     let outcome =
         bench.serve(&[write(0, 0, 0), read(3_500_000, 0), write(3_600_000, 0, 1), read(9_000_000, 0)]);
@@ -201,8 +202,9 @@ fn checkpoints_come_when_they_are_due_and_only_when_something_changed() {
     assert_eq!(outcome.counts.tables.waits, 0);
 }
 
+/// Also while a page is hashed.
 #[test]
-fn a_checkpoint_with_nothing_to_write_is_no_reason_to_leave_out_the_next_while_a_page_is_hashed() {
+fn empty_checkpoint_does_not_cancel_the_next_one() {
     let bench = Bench::new([1, 1, 1, 1, 24, 8]).deduplicating().with(|bench| {
         bench.ftl.mapping_cache.checkpoint_s = 0.001;
         bench.engine.hash_us = 5_500.0;
@@ -252,7 +254,7 @@ fn a_cache_smaller_than_a_page_and_inverted_tables_are_refused() {
 }
 
 #[test]
-fn whatever_arrives_in_whatever_order_every_page_gets_its_tables() {
+fn every_page_gets_its_tables_in_any_order() {
     // Pages of both tables are read from chips that are busy for different times: one of the second table, on its way
     // for one request, is there before another request has the page of the first that it needs.
     for seed in 0..20 {

@@ -1,4 +1,4 @@
-//! What a run says of its units, its periods, its tables and its simulator, against figures by hand.
+//! Results for units, periods, tables and the simulator, against figures by hand.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
@@ -16,7 +16,7 @@ fn column(result: &RunResult, table: &str, name: &str) -> Vec<u64> {
 }
 
 #[test]
-fn a_chip_is_as_busy_as_its_dies_on_average_and_a_channel_as_long_as_it_carries() {
+fn utilisation_of_chips_averages_dies_and_of_channels_time() {
     let resolved = system_on([2, 1, 2, 1, 16, 8], "conventional", &NEW);
     let result = ran(&resolved, &[write(0, 0, 0), read(1_000_000, 0)]);
     assert_eq!(column(&result, "chips", "busy_ns"), [(WRITE_ALL + READ_ALL) / 2, 0]);
@@ -27,7 +27,7 @@ fn a_chip_is_as_busy_as_its_dies_on_average_and_a_channel_as_long_as_it_carries(
 }
 
 #[test]
-fn the_hash_unit_is_as_busy_as_its_lanes_and_its_queue_is_measured() {
+fn hash_unit_reports_utilisation_of_lanes_and_queue() {
     let mut resolved = system_on([2, 1, 1, 1, 16, 8], "ca-ssd", &NEW);
     (resolved.config.engine.hash_us, resolved.config.engine.hash_lanes) = (12.0, 2);
     let result = ran(&resolved, &[write(0, 0, 0), write(0, 1, 1), write(0, 2, 2)]);
@@ -126,7 +126,7 @@ fn pages_that_are_hashed_in_no_time_are_counted() {
 }
 
 #[test]
-fn a_page_on_a_list_of_priority_lru_takes_three_numbers_and_its_class() {
+fn priority_lru_page_takes_three_numbers_and_a_class() {
     let resolved = system_on([2, 1, 1, 1, 16, 8], "pblru", &NEW);
     let asks = [write(0, 0, 0), write(0, 1, 1), write(0, 2, 2), read(9_000_000, 0), read(9_000_000, 1)];
     let result = ran(&resolved, &asks);

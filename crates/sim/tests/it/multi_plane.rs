@@ -17,13 +17,13 @@ fn write_pages(time_ns: i64, lpn: u32, pages: u32) -> Ask {
     Ask { contents: (lpn..lpn + pages).collect(), ..write(time_ns, lpn, 0) }
 }
 
-/// An operation that waited for a program so long, and for the channel.
+/// An operation with these waits for a program and for the channel.
 fn after(program_ns: u64, channel_ns: u64, array_ns: u64) -> Ledger {
     served(&[(Charge::HostProgram, program_ns), (Charge::Channel, channel_ns)], array_ns)
 }
 
 #[test]
-fn two_planes_sense_together_and_are_read_out_one_after_the_other() {
+fn two_planes_sense_together_and_transfer_in_turn() {
     let asks = [read_pages(0, 0, 2)];
     let outcome = bench(TWO_PLANES, MultiPlane::SamePage).holding(2).serve(&asks);
     assert_eq!(outcome.log.commands, [(0, "read", 0), (0, "read", 0)]);
@@ -36,7 +36,7 @@ fn two_planes_sense_together_and_are_read_out_one_after_the_other() {
 }
 
 #[test]
-fn data_of_the_first_plane_are_with_the_host_before_those_of_the_second() {
+fn first_plane_data_reach_the_host_first() {
     // Both wait for the program on plane 1 and then go together.
     let asks = [write(0, 3, 9), read(1_000, 0), read(2_000, 1)];
     let outcome = bench(TWO_PLANES, MultiPlane::SamePage).holding(2).serve(&asks);
@@ -48,7 +48,7 @@ fn data_of_the_first_plane_are_with_the_host_before_those_of_the_second() {
 }
 
 #[test]
-fn two_planes_are_loaded_one_after_the_other_and_program_together() {
+fn two_planes_are_loaded_in_turn_and_program_together() {
     let outcome = bench(TWO_PLANES, MultiPlane::SamePage).serve(&[write_pages(0, 0, 2)]);
     assert_eq!(outcome.log.commands, [(0, "program", 0), (0, "program", 0)]);
     assert_eq!(outcome.log.responses, [after(0, COMMAND + TRANSFER, PROGRAM)]);
@@ -64,7 +64,7 @@ fn a_busy_die_programs_two_planes_in_the_time_of_one() {
 }
 
 #[test]
-fn pages_of_other_numbers_go_together_only_where_the_planes_are_free_to() {
+fn unequal_page_numbers_combine_only_with_any_page() {
     // Plane 0 is one page ahead: its next page is 1, that of plane 1 is 0.
     let asks = [write(0, 0, 0), write_pages(1_000_000, 0, 2)];
     let starts = |rule| -> Vec<u64> {
@@ -97,7 +97,7 @@ fn writes_hashed_at_the_same_time_go_together() {
 }
 
 #[test]
-fn with_writes_complete_in_the_register_both_are_when_both_are_loaded() {
+fn register_writes_complete_when_both_planes_are_loaded() {
     let bench = bench(TWO_PLANES, MultiPlane::SamePage)
         .with(|bench| bench.engine.write_completes = WriteCompletes::Transferred);
     let outcome = bench.serve(&[write_pages(0, 0, 2)]);

@@ -161,7 +161,7 @@ pub(crate) fn read(path: &Path) -> Vec<Slice> {
     }
     let in_file: Vec<usize> = (0..events.len()).collect();
     let mut by_time = in_file.clone();
-    // As Perfetto sorts: what happens at one time stays in the order of the file.
+    // As Perfetto sorts: events of one time stay in the order of the file.
     by_time.sort_by_key(|&at| events[at].at_ns);
     let mut slices = paired(&events, &in_file);
     let mut again = paired(&events, &by_time);

@@ -23,7 +23,7 @@ enum System {
     Oracle,
 }
 
-/// What is stored: one content, on its first chip and on others; programmed at a time.
+/// Stored data: one content, on its first chip and on others; programmed at a time.
 struct Stored {
     chips: Vec<usize>,
     on_flash: bool,
@@ -44,7 +44,7 @@ struct Chip {
     reads: VecDeque<Operation>,
     writes: VecDeque<Operation>,
     serves: Option<Operation>,
-    /// The end of what it does now; whether that is sensing, which data follow.
+    /// The end of its present stage; whether that is sensing, which data follow.
     due: u64,
     senses: bool,
 }
@@ -140,7 +140,7 @@ impl Plain {
         });
     }
 
-    /// Everything that happens until `limit`: hashes before what ends at a chip, chips by number.
+    /// All events until `limit`: hashes before the ends of chips, chips by number.
     fn until(&mut self, limit: u64) {
         loop {
             let hash = self.hashing.front().map_or(NEVER, |write| write.ready);

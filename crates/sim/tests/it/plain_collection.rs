@@ -151,7 +151,7 @@ fn served(rng: &Rng, rules: &Rules, footprint: u32, skewed: bool, percent: u64) 
     }
 }
 
-/// What the engine counted, and each response time.
+/// The engine's counters, and each response time.
 fn engine(pages: &PageTrace, resolved: &Resolved) -> (Counts, Vec<Option<u64>>) {
     let result = run_following(
         pages,
@@ -184,7 +184,7 @@ fn engine(pages: &PageTrace, resolved: &Resolved) -> (Counts, Vec<Option<u64>>) 
     (counts, responses)
 }
 
-/// The engine does what the plain drive did.
+/// Compares the engine with the plain drive.
 fn compare(seed: u64, resolved: &Resolved, pages: &PageTrace, plain: &Drive) {
     let (counts, responses) = engine(pages, resolved);
     if let Some(at) = (0..responses.len()).find(|&at| responses[at] != plain.responses[at]) {
@@ -231,7 +231,7 @@ fn every_time_and_count_is_that_of_the_plain_drive() {
 }
 
 #[test]
-fn skewed_writes_to_two_planes_a_die_take_the_times_of_the_plain_drive() {
+fn skewed_writes_on_two_planes_match_the_plain_drive() {
     for seed in 0..8 {
         let mut rng = Rng::stream(seed, "where it hurts");
         let device = NandConfig { program_us: 400.0, erase_us: 3_800.0, ..nand([2, 2, 1, 2, 100, 16]) };

@@ -8,10 +8,10 @@ use std::collections::VecDeque;
 use flashtwin_sim::WriteCompletes;
 use flashtwin_trace::{Op, PageTrace};
 
-use crate::plain_parts::{Block, Channel, Counts, Kind, Operation, Place, Plane, Rules, Unit};
+use crate::plain_parts::{Block, Channel, Counts, Kind, Operation, PageAddress, Plane, Rules, Unit};
 
 const NEVER: u64 = u64::MAX;
-/// Waiting operations of a queue that a unit looks at.
+/// Waiting operations of a queue that a unit considers.
 const LOOKED_AT: usize = 64;
 
 pub(crate) struct Drive {
@@ -19,9 +19,9 @@ pub(crate) struct Drive {
     planes: Vec<Plane>,
     units: Vec<Unit>,
     channels: Vec<Channel>,
-    place_of: Vec<Option<Place>>,
+    place_of: Vec<Option<PageAddress>>,
     /// Pages that collection moves and has not read yet: to which place, from which.
-    unread: Vec<(Place, Place)>,
+    unread: Vec<(PageAddress, PageAddress)>,
     /// Place in the order of allocation that comes next, for dynamic allocation.
     turn: usize,
     changes: u64,
@@ -29,8 +29,8 @@ pub(crate) struct Drive {
     last_arrival: u64,
     arrivals: Vec<u64>,
     /// Power-protected RAM: pages in it, and requests whose pages wait for a place.
-    buffered: Vec<Place>,
-    waiting: VecDeque<(Place, usize)>,
+    buffered: Vec<PageAddress>,
+    waiting: VecDeque<(PageAddress, usize)>,
     pub(crate) counts: Counts,
     /// Of each request, trims aside.
     pub(crate) responses: Vec<Option<u64>>,
@@ -107,7 +107,7 @@ impl Drive {
         }
     }
 
-    // ---- What the controller decides ----
+    // ---- Decisions of the controller ----
 
     fn read(&mut self, lpn: usize, request: usize) {
         match self.place_of[lpn] {
@@ -120,7 +120,7 @@ impl Drive {
         }
     }
 
-    fn read_from(&mut self, place: Place, request: usize) {
+    fn read_from(&mut self, place: PageAddress, request: usize) {
         self.counts.host_reads += 1;
         self.order(Operation::of_host(Kind::Read, place, request));
     }
@@ -140,7 +140,7 @@ impl Drive {
         if self.planes[plane].collects {
             self.collect(plane, self.rules.step_pages, false, &mut own);
         }
-        // What the page sets off is queued behind it.
+        // Operations that the page set off are queued behind it.
         self.order(Operation::of_host(Kind::Program, place, request));
         own.into_iter().for_each(|operation| self.order(operation));
     }
@@ -169,8 +169,8 @@ impl Drive {
         (proposed + further) % count
     }
 
-    /// The next page of the plane's block for the host or for what is moved, which now holds `lpn`.
-    fn next_page(&mut self, plane: usize, lpn: usize, moved: bool) -> Place {
+    /// The next page of the plane's block for the host or for moved pages, which now holds `lpn`.
+    fn next_page(&mut self, plane: usize, lpn: usize, moved: bool) -> PageAddress {
         let open_block = |state: &Plane| if moved { state.moved_block } else { state.host_block };
         let block = open_block(&self.planes[plane]).unwrap_or_else(|| self.next_block(plane));
         self.changes += 1;
@@ -180,7 +180,7 @@ impl Drive {
         open.owner.push(Some(lpn));
         (open.valid, open.since) = (open.valid + 1, self.changes);
         open.is_closed = open.owner.len() == self.rules.pages_per_block;
-        let place = Place { plane, block, life: open.life, page: open.owner.len() - 1 };
+        let place = PageAddress { plane, block, life: open.life, page: open.owner.len() - 1 };
         let is_open = Some(block).filter(|_| !open.is_closed);
         *(if moved { &mut state.moved_block } else { &mut state.host_block }) = is_open;
         place
@@ -240,7 +240,7 @@ impl Drive {
         let life = self.planes[plane].blocks[block].life;
         let valid = owner.iter().enumerate().filter_map(|(page, lpn)| lpn.map(|lpn| (page, lpn)));
         for (page, lpn) in valid.take(most) {
-            let from = Place { plane, block, life, page };
+            let from = PageAddress { plane, block, life, page };
             let to = self.next_page(plane, lpn, true);
             if self.is_on_flash(from) {
                 self.counts.moved_reads += 1;
@@ -257,7 +257,7 @@ impl Drive {
         }
         if self.planes[plane].blocks[block].valid == 0 {
             self.counts.erases += 1;
-            own.push(operation(Kind::Erase, Place { plane, block, life, page: 0 }));
+            own.push(operation(Kind::Erase, PageAddress { plane, block, life, page: 0 }));
             let state = &mut self.planes[plane];
             state.victim = None;
             state.erased.push(block);
@@ -271,7 +271,7 @@ impl Drive {
 
     // ---- Idle time ----
 
-    /// When a unit is asked for work in idle time.
+    /// Time at which a unit is offered idle time.
     fn idle_work_at(&self, unit: usize) -> u64 {
         let state = &self.units[unit];
         let at = (state.idle_since + self.rules.idle_ns).max(self.now);
@@ -293,7 +293,7 @@ impl Drive {
 
     // ---- Power-protected RAM ----
 
-    fn buffer(&mut self, place: Place, request: usize) {
+    fn buffer(&mut self, place: PageAddress, request: usize) {
         if self.rules.write_completes != WriteCompletes::Hashed {
             return;
         }
@@ -308,7 +308,7 @@ impl Drive {
     }
 
     /// A page of the host's is programmed: its place, if it has one, is the next one's.
-    fn unbuffer(&mut self, place: Place, request: usize) {
+    fn unbuffer(&mut self, place: PageAddress, request: usize) {
         let places = self.buffered.len();
         self.buffered.retain(|&other| other != place);
         if self.buffered.len() < places {
@@ -329,11 +329,11 @@ impl Drive {
 
     // ---- When it happens ----
 
-    fn block(&self, place: Place) -> &Block {
+    fn block(&self, place: PageAddress) -> &Block {
         &self.planes[place.plane].blocks[place.block]
     }
 
-    fn is_on_flash(&self, place: Place) -> bool {
+    fn is_on_flash(&self, place: PageAddress) -> bool {
         let block = self.block(place);
         block.erased == place.life && block.programmed > place.page
     }
@@ -366,7 +366,7 @@ impl Drive {
         }
     }
 
-    /// What an idle unit takes: its place in its queue.
+    /// The next operation of an idle unit: its place in its queue.
     fn choose(&self, unit: usize) -> Option<(Queue, usize)> {
         let state = &self.units[unit];
         let mut held_up = Vec::new();
@@ -409,7 +409,7 @@ impl Drive {
             channel.data_free_ns = channel.data_free_ns.max(self.now) + rules.command_ns + rules.transfer_ns;
             channel.data_free_ns + rules.program_ns
         } else {
-            // Commands go between data, and data that are asked for later wait for them all the same.
+            // Commands go between data; later data wait for them all the same.
             channel.commands_free_ns = channel.commands_free_ns.max(self.now) + rules.command_ns;
             channel.data_free_ns = channel.data_free_ns.max(self.now) + rules.command_ns;
             state.senses = operation.kind == Kind::Read;
@@ -461,7 +461,7 @@ impl Drive {
     }
 }
 
-/// Where a unit finds what it serves next.
+/// The queue that a unit serves next.
 #[derive(Debug, Clone, Copy)]
 enum Queue {
     Reads,

@@ -1,11 +1,11 @@
-//! What the plain drive of `plain_drive` is made of: its rules, its blocks, planes, units and channels, as they stand in
-//! docs/model.md.
+//! Parts of the plain drive of `plain_drive`: its rules, blocks, planes, units and channels,
+//! written after docs/model.md.
 
 use std::collections::VecDeque;
 
 use flashtwin_sim::{Concurrency, WriteCompletes};
 
-/// What the drive is and how its controller decides. Times in nanoseconds.
+/// Properties of the drive and policies of its controller. Times in nanoseconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Rules {
     pub(crate) channels: usize,
@@ -22,7 +22,7 @@ pub(crate) struct Rules {
     pub(crate) concurrency: Concurrency,
     /// Such as `CWDP`.
     pub(crate) order: String,
-    /// Pages go to the planes in turn, whatever their address.
+    /// Pages go to the planes in turn, independent of their address.
     pub(crate) dynamic_allocation: bool,
     /// The least worn erased block is used next, not the one erased first.
     pub(crate) dynamic_wear: bool,
@@ -80,7 +80,7 @@ impl Rules {
 
 /// A physical page in one life of its block: each erase begins another.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct PageAddress {
     pub(crate) plane: usize,
     pub(crate) block: usize,
     pub(crate) life: u32,
@@ -98,7 +98,7 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Operation {
     pub(crate) kind: Kind,
-    pub(crate) place: Place,
+    pub(crate) place: PageAddress,
     pub(crate) request: Option<usize>,
     pub(crate) urgent: bool,
     /// Ordered by collection in idle time.
@@ -106,7 +106,7 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    pub(crate) fn of_host(kind: Kind, place: Place, request: usize) -> Self {
+    pub(crate) fn of_host(kind: Kind, place: PageAddress, request: usize) -> Self {
         Self { kind, place, request: Some(request), urgent: false, in_idle_time: false }
     }
 }
@@ -155,7 +155,7 @@ pub(crate) struct Unit {
     pub(crate) programs: VecDeque<Operation>,
     pub(crate) own: VecDeque<Operation>,
     pub(crate) serves: Option<Operation>,
-    /// The end of what it does now; whether that is sensing, which data follow.
+    /// The end of its present stage; whether that is sensing, which data follow.
     pub(crate) due: Option<u64>,
     pub(crate) senses: bool,
     /// Reads since the last program of the host's, while one could have started.
@@ -178,7 +178,7 @@ pub(crate) struct Channel {
     pub(crate) commands_free_ns: u64,
 }
 
-/// What a drive did.
+/// Counters of a drive.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Counts {
     pub(crate) host_reads: u64,

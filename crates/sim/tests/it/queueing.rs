@@ -49,7 +49,7 @@ fn close(what: &str, found: f64, wanted: f64) {
     assert!(off.abs() < TOLERANCE, "{what}: {found:.1}, closed form {wanted:.1} ({:+.2} %)", off * 100.0);
 }
 
-/// Requests of one page at exponential intervals; `choose` says what each one is.
+/// Requests of one page at exponential intervals; `choose` makes each one.
 fn poisson(
     requests: usize,
     mean_ns: f64,
@@ -108,8 +108,8 @@ fn pages_wait_for_the_hash_as_in_an_m_d_1_queue() {
 
 #[test]
 fn reads_go_before_writes_as_in_a_priority_queue() {
-    // Two classes, no preemption (Cobham 1954): the residual service time of whatever is
-    // being served, divided by what the classes ahead leave.
+    // Two classes, no preemption (Cobham 1954): the residual time of the operation in service,
+    // divided by the share of time that the classes ahead leave.
     let (read_load, write_load) = (0.25, 0.35);
     let (read, write) = (READ_ALL as f64, WRITE_ALL as f64);
     let (read_rate, write_rate) = (read_load / read, write_load / write);
@@ -161,7 +161,7 @@ fn rate<O: Observer>(engine: &Engine<Ftl, O>) -> f64 {
 }
 
 #[test]
-fn one_request_at_a_time_is_served_at_the_inverse_of_its_response() {
+fn one_request_at_a_time_has_the_inverse_response_as_rate() {
     let engine = closed_loop(Op::Read, 1, 1, 5_000);
     assert_eq!(engine.served_ns(), Some((0, 5_000 * READ_ALL)));
     assert!((rate(&engine) * READ_ALL as f64 - 1.0).abs() < 1e-12);
@@ -180,7 +180,7 @@ fn requests_under_way_are_throughput_times_response() {
 }
 
 #[test]
-fn work_of_the_controller_s_own_after_the_last_response_is_no_response() {
+fn internal_work_after_the_last_response_does_not_count() {
     // Programs complete in controller RAM here; the flash is busy long after.
     let bench = Bench::new([1, 1, 1, 1, 64, 64])
         .with(|bench| bench.engine.write_completes = flashtwin_sim::WriteCompletes::Buffered);

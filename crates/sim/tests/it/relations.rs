@@ -1,9 +1,9 @@
-//! Relations that must hold between two runs: one thing is changed that cannot matter, or that can
-//! matter in one way only. They find what a reference model written with the same idea in mind does not.
+//! Relations between two runs that differ in one setting, which cannot matter or can matter in one
+//! way only. They find errors that a reference model with the same misconception misses.
 
 use arrow_array::RecordBatch;
 use flashtwin_ftl::allocation::AllocationPolicy;
-use flashtwin_ftl::{MappingForm, Rng};
+use flashtwin_ftl::{Mapping, Rng};
 use flashtwin_nand::NandConfig;
 use flashtwin_sim::{
     Concurrency, EngineConfig, LoadMeasure, MergeReads, Preload, Resolved, RunResult, Suspend, run,
@@ -33,7 +33,7 @@ pub(crate) fn footprint(rng: &mut Rng, levels: Levels) -> u32 {
     (held / pick(rng, &[2, 3, 8])).max(16)
 }
 
-/// What a trace made here is like.
+/// Properties of a generated trace.
 pub(crate) struct Shape {
     pub(crate) read_percent: u32,
     pub(crate) partial_percent: u32,
@@ -94,7 +94,7 @@ fn trace_at(rng: &mut Rng, footprint: u32, shape: &Shape, mean_ns: u32) -> Trace
     builder.build().unwrap()
 }
 
-/// An engine with whatever drives may do; hashing takes no time.
+/// An engine with random settings; hashing takes no time.
 pub(crate) fn engine(rng: &mut Rng) -> EngineConfig {
     EngineConfig {
         concurrency: pick(rng, &[Concurrency::Chip, Concurrency::Die, Concurrency::Plane]),
@@ -122,7 +122,7 @@ pub(crate) fn number(result: &RunResult, path: &str) -> f64 {
     path.split('.').fold(&result.summary, |value, key| &value[key]).as_f64().unwrap_or(f64::NAN)
 }
 
-/// What the host and the flash see of a run: times, waits, operations, wear; not what tables hold.
+/// A run as host and flash see it: times, waits, operations, wear; not the tables.
 pub(crate) fn seen(result: &RunResult) -> (Vec<Value>, Vec<&RecordBatch>) {
     let figures = ["requests", "response", "erases", "utilisation", "completed_ns", "pages_programmed"];
     let reads = ["host", "read_modify_write", "gc"].map(|cause| result.summary["flash_reads"][cause].clone());
@@ -165,7 +165,7 @@ fn any_allocation(rng: &mut Rng) -> (&'static str, String) {
 }
 
 #[test]
-fn without_duplicates_and_at_no_cost_deduplication_changes_nothing() {
+fn free_deduplication_changes_nothing_without_duplicates() {
     alike("unique contents", 60, ["conventional", "ca-ssd"], &UNIQUE, |rng, _, _| vec![any_allocation(rng)]);
     alike("unique contents, inverted", 20, ["conventional", "ca-ssd-inverted"], &UNIQUE, |rng, _, _| {
         vec![any_allocation(rng)]
@@ -176,7 +176,7 @@ fn without_duplicates_and_at_no_cost_deduplication_changes_nothing() {
 }
 
 #[test]
-fn without_duplicates_deduplication_gives_the_same_commands_in_the_same_order() {
+fn deduplication_keeps_commands_without_duplicates() {
     let mut commands = 0;
     for seed in 0..60 {
         let mut rng = Rng::stream(seed, "commands");
@@ -197,7 +197,7 @@ fn without_duplicates_deduplication_gives_the_same_commands_in_the_same_order() 
                 Ask { time_ns: now, op, lpn, contents, partial: rng.below(8) == 0, durable: false, queue: 0 }
             })
             .collect();
-        let logs = [MappingForm::Page, MappingForm::Content].map(|mapping| {
+        let logs = [Mapping::Page, Mapping::Content].map(|mapping| {
             let bench = Bench::new(levels).holding(footprint).with(|bench| {
                 (bench.engine, bench.footprint, bench.contents) = (engine.clone(), footprint, content);
                 (bench.ftl.mapping, bench.ftl.allocation.policy) = (mapping, allocation);
@@ -378,15 +378,15 @@ fn without_load_every_response_time_is_its_closed_form() {
 }
 
 #[test]
-fn a_trace_behind_itself_after_a_long_pause_takes_the_same_times_again() {
+fn trace_repeated_after_a_pause_takes_the_same_times() {
     for seed in 0..60 {
         let mut rng = Rng::stream(seed, "behind itself");
         let levels = levels(&mut rng);
         let footprint = footprint(&mut rng, levels);
         let reads_only = rng.below(2) == 0;
         let mut engine = engine(&mut rng);
-        // What the cache holds is state that the first half leaves behind; and so is where a block ends,
-        // which decides whether a write could start that reads overtake.
+        // The first half leaves pages in the cache, and the end of a block decides whether a write
+        // could start that reads overtake.
         engine.write_cache_pages = 0;
         engine.reads_before_write = if reads_only { engine.reads_before_write } else { 0 };
         let (mut now, mut asks) = (0, Vec::new());
@@ -413,7 +413,7 @@ fn a_trace_behind_itself_after_a_long_pause_takes_the_same_times_again() {
                 // Room for everything: static allocation then puts each page where it was.
                 bench.nand.blocks_per_plane = 4 * bench.nand.blocks_per_plane + 200;
             } else if rng.below(2) == 0 {
-                (bench.ftl.mapping, bench.contents) = (MappingForm::Content, footprint);
+                (bench.ftl.mapping, bench.contents) = (Mapping::Content, footprint);
                 bench.ftl.allocation.policy = pick(&mut rng, &AllocationPolicy::ALL);
             }
         });
@@ -431,12 +431,13 @@ fn a_trace_behind_itself_after_a_long_pause_takes_the_same_times_again() {
     }
 }
 
-/// What should only help, and the most that a mean may get longer all the same: another order of
-/// operations can make single requests wait longer (R. L. Graham's anomalies, 1966).
+/// A change that should only help may lengthen a mean by this much: another order of operations can
+/// make single requests wait longer (R. L. Graham's anomalies, 1966).
 const MOST_WORSE_PERCENT: f64 = 3.0;
 
+/// More space, a faster bus, another hash lane.
 #[test]
-fn more_space_a_faster_bus_and_another_lane_never_make_means_much_longer() {
+fn more_resources_never_make_means_much_longer() {
     let mut worst = Vec::new();
     for (seed, name) in (0..).zip(["conventional", "ca-ssd", "caftl", "rr-ssd", "oracle", "static", "ds-ftl"])
     {
@@ -494,7 +495,7 @@ fn what_is_preloaded_may_bring_duplicates_from_the_trace() {
 }
 
 #[test]
-fn a_trace_without_contents_is_preloaded_with_contents_of_its_own() {
+fn trace_without_contents_is_preloaded_with_unique_ones() {
     let trace = page_trace(&[], 4, 1);
     let sets = [("preload", "footprint"), ("preload_contents", "trace")];
     let resolved = system("conventional", &nand([2, 2, 1, 1, 20, 8]), &EngineConfig::default(), &sets);

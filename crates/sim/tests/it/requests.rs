@@ -1,4 +1,4 @@
-//! What a run writes: every request by itself, against traces made by hand, and the files.
+//! Output of a run: the table of requests, checked against traces made by hand, and the files.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -45,20 +45,20 @@ fn numbers(table: &RecordBatch, name: &str) -> Vec<Option<u64>> {
     table.column_by_name(name).unwrap().as_primitive::<UInt64Type>().iter().collect()
 }
 
-/// A read of a page that nobody wrote at each of so many microseconds.
+/// One read of an unwritten page each microsecond.
 fn many(requests: u64) -> PageTrace {
     let asks: Vec<Ask> = (0..requests as i64).map(|at| read(at * 1000, (at % 16) as u32)).collect();
     page_trace(&asks, 16, 0)
 }
 
-/// What a run tells while it goes, and how often it asks whether to stop.
+/// Progress reports of a run, and the number of its checks whether to stop.
 #[derive(Default)]
-struct Told {
+struct ProgressLog {
     done: Mutex<Vec<(u64, u64)>>,
     asked: Mutex<u64>,
 }
 
-impl Progress for Told {
+impl Progress for ProgressLog {
     fn update(&self, done: u64, total: u64) {
         self.done.lock().unwrap().push((done, total));
     }
@@ -96,7 +96,7 @@ fn each_request_has_a_row_in_the_order_of_completion() {
     let transfer = COMMAND + TRANSFER;
     assert_eq!(numbers(&table, "transfer_ns"), [0, transfer, transfer, transfer, transfer].map(Some));
     assert_eq!(numbers(&table, "flash_ns"), [0, PROGRAM, PROGRAM, PROGRAM, SENSE].map(Some));
-    // What is measured of each chip is the same.
+    // Figures of each chip are the same.
     let chips = result.tables.iter().find(|(name, _)| name == "chips").unwrap().1.clone();
     assert_eq!(numbers(&chips, "reads"), [0, 1].map(Some));
     assert_eq!(numbers(&chips, "programs"), [2, 1].map(Some));
@@ -106,7 +106,7 @@ fn each_request_has_a_row_in_the_order_of_completion() {
 }
 
 #[test]
-fn a_read_that_another_chip_serves_says_so_whether_it_waited_for_its_page_or_not() {
+fn redirected_read_is_marked_with_and_without_a_wait() {
     for buffer_reads in [true, false] {
         let mut resolved = system_on([2, 1, 1, 1, 64, 8], "oracle-conventional", &NEW);
         resolved.config.engine.buffer_reads = buffer_reads;
@@ -137,7 +137,7 @@ fn opened(folder: &Path, table: &str) -> SerializedFileReader<File> {
 }
 
 #[test]
-fn requests_are_written_in_lots_of_one_table_and_the_files_say_who_wrote_them() {
+fn requests_are_written_in_lots_with_the_writers_name() {
     let folder = path("files");
     std::fs::create_dir_all(&folder).unwrap();
     for lots in [vec![10], vec![LOT, 5000]] {
@@ -166,7 +166,7 @@ fn requests_are_written_in_lots_of_one_table_and_the_files_say_who_wrote_them() 
 fn a_full_disk_ends_the_run_and_not_only_its_end() {
     let link = path("full");
     std::os::unix::fs::symlink("/dev/full", &link).unwrap();
-    let told = Told::default();
+    let told = ProgressLog::default();
     let to = RequestsTo::File(link.clone());
     let outcome = run_following(&many(2 * LOT), &system(&[]), &told, &recording(&to), None);
     let Err(SimError::Write { path, .. }) = outcome else { panic!("{:?}", outcome.map(|_| ())) };
@@ -178,7 +178,7 @@ fn a_full_disk_ends_the_run_and_not_only_its_end() {
 
 #[test]
 fn progress_is_told_now_and_then_and_at_the_end() {
-    let told = Told::default();
+    let told = ProgressLog::default();
     let total = 2 * LOOK_EVERY + 100;
     run(&many(total), &system(&[]), &told).unwrap();
     let wanted = [0, LOOK_EVERY, 2 * LOOK_EVERY, total].map(|done| (done, total));
@@ -186,8 +186,9 @@ fn progress_is_told_now_and_then_and_at_the_end() {
     assert_eq!(*told.asked.lock().unwrap(), 3);
 }
 
+/// That of an empty trace ends at once.
 #[test]
-fn the_last_period_ends_after_the_last_request_and_that_of_nothing_at_once() {
+fn last_period_ends_after_the_last_request() {
     let ends = |asks: &[Ask]| {
         let result = run(&page_trace(asks, 16, 1), &system(&[("period_s", "1.0")]), &()).unwrap();
         let periods = result.table("periods").unwrap().clone();
@@ -198,7 +199,7 @@ fn the_last_period_ends_after_the_last_request_and_that_of_nothing_at_once() {
 }
 
 #[test]
-fn an_aged_drive_collects_at_once_and_asks_now_and_then_whether_to_stop() {
+fn aged_drive_collects_at_once_and_can_be_stopped() {
     let erases = |preload: &str| {
         let resolved = system_on(
             [2, 1, 1, 1, 16, 8],
@@ -206,7 +207,7 @@ fn an_aged_drive_collects_at_once_and_asks_now_and_then_whether_to_stop() {
             &[("preload", preload), ("verify", "false"), ("allocation.policy", "static")],
         );
         let asks: Vec<Ask> = (0..40).map(|at| write(i64::from(at) * 10_000_000, at, 0)).collect();
-        let told = Told::default();
+        let told = ProgressLog::default();
         let result = run(&page_trace(&asks, 120, 1), &resolved, &told).unwrap();
         let asked = *told.asked.lock().unwrap();
         (result.summary["erases"]["total"].as_u64().unwrap(), asked)

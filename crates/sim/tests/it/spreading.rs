@@ -4,7 +4,7 @@
 use flashtwin_ftl::allocation::AllocationPolicy;
 use flashtwin_ftl::redirection::RedirectionPolicy;
 use flashtwin_ftl::spread::{PlacePolicy, SpreadPolicy};
-use flashtwin_ftl::{MappingForm, Rng};
+use flashtwin_ftl::{Mapping, Rng};
 use flashtwin_sim::engine::{Charge, Ledger};
 use flashtwin_sim::{MergeReads, Preload, RunResult, resolve, run};
 use flashtwin_trace::{ContentSource, Op, PageTrace, TraceBuilder};
@@ -24,7 +24,7 @@ fn spreading(levels: [u32; 6], before: &[(u32, u32)]) -> Bench {
 }
 
 #[test]
-fn a_duplicate_goes_to_the_next_channel_and_both_pages_are_read_to_compare_them() {
+fn duplicate_goes_to_the_next_channel_and_is_compared() {
     // Page 2 belongs on channel 0, which holds its content as page 0.
     let outcome = spreading(TWO, &[(0, 7)]).serve(&[write(0, 2, 7)]);
     // Channel 0 has nothing else to do; the new page is read when it is programmed.
@@ -70,7 +70,7 @@ fn only_what_was_compared_is_read_elsewhere() {
     let twins = spreading(TWO, &[(0, 7), (2, 7)]).serve(&[write(0, 4, 9), read(1_000, 0)]);
     assert_eq!(twins.log.commands, [(0, "program", 0), (1_000, "read", 1)]);
     assert_eq!(twins.log.redirected, [1]);
-    // Here nobody knows yet.
+    // Here the twins are not known yet.
     let soon = spreading(TWO, &[(0, 7)]).serve(&[write(0, 2, 7), read(1_000, 0)]);
     let expected = [(0, "program", 1), (0, "read", 0), (60_100, "read", 0), (210_100, "read", 1)];
     assert_eq!(soon.log.commands, expected);
@@ -95,7 +95,7 @@ fn jobs_beyond_the_limit_are_dropped() {
     assert_eq!(outcome.log.commands, expected);
 }
 
-/// A read that waited so long for a program, and for another read.
+/// A read with these waits for a program and for another read.
 fn waited(program_ns: u64, read_ns: u64) -> Ledger {
     served(&[(Charge::HostProgram, program_ns), (Charge::HostRead, read_ns)], SENSE)
 }
@@ -145,7 +145,7 @@ fn the_host_writes_as_much_to_flash_as_without_spreading() {
             let written = [SpreadPolicy::None, SpreadPolicy::Duplicates].map(|spread| {
                 let mut resolved = resolve("ds-ftl", &[]).unwrap();
                 let config = &mut resolved.config;
-                assert_eq!(config.ftl.mapping, MappingForm::Page);
+                assert_eq!(config.ftl.mapping, Mapping::Page);
                 (config.ftl.allocation.policy, config.ftl.spread.policy) = (policy, spread);
                 (config.verify, config.replay.preload) = (true, Preload::FirstReads);
                 config.nand = nand([3, 1, 2, 1, pages.outline.footprint_pages() / 20 + 6, 4]);
@@ -188,8 +188,8 @@ fn contents_that_a_fixed_place_would_pile_up_are_spread_evenly() {
 
 #[test]
 fn what_is_written_counts_versions_that_are_invalid_by_now() {
-    // Page 0 gets one content three times. Its plane has it already: page 64 lies there before the trace begins, which
-    // nobody wrote.
+    // Page 0 gets one content three times. Its plane has it already: page 64, never written by the
+    // trace, lies there before it begins.
     let mut trace = TraceBuilder::new("versions");
     trace.request(0, Op::Read, 64 * 4096, 4096, &[7]);
     for write in 1..4 {
@@ -237,7 +237,8 @@ fn without_equal_contents_ds_ftl_is_static_new_and_aged() {
 
 #[test]
 fn an_aged_device_is_read_in_whole_stripes() {
-    // Eight pages a second, never written: on eight dies of four channels, whatever moved before.
+    // Eight pages a second, never written: they lie on eight dies of four channels, independent of
+    // earlier moves.
     let mut trace = TraceBuilder::new("stripes");
     for turn in 0..40u32 {
         trace.request(i64::from(turn) * 1_000_000_000, Op::Read, u64::from(turn) * 32_768, 32_768, &[]);
@@ -250,7 +251,7 @@ fn an_aged_device_is_read_in_whole_stripes() {
 }
 
 #[test]
-fn duplicates_take_turns_among_the_dies_of_the_channel_that_takes_them() {
+fn duplicates_take_turns_among_the_dies_of_their_channel() {
     // Two channels of two chips of two dies: page 0 belongs on channel 0, page 1 on the first die of channel 1.
     // Channel 0 holds contents 7 to 10. Each write of pages 0 and 1 brings the first of them back.
     let responses = |place| {

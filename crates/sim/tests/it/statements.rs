@@ -1,5 +1,5 @@
-//! What must hold between systems, whatever the trace: bounds and equalities that follow from what the
-//! systems are, on traces made here, of several kinds.
+//! Bounds and equalities between systems that hold for any trace, because of how the systems work;
+//! tested on several kinds of generated traces.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt64Type};
@@ -14,7 +14,7 @@ use crate::drawn::random_trace;
 /// Eight chips of one die and one plane each, so that a plane is a chip.
 const CHIPS: [u32; 6] = [4, 2, 1, 1, 200, 16];
 
-/// What a trace made here is like.
+/// Properties of a generated trace.
 #[derive(Debug, Clone, Copy)]
 struct Kind {
     name: &'static str,
@@ -97,15 +97,15 @@ fn column(result: &RunResult, table: &str, name: &str) -> Vec<u64> {
     column.as_primitive::<UInt64Type>().values().to_vec()
 }
 
-/// Systems that copy what is popular and read the copy on the least loaded chip.
+/// Systems that copy popular contents and read the copy on the least loaded chip.
 const REPLICATING: [&str; 3] = ["rr-ssd", "rr-ssd-online", "pblru"];
 
 /// A period of a tenth of a second: several in each trace.
 const PERIOD: (&str, &str) = ("period_s", "0.1");
 
 #[test]
-fn copies_help_and_no_system_with_copies_reads_faster_than_the_one_that_may_read_anywhere() {
-    // The oracle knows the loads of the moment, not what comes: on a single trace a choice that looks worse may turn
+fn copies_help_but_never_beat_reading_anywhere() {
+    // The oracle knows the present loads, not the future: on a single trace a worse choice may turn
     // out better. So each system is judged over all kinds, every kind weighing the same.
     let mut slower_than_oracle = [0.0; REPLICATING.len()];
     let mut slower_than_home = [0.0; REPLICATING.len()];
@@ -119,7 +119,7 @@ fn copies_help_and_no_system_with_copies_reads_faster_than_the_one_that_may_read
             slower_than_oracle[at] += (found / oracle).ln();
             slower_than_home[at] += (found / home).ln();
         }
-        // Twins are read elsewhere as well; what is merged needs no read at all and is left out.
+        // Twins are read elsewhere as well. Merged reads need no read at all, so merging is off.
         let bound = mean("static", &[("redirection.policy", "any-chip")]);
         twins_slower_than_bound += (mean("ds-ftl", &[("merge_reads", "none")]) / bound).ln();
     }
@@ -128,13 +128,14 @@ fn copies_help_and_no_system_with_copies_reads_faster_than_the_one_that_may_read
     assert!(twins_slower_than_bound >= 0.0, "logarithm: {twins_slower_than_bound}");
 }
 
-/// Mean time of reads that come at once for a content on so many chips, each of which serves one after the other.
+/// Mean time of `reads` reads of one content that arrive at once, if `chips` chips each serve one
+/// after the other.
 fn mean_of_a_burst_ns(reads: u64, chips: u64) -> f64 {
     (1..=reads).map(|nth| nth.div_ceil(chips) * READ_ALL).sum::<u64>() as f64 / reads as f64
 }
 
 #[test]
-fn a_burst_of_reads_is_shared_by_the_chips_that_hold_the_content() {
+fn read_burst_is_shared_by_the_chips_of_the_content() {
     const BURST: u64 = 60;
     let chips = 8;
     let mut builder = TraceBuilder::new("burst");
@@ -162,8 +163,9 @@ fn a_burst_of_reads_is_shared_by_the_chips_that_hold_the_content() {
     }
 }
 
+/// No more than a conventional SSD.
 #[test]
-fn copies_within_what_deduplication_saved_need_no_page_more_than_a_conventional_ssd() {
+fn copies_in_deduplicated_space_need_no_extra_pages() {
     let mut copies = 0;
     for (seed, kind) in (10..).zip(&KINDS) {
         let trace = trace(kind, 4_000, seed);
@@ -185,7 +187,7 @@ fn copies_within_what_deduplication_saved_need_no_page_more_than_a_conventional_
 }
 
 #[test]
-fn every_way_of_replicating_has_the_same_space_and_stays_within_it() {
+fn all_replication_policies_stay_within_the_same_space() {
     let mut full = [0; 3];
     for (seed, kind) in (15..).zip(&KINDS) {
         let trace = trace(kind, 4_000, seed);
@@ -266,9 +268,10 @@ fn both_forms_of_the_tables_make_the_same_flash_traffic() {
 
 #[test]
 fn reads_without_end_do_not_starve_an_erase() {
-    // One die; page 0, on one plane, is read all the time, twice as often as the die can serve. Writes to
-    // page 1 fill the few blocks of the other plane, so that blocks are erased. Each erase is stopped as often as the limit says, each
-    // time for so many reads, and then goes on to its end.
+    // One die; page 0, on one plane, is read all the time, twice as often as the die can serve.
+    // Writes to page 1 fill the few blocks of the other plane, so that blocks are erased. Each
+    // erase is suspended as often as the limit allows, for `reads` reads each time, and then runs
+    // to its end.
     let (times, reads) = (3u32, 5u32);
     let bench = Bench::new([1, 1, 1, 2, 8, 4]).holding(1).with(|bench| {
         bench.footprint = 2;
@@ -301,7 +304,7 @@ fn reads_without_end_do_not_starve_an_erase() {
 }
 
 #[test]
-fn periods_from_an_hour_to_a_week_end_when_the_clock_of_the_trace_says() {
+fn periods_of_hours_to_weeks_end_by_the_trace_clock() {
     let hour_ns = 3_600_000_000_000;
     let mut rng = Rng::stream(60, "weeks");
     let mut builder = TraceBuilder::new("three weeks");
@@ -323,7 +326,7 @@ fn periods_from_an_hour_to_a_week_end_when_the_clock_of_the_trace_says() {
         let copies = column(&result, "periods", "copies");
         assert_eq!(copies.len(), periods, "periods of {seconds} s");
         assert_eq!(column(&result, "periods", "reads").iter().sum::<u64>(), 5_040);
-        // Whatever the period, every pass finds something to copy, but the last period has none.
+        // With any period, every pass finds contents to copy, but the last period has none.
         assert_eq!(copies[periods - 1], 0);
         assert!(seconds == "3600" || copies[..periods - 1].iter().all(|&made| made > 0), "{copies:?}");
         assert_eq!(copies.iter().sum::<u64>(), count(&result.summary, "replication", "copies"));

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use flashtwin_ftl::allocation::AllocationPolicy;
-use flashtwin_ftl::dedup::{EvictionPolicy, OutOfLinePolicy, TableForm, sample_of};
+use flashtwin_ftl::dedup::{EvictionPolicy, OutOfLinePolicy, TableKind, sample_of};
 use flashtwin_ftl::idle::IdlePolicy;
 use flashtwin_ftl::redirection::RedirectionPolicy;
 use flashtwin_ftl::replication::degree::DegreePolicy;
@@ -14,7 +14,7 @@ use flashtwin_ftl::replication::placement::{Equals, PlacementPolicy, ScorePopula
 use flashtwin_ftl::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
 use flashtwin_ftl::victim::VictimPolicy;
 use flashtwin_ftl::{
-    CacheBytes, Cause, Content, Entries, Ftl, FtlConfig, Host, LoadView, Lpn, MappingForm, PartitionPolicy,
+    CacheBytes, Cause, Content, Entries, Ftl, FtlConfig, Host, LoadView, Lpn, Mapping, PartitionPolicy,
     ReplicationPolicy, Rng, WearPolicy,
 };
 use flashtwin_sim::{
@@ -57,14 +57,14 @@ fn random_engine(rng: &mut Rng) -> EngineConfig {
         write_cache_protected: rng.below(3) == 0,
         ..EngineConfig::default()
     };
-    // What does not go together is refused.
+    // Some settings exclude each other.
     if engine.concurrency != Concurrency::Plane {
         engine.multi_plane = pick(rng, &[MultiPlane::None, MultiPlane::SamePage, MultiPlane::AnyPage]);
     }
     engine
 }
 
-/// A write cache, now and then; it changes what the controller sees, and when.
+/// Adds a write cache in some runs; it changes the requests that the controller sees, and when.
 fn random_cache(rng: &mut Rng, engine: &mut EngineConfig) {
     engine.write_buffer_pages = pick(rng, &drawn::WRITE_BUFFER_PAGES);
     if matches!(engine.write_completes, WriteCompletes::Programmed | WriteCompletes::Transferred) {
@@ -78,7 +78,7 @@ fn random_cache(rng: &mut Rng, engine: &mut EngineConfig) {
 fn random_dedup(rng: &mut Rng, ftl: &mut FtlConfig) {
     ftl.dedup.sampling_pages = pick(rng, &drawn::SAMPLING_PAGES);
     if ftl.replication.policy == ReplicationPolicy::None && rng.below(3) == 0 {
-        ftl.dedup.tables = TableForm::Inverted;
+        ftl.dedup.tables = TableKind::Inverted;
         return;
     }
     ftl.dedup.eviction = pick(rng, &EvictionPolicy::ALL);
@@ -87,12 +87,12 @@ fn random_dedup(rng: &mut Rng, ftl: &mut FtlConfig) {
 
 /// Tables on flash, where the system can have them there.
 fn random_tables(rng: &mut Rng, ftl: &mut FtlConfig) {
-    if ftl.dedup.tables == TableForm::TwoLevel && rng.below(2) == 0 {
+    if ftl.dedup.tables == TableKind::TwoLevel && rng.below(2) == 0 {
         let [one, few, many] = drawn::TABLE_PAGES.map(|count| CacheBytes::Limited(count * 4096));
         ftl.mapping_cache.bytes = pick(rng, &[one, few, many, CacheBytes::Unlimited]);
         ftl.mapping_cache.checkpoint_s = pick(rng, &drawn::CHECKPOINT_S);
         let is_on = ftl.mapping_cache.bytes != CacheBytes::Unlimited || ftl.mapping_cache.checkpoint_s > 0.0;
-        ftl.mapping_cache.fingerprints = is_on && ftl.mapping == MappingForm::Content && rng.below(2) == 0;
+        ftl.mapping_cache.fingerprints = is_on && ftl.mapping == Mapping::Content && rng.below(2) == 0;
     }
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolve
     random_cache(rng, &mut config.engine);
     let ftl = &mut config.ftl;
     if rng.below(4) > 0 {
-        ftl.mapping = MappingForm::Content;
+        ftl.mapping = Mapping::Content;
         ftl.dedup.fingerprint_entries =
             pick(rng, &[Entries::Unlimited, Entries::Limited(drawn::FEW_FINGERPRINTS)]);
         ftl.replication.policy = pick(rng, &ReplicationPolicy::ALL);
@@ -149,7 +149,7 @@ pub(crate) fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolve
     ftl.gc.step_pages = pick(rng, &drawn::GC_STEP_PAGES);
     (ftl.gc.idle, ftl.gc.idle_reserve) = (pick(rng, &IdlePolicy::ALL), pick(rng, &drawn::IDLE_RESERVE));
     ftl.gc.idle_valid = pick(rng, &drawn::IDLE_VALID);
-    if ftl.mapping == MappingForm::Page && rng.below(2) == 0 {
+    if ftl.mapping == Mapping::Page && rng.below(2) == 0 {
         ftl.spread = random_spread(rng);
     }
     ftl.background.jobs = pick(rng, &drawn::JOBS);
@@ -219,7 +219,7 @@ fn column(result: &RunResult, table: &str, name: &str) -> u64 {
     column.as_primitive::<UInt64Type>().values().iter().sum()
 }
 
-/// What must hold of any run.
+/// Checks of any run.
 fn check(trace: &PageTrace, resolved: &Resolved, result: &RunResult) {
     let summary = &result.summary;
     let n = |path: &str| number(summary, path);
@@ -240,10 +240,10 @@ fn check(trace: &PageTrace, resolved: &Resolved, result: &RunResult) {
     assert_eq!(n("response.read.count"), n("requests.read"));
     assert_eq!(n("response.write.count"), n("requests.write"));
     assert_eq!(n("response.flush.count"), n("requests.flush"));
-    if resolved.config.ftl.mapping == MappingForm::Content {
+    if resolved.config.ftl.mapping == Mapping::Content {
         assert_eq!(n("page_ops.pages_hashed"), n("dedup.hashes_inline"));
     }
-    // What the causes sum to is what the flash carried out.
+    // Operations by cause sum to the operations of the flash.
     let reads = summary["flash_reads"].as_object().unwrap();
     let reads: u64 = reads.values().map(|cause| cause.as_u64().unwrap()).sum();
     let carried_out = ["reads", "programs", "erases"].map(|what| n(&format!("flash_operations.{what}")));
@@ -259,7 +259,7 @@ fn check(trace: &PageTrace, resolved: &Resolved, result: &RunResult) {
     check_mapping_cache(summary, resolved.config.ftl.mapping_cache.fingerprints);
     let chips = u64::from(resolved.device.geometry.chips());
     let mapping = resolved.config.ftl.mapping;
-    if mapping == MappingForm::Content && resolved.config.ftl.replication.alpha == 0.0 {
+    if mapping == Mapping::Content && resolved.config.ftl.replication.alpha == 0.0 {
         let (peak, footprint) = (n("space.pages_in_use_peak"), n("trace.footprint_pages"));
         assert!(peak <= footprint, "{peak} pages in use of {footprint}");
     }
@@ -361,7 +361,7 @@ const OFTEN: u64 = 50;
 /// Systems, devices, engines and traces that are drawn.
 const SEEDS: u64 = 500;
 
-/// One in so many of them is run twice.
+/// One in five is run twice.
 const RUN_TWICE_ONE_IN: u64 = 5;
 
 #[test]
@@ -391,7 +391,7 @@ fn any_system_completes_and_accounts_for_any_trace() {
 
 /// Copies and fingerprints that wait for idle time depend on when there is some.
 fn without_idle_time(resolved: &mut Resolved) {
-    // What leaves the write cache, and when, depends on when requests come.
+    // Which pages leave the write cache, and when, depends on the times of requests.
     resolved.config.engine.write_cache_pages = 0;
     resolved.config.ftl.gc.idle = IdlePolicy::None;
     resolved.config.ftl.dedup.out_of_line = OutOfLinePolicy::None;
@@ -420,7 +420,7 @@ fn without_chance_by_block(resolved: &mut Resolved) {
     }
 }
 
-/// What a load-blind system does to the flash, whenever it does it.
+/// Flash traffic of a load-blind system, without its times.
 fn traffic(result: &RunResult, resolved: &Resolved) -> (String, String, Vec<u64>) {
     let causes = result.summary["flash_writes"].to_string();
     let total = result.summary["erases"]["total"].to_string();
@@ -433,7 +433,7 @@ fn traffic(result: &RunResult, resolved: &Resolved) -> (String, String, Vec<u64>
 }
 
 #[test]
-fn when_things_happen_does_not_change_what_a_load_blind_system_does() {
+fn timing_does_not_change_a_load_blind_systems_traffic() {
     for seed in 0..60 {
         let mut rng = Rng::stream(seed, "timed and untimed");
         let spacing = pick(&mut rng, &drawn::SPACINGS);
@@ -446,7 +446,8 @@ fn when_things_happen_does_not_change_what_a_load_blind_system_does() {
         without_idle_time(&mut resolved);
         without_detours(&mut resolved);
         without_chance_by_block(&mut resolved);
-        // Copies are made of what is decided when a period ends, and a sample keeps its run waiting.
+        // Copies depend on the decisions made by the end of a period, and a sample makes its run of
+        // pages wait.
         resolved.config.ftl.replication.policy = ReplicationPolicy::None;
         resolved.config.ftl.dedup.sampling_pages = 1;
         resolved.config.ftl.redirection.policy = RedirectionPolicy::Home;

@@ -1,5 +1,5 @@
-//! Partitions by temperature through `run`: against the wa-simulator, against one another, and what is
-//! reported and refused.
+//! Partitions by temperature through `run`: against the wa-simulator, against one another, and
+//! their results and errors.
 
 use flashtwin_analysis::{WaCell, WaOptions, write_amplification};
 use flashtwin_ftl::{PartitionPolicy, Rng};
@@ -30,7 +30,7 @@ fn trace() -> Trace {
     builder.build().unwrap()
 }
 
-/// One plane of so many blocks that collects as late as it can.
+/// One plane of `blocks` blocks that collects as late as it can.
 fn system(blocks: u32, policy: PartitionPolicy, partitions: u32) -> Resolved {
     let mut resolved = resolve("conventional", &[]).unwrap();
     let config = &mut resolved.config;
@@ -47,7 +47,7 @@ fn amplification(result: &RunResult) -> f64 {
 }
 
 #[test]
-fn a_run_amplifies_writes_as_the_simulator_without_a_clock_does() {
+fn run_amplifies_writes_like_the_wa_simulator() {
     let trace = trace();
     let options = WaOptions {
         page_bytes: 4096,
@@ -75,7 +75,7 @@ fn a_run_amplifies_writes_as_the_simulator_without_a_clock_does() {
 }
 
 #[test]
-fn results_tell_where_pages_went_and_what_telling_them_apart_takes() {
+fn results_show_partitions_and_their_ram() {
     let pages = PageTrace::build(&trace(), 4096, ContentSource::None).unwrap();
     let number = |value: &Value| value.as_u64().unwrap();
     let mut found = Vec::new();

@@ -1,4 +1,5 @@
-//! Timelines: of a tiny scenario every slice, of any run that slices do not overlap and sum to what the run counts.
+//! Timelines: every slice of a tiny scenario; for any run, slices do not overlap and sum to the
+//! run's counters.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -168,7 +169,7 @@ fn a_suspended_program_is_two_slices_with_the_read_between() {
 }
 
 #[test]
-fn a_collected_block_lasts_from_its_first_read_to_the_end_of_its_erase() {
+fn collection_slice_spans_first_read_to_end_of_erase() {
     let resolved = system_on([1, 1, 1, 1, 8, 4], "conventional", &[("preload", "none")]);
     let to = Temporary::new("collected");
     let asks: Vec<Ask> = (0..40).map(|at| write(i64::from(at) * 10_000_000, at * 7 % 12, 0)).collect();
@@ -332,7 +333,7 @@ fn check_busy(slices: &[Slice], result: &RunResult, resolved: &Resolved) {
     let erased: u64 =
         erases.map(|erase| erase.args.get("operations").map_or(1, |it| it.parse().unwrap())).sum();
     let collected = slices.iter().filter(|slice| slice.name == "collection").count() as u64;
-    // At the end of a period the flash erases in no time, also what was read before.
+    // At the end of a period the flash erases in no time, also blocks with earlier reads.
     let offline = resolved.config.ftl.replication.policy == ReplicationPolicy::EndOfPeriod;
     assert!(collected == erased || offline && collected > erased, "{collected} collections, {erased} erases");
 }
@@ -344,7 +345,8 @@ fn check_stages(slices: &[Slice]) {
     assert_eq!(sum(commands.into_iter()), sum(stages.into_iter()));
 }
 
-/// What a timeline shows wherever it shows it: lanes depend on what was before the window.
+/// The part of a timeline that is the same in every window: lanes depend on events before the
+/// window.
 fn shown(slices: &[Slice], window: (u64, u64)) -> Vec<Slice> {
     let is_in =
         |slice: &&Slice| slice.begin_ns < window.1 && (slice.end_ns > window.0 || slice.begin_ns >= window.0);

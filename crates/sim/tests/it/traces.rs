@@ -1,4 +1,4 @@
-//! Traces at the edge, and what must hold between systems on one trace.
+//! Edge cases of traces, and relations between systems on one trace.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn an_empty_trace_is_a_run_without_figures() {
     }
 }
 
-/// A trace that comes in windows of so many requests, as a streamed one does.
+/// A trace in windows of a given number of requests, like a streamed one.
 pub(crate) struct InWindows(PageTrace, Vec<PageColumns>);
 
 struct Remaining<'a> {
@@ -110,7 +110,7 @@ fn a_trace_of_one_request_is_served_by_every_system() {
             let mut resolved = system(name, &[]);
             if !op.moves_data() && resolved.config.ftl.looks_at_contents() {
                 // Nothing in this trace has a content that could be looked at.
-                resolved.config.ftl.mapping = flashtwin_ftl::MappingForm::Page;
+                resolved.config.ftl.mapping = flashtwin_ftl::Mapping::Page;
                 resolved.config.ftl.replication.policy = flashtwin_ftl::ReplicationPolicy::None;
                 resolved.config.ftl.spread.policy = SpreadPolicy::None;
             }
@@ -121,7 +121,7 @@ fn a_trace_of_one_request_is_served_by_every_system() {
 }
 
 #[test]
-fn a_trace_of_reads_finds_what_was_there_before_and_programs_nothing() {
+fn reads_find_preloaded_data_and_program_nothing() {
     let mut builder = TraceBuilder::new("reads");
     for request in 0..200u32 {
         let page = request % 50;
@@ -130,7 +130,7 @@ fn a_trace_of_reads_finds_what_was_there_before_and_programs_nothing() {
     let trace = builder.build().unwrap();
     for name in system_names() {
         let summary = replay(&trace, &system(name, &[("period_s", "1.0")])).summary;
-        // What reads alone can make a controller write: copies, as soon as they are earned.
+        // With reads alone a controller writes only copies.
         assert_eq!(summary["pages_programmed"], summary["flash_writes"]["replica"], "{name}");
         assert_eq!(summary["pages_programmed"] != 0, ["rr-ssd-online", "pblru"].contains(&name), "{name}");
         assert_eq!(summary["page_ops"]["unmapped_reads"], 0);
@@ -145,11 +145,12 @@ fn a_trace_of_reads_finds_what_was_there_before_and_programs_nothing() {
 }
 
 fn resolved_by_content(name: &str) -> bool {
-    system(name, &[]).config.ftl.mapping == flashtwin_ftl::MappingForm::Content
+    system(name, &[]).config.ftl.mapping == flashtwin_ftl::Mapping::Content
 }
 
+/// Never more than a conventional one.
 #[test]
-fn deduplicating_systems_write_the_same_pages_and_never_more_than_a_conventional_one() {
+fn deduplicating_systems_write_equal_pages_and_never_more() {
     for seed in 0..20 {
         let trace = random_trace(&mut Rng::stream(seed, "systems"));
         let sets = [("period_s", "0.003")];
@@ -211,7 +212,7 @@ fn caftl_finds_what_ca_ssd_finds_and_hashes_less() {
 }
 
 #[test]
-fn contents_that_never_repeat_make_ca_ssd_write_what_a_conventional_ssd_writes() {
+fn ca_ssd_writes_like_conventional_without_duplicates() {
     for seed in 0..20 {
         let trace = random_trace(&mut Rng::stream(seed, "unique"));
         let sets = [("content", "unique"), ("allocation.policy", "static")];
@@ -224,7 +225,7 @@ fn contents_that_never_repeat_make_ca_ssd_write_what_a_conventional_ssd_writes()
 }
 
 #[test]
-fn a_device_smaller_than_the_footprint_is_refused_with_the_cure() {
+fn device_below_the_footprint_is_refused_with_the_cure() {
     let mut builder = TraceBuilder::new("large");
     for page in 0..400u64 {
         builder.request(page as i64, Op::Write, page * 4096, 4096, &[]);
@@ -247,7 +248,7 @@ fn a_device_smaller_than_the_footprint_is_refused_with_the_cure() {
 }
 
 #[test]
-fn runs_on_several_threads_at_once_give_the_same_results_as_one_alone() {
+fn parallel_runs_give_the_same_results_as_one_alone() {
     let trace = random_trace(&mut Rng::stream(6, "threads"));
     let pages = PageTrace::build(&trace, 4096, ContentSource::Recorded).unwrap();
     let resolved = system("rr-ssd", &[("period_s", "0.001")]);
@@ -317,7 +318,7 @@ fn a_request_counts_in_the_period_in_which_it_completes() {
 
 /// Contents drawn by popularity (CA-SSD paper 5.3) stand in for those that a trace lacks.
 #[test]
-fn drawn_contents_are_deduplicated_the_more_the_more_skewed_they_are() {
+fn skew_increases_deduplication_of_drawn_contents() {
     let mut builder = TraceBuilder::new("bare");
     let mut rng = Rng::stream(5, "drawn contents");
     for number in 0..4000 {
@@ -348,7 +349,7 @@ fn drawn_contents_are_deduplicated_the_more_the_more_skewed_they_are() {
 }
 
 #[test]
-fn sources_of_contents_are_checked_and_take_the_seed_of_the_run() {
+fn content_sources_are_checked_and_take_the_runs_seed() {
     let resolved = system("ca-ssd", &[("content", "zipf(0.8,100)"), ("seed", "9")]);
     assert_eq!(resolved.content_source(false).to_string(), "zipf(0.8,100,9)");
     assert_eq!(resolved.json()["replay"]["content"], "zipf(0.8,100)");
@@ -369,7 +370,7 @@ fn sources_of_contents_are_checked_and_take_the_seed_of_the_run() {
     }
 }
 
-/// Stops a run when it has been asked so many times.
+/// Stops a run at the given number of progress calls.
 struct Patience(std::sync::atomic::AtomicU32);
 
 impl Progress for Patience {
@@ -380,7 +381,7 @@ impl Progress for Patience {
 }
 
 #[test]
-fn a_run_that_would_not_end_is_refused_with_the_figure_and_the_cure() {
+fn endless_run_is_refused_with_the_figure_and_the_cure() {
     let mut trace = TraceBuilder::new("long");
     trace.request(0, Op::Write, 0, 4096, &[]);
     trace.request(700_000_000, Op::Write, 4096, 4096, &[]);
@@ -397,14 +398,14 @@ fn a_run_that_would_not_end_is_refused_with_the_figure_and_the_cure() {
         error.contains("lasts 0.7 s") && error.contains("set replay.speed to 6.1e-10 or more"),
         "{error}"
     );
-    // What is refused with one figure is accepted with the other.
+    // A run refused with one value is accepted with the other.
     let pages = PageTrace::build(&trace, 4096, ContentSource::None).unwrap();
     run(&pages, &system("conventional", &[("period_s", "3.5e-6")]), &()).unwrap();
     run(&pages, &system("conventional", &[("speed", "6.1e-10")]), &()).unwrap();
 }
 
 #[test]
-fn a_run_can_be_stopped_while_the_drive_is_prepared_and_between_periods() {
+fn run_can_be_stopped_in_preloading_and_between_periods() {
     let mut trace = TraceBuilder::new("slow");
     for second in 0..20 {
         trace.request(second * 1_000_000_000, Op::Write, 4096 * second as u64, 4096, &[second as u32]);
@@ -430,7 +431,8 @@ fn a_filled_drive_has_the_fewest_blocks_that_hold_the_pages() {
         let resolved = system_on(levels, name, &[]);
         let (pages, fill) = (1 + u64::from(rng.below(20_000)), f64::from(1 + rng.below(100)) / 100.0);
         let blocks = resolved.blocks_filled_by(pages, fill).unwrap();
-        // Pages that a drive of so many blocks holds, of those that may be filled; none where it cannot work.
+        // Pages that a drive with this many blocks holds, of those that may be filled; `None` if it
+        // cannot work.
         let holds = |blocks_per_plane: u32| {
             let [channels, chips, dies, planes, _, pages_per_block] = levels;
             let drive =

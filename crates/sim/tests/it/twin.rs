@@ -1,5 +1,5 @@
-//! A drive by somebody else's clock does what a replay does: the same requests at the same times, whatever it is asked
-//! in between.
+//! A drive on an external clock gives the same results as a replay of the same requests at the same
+//! times, with any queries in between.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -13,7 +13,7 @@ use crate::relations::{Shape, engine, footprint, levels, seen, trace};
 const SYSTEMS: [&str; 8] =
     ["conventional", "static", "ca-ssd", "ca-ssd-inverted", "rr-ssd", "rr-ssd-online", "pblru", "ds-ftl"];
 
-/// What a twin makes of a trace, and when each request was complete.
+/// Results of a twin on a trace, and the completion time of each request.
 fn twin(pages: &PageTrace, resolved: &Resolved, rng: &mut Rng) -> (RunResult, Vec<(u64, u64)>) {
     let outline = pages.outline();
     let (footprint, contents) = (outline.pages(), outline.content_count);
@@ -134,7 +134,7 @@ fn what_it_holds_at_the_beginning_is_there_and_costs_nothing() {
         twin.take_done(&mut done);
     }
     let times: Vec<u64> = done.iter().map(|&(number, at)| at - 1_000_000 * number).collect();
-    // A read takes the array and the channel; a duplicate its hash alone; what nobody wrote, nothing.
+    // A read takes the array and the channel; a duplicate only its hash; an unwritten page no time.
     assert_eq!(times, [crate::bench::COMMAND + 50_000 + crate::bench::TRANSFER, 12_000, 0]);
     let result = twin.finish().unwrap();
     assert_eq!(result.summary["pages_programmed"], 0);
@@ -172,7 +172,7 @@ fn ends(result: &RunResult) -> Vec<i64> {
 }
 
 #[test]
-fn what_it_was_asked_for_is_in_its_result_and_its_queues_are_seen_meanwhile() {
+fn result_has_all_requests_and_queues_show_meanwhile() {
     let mut twin = new_twin("conventional", 0);
     assert_eq!(queues(&twin), [0; 4]);
     arrive(&mut twin, 0, Op::Write, &[1, 2, 3, 4, 5], &[NO_CONTENT; 5]);
@@ -188,13 +188,13 @@ fn what_it_was_asked_for_is_in_its_result_and_its_queues_are_seen_meanwhile() {
     assert_eq!(result.summary["trace"]["page_ops"], 8);
     let bytes = ["read", "write"].map(|kind| result.summary["throughput"][kind]["bytes"].as_u64());
     assert_eq!(bytes, [Some(1024), Some(2560)]);
-    // A nanosecond after what came last.
+    // A nanosecond after the last event.
     assert_eq!(ends(&result), [60_000_000, 70_000_001]);
     assert_eq!(ends(&new_twin("conventional", 0).finish().unwrap()), [0]);
 }
 
 #[test]
-fn a_drive_that_is_asked_late_is_measured_from_its_first_request() {
+fn late_drive_is_measured_from_its_first_request() {
     let mut twin = new_twin("conventional", 0);
     arrive(&mut twin, 40_000_000, Op::Write, &[1], &[NO_CONTENT]);
     let result = twin.finish().unwrap();

@@ -10,7 +10,8 @@ use crate::relations::{UNIQUE, engine, footprint, levels, number, trace};
 const ONE: [u32; 6] = [1, 1, 1, 1, 16, 8];
 const HASH: u64 = 12_000;
 
-/// A deduplicating drive of one chip with so many places, and a controller that takes 3 us a request.
+/// A deduplicating drive of one chip with `places` places, and a controller that takes 3 us a
+/// request.
 fn hashing(places: u32) -> Bench {
     Bench::new(ONE).deduplicating().with(|bench| {
         bench.engine.write_completes = WriteCompletes::Hashed;
@@ -27,7 +28,7 @@ fn lone_write_takes_its_hash_and_the_controller() {
 }
 
 #[test]
-fn pipeline_hashes_pages_of_one_moment_together_and_a_lane_one_by_one() {
+fn pipeline_hashes_pages_in_parallel_and_a_lane_in_turn() {
     let asks = [write(0, 0, 7), write(0, 1, 8), write(0, 2, 9)];
     assert_eq!(hashing(0).serve(&asks).log.response_times(), [15_000; 3]);
     let lane = hashing(0).with(|bench| bench.engine.hash_lanes = 1);
@@ -73,7 +74,7 @@ fn page_that_is_not_hashed_takes_a_place_as_well() {
     );
 }
 
-/// What the flash did, in order and time.
+/// Flash operations in order, with times.
 fn flash(result: &RunResult) -> Vec<String> {
     let tables = ["chips", "channels", "blocks"].map(|table| format!("{:?}", result.table(table).unwrap()));
     [&tables[..], &["flash_writes", "flash_reads", "erases"].map(|part| result.summary[part].to_string())]
@@ -81,7 +82,7 @@ fn flash(result: &RunResult) -> Vec<String> {
 }
 
 #[test]
-fn rule_of_completion_and_places_change_nothing_but_when_the_host_hears() {
+fn completion_rule_changes_only_response_times() {
     let mut shorter = 0;
     for seed in 0..24 {
         let mut rng = Rng::stream(seed, "when the host hears");

@@ -7,20 +7,20 @@ use crate::bench::{Bench, WRITE_ALL, ledger, read, trim, write, write_part};
 
 const ONE: [u32; 6] = [1, 1, 1, 1, 16, 8];
 
-/// One chip whose controller keeps so many pages, all of which may be dirty.
+/// One chip whose controller caches `pages` pages, all of which may be dirty.
 fn cached(pages: u32) -> Bench {
     Bench::new(ONE).with(|bench| {
         (bench.engine.write_cache_pages, bench.engine.write_cache_dirty) = (pages, 1.0);
     })
 }
 
-/// A write that waited so long for a place.
+/// A write that waited `place_ns` for a place.
 fn waited(place_ns: u64) -> Ledger {
     ledger(&[(Charge::CachePlace, place_ns)])
 }
 
 #[test]
-fn a_write_is_complete_at_once_and_reaches_the_flash_in_the_end() {
+fn cached_write_completes_at_once_and_is_flushed_at_the_end() {
     let outcome = cached(4).serve(&[write(7, 0, 0), write(500, 1, 1)]);
     assert_eq!(outcome.log.responses, [waited(0), waited(0)]);
     assert_eq!(outcome.log.commands, [(500, "program", 0), (210_600, "program", 0)]);
@@ -37,7 +37,7 @@ fn a_page_written_again_is_programmed_once() {
 }
 
 #[test]
-fn the_least_recently_written_pages_leave_when_too_many_are_dirty() {
+fn least_recently_written_pages_leave_above_the_dirty_limit() {
     let bench = cached(4).with(|bench| bench.engine.write_cache_dirty = 0.5);
     let outcome = bench.serve(&[write(0, 0, 0), write(10, 1, 1), write(20, 2, 2), write(900_000, 0, 3)]);
     // Two may be dirty: the third write sends page 0 off; when it comes again, page 1 goes.

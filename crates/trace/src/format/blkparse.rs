@@ -116,7 +116,7 @@ fn device(word: &[u8]) -> Option<(u32, u32)> {
     Some((number(&word[..comma])?, number(&word[comma + 1..])?))
 }
 
-/// What an event is about.
+/// Kind of an event.
 struct Event {
     /// Whether a flush comes first, or is all.
     flush: bool,

@@ -1,10 +1,10 @@
 //! CloudPhysics virtual machines: `version,time,op,size,lbn`.
 //!
-//! vSCSI records as text: the version of the record (1 or 2), the time in seconds (whole ones in the
-//! published sample: two hours of a disk), the SCSI operation code in hex, bytes, and 512-byte sectors.
-//! Reads and writes of 6, 10, 12 and 16 bytes are requests, and so is SYNCHRONIZE CACHE (35, 91): a flush of the
-//! whole disk, of whatever range it speaks. Other commands (inquiries, UNMAP, whose addresses are not recorded) are
-//! skipped and counted. One file is one virtual disk.
+//! vSCSI records as text: the version of the record (1 or 2), the time in seconds (whole ones in
+//! the published sample: two hours of a disk), the SCSI operation code in hex, bytes, and 512-byte
+//! sectors. Reads and writes of 6, 10, 12 and 16 bytes are requests. SYNCHRONIZE CACHE (35, 91) is
+//! a flush of the whole disk, even if it names a range. Other commands (such as inquiries, and
+//! UNMAP, whose addresses are not recorded) are skipped and counted. One file is one virtual disk.
 //!
 //! Source: libCacheSim, data/cloudPhysicsIO.csv and its guide on the units of a trace; C. Waldspurger et
 //! al., "Efficient MRC Construction with SHARDS", FAST '15; operation codes: SCSI Block Commands (SBC-4).
@@ -72,7 +72,8 @@ impl LineParser for CloudPhysics {
     }
 }
 
-/// What a SCSI command asks for, if it moves data of known addresses or flushes; `None` for what is no code.
+/// The operation of a SCSI command that moves data of known addresses or flushes; `None` if it is
+/// no code.
 #[inline]
 fn command(code: &[u8]) -> Option<Option<Op>> {
     match code {

@@ -37,7 +37,7 @@ const DISK: Field = Field { name: "DiskNum", expected: "a whole number" };
 
 /// The positions of the fields of a read or a write, from 0.
 #[derive(Clone, Copy)]
-struct Places {
+struct FieldPositions {
     time: usize,
     offset: usize,
     size: usize,
@@ -46,21 +46,21 @@ struct Places {
 
 /// Those of a flush.
 #[derive(Clone, Copy)]
-struct FlushPlaces {
+struct FlushPositions {
     time: usize,
     disk: usize,
 }
 
 /// Those of the published traces.
-const PUBLISHED: Places = Places { time: 1, offset: 5, size: 6, disk: 8 };
-const PUBLISHED_FLUSH: FlushPlaces = FlushPlaces { time: 1, disk: 6 };
+const PUBLISHED: FieldPositions = FieldPositions { time: 1, offset: 5, size: 6, disk: 8 };
+const PUBLISHED_FLUSH: FlushPositions = FlushPositions { time: 1, disk: 6 };
 
 struct Etw {
     /// Whether a line has proved that this is such a trace.
     recognised: bool,
     in_header: bool,
-    places: Places,
-    flush_places: FlushPlaces,
+    places: FieldPositions,
+    flush_places: FlushPositions,
 }
 
 impl LineParser for Etw {
@@ -92,7 +92,7 @@ impl LineParser for Etw {
 impl Etw {
     /// A flush.
     fn flush(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
-        let FlushPlaces { time, disk } = self.flush_places;
+        let FlushPositions { time, disk } = self.flush_places;
         let starts = starts(line);
         let at = |place: usize| starts.get(place).copied().unwrap_or(line.len());
         let mut fields = Fields::<true> { line, at: at(time) };
@@ -108,7 +108,7 @@ impl Etw {
 
     /// A read or a write.
     fn event(&mut self, op: Op, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
-        let Places { time, offset, size, disk } = self.places;
+        let FieldPositions { time, offset, size, disk } = self.places;
         let starts = starts(line);
         let at = |place: usize| starts.get(place).copied().unwrap_or(line.len());
         let mut fields = Fields::<true> { line, at: at(time) };
@@ -135,8 +135,8 @@ impl Etw {
         };
         let (time, disk) = (place(TIME)?, place(DISK)?);
         match op {
-            Op::Flush => self.flush_places = FlushPlaces { time, disk },
-            _ => self.places = Places { time, offset: place(OFFSET)?, size: place(SIZE)?, disk },
+            Op::Flush => self.flush_places = FlushPositions { time, disk },
+            _ => self.places = FieldPositions { time, offset: place(OFFSET)?, size: place(SIZE)?, disk },
         }
         sink.pass_line();
         Ok(())

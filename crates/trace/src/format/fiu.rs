@@ -33,7 +33,7 @@ const MAJOR: Field = Field { name: "major device number", expected: "a whole num
 const MINOR: Field = Field { name: "minor device number", expected: "a whole number" };
 const DIGEST: Field = Field { name: "digest", expected: "hex digits, 32 or 256 for every 4 KB" };
 
-/// What two lines have in common that are parts of one request.
+/// Fields that two lines of one request have in common.
 #[derive(PartialEq, Eq)]
 struct Continued {
     time: u64,

@@ -50,7 +50,7 @@ pub(crate) struct Row {
     pub(crate) name: &'static str,
     /// Other names and usual file endings.
     pub(crate) aliases: &'static [&'static str],
-    /// What a line looks like, for messages.
+    /// Layout of a line, for messages.
     pub(crate) layout: &'static str,
     /// The format that wins over this one where both read as many lines.
     pub(crate) yields_to: Option<&'static str>,
@@ -81,7 +81,7 @@ impl Format {
         REGISTRY.iter().map(|row| Format(row.name))
     }
 
-    /// What a line (or a row) of it looks like.
+    /// Layout of a line (or a row).
     pub fn layout(self) -> &'static str {
         self.row().map_or("", |row| row.layout)
     }
@@ -171,7 +171,7 @@ pub(crate) fn open(
 
 /// The beginning of a text.
 struct Beginning {
-    /// Whole lines, enough of them to tell the format unless the text has no more.
+    /// Whole lines, enough to recognise the format unless the text has no more.
     block: Vec<u8>,
     /// Blank lines and comments in the blocks before, which were skipped.
     blank_lines: u64,
@@ -210,7 +210,7 @@ fn beginning(blocks: &mut Blocks, name: &str, progress: &dyn Progress) -> Result
     }
 }
 
-/// Lines of a block that are neither blank nor comments, counted up to as many as recognition looks at.
+/// Lines of a block that are neither blank nor comments, up to the number that recognition needs.
 fn telling_lines(block: &[u8]) -> usize {
     block.split(|&byte| byte == b'\n').filter(|line| !is_blank(line)).take(LINES_LOOKED_AT).count()
 }

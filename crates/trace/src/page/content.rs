@@ -1,4 +1,4 @@
-//! Following contents through a trace: what each page holds before and after each operation.
+//! Follows contents through a trace: those of each page before and after each operation.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use flashtwin_bits::prefetch;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-use super::outline::{Known, PageQuality};
+use super::outline::{PageQuality, TraceProperties};
 use super::too_large;
 use super::window::{PageColumns, marks};
 use crate::error::TraceError;
@@ -23,12 +23,12 @@ struct Carried<'a> {
     chunk_bytes: u64,
 }
 
-/// What an operation does to one chunk of a page.
+/// The effect of an operation on one chunk of a page.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Touch {
     Not,
     /// The whole chunk, with this content.
-    Known(u32),
+    TraceProperties(u32),
     /// A part of the chunk, or all of it with an unknown content.
     Unknown,
 }
@@ -42,7 +42,7 @@ impl Carried<'_> {
         Carried { contents, start, end, first_page: start / page_bytes, page_bytes, chunk_bytes }
     }
 
-    /// What the `nth` page operation of the request does to the page's `slot`th chunk.
+    /// The effect of the request's `nth` page operation on the page's `slot`th chunk.
     #[inline]
     fn touch(&self, nth: u64, slot: u64) -> Touch {
         let chunk_start = (self.first_page + nth) * self.page_bytes + slot * self.chunk_bytes;
@@ -55,12 +55,12 @@ impl Carried<'_> {
         }
         match self.contents[((chunk_start - self.start) / self.chunk_bytes) as usize] {
             NO_CONTENT => Touch::Unknown,
-            content => Touch::Known(content),
+            content => Touch::TraceProperties(content),
         }
     }
 }
 
-/// How many page operations ahead what pages hold is asked for.
+/// Distance in page operations of the prefetch of page contents.
 const AHEAD: usize = 16;
 
 /// A chunk that nothing has been found out about.
@@ -70,7 +70,8 @@ const OVERWRITTEN: u32 = u32::MAX - 1;
 
 /// A chunk that was trimmed, or was a hole before the trace.
 const TRIMMED: u32 = u32::MAX - 2;
-/// The first content that nobody named; others are numbered downwards. The trace's own ids begin at 0.
+/// The first id of an unnamed content; ids of unnamed contents count downwards, those of the trace
+/// begin at 0.
 const NAMELESS: u32 = u32::MAX - 3;
 
 /// The content of every chunk before the trace, where it is known to be a hole or a read shows it before anything
@@ -83,7 +84,7 @@ pub(super) struct Before {
     /// Chunks a page.
     slots: usize,
     chunks: Vec<u32>,
-    /// What is known of each page as a whole; empty where no holes are known.
+    /// State of each page as a whole; empty where no holes are known.
     wholes: Vec<Whole>,
 }
 
@@ -160,7 +161,7 @@ impl Before {
                 for (nth, &page) in columns.lpn[page_ops].iter().enumerate() {
                     let chunk = &mut self.chunks[page as usize];
                     if *chunk == UNSEEN {
-                        // What is not told has the number of what has not been seen.
+                        // `NO_CONTENT` doubles as `UNSEEN`.
                         let told = || requests.contents(request).get(nth).copied().unwrap_or(NO_CONTENT);
                         *chunk = if op == Op::Read { told() } else { OVERWRITTEN };
                     }
@@ -180,7 +181,7 @@ impl Before {
                     }
                     match (op, carried.touch(nth as u64, slot as u64)) {
                         (_, Touch::Not) | (Op::Read, Touch::Unknown) => {}
-                        (Op::Read, Touch::Known(content)) => *chunk = content,
+                        (Op::Read, Touch::TraceProperties(content)) => *chunk = content,
                         _ => *chunk = OVERWRITTEN,
                     }
                 }
@@ -188,7 +189,8 @@ impl Before {
         }
     }
 
-    /// The same with what `later` requests told, which come behind those that told this, of as many pages.
+    /// Merges the observations of a later window; a chunk already known keeps its value. Both cover
+    /// the same pages.
     pub(super) fn followed_by(mut self, later: &Before) -> Before {
         for (chunk, &later) in self.chunks.iter_mut().zip(&later.chunks) {
             *chunk = if *chunk == UNSEEN { later } else { *chunk };
@@ -234,7 +236,7 @@ pub(super) struct Recorded {
 }
 
 impl Recorded {
-    pub(super) fn new(known: &Known<'_>) -> Recorded {
+    pub(super) fn new(known: &TraceProperties<'_>) -> Recorded {
         let slots = (known.page_bytes / known.chunk_bytes) as usize;
         Recorded {
             name: known.name.to_owned(),
@@ -316,7 +318,7 @@ impl Recorded {
         self.interned.count
     }
 
-    /// Whether no later read showed what was taken for unknown.
+    /// Whether no later read revealed a content that was guessed to be unknown.
     pub(super) fn was_right(&self, before: &Before) -> bool {
         self.guessed.iter().flatten().all(|&chunk| !before.is_known(chunk))
     }
@@ -395,7 +397,7 @@ impl Recorded {
             for slot in 0..self.slots {
                 match carried.touch(nth, slot as u64) {
                     Touch::Not => {}
-                    Touch::Known(content) => self.now[chunks.start + slot] = content,
+                    Touch::TraceProperties(content) => self.now[chunks.start + slot] = content,
                     Touch::Unknown => {
                         self.now[chunks.start + slot] = self.nameless()?;
                     }
@@ -411,7 +413,7 @@ impl Recorded {
         self.interned.id(&self.name, &self.now[chunks])
     }
 
-    /// Puts into `page` what it held before the trace.
+    /// Restores the content that `page` had before the trace.
     fn recall(&mut self, page: usize, before: &Before) -> Result<(), TraceError> {
         let chunks = page * self.slots..(page + 1) * self.slots;
         for chunk in chunks.clone() {
@@ -430,12 +432,12 @@ impl Recorded {
         Ok(())
     }
 
-    /// Compares what a page read found, by its record, with what the page holds.
+    /// Compares the recorded content of a page read with the content that the page has.
     fn compare(&self, touched: &Touched<'_>, first_chunk: usize, quality: &mut PageQuality) {
         let (mut differs, mut nameless) = (false, false);
         for slot in 0..self.slots {
             let held = self.now[first_chunk + slot];
-            if let Touch::Known(found) = touched.carried.touch(touched.nth, slot as u64)
+            if let Touch::TraceProperties(found) = touched.carried.touch(touched.nth, slot as u64)
                 && found != held
             {
                 let named = self.is_named(held);
@@ -447,7 +449,7 @@ impl Recorded {
         quality.unknown_content_reads += u64::from(nameless && !differs);
     }
 
-    /// Whether what a chunk holds is one of the trace's contents, and none that nobody named.
+    /// Whether a chunk's content is one of the trace's own ids, not an unnamed one.
     fn is_named(&self, held: u32) -> bool {
         held <= self.next_nameless
     }

@@ -130,7 +130,7 @@ fn lay(all: &Requests<'_>, name: &str, page_bytes: u32, parts: &[Range<usize>]) 
     Ok(Laid { marks, first_page_op, volume_pages, unaligned })
 }
 
-/// What is told of a part of the requests as a whole.
+/// Totals of a part of the requests.
 struct LaidPart {
     page_ops: u64,
     volume_pages: Vec<u64>,
@@ -151,7 +151,7 @@ fn lay_part(
         laid.unaligned += u64::from(on.unaligned);
         *marks = on.marks;
         laid.page_ops += on.pages.end - on.pages.start;
-        // Whoever has more than fit is refused, whatever stands here.
+        // A trace with more page operations than fit is refused, so the value does not matter.
         *end = laid.page_ops as u32;
         lengthen(&mut laid.volume_pages, all.volume[request], on.pages.end);
     }
@@ -217,7 +217,7 @@ pub(super) fn volume_bases(name: &str, mut pages: Vec<u64>) -> Result<Vec<u64>, 
 
 /// Page operations of a window: few long requests are as much work as many short ones.
 const WINDOW_PAGE_OPS: u64 = 1 << 18;
-/// How many requests ahead the slots of pages are asked for.
+/// Distance of the prefetch of page slots, in requests.
 const AHEAD: usize = 12;
 
 /// The requests of a batch that make the next window, from `first` on: at most `most` of them, at least one.
@@ -232,9 +232,9 @@ pub(super) fn window_of(batch: &Trace, first: usize, most: usize, page_bytes: u3
     first..end
 }
 
-/// Whoever numbers pages.
+/// Numbers pages.
 pub(super) trait Numbering {
-    /// Asks the memory for what the number of a page will need.
+    /// Prefetches the entry for the number of a page.
     fn ask_for(&mut self, volume: u32, page: u64);
 
     /// Appends the numbers of a run of pages; false where one has none.

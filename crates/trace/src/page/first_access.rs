@@ -1,4 +1,4 @@
-//! What happens first to each page, and whether anything is ever written to it.
+//! The first access of each page, and whether it is ever written.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::outline::{FirstAccess, PageQuality};
 use super::window::{PageColumns, marks};
 use crate::request::Op;
 
-/// What a page operation is as the first one of its page; `None` for what does nothing to it.
+/// The first access that a page operation stands for; `None` if it does not affect the page.
 #[inline]
 pub(super) fn as_first(op: Op, partial: bool) -> Option<FirstAccess> {
     match (op, partial) {
@@ -22,7 +22,7 @@ pub(super) fn as_first(op: Op, partial: bool) -> Option<FirstAccess> {
 /// The page is written some time.
 const WRITTEN: u8 = 1 << 7;
 
-/// What happened first to a page by what is noted of it.
+/// The first access of a page, from its notes.
 fn first(touched: u8, is_hole: bool) -> FirstAccess {
     let is_written = touched & WRITTEN != 0;
     let is = |access: FirstAccess| touched & !WRITTEN == access as u8;
@@ -97,13 +97,13 @@ impl FirstAccesses {
         self
     }
 
-    /// What happened first to each page, some of which are known to have held nothing before.
+    /// The first access of each page; some pages are known to be holes.
     pub(super) fn first(&self, before: &Before) -> Vec<FirstAccess> {
         let touched = self.touched.iter().enumerate();
         touched.map(|(page, &touched)| first(touched, before.is_hole(page))).collect()
     }
 
-    /// Enters what was counted.
+    /// Adds the counters.
     pub(super) fn count(&self, quality: &mut PageQuality) {
         quality.partial_writes = self.partial_writes;
         quality.partial_trims = self.partial_trims;

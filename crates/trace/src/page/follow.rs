@@ -1,9 +1,9 @@
-//! Following contents through a trace, window by window, whatever their source.
+//! Follows contents of any source through a trace, window by window.
 
 use super::ContentSource;
 use super::content::{Before, Recorded};
 use super::made::Made;
-use super::outline::{Known, PageQuality};
+use super::outline::{PageQuality, TraceProperties};
 use super::window::PageColumns;
 use crate::error::TraceError;
 use crate::request::NO_CONTENT;
@@ -16,7 +16,7 @@ pub(super) enum Follower {
     None,
 }
 
-/// What following a trace told.
+/// Results of following a trace.
 pub(super) struct Followed {
     /// By page, as in [`super::Outline::initial_content`].
     pub(super) initial_content: Vec<u32>,
@@ -24,8 +24,8 @@ pub(super) struct Followed {
 }
 
 impl Follower {
-    /// Contents of `source`; `None` where that needs what is known only at the end of the trace.
-    pub(super) fn new(source: ContentSource, known: &Known<'_>) -> Option<Follower> {
+    /// Contents of `source`; `None` if they depend on the end of the trace.
+    pub(super) fn new(source: ContentSource, known: &TraceProperties<'_>) -> Option<Follower> {
         Some(match source {
             ContentSource::Recorded => Follower::Recorded(Box::new(Recorded::new(known))),
             ContentSource::None => Follower::None,
@@ -62,7 +62,7 @@ impl Follower {
         }
     }
 
-    /// Whether what was taken for unknown at the time has stayed so.
+    /// Whether no later read revealed a content that was guessed to be unknown.
     pub(super) fn was_right(&self, before: &Before) -> bool {
         match self {
             Follower::Recorded(recorded) => recorded.was_right(before),

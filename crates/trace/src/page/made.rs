@@ -1,8 +1,8 @@
-//! Contents made up: following what each page holds when the trace does not say.
+//! Generated contents: follows the content of each page for a trace without its own.
 
 use super::content::Before;
 use super::first_access::as_first;
-use super::outline::{FirstAccess, Known, PageQuality, existed};
+use super::outline::{FirstAccess, PageQuality, TraceProperties, existed};
 use super::window::PageColumns;
 use super::zipf::Zipf;
 use super::{ContentSource, too_large};
@@ -15,7 +15,7 @@ use crate::volumes::Appearance;
 pub(super) struct Made {
     name: String,
     maker: Maker,
-    /// What each page holds now.
+    /// Present content of each page.
     held: Vec<u32>,
     seen: Vec<bool>,
     initial: Vec<u32>,
@@ -24,7 +24,7 @@ pub(super) struct Made {
 
 impl Made {
     /// `None` where the source needs to know all pages beforehand.
-    pub(super) fn new(source: ContentSource, known: &Known<'_>) -> Option<Made> {
+    pub(super) fn new(source: ContentSource, known: &TraceProperties<'_>) -> Option<Made> {
         Some(Made {
             name: known.name.to_owned(),
             maker: Maker::new(source, known.first)?,
@@ -113,7 +113,7 @@ struct Drawn {
     numbers: Appearance,
 }
 
-// What is drawn for: draws of one purpose do not depend on how many there are of the other.
+// Purposes of random draws: draws of one purpose do not depend on the number of draws of the other.
 const WRITES: u64 = 0;
 const BEFORE: u64 = 1;
 const SEED: u64 = 1;
@@ -138,7 +138,7 @@ impl Maker {
         })
     }
 
-    /// What page `lpn` held before the trace; asked once.
+    /// Content of page `lpn` before the trace; called once for each page.
     fn before(&mut self, lpn: u32) -> u32 {
         match self {
             Maker::Drawn(drawn) => drawn.numbers.number(drawn.before[lpn as usize]).0,
@@ -146,7 +146,7 @@ impl Maker {
         }
     }
 
-    /// What a write brings to page `lpn`.
+    /// The content that a write brings to page `lpn`.
     #[inline]
     fn written(&mut self, lpn: u32) -> u32 {
         match self {

@@ -25,7 +25,7 @@ pub(crate) use zipf::Zipf;
 use std::ops::Range;
 use std::thread;
 
-use flashtwin_bits::{Room, with_room};
+use flashtwin_bits::{SpareMemory, try_with_capacity};
 
 use crate::error::{ErrorCause, TraceError};
 use crate::parts::{in_parts, joined, parts, side_by_side};
@@ -35,7 +35,7 @@ use crate::trace::Trace;
 use content::Before;
 use first_access::FirstAccesses;
 use follow::{Followed, Follower};
-use outline::Known;
+use outline::TraceProperties;
 
 /// A trace cut into page operations of one size. Read-only, to be shared by all systems replayed.
 ///
@@ -48,12 +48,12 @@ use outline::Known;
 /// **Pages larger than a chunk.** The content of a page is the tuple of its chunks' contents, interned.
 /// A chunk whose content before the trace is not known has one of its own.
 ///
-/// **Partial operations.** A write of a part of a chunk gives the chunk a content never seen before,
-/// since nobody knows the result. A trim of a part of a page changes nothing, as in real devices; its
-/// page operation is there (with its mark) so that no request is without one.
+/// **Partial operations.** A write of a part of a chunk gives the chunk a new content, since the
+/// result is unknown. A trim of a part of a page changes nothing, as in real devices; its page
+/// operation exists (with its mark) so that every request has one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PageTrace {
-    /// Which pages there are, and what they hold before.
+    /// The pages, and their contents before the trace.
     pub outline: Outline,
     /// All requests and their page operations.
     pub columns: PageColumns,
@@ -66,8 +66,8 @@ impl PageTrace {
     /// of the trace's `chunk_bytes`).
     ///
     /// # Errors
-    /// A page size that does not fit, contents asked for that the trace does not have, or more pages,
-    /// page operations or contents than 32-bit ids can name.
+    /// A page size that does not fit, contents that the trace does not have, or more pages, page
+    /// operations or contents than 32-bit ids can name.
     pub fn build(
         trace: &Trace,
         page_bytes: u32,
@@ -78,7 +78,8 @@ impl PageTrace {
         PageTrace::in_parts(trace, page_bytes, content_source, &parts(trace.len()))
     }
 
-    /// [`PageTrace::build`] of what can be cut, going through `parts` of the requests side by side where that is possible.
+    /// [`PageTrace::build`] for a valid source, working on `parts` of the requests in parallel
+    /// where possible.
     fn in_parts(
         trace: &Trace,
         page_bytes: u32,
@@ -94,9 +95,9 @@ impl PageTrace {
         accesses.count(&mut quality);
         let first_access = accesses.first(&before);
         let first = Some(&first_access[..]);
-        let known = Known { name: &trace.name, page_bytes, chunk_bytes: CHUNK_BYTES, first };
-        columns.content = with_room(columns.lpn.len());
-        let rooms = [Room::of(&columns.content)];
+        let known = TraceProperties { name: &trace.name, page_bytes, chunk_bytes: CHUNK_BYTES, first };
+        columns.content = try_with_capacity(columns.lpn.len());
+        let rooms = [SpareMemory::of(&columns.content)];
         let mut follower = Follower::new(content_source, &known).unwrap_or(Follower::None);
         let (digest, bytes) = thread::scope(|scope| {
             // Contents are followed by one thread: there is a processor to spare.
@@ -106,7 +107,7 @@ impl PageTrace {
                 (trace.digest(), bytes)
             });
             let follow = || follower.add(&requests, &mut columns, pages, &before, &mut quality);
-            Room::found_while(&rooms, follow)?;
+            SpareMemory::touch_while(&rooms, follow)?;
             Ok(joined(aside))
         })?;
         let Followed { initial_content, content_count } = follower.finish(pages);
@@ -156,8 +157,8 @@ impl PageTrace {
     }
 }
 
-/// What happens first to each page, and what it held before if contents are `recorded`; `parts` of the requests side by
-/// side.
+/// The first access of each page, and its content before the trace if contents are `recorded`;
+/// `parts` of the requests in parallel.
 fn beginning(
     requests: &Requests<'_>,
     columns: &PageColumns,
@@ -166,7 +167,8 @@ fn beginning(
     parts: &[Range<usize>],
     recorded: bool,
 ) -> (FirstAccesses, Before) {
-    // Each part has tables by page of its own, which are to take less than what following contents takes then.
+    // Each part has page tables of its own; together they must take less memory than following the
+    // contents later.
     let whole = in_parts(requests.len(), 1);
     let parts = if pages * parts.len() <= 2 * columns.page_ops() { parts } else { &whole };
     let mut holes = Before::new(page_bytes, CHUNK_BYTES);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::thread;
 
-use flashtwin_bits::{with_room, zeros};
+use flashtwin_bits::{try_with_capacity, zeros};
 
 use crate::parts::{joined, pieces, side_by_side};
 
@@ -41,8 +41,8 @@ pub(super) fn number_pages(
     parts: &[Range<usize>],
 ) -> (Vec<u32>, Vec<u64>) {
     let words = space_pages.div_ceil(64);
-    // Marking each page of the address space takes the room that sorting would, or less; otherwise pages lie so far
-    // apart that sorting them is the smaller table.
+    // Marking each page of the address space takes no more memory than sorting; if the pages lie
+    // far apart, sorting needs the smaller table.
     if words <= first_page_op.len() as u64 + 1024 {
         by_bits(first_page, first_page_op, words as usize, parts)
     } else {
@@ -103,7 +103,7 @@ fn by_bits(
 
 /// The words of an address space, of which each of the tables in `marked` marks some pages, and how many pages those are.
 fn counted(marked: &[Vec<u64>], words: usize) -> (Vec<Word>, u32) {
-    let mut touched = with_room(words);
+    let mut touched = try_with_capacity(words);
     let mut before = 0;
     for at in 0..words {
         let bits = marked.iter().fold(0, |bits, marks| bits | marks[at]);
@@ -113,7 +113,7 @@ fn counted(marked: &[Vec<u64>], words: usize) -> (Vec<Word>, u32) {
     (touched, before)
 }
 
-/// The addresses of the touched pages, which are so many.
+/// The addresses of the `pages` touched pages.
 fn addresses(touched: &[Word], pages: u32) -> Vec<u64> {
     let mut addresses = Vec::with_capacity(pages as usize);
     for (at, word) in touched.iter().enumerate() {
@@ -152,7 +152,7 @@ fn by_sorting(first_page: impl Fn(usize) -> u64, first_page_op: &[u32]) -> (Vec<
         let behind = run_end - span.first_page;
         first_lpn[span.request as usize] = (lpn_address.len() as u64 - behind) as u32;
     }
-    let mut lpn = with_room(first_page_op.last().map_or(0, |&ops| ops as usize));
+    let mut lpn = try_with_capacity(first_page_op.last().map_or(0, |&ops| ops as usize));
     for (&first, ops) in first_lpn.iter().zip(first_page_op.windows(2)) {
         lpn.extend(first..first + (ops[1] - ops[0]));
     }

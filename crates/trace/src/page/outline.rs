@@ -1,4 +1,4 @@
-//! What is known of a trace cut into pages as a whole, before any of its page operations is replayed.
+//! A trace cut into pages as a whole, before any of its page operations is replayed.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::ContentSource;
 use crate::request::Op;
 
-/// What the first access to a page is, which tells whether the page existed before the trace.
+/// Kind of the first access to a page, which tells whether the page existed before the trace.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstAccess {
@@ -24,19 +24,19 @@ pub enum FirstAccess {
     Hole,
 }
 
-/// What was noticed while pages and their contents were followed through a trace.
+/// Irregularities found while following pages and their contents through a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PageQuality {
-    /// Page reads whose recorded content differs from what is known to be in the page. The known
-    /// content wins.
+    /// Page reads whose recorded content differs from the page's last known content, which wins.
     pub read_mismatches: u64,
-    /// Page reads with a recorded content of a page that was last written with an unknown one (a
-    /// part of it was written, or the trace does not say). The page keeps its nameless content.
+    /// Page reads with a recorded content of a page whose own content is unknown, for example after
+    /// a partial write. The page keeps its nameless content.
     pub unknown_content_reads: u64,
-    /// Page reads of pages that hold nothing: they were trimmed, or are known to be holes when the trace begins, and not
-    /// written since. They have no content.
+    /// Page reads of empty pages: trimmed, or known as holes when the trace begins, and not written
+    /// since. They have no content.
     pub reads_of_holes: u64,
-    /// Requests with contents that do not begin on the grid of contents; they were moved down to it.
+    /// Requests with contents that do not begin on the grid of contents; they were aligned down to
+    /// it.
     pub unaligned_content_requests: u64,
     /// Page writes that cover only a part of their page.
     pub partial_writes: u64,
@@ -44,7 +44,8 @@ pub struct PageQuality {
     pub partial_trims: u64,
 }
 
-/// A trace cut into pages, but for its page operations: which pages there are, and what they hold before.
+/// A trace cut into pages, without its page operations: the pages, and their contents before the
+/// trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outline {
     /// The trace's name.
@@ -69,11 +70,11 @@ pub struct Outline {
     /// For each dense logical page that existed before the trace, the content it held; otherwise, and
     /// without contents, [`NO_CONTENT`](crate::NO_CONTENT).
     pub initial_content: Vec<u32>,
-    /// What happens first to each dense logical page.
+    /// First access to each dense logical page.
     pub first_access: Vec<FirstAccess>,
     /// Where the contents come from.
     pub content_source: ContentSource,
-    /// What was noticed.
+    /// Irregularities of the pages.
     pub quality: PageQuality,
 }
 
@@ -83,7 +84,8 @@ impl Outline {
         self.lpn_address.len() as u32
     }
 
-    /// Logical pages that hold something at some time: what was let go of, or never written, takes no room on a drive.
+    /// Logical pages that hold data at some time; pages only trimmed or never written take no room
+    /// on a drive.
     pub fn footprint_pages(&self) -> u32 {
         self.first_access.iter().map(|&first| u32::from(first != FirstAccess::Never)).sum()
     }
@@ -101,11 +103,11 @@ pub(super) fn existed(first: FirstAccess) -> bool {
     matches!(first, FirstAccess::Read | FirstAccess::PartialWrite)
 }
 
-/// What is known of a trace before its contents are followed.
-pub(super) struct Known<'a> {
+/// A trace's properties before its contents are followed.
+pub(super) struct TraceProperties<'a> {
     pub(super) name: &'a str,
     pub(super) page_bytes: u32,
     pub(super) chunk_bytes: u32,
-    /// What happens first to each page; `None` while the trace is gone through for the first time.
+    /// First access to each page; `None` during the first pass over the trace.
     pub(super) first: Option<&'a [FirstAccess]>,
 }

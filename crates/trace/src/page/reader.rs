@@ -1,4 +1,5 @@
-//! Ways through the file of a scanned trace: each reads it anew, and tells when it is no longer what was scanned.
+//! Passes over the file of a scanned trace: each reads it anew, and detects if the file has changed
+//! since the scan.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::time::SystemTime;
 use super::content::Before;
 use super::cut::{Numbering, cut_window, window_of};
 use super::follow::{Followed, Follower};
-use super::outline::{Known, Outline, PageQuality};
+use super::outline::{Outline, PageQuality, TraceProperties};
 use super::table::{LastRegion, PageTable};
 use super::window::PageColumns;
 use crate::error::{ErrorCause, TraceError};
@@ -18,7 +19,7 @@ use crate::request::CHUNK_BYTES;
 use crate::stream::TraceStream;
 use crate::trace::Trace;
 
-/// What every way through the file needs.
+/// Shared data of all passes over the file.
 pub(super) struct Scanned {
     pub(super) source: Source,
     pub(super) options: OpenOptions,
@@ -32,14 +33,14 @@ pub(super) struct Scanned {
     pub(super) stamp: Option<Stamp>,
 }
 
-/// What tells that a file has been written to.
+/// Properties of a file that change when it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     bytes: u64,
     modified: Option<SystemTime>,
 }
 
-/// The stamp of a file; `None` for what is none.
+/// The stamp of a file; `None` for other sources.
 pub(super) fn stamp(source: &Source) -> Result<Option<Stamp>, TraceError> {
     let Source::File(path) = source else { return Ok(None) };
     let metadata = std::fs::metadata(path).map_err(|error| TraceError::io(&source.label(), &error))?;
@@ -55,7 +56,7 @@ impl Scanned {
         if stamp(&self.source)? == self.stamp { Ok(()) } else { Err(self.changed()) }
     }
 
-    /// The error of a file that is not what it was.
+    /// The error for a file that has changed.
     pub(super) fn changed(&self) -> TraceError {
         TraceError::new(
             ErrorCause::Io,
@@ -65,7 +66,7 @@ impl Scanned {
         )
     }
 
-    /// An error on reading again what could be read before: it is the file's, if that was written to.
+    /// Explains an error on a later read: if the file was written to, that is the cause.
     pub(super) fn blame(&self, error: TraceError) -> TraceError {
         if error.cause != ErrorCause::Cancelled && self.check_unchanged().is_err() {
             self.changed()
@@ -94,8 +95,12 @@ impl Reader {
         let stream = stream.map_err(|error| scanned.blame(error))?;
         let outline = &scanned.outline;
         let first = Some(&outline.first_access[..]);
-        let known =
-            Known { name: &outline.name, page_bytes: outline.page_bytes, chunk_bytes: CHUNK_BYTES, first };
+        let known = TraceProperties {
+            name: &outline.name,
+            page_bytes: outline.page_bytes,
+            chunk_bytes: CHUNK_BYTES,
+            first,
+        };
         Ok(Reader {
             // With the first accesses known, every source can make its contents.
             follower: Follower::new(outline.content_source, &known).unwrap_or(Follower::None),
@@ -108,7 +113,8 @@ impl Reader {
         })
     }
 
-    /// Puts the next window into `columns`; false at the end, where the file is known to be what it was.
+    /// Puts the next window into `columns`; returns false at the end, after a check that the file
+    /// is unchanged.
     pub(super) fn next(
         &mut self,
         columns: &mut PageColumns,
@@ -138,7 +144,7 @@ impl Reader {
         Ok(true)
     }
 
-    /// What following all windows told.
+    /// Results of following all windows.
     pub(super) fn finish(self) -> (Followed, PageQuality) {
         let pages = self.scanned.outline.lpn_address.len();
         (self.follower.finish(pages), self.quality)

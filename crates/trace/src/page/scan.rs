@@ -1,4 +1,4 @@
-//! A trace in a file, cut into pages without being held: what must be known of it before it is replayed.
+//! A trace in a file, cut into pages without loading it: the scan before its replay.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use super::content::Before;
 use super::cut::{Numbering, cut_window, lengthen_volumes, volume_bases, window_of};
 use super::first_access::FirstAccesses;
 use super::follow::{Followed, Follower};
-use super::outline::{FirstAccess, Known, Outline, PageQuality};
+use super::outline::{FirstAccess, Outline, PageQuality, TraceProperties};
 use super::reader::{Reader, Scanned, stamp};
 use super::table::PageTable;
 use super::window::PageColumns;
@@ -24,24 +24,26 @@ use crate::stream::TraceStream;
 /// Requests of a window, unless asked otherwise.
 const WINDOW_REQUESTS: usize = 1 << 16;
 
-/// Bytes that a page of the footprint takes: its number, address, contents, first access, and what a controller
-/// keeps of it.
+/// Memory for a page of the footprint, in bytes: its number, address, contents, first access, and
+/// the controller's entries.
 const PAGE_BYTES: u64 = 56;
 
 /// A trace cut into pages as [`super::PageTrace`] is, but read from its file each time it is gone through.
 ///
-/// What is held does not grow with the requests: about 50 bytes a page of the footprint, with contents
-/// 8 bytes a distinct content (56 and more where the file has digests in the place of numbers), and a few windows.
-/// The file is read once to find that out and once for each time the trace is gone through. Contents of which the
-/// beginning depends on the end take another reading: values drawn by popularity, and recorded contents where a
-/// page is read in part before what it holds is known.
+/// Memory does not grow with the requests: about 50 bytes a page of the footprint, with contents 8
+/// bytes a distinct content (56 and more if the file has digests instead of numbers), and a few
+/// windows. The scan reads the file once; each pass over the trace reads it again.
+///
+/// Some contents depend on the end of the trace and take another reading: values drawn by
+/// popularity, and recorded contents where a page is read in part before its content is known.
 #[derive(Clone)]
 pub struct PageScan {
     pub(super) scanned: Arc<Scanned>,
 }
 
 impl PageScan {
-    /// Reads the trace once. `content` says where contents come from, told whether the trace carries any.
+    /// Reads the trace once. `content` chooses the source of contents, given whether the trace
+    /// carries any.
     ///
     /// # Errors
     /// As [`TraceStream::open`], [`TraceStream::next`] and [`super::PageTrace::build`].
@@ -55,7 +57,8 @@ impl PageScan {
         PageScan::in_windows(source, options, page_bytes, content, WINDOW_REQUESTS, progress)
     }
 
-    /// [`PageScan::open`] with windows of at most so many requests, which change nothing but memory and time.
+    /// [`PageScan::open`] with windows of at most `window_requests` requests. The size changes only
+    /// memory and time.
     ///
     /// # Errors
     /// As [`PageScan::open`].
@@ -67,7 +70,8 @@ impl PageScan {
         window_requests: usize,
         progress: &dyn Progress,
     ) -> Result<PageScan, TraceError> {
-        // Most likely: what is made up does not depend on it, and traces without contents need none.
+        // A likely case: generated contents do not depend on it, and traces without contents need
+        // none.
         let likely = content(true);
         let stamp = stamp(source)?;
         check_arguments(&source.label(), page_bytes, likely)?;
@@ -98,7 +102,7 @@ impl PageScan {
         }
     }
 
-    /// The same trace for systems that do not look at contents, without reading it again.
+    /// The same trace for systems that ignore contents, without reading it again.
     #[must_use]
     pub fn without_contents(&self) -> PageScan {
         let Scanned { source, options, outline, table, before, .. } = self.scanned.as_ref();
@@ -139,7 +143,7 @@ impl PageScan {
 /// A number of contents that is not known yet.
 const UNDECIDED: u32 = u32::MAX;
 
-/// Goes through the file once more, to find out what its contents are.
+/// Reads the file once more, to find out its contents.
 fn follow(scanned: Scanned, progress: &dyn Progress) -> Result<PageScan, TraceError> {
     let scanned = Arc::new(scanned);
     let mut reader = Reader::open(&scanned, progress)?;
@@ -160,7 +164,7 @@ fn follow(scanned: Scanned, progress: &dyn Progress) -> Result<PageScan, TraceEr
     Ok(PageScan { scanned })
 }
 
-/// What was noticed without following contents.
+/// Irregularities found without following contents.
 fn without_followed(quality: &PageQuality) -> PageQuality {
     PageQuality { read_mismatches: 0, unknown_content_reads: 0, reads_of_holes: 0, ..quality.clone() }
 }
@@ -188,7 +192,7 @@ struct First {
 
 impl First {
     fn new(name: &str, page_bytes: u32, content_source: ContentSource) -> First {
-        let known = Known { name, page_bytes, chunk_bytes: CHUNK_BYTES, first: None };
+        let known = TraceProperties { name, page_bytes, chunk_bytes: CHUNK_BYTES, first: None };
         // Recorded contents of another size than pages are refused at the end, if there are any.
         let fits = content_source != ContentSource::Recorded || page_bytes.is_multiple_of(CHUNK_BYTES);
         First {
@@ -240,7 +244,7 @@ impl First {
     /// Refuses a footprint that takes more memory than the requests so far let expect.
     fn check_memory(&self, pages: u64) -> Result<(), TraceError> {
         let needed = pages * PAGE_BYTES;
-        // Asking what is left costs a system call.
+        // Asking for the free memory costs a system call.
         if needed < 1 << 28 || needed <= memory_allowed_bytes(self.requests) {
             return Ok(());
         }
@@ -272,7 +276,7 @@ impl First {
         let bases: Vec<u64> = order.iter().map(|&number| bases[number as usize]).collect();
         let (renumbered, lpn_address) = table.number_by_address(&bases);
         let pages = lpn_address.len();
-        // What was followed does not matter where no contents are wanted.
+        // Followed contents are not needed if no contents are wanted.
         let followed = match self.follower {
             _ if content_source == ContentSource::None => Some(Follower::None.finish(pages)),
             Some(follower) if content_source == self.content_source && follower.was_right(&before) => {

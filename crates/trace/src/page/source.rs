@@ -16,16 +16,16 @@ pub enum ContentSource {
     /// Every page write brings a content never seen before; every page that is read before it is
     /// written holds one of its own.
     Unique,
-    /// Every page write brings a value drawn by popularity: value `i` of `1..=values` with probability
-    /// `C * i^-exponent`, whatever page it goes to (CA-SSD paper, section 5.3). A page that existed
-    /// before the trace (it is read, or written in part, before it is written) holds a value drawn in
-    /// the same way once, at the beginning, in order of addresses.
+    /// Every page write brings a value drawn by popularity: value `i` of `1..=values` with
+    /// probability `C * i^-exponent`, on any page (CA-SSD paper, section 5.3). Pages that existed
+    /// before the trace (read, or partly written, before they are written) get a value drawn in the
+    /// same way at the beginning, in order of addresses.
     Zipf {
         /// The exponent in thousandths: 0 for equally popular values, 1000 for the classical law.
         exponent_thousandths: u32,
         /// How many values there are.
         values: u32,
-        /// What the draws depend on; `None` is 1, or the seed of the run where there is one.
+        /// Seed of the draws; `None`: 1, or the run's seed if there is one.
         seed: Option<u64>,
     },
     /// The content of a page is its address: it always holds the same, and no two pages do.
@@ -38,13 +38,13 @@ pub enum ContentSource {
 const VALUES_MAX: u32 = 100_000_000;
 /// The highest exponent, in thousandths; by then one value in a thousand draws is not the first.
 const EXPONENT_MAX: u32 = 10_000;
-/// What a source looks like.
+/// Syntax of a source, for example `zipf(0.8,100000)`.
 const EXPECTED: &str =
     "recorded, unique, same-as-address or zipf(EXPONENT,VALUES[,SEED]), such as zipf(0.8,100000)";
 
 impl ContentSource {
-    /// The kind of source: `recorded`, `unique`, `zipf`, `same-as-address` or `none`. The full text,
-    /// which can be parsed again, is what it displays as.
+    /// The kind of source: `recorded`, `unique`, `zipf`, `same-as-address` or `none`. `Display`
+    /// gives the full text, which can be parsed again.
     pub fn name(self) -> &'static str {
         match self {
             ContentSource::Recorded => "recorded",
@@ -66,7 +66,7 @@ impl ContentSource {
         }
     }
 
-    /// Checks what a program may have put together without parsing.
+    /// Checks a source that was built without parsing.
     pub(crate) fn check(self) -> Result<(), TraceError> {
         match self {
             ContentSource::Zipf { values, .. } if !(1..=VALUES_MAX).contains(&values) => {
@@ -128,7 +128,7 @@ impl FromStr for ContentSource {
     }
 }
 
-/// A source of contents, or what is wrong with the word, if more can be said than that.
+/// Parses a source of contents; the error explains the fault, if more than the syntax can be given.
 fn parse(word: &str) -> Result<ContentSource, String> {
     let plain =
         [ContentSource::Recorded, ContentSource::Unique, ContentSource::SameAsAddress, ContentSource::None];
@@ -138,7 +138,7 @@ fn parse(word: &str) -> Result<ContentSource, String> {
     }
 }
 
-/// `(exponent,values[,seed])`, or what is wrong with it.
+/// Parses `(exponent,values[,seed])`; the error explains the fault.
 fn zipf(text: &str) -> Result<ContentSource, String> {
     let inside = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
     let inside = inside.ok_or("parentheses were expected behind zipf")?;

@@ -42,7 +42,7 @@ impl PageSource for PageScan {
 
 type Made = Result<PageColumns, TraceError>;
 
-/// Makes windows until the file ends or nobody wants them any more.
+/// Makes windows until the file ends or the receiver is gone.
 fn read_all(mut reader: Reader, watch: &Watch, ready: &SyncSender<Made>, recycled: &Receiver<PageColumns>) {
     loop {
         let mut columns = recycled.try_recv().unwrap_or_default();

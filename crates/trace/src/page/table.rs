@@ -41,7 +41,7 @@ pub struct PageTable {
 
 type Region = (u32, u64);
 
-/// The region that was asked for last, and its number: requests stay in one for long.
+/// The region of the last look-up, and its number: requests stay in one for long.
 #[derive(Clone, Copy, Debug)]
 pub struct LastRegion(Region, u64);
 
@@ -148,8 +148,8 @@ impl PageTable {
         Some(NumberedPage { id: *id, new: true })
     }
 
-    /// Appends the numbers of a run of pages to `ids`; false if one of them has none. `last` belongs to whoever
-    /// asks, so that several may ask at a time.
+    /// Appends the numbers of a run of pages to `ids`; false if one of them has none. The caller
+    /// owns `last`, so that several threads may look up at a time.
     #[inline]
     pub fn look_up(&self, last: &mut LastRegion, volume: u32, pages: Range<u64>, ids: &mut Vec<u32>) -> bool {
         let mut page = pages.start;

@@ -34,7 +34,7 @@ fn mixed(requests: u64, seed: u64, space_chunks: u64) -> Trace {
 
 #[test]
 fn a_trace_is_cut_the_same_in_any_number_of_parts() {
-    // Few pages, as many as requests, and so many that parts would take too much memory.
+    // Few pages, as many as requests, and more than parts have memory for.
     for (seed, space_chunks) in [(1, 40), (2, 3_000), (3, 1 << 30)] {
         let trace = mixed(3_000, seed, space_chunks);
         for (page_bytes, source) in [
@@ -61,7 +61,7 @@ fn a_trace_is_cut_the_same_in_any_number_of_parts() {
 }
 
 #[test]
-fn more_page_operations_than_can_be_numbered_are_refused_in_parts_as_in_one() {
+fn too_many_page_operations_are_refused_in_parts_as_well() {
     let mut builder = TraceBuilder::new("long");
     for number in 0..520 {
         builder.request(number, Op::Trim, 0, u32::MAX - 511, &[]);

@@ -7,7 +7,7 @@ use super::{Outline, PageTrace};
 use crate::error::TraceError;
 use crate::request::Op;
 
-/// What a mark of a request says of it.
+/// Marks of a request.
 pub mod marks {
     /// The first page operation covers only a part of its page.
     pub const FIRST_IS_PARTIAL: u8 = 1;
@@ -21,13 +21,13 @@ pub mod marks {
     pub const QUEUE_SHIFT: u32 = crate::flags::QUEUE_SHIFT;
 }
 
-/// Consecutive requests cut into page operations, as columns. Those that say of requests what the trace says are the
-/// trace's own, where it is in memory.
+/// Consecutive requests cut into page operations, as columns. Columns by request are shared with
+/// the trace, if it is in memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PageColumns {
     /// Arrival of each request, in nanoseconds, ascending; that of the trace's first is 0.
     pub time_ns: Arc<Vec<i64>>,
-    /// What each request asks.
+    /// Operation of each request.
     pub op: Arc<Vec<Op>>,
     /// Of each request, bits of [`marks`]. A request of a single page is partial at both ends or at none.
     pub marks: Vec<u8>,
@@ -36,8 +36,9 @@ pub struct PageColumns {
     pub first_page_op: Vec<u32>,
     /// Dense logical page number of each page operation.
     pub lpn: Vec<u32>,
-    /// Content of each page operation: what a write brings (the whole page's content after it), what
-    /// a read finds. [`NO_CONTENT`](crate::NO_CONTENT) for trims, for reads after a trim, and without contents.
+    /// Content of each page operation: for a write the whole page's content after it, for a read
+    /// the page's present one. [`NO_CONTENT`](crate::NO_CONTENT) for trims, for reads after a trim,
+    /// and without contents.
     pub content: Vec<u32>,
 }
 
@@ -95,7 +96,7 @@ fn is_partial(bits: u8, page_ops: &Range<usize>, page_op: usize) -> bool {
         || (page_op + 1 == page_ops.end && bits & marks::LAST_IS_PARTIAL != 0)
 }
 
-/// [`PageColumns`], borrowed; what a replay goes through. A trace in memory is a single window.
+/// [`PageColumns`], borrowed: the input of a replay. A trace in memory is a single window.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct Window<'a> {

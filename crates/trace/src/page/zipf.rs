@@ -4,10 +4,11 @@ use crate::random::Random;
 
 /// Draws `i` from `0..values` with probability proportional to `(i + 1)^-exponent`.
 ///
-/// The alias method (A. J. Walker, ACM TOMS 3(3), 1977): a value is chosen with equal probability, and
-/// kept with a probability of its own or exchanged for a certain other one; two draws and one look-up,
-/// whatever the number of values. Weights are whole numbers, so shares add up exactly: probabilities are
-/// those of the formula to the 53 bits of its powers and to 2^-64, on every machine.
+/// The alias method (A. J. Walker, ACM TOMS 3(3), 1977): a value is chosen with equal probability,
+/// and kept with a probability of its own or exchanged for a certain other one; two draws and one
+/// look-up, for any number of values. Weights are whole numbers, so shares add up exactly:
+/// probabilities are those of the formula to the 53 bits of its powers and to 2^-64, on every
+/// machine.
 #[derive(Debug)]
 pub(crate) struct Zipf {
     cells: Vec<Cell>,
@@ -39,7 +40,7 @@ impl Zipf {
         while let (Some(from), Some(&to)) = (poor.pop(), rich.last()) {
             let has = share[from as usize];
             cells[from as usize] = Cell { keep: part_of_2_64(has, sum), other: to };
-            // The rich value fills up what the poor one lacks.
+            // The rich value fills the gap of the poor one.
             share[to as usize] -= sum - has;
             if share[to as usize] < sum {
                 rich.pop();

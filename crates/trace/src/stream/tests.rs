@@ -15,7 +15,7 @@ impl Random {
     }
 }
 
-/// Requests that come in pieces of any size, whatever is asked for.
+/// Requests that come in pieces of any size, independent of the size asked for.
 struct Pieces {
     all: Columns,
     given: usize,
@@ -86,7 +86,7 @@ fn held_requests_come_in_order_whatever_the_pieces() {
         sort_by_time(&mut sorted);
         let mut feed =
             Pieces { all, given: 0, random: Random(SplitMix64(seed)), volumes: Volumes::default() };
-        let mut held = Held::new(window_ns);
+        let mut held = SortWindow::new(window_ns);
         let mut got = Columns::empty();
         while !feed.ended() {
             held.refill(&mut feed, &()).unwrap();

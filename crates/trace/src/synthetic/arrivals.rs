@@ -15,7 +15,8 @@ const SHORTEST_NS: u64 = 1_000;
 /// microsecond. 0.5 is a steady stream; the higher, the longer the queues. Bursts have a memory at every
 /// scale: the index of dispersion grows with the interval it is measured over.
 ///
-/// With trains these are what is spread so, and the requests of each follow its first one.
+/// With trains, their beginnings are spread in this way, and the requests of each follow its first
+/// one.
 #[derive(Debug)]
 pub(super) struct Arrivals {
     random: Random,
@@ -67,7 +68,7 @@ impl Arrivals {
         Arrivals { random, bias, hours, stack: Vec::new(), trains, in_train: 0, last_ns: None }
     }
 
-    /// What the next requests are at; for as many requests as have arrived and a few more.
+    /// The stream of the next requests; for as many requests as have arrived and a few more.
     pub(super) fn next_stretch(&mut self) -> Option<Stretch> {
         self.trains.as_mut()?.next_stretch()
     }
@@ -76,7 +77,7 @@ impl Arrivals {
     fn next_hour(&mut self) -> Option<(u64, u64, u64)> {
         let (start, length, requests) = self.hours.next()?;
         let Some(trains) = &mut self.trains else { return Some((start, length, requests)) };
-        // The hour was charged with what it should have; trains are whole.
+        // The hour was charged with its quota; trains are whole.
         let most = self.hours.requests - (self.hours.given - requests);
         let (count, given) = trains.fill(requests, most);
         self.hours.given += given - requests;
@@ -195,7 +196,7 @@ mod tests {
         let trains = Trains::new(&plan, Random::new(seed, 1), Random::new(seed, 2));
         let rhythm = (swing, 14.0);
         let times = Arrivals::new(requests, 7, DAY_NS, rhythm, bias, Some(trains), Random::new(seed, 0));
-        // What an hour has too much the next one has too little: the whole is as if made in one go.
+        // An hour's excess is deducted from the next one: the whole is as if made in one go.
         let mut alone = Trains::new(&plan, Random::new(seed, 1), Random::new(seed, 2));
         alone.fill(requests, requests);
         (times.collect(), std::iter::from_fn(|| alone.next_train()).collect())

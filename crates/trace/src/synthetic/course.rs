@@ -50,7 +50,7 @@ impl Course {
         self.then = (READ, u64::from(requests - writes));
     }
 
-    /// A kind, by what it has left and with what it is behind.
+    /// Draws a kind, by its remaining requests and its backlog.
     fn draw(&self, random: &mut Random) -> usize {
         let whole = (self.all[READ] + self.all[WRITE]) as f64;
         let share = self.all[READ] as f64 / whole;
@@ -59,8 +59,8 @@ impl Course {
         usize::from(!random.chance(share + behind / self.horizon))
     }
 
-    /// The kind of the next request, and how many of the same are sure to follow it, itself included.
-    /// A kind of which none are left gives way to the other.
+    /// The kind of the next request, and how many of the same are sure to follow it, itself
+    /// included. A used-up kind is replaced by the other.
     pub(super) fn kind(&mut self) -> (usize, u64) {
         if self.left[self.now.0] == 0 {
             self.now.0 = 1 - self.now.0;
@@ -83,7 +83,7 @@ mod tests {
     use super::super::trains::tests::some;
     use super::*;
 
-    /// The kinds of all requests, given out in stretches of so many.
+    /// The kinds of all requests, given out in stretches like `stretch`.
     fn kinds(all: [u64; 2], stretch: Stretch) -> Vec<usize> {
         let mut course = Course::new(all, &some(0.0, 0.0));
         let mut random = Random::new(1, 0);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn every_request_has_its_kind_and_each_part_of_the_trace_its_share() {
+    fn every_request_has_a_kind_and_every_part_its_share() {
         for all in [[20_000, 80_000], [4_000, 96_000], [70_000, 30_000], [0, 10_000], [10_000, 0]] {
             let kinds = kinds(all, Stretch { requests: 10, minor: 0 });
             assert_eq!(reads(&kinds), all[0]);

@@ -2,7 +2,7 @@
 
 use crate::random::Random;
 
-/// What is wrong with the points of a distribution.
+/// Errors of the points of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wrong {
     /// There are none, or the last one is not at 100 percent.
@@ -20,9 +20,10 @@ pub(super) struct Deck {
 }
 
 impl Deck {
-    /// Points `[value, percent]`: so many percent of the numbers are at most `value`. Between two points, and
-    /// below the first one, the numbers are spread evenly on a logarithmic scale of `1 + value`. `whole`
-    /// numbers begin one above the point before. `unit` is what one of `value` becomes.
+    /// Points `[value, percent]`: this percentage of the numbers is at most `value`. Between two
+    /// points, and below the first one, the numbers are spread evenly on a logarithmic scale of
+    /// `1 + value`. `whole` numbers begin one above the point before. `unit` is the size of a `value`
+    /// of one.
     pub(super) fn new(points: &[(f64, f64)], whole: bool, unit: f64, cards: usize) -> Result<Deck, Wrong> {
         check(points)?;
         let card = |index: usize| {

@@ -14,16 +14,16 @@ use crate::quality::Quality;
 use crate::trace::{Trace, finish};
 use crate::volumes::Volumes;
 
-/// Requests made between two looks at whether to stop.
+/// Requests made between two checks whether to stop.
 const ROWS: usize = 1 << 18;
 
-/// Makes the trace of a recipe. `place` is what the recipe is called in messages, `scale` multiplies
-/// requests, footprint, values and the length of days, and another seed gives another trace of the same
-/// kind. Progress is in requests.
+/// Makes the trace of a recipe. `place` names the recipe in messages, `scale` multiplies requests,
+/// footprint, values and the length of days, and another seed gives another trace of the same kind.
+/// Progress is in requests.
 ///
 /// # Errors
-/// [`Argument`](crate::ErrorCause::Argument) where numbers of the recipe contradict each other; the message
-/// names the key and what is possible.
+/// [`Argument`](crate::ErrorCause::Argument) if numbers of the recipe contradict each other; the
+/// message names the key and the possible values.
 pub fn synthesize(
     recipe: &Recipe,
     place: &str,

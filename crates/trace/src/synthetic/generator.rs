@@ -14,7 +14,7 @@ use crate::columns::Columns;
 use crate::random::Random;
 use crate::request::{CHUNK_BYTES, Op};
 
-// What is drawn for: draws of one purpose do not depend on how many there are of another.
+// Purposes of random draws: draws of one purpose do not depend on the number of draws of another.
 const ARRIVALS: u64 = 10;
 const KINDS: u64 = 11;
 const WRITES: u64 = 12;
@@ -43,7 +43,7 @@ pub(super) struct Generator {
     next_value: u32,
     kinds: Random,
     run: Run,
-    /// With trains: what they are at, and runs of reads that their ends cut, the oldest first.
+    /// With trains: their streams, and runs of reads that their ends cut, the oldest first.
     course: Option<Course>,
     cut: VecDeque<Run>,
     /// Writes from one flush to the next, 0 for none, and how many are left until then.
@@ -141,7 +141,7 @@ impl Generator {
         match (&mut self.pages, &plan.content) {
             (Pages::Values(both), ContentPlan::Values(values)) => {
                 let (writes, reads) = &mut **both;
-                // Behind the footprint and what the rounds before have added to it.
+                // Behind the footprint and the additions of the rounds before.
                 let base = plan.footprint + values.pages_kept + (*round - 1) * values.later.addresses();
                 writes.go_on(values, Runs::new(write_plan), base, random(WRITES));
                 reads.go_on(read_plan, values, base, random(READS));
@@ -253,7 +253,7 @@ impl Generator {
         !self.run.is_over() || self.next_run(kind == WRITE, room)
     }
 
-    /// Reads what lies now on the pages of a run that was cut.
+    /// Reads the present values of the pages of a run that was cut.
     fn look_again(&mut self) {
         let Generator { pages: Pages::Values(both), run, .. } = self else { return };
         if run.live {
@@ -283,7 +283,8 @@ impl Generator {
         self.next_run(write, u64::MAX)
     }
 
-    /// Begins the next run, a write's with `room` for so many requests; whether there is one.
+    /// Begins the next run, a write's with `room` for this many requests; returns whether there is
+    /// one.
     fn next_run(&mut self, write: bool, room: u64) -> bool {
         let Generator { pages, run, next_value, .. } = self;
         (run.write, run.live) = (write, false);

@@ -1,8 +1,8 @@
-//! What is wrong with a key of a recipe, and what is possible.
+//! Errors of a recipe's keys: the fault and the possible values.
 
 use crate::error::{ErrorCause, TraceError};
 
-/// Says of a key what is wrong with it.
+/// Makes errors of a key.
 pub(super) struct Keys<'a>(pub(super) &'a str);
 
 impl Keys<'_> {

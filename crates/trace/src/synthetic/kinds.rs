@@ -42,7 +42,7 @@ pub(super) fn kinds(
         Some(percent) => keys.share("requests.read_sequential_percent", percent)?,
         None => sequential,
     };
-    // What the writes must be so that all together are what was asked for.
+    // The writes' figure for which reads and writes together meet the request.
     let of_writes = if writes > 0 {
         let all = sequential * count as f64 - of_reads * (count - writes) as f64;
         keys.between(
@@ -77,12 +77,13 @@ pub(super) fn kinds(
     Ok([reads, kind("requests.pages", writes, of_writes, &requests.pages)?])
 }
 
-/// Shares of sequential requests with which runs are to be made so that, cut by the ends of stretches,
-/// the shares that were asked for are left.
+/// Shares of sequential requests with which runs are made so that the requested shares are left
+/// after the cuts by ends of stretches.
 ///
-/// Runs of writes are made to fit. What is read is read as it was before, whole, and the rest of it later: there
-/// each end of a stretch costs. Writes make up for that as far as they can, and longer runs of reads for the
-/// rest; where reads have a share of their own, that is the share of what is read, whatever it is cut into.
+/// Runs of writes are made to fit. Data are read in the runs in which they were written, and a cut
+/// run later: for reads, each end of a stretch costs sequentiality. Writes make up for that as far
+/// as they can, and longer runs of reads for the rest. If reads have a share of their own, it is
+/// the share of the data read, however they are cut.
 fn in_trains(
     [reads, writes]: [f64; 2],
     [read_requests, write_requests]: [f64; 2],

@@ -3,8 +3,7 @@
 use super::pool::Closeness;
 use super::popularity::Multiplicities;
 
-/// Things that last, mixed with those of each day, and what is known of the distances between their
-/// occurrences.
+/// Lasting items, mixed with those of each day, and the known distances between their occurrences.
 pub(super) struct Mixed<'a> {
     /// Pools, the length of the order that each is spread over in accesses, and how many there are like it.
     pools: Vec<(&'a Multiplicities, f64, f64)>,
@@ -35,14 +34,16 @@ impl Mixed<'_> {
 
     /// Closeness with which `share` of repeats are found among the `depth` things used last.
     ///
-    /// Between two occurrences of a thing that are `g` accesses apart lie as many other things as a window
-    /// of `g` touches. How many that is on average is the integral, over windows up to `g`, of the share
-    /// of accesses that are first ones or whose thing was last used longer ago (Denning and Schwartz,
-    /// CACM 15(3), 1972; Xiang et al., ASPLOS '13). Close repeats have distances up to `within`, all equally
-    /// likely; other repeats lie as a random order lets them, so their distances are known too. Both
-    /// unknowns follow: `within` from the depth, the share of close repeats from what the others bring.
-    /// Close repeats reach a little deeper than asked for, so that the share is not found at their very end,
-    /// where a small error in it would be a large one in the depth.
+    /// Two successive occurrences of an item `g` accesses apart have as many other items between
+    /// them as a window of `g` touches. The mean number is the integral, over windows up to `g`, of
+    /// the share of accesses that are first ones or whose item was last used longer ago (Denning
+    /// and Schwartz, CACM 15(3), 1972; Xiang et al., ASPLOS '13).
+    ///
+    /// Close repeats have distances up to `within`, all equally likely. Other repeats lie in random
+    /// order, so their distances are known too. Both unknowns follow: `within` from the depth, the
+    /// share of close repeats from that of the others. Close repeats reach a little deeper than
+    /// asked for, so that the share is not found at their very end, where a small error in it would
+    /// be a large one in the depth.
     pub(super) fn closeness(&self, share: f64, depth: f64) -> Closeness {
         if self.first >= 1.0 || self.first.is_nan() || share <= self.taken || depth < 1.0 {
             return Closeness::default();
@@ -72,7 +73,8 @@ impl Mixed<'_> {
 
     /// Share of close repeats with which `share` of all that are not taken out of turn lie within `window`.
     fn close_share(&self, share: f64, window: f64) -> f64 {
-        // What the other repeats bring depends a little on how many there are: a few rounds settle it.
+        // The contribution of the other repeats depends a little on their number: a few rounds
+        // settle it.
         let mut close = share;
         for _ in 0..ROUNDS {
             let others = 1.0 - self.longer(close, window);

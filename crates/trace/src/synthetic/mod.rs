@@ -1,10 +1,11 @@
 //! Synthetic workloads: traces with contents, made from a recipe.
 //!
-//! A [`Recipe`] says what a workload is like; [`synthesize`] makes a trace that is like it. What the
-//! recipe asks for is met by construction, not by trial: how often each value occurs is decided before
-//! the first request is made, so that the numbers of distinct values and their popularity are exact;
-//! requests, runs, sizes and pages are drawn without replacement, so that their numbers are; and repeats
-//! are placed so that their LRU positions follow. docs/workloads.md describes the model.
+//! A [`Recipe`] describes a workload; [`synthesize`] makes a trace of it. The trace meets the
+//! recipe by construction, not by trial. The number of occurrences of each value is decided before
+//! the first request is made, so that the numbers of distinct values and their popularity are
+//! exact. Requests, runs, sizes and pages are drawn without replacement, so that their numbers are
+//! exact as well. Repeats are placed so that their LRU positions follow. docs/workloads.md
+//! describes the model.
 
 mod arrivals;
 mod births;

@@ -5,8 +5,8 @@ use super::pool::{Closeness, Entries, Extent, NONE, Occurrence, Pool};
 use super::popularity::Multiplicities;
 use crate::random::Random;
 
-/// The accesses of one kind that are still to come. A *thing* is what is accessed: a value where writes are
-/// ordered, an extent of values where reads are.
+/// The accesses of one kind that are still to come. A *thing* is an accessed item: a value for
+/// writes, an extent of values for reads.
 #[derive(Debug)]
 pub(super) struct Order {
     /// Things that may be accessed on any day.
@@ -70,7 +70,8 @@ impl Order {
             *self = Order::new(plan);
             return;
         };
-        // Reads may have ended before their order did: what the first day did not come to does not recur.
+        // Reads may have ended before their order did: items that the first day did not reach do
+        // not recur.
         let of_days: u64 = plan.of_days.iter().map(Multiplicities::occurrences).sum();
         let again = recurring.of_first_day.len() * plan.of_days.len();
         self.accesses = self.done + again as u64 + of_days;
@@ -212,7 +213,7 @@ impl Order {
         }
     }
 
-    /// Says what the access that came last went to.
+    /// Sets the item of the last access.
     #[inline]
     pub(super) fn settle(&mut self, what: Extent) {
         if let Some(recurring) = &mut self.recurring
@@ -251,7 +252,7 @@ impl Order {
     }
 }
 
-/// The closeness of a pool that brings only so many of all accesses: its own clock runs slower.
+/// The closeness of a pool that brings `occurrences` of `of` accesses: its own clock runs slower.
 fn part(closeness: Closeness, occurrences: u64, of: u64) -> Closeness {
     let within = closeness.within as f64 * occurrences as f64 / of.max(1) as f64;
     Closeness { within: (within as u64).max(1), ..closeness }
@@ -270,7 +271,7 @@ mod tests {
         OrderPlan { whole, of_days, closeness: Closeness::default(), recurs: true }
     }
 
-    /// What is accessed, day by day: things are numbered as they come for the first time.
+    /// Accessed items, day by day, numbered in order of their first access.
     fn days(plan: &OrderPlan) -> Vec<Vec<u32>> {
         let (mut order, mut random, mut next) = (Order::new(plan), Random::new(1, 0), 0);
         let mut accesses = Vec::new();
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn each_day_has_its_values_and_repeats_the_day_before_in_its_order() {
+    fn each_day_has_own_values_and_repeats_the_day_before() {
         for recurring in [0.0, 0.6, 1.0] {
             let plan = plan(recurring, 5);
             let days = days(&plan);

@@ -7,7 +7,7 @@ use super::popularity::{Impossible, Multiplicities, Skew};
 use super::recipe::LocalityRecipe;
 use crate::error::TraceError;
 
-/// What is needed to bring occurrences into an order.
+/// Inputs for bringing occurrences into an order.
 #[derive(Debug)]
 pub(super) struct OrderPlan {
     pub(super) whole: Multiplicities,
@@ -39,7 +39,7 @@ pub(super) struct OrderRecipe<'a> {
     pub(super) of_the_day: f64,
     /// Values that are accessed together.
     pub(super) pages_each: f64,
-    /// Accesses that repeat what the page holds.
+    /// Accesses that repeat the page's own content.
     pub(super) same_content: f64,
     /// Accesses whose values come in groups, one access after the other.
     pub(super) shared: f64,

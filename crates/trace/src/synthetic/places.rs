@@ -9,7 +9,7 @@ pub(super) struct Places {
     pub(super) top: u64,
     /// Pages that have not been used.
     fresh: u64,
-    /// Reciprocal of what the skew leaves.
+    /// Reciprocal of the share that the skew leaves.
     power: f64,
     last_end: u64,
 }

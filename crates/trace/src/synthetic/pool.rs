@@ -7,7 +7,7 @@ use crate::random::Random;
 /// No entry.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// What occurs: for writes a value, for reads pages that hold consecutive values.
+/// An item of an order: for writes a value, for reads pages that hold consecutive values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     /// First page; 0 for a value that is not bound to a place.
@@ -15,7 +15,7 @@ pub(super) struct Extent {
     pub(super) pages: u32,
     /// Value of the first page.
     pub(super) value: u32,
-    /// What decides how it is cut into requests.
+    /// Seed of the cut into requests.
     pub(super) cut: u32,
 }
 
@@ -48,7 +48,7 @@ impl Entries {
         Entries { entries: Vec::new(), free: NONE }
     }
 
-    /// Says what the entry stands for.
+    /// Gives the entry its item.
     #[inline]
     pub(super) fn name(&mut self, entry: u32, what: Extent) {
         if entry != NONE {
@@ -56,7 +56,7 @@ impl Entries {
         }
     }
 
-    /// Says that the entry, unless nothing more is to come of it, stands for other pages with the same value.
+    /// Moves the entry to other pages with the same value, unless it has no occurrence left.
     #[inline]
     pub(super) fn rename(&mut self, entry: u32, what: Extent) {
         if self.awaits(entry, what.value).is_some() {
@@ -64,7 +64,7 @@ impl Entries {
         }
     }
 
-    /// How many occurrences are to come of what has just occurred for the first time.
+    /// Occurrences to come of an item that has just occurred for the first time.
     pub(super) fn left(&self, entry: u32) -> u32 {
         self.entries.get(entry as usize).map_or(0, |entry| entry.left)
     }
@@ -131,26 +131,29 @@ pub(super) const GROUP: u32 = 8;
 pub(super) struct Closeness {
     /// Share of repeats that follow closely.
     pub(super) share: f64,
-    /// Most occurrences between such a repeat and what it repeats; all distances are equally likely.
+    /// Most occurrences between such a repeat and the one it repeats; all distances are equally
+    /// likely.
     pub(super) within: u64,
 }
 
-/// What comes next.
+/// The next occurrence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Occurrence {
     /// A thing for the first time. Its entry must be named, if it has one: it will occur again.
     First { entry: u32 },
-    /// Again, while so many pages hold it.
+    /// A repeat, while `copies` pages hold it.
     Again { entry: u32, what: Extent, copies: u32 },
 }
 
 /// Occurrences that are still to be put into an order.
 ///
-/// A thing that has occurred waits, with `r` occurrences left, for the first of `r` points in the rest of
-/// the order, or for a near point when the repeat is to be a close one. Where nothing is due a thing
-/// occurs for the first time, drawn by popularity. Without closeness that is the order of shuffled
-/// occurrences: a thing that occurs `m` times has not been seen after a part `x` of the order with
-/// probability `(1 - x)^m`, and its gaps are those between random points. Counts are exact whatever is drawn.
+/// An item that has occurred waits, with `r` occurrences left, for the first of `r` points in the
+/// rest of the order, or for a near point if the repeat is to be close. Where no repeat is due, a
+/// new item occurs, drawn by popularity.
+///
+/// Without closeness that is the order of shuffled occurrences: an item that occurs `m` times has
+/// not been seen after a part `x` of the order with probability `(1 - x)^m`, and its gaps are those
+/// between random points. Counts are exact, for any draw.
 #[derive(Debug)]
 pub(super) struct Pool {
     births: Births,
@@ -284,7 +287,7 @@ impl Pool {
         self.queue.push(entries, entry, due);
     }
 
-    /// Frees what is still queued, when the pool has no occurrence left.
+    /// Frees the queue when the pool has no occurrence left.
     pub(super) fn close(&mut self, entries: &mut Entries) {
         while self.queue.length > 0 {
             let entry = self.queue.pop(entries);

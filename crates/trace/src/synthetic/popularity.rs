@@ -31,9 +31,9 @@ pub(super) struct Impossible {
 impl Multiplicities {
     /// `things` occur at least once each and `occurrences` times together, concentrated as `skew` says.
     ///
-    /// Thing `i` occurs `max(1, floor(scale * i^-exponent))` times, Zipf's law in whole numbers; `exponent`
-    /// is what the concentration asks for, `scale` what the total does. What rounding leaves goes to the
-    /// most popular things, one each. The share of things is met to one step of the multiplicities.
+    /// Item `i` occurs `max(1, floor(scale * i^-exponent))` times, Zipf's law in whole numbers. The
+    /// concentration fixes `exponent`, the total `scale`. The remainder of rounding goes to the
+    /// most popular items, one each. The share of items is met to one step of the multiplicities.
     pub(super) fn new(things: u64, occurrences: u64, skew: Skew) -> Result<Multiplicities, Impossible> {
         if things == 0 || occurrences <= things {
             return Ok(Multiplicities::of_one_kind(things, 1));
@@ -45,8 +45,8 @@ impl Multiplicities {
         let (mut flat, mut steep) = (EXPONENTS.0, EXPONENTS.1);
         let (most, flattest) = share(flat);
         let (least, steepest) = share(steep);
-        // Being a little beyond what is possible is what rounding published numbers does, and of few
-        // occurrences any concentration is far from another.
+        // Published numbers are rounded and may lie a little beyond the possible. Of few
+        // occurrences, any two concentrations are far apart.
         let few = occurrences < FEW;
         if skew.things_share >= most {
             return if few || skew.things_share <= most * TOLERANCE {
@@ -78,11 +78,13 @@ impl Multiplicities {
         Ok(best.1)
     }
 
-    /// `things` that occur `occurrences` times together, with several points of their concentration: the
-    /// most popular so many of them have so many of the accesses. Between two points all are equally popular.
-    /// An error is the number of the first point that cannot be: with it things would occur less than once,
-    /// or more often than those before them. A point that can be, but not in whole things and occurrences,
-    /// is left out.
+    /// `things` items that occur `occurrences` times together, with several points of their
+    /// concentration: the share of accesses that the most popular items have. Between two points
+    /// all items are equally popular.
+    ///
+    /// An error is the number of the first impossible point: with it items would occur less than
+    /// once, or more often than those before them. A possible point that does not exist in whole
+    /// items and occurrences is left out.
     pub(super) fn stepped(things: u64, occurrences: u64, points: &[Skew]) -> Result<Multiplicities, usize> {
         let in_whole: Vec<(u64, u64)> = points
             .iter()
@@ -274,7 +276,7 @@ const SCALE_BISECTIONS: u32 = 44;
 /// Relative error of a share of things at which the search ends.
 const CLOSE: f64 = 1e-4;
 const TOLERANCE: f64 = 1.02;
-/// Of the accesses one in so many may be moved to another step.
+/// One in this many accesses may be moved to another step.
 const ROUNDING: u64 = 500;
 const FEW: u64 = 1000;
 /// Multiplicities up to this are counted by multiplicity, those above thing by thing.
@@ -351,8 +353,9 @@ mod tests {
         Skew { accesses_share: accesses, things_share: things }
     }
 
+    /// Exactly in number, closely in share.
     #[test]
-    fn published_concentrations_are_met_exactly_in_number_and_closely_in_share() {
+    fn published_concentrations_are_met_closely() {
         // Things, occurrences and the share of things with half of the accesses: mail and web of the
         // CA-SSD paper (Table 2, Fig. 2), and two more.
         for (things, occurrences, share) in [
@@ -375,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_concentration_that_single_occurrences_rule_out_is_refused_with_what_is_possible() {
+    fn impossible_concentration_is_refused_with_the_possible_one() {
         // homes of the CA-SSD paper: 66.37 % of writes are unique, so 14.44 % of values cannot have half.
         let Err(impossible) = Multiplicities::new(663_700, 1_000_000, holding(0.5, 0.1444)) else {
             panic!("was made");
@@ -431,7 +434,8 @@ mod tests {
         assert_eq!((made.things(), made.occurrences()), (7, 12));
         let mut random = crate::random::Random::new(1, 1);
         for _ in 0..20_000 {
-            // What is measured on a few things can be, but for rounding when there are more or less of them.
+            // Concentrations measured on a few items are possible, but for rounding when there are
+            // more or fewer items.
             let mut times: Vec<u64> =
                 (0..=random.below(40)).map(|_| 1 + random.below(6) * random.below(9)).collect();
             times.sort_unstable_by(|a, b| b.cmp(a));

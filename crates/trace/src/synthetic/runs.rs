@@ -30,9 +30,9 @@ impl Runs {
         if self.requests > 0 { self.runs.max(1) } else { 0 }
     }
 
-    /// The sizes of the requests of the next run, in pages; none when all are given. All ways to cut what
-    /// is left are equally likely, but no run is longer than `pages_max` unless it is one request, nor has it
-    /// more than `room` requests.
+    /// The sizes of the requests of the next run, in pages; none when all are given. All ways to
+    /// cut the rest are equally likely, but no run is longer than `pages_max` unless it is one
+    /// request, nor has it more than `room` requests.
     pub(super) fn next(&mut self, pages_max: u64, room: u64, sizes: &mut Vec<u32>, random: &mut Random) {
         sizes.clear();
         if self.requests == 0 {

@@ -17,13 +17,13 @@ pub(super) struct TrainsPlan {
     /// Requests of a train, and nanoseconds between two of them.
     pub(super) lengths: Deck,
     pub(super) gaps_ns: Deck,
-    /// Share of the trains that go on with what the one before was at.
+    /// Share of the trains that continue the stream of the one before.
     pub(super) joined: f64,
     /// Share of the trains that have reads and writes, and of those that can: with one request they cannot.
     pub(super) mixed: f64,
     pub(super) mixed_of_several: f64,
-    /// Beyond the least silence: a train that would begin within that of the one before waits up to so much
-    /// longer, and one that is joined to the one before follows within this.
+    /// A train that would begin within the least silence of the one before waits up to this much
+    /// longer. A joined train follows the one before within this time.
     pub(super) wait_ns: u64,
     pub(super) joined_wait_ns: u64,
 }
@@ -53,7 +53,7 @@ impl TrainsPlan {
         let mixed = keys.between(mixed_key, trains.mixed_percent, 0.0, several * 100.0)? / 100.0;
         let joined_key = "arrivals.trains.joined_percent";
         let asked = keys.share(joined_key, trains.joined_percent)?;
-        // Of the trains that go on with what the one before was at, some do so where a run ends.
+        // Some of the trains that continue a stream begin where a run ends.
         let mean = lengths.mean();
         let sequential = recipe.requests.sequential_percent / 100.0;
         let within = (sequential - asked / mean) / (1.0 - 1.0 / mean).max(1e-9);
@@ -103,7 +103,8 @@ fn deck(keys: &Keys<'_>, key: &str, points: &[(f64, f64)], most: Option<f64>) ->
     })
 }
 
-/// Silence behind a train of the busiest hour, beyond twice the least one: what is left for trains to wait.
+/// Silence behind a train of the busiest hour, beyond twice the least one: the time that trains may
+/// wait.
 fn spare_ns(recipe: &Recipe, lengths: &Deck, gaps_ns: &Deck, keys: &Keys<'_>) -> Result<u64, TraceError> {
     let arrivals = &recipe.arrivals;
     let hour_ns = arrivals.day_s * 1e9 / HOURS;
@@ -133,7 +134,7 @@ pub(super) struct Stretch {
     pub(super) minor: u32,
 }
 
-/// Of a train that mixes, the smaller part is at most one request in so many.
+/// The smaller part of a mixed train is at most one request in three.
 const MINOR_ONE_IN: u32 = 3;
 
 /// A train.
@@ -148,7 +149,7 @@ pub(super) struct Train {
 #[derive(Debug)]
 pub(super) struct Trains {
     plan: TrainsPlan,
-    /// Of the hour: trains, and the same requests by what they are at.
+    /// Trains of the hour, and the same requests by stream.
     trains: VecDeque<Train>,
     stretches: VecDeque<Stretch>,
     random: Random,
@@ -161,9 +162,9 @@ impl Trains {
         Trains { plan: plan.clone(), trains: VecDeque::new(), stretches: VecDeque::new(), random, times }
     }
 
-    /// Trains for about `requests`, and never more than `most`: how many are not joined to another, and the
-    /// requests of all. The last one may be longer than was asked for; what is too much is too little in
-    /// the next hour.
+    /// Makes trains for about `requests`, and never more than `most`. Returns the number of trains
+    /// not joined to another, and the requests of all. The last train may be longer than asked for;
+    /// the next hour has fewer requests in return.
     pub(super) fn fill(&mut self, requests: u64, most: u64) -> (u64, u64) {
         let (mut alone, mut given) = (0, 0);
         while given < requests {
@@ -177,7 +178,7 @@ impl Trains {
         (alone, given)
     }
 
-    /// Says what a train is at; whether that is what the one before was at.
+    /// Chooses the stream of a train; returns whether it continues that of the one before.
     fn stretch(&mut self, length: u32, may_join: bool) -> bool {
         let TrainsPlan { joined, mixed, mixed_of_several, .. } = self.plan;
         // Neither a train that mixes nor the one behind it is joined: others make up for them.
@@ -209,7 +210,7 @@ impl Trains {
         self.trains.front().is_some_and(|train| train.joined)
     }
 
-    /// What the next requests are at; stretches are taken by the way that trains are.
+    /// The stream of the next requests, in the order of trains.
     pub(super) fn next_stretch(&mut self) -> Option<Stretch> {
         self.stretches.pop_front()
     }

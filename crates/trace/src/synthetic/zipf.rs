@@ -14,7 +14,7 @@ pub(super) struct Drawn {
     zipf: Zipf,
     /// The number of each value in the trace, in order of first appearance.
     numbers: Vec<u32>,
-    /// What each page holds that has been touched, the first touched first.
+    /// Content of each touched page, the first touched first.
     held: Vec<u32>,
     places: Places,
     sizes: Vec<u32>,
@@ -46,8 +46,8 @@ impl Drawn {
         self.random = random;
     }
 
-    /// The next run of one kind: its first page, the sizes of its requests, and the value of each page
-    /// into `values`; there is `room` for so many requests.
+    /// The next run of one kind: its first page, the sizes of its requests, and the value of each
+    /// page into `values`; there is `room` for this many requests.
     pub(super) fn next(
         &mut self,
         write: bool,

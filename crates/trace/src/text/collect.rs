@@ -1,4 +1,4 @@
-//! Where line parsers put what they read.
+//! Collects the output of line parsers.
 
 use crate::columns::Columns;
 use crate::digest::{Digests, digests_of_zeroes, fold};
@@ -12,7 +12,7 @@ use crate::volumes::Volumes;
 use super::fields::{Bad, Complaint, Field};
 use super::intern::{BATCH, Interner};
 
-/// One request as a line tells it.
+/// One request of a line.
 pub(crate) struct Parsed {
     /// From [`Collector::time`].
     pub(crate) time_ns: i64,
@@ -118,7 +118,7 @@ impl Collector {
     fn step_back(&mut self, parsed: &Parsed) -> Result<(), Bad> {
         let behind_ns = self.latest_ns.abs_diff(parsed.time_ns);
         if behind_ns > self.window_ns {
-            // The line may be skipped: what it brought must not stay.
+            // The line may be skipped: its contents must not stay.
             self.look_up();
             let kept = self.columns.content_start.last().copied().unwrap_or(0);
             self.columns.content.truncate(kept as usize);
@@ -178,7 +178,8 @@ impl Collector {
         self.first_tick.is_none() && quality.passed_lines == 0 && quality.empty_requests == 0
     }
 
-    /// Bytes that what was collected takes, and how many more it will take, at one time, for so many further lines.
+    /// Bytes of the collected requests, and the largest growth at one time for `further` more
+    /// lines.
     pub(crate) fn bytes(&self, further: usize) -> (u64, u64) {
         let (columns, contents) = (self.columns.bytes(further), self.interner.bytes(further));
         let digests = if self.interner.digests.is_empty() { 0 } else { contents.1 };
@@ -212,7 +213,7 @@ impl Collector {
         &self.volumes
     }
 
-    /// What is left when all requests are taken.
+    /// The rest, when all requests are taken.
     pub(crate) fn into_parts(self) -> Parts {
         let digests = Digests::new(self.interner.digests);
         Parts { volumes: self.volumes, quality: self.quality, digests, tally: None }

@@ -33,7 +33,7 @@ pub(crate) fn add_contents(sink: &mut Collector, digits: &[u8], length: u32) {
         }
         return;
     }
-    // One digest a sector: what identifies the page is all of them together.
+    // One digest a sector: all of them together identify the page.
     let sectors_a_chunk = CHUNK_BYTES as usize / SECTOR_BYTES as usize;
     let mut page = [0; CHUNK_BYTES as usize / SECTOR_BYTES as usize * DIGITS / 2];
     for chunk in digits.chunks(sectors_a_chunk * DIGITS) {

@@ -1,6 +1,6 @@
 //! The fields of a line: numbers, times, words, each with its place for error messages.
 
-use crate::error::{ErrorCause, Place, TraceError};
+use crate::error::{ErrorCause, Location, TraceError};
 
 /// Unit of addresses and sizes in most text formats.
 pub(crate) const SECTOR_BYTES: u64 = 512;
@@ -17,16 +17,16 @@ pub(crate) struct Field {
     pub(crate) expected: &'static str,
 }
 
-/// What is wrong with a line.
+/// The fault of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Complaint {
-    /// The field's text is not what was expected.
+    /// The field's text has the wrong form.
     NotA(Field),
     /// The line ends before the field.
     Missing(Field),
     /// The field is a negative number.
     Negative(Field),
-    /// The field is a number beyond what a trace can hold.
+    /// The field is a number above a trace's limit.
     Beyond(Field, &'static str),
     /// There is more on the line than the format has fields.
     Surplus,
@@ -88,7 +88,7 @@ impl Bad {
         };
         TraceError {
             cause,
-            place: Place { input: name.to_owned(), line: Some(number), column: Some(self.at + 1) },
+            place: Location { input: name.to_owned(), line: Some(number), column: Some(self.at + 1) },
             what,
             cure,
         }
@@ -107,7 +107,7 @@ fn quote(line: &[u8], at: usize) -> String {
     text
 }
 
-/// Walks over the fields of a line. `COMMA` tells whether commas part the fields or blanks do.
+/// Walks over the fields of a line, which are separated by commas (`COMMA`) or by blanks.
 pub(crate) struct Fields<'a, const COMMA: bool> {
     pub(crate) line: &'a [u8],
     pub(crate) at: usize,
@@ -143,7 +143,7 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
         self.peek().is_none_or(Self::ends_field)
     }
 
-    /// Steps over what parts fields, to the beginning of the next one.
+    /// Skips the separator, to the beginning of the next field.
     #[inline]
     fn pass_separator(&mut self) {
         self.pass_blanks();
@@ -188,7 +188,7 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
         }
     }
 
-    /// An unsigned whole number up to `max`; `limit` says what a larger one is.
+    /// An unsigned whole number up to `max`; `limit` describes the limit in the error.
     #[inline]
     pub(crate) fn number(&mut self, field: Field, max: u64, limit: &'static str) -> Result<u64, Bad> {
         let start = self.at;
@@ -262,7 +262,7 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
         time.ok_or_else(|| Bad::new(start, Complaint::Beyond(field, "beyond 292 years")))
     }
 
-    /// A number of bytes in hex (`0x...`) up to `max`; `limit` says what a larger one is.
+    /// A number of bytes in hex (`0x...`) up to `max`; `limit` describes the limit in the error.
     #[inline]
     fn hex(&mut self, field: Field, max: u64, limit: &'static str) -> Result<u64, Bad> {
         let start = self.at;

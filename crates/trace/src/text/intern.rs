@@ -93,7 +93,7 @@ impl Interner {
         Some(id)
     }
 
-    /// Bytes that the table takes, and how many more it will take, at one time, for so many further digests.
+    /// Bytes of the table, and its largest growth at one time for `further` more digests.
     pub(crate) fn bytes(&self, further: usize) -> (u64, u64) {
         let held = self.slots.len() as u64 * 8 + self.digests.capacity() as u64 * 16;
         let full = (self.digests.len() + further) * 2 > self.slots.len();

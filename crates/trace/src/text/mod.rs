@@ -19,9 +19,9 @@ use crate::progress::Progress;
 use crate::quality::BAD_LINES_LISTED;
 use crate::volumes::Volumes;
 
-/// Reads the lines of one format. It may keep what it needs of the lines before.
+/// Reads the lines of one format. It may keep state of the lines before.
 pub(crate) trait LineParser: Send + Sized + 'static {
-    /// What to do when lines were passed over and none was a request.
+    /// The cure if lines were skipped and none was a request.
     const NO_REQUESTS: &'static str = "";
 
     fn new(options: &OpenOptions) -> Self;

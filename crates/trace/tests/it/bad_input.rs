@@ -40,7 +40,7 @@ fn a_megabyte_that_says_nothing_may_come_first() {
         assert_eq!((trace.format, trace.digest()), (expected.format, expected.digest()));
         let lines = before.lines().count() as u64 + 3;
         assert_eq!(trace.quality.lines, lines);
-        // What is wrong is found on its own line.
+        // The fault is found on its own line.
         let bad = format!("{before}{}", MSR.replace(",4096,", ",40x6,"));
         refused(bad, ErrorCause::Malformed, &[&format!("mail.csv:{}:39: size '40x6'", lines - 1)]);
     }
@@ -275,7 +275,7 @@ fn files_that_cannot_be_read() {
 
 #[test]
 fn times_in_the_wrong_unit_are_flagged() {
-    // A century and more, in what claims to be nanoseconds of a five-column trace.
+    // More than a century, in the alleged nanoseconds of a five-column trace.
     let text = "0 0 8 8 1\n4000000000000000000 0 16 8 1\n";
     let trace = open(text).unwrap();
     assert!(trace.quality.warnings[0].contains("127 years"), "{:?}", trace.quality.warnings);

@@ -1,4 +1,4 @@
-//! The canonical Parquet: what is written is read again, and other tools may write it too.
+//! The canonical Parquet: written files can be read again, and other tools may write them too.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -82,7 +82,7 @@ fn equal_traces_give_equal_bytes() {
     fiu().write_parquet(&folder.file("a.parquet")).unwrap();
     fiu().write_parquet(&folder.file("b.parquet")).unwrap();
     assert!(bytes("a.parquet") == bytes("b.parquet"));
-    // Reading and writing once more changes nothing, up to what format it was.
+    // Reading and writing once more changes nothing but the recorded source format.
     let once = open(&folder.file("a.parquet")).unwrap();
     once.write_parquet(&folder.file("c.parquet")).unwrap();
     let twice = open(&folder.file("c.parquet")).unwrap();
@@ -91,7 +91,7 @@ fn equal_traces_give_equal_bytes() {
 }
 
 #[test]
-fn what_killed_processes_left_is_removed_and_what_others_write_is_not() {
+fn only_files_of_killed_processes_are_removed() {
     let folder = Folder::new("left-over");
     let path = folder.file("out.parquet");
     for name in [
@@ -223,7 +223,7 @@ fn other_tools_may_write_digests() {
     assert_eq!(trace.content, [0, 1, 1, 0, 1, 2]);
     let digests: Vec<u8> = trace.digests.iter().map(|digest| digest[0]).collect();
     assert_eq!(digests, [7, 8, 9]);
-    // Rows that another tool has dropped, say, leave digests that nobody can assign.
+    // Rows that another tool has dropped leave digests that belong to no row.
     for (wrong, place) in [([&[7u8][..], &[], &[9]], ":1"), ([&[7, 8], &[9], &[9]], ":2")] {
         write(&path, with_digests(wrong));
         let error = open(&path).unwrap_err().to_string();
@@ -321,7 +321,8 @@ fn any_compression_but_lzo_is_read() {
         write_compressed(&path, compression);
         assert_eq!(open(&path).unwrap().digest(), expected, "{compression}");
     }
-    // Nothing writes LZO; in the metadata of a file in zstd (codec 6) the codec is said to be LZO (3).
+    // No writer makes LZO; the test changes the codec of a zstd file (6) to LZO (3) in its
+    // metadata.
     let mut bytes = std::fs::read(&path).unwrap();
     let zstd = [0x15, 6 << 1, 0x16];
     let places: Vec<usize> = (0..bytes.len() - 3).filter(|&at| bytes[at..at + 3] == zstd).collect();

@@ -7,8 +7,8 @@ use flashtwin_trace::{
     ContentSource, Op, OpenOptions, PageScan, PageSource, PageTrace, SampleBy, Source, Trace, TraceStream,
 };
 
-/// What blkparse writes of `requests` on two devices: each at an address of its own, some durable, some late, and
-/// flushes.
+/// The output of blkparse for `requests` on two devices: each at an address of its own, some
+/// durable, some late, and flushes.
 fn text(requests: u64, seed: u64) -> String {
     let mut random = Random::new(seed);
     let mut text = String::new();

@@ -1,5 +1,5 @@
-//! What is particular to one format: choices, events passed over, errors. What formats share is in the
-//! other tests.
+//! Peculiarities of each format: choices, events skipped, errors. Common behaviour is in the other
+//! tests.
 
 use crate::common::Random;
 use crate::sample;
@@ -209,7 +209,7 @@ fn fio_2_counts_waits() {
     assert_eq!(asked(&trace), expected);
     assert_eq!(trace.volume_names, ["/a", "/b"]);
     assert_eq!((trace.quality.empty_requests, trace.quality.passed_lines), (0, 4));
-    // Without waits there are no times, and that is said.
+    // Without waits there are no times, and a warning says so.
     let timeless = FIO.to_owned() + &"/a read 0 512\n".repeat(1000);
     let timeless = open(&timeless.replace("wait 150 0", "sync 0 0"));
     assert_eq!(timeless.duration_ns(), 0);

@@ -10,11 +10,11 @@ use flashtwin_trace::{
 };
 
 /// A file of its own, gone with the value.
-struct Place(PathBuf);
+struct TestFolder(PathBuf);
 
-impl Place {
-    fn new(name: &str) -> Place {
-        Place(std::env::temp_dir().join(format!("ft-holes-{}-{name}.parquet", std::process::id())))
+impl TestFolder {
+    fn new(name: &str) -> TestFolder {
+        TestFolder(std::env::temp_dir().join(format!("ft-holes-{}-{name}.parquet", std::process::id())))
     }
 
     fn source(&self) -> Source {
@@ -22,7 +22,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TestFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
     }
@@ -71,7 +71,7 @@ fn random_trace(seed: u64) -> Trace {
 #[test]
 fn they_stay_with_a_trace_that_is_written_read_and_streamed() {
     for seed in 0..20 {
-        let (trace, place) = (random_trace(seed), Place::new(&format!("whole-{seed}")));
+        let (trace, place) = (random_trace(seed), TestFolder::new(&format!("whole-{seed}")));
         assert!(trace.holes.len() > 3 && trace.zero_content.is_some());
         trace.write_parquet(&place.0).unwrap();
         for volume in [None, Some("4"), Some("6")] {
@@ -97,7 +97,7 @@ fn they_stay_with_a_trace_that_is_written_read_and_streamed() {
 
 #[test]
 fn an_excerpt_begins_with_the_holes_that_are_left_and_new_ones() {
-    // Page by page: what every page of the excerpt holds when it begins, by everything that came before.
+    // Page by page: the content of every page when the excerpt begins, from all earlier requests.
     for seed in 0..20 {
         let trace = random_trace(seed);
         let excerpt = trace.excerpt(&(200_000_000..i64::MAX)).unwrap();
@@ -155,7 +155,7 @@ fn holes_are_in_the_digest_and_traces_without_any_keep_theirs() {
     assert_eq!(request(&mut elsewhere).digest(), plain.digest());
 }
 
-fn recorded(place: &Place, metadata: &[(&str, String)]) {
+fn recorded(place: &TestFolder, metadata: &[(&str, String)]) {
     let mut recording = Recording::create(&place.0, "made", &Holes::default(), metadata).unwrap();
     recording.push(&Recorded {
         time_ns: 0,
@@ -180,12 +180,12 @@ fn metadata_that_say_nothing_sensible_are_refused_by_name() {
         ("flashtwin.zero_digest", "zz000000000000000000000000000000"),
         ("flashtwin.zero_digest", "\u{e4}\u{e4}\u{e4}\u{e4}\u{e4}\u{e4}\u{e4}\u{e4}"),
     ] {
-        let place = Place::new("wrong");
+        let place = TestFolder::new("wrong");
         recorded(&place, &[(key, value.to_owned())]);
         let error = Trace::open(&place.source(), &OpenOptions::default(), &()).unwrap_err().to_string();
         assert!(error.contains(key) && error.contains("trace-formats.md"), "{error}");
     }
-    let place = Place::new("right");
+    let place = TestFolder::new("right");
     recorded(
         &place,
         &[("flashtwin.zero_digest", "09".repeat(16)), ("flashtwin.holes", "[[0, 4096, 8192]]".into())],
@@ -221,7 +221,7 @@ fn zeroes_are_known_by_their_plain_digests() {
         assert_eq!(trace.zero_content, zero, "{digests:?}");
         assert_eq!(streamed(&source, &OpenOptions::default()).2, zero);
         // The number stays when the digests go.
-        let place = Place::new("converted");
+        let place = TestFolder::new("converted");
         trace.write_parquet(&place.0).unwrap();
         assert_eq!(open(&place.source(), &OpenOptions::default()).zero_content, zero);
         assert_eq!(streamed(&place.source(), &OpenOptions::default()).2, zero);

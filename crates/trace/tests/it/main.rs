@@ -1,4 +1,4 @@
-//! Traces as their users meet them: every format, bad input, what is synthesized, what is windowed.
+//! Traces through the public interface: every format, bad input, synthetic traces, windows.
 
 mod bad_input;
 mod canonical_parquet;

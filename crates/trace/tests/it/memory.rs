@@ -1,4 +1,4 @@
-//! What does not fit into memory is refused with the figure, and the process lives.
+//! A trace too large for memory is refused with the figure, and the process lives.
 
 use std::io::Write;
 use std::process::Command;
@@ -11,7 +11,8 @@ use flashtwin_trace::{ErrorCause, OpenOptions, Source, Trace, TraceStream, memor
 const LIMIT_KIB: u64 = 300_000;
 const REQUESTS: u64 = 6_000_000;
 
-/// Lines that are few bytes when compressed, as somebody may send them, 10,000 a second, behind a comment of random digits.
+/// Lines that compress to a few bytes, such as hostile input: 10,000 a second, behind a comment of
+/// random digits.
 fn dense_text(comment: usize) -> Vec<u8> {
     let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
     let mut draw = SplitMix64(1);

@@ -49,7 +49,7 @@ fn text(lines: &[(usize, String)], volume: Option<usize>) -> String {
     text
 }
 
-/// All columns, the names of volumes and the digests of contents; not what was noticed on reading.
+/// All columns, the names of volumes and the digests of contents, without irregularities.
 fn same(a: &Trace, b: &Trace, what: &str) {
     assert_eq!(a.digest(), b.digest(), "{what}");
     assert_eq!((&a.time_ns, &a.volume, &a.content), (&b.time_ns, &b.volume, &b.content), "{what}");
@@ -102,7 +102,7 @@ fn a_volume_can_be_streamed() {
 }
 
 #[test]
-fn a_volume_that_is_not_there_is_an_error_that_names_those_that_are() {
+fn unknown_volume_is_an_error_with_the_known_names() {
     let text = text(&msr(&mut Random::new(14), 100), None);
     let options = OpenOptions { volume: Some("hm.7".to_owned()), ..OpenOptions::default() };
     let error = Trace::open(&source("many.csv", &text), &options, &()).unwrap_err();

@@ -11,7 +11,7 @@ const CHUNK: u64 = 4096;
 
 type Page = (u32, u64);
 
-/// What a chunk holds.
+/// Content of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Value {
     Recorded(u32),
@@ -86,7 +86,8 @@ impl<'a> Reference<'a> {
         (start, start + u64::from(request.length_bytes))
     }
 
-    /// What `operation` touches of the chunk in `slot`: nothing, or all of it with a content, or else.
+    /// The effect of `operation` on the chunk in `slot`: none, a write of the whole chunk with a
+    /// content, or another.
     fn touch(&self, operation: &Operation, slot: u64) -> Option<Option<u32>> {
         let chunk = operation.page.1 * self.page_bytes + slot * CHUNK;
         let (start, end) = self.extent(operation.request);
@@ -133,7 +134,8 @@ impl<'a> Reference<'a> {
         }
     }
 
-    /// What a chunk held before the trace, if it is a hole or a read shows it before anything changes it.
+    /// Content of a chunk before the trace, if it is a hole or a read shows it before a write
+    /// changes it.
     fn before(&self, page: Page, slot: u64) -> Option<Value> {
         if self.is_hole(page.0, page.1 * self.page_bytes + slot * CHUNK, CHUNK) {
             return Some(Value::Trimmed);
@@ -441,7 +443,7 @@ fn a_hole_holds_nothing_until_it_is_written() {
     assert_eq!(pages.columns.content, [NO_CONTENT, NO_CONTENT, 0, 1, NO_CONTENT, 0]);
     assert_eq!(pages.outline.initial_content, [NO_CONTENT, NO_CONTENT, NO_CONTENT, NO_CONTENT, 0]);
     assert_eq!(pages.outline.quality.reads_of_holes, 2);
-    // What is written to two pages that were holes is equal where the writes are.
+    // Pages that were holes are equal where their writes are.
     let mut builder = TraceBuilder::new("large pages");
     builder.hole(0, 0..65536);
     builder.request(0, Op::Write, 0, 4096, &[3]).request(1, Op::Write, 16384, 4096, &[3]);
@@ -480,7 +482,7 @@ fn zipf(text: &str) -> ContentSource {
     text.parse().unwrap()
 }
 
-/// What must hold of drawn contents whatever was drawn: pages hold what was last put there.
+/// With any draw, pages keep the content last written to them.
 #[test]
 fn drawn_contents_stay_where_they_were_written() {
     for seed in 0..1000 {
@@ -492,7 +494,7 @@ fn drawn_contents_stay_where_they_were_written() {
         assert_eq!(known(&pages.columns.content), known(&unique.columns.content));
         assert_eq!(known(&pages.outline.initial_content), known(&unique.outline.initial_content));
         assert_eq!(pages.outline.quality, unique.outline.quality);
-        // What a page holds never changes but by a write: one unique content has one drawn one.
+        // A page's content changes only by a write: one unique content has one drawn one.
         let mut drawn: HashMap<u32, u32> = HashMap::new();
         let both = unique.columns.content.iter().zip(&pages.columns.content);
         for (&unique, &content) in

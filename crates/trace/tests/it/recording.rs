@@ -1,4 +1,4 @@
-//! Recordings: whole at any time, whatever happens to whoever writes them.
+//! A recording is whole at any time, even if its writer is killed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,17 +9,17 @@ use flashtwin_trace::{
 };
 
 /// A file of its own, gone with the value.
-struct Place(PathBuf);
+struct TestFolder(PathBuf);
 
-impl Place {
-    fn new(name: &str) -> Place {
+impl TestFolder {
+    fn new(name: &str) -> TestFolder {
         let path = std::env::temp_dir().join(format!("ft-recording-{}-{name}.parquet", std::process::id()));
         let _ = fs::remove_file(&path);
-        Place(path)
+        TestFolder(path)
     }
 }
 
-impl Drop for Place {
+impl Drop for TestFolder {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.0);
     }
@@ -74,7 +74,7 @@ fn is_whole(trace: &Trace, writes: u64) {
 
 #[test]
 fn all_kinds_of_requests_come_back() {
-    let place = Place::new("kinds");
+    let place = TestFolder::new("kinds");
     let mut holes = Holes::default();
     holes.add(0, 4096..65536);
     let zero = ("flashtwin.zero_digest", format!("{:032x}", 3));
@@ -104,7 +104,7 @@ fn all_kinds_of_requests_come_back() {
 
 #[test]
 fn what_was_committed_is_there_at_any_time_and_no_gap_stays() {
-    let place = Place::new("grows");
+    let place = TestFolder::new("grows");
     let mut recording = Recording::create(&place.0, "grows", &Holes::default(), &[]).unwrap();
     assert_eq!(open(&place.0).unwrap_err().cause, ErrorCause::Empty);
     for number in 0..1000 {
@@ -124,7 +124,7 @@ fn what_was_committed_is_there_at_any_time_and_no_gap_stays() {
 
 #[test]
 fn a_recording_cut_anywhere_is_read_up_to_the_last_footer() {
-    let (place, cut) = (Place::new("whole"), Place::new("cut"));
+    let (place, cut) = (TestFolder::new("whole"), TestFolder::new("cut"));
     let mut recording = Recording::create(&place.0, "cut", &Holes::default(), &[]).unwrap();
     // The file as it is before and after each commit; the old footer goes only when the new one is there.
     let mut files = vec![fs::read(&place.0).unwrap()];
@@ -163,7 +163,7 @@ fn a_recording_cut_anywhere_is_read_up_to_the_last_footer() {
 
 #[test]
 fn a_footer_beyond_the_window_of_the_search_is_found() {
-    let (place, cut) = (Place::new("far"), Place::new("far-cut"));
+    let (place, cut) = (TestFolder::new("far"), TestFolder::new("far-cut"));
     let mut recording = Recording::create(&place.0, "far", &Holes::default(), &[]).unwrap();
     for number in 0..10 {
         push(&mut recording, number);
@@ -178,7 +178,7 @@ fn a_footer_beyond_the_window_of_the_search_is_found() {
 
 #[test]
 fn what_is_being_recorded_to_is_left_alone() {
-    let place = Place::new("locked");
+    let place = TestFolder::new("locked");
     let mut recording = Recording::create(&place.0, "locked", &Holes::default(), &[]).unwrap();
     push(&mut recording, 0);
     recording.commit().unwrap();

@@ -1,5 +1,5 @@
-//! Synthetic workloads through the public interface: what a recipe asks for is what the trace has, counted
-//! here by the plainest means.
+//! Synthetic workloads through the public interface: each trace is counted by the plainest means
+//! and compared with its recipe.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use flashtwin_trace::{
 };
 
 mod any;
+mod contents;
 mod days;
-mod held;
 mod values;
 
 fn recipe(name: &str) -> Recipe {
@@ -27,7 +27,7 @@ fn parsed(text: &str) -> Result<Trace, TraceError> {
     Recipe::parse("mine.toml", text).and_then(|recipe| synthesize(&recipe, "mine.toml", 1.0, 0, &()))
 }
 
-/// What a trace is like, counted page by page.
+/// Statistics of a trace, counted page by page.
 #[derive(Default)]
 struct Counted {
     pages: [u64; 2],
@@ -81,7 +81,7 @@ fn near(what: &str, found: f64, wanted: f64, relative: f64) {
     assert!((found - wanted).abs() <= wanted.abs() * relative, "{what}: {found}, wanted {wanted}");
 }
 
-/// What each day reads: the values of its pages, in order.
+/// Values of the pages read on each day, in order.
 fn reads_by_day(trace: &Trace, recipe: &Recipe, scale: f64) -> Vec<Vec<u32>> {
     let day_ns = (recipe.arrivals.day_s * scale * 1e9) as i64;
     let mut days = vec![Vec::new(); recipe.arrivals.days as usize];
@@ -99,8 +99,8 @@ fn daily_unique_reads(trace: &Trace, recipe: &Recipe, scale: f64) -> f64 {
     days.iter().map(share).sum::<f64>() / days.len() as f64
 }
 
-/// Every statistic that the generator controls, of every recipe that comes with flashtwin. Reads come in
-/// whole extents: of `few` of them the popularity is only roughly what it should be.
+/// Checks every statistic that the generator controls, for every recipe that comes with flashtwin.
+/// Reads come in whole extents: with `few` of them the popularity is only roughly as asked.
 fn follows_its_recipe(name: &str, scale: f64, few: bool) {
     let recipe = recipe(name);
     let trace = made(name, scale, 1);
@@ -128,7 +128,7 @@ fn follows_its_recipe(name: &str, scale: f64, few: bool) {
     let [values_read, values_written] = &counted.values;
     let share = |kind: usize| counted.values[kind].len() as f64 / counted.pages[kind] as f64 * 100.0;
     near(&format!("{name} unique writes"), share(1), unique, 0.001);
-    // Where all reads go to what is overwritten, nothing is said of their values.
+    // If all reads go to overwritten data, the recipe makes no claim about their values.
     if requests - writes > 5000.0 && recipe.reads.live_percent < 100.0 {
         let (of_reads, popularity) = match recipe.reads.unique_within {
             Within::Trace => (share(0), &recipe.reads.popularity[..]),
@@ -143,7 +143,8 @@ fn follows_its_recipe(name: &str, scale: f64, few: bool) {
                 // A day has a few dozen extents of its own.
                 (true, 1) if recipe.reads.unique_within == Within::Day => 0.15,
                 (true, 1) => 0.1,
-                // What was written in runs of some sizes is read in requests of others, which cuts these short.
+                // Data written in runs of some sizes are read in requests of other sizes, which
+                // cuts these short.
                 _ => 0.4,
             },
         );
@@ -160,7 +161,7 @@ fn follows_its_recipe(name: &str, scale: f64, few: bool) {
         near(&format!("{name} popular writes"), concentration(values_written, accesses), values, 0.03);
     }
     let same = counted.same_content as f64 / counted.pages[1] as f64 * 100.0;
-    // Where none are asked for, a popular value may still meet itself by chance.
+    // Even without close repeats a popular value may still meet itself by chance.
     let more = same - recipe.writes.same_content_percent;
     assert!(
         more > -(if few { 0.07 } else { 0.05 }) * same && more < 0.2,
@@ -170,7 +171,7 @@ fn follows_its_recipe(name: &str, scale: f64, few: bool) {
 
 #[test]
 fn every_recipe_makes_what_it_says() {
-    // Where the trace writes half of what is read, and few requests are reads.
+    // The trace writes half of the data that it reads, and few requests are reads.
     follows_its_recipe("ca-ssd/homes", 0.1, true);
     for name in workload_names() {
         let requests = recipe(name).requests.count;
@@ -221,7 +222,7 @@ fn open(path: &Path) -> Trace {
 }
 
 #[test]
-fn a_file_written_as_it_is_made_holds_the_same_trace_with_one_thread_or_two() {
+fn streamed_file_has_the_same_trace_with_any_threads() {
     let folder = Folder::new("threads");
     // Longer than two batches of rows.
     let (recipe, scale) = (recipe("ca-ssd/hm"), 0.05);
@@ -236,7 +237,7 @@ fn a_file_written_as_it_is_made_holds_the_same_trace_with_one_thread_or_two() {
     assert_eq!((read.volume_names, read.quality), (whole.volume_names, whole.quality));
 }
 
-/// Cancels after so many updates.
+/// Cancels after this number of updates.
 struct Stop(AtomicU64);
 
 impl Progress for Stop {
@@ -277,7 +278,7 @@ popularity = [[50.0, 20.0]]
 unique_percent = 50.0
 "#;
 
-/// What is wrong with the small recipe after each change, where, and what to do.
+/// Error message of the small recipe after each change: fault, place and cure.
 fn refused(cases: &[((&str, &str), &str, &str)]) {
     assert!(parsed(SMALL).is_ok());
     for ((from, to), cause, cure) in cases {
@@ -394,7 +395,7 @@ fn wrong_trains_are_refused_with_the_key_and_what_is_possible() {
     }
 }
 
-/// A train, as whoever looks at a trace finds it: requests within a millisecond of the one before.
+/// A train as an analysis finds it: requests within a millisecond of the one before.
 struct Train {
     requests: usize,
     reads: usize,
@@ -462,7 +463,7 @@ fn requests_come_in_the_trains_that_the_recipe_says() {
 }
 
 #[test]
-fn each_day_reads_its_share_of_values_and_much_of_the_day_before() {
+fn each_day_reads_new_values_and_many_of_the_day_before() {
     for (unique, recurring) in [(80.0, 70.0), (40.0, 0.0), (60.0, 95.0)] {
         let text = with_trains(&[
             ("= 20_000", "= 200_000"),
@@ -523,7 +524,7 @@ fn every_recipe_can_be_made_very_small_or_of_one_kind() {
 }
 
 #[test]
-fn a_flush_follows_every_so_many_writes_and_changes_no_other_request() {
+fn regular_flushes_change_no_other_request() {
     let plain = made("rr-ssd/webvm", 0.002, 3);
     for every in [1, 8, 1_000_000] {
         let mut recipe = recipe("rr-ssd/webvm");

@@ -1,4 +1,4 @@
-//! What the tests of several metrics share.
+//! Shared by the tests of several metrics.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
 mod random;

@@ -3,7 +3,7 @@
 
 use flashtwin_bits::SplitMix64;
 
-/// What is drawn from SplitMix64.
+/// Draws from SplitMix64.
 pub struct Random(pub SplitMix64);
 
 impl Random {

@@ -8,10 +8,10 @@ use crate::common::Random;
 /// Bux and I. Iliadis, Performance Evaluation 2010; P. Desnoyers, ACM TOS 2014; B. Van Houdt, SIGMETRICS
 /// 2013).
 ///
-/// With g victims for each page written and y(i) blocks of i valid pages, a write makes one page in i y(i)
-/// of U invalid. In the steady state every level above the victims' passes on what it receives: i y(i) / U
-/// = g. Victims have m pages, which are taken at once, or m + 1; the share of the first makes the blocks add
-/// up to `ratio` x U pages.
+/// With g victims for each page written and y(i) blocks of i valid pages, a write makes one page in
+/// i y(i) of U invalid. In the steady state every level above the victims' passes on all that it
+/// receives: i y(i) / U = g. Victims have m pages, which are taken at once, or m + 1; the share of
+/// the first makes the blocks add up to `ratio` x U pages.
 fn greedy_model(ratio: f64, block_pages: u32) -> f64 {
     let wanted = ratio / f64::from(block_pages);
     let mut sum = 0.0;
@@ -82,11 +82,12 @@ fn one_partition_and_uniform_writes_are_the_mean_field() {
     }
 }
 
-/// Hot and cold pages, each written uniformly. Separated, with the victim chosen among all blocks, both
-/// partitions come to victims with equally few valid pages, give or take one, hence to the write
-/// amplification of uniform writes: that is what partitions resized by a greedy choice reach (SWC paper,
-/// section 3.2). Mixed is worse. The best split of the spare blocks would be better still, but no greedy
-/// choice finds it: its hot victims have fewer valid pages than its cold ones.
+/// Hot and cold pages, each written uniformly. If they are separated, with the victim chosen among
+/// all blocks, both partitions come to victims with equally few valid pages, give or take one,
+/// hence to the write amplification of uniform writes: partitions resized by a greedy choice reach
+/// that (SWC paper, section 3.2). Mixed is worse. The best split of the spare blocks would be
+/// better still, but no greedy choice finds it: its hot victims have fewer valid pages than its
+/// cold ones.
 #[test]
 fn two_partitions_for_two_temperatures() {
     let (block_pages, physical_blocks) = (128, 1000);

@@ -8,7 +8,7 @@ use crate::loads::LoadView;
 use flashtwin_bits::By;
 use flashtwin_nand::Chip;
 
-/// One view a chip. What changes from copy to copy or from read to read is kept current by the owner.
+/// One view a chip. The owner keeps the values current that change with each copy or read.
 pub(super) struct Chips {
     views: By<Chip, Vec<ChipView>>,
     counted: ScorePopularity,

@@ -15,46 +15,48 @@ pub struct ReplicationConfig {
     /// When copies are made.
     #[schemars(extend("x-when" = "always"))]
     pub policy: ReplicationPolicy,
-    /// Space for replicas beyond the trace's non-deduplicated footprint, as a share of it
-    /// (RR-SSD paper: alpha; 0 is its ISO-capacity analysis: only what deduplication saved).
+    /// Space for replicas beyond the trace's footprint without deduplication, as a share of it
+    /// (RR-SSD paper: alpha). For example 0.05. With 0, replicas get only the space that
+    /// deduplication saves (the paper's ISO-capacity analysis).
     pub alpha: f64,
-    /// How many copies a content earns.
+    /// Number of copies that a content earns.
     #[schemars(extend("x-when" = "counts-popularity"))]
     pub degree: DegreePolicy,
     /// For `degree = "few-of-many"`: copies of every content that was read, the first included.
     #[schemars(extend("x-when" = "counts-popularity and ftl.replication.degree = few-of-many"))]
     pub few_copies: u32,
-    /// For `degree = "popularity"`: copies that a read earns, in whole copies rounded down: with 0.25 every
-    /// fourth read earns one. Above 0, up to 256. The RR-SSD paper gives no number ("the more popular, the more
-    /// copies", II.D); with 1 a counter of log2(chips) bits is exactly as wide as it has to be.
+    /// For `degree = "popularity"`: copies that a read earns, rounded down; above 0, up to 256. For
+    /// example 0.25: every fourth read earns one. The RR-SSD paper gives no number ("the more
+    /// popular, the more copies", II.D); with 1, a counter of log2(chips) bits is exactly
+    /// sufficient.
     #[schemars(extend("x-when" = "counts-popularity and ftl.replication.degree = popularity"))]
     pub copies_per_read: f64,
-    /// Most copies of a content, the first included, whatever the degree; 1 to 256. There is never more than
-    /// one on a chip.
+    /// Most copies of a content, the first included; 1 to 256. A chip never has more than one.
     #[schemars(extend("x-when" = "counts-popularity"))]
     pub most_copies: u32,
-    /// Contents read less often than this in a period get no copies, whatever the degree; at least 1, and at
-    /// most what a counter can reach, the number of chips less one.
+    /// Contents read less often than this in a period get no copies. At least 1, and at most the
+    /// number of chips less one, where counters saturate.
     #[schemars(extend("x-when" = "counts-popularity"))]
     pub least_popularity: u32,
-    /// Which chip receives a copy.
+    /// Choice of the chip for a copy.
     #[schemars(extend("x-when" = "counts-popularity"))]
     pub placement: PlacementPolicy,
     /// For `placement = "score"`: the popularity of a chip, Pop.
     #[schemars(extend("x-when" = "counts-popularity and ftl.replication.placement = score|even-score"))]
     pub score_popularity: ScorePopularity,
-    /// For `placement = "score"`: which of the chips with equal scores receives a copy.
+    /// For `placement = "score"`: choice among chips with equal scores.
     #[schemars(extend("x-when" = "counts-popularity and ftl.replication.placement = score|even-score"))]
     pub score_ties: ScoreTies,
-    /// For `policy = "end-of-period"`: in which order contents with equal counters are copied.
+    /// For `policy = "end-of-period"`: order in which contents with equal counters are copied.
     #[schemars(extend("x-when" = "ftl.replication.policy = end-of-period"))]
     pub equals: Equals,
-    /// Replicas beyond what their content's popularity earns are dropped at every so many
-    /// period ends (RR-SSD paper III.B: less often than replication; weekly for daily periods).
+    /// Periods between clean-ups, which drop replicas that their content's popularity no longer
+    /// earns. For example 7: weekly for daily periods (RR-SSD paper III.B: less often than
+    /// replication).
     #[schemars(extend("x-when" = "counts-popularity"))]
     pub adjust_every: u32,
-    /// For `policy = "priority-lru"`: pages of a class. The least recent page of a full class falls to the
-    /// class of half its number of reads. Not given in the paper.
+    /// For `policy = "priority-lru"`: pages of a class. The least recent page of a full class falls
+    /// to the class of half its number of reads. Not given in the paper.
     #[schemars(extend("x-when" = "ftl.replication.policy = priority-lru"))]
     pub class_pages: u32,
 }

@@ -1,10 +1,10 @@
-//! What a policy of replication decides, and what it works with.
+//! The interface of replication policies, and the tools they work with.
 
 use flashtwin_bits::By;
 use flashtwin_nand::{Chip, Plane, Ppn};
 
+use super::copy_queue::{CopyJob, CopyQueue, End};
 use super::placement::ChipSet;
-use super::wanted::{CopyJob, End, Wanted};
 use crate::content::map::{ContentMap, ContentTables};
 use crate::error::FtlError;
 use crate::flash::Flash;
@@ -13,11 +13,12 @@ use crate::ids::{Owner, Vpn};
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
 
-/// When copies are made, of what, and which give way.
+/// Replication: when contents are copied, and which copies are dropped.
 ///
-/// A policy is told of every read and of every content that is about to die. It makes copies at the end of a period,
-/// or says of a content that it has earned one ([`Wanted::earn`]): then a page of it is read in idle time, and the
-/// policy is asked where the copy goes. Defaults are those of a policy that does the former.
+/// The controller reports every read and every dying content to the policy. A policy makes copies
+/// at the end of a period, or marks a content for a copy ([`CopyQueue::earn`]): then one of its pages
+/// is read in idle time, and the policy chooses the copy's place. Defaults are those of a policy
+/// that works by periods.
 pub(crate) trait Replication: flashtwin_bits::State {
     /// Whether copies are earned by the popularity of contents, whose counters take RAM.
     const COUNTS_POPULARITY: bool;
@@ -25,16 +26,18 @@ pub(crate) trait Replication: flashtwin_bits::State {
     /// Whether copies are made at the ends of periods, in a phase of their own.
     const COPIES_AT_PERIOD_ENDS: bool;
 
-    /// A content was read: counts that ([`ContentMap::count_read`]) and what it earns; whether it was its first read.
-    fn read(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks, wanted: &mut Wanted) -> bool;
+    /// A content was read: counts the read ([`ContentMap::count_read`]) and credits it. Returns
+    /// whether this was its first read.
+    fn read(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks, queue: &mut CopyQueue) -> bool;
 
     /// The last logical page is about to leave a content.
     fn dies(&mut self, _vpn: Vpn, _map: &ContentMap, _blocks: &Blocks) {}
 
     /// A period ends, whose popularity is forgotten after this.
-    fn end_period(&mut self, making: &mut Making<'_>) -> Result<(), FtlError>;
+    fn end_period(&mut self, context: &mut CopyContext<'_>) -> Result<(), FtlError>;
 
-    /// Whether there is room for a copy of a content that lives, by itself or in place of a replica that matters less.
+    /// Whether there is room for a copy of a live content, free or in place of a less important
+    /// replica.
     fn may_fit(&self, _vpn: Vpn, _map: &ContentMap, _budget_pages: u64) -> bool {
         false
     }
@@ -42,11 +45,12 @@ pub(crate) trait Replication: flashtwin_bits::State {
     /// The copy that `vpn` has earned finds no room, so its page is not read.
     fn found_no_room(&mut self, _vpn: Vpn) {}
 
-    /// A page has been read to be copied: places the copy, if it is still earned and fits; what it takes to program it.
+    /// A page has been read to be copied: chooses the copy's place if the content still deserves
+    /// one and it fits. Returns the program to order.
     fn place(
         &mut self,
         _copy: CopyJob,
-        _making: &mut Making<'_>,
+        _context: &mut CopyContext<'_>,
         _loads: &LoadView<'_>,
     ) -> Result<Option<NewPage>, FtlError> {
         Ok(None)
@@ -58,12 +62,12 @@ pub(crate) trait Replication: flashtwin_bits::State {
         false
     }
 
-    /// The least popular replica gives way to the host's pages: takes it off its content.
+    /// The least popular replica is dropped for the host's pages: takes it off its content.
     fn gives_way(&mut self, vpn: Vpn, map: &mut ContentMap, _blocks: &Blocks) -> Option<Ppn> {
         map.drop_replica(vpn)
     }
 
-    /// Compares what the policy keeps with the contents.
+    /// Compares the policy's state with the contents.
     fn audit(&self, _map: &ContentMap, _blocks: &Blocks) -> Result<(), String> {
         Ok(())
     }
@@ -97,18 +101,18 @@ pub(crate) struct NewPage {
 }
 
 /// Where replicas may go.
-pub(crate) struct Room {
+pub(crate) struct ReplicaSpace {
     /// Pages that first copies and replicas may occupy together.
     pub(super) budget_pages: u64,
     /// Turns taken among the planes of each chip.
     pub(super) next_plane: By<Chip, Vec<u32>>,
 }
 
-/// What it takes to make copies and to drop them.
-pub(crate) struct Making<'a> {
+/// Tools to make copies and to drop them.
+pub(crate) struct CopyContext<'a> {
     pub(super) tables: &'a mut ContentTables,
     pub(super) flash: &'a mut Flash,
-    pub(super) room: &'a mut Room,
+    pub(super) space: &'a mut ReplicaSpace,
     pub(super) ops: &'a mut Vec<FlashOp>,
 }
 
@@ -121,8 +125,8 @@ pub(super) fn chips_in_use(map: &ContentMap, blocks: &Blocks, vpn: Vpn) -> ChipS
     holds
 }
 
-/// The room for a copy that is listed under `level`: free, or that of a replica of the content returned, the
-/// least popular below `level`; `None` when there is neither.
+/// The space for a copy that is listed under `level`: free, or that of the least popular replica
+/// below `level`, whose content is returned; `None` if there is neither.
 pub(super) fn replica_room(map: &ContentMap, level: u8, budget_pages: u64) -> Option<Option<Vpn>> {
     if map.pages_in_use() < budget_pages {
         return Some(None);
@@ -130,8 +134,8 @@ pub(super) fn replica_room(map: &ContentMap, level: u8, budget_pages: u64) -> Op
     map.replicas.least_popular(u16::from(level)).map(|(victim, _)| Some(victim))
 }
 
-impl Making<'_> {
-    /// Drops one replica of a content. A policy that keeps what chips store sees to that itself.
+impl CopyContext<'_> {
+    /// Drops one replica of a content. A policy that keeps statistics of chips updates them itself.
     pub(super) fn drop_replica(&mut self, vpn: Vpn) {
         if let Some(ppn) = self.tables.map.drop_replica(vpn) {
             replica_gone(vpn, ppn, self.tables, self.flash);
@@ -143,7 +147,7 @@ impl Making<'_> {
         let NewCopy { vpn, source, chip, level } = copy;
         let planes = self.flash.geometry().planes_per_chip();
         let first = chip.number() * planes;
-        let turn = &mut self.room.next_plane[chip];
+        let turn = &mut self.space.next_plane[chip];
         let plane = (0..planes)
             .map(|step| Plane::new(first + (*turn + step) % planes))
             .find(|&plane| self.flash.blocks.has_room(plane));
@@ -170,4 +174,4 @@ pub(super) fn replica_gone(vpn: Vpn, ppn: Ppn, tables: &mut ContentTables, flash
     tables.touch_vpn(vpn);
 }
 
-flashtwin_bits::state!(Room { next_plane } kept { budget_pages });
+flashtwin_bits::state!(ReplicaSpace { next_plane } kept { budget_pages });

@@ -1,19 +1,22 @@
-//! The policy of replication at work: told of reads and deaths, asked at the ends of periods, and for policies that do
-//! not wait for those, copies made one by one as background jobs.
+//! Runs the replication policy: reports reads and deaths to it, calls it at the ends of periods
+//! and, for on-line policies, makes single copies as background jobs.
 //!
-//! Such a copy takes two jobs: its content is read in idle time; then the policy places it, and it is
-//! programmed in idle time of the unit that receives it. Between the two it is in controller RAM. At most one
-//! copy of a content is under way at a time; when it is placed, the content is looked at again, as it may have
-//! earned more meanwhile.
+//! A single copy takes two jobs: its content is read in idle time; then the policy places it, and
+//! it is programmed in idle time of the unit that receives it. In between it is in controller RAM.
+//! At most one copy of a content is under way at a time; when it is placed, the policy checks
+//! whether the content has earned more.
 //!
-//! The paper reads what is copied "from one of the previously-copied places" (RR-SSD III.B). Here it is the one
-//! that the read which earned the copy was served from: the redirection found it the least loaded. What was
-//! earned meanwhile is read where a read would be served when its turn comes.
+//! The paper reads the source of a copy "from one of the previously-copied places" (RR-SSD III.B).
+//! Here it is the page that served the read which earned the copy: the redirection found it the
+//! least loaded. If more copies were earned meanwhile, their source is chosen like that of a read
+//! when their turn comes.
 
 use flashtwin_bits::By;
 use flashtwin_nand::{Geometry, NO_PPN, Ppn};
 
-use super::{CopyJob, End, Making, Parts, Policy, ReplicationConfig, Room, Wanted, replica_gone};
+use super::{
+    CopyContext, CopyJob, CopyQueue, End, Parts, Policy, ReplicaSpace, ReplicationConfig, replica_gone,
+};
 use crate::content::background::Background;
 use crate::content::map::{ContentMap, ContentTables};
 use crate::decimal::times;
@@ -24,11 +27,11 @@ use crate::jobs::Jobs;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
 
-/// The policy, and what all policies share.
+/// The policy, and the state that all policies share.
 pub(crate) struct Replicator {
     policy: Policy,
-    room: Room,
-    wanted: Wanted,
+    space: ReplicaSpace,
+    queue: CopyQueue,
 }
 
 impl Replicator {
@@ -43,21 +46,21 @@ impl Replicator {
     ) -> Option<Self> {
         let policy = rules.policy.build(&Parts { rules, geometry, seed })?;
         let footprint = u64::from(footprint_pages);
-        // Rounded down: with alpha = 0 never a page more than without deduplication. Nor more
-        // than the device holds: the host writes before the copies that give way are dropped.
+        // Rounded down: with alpha = 0 never a page more than without deduplication. Nor more than
+        // the device holds: the host's page is written before copies are dropped for it.
         let budget_pages = footprint.saturating_add(times(footprint, rules.alpha)).min(capacity_pages);
-        let room = Room { budget_pages, next_plane: By::new(vec![0; geometry.chips() as usize]) };
-        Some(Self { policy, room, wanted: Wanted::default() })
+        let space = ReplicaSpace { budget_pages, next_plane: By::new(vec![0; geometry.chips() as usize]) };
+        Some(Self { policy, space, queue: CopyQueue::default() })
     }
 
     /// Pages that first copies and replicas may occupy together.
     pub(crate) fn budget_pages(&self) -> u64 {
-        self.room.budget_pages
+        self.space.budget_pages
     }
 
-    /// There may be no more than so many pages.
+    /// Caps the budget at `pages`.
     pub(crate) fn limit_budget(&mut self, pages: u64) {
-        self.room.budget_pages = self.room.budget_pages.min(pages);
+        self.space.budget_pages = self.space.budget_pages.min(pages);
     }
 
     /// Pages in lists of the policy, and their bytes here.
@@ -68,13 +71,13 @@ impl Replicator {
     /// Counts a read of a content; returns whether it is its first.
     #[inline]
     pub(crate) fn read(&mut self, vpn: Vpn, map: &mut ContentMap, flash: &Flash) -> bool {
-        self.policy.read(vpn, map, &flash.blocks, &mut self.wanted)
+        self.policy.read(vpn, map, &flash.blocks, &mut self.queue)
     }
 
     /// The read just counted is served from `ppn`, so that a copy it has earned is made from there.
     #[inline]
     pub(crate) fn serve(&mut self, ppn: Ppn) {
-        self.wanted.serve(ppn);
+        self.queue.serve(ppn);
     }
 
     /// A logical page is about to leave its content, which may die of it.
@@ -89,7 +92,7 @@ impl Replicator {
     /// Drops replicas, the least popular first, until first copies and replicas fit the space they share.
     #[inline]
     pub(crate) fn keep_within_budget(&mut self, tables: &mut ContentTables, flash: &mut Flash) {
-        while tables.map.replicas.pages() > 0 && tables.map.pages_in_use() > self.room.budget_pages {
+        while tables.map.replicas.pages() > 0 && tables.map.pages_in_use() > self.space.budget_pages {
             let Some((vpn, _)) = tables.map.replicas.least_popular(256) else { return };
             if let Some(ppn) = self.policy.gives_way(vpn, &mut tables.map, &flash.blocks) {
                 replica_gone(vpn, ppn, tables, flash);
@@ -97,7 +100,8 @@ impl Replicator {
         }
     }
 
-    /// A period ends, whose popularity is about to be forgotten. What copies set off is counted as that.
+    /// A period ends; popularity counters are about to be reset. Work set off by copies is counted
+    /// as such.
     pub(crate) fn end_period(
         &mut self,
         tables: &mut ContentTables,
@@ -105,13 +109,14 @@ impl Replicator {
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
         let before = flash.counters;
-        let mut making = Making { tables, flash, room: &mut self.room, ops };
-        let outcome = self.policy.end_period(&mut making);
+        let mut context = CopyContext { tables, flash, space: &mut self.space, ops };
+        let outcome = self.policy.end_period(&mut context);
         flash.counters.attribute_to_copies(&before);
         outcome
     }
 
-    /// Begins jobs for what the reads so far have earned: reads of the pages to be copied.
+    /// Begins jobs for the copies that the reads so far have earned: reads of the pages to be
+    /// copied.
     #[inline]
     pub(crate) fn begin_copies(
         &mut self,
@@ -120,20 +125,20 @@ impl Replicator {
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
-        if self.wanted.is_empty() { Ok(()) } else { self.begin_wanted(map, jobs, flash, ops) }
+        if self.queue.is_empty() { Ok(()) } else { self.begin_queued(map, jobs, flash, ops) }
     }
 
-    fn begin_wanted(
+    fn begin_queued(
         &mut self,
         map: &ContentMap,
         jobs: &mut Jobs<Background>,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
-        while let Some((vpn, from)) = self.wanted.pop() {
+        while let Some((vpn, from)) = self.queue.pop() {
             // Nothing is read that has no place to go.
-            if !(map.is_live(vpn) && self.policy.may_fit(vpn, map, self.room.budget_pages)) {
-                self.wanted.done(vpn);
+            if !(map.is_live(vpn) && self.policy.may_fit(vpn, map, self.space.budget_pages)) {
+                self.queue.done(vpn);
                 self.policy.found_no_room(vpn);
                 continue;
             }
@@ -141,7 +146,7 @@ impl Replicator {
             let ppn = map.copies(vpn).find(|&ppn| ppn == from).unwrap_or(map.home(vpn));
             let work = Background::Copy(CopyJob { vpn, content: map.content(vpn), ppn });
             let Some(job) = jobs.begin(work, 1) else {
-                self.wanted.done(vpn);
+                self.queue.done(vpn);
                 flash.counters.spread.jobs_dropped += 1;
                 continue;
             };
@@ -162,7 +167,7 @@ impl Replicator {
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
-        self.wanted.done(copy.vpn);
+        self.queue.done(copy.vpn);
         let next = served_from(copy.vpn, &tables.map, flash, loads);
         let before = flash.counters;
         let end = match read_in_vain(copy, &tables.map) {
@@ -171,9 +176,9 @@ impl Replicator {
         };
         flash.counters.attribute_to_copies(&before);
         if self.earn_again(copy.vpn, end?, &tables.map) {
-            self.wanted.serve(next);
+            self.queue.serve(next);
         }
-        self.begin_wanted(&tables.map, jobs, flash, ops)
+        self.begin_queued(&tables.map, jobs, flash, ops)
     }
 
     /// Places a copy and orders its program.
@@ -186,8 +191,8 @@ impl Replicator {
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
     ) -> Result<End, FtlError> {
-        let mut making = Making { tables, flash, room: &mut self.room, ops };
-        let Some(page) = self.policy.place(copy, &mut making, loads)? else { return Ok(End::Refused) };
+        let mut context = CopyContext { tables, flash, space: &mut self.space, ops };
+        let Some(page) = self.policy.place(copy, &mut context, loads)? else { return Ok(End::Refused) };
         // The job of its read is over, so that there is room for another.
         let job = jobs.begin(Background::Copied, 1).unwrap_or(NO_JOB);
         flash.order(FlashOp { job, ..page.program }, ops)?;
@@ -198,7 +203,7 @@ impl Replicator {
     /// The copy of `vpn` under way has ended. Queues the next if one has been earned; returns whether it did.
     fn earn_again(&mut self, vpn: Vpn, end: End, map: &ContentMap) -> bool {
         let held = map.is_live(vpn).then(|| map.pages_of(vpn));
-        self.policy.earns_again(vpn, end, map, held) && !self.wanted.earn(vpn)
+        self.policy.earns_again(vpn, end, map, held) && !self.queue.earn(vpn)
     }
 
     /// The classes of priority-LRU, where that is the policy.
@@ -210,7 +215,7 @@ impl Replicator {
         }
     }
 
-    /// Compares what the policy keeps with the contents.
+    /// Compares the policy's state with the contents.
     pub(crate) fn audit(&self, map: &ContentMap, flash: &Flash) -> Result<(), String> {
         self.policy.audit(map, &flash.blocks)
     }
@@ -234,4 +239,4 @@ fn read_in_vain(CopyJob { vpn, content, ppn }: CopyJob, map: &ContentMap) -> Opt
     (!there).then_some(End::Moved)
 }
 
-flashtwin_bits::state!(Replicator { policy, room, wanted });
+flashtwin_bits::state!(Replicator { policy, space, queue });

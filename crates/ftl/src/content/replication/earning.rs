@@ -1,7 +1,8 @@
-//! Copies that contents earn by the popularity of a period: how many, on which chip, and what is dropped again.
+//! Copies that contents earn by the popularity of a period: their number, their chips, and which
+//! are dropped again.
 
 use super::chips::Chips;
-use super::contract::{Making, NewCopy, NewPage, chips_in_use};
+use super::contract::{CopyContext, NewCopy, NewPage, chips_in_use};
 use super::degree::Degrees;
 use super::placement::{Placement, ScorePopularity};
 use crate::content::map::ContentMap;
@@ -37,16 +38,16 @@ impl Earning {
 
     /// A period ends: replicas are listed by its popularity, and from time to time those dropped that it does not
     /// earn.
-    pub(super) fn end_period(&mut self, making: &mut Making<'_>) {
+    pub(super) fn end_period(&mut self, context: &mut CopyContext<'_>) {
         self.periods += 1;
-        let map = &mut making.tables.map;
+        let map = &mut context.tables.map;
         let levels = map.popularities();
         map.replicas.relevel(|vpn| levels[vpn]);
         if self.periods.is_multiple_of(self.adjust_every) {
-            for (vpn, _) in making.tables.map.replicas.live() {
+            for (vpn, _) in context.tables.map.replicas.live() {
                 let earned = self.degrees.copies(levels[vpn]);
-                for _ in earned..making.tables.map.pages_of(vpn) {
-                    making.drop_replica(vpn);
+                for _ in earned..context.tables.map.pages_of(vpn) {
+                    context.drop_replica(vpn);
                 }
             }
         }
@@ -77,15 +78,15 @@ impl Earning {
     }
 }
 
-/// Enters a copy into the tables and into what the chips store.
+/// Enters a copy into the tables and the chips' statistics.
 pub(super) fn add_shared_copy(
     copy: NewCopy,
-    making: &mut Making<'_>,
+    context: &mut CopyContext<'_>,
     chips: &mut Chips,
 ) -> Result<NewPage, FtlError> {
-    chips.take(&making.tables.map, &making.flash.blocks, copy.vpn);
-    let page = making.add(copy)?;
-    chips.add(&making.tables.map, &making.flash.blocks, copy.vpn);
+    chips.take(&context.tables.map, &context.flash.blocks, copy.vpn);
+    let page = context.add(copy)?;
+    chips.add(&context.tables.map, &context.flash.blocks, copy.vpn);
     chips.fill_page(copy.chip);
     Ok(page)
 }

@@ -7,10 +7,10 @@
 use flashtwin_nand::NO_PPN;
 
 use super::chips::Chips;
-use super::contract::{Making, NewCopy, Replication, replica_room};
+use super::contract::{CopyContext, NewCopy, Replication, replica_room};
+use super::copy_queue::CopyQueue;
 use super::earning::{Earning, add_shared_copy};
 use super::placement::Equals;
-use super::wanted::Wanted;
 use crate::content::map::ContentMap;
 use crate::error::FtlError;
 use crate::flash::blocks::Blocks;
@@ -40,34 +40,34 @@ impl EndOfPeriod {
         Self { earning, equals }
     }
 
-    /// Copies one content until its degree is reached; `false` when the space is used up. What is copied is
-    /// read in turn from the places that held it before (RR-SSD paper III.B: "one of the previously-copied
-    /// places").
+    /// Copies one content until its degree is reached; `false` when the space is used up. Copies
+    /// are read in turn from the earlier places of the content (RR-SSD paper III.B: "one of the
+    /// previously-copied places").
     fn copy_to_degree(
         &mut self,
         vpn: Vpn,
         chips: &mut Chips,
-        making: &mut Making<'_>,
+        context: &mut CopyContext<'_>,
     ) -> Result<bool, FtlError> {
-        let level = making.tables.map.popularity(vpn);
-        let places = making.tables.map.copies(vpn).count();
+        let level = context.tables.map.popularity(vpn);
+        let places = context.tables.map.copies(vpn).count();
         let mut source = 0;
-        while self.earning.earns_more(level, making.tables.map.pages_of(vpn)) {
-            let map = &making.tables.map;
-            let Some(gives_way) = replica_room(map, level, making.room.budget_pages) else {
+        while self.earning.earns_more(level, context.tables.map.pages_of(vpn)) {
+            let map = &context.tables.map;
+            let Some(gives_way) = replica_room(map, level, context.space.budget_pages) else {
                 return Ok(false);
             };
-            let Some(chip) = self.earning.choose_chip(vpn, gives_way, map, &making.flash.blocks, chips)
+            let Some(chip) = self.earning.choose_chip(vpn, gives_way, map, &context.flash.blocks, chips)
             else {
                 break;
             };
-            gives_way.into_iter().for_each(|victim| making.drop_replica(victim));
-            let page = add_shared_copy(NewCopy { vpn, source, chip, level }, making, chips)?;
+            gives_way.into_iter().for_each(|victim| context.drop_replica(victim));
+            let page = add_shared_copy(NewCopy { vpn, source, chip, level }, context, chips)?;
             let read =
                 FlashOp { kind: OpKind::Read, ppn: page.program.source, source: NO_PPN, ..page.program };
-            making.flash.order(read, making.ops)?;
-            making.flash.order(page.program, making.ops)?;
-            making.flash.collect_behind(page.plane, making.tables, making.ops)?;
+            context.flash.order(read, context.ops)?;
+            context.flash.order(page.program, context.ops)?;
+            context.flash.collect_behind(page.plane, context.tables, context.ops)?;
             source = if source + 1 == places { 0 } else { source + 1 };
         }
         Ok(true)
@@ -79,19 +79,19 @@ impl Replication for EndOfPeriod {
     const COPIES_AT_PERIOD_ENDS: bool = true;
 
     #[inline]
-    fn read(&mut self, vpn: Vpn, map: &mut ContentMap, _blocks: &Blocks, _wanted: &mut Wanted) -> bool {
+    fn read(&mut self, vpn: Vpn, map: &mut ContentMap, _blocks: &Blocks, _queue: &mut CopyQueue) -> bool {
         map.count_read(vpn)
     }
 
     /// The operations are those of the replication phase, in which the host is served elsewhere (RR-SSD paper III.B:
     /// by the mirror).
-    fn end_period(&mut self, making: &mut Making<'_>) -> Result<(), FtlError> {
-        let order = by_popularity(&making.tables.map, self.equals);
-        self.earning.end_period(making);
+    fn end_period(&mut self, context: &mut CopyContext<'_>) -> Result<(), FtlError> {
+        let order = by_popularity(&context.tables.map, self.equals);
+        self.earning.end_period(context);
         let counted = self.earning.score_popularity;
-        let mut chips = Chips::of(&making.tables.map, &making.flash.blocks, counted);
+        let mut chips = Chips::of(&context.tables.map, &context.flash.blocks, counted);
         for vpn in order {
-            if !self.copy_to_degree(vpn, &mut chips, making)? {
+            if !self.copy_to_degree(vpn, &mut chips, context)? {
                 break;
             }
         }

@@ -3,6 +3,7 @@
 mod chips;
 mod config;
 mod contract;
+mod copy_queue;
 mod copying;
 pub mod degree;
 mod earning;
@@ -10,19 +11,18 @@ mod end_of_period;
 mod on_line;
 pub mod placement;
 mod priority_lru;
-mod wanted;
 
 use flashtwin_bits::{Loader, Saver, State, StateResult};
 use flashtwin_nand::{Geometry, Ppn};
 
 pub use config::ReplicationConfig;
-use contract::{Making, NewPage, Replication, Room, replica_gone};
+use contract::{CopyContext, NewPage, ReplicaSpace, Replication, replica_gone};
+use copy_queue::{CopyJob, CopyQueue, End};
 pub(crate) use copying::Replicator;
 use degree::Degrees;
 use earning::Earning;
 #[cfg(test)]
 pub(crate) use priority_lru::PriorityLru;
-use wanted::{CopyJob, End, Wanted};
 
 use super::map::ContentMap;
 use crate::error::FtlError;
@@ -31,7 +31,7 @@ use crate::ids::Vpn;
 use crate::loads::LoadView;
 use crate::rng::Rng;
 
-/// What a policy is built from.
+/// Parts that a policy is built from.
 struct Parts<'a> {
     rules: &'a ReplicationConfig,
     geometry: &'a Geometry,
@@ -55,7 +55,7 @@ impl Parts<'_> {
 macro_rules! replications {
     ($parts:ident; $($(#[$doc:meta])* $Name:ident: $Policy:ty => $build:expr;)+) => {
         crate::policies::policies! {
-            /// When copies are made.
+            /// When contents are copied.
             pub enum ReplicationPolicy;
 
             /// Never.
@@ -110,11 +110,11 @@ replications! { parts;
     #[schemars(extend("x-traits" = ["copies-at-period-ends", "counts-popularity", "replicates"]))]
     EndOfPeriod: end_of_period::EndOfPeriod => end_of_period::EndOfPeriod::new(parts.earning(), parts.rules.equals);
     /// As soon as a read earns one, in idle time (RR-SSD paper IV.B.4). Period ends still zero the
-    /// counters and drop what is no longer earned.
+    /// counters and drop copies that are no longer earned.
     #[schemars(extend("x-traits" = ["background-jobs", "counts-popularity", "replicates", "weighs-load"]))]
     OnLine: on_line::OnLine => on_line::OnLine::new(parts.earning(), parts.geometry.chips());
     /// As soon as a page has been read often and recently enough, in idle time: priority-LRU over
-    /// physical pages (PBLRU, as in RR-SSD paper IV.B.3). It knows no periods, degrees or placements.
+    /// physical pages (PBLRU, as in RR-SSD paper IV.B.3). It has no periods, degrees or placements.
     #[schemars(extend("x-traits" = ["background-jobs", "replicates", "weighs-load"]))]
     PriorityLru: priority_lru::PriorityLru =>
         priority_lru::PriorityLru::new(parts.geometry.chips(), parts.rules.class_pages);
@@ -122,8 +122,8 @@ replications! { parts;
 
 impl Policy {
     #[inline]
-    fn read(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks, wanted: &mut Wanted) -> bool {
-        ask!(self, policy => policy.read(vpn, map, blocks, wanted))
+    fn read(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks, queue: &mut CopyQueue) -> bool {
+        ask!(self, policy => policy.read(vpn, map, blocks, queue))
     }
 
     #[inline]
@@ -131,8 +131,8 @@ impl Policy {
         ask!(self, policy => policy.dies(vpn, map, blocks));
     }
 
-    fn end_period(&mut self, making: &mut Making<'_>) -> Result<(), FtlError> {
-        ask!(self, policy => policy.end_period(making))
+    fn end_period(&mut self, context: &mut CopyContext<'_>) -> Result<(), FtlError> {
+        ask!(self, policy => policy.end_period(context))
     }
 
     fn may_fit(&self, vpn: Vpn, map: &ContentMap, budget_pages: u64) -> bool {
@@ -146,10 +146,10 @@ impl Policy {
     fn place(
         &mut self,
         copy: CopyJob,
-        making: &mut Making<'_>,
+        context: &mut CopyContext<'_>,
         loads: &LoadView<'_>,
     ) -> Result<Option<NewPage>, FtlError> {
-        ask!(self, policy => policy.place(copy, making, loads))
+        ask!(self, policy => policy.place(copy, context, loads))
     }
 
     fn earns_again(&mut self, vpn: Vpn, end: End, map: &ContentMap, held: Option<u32>) -> bool {

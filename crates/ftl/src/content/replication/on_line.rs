@@ -4,16 +4,16 @@
 //! earns it, on the chip with the largest S / (E x Pop x QL), QL being the chip's load + 1. The copy
 //! competes with the host for the flash: it is read and programmed when the units have nothing else to do.
 //!
-//! Replicas that may have to give way are listed by popularity as it is now, or as it was at the end of
-//! the last period if that was higher: listed by what it was when the first copy was made, which is always
-//! little, the most popular would go as early as any.
+//! Replicas that may be dropped are listed by their present popularity, or by that at the end of
+//! the last period if it was higher. The popularity at the time of the first copy, which is always
+//! small, would drop the most popular as early as any.
 
 use flashtwin_nand::Ppn;
 
 use super::chips::Chips;
-use super::contract::{Making, NewCopy, NewPage, Replication, replica_room};
+use super::contract::{CopyContext, NewCopy, NewPage, Replication, replica_room};
+use super::copy_queue::{CopyJob, CopyQueue, End};
 use super::earning::{Earning, add_shared_copy};
-use super::wanted::{CopyJob, End, Wanted};
 use crate::content::map::ContentMap;
 use crate::error::FtlError;
 use crate::flash::blocks::Blocks;
@@ -32,7 +32,7 @@ impl OnLine {
         Self { chips: Chips::new(chips, earning.score_popularity), earning }
     }
 
-    /// Changes the copies of a content, and what they make the chips store.
+    /// Changes the copies of a content, and the chips' statistics.
     #[inline]
     fn around<T>(
         &mut self,
@@ -53,12 +53,12 @@ impl Replication for OnLine {
     const COPIES_AT_PERIOD_ENDS: bool = false;
 
     #[inline]
-    fn read(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks, wanted: &mut Wanted) -> bool {
+    fn read(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks, queue: &mut CopyQueue) -> bool {
         let first = self.around(map, blocks, vpn, |map| map.count_read(vpn));
         let popularity = map.popularity(vpn);
         map.raise_replicas(vpn, popularity);
         if self.earning.earns_more(popularity, map.pages_of(vpn)) {
-            wanted.earn(vpn);
+            queue.earn(vpn);
         }
         first
     }
@@ -72,8 +72,8 @@ impl Replication for OnLine {
     }
 
     /// Copies were made as they were earned.
-    fn end_period(&mut self, making: &mut Making<'_>) -> Result<(), FtlError> {
-        self.earning.end_period(making);
+    fn end_period(&mut self, context: &mut CopyContext<'_>) -> Result<(), FtlError> {
+        self.earning.end_period(context);
         self.chips.forget_popularity();
         Ok(())
     }
@@ -86,23 +86,23 @@ impl Replication for OnLine {
     fn place(
         &mut self,
         CopyJob { vpn, ppn, .. }: CopyJob,
-        making: &mut Making<'_>,
+        context: &mut CopyContext<'_>,
         loads: &LoadView<'_>,
     ) -> Result<Option<NewPage>, FtlError> {
-        let map = &making.tables.map;
+        let map = &context.tables.map;
         let level = map.popularity(vpn);
         if !self.earning.earns_more(level, map.pages_of(vpn)) {
             return Ok(None);
         }
-        let Some(gives_way) = replica_room(map, level, making.room.budget_pages) else { return Ok(None) };
-        let blocks = &making.flash.blocks;
+        let Some(gives_way) = replica_room(map, level, context.space.budget_pages) else { return Ok(None) };
+        let blocks = &context.flash.blocks;
         self.chips.fill_in(blocks, loads);
         let Some(chip) = self.earning.choose_chip(vpn, gives_way, map, blocks, &mut self.chips) else {
             return Ok(None);
         };
         let source = map.copies(vpn).position(|copy| copy == ppn).unwrap_or(0);
-        gives_way.into_iter().for_each(|victim| making.drop_replica(victim));
-        add_shared_copy(NewCopy { vpn, source, chip, level }, making, &mut self.chips).map(Some)
+        gives_way.into_iter().for_each(|victim| context.drop_replica(victim));
+        add_shared_copy(NewCopy { vpn, source, chip, level }, context, &mut self.chips).map(Some)
     }
 
     /// A content whose copy found no room earns one again with its next read, not at once.

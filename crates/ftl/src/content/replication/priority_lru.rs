@@ -1,8 +1,9 @@
 //! Priority-LRU: copies of pages that were read recently and often.
 //!
-//! Source: PBLRU (He et al.) as the RR-SSD paper compares itself with it (IV.B.3, Figure 11): physical pages of
-//! a content-addressed SSD are replicated by the recency and frequency of their reads, within the same space as
-//! RR-SSD's copies. Neither paper's text that was at hand gives the rules, so those here are ours:
+//! Source: PBLRU (He et al.) as the RR-SSD paper compares itself with it (IV.B.3, Figure 11).
+//! Physical pages of a content-addressed SSD are replicated by the recency and frequency of their
+//! reads, within the same space as RR-SSD's copies. The texts of the papers that we have do not
+//! give the rules, so those here are ours:
 //!
 //! * Pages lie in classes 1 to N (N chips), each in order of recency. A read moves its page to the recent
 //!   end of the next higher class; in the highest, to its recent end.
@@ -10,15 +11,15 @@
 //!   at its recent end; from the first it leaves the classes.
 //! * A page that a read brings into a class above the first gets one more copy, up to one on each chip, on the
 //!   least loaded chip. Copies of a page are made one after another; those earned while one is under way follow.
-//!   Room is made by the least recent replica of the lowest class, no higher than its own.
-//! * A page that nobody points to any more is gone from the classes, and its copies with it.
+//!   ReplicaSpace is made by the least recent replica of the lowest class, no higher than its own.
+//! * A page without references leaves the classes, and its copies are dropped.
 
 use flashtwin_bits::By;
 use flashtwin_nand::Chip;
 
-use super::contract::{Making, NewCopy, NewPage, Replication, chips_in_use};
+use super::contract::{CopyContext, NewCopy, NewPage, Replication, chips_in_use};
+use super::copy_queue::{CopyJob, CopyQueue, End};
 use super::placement::ChipSet;
-use super::wanted::{CopyJob, End, Wanted};
 use crate::content::map::ContentMap;
 use crate::error::FtlError;
 use crate::flash::blocks::Blocks;
@@ -30,7 +31,7 @@ const NONE: Vpn = NO_VPN;
 
 /// Where a page stands. 12 bytes.
 #[derive(Clone, Copy)]
-struct Place {
+struct ClassEntry {
     /// 0: in none.
     class: u8,
     /// Copies earned while another was under way.
@@ -40,11 +41,11 @@ struct Place {
 }
 
 /// The place of a page that was never read.
-const NOWHERE: Place = Place { class: 0, owed: 0, previous: NONE, next: NONE };
+const NOWHERE: ClassEntry = ClassEntry { class: 0, owed: 0, previous: NONE, next: NONE };
 
 /// Pages (VPNs) in their classes: a list each, the least recent first.
 pub(crate) struct PriorityLru {
-    places: By<Vpn, Vec<Place>>,
+    places: By<Vpn, Vec<ClassEntry>>,
     /// By class; 0 unused.
     heads: Vec<Vpn>,
     tails: Vec<Vpn>,
@@ -73,7 +74,7 @@ impl PriorityLru {
     }
 
     fn unlink(&mut self, vpn: Vpn) {
-        let Place { class, previous, next, .. } = self.places[vpn];
+        let ClassEntry { class, previous, next, .. } = self.places[vpn];
         let class = class as usize;
         match previous {
             NONE => self.heads[class] = next,
@@ -90,7 +91,7 @@ impl PriorityLru {
     fn link(&mut self, vpn: Vpn, class: u8) {
         let tail = std::mem::replace(&mut self.tails[class as usize], vpn);
         let owed = self.places[vpn].owed;
-        self.places[vpn] = Place { class, owed, previous: tail, next: NONE };
+        self.places[vpn] = ClassEntry { class, owed, previous: tail, next: NONE };
         match tail {
             NONE => self.heads[class as usize] = vpn,
             tail => self.places[tail].next = vpn,
@@ -210,9 +211,9 @@ impl Replication for PriorityLru {
     const COUNTS_POPULARITY: bool = false;
     const COPIES_AT_PERIOD_ENDS: bool = false;
 
-    /// Moves the page and those that fall, with their replicas; what it has earned is noted.
+    /// Moves the page and those that fall, with their replicas; notes the copy that it has earned.
     #[inline]
-    fn read(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks, wanted: &mut Wanted) -> bool {
+    fn read(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks, queue: &mut CopyQueue) -> bool {
         let first = map.count_read(vpn);
         self.note_read(vpn, |moved, class| {
             if !sabotaged!(KeptClass if map.replica_level(moved).is_some_and(|level| level != class)) {
@@ -220,7 +221,7 @@ impl Replication for PriorityLru {
             }
         });
         let held = map.pages_of(vpn);
-        if self.class(vpn) > 1 && held < blocks.geometry.chips() && wanted.earn(vpn) {
+        if self.class(vpn) > 1 && held < blocks.geometry.chips() && queue.earn(vpn) {
             self.owe(vpn);
         }
         first
@@ -232,7 +233,7 @@ impl Replication for PriorityLru {
     }
 
     /// The policy knows no periods: nothing to do.
-    fn end_period(&mut self, _making: &mut Making<'_>) -> Result<(), FtlError> {
+    fn end_period(&mut self, _context: &mut CopyContext<'_>) -> Result<(), FtlError> {
         Ok(())
     }
 
@@ -249,25 +250,25 @@ impl Replication for PriorityLru {
     fn place(
         &mut self,
         CopyJob { vpn, ppn, .. }: CopyJob,
-        making: &mut Making<'_>,
+        context: &mut CopyContext<'_>,
         loads: &LoadView<'_>,
     ) -> Result<Option<NewPage>, FtlError> {
         let class = self.class(vpn);
         if class < 2 {
             return Ok(None);
         }
-        let (map, blocks) = (&making.tables.map, &making.flash.blocks);
+        let (map, blocks) = (&context.tables.map, &context.flash.blocks);
         let holds = chips_in_use(map, blocks, vpn);
         let home = blocks.chip_of_page(map.home(vpn));
         let Some(chip) = least_loaded_without(&holds, home, blocks, loads) else { return Ok(None) };
-        if map.pages_in_use() >= making.room.budget_pages {
+        if map.pages_in_use() >= context.space.budget_pages {
             match map.replicas.least_popular(u16::from(class) + 1) {
-                Some((victim, _)) if victim != vpn => making.drop_replica(victim),
+                Some((victim, _)) if victim != vpn => context.drop_replica(victim),
                 _ => return Ok(None),
             }
         }
-        let source = making.tables.map.copies(vpn).position(|copy| copy == ppn).unwrap_or(0);
-        making.add(NewCopy { vpn, source, chip, level: class }).map(Some)
+        let source = context.tables.map.copies(vpn).position(|copy| copy == ppn).unwrap_or(0);
+        context.add(NewCopy { vpn, source, chip, level: class }).map(Some)
     }
 
     fn earns_again(&mut self, vpn: Vpn, end: End, _map: &ContentMap, held: Option<u32>) -> bool {
@@ -284,7 +285,7 @@ impl Replication for PriorityLru {
     }
 
     fn bytes(&self) -> u64 {
-        (self.places.capacity() * size_of::<Place>() + self.heads.len() * 12) as u64
+        (self.places.capacity() * size_of::<ClassEntry>() + self.heads.len() * 12) as u64
     }
 }
 
@@ -296,7 +297,7 @@ fn least_loaded_without(holds: &ChipSet, home: Chip, blocks: &Blocks, loads: &Lo
         .min_by_key(|&chip| loads.chip[chip])
 }
 
-flashtwin_bits::state!(value Place { class, owed, previous, next });
+flashtwin_bits::state!(value ClassEntry { class, owed, previous, next });
 flashtwin_bits::state!(PriorityLru { places, heads, tails, lengths } kept { class_pages, chips });
 
 #[cfg(test)]
@@ -305,7 +306,7 @@ mod tests {
     use crate::dedup::{Entries, EvictionPolicy, FingerprintStore, History};
     use crate::ids::{Content, Lpn};
 
-    /// So many contents of a page each, all alive.
+    /// `pages` contents of a page each, all alive.
     fn contents(pages: u32) -> ContentMap {
         let fingerprints = FingerprintStore::new(pages, Entries::Unlimited, EvictionPolicy::LruWrites);
         let mut map = ContentMap::new(pages, fingerprints, History::new(pages, true), 3);

@@ -39,13 +39,13 @@ impl Lists {
         }
     }
 
-    /// Asks for the links of a content.
+    /// Prefetches the links of a content.
     #[inline]
     pub(super) fn prefetch(&self, content: Content) {
         self.links.prefetch(content);
     }
 
-    /// Asks for the links of a content's neighbours.
+    /// Prefetches the links of a content's neighbours.
     #[inline]
     pub(super) fn prefetch_neighbours(&self, content: Content) {
         if let Some(links) = self.links.get(content) {
@@ -58,8 +58,8 @@ impl Lists {
         named(self.oldest[list])
     }
 
-    /// The third entry from the old end: whoever takes the oldest one asks for it, since taking the second one, soon,
-    /// changes it.
+    /// The third entry from the old end: a caller that takes the oldest one prefetches it, since
+    /// taking the second one, soon, changes it.
     pub(super) fn third(&self, list: usize) -> Option<Content> {
         let second = named(self.links[self.oldest(list)?][NEWER])?;
         named(self.links[second][NEWER])

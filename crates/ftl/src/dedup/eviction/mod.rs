@@ -1,4 +1,4 @@
-//! Which fingerprint a full store forgets.
+//! Eviction of fingerprints from a full store.
 
 mod lists;
 mod lru_writes;
@@ -7,8 +7,8 @@ mod reference_count;
 use crate::ids::Content;
 use crate::policies::policies;
 
-/// The order in which the entries of a full fingerprint store give way. Told of every change;
-/// never asked while the store is empty.
+/// The order in which the entries of a full fingerprint store are evicted. The store reports every
+/// change, and never calls it while empty.
 pub(crate) trait Eviction: Send + flashtwin_bits::State {
     /// `content` has been entered; one LPN points to it, or is about to.
     fn entered(&mut self, content: Content);
@@ -28,13 +28,13 @@ pub(crate) trait Eviction: Send + flashtwin_bits::State {
     /// An entry has left the store.
     fn left(&mut self, content: Content);
 
-    /// The entry that gives way to a newcomer; [`Eviction::left`] follows. `None` while there is none.
+    /// The entry to evict for a new one; [`Eviction::left`] follows. `None` while there is none.
     fn give_way(&mut self) -> Option<Content>;
 
-    /// Asks for what the order keeps of a content.
+    /// Prefetches a content's entry in the order.
     fn prefetch(&self, content: Content);
 
-    /// Asks for what is next to a content in the order.
+    /// Prefetches the neighbours of a content in the order.
     fn prefetch_neighbours(&self, content: Content);
 
     /// Bytes of the order.
@@ -42,14 +42,14 @@ pub(crate) trait Eviction: Send + flashtwin_bits::State {
 }
 
 policies! {
-    /// Which fingerprint a full store forgets.
+    /// Entry that a full fingerprint store drops.
     pub enum EvictionPolicy;
     pub(crate) fn build(contents: u32, capacity: u32) -> Box<dyn Eviction>;
 
-    /// That of the least recently written content (CA-SSD paper 4.1).
+    /// The least recently written content (CA-SSD paper 4.1).
     #[default]
     LruWrites => Box::new(lru_writes::LruWrites::new(contents));
-    /// Of the half of the entries that was written least recently, that of the content to which the fewest logical
-    /// pages point (CAFTL), by counts that age (LFU with dynamic ageing, Arlitt et al. 2000).
+    /// The content with the fewest logical pages, among the least recently written half of the
+    /// entries (CAFTL), by counts that age (LFU with dynamic ageing, Arlitt et al. 2000).
     ReferenceCount => Box::new(reference_count::ReferenceCount::new(contents, capacity));
 }

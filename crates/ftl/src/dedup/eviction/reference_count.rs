@@ -1,5 +1,5 @@
-//! The half of the entries that were written last stay; of the others, the content to which the fewest logical pages
-//! point goes first, by counts that age.
+//! The half of the entries written last stays. Of the others, the content with the fewest logical
+//! pages is evicted first, by counts that age.
 //!
 //! Sources: CAFTL (Chen et al., FAST 2011): the store keeps the fingerprints that most logical pages refer to; a count
 //! takes a byte. Arlitt et al. (2000): least frequently used with dynamic ageing. Halves are ours: the paper says
@@ -10,11 +10,12 @@
 //!
 //! * The *recent* ones are the `(S + 1) / 2` contents written last, of `S` entries. None of them ever gives way.
 //!   So a content that is written again before `(S + 1) / 2` other contents were written is always found.
-//! * Whatever is older is *kept* by worth: its references, plus the age of the store when it ceased to be recent. The
-//!   least worth gives way, the oldest among equals, and the store is as old as the worth of what gave way last.
+//! * Older entries are *kept* by worth: their references, plus the age of the store when they
+//!   ceased to be recent. The least worth is evicted, the oldest among equals, and the store's age
+//!   is the worth of the last evicted entry.
 //!
-//! Example: when contents of one reference give way at age 10, one with five references stays until age 15: five times
-//! as long, and no longer, unless it is written.
+//! For example, when contents of one reference are evicted at age 10, one with five references
+//! stays until age 15: five times as long, and no longer, unless it is written.
 
 use super::Eviction;
 use super::lists::Lists;
@@ -24,12 +25,12 @@ use flashtwin_bits::By;
 /// Worths of kept entries lie between the age and this much above it, each with a list of its own: so a list is a
 /// worth modulo their number, and a byte names it.
 const RING: u16 = 255;
-/// References from here on are not told apart.
+/// Larger numbers of references count as this.
 const MOST: u8 = RING as u8 - 1;
 /// The list of the recent entries, after those of the ring.
 const RECENT: u8 = RING as u8;
 
-/// What is known of an entry.
+/// Fields of an entry.
 const REFERENCES: usize = 0;
 const LIST: usize = 1;
 
@@ -92,7 +93,7 @@ impl ReferenceCount {
         list
     }
 
-    /// Asks for an entry that will soon be the second oldest of its list.
+    /// Prefetches an entry that will soon be the second oldest of its list.
     fn prefetch_third(&self, list: u8) {
         if let Some(content) = self.order.third(list.into()) {
             self.prefetch(content);

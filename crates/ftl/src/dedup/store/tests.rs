@@ -1,4 +1,5 @@
-//! The store beside plain lists; what every order promises; misses by size, beside those that cannot be avoided.
+//! The store beside plain lists; the guarantee of every order; misses by size, beside the
+//! unavoidable ones.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -94,8 +95,8 @@ struct Writes {
     contents: u32,
 }
 
-/// Contents by Zipf's law (an exponent of 1), with a step to others after so many writes, and with scans of contents
-/// that are written once.
+/// Contents by Zipf's law (an exponent of 1), with a change to others after `drift` writes, and
+/// with scans of contents that are written once.
 fn drawn(name: &'static str, drift: Option<u32>, scan: bool) -> Writes {
     let (pages, values, writes) = (6_000, 8_000, 40_000);
     let weights: Vec<f64> = (1..=values)
@@ -142,8 +143,8 @@ fn misses(writes: &Writes, capacity: u32, eviction: EvictionPolicy) -> u32 {
     writes.all.iter().map(|&(page, content)| u32::from(drive.write(page, content) == (true, false))).sum()
 }
 
-/// Duplicates that no store of this size can find, whatever it knows of the future: it forgets what is written again
-/// last (Belady 1966), and a content that dies before at once.
+/// Duplicates that no store of this size can find, even with knowledge of the future: it forgets
+/// the content written again last (Belady 1966), and a content that dies before at once.
 fn unavoidable(writes: &Writes, capacity: u32) -> u32 {
     let mut drive = Drive::new(writes.contents, 1, EvictionPolicy::LruWrites, writes.pages);
     let held: Vec<bool> = writes.all.iter().map(|&(page, content)| drive.write(page, content).0).collect();

@@ -1,4 +1,5 @@
-//! Dynamic allocation: every page written goes to the next plane in turn, whatever its address.
+//! Dynamic allocation: every page written goes to the next plane in turn, independent of its
+//! address.
 //!
 //! Source: Tavakkol et al., SIGMETRICS 2014 (the orders); DS-FTL paper, section 2.2 (round robin).
 

@@ -1,11 +1,11 @@
 //! HIPA: static allocation while the predicted load is even, the least loaded die when it is not.
 //!
-//! Source: Sun et al., J. Syst. Archit. 131, 2022, known here from its abstract (a prediction that monitors the
-//! load of each die in real time) and from what the DS-FTL paper says of it (section 5.1). Neither gives the
-//! predictor, so it is ours: the controller looks at the loads at regular times and keeps an exponentially
-//! weighted mean for each die. It is told the loads when a page is written; those loads stand for all looks
-//! since the page written before. Pages written at one moment see one prediction: a request's own pages do not
-//! count against those that follow them.
+//! Source: Sun et al., J. Syst. Archit. 131, 2022, known here from its abstract (a prediction that
+//! monitors the load of each die in real time) and from the DS-FTL paper's description (section
+//! 5.1). Neither gives the predictor, so it is ours: the controller samples the loads at regular
+//! times and keeps an exponentially weighted mean for each die. It sees the loads when a page is
+//! written; those loads stand for all samples since the page written before. Pages written at one
+//! moment see one prediction: a request's own pages do not count against those that follow them.
 
 use flashtwin_nand::{Geometry, Plane};
 
@@ -54,7 +54,7 @@ impl Hipa {
     /// Takes in the loads of this moment for all looks since the last page; the sum of all predictions.
     fn predict(&mut self, loads: &LoadView<'_>) -> u64 {
         if self.predicted.len() != loads.unit.len() {
-            // Preloading sees whole chips, the engine what works on its own there.
+            // Preloading sees whole chips, the engine the units that work in parallel there.
             self.predicted = vec![0; loads.unit.len()];
             self.next_unit = 0;
         }

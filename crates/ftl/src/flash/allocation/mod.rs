@@ -25,28 +25,29 @@ pub trait Allocation: Send + flashtwin_bits::State {
     /// space), given the chips' loads at this moment.
     fn plane(&mut self, address: u64, loads: &LoadView<'_>) -> Plane;
 
-    /// Whether `address` is looked at; otherwise it need not be given.
+    /// Whether the policy needs `address`; otherwise it may be anything.
     fn wants_address(&self) -> bool;
 
-    /// The plane that `address` will probably go to, where that can be told before its turn comes. Only what is
-    /// asked of memory ahead depends on it.
+    /// The plane that `address` will probably go to, if it is known in advance. Only prefetches
+    /// depend on it.
     fn foresee(&self, _address: u64) -> Option<Plane> {
         None
     }
 }
 
 policies! {
-    /// Which plane a host page goes to.
+    /// Choice of the plane for a host page.
     pub enum AllocationPolicy;
     fn build(config: &AllocationConfig, geometry: &Geometry) -> Box<dyn Allocation>;
 
     /// A fixed function of the LPN: the levels in `ftl.allocation.order`.
     #[default]
     Static => Box::new(static_order::StaticOrder::new(config.order, config.stripe_pages, geometry));
-    /// Round robin over all planes in the order of `ftl.allocation.order`, whatever the LPN.
+    /// Round robin over all planes in the order of `ftl.allocation.order`, independent of the LPN.
     Dynamic => Box::new(dynamic::Dynamic::new(config.order, geometry));
-    /// `static` while the predicted load is even; when that of the target die exceeds
-    /// `ftl.allocation.hipa_threshold` times the mean, the least loaded die (named by the DS-FTL paper).
+    /// `static` while the predicted load is even; if that of the target die exceeds
+    /// `ftl.allocation.hipa_threshold` times the mean, the least loaded die (named by the DS-FTL
+    /// paper).
     #[schemars(extend("x-traits" = ["weighs-load"]))]
     Hipa => Box::new(hipa::Hipa::new(config, geometry));
     /// The chip with the lowest load when the page is placed, round robin among equals.
@@ -54,31 +55,32 @@ policies! {
     LeastLoaded => Box::new(least_loaded::LeastLoaded::new(geometry));
 }
 
-/// Where host pages are written.
+/// Placement of host pages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AllocationConfig {
-    /// Which plane a host page goes to.
+    /// Choice of the plane for a host page.
     #[schemars(extend("x-moves" = "reads and writes: which chips hold what is asked for together"))]
     pub policy: AllocationPolicy,
-    /// For `static`, `dynamic` and `hipa`: the levels from the fastest changing to the slowest: C(hannel),
-    /// W(ay, a chip of the channel), D(ie), P(lane) in any order.
+    /// For `static`, `dynamic` and `hipa`: the levels from the fastest changing to the slowest:
+    /// C(hannel), W(ay, a chip of the channel), D(ie), P(lane) in any order. For example `CWDP`.
     #[schemars(extend("x-when" = "ftl.allocation.policy != least-loaded or spreads", "x-moves" = "reads and writes: which chips hold what is asked for together"))]
     pub order: Order,
-    /// For `static` and `hipa`: neighbouring pages that go to one plane before the next one in the order has its
-    /// turn; from 1 to 65,536. Not given in the papers. With `PDWC`, 8 planes a chip and 4 pages, a chip has 32
-    /// neighbours.
+    /// For `static` and `hipa`: neighbouring pages that go to one plane before the next one's turn;
+    /// from 1 to 65,536. For example with `PDWC`, 8 planes a chip and 4 pages, a chip gets 32
+    /// neighbours. Not given in the papers.
     #[schemars(extend("x-when" = "ftl.allocation.policy = static|hipa", "x-moves" = "reads and writes: which chips hold what is asked for together"))]
     pub stripe_pages: u32,
-    /// For `hipa`: a die is avoided when its predicted load exceeds the mean so many times.
+    /// For `hipa`: a die is avoided if its predicted load exceeds the mean by this factor.
     #[schemars(extend("x-when" = "ftl.allocation.policy = hipa", "x-moves" = "reads and writes: which chips hold what is asked for together"))]
     pub hipa_threshold: f64,
-    /// For `hipa`: weight of the newest look at the loads in the prediction, an exponentially weighted mean;
-    /// above 0, up to 1. Not given in the papers.
+    /// For `hipa`: weight of the newest load sample in the prediction, an exponentially weighted
+    /// mean; above 0, up to 1. Not given in the papers.
     #[schemars(extend("x-when" = "ftl.allocation.policy = hipa", "x-moves" = "reads and writes: which chips hold what is asked for together"))]
     pub hipa_weight: f64,
-    /// For `hipa`: time from one look at the loads to the next, in microseconds; from 0.001 to 1e9. Not given in
-    /// the papers; four looks, which the default weight makes most of a prediction, are about a page program.
+    /// For `hipa`: interval of the load samples, in microseconds; from 0.001 to 1e9. Not given in
+    /// the papers; by default, four samples, which make up most of a prediction, take about a page
+    /// program.
     #[schemars(extend("x-when" = "ftl.allocation.policy = hipa", "x-moves" = "reads and writes: which chips hold what is asked for together"))]
     pub hipa_sample_us: f64,
 }

@@ -1,14 +1,16 @@
 //! Hot pages from cold ones by several Bloom filters, in a few bits a page and without a list of pages.
 //!
-//! D. Park, D. H. C. Du, "Hot data identification for flash-based storage systems using multiple Bloom
-//! filters", MSST 2011. Four filters take turns. A write enters the page into the newest filter that does
-//! not hold it yet, going round from the newest to the oldest, so that the filters of a page count its
-//! writes up to four. After each window of writes the oldest filter is emptied and becomes the newest: what
-//! is not renewed is forgotten filter by filter. A page's hotness is the sum of the weights of the filters
-//! that hold it, 2, 1.5, 1 and 0.5 from the newest to the oldest, and it is hot from 4 on.
+//! D. Park, D. H. C. Du, "Hot data identification for flash-based storage systems using multiple
+//! Bloom filters", MSST 2011. Four filters take turns. A write enters the page into the newest
+//! filter that does not hold it yet, going round from the newest to the oldest, so that the filters
+//! of a page count its writes up to four. After each window of writes the oldest filter is emptied
+//! and becomes the newest: entries that are not renewed are forgotten filter by filter. A page's
+//! hotness is the sum of the weights of the filters that hold it, 2, 1.5, 1 and 0.5 from the newest
+//! to the oldest, and it is hot from 4 on.
 //!
-//! The paper's window is 512 writes, whatever the device. Here it is a share of the logical pages, since
-//! what is worth separating is what collection meets before it dies, and that grows with the device.
+//! The paper's window is 512 writes for every device. Here it is a share of the logical pages:
+//! separating data pays if collection meets them before they die, and that time grows with the
+//! device.
 
 use super::PartitionAssignment;
 use crate::ids::Lpn;
@@ -52,7 +54,7 @@ impl BloomFilters {
         })
     }
 
-    /// The filter that is so many turns older than the newest.
+    /// The filter that is `age` turns older than the newest.
     fn filter(&self, age: u32) -> u32 {
         (self.newest + FILTERS - age) % FILTERS
     }
@@ -125,7 +127,7 @@ mod tests {
     use crate::rng::Rng;
 
     #[test]
-    fn a_page_is_hot_after_three_writes_and_cools_down_window_by_window() {
+    fn page_is_hot_after_three_writes_and_cools_by_windows() {
         // 16 writes a window, positions enough for no accidents.
         let mut filters = BloomFilters::new(64, 0.25, 64);
         let told: Vec<u8> = (0..5).map(|_| filters.written(Lpn::new(7))).collect();
@@ -141,7 +143,7 @@ mod tests {
         assert_eq!(filters.partition(Lpn::new(7)), 1);
         assert_eq!(filters.written(Lpn::new(7)), 0, "2 + 1.5 + 1 + 0.5");
         pass(&mut filters, 3 * 16);
-        // Only what it was last given is left, in the filter that is the oldest now.
+        // Only its last entry is left, in the filter that is the oldest now.
         assert_eq!(hotness(filters.ages(Lpn::new(7))), 1);
         pass(&mut filters, 16);
         assert_eq!(filters.ages(Lpn::new(7)), 0);

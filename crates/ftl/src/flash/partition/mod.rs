@@ -27,7 +27,7 @@ pub trait PartitionAssignment: Send + flashtwin_bits::State {
     /// The partition of a page that is written again without the host's doing; teaches nothing.
     fn partition(&self, lpn: Lpn) -> u8;
 
-    /// What was learnt so far is forgotten, as preloading ends.
+    /// Forgets the statistics so far, as preloading ends.
     fn forget(&mut self);
 
     /// Bytes that it takes in a controller's RAM.
@@ -38,16 +38,16 @@ pub trait PartitionAssignment: Send + flashtwin_bits::State {
 }
 
 policies! {
-    /// How pages are told apart by temperature.
+    /// How pages are separated by temperature.
     pub enum PartitionPolicy;
     fn build(config: &PartitionConfig, footprint_pages: u32) -> Option<Box<dyn PartitionAssignment>>;
 
-    /// Not at all: all pages are in one partition.
+    /// No separation: all pages are in one partition.
     #[default]
     None => None;
-    /// By how often the whole trace writes each page, known before it begins: the lowest ratio of
-    /// update frequencies within a partition that so many partitions allow (SWC paper 3.1). No
-    /// controller knows that; it is the bound for those that have to find out.
+    /// By the number of writes of each page in the whole trace, known before it begins: the lowest
+    /// ratio of update frequencies within a partition that this number of partitions allows (SWC
+    /// paper 3.1). No controller knows the future; this is the bound for the other policies.
     #[schemars(extend("x-traits" = ["partitions", "bound"]))]
     Offline => Some(offline(config.partitions, Vec::new()));
     /// As the pages are written, hot from cold, by several Bloom filters (Park and Du, MSST 2011).
@@ -59,18 +59,18 @@ policies! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PartitionConfig {
-    /// How pages are told apart by temperature.
+    /// How pages are separated by temperature.
     #[schemars(extend("x-when" = "always"))]
     pub policy: PartitionPolicy,
-    /// Partitions, from 1 to 32; 2 for `policy = "bloom-filters"`. Each keeps two active blocks in
+    /// Partitions, from 1 to 32; 2 for `policy = "bloom-filters"`. Each has two active blocks in
     /// every plane, one for the host and one for collection.
     pub partitions: u32,
-    /// For `policy = "bloom-filters"`: of the four filters, the oldest is emptied each time the host has
-    /// written this share of the logical pages.
+    /// For `policy = "bloom-filters"`: share of the logical pages that the host writes until the
+    /// oldest of the four filters is emptied.
     #[schemars(extend("x-when" = "ftl.partition.policy = bloom-filters"))]
     pub window: f64,
-    /// For `policy = "bloom-filters"`: bits of one filter for each write of a window (8 in the paper's
-    /// setting, 4,096 bits and 512 writes).
+    /// For `policy = "bloom-filters"`: bits of one filter for each write of a window. For example
+    /// 8, as in the paper (4,096 bits and 512 writes).
     #[schemars(extend("x-when" = "ftl.partition.policy = bloom-filters"))]
     pub filter_bits: u32,
 }
@@ -113,7 +113,7 @@ fn offline(partitions: u32, of_page: Vec<u8>) -> Box<dyn PartitionAssignment> {
     Box::new(offline::Offline::new(partitions, of_page))
 }
 
-/// The partitions of the host's data, and what went to each.
+/// The partitions of the host's data, and their writes.
 pub(crate) struct Partitions {
     /// Tells the host's pages apart; `None` with one partition for all.
     assignment: Option<Box<dyn PartitionAssignment>>,
@@ -127,7 +127,7 @@ impl Partitions {
         Self { assignment: config.policy.build(config, footprint_pages), writes: vec![0; told_apart] }
     }
 
-    /// Gives [`PartitionPolicy::Offline`] what it knows beforehand.
+    /// Gives [`PartitionPolicy::Offline`] its knowledge of the trace.
     pub(crate) fn assign(&mut self, partitions: u32, of_page: Vec<u8>) {
         self.assignment = Some(offline(partitions, of_page));
     }
@@ -153,7 +153,7 @@ impl Partitions {
         &self.writes
     }
 
-    /// What was learnt and counted so far is forgotten.
+    /// Forgets statistics and counters so far.
     pub(crate) fn forget(&mut self) {
         self.writes.fill(0);
         if let Some(assignment) = &mut self.assignment {

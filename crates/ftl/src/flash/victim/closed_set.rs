@@ -5,8 +5,8 @@ use flashtwin_nand::{Block, Geometry, Plane};
 
 const NOWHERE: u32 = u32::MAX;
 
-/// A list of blocks a plane; a block is added and taken out in constant time, so the order of a list is
-/// that of its history, not of anything in the blocks.
+/// A list of blocks for each plane. Adding and removing a block takes constant time, so the order
+/// of a list depends on its history.
 pub(super) struct ClosedSet {
     geometry: Geometry,
     blocks: By<Plane, Vec<Vec<Block>>>,

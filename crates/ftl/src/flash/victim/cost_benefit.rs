@@ -1,4 +1,4 @@
-//! Space gained times how long it is likely to stay gained, over what the collection costs.
+//! Cost-benefit: the space gained times its expected life, over the cost of the collection.
 //!
 //! M. Rosenblum, J. Ousterhout, "The design and implementation of a log-structured file system", ACM TOCS
 //! 1992, section 3.5; for flash with two transfers a valid page: A. Kawaguchi et al., USENIX 1995:
@@ -13,8 +13,8 @@ use super::VictimSelection;
 use super::closed_set::ClosedSet;
 use crate::flash::block_table::BlockTable;
 
-/// Age is counted in blocks that the plane has closed since this one changed: the controller has no
-/// clock, and what matters is how much was written meanwhile.
+/// Age is the number of blocks that the plane has closed since this one changed: the controller has
+/// no clock, and the amount written meanwhile is the better measure.
 pub(super) struct CostBenefit {
     geometry: Geometry,
     closed: ClosedSet,

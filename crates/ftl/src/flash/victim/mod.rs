@@ -13,9 +13,8 @@ use crate::policies::policies;
 
 /// Chooses the block that garbage collection takes next.
 ///
-/// The owner reports every block that closes and every page of a closed block that
-/// becomes invalid; the policy keeps whatever order it needs. Blocks are named by their
-/// device-wide index.
+/// The owner reports every block that closes and every page of a closed block that becomes invalid;
+/// the policy keeps the order that it needs. Blocks are named by their device-wide index.
 pub trait VictimSelection: Send + flashtwin_bits::State {
     /// `block` has been programmed to its last page and holds `valid` valid pages; or it was
     /// chosen, found wholly valid, and put back.
@@ -34,22 +33,24 @@ pub trait VictimSelection: Send + flashtwin_bits::State {
 }
 
 policies! {
-    /// Which closed block is collected next.
+    /// Choice of the next block to collect (the victim).
     pub enum VictimPolicy;
     pub fn build(choices: u32, geometry: &Geometry, seed: u64) -> Box<dyn VictimSelection>;
 
-    /// The block with the fewest valid pages; among equals the one that has had that
-    /// count for longest (among those closed before the plane first looked for a victim, the lowest
+    /// Greedy: the block with the fewest valid pages; among equals the one that has had that count
+    /// for longest (among those closed before the plane first looked for a victim, the lowest
     /// number).
     #[default]
     Greedy => Box::new(greedy::Greedy::new(geometry));
     /// The block that was closed first.
     Fifo => Box::new(fifo::Fifo::new(geometry));
-    /// The block with the largest age x (1 - u) / (2 u), u being its share of valid pages and its age
-    /// the number of blocks the plane has closed since it changed (Rosenblum and Ousterhout, 1992).
+    /// Cost-benefit: the block with the largest age x (1 - u) / (2 u), u being its share of valid
+    /// pages and its age the number of blocks the plane has closed since it changed (Rosenblum and
+    /// Ousterhout, 1992).
     CostBenefit => Box::new(cost_benefit::CostBenefit::new(geometry));
-    /// Of `gc.choices` blocks drawn at random the one with the fewest valid pages (Van Houdt, 2013).
+    /// The block with the fewest valid pages of `gc.choices` blocks drawn at random (Van Houdt,
+    /// 2013).
     DChoices => Box::new(d_choices::DChoices::new(geometry, choices, seed));
-    /// A block drawn at random, unless it is wholly valid.
+    /// A random block, unless it is wholly valid.
     Random => Box::new(d_choices::DChoices::new(geometry, 1, seed));
 }

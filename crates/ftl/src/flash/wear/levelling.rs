@@ -1,9 +1,10 @@
-//! Static wear levelling: data that nobody updates are moved off a block that hardly wears.
+//! Static wear levelling: moves cold data off a block that hardly wears.
 //!
-//! After L.-P. Chang, "On efficient wear leveling for large-scale flash-memory storage systems", SAC 2007: when
-//! the erase counts of two blocks differ by more than a threshold, the data of the one that is hardly worn
-//! go to the most worn one. There pools remember which blocks hold cold data; here the time does for which a
-//! block has stayed closed. The rate is bounded by counting the collections in between.
+//! After L.-P. Chang, "On efficient wear leveling for large-scale flash-memory storage systems",
+//! SAC 2007: when the erase counts of two blocks differ by more than a threshold, the data of the
+//! hardly worn one go to the most worn one. The paper's pools remember which blocks hold cold data;
+//! here a block with cold data is one that has stayed closed for long. The rate is bounded by
+//! counting the collections in between.
 
 use flashtwin_bits::By;
 use flashtwin_nand::{Block, Geometry, Plane};
@@ -53,11 +54,11 @@ impl Levelling {
 
     /// The block of a plane whose data are to be moved now.
     ///
-    /// It was erased more than `threshold` times less often than the most worn one, and its data are cold:
-    /// since it was closed the plane has closed as many blocks as it has, so that collection would have taken
-    /// it had it lost its pages. (The block last moved off is the least worn one, too, but what the host
-    /// writes to it next is not cold.) Of several it is the one that was closed first. A pass over the
-    /// plane, once in `every` collections.
+    /// The block was erased more than `threshold` times less often than the most worn one, and its
+    /// data are cold: since it was closed the plane has closed as many blocks as it has, so
+    /// collection would have taken it had it lost its pages. (The block last moved off is the least
+    /// worn one, too, but the host's next writes to it are not cold.) Of several such blocks the
+    /// one closed first is taken. Costs a pass over the plane, once in `every` collections.
     pub(crate) fn due(&self, plane: Plane, table: &BlockTable, geometry: &Geometry) -> Option<Block> {
         if self.collected[plane] < self.every {
             return None;

@@ -13,19 +13,20 @@ pub(crate) use free_blocks::FreeBlocks;
 pub(crate) use levelling::Levelling;
 
 policies! {
-    /// What is done about uneven wear. A block that was never used is taken before all others whatever the
-    /// policy. A block whose erase is ordered but not carried out yet is taken only where its plane has no
-    /// erased one: the program would wait for that erase.
+    /// How uneven wear is reduced. Every policy takes a block that was never used before all
+    /// others. A block whose erase is ordered but not carried out yet is taken only if its plane
+    /// has no erased one: the program would wait for that erase.
     pub enum WearPolicy;
 
-    /// Of the erased blocks, the one erased least often is used next; among equals the lowest number.
-    /// Blocks under data that nobody updates do not wear.
+    /// Takes the erased block with the fewest erases; among equals the lowest number. Blocks under
+    /// cold data do not wear.
     #[default]
     Dynamic;
-    /// Nothing: the block that was erased first is used first.
+    /// None: the block that was erased first is used first.
     None;
-    /// `dynamic`; and the block whose data have been left alone for longest is moved to the most worn
-    /// erased block when it has been erased `threshold` times less often than another block of its plane.
+    /// `dynamic`, and cold data move: the block whose data have been left alone for longest is
+    /// moved to the most worn erased block when it has been erased `threshold` times less often
+    /// than another block of its plane.
     Static;
 }
 
@@ -33,15 +34,15 @@ policies! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WearConfig {
-    /// What is done about uneven wear.
+    /// How uneven wear is reduced.
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub policy: WearPolicy,
-    /// For `policy = "static"`: a block is moved when the most worn block of its plane has been erased more
-    /// than so many times more often. At least 1.
+    /// For `policy = "static"`: the lead in erases of the plane's most worn block at which a
+    /// block's data are moved. At least 1.
     #[schemars(extend("x-when" = "ftl.wear.policy = static", "x-moves" = "reads and writes, once blocks are collected"))]
     pub threshold: u32,
-    /// For `policy = "static"`: blocks that a plane collects between two that are moved. At least 1: no more
-    /// than half of the blocks erased are those moved.
+    /// For `policy = "static"`: collected blocks of a plane between two moved ones. At least 1, so
+    /// that no more than half of the erases are for wear levelling.
     #[schemars(extend("x-when" = "ftl.wear.policy = static", "x-moves" = "reads and writes, once blocks are collected"))]
     pub every: u32,
 }

@@ -5,9 +5,10 @@
 //! so that a look-up is one memory access. Words fill unevenly: at 10 bits an entry and 7 hashes, 2.1 % of the answers
 //! are false positives, and 0.8 % without blocks.
 //!
-//! All contents of a trace are known beforehand, and with them the words in which one can ever be taken for others.
-//! Where there are none, as in a device that is large for what it holds, nobody need look at the bits: what does is kept
-//! out of the code that is fetched for every page.
+//! All contents of a trace are known beforehand, and so are the words in which one can be mistaken
+//! for others. On a device that is large for its data there are no such words, and the bits need
+//! not be read at all. The code that reads them is therefore kept out of line, away from the code
+//! that runs for every page.
 
 use crate::ids::Content;
 use flashtwin_bits::{HugeSlice, STEP, mix, prefetch};
@@ -96,17 +97,18 @@ impl Bloom {
         self.bits[first + channel.index()] |= bits;
     }
 
-    /// Takes the bits of a content away, whoever else set them: of use only to whoever empties a
-    /// filter of everything that it holds.
+    /// Clears a content's bits even if other contents share them; only valid while emptying the
+    /// whole filter.
     #[inline(never)]
     pub(super) fn clear(&mut self, content: Content, channel: Channel) {
         let (first, bits) = self.place(content);
         self.bits[first + channel.index()] &= !bits;
     }
 
-    /// A bit for each content below `contents`, set where its word is one of those in which a filter may be wrong: those
-    /// with a content all of whose bits can be set by others of the word. In the other words a content is found if and
-    /// only if it was inserted, so that nobody need insert it or ask for it.
+    /// A bit for each content below `contents`, set if its word is one in which a filter may be
+    /// wrong: a word with a content all of whose bits other contents of the word can set. In the
+    /// other words a content is found if and only if it was inserted, so they need no insertions
+    /// and no queries.
     pub(super) fn crowded(&self, contents: u32) -> Vec<u64> {
         // Bits that a content of the word has, and those that two or more have.
         let mut seen = vec![(0u64, 0u64); self.words as usize];
@@ -280,7 +282,7 @@ mod tests {
                 "nothing is in the others"
             );
         }
-        // What the configuration's text says of the default.
+        // The default as the configuration's text describes it.
         assert_eq!((false_positives(6.4, 7) * 1000.0).round(), 21.0, "in thousandths");
     }
 }

@@ -5,15 +5,15 @@ use serde::{Deserialize, Serialize};
 
 use super::PlacePolicy;
 
-/// What becomes of pages with equal contents.
+/// Treatment of pages with equal contents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SpreadPolicy {
-    /// Nothing: they lie where the allocation puts them, and nobody knows that they are equal.
+    /// They lie where the allocation puts them, and their equality is not known.
     #[default]
     None,
-    /// A page whose content its channel may hold already goes to the next channel that does not,
-    /// round robin; verified duplicates are read wherever the load is lowest (DS-FTL paper).
+    /// If the proposed channel may hold a page's content already, the page goes to the next channel
+    /// that does not. A read then takes the least loaded of the verified duplicates (DS-FTL paper).
     #[schemars(extend("x-traits" = ["looks-at-contents", "spreads"]))]
     Duplicates,
 }
@@ -22,32 +22,32 @@ pub enum SpreadPolicy {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SpreadConfig {
-    /// What becomes of pages with equal contents; used by `mapping = "page"`.
+    /// Treatment of pages with equal contents; used by `mapping = "page"`.
     #[schemars(extend("x-when" = "always"))]
     pub policy: SpreadPolicy,
-    /// Where on the other channel such a page goes.
+    /// Plane of such a page on its new channel.
     pub place: PlacePolicy,
     /// Bits of a channel's Bloom filter for each physical page of the channel.
     pub bloom_bits_per_page: u32,
     /// Bits that an entry sets in the filter; 1 to 16.
     pub bloom_hashes: u32,
-    /// A filter is made anew when more than this share of its entries is of contents that the
-    /// channel no longer holds (entries cannot be deleted); above 0, up to 1, which is never.
+    /// Share of dead entries at which a filter is rebuilt (entries cannot be deleted); above 0, up
+    /// to 1, which is never.
     pub bloom_rebuild: f64,
-    /// Whether a positive answer is verified by reading both pages in idle time. Otherwise equal
-    /// contents are known to be equal at once, at no cost.
+    /// Whether idle time verifies a positive answer by reading both pages. If false, equal contents
+    /// are known at once, at no cost.
     #[schemars(extend("x-traits" = ["background-jobs"]))]
     pub verify: bool,
     /// Most pages that one read may choose from.
     pub candidates: u32,
-    /// Whether a page that is written with the content it holds already counts as holding it, and so moves
-    /// to another channel. By the DS-FTL paper it does: the fingerprint table is asked before the map changes
-    /// (4.2.1), and duplicates of one LPN are what it spreads in its webmail trace (5.2.3). Ageing
-    /// (`replay.preload = "footprint"`) never counts it.
+    /// Whether rewriting a page with its own content counts as a duplicate, so that the write moves
+    /// to another channel. True in the DS-FTL paper, which asks the fingerprint table before the
+    /// map changes (4.2.1) and spreads such duplicates in its webmail trace (5.2.3). Ageing
+    /// (`replay.preload = "footprint"`) never counts them.
     pub own_copy_counts: bool,
-    /// Whether the run counts, plane by plane, the page writes that bring a plane a content that it was written before
-    /// (`redundancy.written_mean`; DS-FTL paper, Fig. 4 and 11), under any allocation. Takes 16 bytes a content for
-    /// each 64 planes.
+    /// Whether the run counts page writes that repeat an earlier content of their plane
+    /// (`redundancy.written_mean`; DS-FTL paper, Fig. 4 and 11), under any allocation. Takes 16
+    /// bytes a content for each 64 planes.
     #[schemars(extend("x-when" = "ftl.mapping = page"))]
     pub count_written: bool,
 }

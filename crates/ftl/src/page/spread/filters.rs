@@ -1,5 +1,4 @@
-//! What the channels' filters hold: entries that live, entries that are dead, and when a filter
-//! is rebuilt.
+//! Entries of the channels' filters, alive and dead, and the rebuilding of a filter.
 
 use super::bloom::Bloom;
 use super::residents::Residents;
@@ -7,7 +6,7 @@ use crate::ids::Content;
 use flashtwin_bits::By;
 use flashtwin_nand::Channel;
 
-/// Entries ahead at which a rebuild asks for what it will look at.
+/// Distance in entries of the prefetches of a rebuild.
 const AHEAD: usize = 12;
 
 /// Bloom filters with the bookkeeping that decides when one is rebuilt. Nothing can be deleted
@@ -132,7 +131,7 @@ impl Filters {
         }
     }
 
-    /// Bits of the filters together, in bytes: what a controller would need.
+    /// Bits of the filters together, in bytes: the memory of a real controller.
     pub(super) fn filter_bytes(&self) -> u64 {
         self.bloom.bits() / 8 * u64::from(self.channels)
     }
@@ -216,7 +215,7 @@ mod tests {
         rebuilds
     }
 
-    /// Whether bits are kept or not makes no difference to what the filters say.
+    /// Keeping fewer bits must not change the filters' answers.
     fn same_as_all_bits(filters: &Filters, residents: &Residents, contents: u32) {
         let mut bloom = Bloom::new(3, filters.bloom.bits(), filters.bloom.hashes());
         for (channel, entries) in filters.entries.rows() {
@@ -228,8 +227,9 @@ mod tests {
         );
     }
 
+    /// Compared with plain sets.
     #[test]
-    fn filters_beside_plain_sets_never_deny_and_forget_the_dead_in_time() {
+    fn filters_never_deny_and_forget_dead_entries_in_time() {
         for (seed, share) in [(1, 0.5), (2, 0.1), (3, 1.0)] {
             let config = SpreadConfig { bloom_rebuild: share, ..SpreadConfig::default() };
             let mut filters = Filters::new(3, 60, 40, &config);

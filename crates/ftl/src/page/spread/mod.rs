@@ -2,17 +2,17 @@
 //! whichever of them is least busy.
 //!
 //! Source: DS-FTL paper, section 4 (content-aware page allocation, multi-path read). Duplicates
-//! are not removed. A Bloom filter for each channel says whether the channel may hold a content;
-//! what it says is verified by reading and comparing the pages in idle time, and only then do the
-//! pages become twins.
+//! stay on flash. A Bloom filter for each channel tells whether the channel may hold a content.
+//! Idle time verifies a positive answer by reading and comparing the pages; only then do they
+//! become duplicate pages.
 
 mod bloom;
 mod config;
+mod duplicate_lists;
 mod filters;
 mod pages;
-mod place;
+mod plane_choice;
 mod residents;
-mod twins;
 
 pub use config::{SpreadConfig, SpreadPolicy};
 use flashtwin_bits::By;
@@ -28,15 +28,15 @@ use crate::jobs::Jobs;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, NO_JOB, OpKind, is_page};
 use crate::sabotage::sabotaged;
+use duplicate_lists::DuplicateLists;
 use filters::Filters;
 use flashtwin_nand::Geometry;
 use pages::AllLinks;
-pub use place::PlacePolicy;
-use place::Places;
+pub use plane_choice::PlacePolicy;
+use plane_choice::PlaneTurns;
 use residents::Residents;
-use twins::Twins;
 
-/// What a comparison in the background is about.
+/// The pages of a comparison in the background.
 #[derive(Debug)]
 struct Comparison {
     content: Content,
@@ -44,31 +44,31 @@ struct Comparison {
 }
 
 /// The page just written, then those it may equal: whose they were, and where they lay. Most contents have few
-/// twins, and thousands of comparisons wait for idle time: it is better not to have to look elsewhere for them.
+/// duplicate pages, and thousands of comparisons wait for idle time: it is better not to have to look elsewhere for them.
 type Compared = SmallVec<[(Lpn, Ppn); 4]>;
 
 const _: () = assert!(size_of::<Comparison>() <= 56, "with what is left to do, a job is a cache line");
 
-/// What spreading keeps.
+/// State of spreading.
 pub(crate) struct Spreader {
     jobs: Jobs<Comparison>,
     filters: Filters,
     residents: Residents,
-    twins: Twins,
+    twins: DuplicateLists,
     pages: AllLinks,
     channels: u32,
     /// The channel of each plane: divisions are not free.
     channel_of_plane: By<Plane, Vec<Channel>>,
-    places: Places,
+    places: PlaneTurns,
     verify: bool,
     own_copy_counts: bool,
-    /// The channels that were asked for the write under way and may hold its content, and which of
-    /// all was asked first.
+    /// The channels whose filters were positive for the write under way, and the first channel that
+    /// was queried.
     positive: u64,
     first: Channel,
     /// The page that the host wrote last to each channel.
     last_page: By<Channel, Vec<Ppn>>,
-    /// Room for what one write gathers, used again and again.
+    /// Buffers of one write, reused.
     lists: Vec<u32>,
     others: Vec<Ppn>,
 }
@@ -86,7 +86,7 @@ impl Spreader {
             jobs: Jobs::new(jobs),
             filters: Filters::new(channels, contents, geometry.pages() / u64::from(channels), config),
             residents: Residents::new(contents, channels, footprint_pages),
-            twins: Twins::new(config.candidates),
+            twins: DuplicateLists::new(config.candidates),
             pages: pages::fresh(footprint_pages),
             channels,
             channel_of_plane: By::new(
@@ -95,7 +95,7 @@ impl Spreader {
                     .map(|plane| geometry.channel_of_chip(geometry.chip_of_plane(plane)))
                     .collect(),
             ),
-            places: Places::new(config.place, order, geometry),
+            places: PlaneTurns::new(config.place, order, geometry),
             verify: config.verify,
             own_copy_counts: config.own_copy_counts,
             positive: 0,
@@ -107,7 +107,7 @@ impl Spreader {
     }
 
     /// Two lists: the written page followed by one candidate from each channel that holds the content (one alone of pages
-    /// known to be twins); and the pages that are read because a filter was wrong.
+    /// known to be duplicates); and the pages that are read because a filter was wrong.
     fn candidates(
         &mut self,
         PageData { lpn, content }: PageData,
@@ -139,7 +139,7 @@ impl Spreader {
         (pages, others)
     }
 
-    /// Asks for the first tables that an operation on this page will look into.
+    /// Prefetches the first tables that an operation on this page will look into.
     #[inline]
     pub(crate) fn prefetch_far(&self, lpn: Lpn, content: Content) {
         self.pages.prefetch(lpn);
@@ -149,14 +149,14 @@ impl Spreader {
         }
     }
 
-    /// Asks for what those tables point to, where the page is read.
+    /// Prefetches the entries that those tables point to, for a read.
     #[inline]
     pub(crate) fn prefetch_near_read(&self, lpn: Lpn) {
         self.twins.prefetch_list(&self.pages[lpn]);
     }
 
-    /// Asks for what those tables point to, where the page is written; `held` is what it holds now, `content` what it
-    /// may be given.
+    /// Prefetches the entries that those tables point to, for a write; `held` is the page's present
+    /// content, `content` the one it may get.
     #[inline]
     pub(crate) fn prefetch_near(&self, lpn: Lpn, held: Content, content: Content, map: &PageMap) {
         pages::prefetch_neighbours(&self.pages, lpn);
@@ -172,7 +172,7 @@ impl Spreader {
         }
     }
 
-    /// Asks for what a read or an overwrite will look at last.
+    /// Prefetches the last tables of a read or an overwrite.
     #[inline]
     pub(crate) fn prefetch_next(&self, lpn: Lpn, content: Content) {
         self.twins.prefetch_pages(&self.pages[lpn]);
@@ -181,24 +181,24 @@ impl Spreader {
         }
     }
 
-    /// Pages that a read of `lpn` may choose from, its own among them; none when it has no twin.
+    /// Pages that a read of `lpn` may choose from, its own among them; none when it has no duplicate page.
     #[inline]
     pub(crate) fn choices(&self, lpn: Lpn) -> &[Ppn] {
         self.twins.choices(&self.pages[lpn])
     }
 
-    /// A number that all twins of a logical page share, and no other page ever has.
+    /// A number that all duplicate pages of a logical page share, and no other page ever has.
     #[inline]
     pub(crate) fn serial(&self, lpn: Lpn) -> Option<u64> {
         self.twins.serial(&self.pages[lpn])
     }
 
-    /// Lists of twins.
+    /// Lists of duplicate pages.
     pub(crate) fn twin_lists(&self) -> u64 {
         self.twins.sets()
     }
 
-    /// Pages in lists of twins.
+    /// Pages in lists of duplicate pages.
     pub(crate) fn twin_pages(&self) -> u64 {
         self.twins.pages()
     }
@@ -230,14 +230,14 @@ impl Spreader {
         })
     }
 
-    /// The filters forget what is dead.
+    /// Removes dead contents from the filters.
     pub(crate) fn forget_dead(&mut self) {
         Channel::each(0..self.channels)
             .for_each(|channel| self.filters.rebuild(channel, &mut self.residents));
     }
 
-    /// Pages of a comparison are being read, so many are still to come: asks for what it will look at when they
-    /// have been. Earlier than that, it would be gone again.
+    /// Prefetches the tables that `compare` reads, once two page reads are outstanding; earlier,
+    /// they would be evicted again.
     #[inline]
     fn prefetch_comparison(&self, comparison: &Comparison, to_come: u32, map: &PageMap) {
         for &(lpn, _) in comparison.pages.iter().filter(|_| to_come <= 2) {
@@ -293,9 +293,9 @@ fn channels_from(first: Channel, mask: u64) -> impl Iterator<Item = Channel> {
 }
 
 impl Spreader {
-    /// Where the host's write of `content` to a logical page goes, given the plane that the allocation
-    /// proposes: there, or to the first channel after it that does not hold the content (DS-FTL paper,
-    /// section 4.2.1), on the plane that `ftl.spread.place` says. If every channel may hold it, the proposal
+    /// The plane of the host's write of `content` to a logical page: the one that the allocation
+    /// proposes, or one on the first channel after it that does not hold the content (DS-FTL paper,
+    /// section 4.2.1), chosen by `ftl.spread.place`. If every channel may hold it, the proposal
     /// stands.
     pub(crate) fn place_write(
         &mut self,
@@ -313,7 +313,7 @@ impl Spreader {
         if !self.own_copy_counts {
             holders &= !self.held_alone(lpn, content, map, flash.geometry());
         }
-        self.place_apart(proposal, content, holders, flash, loads)
+        self.place_on_other_channel(proposal, content, holders, flash, loads)
     }
 
     /// [`Spreader::place_write`] for a page that ageing moves. Its own copies, the present one and those that moves before
@@ -332,11 +332,11 @@ impl Spreader {
         }
         let holders = self.filters.query(content, &self.residents);
         let holders = self.without_own(holders, lpn, content);
-        self.place_apart(proposal, content, holders, flash, loads)
+        self.place_on_other_channel(proposal, content, holders, flash, loads)
     }
 
     /// The plane of a page whose content the channels `holders` may hold, bit c for channel c.
-    fn place_apart(
+    fn place_on_other_channel(
         &mut self,
         proposal: Plane,
         content: Content,
@@ -377,7 +377,7 @@ impl Spreader {
         }
     }
 
-    /// A logical page is about to lose what it holds (and its page `old` with it).
+    /// A logical page is about to lose its content (and its page `old` with it).
     pub(crate) fn forget_page(
         &mut self,
         PageData { lpn, content: held }: PageData,
@@ -419,9 +419,9 @@ impl Spreader {
         self.came(lpn, content, came);
     }
 
-    /// After a write whose content the filters of some channels may hold: reads in idle time
-    /// tell whether they do (DS-FTL paper, section 4.2.2, second phase). `own_channel` is where the
-    /// page that was just overwritten held the same content.
+    /// After a write whose content some channels may hold: reads in idle time verify that (DS-FTL
+    /// paper, section 4.2.2, second phase). `own_channel` is the channel of the page's own old copy
+    /// of the same content.
     #[inline]
     pub(crate) fn compare_later(
         &mut self,
@@ -447,7 +447,7 @@ impl Spreader {
         self.last_page[channel] = new;
     }
 
-    /// [`Spreader::compare_later`] where a channel that was asked may hold the content.
+    /// [`Spreader::compare_later`] if the filter of a channel was positive.
     #[inline(never)]
     fn compare_with_holders(
         &mut self,
@@ -501,8 +501,8 @@ impl Spreader {
         (first..ops.len()).try_for_each(|at| flash.count_order(&ops[at]))
     }
 
-    /// A page of a comparison has been read: with the last one the comparison is made; before that, what it will
-    /// look at is asked for.
+    /// A page of a comparison has been read. The last one completes the comparison; earlier ones
+    /// prefetch its tables.
     pub(crate) fn job_done(&mut self, job: u32, map: &PageMap, flash: &mut Flash) {
         match self.jobs.op_done(job) {
             Some(comparison) => self.compare(comparison, map, flash),
@@ -515,7 +515,7 @@ impl Spreader {
     }
 
     /// The pages of a comparison have been read: those that still lie there and hold the content
-    /// are twins.
+    /// are duplicate pages.
     fn compare(&mut self, Comparison { content, pages }: Comparison, map: &PageMap, flash: &mut Flash) {
         let holds = |&(lpn, ppn): &(Lpn, Ppn)| map.get(lpn) == ppn && map.content(lpn) == content;
         if let Some((&first, others)) = pages.split_first() {

@@ -1,35 +1,35 @@
-//! What spreading keeps of each logical page.
+//! Spreading's entry for each logical page.
 
 use crate::ids::Lpn;
 use flashtwin_bits::{By, HugeSlice, prefetch};
 
-/// One logical page: its neighbours among those of the same content and channel ([`super::residents`]), and
-/// its place among its twins ([`super::twins`]). Together, as whoever looks at the one soon looks at
-/// the other.
+/// One logical page: its neighbours among those of the same content and channel
+/// ([`super::residents`]), and its place among its duplicate pages ([`super::duplicate_lists`]). Both are used at about
+/// the same time, so they share a cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(16))]
 pub(super) struct PageLinks {
     /// The one before and the one after, as page numbers plus one; 0: none.
     pub(super) before: u32,
     pub(super) after: u32,
-    /// The list of twins; [`NO_SET`]: none.
+    /// The list of duplicate pages; [`NO_SET`]: none.
     pub(super) set: u32,
     /// Position of this page's entry in that list.
     pub(super) at: u32,
 }
 
 impl PageLinks {
-    /// The list of twins that it is in.
+    /// The list of duplicate pages that it is in.
     #[inline]
     pub(super) fn list(&self) -> Option<u32> {
         (self.set != NO_SET).then_some(self.set)
     }
 }
 
-/// No list of twins.
+/// No list of duplicate pages.
 pub(super) const NO_SET: u32 = u32::MAX;
 
-/// What is kept of every logical page. 16 bytes each.
+/// Entries of all logical pages. 16 bytes each.
 pub(super) type AllLinks = By<Lpn, HugeSlice<PageLinks>>;
 
 /// How a logical page is stored as a link; none is 0.
@@ -52,7 +52,7 @@ pub(super) fn fresh(footprint_pages: u32) -> AllLinks {
     ))
 }
 
-/// Asks for a page and those that it names.
+/// Prefetches a page and those that it names.
 #[inline]
 pub(super) fn prefetch_neighbours(pages: &AllLinks, lpn: Lpn) {
     if let Some(page) = pages.get(lpn) {

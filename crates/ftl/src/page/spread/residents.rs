@@ -11,9 +11,9 @@ const ENTERED: u32 = 1 << 31;
 /// Lists of logical pages, one for each content and channel, the latest written first. Links are
 /// page numbers plus one; 0: none. 4 bytes a content and channel.
 ///
-/// It stands for what a controller finds with the fingerprints that it keeps; the simulator
-/// compares contents by their numbers. Beside each head lies what the filters keep of the content
-/// ([`super::filters`]): all channels of a content are then in one cache line, if there are no more than 16.
+/// It stands for a controller's lookup by fingerprint; the simulator compares contents by their
+/// numbers. Beside each head are the filters' data of the content ([`super::filters`]): all
+/// channels of a content are then in one cache line, if there are no more than 16.
 pub(super) struct Residents {
     words: HugeSlice<u32>,
     channels: usize,
@@ -69,9 +69,9 @@ impl Residents {
         self.of(content).iter().filter_map(|word| named(word & !ENTERED))
     }
 
-    /// As [`Residents::latest`], for prefetching: also yields a number that is no page's for each channel without the
-    /// content, which spares a branch. Which channels hold it is as random as the trace: a wrong guess of the processor
-    /// costs more than memory that is asked for in vain.
+    /// As [`Residents::latest`], for prefetching: also yields a number that is no page's for each
+    /// channel without the content, which spares a branch. Which channels hold it is as random as
+    /// the trace: a mispredicted branch costs more than a useless prefetch.
     #[inline]
     pub(super) fn foresee_latest(&self, content: Content) -> impl Iterator<Item = Lpn> {
         self.of(content).iter().map(|word| Lpn::new((word & !ENTERED).wrapping_sub(1)))
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_pages_of_a_content_are_those_last_written_channel_by_channel() {
+    fn latest_page_of_a_content_is_the_last_written_by_channel() {
         let (mut residents, _) = three_pages();
         // Entries are kept in the same words, for channels that hold the content and for others.
         residents.set_entry(A, Channel::new(1), true);

@@ -50,7 +50,7 @@ pub(crate) fn serve(export: Arc<dyn Export>, options: ServerOptions) -> Served {
 
 pub(crate) fn connect(socket: &Path) -> UnixStream {
     let stream = UnixStream::connect(socket).unwrap();
-    // A test that waits for what never comes is to fail.
+    // A test that waits in vain must fail.
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     stream
 }

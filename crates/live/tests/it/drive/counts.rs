@@ -1,4 +1,5 @@
-//! The drive programs what a controller without a medium programs, cause by cause: it has no policy of its own.
+//! The drive has the same programs as a controller without a medium, cause by cause: it has no
+//! policy of its own.
 
 use flashtwin_ftl::Controller;
 use std::collections::HashMap;

@@ -18,7 +18,8 @@ impl Run {
         DriveOptions { omission: self.omission, ..DriveOptions::default() }
     }
 
-    /// Runs until power goes at a step; what is on the medium then, and what may be. `None` if it lasted.
+    /// Runs until the power fails at a step; returns the medium, and the allowed data. `None` if
+    /// the power lasted.
     fn until(&self, image: &[u8], step: u64) -> Result<Option<(Vec<u8>, Truth)>, String> {
         let medium = std::sync::Arc::new(flashtwin_live::store::fault::FaultMedium::of(image.to_vec()));
         medium.cut_after(step);
@@ -99,7 +100,7 @@ fn some_steps(system: &str, shape: Shape, seed: u64, operations: u32, cuts: u64)
 }
 
 #[test]
-fn a_cut_at_each_step_of_a_short_run_loses_nothing_that_was_flushed() {
+fn cut_at_any_step_of_a_short_run_loses_no_flushed_data() {
     for system in SYSTEMS {
         every_step(system, TIGHT, 5, 60);
     }
@@ -107,7 +108,7 @@ fn a_cut_at_each_step_of_a_short_run_loses_nothing_that_was_flushed() {
 }
 
 #[test]
-fn cuts_at_random_steps_of_long_runs_lose_nothing_that_was_flushed() {
+fn cuts_at_random_steps_of_long_runs_lose_no_flushed_data() {
     for (at, system) in SYSTEMS.into_iter().enumerate() {
         some_steps(system, TIGHT, 10 + at as u64, 900, 25);
         some_steps(system, SINGLE, 30 + at as u64, 700, 15);
@@ -127,7 +128,8 @@ fn a_thousand_cuts_a_system_lose_nothing_that_was_flushed() {
     }
 }
 
-/// A medium whose syncs do nothing for data is found out: no page ever reads as what it was not given.
+/// A medium whose syncs do nothing for data is detected: no page ever reads as data never written
+/// to it.
 #[test]
 fn data_that_the_medium_did_not_keep_are_told_and_not_made_up() {
     for system in ["conventional", "ca-ssd", "rr-ssd"] {

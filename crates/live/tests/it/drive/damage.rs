@@ -1,4 +1,4 @@
-//! Images are not trusted: what is damaged is detected, or did not matter.
+//! Images are not trusted: damage is detected, or harmless.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use flashtwin_live::{Drive, Export};
 
 use crate::drive::scene::{Host, Shape, TIGHT, Truth, open};
 
-/// An image with a checkpoint and a log behind it, and what it holds.
+/// An image with a checkpoint and a log behind it, and its expected data.
 fn used(system: &str, shape: &Shape, seed: u64) -> (Vec<u8>, Truth) {
     let (drive, medium) = open(shape.image(system), &DriveOptions::default()).unwrap();
     let mut truth = Truth::zeroes(shape);
@@ -42,8 +42,9 @@ fn batches(bytes: &[u8]) -> Vec<[usize; 2]> {
     first.iter().zip(second).map(|(&first, &second)| [first, second]).collect()
 }
 
-/// Where an image is not zero: there a change may matter. Without one of the copies of the last batch of the log: if none
-/// is whole it is taken for torn by a cut, and what it said for never answered; nothing on the medium tells the difference.
+/// The non-zero parts of an image: a change there may matter. One copy of the last batch of the log
+/// is left out: without a whole copy the batch looks torn by a cut, and its records unanswered; the
+/// medium cannot show the difference.
 fn written(bytes: &[u8]) -> Vec<usize> {
     let last = batches(bytes).last().map_or(0..0, |&[_, at]| {
         let length = u32::from_le_bytes(bytes[at + 32..at + 36].try_into().unwrap());
@@ -97,7 +98,7 @@ fn opened_right(bytes: Vec<u8>, truth: &Truth, read_only: bool) -> Result<bool, 
     Ok(whole)
 }
 
-/// Damages images so many times.
+/// Damages images `rounds` times.
 fn damage_is_told(seed: u64, rounds: u64) {
     for (at, system) in
         ["conventional", "ca-ssd", "ca-ssd-inverted", "rr-ssd", "ds-ftl"].into_iter().enumerate()
@@ -138,7 +139,7 @@ fn much_damage_is_detected_or_does_not_matter() {
 }
 
 #[test]
-fn a_damaged_checkpoint_is_made_up_for_by_the_one_before_and_the_log() {
+fn damaged_checkpoint_is_replaced_by_the_last_one_and_the_log() {
     let (bytes, truth) = used("ca-ssd", &TIGHT, 3);
     let (epoch, newest) = *find(&bytes, b"FTWCHECK").last().unwrap();
     assert!(epoch > 1, "there must be one before");
@@ -164,7 +165,8 @@ fn a_hole_in_the_log_is_no_torn_end() {
     };
     let error = open(damaged(&newest[0]), &DriveOptions::default()).err().unwrap();
     assert!(error.contains("log of epoch") && error.contains("no torn end"), "{error}");
-    // The last batch alone may have been torn; what it said is forgotten, which a flush would have prevented.
+    // Only the last batch may have been torn; its records are forgotten, which a flush would have
+    // prevented.
     let (drive, _) = open(damaged(newest.last().unwrap()), &DriveOptions::default()).unwrap();
     assert!(drive.notes()[0].contains("no copy of the last batch is whole"), "{:?}", drive.notes());
     // Of each batch one copy is enough.
@@ -191,7 +193,7 @@ fn opened_unread(bytes: &[u8], places: Vec<usize>) -> Result<Drive, String> {
 }
 
 #[test]
-fn tables_that_cannot_be_read_are_made_up_for_by_their_other_copy() {
+fn unreadable_tables_are_read_from_their_other_copy() {
     let (bytes, truth) = used("ca-ssd", &TIGHT, 3);
     let places: Vec<usize> = find(&bytes, b"FTWCHECK").into_iter().map(|(_, at)| at).collect();
     let newest = *places.last().unwrap();
@@ -209,7 +211,7 @@ fn tables_that_cannot_be_read_are_made_up_for_by_their_other_copy() {
 }
 
 #[test]
-fn one_copy_of_the_log_that_cannot_be_read_is_made_up_for_by_the_other() {
+fn unreadable_log_is_read_from_its_other_copy() {
     let (bytes, truth) = used("ca-ssd", &TIGHT, 12);
     let newest = batches(&bytes);
     for (copies, opens) in [(vec![0], true), (vec![1], true), (vec![0, 1], false)] {

@@ -1,5 +1,5 @@
-//! Damaged pages cost themselves: the drive goes on, and what pointed to them answers with an error until it is written or
-//! trimmed.
+//! A damaged page affects only itself: the drive goes on, and logical pages that point to it return
+//! an error until they are written or trimmed.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn report(bytes: Vec<u8>) -> Result<CheckReport, String> {
     Drive::check_on(Arc::new(FaultMedium::of(bytes)), true).map_err(|error| error.to_string())
 }
 
-/// What came of some damage.
+/// Effects of some damage.
 #[derive(Debug, Default)]
 struct Outcome {
     damaged: u64,
@@ -28,8 +28,8 @@ struct Outcome {
     repaired: u64,
 }
 
-/// A drive with pages that are damaged before it is opened and while it is used: all that is written is taken, and what is
-/// read is right or an error; once all was written again nothing is wrong any more.
+/// Damages pages of a drive before it is opened and while it is used. Every write must succeed and
+/// every read be right or an error; once all pages were written again no errors are left.
 fn goes_on(system: &str, shape: Shape, seed: u64, damaged_pages: u64) -> Result<Outcome, String> {
     goes_on_with(system, shape, seed, damaged_pages, &DriveOptions::default())
 }
@@ -64,7 +64,7 @@ fn goes_on_with(
     let medium = Arc::new(FaultMedium::of(bytes));
     (0..damaged_pages).for_each(|_| damage(&medium, &mut random));
     let drive = Drive::open_on(medium.clone(), options).map_err(|error| error.to_string())?;
-    // What was damaged may be of a flushed page, which reads as an error; a part of it cannot be written alone.
+    // The damage may hit a flushed page, which then reads as an error and cannot be partly written.
     for step in 0..900 {
         if step % 200 == 199 {
             damage(&medium, &mut random);
@@ -162,7 +162,7 @@ fn damaged_data_that_are_moved_as_whole_are_noticed() {
     }
 }
 
-/// A page of the drive of each content, so that what was damaged is known.
+/// Fills a drive with a different content in each page, so that the damaged page is known.
 fn filled(system: &str) -> (Vec<u8>, u64) {
     let (drive, medium) = open(TIGHT.image(system), &DriveOptions::default()).unwrap();
     let page_bytes = u64::from(TIGHT.page_bytes);
@@ -186,7 +186,7 @@ fn check_lists_what_of_the_drive_cannot_be_read() {
     let expected = "bytes 5120 to 6143 of the drive cannot be read until they are written or trimmed";
     assert!(found.problems[0].contains(expected), "{:?}", found.problems);
     assert!(found.problems[0].contains(&format!("byte {at} of the medium")), "{:?}", found.problems);
-    // Trimmed, it is nobody's.
+    // Once trimmed, the page belongs to no logical page.
     let (drive, medium) = open(bytes, &DriveOptions::default()).unwrap();
     let mut page = vec![1; 1024];
     assert_eq!(drive.read(5120, &mut page, &()).unwrap_err().kind(), std::io::ErrorKind::InvalidData);

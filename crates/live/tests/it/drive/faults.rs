@@ -1,5 +1,5 @@
-//! Calls of the medium that fail one by one: the drive answers with an error or with the right bytes, whatever fails, and
-//! has when it is opened again what was flushed before.
+//! Single calls of the medium fail: the drive must answer with an error or with the right bytes,
+//! and must have all flushed data when it is opened again.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ fn these_tests_know_every_system_that_can_be_served() {
     assert_eq!(found, known);
 }
 
-/// What fails: one in so many calls, or none.
+/// Failure rates: one in this many calls, or none.
 #[derive(Debug, Clone, Copy, Default)]
 struct Rates {
     reads: u64,
@@ -48,7 +48,7 @@ impl Rates {
     }
 }
 
-/// What came of a run.
+/// Outcome of a run.
 #[derive(Debug, Default)]
 struct Outcome {
     failed: u64,
@@ -98,7 +98,7 @@ impl Run<'_> {
         Ok(outcome)
     }
 
-    /// What is left when the drive could not be opened, or not quite, since calls failed.
+    /// The medium after an attempt to open the drive during which calls failed.
     fn opened_in_vain(&self, bytes: Vec<u8>, seed: u64, options: &DriveOptions) -> Vec<u8> {
         let medium = Arc::new(FaultMedium::of(bytes));
         let often = Rates { writes: 3, syncs: 2, reads: if self.rates.reads > 0 { 9 } else { 0 } };
@@ -173,11 +173,12 @@ fn whatever_fails_no_system_hands_out_a_wrong_byte() {
 
 #[test]
 #[ignore = "minutes"]
-fn whatever_fails_no_system_hands_out_a_wrong_byte_in_long_runs() {
+fn no_system_returns_a_wrong_byte_when_calls_fail() {
     everything(100..150, 8);
 }
 
-/// The tests themselves: a page that counts as programmed when that is ordered is read as what lies there from before.
+/// Tests the tests: a page that counts as programmed when its program is ordered is read with its
+/// old data.
 #[test]
 fn a_page_read_before_it_is_programmed_is_noticed() {
     let mut caught = 0;

@@ -1,4 +1,4 @@
-//! Drives in files, and what is refused.
+//! Drives in files, and errors.
 
 use std::path::PathBuf;
 

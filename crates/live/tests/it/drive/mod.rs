@@ -1,5 +1,5 @@
-//! The drive keeps what it promises: against a plain row of bytes, through power cuts, from damaged images, and with
-//! the same programs as a controller without a medium.
+//! The drive's guarantees: against a plain array of bytes, through power cuts, from damaged images,
+//! and with the same programs as a controller without a medium.
 
 mod counts;
 mod cuts;

@@ -6,7 +6,7 @@ use flashtwin_live::{Drive, Export};
 
 use crate::drive::scene::{Host, SINGLE, SYSTEMS, Shape, TIGHT, Truth, WIDE, check, open, read_all};
 
-/// Does so many operations, opening the drive anew now and then; the number of erases.
+/// Does `steps` operations, opening the drive anew now and then; returns the number of erases.
 fn run(system: &str, shape: &Shape, seed: u64, steps: u32, options: &DriveOptions) -> Result<u64, String> {
     let mut bytes = shape.image(system);
     let mut truth = Truth::zeroes(shape);
@@ -38,7 +38,7 @@ fn run(system: &str, shape: &Shape, seed: u64, steps: u32, options: &DriveOption
     Ok(erases)
 }
 
-/// Closes a drive, or leaves it with all that it was told flushed.
+/// Closes a drive, or leaves it with all writes flushed.
 fn end(drive: Drive, how: u64) -> Result<(), String> {
     let ended = if how.is_multiple_of(2) { drive.close() } else { drive.flush() };
     ended.map_err(|error| error.to_string())
@@ -62,7 +62,7 @@ fn pages_whose_digests_collide_keep_their_bytes() {
     let trusting = DriveOptions { compare_duplicates: false, ..collide.clone() };
     for system in ["ca-ssd", "ca-ssd-inverted", "caftl", "rr-ssd", "ds-ftl"] {
         for seed in 0..3 {
-            // What is checked from outside knows nothing of the planted digests: the drive alone is asked.
+            // An outside check does not know the planted digests: only the drive is asked.
             let kept = plain(system, seed, &collide);
             kept.unwrap_or_else(|error| panic!("{system}: {error}"));
         }

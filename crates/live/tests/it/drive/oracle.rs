@@ -1,4 +1,5 @@
-//! What each page may read as while calls fail: a plain set of values a page, kept beside the drive.
+//! Allowed contents of each page while calls fail: a plain set of values for each page, kept beside
+//! the drive.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +10,9 @@ use crate::drive::scene::Shape;
 
 type Values = BTreeSet<Vec<u8>>;
 
-/// Of each page, what it may read as now, and what it may read as after the drive was opened again: what it was when a
-/// flush was answered last, and what it may have become since. A request that failed may have happened, page by page.
+/// For each page, the values allowed now, and those allowed after the drive was opened again: its
+/// value at the last answered flush, and possible later ones. A failed request may have happened,
+/// page by page.
 pub(crate) struct Oracle {
     pub(crate) page_bytes: usize,
     now: Vec<Values>,
@@ -68,7 +70,7 @@ impl Oracle {
         self.now.clone_from(&self.kept);
     }
 
-    /// Reads a range; only an error, or what may be there.
+    /// Reads a range; it must be an error or allowed data.
     pub(crate) fn read(&mut self, drive: &Drive, offset: usize, length: usize) -> Result<bool, String> {
         let mut bytes = vec![1; length];
         if drive.read(offset as u64, &mut bytes, &()).is_err() {
@@ -117,7 +119,7 @@ pub(crate) fn page_of(value: u64, page_bytes: usize) -> Vec<u8> {
     (0..page_bytes).map(|_| random.next() as u8 & 3).collect()
 }
 
-/// A host that goes on whatever fails.
+/// A host that goes on after failures.
 pub(crate) struct Client {
     random: SplitMix64,
     fresh: u64,

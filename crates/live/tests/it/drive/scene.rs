@@ -1,4 +1,4 @@
-//! Small drives, what hosts do to them, and the plain truth beside.
+//! Small drives, random host operations, and a plain model of the expected data.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -110,7 +110,7 @@ impl Shape {
     }
 }
 
-/// What each page may read as: what it held at the last flush that was answered, and what it was given since.
+/// The data that each page may have: those at the last answered flush, and later writes.
 #[derive(Clone)]
 pub(crate) struct Truth {
     pub(crate) page_bytes: usize,
@@ -146,10 +146,10 @@ impl Truth {
     }
 }
 
-/// What hosts do, drawn at random.
+/// Random host operations.
 pub(crate) struct Host {
     pub(crate) random: SplitMix64,
-    /// One in so many operations is a flush.
+    /// One in this many operations is a flush.
     pub(crate) flush_every: u64,
     /// Different values of pages, as against one that is never repeated.
     pub(crate) values: u64,
@@ -180,8 +180,8 @@ impl Host {
         (0..page_bytes).map(|_| random.next() as u8 & 3).collect()
     }
 
-    /// One operation on the drive and on the truth. An error means that its power is gone; what was asked for then may
-    /// have happened.
+    /// One operation on the drive and on the model. An error means that the power is gone; the
+    /// operation may or may not have happened.
     pub(crate) fn step(&mut self, drive: &Drive, truth: &mut Truth) -> Result<(), String> {
         let page_bytes = truth.page_bytes;
         let pages = (truth.now.len() / page_bytes) as u64;
@@ -249,7 +249,7 @@ pub(crate) fn open(bytes: Vec<u8>, options: &DriveOptions) -> Result<(Drive, Arc
     Ok((drive, medium))
 }
 
-/// Reads everything; each page must be allowed. What is there then is the truth.
+/// Reads all pages; each must have allowed data, which become the model's.
 pub(crate) fn read_all(drive: &Drive, truth: &Truth) -> Result<Truth, String> {
     let mut bytes = vec![1; truth.now.len()];
     drive.read(0, &mut bytes, &()).map_err(|error| format!("reading all: {error}"))?;

@@ -11,7 +11,7 @@ use crate::drive::scene::{SYSTEMS, TIGHT, check, open};
 
 const THREADS: usize = 4;
 
-/// What a thread's pages held when its last flush was answered, and what they were given since.
+/// A thread's pages: their data at its last answered flush, and later writes.
 type Given = Vec<Vec<u8>>;
 
 fn page(value: u8) -> Vec<u8> {
@@ -52,7 +52,7 @@ fn work(drive: &Drive, thread: usize, seed: u64, count: usize) -> Result<Given, 
 }
 
 #[test]
-fn threads_read_what_they_wrote_and_find_what_they_flushed_after_a_cut() {
+fn threads_read_their_writes_and_keep_flushed_ones_after_a_cut() {
     for (round, system) in ["conventional", "ca-ssd", "rr-ssd-online", "caftl", "ds-ftl"]
         .into_iter()
         .cycle()
@@ -90,7 +90,8 @@ fn threads_read_what_they_wrote_and_find_what_they_flushed_after_a_cut() {
     }
 }
 
-/// What a thread's pages may hold: one value, or several where writes failed.
+/// Writes and checks the pages of one thread; a page may have one value, or several after failed
+/// writes.
 fn work_on(drive: &Drive, thread: usize, seed: u64, count: usize) -> Result<u32, String> {
     let mut random = SplitMix64(seed ^ (thread as u64) << 32);
     let pages: Vec<usize> = (thread..TIGHT.logical as usize).step_by(THREADS).collect();

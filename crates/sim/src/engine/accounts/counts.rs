@@ -1,4 +1,4 @@
-//! What an engine counts.
+//! Engine counters.
 
 use flashtwin_ftl::{Cause, counts};
 use flashtwin_trace::Op as HostOp;
@@ -6,62 +6,65 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 counts! {
-    /// Counts that only the engine knows. What is a part of the results as it is stands in the struct of that part; what
-    /// only goes into figures that are worked out stands here.
+    /// Engine counters. A counter published unchanged lives in the sub-struct of its result
+    /// section; one that only feeds a derived figure lives here.
     pub struct EngineCounts {
         /// Requests completed: reads, writes, trims, flushes.
         pub requests: [u64; HostOp::COUNT],
         /// Page operations: reads, writes, trims; flushes have none.
         pub page_ops: [u64; HostOp::COUNT],
-        /// What became of page operations.
+        /// Outcomes of page operations.
         pub pages: EnginePageCounts,
-        /// What page operations waited for pages of the mapping tables.
+        /// Waits of page operations for pages of the mapping tables.
         pub tables: TableWaitCounts,
-        /// Of the reads from controller RAM, those of pages whose newest write was not decided yet.
+        /// Of the reads from controller RAM: those of pages whose newest write was not decided yet.
         pub undecided_reads: u64,
-        /// Page reads of pages whose newest write was not decided yet but had been trimmed already: answered
+        /// Page reads of pages whose newest write was not decided but already trimmed: answered
         /// without flash.
         pub undecided_unmapped_reads: u64,
         /// Old pages of partial writes that were still in controller RAM.
         pub old_page_buffer_reads: u64,
-        /// Reads on the controller's own account, by cause, that never reached the flash: served from
-        /// controller RAM, or of a background job whose block was erased before the read's turn came.
+        /// Reads on the controller's own account, by cause, that never reached the flash: served
+        /// from controller RAM, or of a background job whose block was erased before the read's
+        /// turn.
         pub own_buffer_reads: [u64; Cause::COUNT],
-        /// What the flash carried out, on whosever account: reads, programs, erases.
+        /// Operations of the flash for any cause: reads, programs, erases.
         pub flash_ops: [u64; 3],
         /// Of the pages read, those that were sensed with others of their flash page.
         pub reads_with_others: u64,
         /// Pages of parity that were programmed.
         pub parity_pages: u64,
-        /// How long the page operations that waited for pages of the mapping tables did so, summed.
+        /// Time that page operations waited for mapping-table pages, summed.
         pub table_wait_ns: u64,
     }
 }
 
 counts! {
-    /// What became of page operations: these fields and their comments are the results'.
+    /// Outcomes of page operations: these fields and their comments are the results'.
     #[derive(Serialize, JsonSchema)]
     pub struct EnginePageCounts {
         /// Page reads answered from controller RAM: the page was still on its way to the flash.
         pub buffer_reads: u64,
-        /// Page reads, those of the old pages of partial writes included, that waited for the program of their page
-        /// (`engine.buffer_reads = false`).
+        /// Page reads that waited for the program of their page (`engine.buffer_reads = false`),
+        /// including those of old pages for partial writes.
         pub awaited_reads: u64,
-        /// Page reads sent to another chip than the home copy's, or to a less loaded twin (not those from RAM).
+        /// Page reads sent to another chip than the home copy's, or to a less loaded duplicate page; without
+        /// those from RAM.
         pub redirected_reads: u64,
-        /// Page reads that joined another one waiting at the same chip.
+        /// Page reads merged with another one that waited at the same chip.
         pub merged_reads: u64,
         /// Page reads served by the write cache.
         pub cache_reads: u64,
-        /// Page writes whose page was written again or trimmed before it left the write cache.
+        /// Page writes absorbed by the write cache: their page was rewritten or trimmed before it
+        /// left the cache.
         pub absorbed_writes: u64,
         /// Page writes of part of a page.
         pub partial_writes: u64,
-        /// Times that a program or an erase was stopped for reads.
+        /// Suspensions of programs and erases for reads.
         pub suspensions: u64,
-        /// Commands that worked on several planes.
+        /// Multi-plane commands.
         pub multi_plane_commands: u64,
-        /// Operations that those commands carried out.
+        /// Operations of those commands.
         pub multi_plane_ops: u64,
     }
 }
@@ -70,8 +73,8 @@ counts! {
     /// Waiting for pages of the mapping tables: these fields and their comments are the results'.
     #[derive(Serialize, JsonSchema)]
     pub struct TableWaitCounts {
-        /// How often a page operation of the host waited for pages of the tables (a write may do so again when its hash
-        /// is known, where the fingerprint store is paged).
+        /// Waits of host page operations for mapping-table pages. A write may wait again when its
+        /// hash is known, if the fingerprint store is paged.
         pub waits: u64,
     }
 }

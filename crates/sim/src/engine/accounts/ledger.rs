@@ -1,14 +1,14 @@
 //! The wait ledger: where the time of a request went, to the nanosecond.
 //!
-//! A request is complete when its last page operation is, so that operation's time is the request's. What
-//! it waited is charged to what held the thing it waited for; what remains is service. The entries of a
-//! [`Ledger`] sum to the response time, always.
+//! A request completes with its last page operation, so that operation's time is the request's. Its
+//! waits are charged to the holders of the awaited resource; the rest is service. The entries of a
+//! [`Ledger`] always sum to the response time.
 
-/// What a nanosecond of a request is charged to.
+/// A cause of response time, for example [`Charge::Channel`]: the channel was busy.
 ///
-/// The first [`Charge::HOLDERS`] are waits for a unit (chip, die or plane, by the engine's concurrency), by
-/// what the unit did meanwhile; the others up to [`Charge::WAITS`] are waits of other kinds; the rest is
-/// service.
+/// The first [`Charge::HOLDERS`] are waits for a unit (chip, die or plane, by
+/// `engine.concurrency`), by the unit's work meanwhile. The others up to [`Charge::WAITS`] are
+/// waits of other kinds; the rest is service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Charge {
@@ -120,7 +120,7 @@ impl Charge {
         }
     }
 
-    /// What is waited for, or that it is service.
+    /// The awaited resource, or `service`.
     pub fn part(self) -> &'static str {
         match self as usize {
             unit if unit <= Self::Suspension as usize => "unit",
@@ -143,7 +143,7 @@ impl Charge {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ledger {
     ns: [u64; Charge::COUNT],
-    /// To what anything was charged, a bit each, so that whoever sums ledgers need not look at all of them.
+    /// The causes charged so far, a bit each, so that sums can skip the rest.
     charged: u32,
 }
 
@@ -156,7 +156,7 @@ impl Ledger {
         self.ns.iter().sum()
     }
 
-    /// What is charged to one thing.
+    /// The time charged to one cause.
     #[inline]
     pub fn of(&self, charge: Charge) -> u64 {
         self.ns[charge as usize]
@@ -211,8 +211,8 @@ impl Ledger {
 /// How long a unit was held in all, by holder ([`Charge::HOLDERS`] of them).
 pub(crate) type HoldTimes = [u64; Charge::HOLDERS];
 
-/// What each operation that waits for its unit had seen of it when it came; once the operation has
-/// begun, by whom the unit was held meanwhile. A cache line an operation.
+/// For each operation that waits for its unit: the unit's hold times at its arrival; once it has
+/// begun, the hold times during its wait. A cache line an operation.
 #[derive(Debug, Default)]
 pub(crate) struct UnitWaits {
     held: Vec<Line>,
@@ -223,8 +223,8 @@ pub(crate) struct UnitWaits {
 struct Line(HoldTimes);
 
 impl UnitWaits {
-    /// An operation begins to wait for a unit that was `held` so long, and by `holder` for another `ns` until
-    /// now.
+    /// An operation begins to wait for a unit with hold times `held`, which `holder` has held for
+    /// another `ns` until now.
     #[inline]
     pub(crate) fn begin(&mut self, slot: u32, held: &HoldTimes, (holder, ns): (Charge, u64)) {
         if slot as usize >= self.held.len() {
@@ -235,7 +235,7 @@ impl UnitWaits {
         line[holder as usize] += ns;
     }
 
-    /// The operation begins; by now the unit was `held` so long.
+    /// The operation begins; `held` are the unit's hold times by now.
     #[inline]
     pub(crate) fn end(&mut self, slot: u32, held: &HoldTimes) {
         let waited = &mut self.held[slot as usize].0;
@@ -249,8 +249,8 @@ impl UnitWaits {
     }
 }
 
-/// What is charged of a wait of `waited_ns` for a unit: to who held it, and to the order of
-/// operations while nobody did.
+/// Charges a wait of `waited_ns` for a unit: to its holders, and to the order of operations for the
+/// time in which the unit was free.
 #[inline]
 pub(crate) fn charge_wait(ledger: &mut Ledger, waited_ns: u64, held: &HoldTimes) {
     let sum: u64 = held.iter().sum();

@@ -1,4 +1,5 @@
-//! The books of a device: counts, the time of each request by cause, and the observer who is told of both.
+//! The accounts of a device: counters, the time of each request by cause, and the observer that
+//! receives both.
 //!
 //! The accounts decide nothing. The flash array and the host's side write into them, and read back only ledgers that
 //! they opened themselves.
@@ -20,8 +21,8 @@ pub use observer::{Arrived, Command, Completed, Hashing, Observer, ServedBy};
 /// A time before every arrival has come.
 const NOT_YET: u64 = u64::MAX;
 
-/// The ledger of a page operation under way, open in the accounts. Most operations have none: what they waited for can
-/// be worked out from their times.
+/// The open ledger of a page operation under way. Most operations have none: their waits follow
+/// from their times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenLedger(u32);
 
@@ -39,7 +40,7 @@ impl OpenLedger {
 /// The books of one device.
 #[derive(Debug)]
 pub struct Accounts<O> {
-    /// Is told what happened, and when.
+    /// Receives events and their times.
     pub observer: O,
     /// Counts so far.
     pub counts: EngineCounts,
@@ -114,7 +115,7 @@ impl<O: Observer> Accounts<O> {
         }
     }
 
-    /// What was charged to a page operation, which has no open ledger from now on.
+    /// Closes the open ledger of a page operation and returns its charges.
     #[inline]
     pub(super) fn close(&mut self, open: OpenLedger) -> Option<Ledger> {
         if open.is_some() { Some(self.take_open(open)) } else { None }

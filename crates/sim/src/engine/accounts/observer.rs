@@ -1,4 +1,4 @@
-//! Who is told what happens: the types of the reports, and the trait of those who want them.
+//! The engine's reports, and the trait of their receivers.
 
 use flashtwin_ftl::{Cause, OpKind, Unit};
 use flashtwin_nand::{Block, Channel, Chip, Ppn};
@@ -34,13 +34,13 @@ pub struct Completed<'a> {
     pub arrival_ns: u64,
     /// Its response time.
     pub total_ns: u64,
-    /// To what the response time is charged.
+    /// Charges of the response time.
     pub ledger: &'a Ledger,
-    /// What served the page that was complete last; `None` where that was controller RAM.
+    /// The server of the page that completed last; `None` for controller RAM.
     pub server: Option<ServedBy>,
 }
 
-/// What served a page on the flash.
+/// The flash page that served a read.
 #[derive(Debug, Clone, Copy)]
 pub struct ServedBy {
     /// The chip.
@@ -56,7 +56,7 @@ pub struct Command<'a> {
     pub unit: Unit,
     /// Its channel.
     pub channel: Channel,
-    /// What it does, and for whom.
+    /// The operation and its cause.
     pub name: &'static str,
     /// Read, program or erase.
     pub kind: OpKind,
@@ -89,7 +89,7 @@ pub struct Hashing {
     pub request: Option<u32>,
 }
 
-/// What an engine reports while it runs. The default does nothing.
+/// Receives reports of a running engine. By default it ignores them.
 pub trait Observer {
     /// Whether [`Observer::arrived`] and [`Observer::trimmed`] are of interest.
     fn follows_requests(&self) -> bool {
@@ -107,7 +107,8 @@ pub trait Observer {
     fn hash_queue_changed(&mut self, _now_ns: u64, _length: u32) {}
     /// The flash starts an operation: for tests that compare command sequences.
     fn started(&mut self, _now_ns: u64, _what: &'static str, _unit: Unit, _ppn: Ppn) {}
-    /// Whether commands and hashes are of interest: [`Observer::command_begins`] and what follows it here.
+    /// Whether commands and hashes are wanted: [`Observer::command_begins`] and the methods behind
+    /// it.
     fn follows_commands(&self) -> bool {
         false
     }

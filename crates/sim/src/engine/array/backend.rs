@@ -6,11 +6,11 @@ use flashtwin_nand::{Chip, Ppn};
 use super::super::accounts::{Charge, Ledger};
 use super::unit::Queue;
 use super::{
-    Accounts, Array, AwaitedRead, Completion, Held, MergedRead, NO_EVENT, News, Observer, Op, OpenLedger,
+    Accounts, Array, AwaitedRead, Completion, MergedRead, NO_EVENT, News, Observer, Op, OpenLedger, UnitHold,
     Work,
 };
 
-/// A flash back end: it is given operations, and says what has ended when time passes.
+/// A flash back end: takes operations, and reports their ends as time passes.
 pub trait Backend {
     /// Simulated time so far.
     fn now_ns(&self) -> u64;
@@ -21,16 +21,16 @@ pub trait Backend {
     /// When the next stage of a unit ends; `u64::MAX` where none is under way.
     fn next_event_ns(&self) -> u64;
 
-    /// Lets time pass to the next event, the end of the stage that a unit is in. The unit, and what that means to the
-    /// caller, who ends the event with [`Backend::end_event`] when all of it is done.
+    /// Advances to the next event, the end of a unit's stage. Returns the unit and the meaning for
+    /// the caller, who calls [`Backend::end_event`] when all of it is done.
     fn step<O: Observer>(&mut self, accounts: &mut Accounts<O>) -> (Unit, Completion);
 
-    /// The operation behind one of a command in service; `NONE` behind the last. To be asked for before the operation is
-    /// ended.
+    /// The next operation of a command in service; `NONE` behind the last. Call it before ending
+    /// the operation.
     fn next_of_command(&self, slot: u32) -> u32;
 
-    /// An operation that was reported complete is over: what it changes in the back end, and what it was. Its slot may be
-    /// another operation's from now on.
+    /// Ends an operation that was reported complete: updates the back end and returns the
+    /// operation. Its slot may be reused from now on.
     fn end<O: Observer>(&mut self, unit: Unit, slot: u32, accounts: &mut Accounts<O>) -> Op;
 
     /// Starts the next operation of an idle unit, if one may start.
@@ -39,7 +39,8 @@ pub trait Backend {
     /// The event of a unit is over.
     fn end_event(&mut self, unit: Unit);
 
-    /// What the host must hear of before it decides anything else. It takes out what it has heard.
+    /// Events that the host must handle before its next decision. The host takes out those it has
+    /// handled.
     fn news(&mut self) -> &mut News;
 
     /// Queues an operation at the unit of its page; its slot.
@@ -57,8 +58,9 @@ pub trait Backend {
         accounts: &mut Accounts<O>,
     );
 
-    /// Takes what the controller ordered on its own account. `offline`: in the replication phase, in which the mirror
-    /// serves the host, so that it takes no time where nothing must come before it.
+    /// Takes operations that the controller ordered on its own account. `offline`: in the
+    /// replication phase the mirror serves the host, so operations take no time unless they must
+    /// follow another.
     fn carry_out_orders<O: Observer>(
         &mut self,
         ordered: &[FlashOp],
@@ -66,8 +68,8 @@ pub trait Backend {
         accounts: &mut Accounts<O>,
     );
 
-    /// The life of its block in which a host page just decided will be programmed. `ordered`: what the same decision made
-    /// the controller order.
+    /// The life (erase count) of the block in which a host page just decided will be programmed.
+    /// `ordered`: the operations that the same decision made the controller order.
     fn life_of_program(&self, ppn: Ppn, ordered: &[FlashOp]) -> u32;
 
     /// Whether reads wait for the program of their page; otherwise controller RAM serves them.
@@ -77,15 +79,15 @@ pub trait Backend {
     /// ([`Backend::awaited_read_comes`]): other things may have to be read first.
     fn await_program<O: Observer>(&mut self, read: AwaitedRead, accounts: &mut Accounts<O>) -> u32;
 
-    /// The read comes to its chip; `waited`: what it was charged meanwhile.
+    /// The read reaches its chip; `waited`: its charges meanwhile.
     fn awaited_read_comes<O: Observer>(&mut self, at: u32, waited: OpenLedger, accounts: &mut Accounts<O>);
 
     /// Holds idle units back from now on, so that operations queued at the same time can share a command. Of nested calls
     /// the outermost counts.
-    fn hold(&mut self) -> Held;
+    fn hold(&mut self) -> UnitHold;
 
     /// Dispatches the units that were held back.
-    fn release<O: Observer>(&mut self, held: Held, accounts: &mut Accounts<O>);
+    fn release<O: Observer>(&mut self, held: UnitHold, accounts: &mut Accounts<O>);
 
     /// The slot that the next operation will have.
     fn next_slot(&self) -> u32;
@@ -103,8 +105,8 @@ pub trait Backend {
     /// Nobody asks for those reads any more.
     fn forget_merged(&mut self, merged: u32, joined: Vec<MergedRead>);
 
-    /// Where the flash has what the controller's tables say that this page holds; `None`: it is in controller RAM, on its
-    /// way to the flash.
+    /// The flash page with the data that the controller's tables give for this page; `None` if the
+    /// data are in controller RAM, on their way to the flash.
     fn place_on_flash(&self, ppn: Ppn) -> Option<Ppn>;
 
     /// Pins the page that an operation will read later: its block must not be erased before.
@@ -113,13 +115,13 @@ pub trait Backend {
     /// Nobody will read the page later.
     fn unpin(&mut self, target: &ReadTarget);
 
-    /// Pins a page that [`Op::pins_block`] of its read will let go of.
+    /// Pins a page that [`Op::pins_block`] of its read will release.
     fn pin_page(&mut self, ppn: Ppn);
 
     /// The loads as the controller may see them now.
     fn load_view(&mut self) -> LoadView<'_>;
 
-    /// The same, and whether the flash has what the controller's tables say that a page holds.
+    /// The loads, and a test for pages whose data have reached the flash.
     fn loads_and_pages(&mut self) -> (LoadView<'_>, impl Fn(Ppn) -> bool);
 
     /// Whether a unit is idle with nothing queued and nothing suspended, and has been for long enough.
@@ -143,15 +145,15 @@ pub trait Backend {
     /// How long the operation that a unit served last stood still.
     fn lost_ns(&self, unit: Unit) -> u64;
 
-    /// Charges a command that began at `start_ns` and ends now. The array worked for `array_ns` of it and
-    /// stood still for `lost_ns`; command cycles and data took their fixed time on the channel. In what is
-    /// left, the command waited for the channel, which carried something else.
+    /// Charges a command that began at `start_ns` and ends now. The array worked for `array_ns` of
+    /// it and was suspended for `lost_ns`; command cycles and data took their fixed time on the
+    /// channel. In the remaining time the command waited for a busy channel.
     fn charge_command(&self, ledger: &mut Ledger, start_ns: u64, array_ns: u64, lost_ns: u64);
 
-    /// Asks the memory for the state of the block and of the unit that an operation on this page will need.
+    /// Prefetches the state of the block and of the unit that an operation on this page will need.
     fn prefetch(&self, _ppn: Ppn) {}
 
-    /// Asks the memory for what the next event will look at.
+    /// Prefetches the state that the next event needs.
     fn prefetch_event(&self) {}
 }
 
@@ -253,12 +255,12 @@ impl Backend for Array {
     }
 
     #[inline]
-    fn hold(&mut self) -> Held {
+    fn hold(&mut self) -> UnitHold {
         self.hold()
     }
 
     #[inline]
-    fn release<O: Observer>(&mut self, held: Held, accounts: &mut Accounts<O>) {
+    fn release<O: Observer>(&mut self, held: UnitHold, accounts: &mut Accounts<O>) {
         self.release(held, accounts);
     }
 
@@ -371,8 +373,8 @@ impl Backend for Array {
         self.units.prefetch(self.unit_of_plane[self.geometry.plane(ppn)]);
     }
 
-    /// It pays for operations that waited for idle time: they were queued so long ago that the processor's cache has
-    /// dropped them.
+    /// Worth it for operations that waited for idle time: they were queued so long ago that the
+    /// processor's cache has dropped them.
     #[inline]
     fn prefetch_event(&self) {
         let state = &self.units[Unit::new(self.events.next().1)];

@@ -1,5 +1,5 @@
-//! What is under way on each block: reads that an erase must wait for, erases that were
-//! decided but not carried out, and which of its lives the flash is in.
+//! Pending work of each block: reads that an erase must wait for, erases decided but not carried
+//! out, and the life (erase count) that the flash is in.
 
 use flashtwin_bits::{By, HugeSlice};
 use flashtwin_nand::Block;
@@ -13,7 +13,7 @@ pub(crate) struct BlockStates {
 const READS: u64 = (1 << 24) - 1;
 const ERASE: u64 = 1 << 24;
 const DONE: u64 = 1 << 44;
-/// Lives are told apart by this many bits.
+/// Lives are counted modulo this number of bits.
 const LIVES: u32 = (1 << 20) - 1;
 
 impl BlockStates {
@@ -21,7 +21,7 @@ impl BlockStates {
         Self { words: By::new(HugeSlice::zeroed(blocks)) }
     }
 
-    /// Asks for the word of a block.
+    /// Prefetches the word of a block.
     #[inline]
     pub(crate) fn prefetch(&self, block: Block) {
         self.words.prefetch(block);
@@ -57,8 +57,7 @@ impl BlockStates {
         (self.words[block] >> 24) as u32 & LIVES
     }
 
-    /// Whether whatever the block still holds is of the past: its tables describe what will
-    /// be there after the erase.
+    /// Whether the block's present data are obsolete: its tables describe the data after the erase.
     #[inline]
     pub(crate) fn erase_is_pending(&self, block: Block) -> bool {
         self.pending_erases(block) != 0
@@ -75,7 +74,7 @@ impl BlockStates {
         (life + erases) & LIVES
     }
 
-    /// The life that the tables are in: what is decided now belongs to it.
+    /// The life that the tables are in: new decisions belong to it.
     #[inline]
     pub(crate) fn decided_life(&self, block: Block) -> u32 {
         (self.life(block) + self.pending_erases(block)) & LIVES

@@ -1,8 +1,8 @@
-//! How a unit chooses what to serve next, and how an operation starts.
+//! How a unit chooses its next operation, and how an operation starts.
 
 use flashtwin_ftl::Unit;
 
-use super::multi_plane::Held;
+use super::multi_plane::UnitHold;
 use super::op::{Shared, holder};
 use super::unit::{Stage, WINDOW};
 use super::{Accounts, Array, Backend, NONE, NOT_STARTED, Observer, Op, Queue, Work};
@@ -35,11 +35,12 @@ impl Array {
 
     /// Starts the next operation of an idle unit, if one may start.
     ///
-    /// Host reads go first (RR-SSD paper, section I), then host writes, then the controller's own work (or these two in the
-    /// order in which they came), and last the work of background jobs; urgent work of the controller goes before all. An operation
-    /// that must wait for another (a program for the erase of its block, an erase for the last reads of
-    /// its block) lets those behind it go on, and the next queue. An operation never waits for one that was
-    /// decided after it, so something can always go on.
+    /// Host reads go first (RR-SSD paper, section I), then host writes, then the controller's own
+    /// work (or these two in order of arrival), and last background jobs; urgent work of the
+    /// controller precedes all. An operation that must wait for another lets those behind it go on,
+    /// and the next queue: for example a program for the erase of its block, or an erase for the
+    /// last reads of its block. An operation never waits for one that was decided after it, so
+    /// there is no deadlock.
     #[inline]
     pub(super) fn dispatch<O: Observer>(&mut self, unit: Unit, accounts: &mut Accounts<O>) {
         if !self.is_idle(unit) {
@@ -174,8 +175,8 @@ impl Array {
         };
         state.stage = stage;
         state.reading = work.host_waits_to_read();
-        // Behind the stage that begins now comes, for a read, the transfer of the data to the controller; for
-        // a program whose data come first, the array's part.
+        // Time left after this stage: a read still transfers its data, a two-stage program still
+        // programs.
         state.busy_until_ns = until
             + match stage {
                 Stage::Sensing => pages * transfer,
@@ -213,13 +214,13 @@ impl Array {
     /// Holds idle units back from now on, so that operations queued at the same time can share a command. Of
     /// nested calls the outermost counts.
     #[inline]
-    pub(super) fn hold(&mut self) -> Held {
+    pub(super) fn hold(&mut self) -> UnitHold {
         self.multi_plane.hold()
     }
 
     /// Dispatches the units that were held back.
     #[inline]
-    pub(super) fn release<O: Observer>(&mut self, held: Held, accounts: &mut Accounts<O>) {
+    pub(super) fn release<O: Observer>(&mut self, held: UnitHold, accounts: &mut Accounts<O>) {
         if held.holds() {
             self.let_go(accounts);
         }

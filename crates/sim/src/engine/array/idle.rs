@@ -38,8 +38,8 @@ impl Array {
         self.is_idle(unit) && !waits && state.suspended.is_none() && self.idle_long_enough(unit)
     }
 
-    /// Notes that an operation of a job has ended. The controller is told when the event in hand is over, so
-    /// that the queues are consistent when the controller orders something.
+    /// Notes that an operation of a job has ended. The controller hears of it after the present
+    /// event, so that the queues are consistent when it orders operations.
     #[inline]
     pub(super) fn note_job_done(&mut self, op: &Op) {
         if op.job < IDLE_STEP {

@@ -8,7 +8,7 @@ use super::suspension::Suspension;
 use super::unit::UnitState;
 use crate::config::LoadMeasure;
 
-/// Waits are told in units of 64 ns, so that the longest fits into 32 bits (4.6 minutes).
+/// Waits are given in units of 64 ns, so that the longest fits into 32 bits (4.6 minutes).
 const WAIT_SHIFT: u32 = 6;
 
 /// Queues of chips and units, counted as the measure asks.
@@ -17,10 +17,10 @@ pub(super) struct Loads {
     /// Operations waiting and in service.
     chip_queue: By<Chip, Vec<u32>>,
     unit_queue: By<Unit, Vec<u32>>,
-    /// Host reads among them, counted where the measure looks at them.
+    /// Host reads among them, counted if the measure needs them.
     chip_reads: By<Chip, Vec<u32>>,
     unit_reads: By<Unit, Vec<u32>>,
-    /// Room for waits, which are worked out when they are asked for.
+    /// Scratch for waits, which are computed on demand.
     chip_wait: Vec<u32>,
     unit_wait: Vec<u32>,
     /// Time of a read that waits for nothing.
@@ -96,8 +96,8 @@ impl Loads {
         view.at(now_ns)
     }
 
-    /// What a new read would wait for at each unit: the rest of the operation in service, and the
-    /// reads that wait already. A chip is as good as the best of its units.
+    /// The expected wait of a new read at each unit: the rest of the operation in service, and the
+    /// reads already waiting. A chip is as good as the best of its units.
     fn expect(&mut self, units: &[UnitState], suspension: &Suspension, now_ns: u64) {
         let waits = self.unit_wait.iter_mut().zip(units).zip(&*self.unit_reads);
         for ((wait, unit), &reads) in waits {
@@ -151,14 +151,14 @@ mod tests {
     }
 
     #[test]
-    fn the_expected_wait_is_the_rest_of_the_service_and_the_reads_ahead() {
+    fn expected_wait_is_the_rest_of_service_and_reads_ahead() {
         let (mut loads, units) = scene(LoadMeasure::ExpectedWait);
         let view = loads.view(&units, &none(), 10_000);
         let waits = [3_790_000, 0, 60_000 + 2 * 83_000, 83_000].map(|ns: u32| ns.div_ceil(64));
         assert_eq!(*view.unit, waits);
         assert_eq!(*view.chip, [0, waits[3]], "a chip is as good as its best die");
         assert!(view.units_decide);
-        // Late by a wait for the channel: nothing is left of what was expected.
+        // Late by a wait for the channel: the expected time is over.
         assert_eq!(loads.view(&units, &none(), 5_000_000).unit[Unit::new(0)], 0);
     }
 

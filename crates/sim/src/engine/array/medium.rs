@@ -1,4 +1,4 @@
-//! What operations do to the medium, and operations that take no time.
+//! The effect of operations on the medium, and operations that take no time.
 
 use flashtwin_ftl::Unit;
 use flashtwin_nand::Ppn;
@@ -6,9 +6,9 @@ use flashtwin_nand::Ppn;
 use super::{Accounts, Array, NONE, Observer, Op, Queue, Work};
 
 impl Array {
-    /// Carries out an operation of the replication phase in no time, whatever its unit does at this
-    /// moment. Returns `false`, having done nothing, where the operation must follow another that has not
-    /// happened yet.
+    /// Carries out an operation of the replication phase in no time, independent of its unit's
+    /// state. Returns `false`, without any effect, if the operation must follow another that has
+    /// not happened yet.
     #[inline(never)]
     pub(super) fn carry_out_offline<O: Observer>(
         &mut self,
@@ -28,8 +28,8 @@ impl Array {
         may_start
     }
 
-    /// Carries out in no time what needs none: operations of the replication phase, and reads of pages that
-    /// are still in controller RAM.
+    /// Carries out in no time: operations of the replication phase, and reads of pages that are
+    /// still in controller RAM.
     #[inline(never)]
     pub(super) fn carry_out_at_once<O: Observer>(&mut self, slot: u32, accounts: &mut Accounts<O>) {
         let op = self.ops[slot];

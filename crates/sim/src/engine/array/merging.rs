@@ -1,7 +1,7 @@
 //! Reads that wait for the same data at the same chip: one is served, all are complete.
 //!
-//! Sources: SSDsim (Hu et al., ICS 2011) for reads of one page, DS-FTL paper, section 4.3.2, for twins.
-//! Only a read that still waits can be joined: one in service has begun too early for whoever comes now.
+//! Sources: SSDsim (Hu et al., ICS 2011) for reads of one page, DS-FTL paper, section 4.3.2, for
+//! duplicate pages. Only a waiting read can be joined: one in service began before the new read came.
 
 use flashtwin_bits::Slab;
 use flashtwin_ftl::{ReadTarget, Unit};
@@ -18,7 +18,7 @@ pub struct MergedRead {
     pub(crate) request: u32,
     /// Whether another place than this chip holds the home copy.
     pub(crate) redirected: bool,
-    /// What was charged to its request before it joined.
+    /// Charges of its request before it joined.
     pub(crate) charged: OpenLedger,
     /// When the read joined.
     pub(crate) came_ns: u64,
@@ -41,7 +41,7 @@ struct MergedReads {
 /// [`Op::other`].
 #[derive(Debug)]
 pub(super) struct Merging {
-    /// Whether reads of twins (pages of equal content) are merged, not only reads of one page.
+    /// Whether reads of duplicate pages (pages of equal content) are merged, not only reads of one page.
     twins: bool,
     /// The number of those that joined a read that waits, by their key.
     waiting: HashMap<(Chip, u64), u32>,
@@ -55,8 +55,8 @@ impl Merging {
         merges.then(|| Self { twins, waiting: HashMap::new(), merged: Slab::new() })
     }
 
-    /// What a read of the page `ppn` has in common with those that it may be merged with: the chip, and either
-    /// the page or, where twins count, the name `data` that the controller gave to its content.
+    /// The key by which reads of page `ppn` are merged: the chip, and either the page or, if duplicate pages
+    /// count, the name `data` that the controller gave to its content.
     fn key(&self, chip: Chip, ppn: Ppn, data: u64) -> (Chip, u64) {
         (chip, if self.twins { data } else { u64::from(ppn.number()) })
     }
@@ -79,8 +79,8 @@ impl Merging {
 }
 
 impl Array {
-    /// Lets a host read join one that waits at the same chip for the same data; whether it did. `charged` is what was
-    /// charged to its request before.
+    /// Lets a host read join one that waits at the same chip for the same data; returns whether it
+    /// did. `charged` are the charges of its request before.
     pub(super) fn join_read<O: Observer>(
         &mut self,
         unit: Unit,
@@ -112,7 +112,8 @@ impl Array {
         }
     }
 
-    /// A host read begins: from now on nobody can join it, and the waits of those that did are over.
+    /// A host read begins: from now on no read can join it, and the waits of those that did are
+    /// over.
     #[inline]
     pub(super) fn close_merged(&mut self, unit: Unit, merged: u32) {
         let Some(merging) = self.merging.as_mut().filter(|_| merged != NONE) else { return };

@@ -1,15 +1,16 @@
-//! The flash array: units (chips, dies or planes) that serve one operation at a time, the channels between them and the
-//! controller, and what is on each block.
+//! The flash array: units (chips, dies or planes) that serve one operation at a time, the channels
+//! between them and the controller, and the state of each block.
 //!
-//! The array decides nothing but the order in which waiting operations are served. It is given operations
-//! ([`Backend::submit`], [`Backend::read_for_host`], [`Backend::carry_out_orders`]) and answers [`Backend::step`] with what has
-//! ended. It knows no requests, contents or tables: the numbers in [`Op::request`] and [`Op::other`] are its user's. It
-//! calls nobody but the accounts, so that a test needs no controller and no host.
+//! The array decides only the order in which waiting operations are served. Its user hands in
+//! operations ([`Backend::submit`], [`Backend::read_for_host`], [`Backend::carry_out_orders`]), and
+//! [`Backend::step`] returns the ends of operations. It knows no requests, contents or tables: the
+//! numbers in [`Op::request`] and [`Op::other`] are its user's. It calls only the accounts, so that
+//! a test needs no controller and no host.
 //!
-//! One event list holds at most one event a unit (the end of the stage that the unit is in). A bus serves transfers first
-//! come, first served, so the end of a transfer is known when it is asked for and needs no event.
+//! One event list holds at most one event a unit (the end of the stage that the unit is in). A bus
+//! serves transfers first come, first served, so the end of a transfer is known in advance and
+//! needs no event.
 
-mod awaited;
 mod backend;
 mod block_states;
 mod bus;
@@ -23,6 +24,7 @@ mod multi_plane;
 mod op;
 mod orders;
 mod program_units;
+mod program_waits;
 mod readiness;
 mod senses;
 mod stages;
@@ -41,7 +43,6 @@ use super::accounts::{Accounts, Observer, OpenLedger};
 use super::pool::{NONE, Pool};
 use crate::config::{Concurrency, EngineConfig, MultiPlane, WriteCompletes};
 use crate::event_queue::EventQueue;
-use awaited::Awaited;
 use block_states::BlockStates;
 use bus::Bus;
 use loads::Loads;
@@ -49,20 +50,21 @@ use merging::Merging;
 use moves::Moves;
 use multi_plane::MultiPlaneRule;
 use program_units::ProgramUnits;
+use program_waits::ProgramWaits;
 use suspension::Suspension;
 use unit::{Stage, UnitState};
 
-pub(crate) use awaited::AwaitedRead;
 pub(crate) use backend::Backend;
 pub(crate) use merging::MergedRead;
-pub(crate) use multi_plane::Held;
+pub(crate) use multi_plane::UnitHold;
 pub(crate) use op::{NOT_STARTED, Op, Work};
+pub(crate) use program_waits::AwaitedRead;
 pub(crate) use unit::Queue;
 
 /// The due time of a unit without a pending event.
 const NO_EVENT: u64 = u64::MAX;
 
-/// What the end of a unit's stage means to whoever uses the array.
+/// The meaning of a stage's end for the user of the array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completion {
     /// Nothing: the operation goes on, or the unit has begun another one.
@@ -80,7 +82,7 @@ pub enum Completion {
     Idle,
 }
 
-/// What happened in the array that its user must hear of before it decides anything else.
+/// Events of the array that its user must handle before its next decision.
 #[derive(Debug, Default)]
 pub struct News {
     /// Background jobs of which an operation has ended.
@@ -118,10 +120,10 @@ pub struct Array {
     /// How long a unit must have been idle before work of background jobs begins.
     idle_ns: u64,
     /// Reads that wait for the program of their page; none where controller RAM serves them.
-    awaited: Option<Box<Awaited>>,
+    awaited: Option<Box<ProgramWaits>>,
     /// Reads that wait and may be joined; none where reads are not merged.
     merging: Option<Merging>,
-    /// What the user has not heard of yet.
+    /// Events that the user has not handled yet.
     news: News,
 }
 
@@ -205,8 +207,8 @@ impl Array {
         planes.chunks(planes.len() / self.units.len()).map(<[Plane]>::to_vec).collect()
     }
 
-    /// Whether the flash holds what the controller's tables say that this page holds. Otherwise the data are
-    /// still on their way there ([`Backend::place_on_flash`]).
+    /// Whether this page has been programmed, as the controller's tables assume. Otherwise its data
+    /// are still on their way ([`Backend::place_on_flash`]).
     #[inline]
     fn holds(&self, ppn: Ppn) -> bool {
         self.flash.is_programmed(&self.geometry, ppn)

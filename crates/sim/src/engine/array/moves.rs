@@ -1,9 +1,10 @@
 //! Pages that collection has decided to move and has not read yet.
 //!
-//! The tables name a page's new place as soon as the move is decided, but controller RAM has the page only once
-//! collection has read it. Until then the page is where it was, and that is where the host reads it: pblk, the FTL of
-//! Linux for open-channel SSDs, points its map to the copy in RAM when the page has been read
-//! (`pblk_write_gc_to_cache`). The victim's erase waits for such a read as for any other.
+//! The tables name a page's new place as soon as the move is decided, but controller RAM has the
+//! page only once collection has read it. Until then the host reads the page at its old place.
+//! Linux's FTL for open-channel SSDs, pblk, does the same: it points its map to the copy in RAM
+//! when the page has been read (`pblk_write_gc_to_cache`). The victim's erase waits for such a read
+//! as for any other.
 
 use flashtwin_bits::{By, HugeSlice};
 use flashtwin_ftl::{FlashOp, OpKind};
@@ -63,8 +64,8 @@ impl Moves {
 }
 
 impl Array {
-    /// The read `slot` is queued, which is for the first of these orders: if the next one programs what it reads, the
-    /// page is on its way there.
+    /// The read `slot`, the first of these orders, is queued. If the next one programs its data,
+    /// the page is on its way there.
     #[inline]
     pub(super) fn note_move(&mut self, slot: u32, orders: &[FlashOp]) {
         if let Some(to) = destination(orders) {
@@ -97,7 +98,7 @@ impl Array {
         }
     }
 
-    /// A block's erase is ordered: what was on its way there is wanted no more.
+    /// A block's erase is ordered: pages on their way there are obsolete.
     pub(super) fn forget_moves_to(&mut self, block: Block) {
         loop {
             let first = self.moves.reads(block, &self.ops).next();

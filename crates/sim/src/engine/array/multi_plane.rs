@@ -23,9 +23,9 @@ pub(super) struct MultiPlaneRule {
 
 /// Whether this call of [`Array::hold`] began to hold units back.
 #[must_use]
-pub struct Held(pub(crate) bool);
+pub struct UnitHold(pub(crate) bool);
 
-impl Held {
+impl UnitHold {
     #[inline]
     pub(crate) fn holds(&self) -> bool {
         self.0
@@ -47,10 +47,10 @@ impl MultiPlaneRule {
 
     /// Holds units back from now on; of nested calls the outermost counts.
     #[inline]
-    pub(super) fn hold(&mut self) -> Held {
+    pub(super) fn hold(&mut self) -> UnitHold {
         let begins = self.may_hold && !self.holding;
         self.holding |= begins;
-        Held(begins)
+        UnitHold(begins)
     }
 
     /// Whether units are held back.

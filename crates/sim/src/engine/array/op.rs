@@ -1,4 +1,5 @@
-//! Operations of the flash: what each does, for whom, and who is held against it while it has its unit.
+//! Flash operations: the work of each, its beneficiary, and the cause charged while it holds its
+//! unit.
 
 use flashtwin_ftl::{Cause, NO_JOB};
 use flashtwin_nand::Ppn;
@@ -9,7 +10,7 @@ use super::super::pool::{NONE, Slot};
 /// Start time of an operation that no unit has taken up.
 pub(crate) const NOT_STARTED: u64 = u64::MAX;
 
-/// What an operation does when the flash is done with it.
+/// The effect of an operation at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
     /// A host read: its page of the request is complete.
@@ -18,13 +19,14 @@ pub enum Work {
     HostProgram,
     /// The old page of a partial write, whose number among those not decided is in `other`.
     ReadBeforeWrite,
-    /// A page of the mapping tables, whose number stands for the request: the page operation in `other` may go on.
+    /// A page of the mapping tables; its number is in the place of the request, and the page
+    /// operation in `other` waits for it.
     TableRead,
     /// A read, program or erase of the controller's own.
     OwnRead,
     OwnProgram,
     OwnErase,
-    /// A program unit of parity, which has no page: its `ppn` only tells the die.
+    /// A program unit of parity without a page: its `ppn` only names the die.
     Parity,
 }
 
@@ -51,13 +53,13 @@ pub struct Op {
     pub(crate) next: u32,
     /// The request it belongs to.
     pub(crate) request: u32,
-    /// The operation that waits for this one; of a host read, the reads that share in it
-    /// ([`super::merging`]); of a host program, whether its page has a place or waits for one
-    /// (the write buffer's rule), or its epoch as bits.
+    /// The operation that waits for this one. For a host read, the reads that share it
+    /// ([`super::merging`]); for a host program, whether its page has a place or waits for one (the
+    /// write buffer's rule), or its epoch as bits.
     pub(crate) other: u32,
     /// Host programs and work of jobs: the life of its block that it belongs to.
     pub(crate) life: u32,
-    /// What was charged to the operation before it came to its unit.
+    /// Charges of the operation before it came to its unit.
     pub(crate) charged: OpenLedger,
     /// The controller's background job, if any.
     pub(crate) job: u32,
@@ -117,7 +119,7 @@ impl Op {
     }
 }
 
-/// What operations that share a command take together.
+/// Resources that operations with a shared command use together.
 #[derive(Clone, Copy)]
 pub(super) struct Shared {
     /// Times the command cycles.

@@ -1,4 +1,5 @@
-//! What the controller orders on its own account: collection, copies, table pages, comparisons.
+//! Operations that the controller orders on its own account: collection, copies, table pages,
+//! comparisons.
 
 use flashtwin_ftl::{FlashOp, IDLE_STEP, OpKind};
 use flashtwin_nand::Ppn;
@@ -52,9 +53,10 @@ impl Array {
         self.release(held, accounts);
     }
 
-    /// The life of its block in which a host page just decided will be programmed. A block may
-    /// have lived and died several times in the tables while its erases wait for the flash; the
-    /// page's number alone does not tell those lives apart. `ordered`: what the same decision made the controller order.
+    /// The life (erase count) of the block in which a host page just decided will be programmed. In
+    /// the tables a block may have been erased several times while its erases wait for the flash;
+    /// the page's number alone does not tell those lives apart. `ordered`: the operations that the
+    /// same decision made the controller order.
     #[inline]
     pub(super) fn life_of_program(&self, ppn: Ppn, ordered: &[FlashOp]) -> u32 {
         let block = self.geometry.block_index(ppn);

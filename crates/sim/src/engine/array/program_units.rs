@@ -1,9 +1,9 @@
 //! Program units: neighbouring pages of a block that a die programs at once.
 //!
-//! A page to be programmed stays in controller RAM until its unit is full; reads of it are served from there. Then the
-//! operations of the unit are one command: the first of them stands in the queue, and the others hang behind it. The
-//! pages pass over the channel one after the other and are programmed in one tPROG. Of a number of units that the host
-//! writes, or the controller on its own account, one more is parity: a command without a page.
+//! A page to be programmed stays in controller RAM until its unit is full; reads of it are served
+//! from there. Then the operations of the unit are one command: the first of them is queued, and
+//! the others are linked behind it. The pages are transferred one after the other and programmed in
+//! one tPROG. With a parity stripe, some units are parity: a command without a page.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub(super) struct ProgramUnits {
 }
 
 impl ProgramUnits {
-    /// None where every page is a unit by itself and there is no parity.
+    /// None if every page is a unit of its own and there is no parity.
     pub(super) fn of(device: &NandDevice) -> Option<Box<Self>> {
         let pages = device.geometry.program_pages;
         (pages > 1 || device.parity_stripe > 0).then(|| {

@@ -1,4 +1,4 @@
-//! What an operation must follow.
+//! Conditions for the start of an operation.
 
 use flashtwin_ftl::NO_JOB;
 
@@ -29,9 +29,9 @@ impl Array {
         }
     }
 
-    /// Whether the page is on flash that a read on the controller's own account asks for. Otherwise the read is of a
-    /// background job: the page is still in controller RAM; or the read waited so long that the page's block was
-    /// erased, and then its data are wanted no more.
+    /// Whether the flash has the page that a read on the controller's own account needs. If not,
+    /// the read belongs to a background job: its page is still in controller RAM, or the page's
+    /// block was erased during the wait and its data are obsolete.
     #[inline]
     pub(super) fn flash_has(&self, slot: u32) -> bool {
         let op = &self.ops[slot];

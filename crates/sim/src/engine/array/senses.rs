@@ -29,7 +29,7 @@ impl Array {
                 self.ops[candidate].next = NONE;
                 (last, pages) = (candidate, pages + 1);
             } else if op.work == Work::OwnErase {
-                // A read behind it may be of what the block holds after it.
+                // A read behind it may need the block's new data.
                 break;
             } else {
                 before = candidate;

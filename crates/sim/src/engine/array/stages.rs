@@ -1,4 +1,4 @@
-//! The stages of an operation: what ends when, and what the end of an operation changes in the array.
+//! The stages of an operation: their times, and the effect of its end on the array.
 
 use flashtwin_ftl::{NO_JOB, Unit};
 

@@ -5,8 +5,9 @@ use flashtwin_ftl::{ReadTarget, Unit};
 use super::{Accounts, Array, Observer, Op, OpenLedger, Queue, Work};
 
 impl Array {
-    /// Queues an operation at the unit of its page; its slot. Inlined, so that its parts are written to their slot: a
-    /// processor does not read back in one piece what it has just written in several, but waits until memory has it.
+    /// Queues an operation at the unit of its page; returns its slot. Inlined, so that its parts
+    /// are written to their slot: a processor cannot read back in one piece what was just written
+    /// in several, but stalls until memory has it.
     #[inline(always)]
     pub(super) fn submit<O: Observer>(&mut self, queue: Queue, op: Op, accounts: &mut Accounts<O>) -> u32 {
         let unit = self.unit_of_plane[self.geometry.plane(op.ppn)];

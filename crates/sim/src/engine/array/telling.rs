@@ -49,7 +49,7 @@ impl Array {
     }
 }
 
-/// What an operation is called.
+/// The name of an operation.
 fn name(work: Work, cause: Cause, holder: Charge) -> &'static str {
     match (work, holder) {
         (Work::HostRead, _) => "host read",

@@ -1,5 +1,5 @@
-//! The array by itself: operations go in, completions come out. There is no controller and no host, and the accounts
-//! have an observer that writes down what starts.
+//! The array alone: operations go in, completions come out. There is no controller and no host, and
+//! the accounts have an observer that records starts.
 
 use flashtwin_ftl::{Cause, FlashOp, NO_JOB, OpKind, ReadTarget, Rng, Unit};
 use flashtwin_nand::{FlashArray, NandConfig, NandDevice, Ppn};
@@ -9,7 +9,7 @@ use super::super::pool::NONE;
 use super::{Array, AwaitedRead, Backend, Completion, Op, Queue, Work};
 use crate::config::{Concurrency, EngineConfig, MergeReads, MultiPlane, Suspend, WriteCompletes};
 
-/// What starts, and when.
+/// Starts of operations, with times.
 #[derive(Default)]
 struct Started(Vec<(u64, &'static str)>);
 
@@ -126,7 +126,7 @@ impl Scene {
 }
 
 #[test]
-fn urgent_collection_goes_before_a_read_unless_reads_go_before_it() {
+fn urgent_collection_precedes_reads_unless_configured() {
     for (reads_before_urgent, next) in [(false, ["erase", "read"]), (true, ["read", "erase"])] {
         let mut scene = Scene::new(EngineConfig { reads_before_urgent, ..EngineConfig::default() });
         scene.program(scene.page(0, 0, 1), 1);
@@ -142,7 +142,7 @@ fn urgent_collection_goes_before_a_read_unless_reads_go_before_it() {
 }
 
 #[test]
-fn collection_waits_for_programs_of_the_host_unless_they_take_turns() {
+fn collection_waits_for_host_programs_unless_in_turn() {
     for (collection_in_turn, next) in [(false, ["program", "erase"]), (true, ["erase", "program"])] {
         let mut scene = Scene::new(EngineConfig { collection_in_turn, ..EngineConfig::default() });
         scene.program(scene.page(0, 0, 1), 1);

@@ -34,7 +34,7 @@ pub(crate) enum Stage {
     DataIn,
     /// Register to array, or erasing.
     Busy,
-    /// Stopping what the array does.
+    /// Suspending the array's operation.
     Suspending,
 }
 
@@ -121,7 +121,8 @@ impl UnitState {
         self.held[self.holder as usize] += busy_ns;
     }
 
-    /// Who holds the unit, or did so last, and for how long it has been held until now; 0 where it is idle.
+    /// The present or last holder of the unit, and the time for which it has held it until now; 0
+    /// while idle.
     #[inline]
     pub(crate) fn held_now(&self, now_ns: u64) -> (Charge, u64) {
         (self.holder, if self.stage == Stage::Idle { 0 } else { now_ns - self.busy_since_ns })

@@ -1,7 +1,7 @@
 //! Answers: when a page of a request is complete, and with its last page the request.
 //!
-//! What a page of the write cache gives up when it is on flash, and which flushes need wait no longer, follows from
-//! that, so it stands here too. Nothing here makes the flash do anything.
+//! The end of a page frees its place in the write cache and may end the wait of flushes, so these
+//! are here too. This module orders no flash operations.
 
 use flashtwin_trace::Op as HostOp;
 
@@ -50,7 +50,8 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         self.is_safe(epoch);
     }
 
-    /// The same for a page that controller RAM serves, or that finds nothing: its time is what was charged to it.
+    /// The same for a page that controller RAM serves, or that does not exist: its time is the sum
+    /// of its charges.
     #[inline(never)]
     pub(super) fn page_done_in_ram(&mut self, request: u32, charged: OpenLedger) {
         let charged = self.accounts.close(charged);

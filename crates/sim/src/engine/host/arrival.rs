@@ -25,7 +25,7 @@ pub struct Arrivals<'a> {
 }
 
 impl Arrivals<'_> {
-    /// Asks the memory for the columns of requests to come. Each column is read in order, but there are more
+    /// Prefetches the columns of requests to come. Each column is read in order, but there are more
     /// of them side by side than a processor's own prefetching follows.
     #[inline]
     fn look_ahead(&self, index: usize) {
@@ -82,7 +82,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     /// Lets time pass until request `index` of the window arrives, and takes it in.
     ///
     /// # Errors
-    /// What the controller reports, or a rule of the medium that was broken.
+    /// A controller error, or a broken rule of the medium.
     #[inline]
     pub fn serve(&mut self, arrivals: &Arrivals<'_>, index: usize) -> Result<(), SimError> {
         arrivals.look_ahead(index);
@@ -130,7 +130,8 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
             front.offer(now_ns, Asked::of(arrivals, index));
         }
         self.note_delayed();
-        // Not what else happens now: without a front end, that would come after the request as well.
+        // Other events at the same time wait: without a front end, they would follow the request as
+        // well.
         while self.delayed_ns <= now_ns && self.ram_answers.next_time() > now_ns {
             self.step_front(now_ns);
         }
@@ -149,11 +150,12 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         self.slots.take_freed().unwrap_or(self.array.now_ns())
     }
 
-    /// Ends a profiling period. What the controller then does costs the host nothing (the
-    /// mirror serves it): it is handed to `inspect` and carried out in no time, but in order.
+    /// Ends a profiling period. The controller's operations of the replication phase cost the host
+    /// nothing (the mirror serves it): they are passed to `inspect` and carried out in no time, but
+    /// in order.
     ///
     /// # Errors
-    /// What the controller reports.
+    /// A controller error.
     pub fn end_period(&mut self, inspect: impl FnOnce(&[FlashOp])) -> Result<(), SimError> {
         self.controller.end_period(&mut self.own_ops)?;
         inspect(&self.own_ops);

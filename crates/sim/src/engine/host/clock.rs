@@ -1,5 +1,5 @@
-//! The clock: what happens next, be it the end of a stage in the array, of a hash, an answer of the write cache, or a
-//! request that passes the front end.
+//! The clock, which finds the next event: the end of a stage in the array, the end of a hash, an
+//! answer of the write cache, or a request that passes the front end.
 
 use super::hash_unit::HashUnit;
 use super::{Backend, Controller, Engine, FOREVER, NO_EVENT, Observer};
@@ -19,7 +19,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         true
     }
 
-    /// Carries out what happens at `next`, the earliest of a stage of the array, a hash, and what is delayed.
+    /// Carries out the event at `next`, the earliest of an array stage, a hash and a delayed event.
     fn carry_out(&mut self, flash: u64, hashed: u64, next: u64) {
         if self.delayed_ns != next || !self.step_delayed(flash.min(hashed)) {
             self.step_hash_or_array(hashed, flash);
@@ -29,8 +29,8 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         self.array.prefetch_event();
     }
 
-    /// Of a hash and a stage that end at the same time, the hash goes first: the program that it makes ready then counts as
-    /// load for whatever the end of the stage lets be decided.
+    /// If a hash and a stage end at the same time, the hash goes first: the program that it makes
+    /// ready then counts as load for decisions at the end of the stage.
     #[inline]
     fn step_hash_or_array(&mut self, hashed: u64, flash: u64) {
         if flash < hashed {
@@ -49,8 +49,9 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         }
     }
 
-    /// The next answer of the write cache has reached the host, or the front end acts. `false` where it is to wait for what
-    /// happens elsewhere at the same time, `others_ns`: a request that comes finds what has happened by then.
+    /// The next answer of the write cache has reached the host, or the front end acts. Returns
+    /// `false` if it must wait for other events at the same time, `others_ns`: an arriving request
+    /// sees their effects.
     #[cold]
     #[inline(never)]
     fn step_delayed(&mut self, others_ns: u64) -> bool {
@@ -83,13 +84,13 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         }
     }
 
-    /// When something will happen by itself next; `u64::MAX` if nothing will.
+    /// Time of the next event; `u64::MAX` if there is none.
     fn next_step_ns(&self) -> u64 {
         let hashed = self.hash.as_ref().map_or(NO_EVENT, HashUnit::next_time);
         self.array.next_event_ns().min(hashed).min(self.delayed_ns)
     }
 
-    /// Whether anything is going to happen by itself.
+    /// Whether any event is pending.
     fn step_is_pending(&self) -> bool {
         self.next_step_ns() != NO_EVENT
     }
@@ -97,7 +98,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     /// Lets time pass until `time_ns`.
     ///
     /// # Errors
-    /// What the controller reports, or a rule of the medium that was broken.
+    /// A controller error, or a broken rule of the medium.
     pub fn advance(&mut self, time_ns: u64) -> Result<(), SimError> {
         if time_ns >= self.checkpoints.next_ns {
             self.checkpoint_until(time_ns);
@@ -107,22 +108,22 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         self.accounts.take_failure()
     }
 
-    /// When something will happen by itself next; `None` if nothing will.
+    /// Time of the next event; `None` if there is none.
     pub fn next_event_ns(&self) -> Option<u64> {
         let next = self.next_step_ns().min(self.checkpoints.next_ns);
         (next != NO_EVENT).then_some(next)
     }
 
-    /// Serves everything that is under way; what the write cache holds goes to the flash last, and then program units that
+    /// Serves everything under way. The write cache is flushed last, and then program units that
     /// are not full.
     ///
     /// # Errors
-    /// What the controller reports, or a rule of the medium that was broken.
+    /// A controller error, or a broken rule of the medium.
     pub fn drain(&mut self) -> Result<(), SimError> {
         if self.front.is_some() {
             self.let_all_in();
         }
-        // Idle time after the last request is nobody's.
+        // Idle time after the last request belongs to no request.
         self.planes_of_units = None;
         while self.step(FOREVER) {}
         self.flush_cache()?;
@@ -134,7 +135,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         Ok(())
     }
 
-    /// Has the controller write its changed tables every so many nanoseconds, from now on.
+    /// Makes the controller write its changed tables every `every_ns`, from now on.
     pub fn checkpoint_every(&mut self, every_ns: u64) {
         self.checkpoints.every_ns = every_ns.max(1);
         self.checkpoints.next_ns = self.array.now_ns().saturating_add(self.checkpoints.every_ns);

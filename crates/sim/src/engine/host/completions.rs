@@ -1,4 +1,4 @@
-//! What the end of an operation of the flash means to requests.
+//! The effect on requests of the end of a flash operation.
 
 use flashtwin_ftl::{TablePage, Unit};
 use flashtwin_nand::Chip;
@@ -92,7 +92,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     #[inline]
     fn data_in(&mut self, unit: Unit, slot: u32) {
         let op = *self.array.op(slot);
-        // Pages that pad a unit are nobody's.
+        // Pages that pad a unit belong to no request.
         if op.work == Work::HostProgram && !Epoch::from_bits(op.other).is_durable() {
             self.host_op_done(self.array.chip(unit), slot, &op, 0, 0);
         }
@@ -138,7 +138,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         self.array.forget_merged(op.other, joined);
     }
 
-    /// The old page of a partial write is in RAM: what waited for it goes on.
+    /// The old page of a partial write is in RAM: the write goes on.
     #[cold]
     fn old_page_read(&mut self, slot: u32, op: &Op) {
         let mut ledger = self.accounts.close(op.charged).unwrap_or_default();

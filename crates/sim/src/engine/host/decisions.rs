@@ -1,6 +1,6 @@
 //! Decisions about page writes: the hash unit, the fingerprint store, and the controller's answer.
 //!
-//! A write is decided when its hash is known. What was put off until then is done right after it: reads that the write
+//! A write is decided when its hash is known. Deferred work follows at once: reads that the write
 //! served from RAM are counted, a trim takes effect, writes that shared its sample go on.
 
 use flashtwin_ftl::{Host, Lpn};
@@ -98,8 +98,8 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         }
     }
 
-    /// Decides a page write that waited, then does what was put off until its decision: counts the reads that
-    /// it served from RAM, sends the reads that waited for it, trims the page, and lets its followers go on.
+    /// Decides a waiting page write, then does the deferred work: counts the reads that it served
+    /// from RAM, sends the reads that waited for it, trims the page, and lets its followers go on.
     pub(super) fn decide_waiting(&mut self, slot: u32) -> Result<(), SimError> {
         let write = self.page_ops.remove_write(slot);
         let mut charged = OpenLedger::NONE;
@@ -130,9 +130,10 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         Ok(())
     }
 
-    /// The ledger of a page write up to its decision: reads of what it needed, then queue and service of the hash
-    /// unit. The rest of the time is the wait for an earlier write of the same page, or for the sample of its run.
-    /// A write in [`State::Hashed`] has those charged already, with the read of its fingerprint's page.
+    /// The ledger of a page write up to its decision: its reads, then queue and service of the hash
+    /// unit. The rest is the wait for an earlier write of the same page, or for the sample of its
+    /// run. A write in [`State::Hashed`] has those charged already, with the read of its
+    /// fingerprint's page.
     fn charges_before_decision(&mut self, write: &PageOp) -> Ledger {
         let mut ledger = self.accounts.close(write.charged).unwrap_or_default();
         let since_ns = self.requests[write.request].arrival_ns + self.controller_ns;
@@ -195,8 +196,9 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         }
     }
 
-    /// Queues the program of a host's page. `place` is the write buffer's ([`super::write_buffer`]); `charged` is what the
-    /// page was charged before its decision, where that is more than its hash and the queue there.
+    /// Queues the program of a host's page. `place` is the write buffer's
+    /// ([`super::write_buffer`]); `charged` are the page's charges before its decision, if there
+    /// are others than its hash and the queue there.
     #[inline]
     fn queue_program(&mut self, ppn: Ppn, request: u32, place: u32, hashed: bool, charged: OpenLedger) {
         let life = self.array.life_of_program(ppn, &self.own_ops);
@@ -207,7 +209,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         self.hear_of_erases();
     }
 
-    /// What a program of a request keeps of its epoch; nothing where the request is complete already.
+    /// The epoch that a program of a request must keep; none if the request is complete already.
     #[inline]
     fn epoch_of_program(&mut self, request: u32) -> u32 {
         if !self.flushes.register_is_volatile() {

@@ -37,7 +37,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     }
 
     /// Sends the least recently written pages to the flash while more than `most_dirty` (by default
-    /// what the configuration says) are dirty.
+    /// the configuration's limit) are dirty.
     fn destage(&mut self, most_dirty: Option<u32>) -> Result<(), SimError> {
         while let Some(cache) = &mut self.write_cache {
             let most_dirty = most_dirty.unwrap_or(cache.most_dirty);

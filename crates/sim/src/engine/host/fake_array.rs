@@ -1,4 +1,5 @@
-//! A flash back end for tests of the host: it writes down what it is given, and ends operations when the test says so.
+//! A flash back end for tests of the host: it records the operations that it is given, and ends
+//! them when the test says so.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -6,7 +7,7 @@ use flashtwin_ftl::{FlashOp, LoadView, ReadTarget, Unit};
 use flashtwin_nand::{Chip, Ppn};
 
 use super::super::accounts::{Charge, Ledger};
-use super::super::array::{AwaitedRead, Held, MergedRead, News, Op, Queue, Work};
+use super::super::array::{AwaitedRead, MergedRead, News, Op, Queue, UnitHold, Work};
 use super::{Accounts, Backend, Completion, NO_EVENT, NONE, Observer, OpenLedger, Pool};
 
 /// One unit that takes up everything at once.
@@ -14,7 +15,7 @@ pub(super) struct FakeArray {
     now_ns: u64,
     ops: Pool<Op>,
     news: News,
-    /// What each operation that has not ended does, by its slot, in the order in which they came.
+    /// Operations under way, with their slots, in order of arrival.
     pub(super) under_way: Vec<(Work, u32)>,
     /// When the operations of these slots end, in order.
     script: VecDeque<(u64, u32)>,
@@ -44,7 +45,7 @@ impl FakeArray {
         self.script.push_back((time_ns, self.under_way[place].1));
     }
 
-    /// What is under way.
+    /// Operations under way.
     pub(super) fn works(&self) -> Vec<Work> {
         self.under_way.iter().map(|&(work, _)| work).collect()
     }
@@ -126,10 +127,10 @@ impl Backend for FakeArray {
     fn awaited_read_comes<O: Observer>(&mut self, at: u32, waited: OpenLedger, _: &mut Accounts<O>) {
         assert_eq!((self.awaited[at as usize].1, waited), (self.now_ns, OpenLedger::NONE));
     }
-    fn hold(&mut self) -> Held {
-        Held(false)
+    fn hold(&mut self) -> UnitHold {
+        UnitHold(false)
     }
-    fn release<O: Observer>(&mut self, _held: Held, _accounts: &mut Accounts<O>) {}
+    fn release<O: Observer>(&mut self, _held: UnitHold, _accounts: &mut Accounts<O>) {}
     fn next_slot(&self) -> u32 {
         self.ops.next_slot()
     }

@@ -1,24 +1,25 @@
-//! Flushes: the host hears that what it wrote before survives a power cut.
+//! Flushes: the answer tells the host that its earlier writes survive a power cut.
 //!
-//! A drive with a volatile write cache answers a flush when "data in the volatile write cache" is on the medium; one without
-//! such a cache, or with one that is power-protected, has nothing to write (NVM Express Base Specification, Flush command;
-//! T13 ACS, FLUSH CACHE). Writes that are still under way are waited for in either case: a host sends its flush when they
-//! are answered, and in a replay nobody else makes it wait. docs/model.md says more.
+//! A drive with a volatile write cache answers a flush when "data in the volatile write cache" is
+//! on the medium; one without such a cache, or with a power-protected one, has no data to write
+//! (NVM Express Base Specification, Flush command; T13 ACS, FLUSH CACHE). In either case the flush
+//! waits for writes under way: a host sends its flush after their answers, and a replay has no host
+//! to wait. See docs/model.md.
 //!
-//! A write with forced unit access (FUA) is answered when it is on flash or in protected RAM, whatever is so of others: it
-//! goes past a volatile write cache, and its page in the register is not enough.
+//! A write with forced unit access (FUA) is answered when its data are on flash or in protected
+//! RAM. It bypasses a volatile write cache, and having its page in the register is not enough.
 //!
 //! Writes are counted by epoch, and every flush ends one. A flush is complete when nothing is left of its epoch and of
 //! those before: a number for each flush that waits, and no list of writes.
 //!
-//! Flushes do not stand in the table of waits ([`super::waits`]): a flush is a request without page operations, and it
-//! waits for a count, which is here.
+//! Flushes are not in the table of waits ([`super::waits`]): a flush is a request without page
+//! operations, and it waits for a counter of this module.
 
 use std::collections::VecDeque;
 
 use crate::config::{EngineConfig, Flush, WriteCompletes};
 
-/// Numbers of epochs: after so many they come again, when those before are long over.
+/// Number of epochs before their numbers repeat; by then the old ones are long over.
 const EPOCHS: u32 = 1 << 30;
 const DURABLE: u32 = 1 << 30;
 const NONE: u32 = u32::MAX;
@@ -28,7 +29,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Epoch(u32);
 
-/// The epoch of what no flush waits for.
+/// The epoch of operations that no flush waits for.
 pub(super) const NO_EPOCH: Epoch = Epoch(NONE);
 
 impl Epoch {
@@ -58,13 +59,14 @@ struct Waiting {
     at_risk: u32,
 }
 
-/// What flushes wait for, and which of them do.
+/// Writes that flushes wait for, and the waiting flushes.
 #[derive(Debug)]
 pub(super) struct Flushes {
     rule: Flush,
     /// Dirty pages of the write cache would be lost: a flush writes them out.
     cache_is_volatile: bool,
-    /// Data in the register of a chip would be lost, and the host has been told that they are written.
+    /// A power cut would lose data in the register of a chip, although the host counts them as
+    /// written.
     register_is_volatile: bool,
     /// The present epoch, for which no flush waits yet.
     present: u32,
@@ -103,7 +105,8 @@ impl Flushes {
         self.cache_is_volatile
     }
 
-    /// Whether data in the register of a chip would be lost, and the host has been told that they are written.
+    /// Whether a power cut would lose data in the register of a chip, although the host counts them
+    /// as written.
     #[inline]
     pub(super) fn register_is_volatile(&self) -> bool {
         self.register_is_volatile
@@ -147,7 +150,7 @@ impl Flushes {
         }
     }
 
-    /// The same of an epoch so many `before` the present one.
+    /// The counter of the epoch `before` epochs ago.
     #[cold]
     fn count_before(&mut self, before: usize) -> &mut u32 {
         let at = self.waiting.len() - before;

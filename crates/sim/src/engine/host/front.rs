@@ -5,9 +5,9 @@
 //! over it before the answer. The link carries one request's data at a time in each direction, in order (PCIe is full
 //! duplex). Everything but reads keeps its order on the way in, so that a flush or a trim does not overtake a write.
 //!
-//! Here are the queues and their times alone; what becomes of a request in between, and the clock, are the engine's
-//! ([`super::passing`]). Requests may be taken in long after they came, so all that the engine will ask of them is
-//! copied: windows of a streamed trace go away.
+//! This module has the queues and their times; the engine has the clock and the request's way in
+//! between ([`super::passing`]). A request may be taken in long after it came, when its window of a
+//! streamed trace is gone: the front end copies all that the engine needs of it.
 
 use std::collections::VecDeque;
 
@@ -61,7 +61,7 @@ impl Asked {
     }
 }
 
-/// What the front end knows of a request that is under way.
+/// Front-end times of a request under way.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Ticket {
     pub(super) submitted_ns: u64,
@@ -93,7 +93,7 @@ pub(super) struct Leaving {
     pub(super) server: Option<ServedBy>,
 }
 
-/// What happens at the front end.
+/// An event of the front end.
 #[derive(Debug)]
 pub(super) enum Passing {
     /// A request comes to the controller.
@@ -105,9 +105,10 @@ pub(super) enum Passing {
 /// A submission queue.
 #[derive(Debug, Default)]
 struct Queue {
-    /// What the host has not submitted yet, as the queue is full.
+    /// Requests not yet submitted, as the queue is full.
     held: VecDeque<Asked>,
-    /// What waits for a slot: how many were submitted before, in all queues, and when.
+    /// Requests that wait for a slot: number of earlier submissions in all queues, and time of this
+    /// one.
     submitted: VecDeque<(u64, u64, Asked)>,
     /// Submitted and not answered.
     under_way: u32,
@@ -202,12 +203,12 @@ impl Front {
         }
     }
 
-    /// From now on, at most so many requests of each queue are under way.
+    /// Limits the requests of each queue that are under way.
     pub(super) fn limit_queues(&mut self, limit: u32) {
         self.limit = limit;
     }
 
-    /// Copies the addresses of all logical pages, the first time that it is told them.
+    /// Copies the addresses of all logical pages, on the first call.
     pub(super) fn know_addresses(&mut self, addresses: &[u64]) {
         if self.addresses.len() < addresses.len() {
             self.addresses = addresses.to_vec();
@@ -223,7 +224,7 @@ impl Front {
         self.addresses = addresses;
     }
 
-    /// When something happens by itself next.
+    /// Time of the next event.
     pub(super) fn next_ns(&self) -> u64 {
         let coming = self.coming.iter().filter_map(|coming| Some(coming.front()?.due_ns)).min();
         let leaving = self.leaving.front().map(|leaving| leaving.due_ns);
@@ -247,7 +248,7 @@ impl Front {
         self.give_slots(now_ns);
     }
 
-    /// Submits what a queue has room for.
+    /// Submits the held requests that the queue has room for.
     fn submit(&mut self, now_ns: u64, number: usize) {
         let queue = &mut self.queues[number];
         while queue.under_way < self.limit
@@ -307,7 +308,8 @@ impl Front {
         (f64::from(pages) * self.page_ns).round() as u64
     }
 
-    /// What happens next, up to `now_ns`. An answer goes before a request that comes, which may get its place.
+    /// The next event up to `now_ns`. An answer precedes an arriving request, which may get its
+    /// slot.
     pub(super) fn pop(&mut self, now_ns: u64) -> Option<Passing> {
         if self.leaving.front().is_some_and(|leaving| leaving.due_ns <= now_ns) {
             return self.leaving.pop_front().map(Passing::Out);
@@ -331,18 +333,18 @@ impl Front {
         self.tickets[slot] = self.entering;
     }
 
-    /// What is known of the request that came last.
+    /// The ticket of the request that came last.
     pub(super) fn entering(&self) -> &Ticket {
         &self.entering
     }
 
-    /// What is known of a request in the controller.
+    /// The ticket of a request in the controller.
     pub(super) fn ticket(&self, request: u32) -> &Ticket {
         &self.tickets[request as usize]
     }
 
-    /// The controller is done with a request: charges what it waited here, and sends its data to the host. When they are
-    /// there.
+    /// The controller is done with a request: charges its waits in the front end, and sends its
+    /// data to the host. Returns the time of arrival there.
     pub(super) fn send_out(&mut self, now_ns: u64, request: u32, kind: HostOp, ledger: &mut Ledger) -> u64 {
         let Ticket { pages, slot_wait_ns, mut link_wait_ns, mut data_ns, .. } = *self.ticket(request);
         let mut there_ns = now_ns;

@@ -1,8 +1,9 @@
 //! The hashing unit: pages wait for a lane in order of arrival, each takes the same time. Without lanes it is a pipeline:
 //! it takes in any number of pages, each of which takes its time.
 //!
-//! Its pages do not stand in the table of waits ([`super::waits`]): the unit is a server, not a condition. When a page
-//! comes it is known when the page will have its hash, and that is an event of the clock.
+//! Its pages are not in the table of waits ([`super::waits`]): the unit is a server, not a
+//! condition. When a page arrives, the time of its hash is known, and that is an event of the
+//! clock.
 
 use std::collections::VecDeque;
 
@@ -91,7 +92,7 @@ impl HashUnit {
         self.queue.front().map_or(u64::MAX, |&(time_ns, _)| time_ns)
     }
 
-    /// Takes out what is ready at this very time, if anything is.
+    /// Takes out a hash that is ready at this very time, if any.
     pub(crate) fn pop_at(&mut self, time_ns: u64) -> Option<u32> {
         if self.next_time() == time_ns { self.pop().map(|(_, write)| write) } else { None }
     }

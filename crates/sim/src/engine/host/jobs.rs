@@ -1,9 +1,9 @@
-//! The controller's own work: what it orders goes to the array, it is offered idle time, and it hears when an operation
-//! of a job has ended and when a block is erased.
+//! The controller's own work: its orders go to the array, it is offered idle time, and it hears
+//! when an operation of a job has ended and when a block is erased.
 
 use flashtwin_ftl::{FlashOp, LoadView, Unit};
 
-use super::super::array::Held;
+use super::super::array::UnitHold;
 use super::{Backend, Controller, Engine, Observer};
 
 impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
@@ -28,8 +28,8 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         self.queue_own(false);
     }
 
-    /// Tells the controller of the operations of jobs that have ended, and queues what it orders next. Some
-    /// of those orders take no time and end at once: they are told in the same call.
+    /// Reports ended job operations to the controller, and queues its next orders. Orders that take
+    /// no time end at once and are reported in the same call.
     #[inline]
     pub(super) fn tell_jobs_done(&mut self) {
         if !self.array.news().jobs_done.is_empty() {
@@ -39,7 +39,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
 
     #[cold]
     fn go_on_with_jobs(&mut self) {
-        // In the order in which they ended; what ends meanwhile is appended to the list.
+        // In the order of their ends; those that end meanwhile are appended to the list.
         let mut at = 0;
         while at < self.array.news().jobs_done.len() {
             let job = self.array.news().jobs_done[at];
@@ -53,7 +53,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         self.array.news().jobs_done.clear();
     }
 
-    /// Queues what the controller ordered on its own account.
+    /// Queues the operations that the controller ordered on its own account.
     #[inline]
     pub(super) fn queue_own(&mut self, offline: bool) {
         if !self.own_ops.is_empty() {
@@ -65,7 +65,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
 
     /// Dispatches the units that were held back.
     #[inline]
-    pub(super) fn release(&mut self, held: Held) {
+    pub(super) fn release(&mut self, held: UnitHold) {
         self.array.release(held, &mut self.accounts);
         self.hear_of_erases();
     }

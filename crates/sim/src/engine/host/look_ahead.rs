@@ -1,4 +1,4 @@
-//! What the next page operations will need is asked of the memory some operations ahead: a replay knows its future.
+//! Prefetches the tables of upcoming page operations: a replay knows its future.
 
 use flashtwin_bits::prefetch;
 use flashtwin_ftl::{Content, Host, Lpn};
@@ -6,23 +6,23 @@ use flashtwin_trace::{Op as HostOp, Window};
 
 use super::{Backend, Controller, Engine, Observer};
 
-/// How many page operations ahead memory is asked for the controller's tables. A table's entry says where in the next
-/// table to look, so that there are several distances, each for the table after:
-/// [`flashtwin_ftl::Hints::prefetch_far`],
-/// `prefetch_near`, `prefetch_next`, `prefetch_last`. A few operations are about as long as memory takes to answer.
+/// Distances of the prefetches of the controller's tables, in page operations. An entry of one
+/// table leads to the next table, so each has a distance of its own:
+/// [`flashtwin_ftl::Hints::prefetch_far`], `prefetch_near`, `prefetch_next`, `prefetch_last`. A few
+/// operations take about as long as memory takes to answer.
 pub(super) const FAR: usize = 16;
 pub(super) const NEAR: usize = 8;
 const NEXT: usize = 4;
 const LAST: usize = 2;
-/// How many page operations or requests ahead memory is asked for the columns of the trace.
+/// Distances of the prefetches of the trace's columns, in page operations or requests.
 pub(super) const COLUMN: usize = 64;
 /// Entries of a column of 32-bit numbers that share a cache line: one request for memory serves them all.
 pub(super) const LINE: usize = 16;
 
-/// How far ahead of the page operation in hand what is asked for.
+/// Distances of the prefetches, in page operations.
 #[derive(Debug)]
 pub(super) struct LookAhead {
-    /// Whether the controller looks at the address of a page.
+    /// Whether the controller needs the address of a page.
     pub(super) wants_address: bool,
     wants_kind: bool,
     /// The requests to which the page operations [`FAR`] and [`NEAR`] ahead belong.
@@ -30,7 +30,7 @@ pub(super) struct LookAhead {
 }
 
 impl LookAhead {
-    /// What a controller will want to know of page operations ahead.
+    /// The inputs that a controller's prefetches need.
     pub(super) fn new<C: Controller>(controller: &C) -> Self {
         Self { wants_address: controller.wants_address(), wants_kind: controller.wants_kind(), ahead: [0; 2] }
     }
@@ -40,7 +40,7 @@ impl LookAhead {
         self.ahead = [0; 2];
     }
 
-    /// What a page operation writes.
+    /// The host data of a page operation.
     #[inline]
     pub(super) fn host_page(&self, trace: &Window<'_>, at: usize) -> Host {
         let lpn = trace.lpn[at];
@@ -79,7 +79,8 @@ impl LookAhead {
         }
     }
 
-    /// A column from page operation `at` to the one far ahead, if the trace goes on for so long.
+    /// A column from page operation `at` to the farthest prefetch distance, if the trace is long
+    /// enough.
     #[inline]
     fn ahead(column: &[u32], at: usize) -> Option<&[u32; FAR + 1]> {
         column.get(at..)?.first_chunk()
@@ -104,13 +105,13 @@ impl LookAhead {
 }
 
 impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
-    /// Asks the memory for what page operations behind this one will need.
+    /// Prefetches the tables of page operations behind this one.
     #[inline]
     pub(super) fn look_ahead(&mut self, trace: &Window<'_>, at: usize) {
         self.look_ahead.ask(&self.controller, &self.array, trace, at);
     }
 
-    /// What a page operation writes.
+    /// The host data of a page operation.
     #[inline]
     pub(super) fn host_page(&self, trace: &Window<'_>, at: usize) -> Host {
         self.look_ahead.host_page(trace, at)

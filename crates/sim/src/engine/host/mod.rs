@@ -1,12 +1,13 @@
 //! The host's side: requests and their page operations, from their arrival to their answer.
 //!
-//! The host's side owns the controller and drives it and the array. It asks the controller what a page operation needs
-//! and where it goes, sends the array what that makes necessary, and goes on when the array says what has ended. A page
-//! write is decided when its hash is known, a page read when it arrives.
+//! The host's side owns the controller and drives it and the array. It asks the controller for the
+//! needs and the place of a page operation, sends flash operations to the array, and goes on when
+//! the array reports their ends. A page write is decided when its hash is known, a page read when
+//! it arrives.
 //!
-//! What is rare, or done in few systems only, is kept out of line (`cold`, `inline(never)`): compiled into the functions
-//! that serve every page operation, it lay between their instructions, and all of them together no longer fitted into a
-//! processor's first cache.
+//! Rare paths, and those of few systems, are kept out of line (`cold`, `inline(never)`). Inlined
+//! into the functions that serve every page operation, they no longer fitted into a processor's
+//! first-level instruction cache together.
 
 mod answers;
 mod arrival;
@@ -70,7 +71,7 @@ const NO_EVENT: u64 = u64::MAX;
 /// A time that no event has: 584 years. Serving up to here is serving all that is pending.
 const FOREVER: u64 = u64::MAX - 1;
 
-/// What page operations wait for.
+/// Conditions that page operations wait for, for example the arrival of a mapping-table page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Condition {
     /// This page of the mapping tables is in RAM.
@@ -98,7 +99,7 @@ struct Checkpoints {
 /// The event engine of one device: the host's side, with the array and the accounts that it uses. Tests of the host bring
 /// an array of their own.
 pub struct Engine<C, O, B = Array> {
-    /// Decides what the flash has to do.
+    /// Decides the flash operations.
     pub controller: C,
     /// Counts, ledgers and the observer.
     pub accounts: Accounts<O>,
@@ -110,7 +111,7 @@ pub struct Engine<C, O, B = Array> {
     write_buffer: WriteBuffer,
     write_cache: Option<WriteCache>,
     ram_answers: RamAnswers,
-    /// What requests pass on their way into the controller and out of it; none where that is nothing.
+    /// The front end that requests pass on their way in and out; `None` if it takes no time.
     front: Option<Box<Front>>,
     /// When the next answer of the write cache is there, or the front end acts next.
     delayed_ns: u64,
@@ -118,7 +119,7 @@ pub struct Engine<C, O, B = Array> {
     flushes: Flushes,
     /// Whether the host waits for pages of which some may be in open program units.
     pads_units: bool,
-    /// What page operations need of the mapping tables; none where all tables are in RAM.
+    /// Waits of page operations for mapping tables; `None` where all tables are in RAM.
     tables: Option<Box<Tables>>,
     checkpoints: Checkpoints,
     /// Time of the controller itself for each request.
@@ -130,15 +131,15 @@ pub struct Engine<C, O, B = Array> {
     sampling_pages: usize,
     /// Whether a page write that has its hash may wait for a page of the fingerprint store.
     pages_fingerprints: bool,
-    /// What the controller has just ordered on its own account, not yet queued.
+    /// Operations that the controller has just ordered on its own account, not yet queued.
     own_ops: Vec<FlashOp>,
-    /// Page operations that wait, and what for.
+    /// Page operations under way; `waits` has their conditions.
     page_ops: PageOps,
     waits: Waits,
 }
 
 impl<C: Controller, O: Observer> Engine<C, O> {
-    /// An idle device at time 0. The seed is that of what happens by chance in the array.
+    /// An idle device at time 0. The seed drives random events in the array.
     pub fn new(
         controller: C,
         observer: O,

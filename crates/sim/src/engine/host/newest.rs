@@ -7,9 +7,9 @@ use super::NONE;
 /// Room to begin with: more than the writes that most hash units keep waiting.
 const FIRST_ROOM: usize = 64;
 
-/// Page writes by logical page, with open addressing and linear probing; of the places, a power of two, at most half
-/// are taken. What is taken out leaves no mark: those behind move up (Knuth, The Art of Computer Programming 3, 6.4,
-/// algorithm R).
+/// Page writes by logical page, with open addressing and linear probing. The table's size is a
+/// power of two, and at most half of it is taken. Removals leave no mark: entries behind move up
+/// (Knuth, The Art of Computer Programming 3, 6.4, algorithm R).
 ///
 /// Where pages are hashed, each write is entered, looked up and taken out again. A general hash map made a replay of
 /// `rr-ssd` 1.5 % longer, in instructions.

@@ -1,7 +1,7 @@
 //! Page operations of the host that wait, and how far each has come.
 //!
-//! Most page operations never stand here: a read that finds its tables in RAM and its page on flash goes straight to the
-//! array, and so does a write that needs no hash.
+//! Most page operations never get an entry here: a read that finds its tables in RAM and its page
+//! on flash goes straight to the array, and so does a write that needs no hash.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use super::{Ledger, NONE, Observer, OpenLedger, Pool};
 /// Whether a page write goes through the hash unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fingerprint {
-    /// The system does not look at contents, or the sample of the page's run was not found.
+    /// The system ignores contents, or the sample of the page's run was not found.
     No,
     /// Yes. Of pages that share a sample, these are the sample, and all of them once the sample is found.
     Yes,
@@ -26,8 +26,9 @@ pub(super) enum Fingerprint {
 /// How far a page operation has come.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum State {
-    /// A write that waits for what it needs, or for an earlier write of its page; one that does not go through the hash
-    /// unit stays here until it is decided. When it has its tables, it reads this old page, if any.
+    /// A write that waits for its reads, or for an earlier write of its page; one that bypasses the
+    /// hash unit stays here until it is decided. When it has its tables, it reads this old page, if
+    /// any.
     Preparing(Option<ReadTarget>),
     /// A write that waits for the hash unit or is in it; the unit serves page writes in the order in which they come.
     Hashing,
@@ -62,9 +63,10 @@ pub(super) struct PageOp {
     next: u32,
     /// Its walk through pages of the mapping tables ([`super::tables`]), while it waits for them.
     pub(super) walk: u32,
-    /// Reads that a write served from controller RAM: the controller is told of them once the content is known.
+    /// Reads that a write served from controller RAM; the controller counts them once the content
+    /// is known.
     pub(super) reads: u32,
-    /// What it was charged so far; of a write, where it waited for more than the hash unit.
+    /// Charges so far; for a write only if it waited for more than the hash unit.
     pub(super) charged: OpenLedger,
     /// When a write came to the hash unit, or a read began to wait.
     pub(super) since_ns: u64,
@@ -127,10 +129,10 @@ pub(super) struct PageOps {
     slots: Pool<PageOp>,
     /// By logical page, its newest undecided write.
     newest: Newest,
-    /// Writes that may have all they need, to be looked at one after the other: deciding one may let others
-    /// go on, which are appended here rather than decided within its decision.
+    /// Writes that may be ready, to be checked one after the other: a decision may free others,
+    /// which are appended here rather than decided recursively.
     due: VecDeque<u32>,
-    /// Whether somebody is working through `due`.
+    /// Whether a caller is already working through `due`.
     pub(super) looking: bool,
 }
 
@@ -150,7 +152,7 @@ impl PageOps {
         self.newest.is_empty()
     }
 
-    /// Charges part of the wait of a page operation, unless its request is complete and nobody asks.
+    /// Charges part of the wait of a page operation, unless its request is already complete.
     pub(super) fn charge<O: Observer>(&mut self, op: u32, ledger: &Ledger, accounts: &mut Accounts<O>) {
         let op = &mut self.slots[op];
         if op.request != NONE {

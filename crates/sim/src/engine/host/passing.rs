@@ -8,15 +8,16 @@ use super::{Arrivals, Backend, Controller, Engine, Observer};
 use crate::error::SimError;
 
 impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
-    /// From now on, at most so many requests of each submission queue are under way. One that comes by the trace's clock
-    /// and finds its queue full is submitted when one of the queue is answered. 0: any number.
+    /// Limits the requests of each submission queue that are under way. A request that finds its
+    /// queue full at its time of the trace is submitted when one of the queue is answered. 0: no
+    /// limit.
     pub fn limit_queues(&mut self, limit: u32) {
         if limit > 0 {
             self.front.get_or_insert_with(|| Box::new(Front::open(self.controller_ns))).limit_queues(limit);
         }
     }
 
-    /// What is due next at the front end happens.
+    /// Carries out the next event of the front end.
     pub(super) fn step_front(&mut self, now_ns: u64) {
         self.array.advance_to(now_ns);
         match self.front.as_mut().and_then(|front| front.pop(now_ns)) {

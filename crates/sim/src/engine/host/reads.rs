@@ -20,7 +20,8 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         self.read_decided(lpn, request, OpenLedger::NONE)
     }
 
-    /// Serves a read of a page all of whose writes are decided; `charged` has what the read waited for before.
+    /// Serves a read of a page all of whose writes are decided; `charged` has the read's earlier
+    /// charges.
     #[inline]
     pub(super) fn read_decided(
         &mut self,

@@ -1,10 +1,9 @@
 //! Page operations of the host that wait for pages of the mapping tables.
 //!
-//! Pages of the tables that the controller looked up and did not find in RAM are read one after the
-//! other before the page operation goes on, because the first page says where the second one lies. The
-//! controller's tables run ahead of the flash: a page that the controller takes to be in RAM may still
-//! be on its way there, and the operation waits for that page as well. What happens when a page has come,
-//! [`super::table_reads`] says.
+//! Table pages missing in RAM are read one after the other before the page operation goes on,
+//! because the first page has the address of the second. The controller's tables run ahead of the
+//! flash: a page that the controller takes to be in RAM may still be on its way there, and the
+//! operation waits for that page as well. [`super::table_reads`] handles the arrival of a page.
 
 use flashtwin_bits::Slab;
 use flashtwin_ftl::{Cause, Lookup, TablePage};
@@ -106,7 +105,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         NONE
     }
 
-    /// Reads pages of the tables that were looked up but delay nobody: they only take the flash's time.
+    /// Reads table pages that delay no operation: they only take the flash's time.
     pub(super) fn read_behind(&mut self, lookups: Vec<Lookup>) {
         for Lookup { page, read, .. } in lookups {
             if let Some(ppn) = read {

@@ -69,7 +69,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
             if !self.flushes.passes_cache(durable) {
                 return self.cache_pages(arrivals, index, pages, request);
             }
-            // What the cache has of the pages is out of date.
+            // The cached data of the pages are out of date.
             for at in pages.clone() {
                 self.trim_cached(Lpn::new(trace.lpn[at]));
             }

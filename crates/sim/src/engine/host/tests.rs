@@ -17,7 +17,7 @@ use super::page_op::{Fingerprint, State};
 use super::{Arrivals, Charge, Completed, Condition, Controller, Engine, Ledger, Observer, Request};
 use crate::config::EngineConfig;
 
-/// Writes the pages of plane 0 one after the other, and remembers what it decided.
+/// Writes the pages of plane 0 one after the other, and remembers its decisions.
 pub(super) struct NextPage {
     geometry: Geometry,
     pub(super) decided: Vec<Lpn>,
@@ -31,7 +31,7 @@ impl NextPage {
         Self { geometry: geometry.clone(), decided: Vec::new(), store: None, looked_up: Vec::new() }
     }
 
-    /// Where the write is that was decided after so many others.
+    /// The place of the `at`th decided write.
     fn page(&self, at: usize) -> Ppn {
         let pages = self.geometry.pages_per_block;
         self.geometry.ppn(Plane::new(0), at as u32 / pages, at as u32 % pages)
@@ -92,7 +92,7 @@ pub(super) fn engine(config: EngineConfig) -> Engine<NextPage, Nobody> {
     Engine::new(controller, Nobody, &device, &config, flash, true, 1)
 }
 
-/// A request of one page, and what it writes.
+/// A request of one page, and its data.
 pub(super) fn write(engine: &mut Engine<NextPage, Nobody>, lpn: u32) -> (Host, u32) {
     let epoch = engine.flushes.write_begins(false);
     let request = engine.requests.insert(Request::new(engine.now_ns(), 1, epoch));
@@ -143,7 +143,7 @@ fn read_waits_for_a_decision_where_ram_serves_none() {
     assert_eq!(engine.accounts.counts.requests[0], 1);
 }
 
-/// Writes down when requests were answered, and to what their time was charged.
+/// Records the times of answers, and their charges.
 #[derive(Default)]
 struct Answers(Vec<(HostOp, u64, Ledger)>);
 
@@ -193,7 +193,7 @@ impl Scripted {
         self.0.accounts.observer.0.iter().map(|&(op, time_ns, _)| (op, time_ns)).collect()
     }
 
-    /// What the last request that was answered had waited for this.
+    /// The last answered request's wait for this cause.
     fn last_waited_ns(&self, charge: Charge) -> u64 {
         self.0.accounts.observer.0.last().unwrap().2.of(charge)
     }

@@ -1,4 +1,4 @@
-//! What page operations wait for, in one table by condition.
+//! Waits of page operations, in one table by condition.
 //!
 //! To let a page operation wait for one more thing, add a variant of [`Condition`], and a file beside this one that calls
 //! [`Waits::wait`] where the operation must stop and [`Waits::wake`] where the thing has come. For example, a read that

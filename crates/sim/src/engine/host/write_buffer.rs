@@ -1,9 +1,9 @@
 //! Power-protected RAM in which a page waits for its program: `engine.write_completes = "hashed"`.
 //!
-//! A write is complete when the controller has the hash of its page and a place for the page in RAM that a capacitor or a
-//! battery protects (RR-SSD paper III.A). A duplicate needs no place. What the flash does is the same as with any other
-//! rule; only the host hears earlier. A page that finds no place gets the next one that is given up, or is complete when
-//! it is programmed, whichever comes first.
+//! A write completes when the controller has the hash of its page and a place for the page in RAM
+//! that a capacitor or a battery protects (RR-SSD paper III.A). A duplicate needs no place. Flash
+//! operations are the same as with any other rule; only the host hears earlier. A page that finds
+//! no place gets the next free one, or completes when it is programmed, whichever comes first.
 
 use flashtwin_ftl::Host;
 
@@ -36,8 +36,8 @@ impl WriteBuffer {
 }
 
 impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
-    /// Says of the program of a page, which the caller queues next: whom to tell when it is carried out, what it has for a
-    /// place, and what was charged to it. Where writes are complete with a place in RAM, it is asked for here.
+    /// Prepares the program of a page, which the caller queues next: the request to complete with
+    /// it, its place, and its charges. If writes complete with a place in RAM, this asks for one.
     #[inline]
     pub(super) fn ask_for_place(
         &mut self,

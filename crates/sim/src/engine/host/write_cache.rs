@@ -1,5 +1,6 @@
-//! A write-back cache in controller DRAM: writes are complete when their page has a place in it, pages
-//! written again before they leave it are programmed once, and reads of what it holds need no flash.
+//! A write-back cache in controller DRAM. A write completes when its page has a place in the cache.
+//! Pages rewritten before they leave it are programmed once, and reads of cached pages need no
+//! flash.
 //!
 //! As in DRAM-buffered drives since H. Kim, S. Ahn, "BPLRU", FAST '08, here with single pages and plain
 //! LRU of writes. Hashing, deduplication and allocation happen when a page leaves for the flash.
@@ -19,7 +20,7 @@ struct CachedPage {
     after: u32,
     /// Versions of it on their way to the flash.
     flights: u32,
-    /// Newer than what the flash has or is about to get.
+    /// Newer than the page on flash or on its way there.
     dirty: bool,
     /// Only part of it was written: the rest is on flash.
     partial: bool,
@@ -40,7 +41,7 @@ impl List {
 
 /// How a write found its place in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Taken {
+pub(super) struct CachePlacement {
     /// The page was there and had not left for the flash yet.
     pub(super) absorbed: bool,
     /// There is no place: the write is complete when one is given up.
@@ -120,7 +121,7 @@ impl WriteCache {
     }
 
     /// The host writes a page.
-    pub(super) fn write(&mut self, host: Host, partial: bool) -> Taken {
+    pub(super) fn write(&mut self, host: Host, partial: bool) -> CachePlacement {
         if let Some(at) = self.find(host.lpn) {
             let absorbed = self.pages[at as usize].dirty;
             self.take_off(at);
@@ -128,7 +129,7 @@ impl WriteCache {
             page.partial &= partial;
             (page.host, page.dirty) = (host, true);
             self.push(true, at);
-            return Taken { absorbed, waits: false };
+            return CachePlacement { absorbed, waits: false };
         }
         if self.held() >= self.capacity && self.clean.oldest != NONE {
             let at = self.clean.oldest;
@@ -145,7 +146,7 @@ impl WriteCache {
         }
         self.place[host.lpn] = at;
         self.push(true, at);
-        Taken { absorbed: false, waits }
+        CachePlacement { absorbed: false, waits }
     }
 
     /// Whether the whole page is here.
@@ -215,7 +216,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         true
     }
 
-    /// The host trims a page: the cache drops what it has of it.
+    /// The host trims a page: the cache drops it.
     pub(super) fn trim_cached(&mut self, lpn: Lpn) {
         let Some(cache) = &mut self.write_cache else { return };
         let (dirty, place) = cache.trim(lpn);
@@ -259,7 +260,7 @@ mod tests {
             flying.union(&listed).count() + self.gone.len()
         }
 
-        fn write(&mut self, lpn: Lpn, partial: bool) -> Taken {
+        fn write(&mut self, lpn: Lpn, partial: bool) -> CachePlacement {
             let there = self.dirty.contains(&lpn) || self.clean.contains(&lpn) || self.flies(lpn);
             let absorbed = self.dirty.contains(&lpn);
             if !there && self.held() >= self.capacity && !self.clean.is_empty() {
@@ -275,7 +276,7 @@ mod tests {
             self.dirty.retain(|&page| page != lpn);
             self.clean.retain(|&page| page != lpn);
             self.dirty.push(lpn);
-            Taken { absorbed, waits }
+            CachePlacement { absorbed, waits }
         }
 
         fn give_up_place(&mut self) -> Option<u32> {

@@ -38,8 +38,9 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         Ok(())
     }
 
-    /// Completes the request where writes are complete as soon as controller RAM has them, whatever its
-    /// pages still need. Returns the request to tell when a page is written; [`NONE`] where it was told now.
+    /// Completes the request if writes complete as soon as controller RAM has them, even if its
+    /// pages still have work to do. Returns the request to complete when a page is written;
+    /// [`NONE`] if it was completed now.
     fn tell_of_pages(&mut self, request: u32, pages: usize) -> u32 {
         if self.write_completes != WriteCompletes::Buffered {
             return request;
@@ -65,9 +66,9 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         self.write_page(page, partial && arrivals.read_modify_write, request, fingerprint)
     }
 
-    /// Takes in pages that share a sample: the sample goes to the hash unit first, the others wait for
-    /// what is found of it. A page whose rest must be read first would keep them waiting, so that it is
-    /// no sample if another page can be.
+    /// Takes in pages that share a sample: the sample goes to the hash unit first, the others wait
+    /// for its result. A page that needs a read first would delay them, so another page is the
+    /// sample if possible.
     #[inline(never)]
     fn write_run(
         &mut self,
@@ -134,11 +135,12 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         Ok(Some(slot))
     }
 
-    /// Reads what a page write needs before it can be hashed: pages of the tables, its old page.
+    /// Orders the reads that a page write needs before it can be hashed: pages of the tables, its
+    /// old page.
     #[inline(never)]
     fn prepare_page(&mut self, slot: u32, partial: bool) -> Result<(), SimError> {
         let PageOp { page, before, .. } = self.page_ops[slot];
-        // The data of a write that is not decided yet are in RAM, and so is what a trim leaves of it.
+        // The data of a pending write are in RAM, and so is the part that a trim leaves.
         let partial = partial && before == NONE;
         let there = match partial && self.array.awaits_programs() {
             true => self.place_there(page.lpn)?,
@@ -215,9 +217,9 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         Ok(())
     }
 
-    /// Sends a page write to the hash unit, or decides it, once it has what it needs and no earlier write of
-    /// the same page is in its way. An earlier write that is at the hash unit is not in the way of a later one
-    /// that goes there as well: the unit keeps their order.
+    /// Sends a page write to the hash unit, or decides it, once its reads are done and no earlier
+    /// write of the same page is in its way. An earlier write at the hash unit is not in the way of
+    /// a later one that goes there as well: the unit keeps their order.
     fn try_enter(&mut self, slot: u32) -> Result<(), SimError> {
         let write = self.page_ops[slot];
         if write.needs > 0 || write.state == State::Hashing || write.fingerprint == Fingerprint::AsSample {

@@ -1,7 +1,7 @@
-//! What the controller knew of contents and of temperatures.
+//! The controller's statistics of contents and of temperatures.
 
 use flashtwin_bits::By;
-use flashtwin_ftl::{Cause, DedupCounts, MappingForm, PartitionSize, PlaneContents, PlaneWrites};
+use flashtwin_ftl::{Cause, DedupCounts, Mapping, PartitionSize, PlaneContents, PlaneWrites};
 use flashtwin_nand::Plane;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,14 +9,14 @@ use serde::Serialize;
 use super::or_null::OrNull;
 use crate::finished::Finished;
 
-/// What deduplication found and what it cost; all `null` for a system that does not look at contents.
+/// Duplicates found, and their cost; all `null` for a system that ignores contents.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Dedup {
     #[serde(flatten)]
     counted: OrNull<DedupCounts>,
-    /// Page writes whose content was found (`page_ops.duplicate_writes`).
+    /// Page writes recognised as duplicates (`page_ops.duplicate_writes`).
     duplicates_inline: Option<u64>,
-    /// Programs of a content that was on flash, less those merged later.
+    /// Programs of a content that was already on flash, less those merged later.
     duplicates_missed: Option<u64>,
     /// Pages without a fingerprint that wait for idle time at the end; 0 without out-of-line deduplication.
     unhashed_pages: Option<u64>,
@@ -25,7 +25,7 @@ pub(super) struct Dedup {
 impl Dedup {
     pub(super) fn of(run: &Finished<'_>) -> Dedup {
         let counters = run.engine.controller.counters();
-        let looks = run.resolved.config.ftl.mapping == MappingForm::Content;
+        let looks = run.resolved.config.ftl.mapping == Mapping::Content;
         let some = |value: u64| looks.then_some(value);
         let missed = counters.programs[Cause::MissedDuplicate as usize];
         Dedup {
@@ -37,12 +37,12 @@ impl Dedup {
     }
 }
 
-/// A list, hottest first; empty where the host's data are not told apart (`ftl.partition.policy = "none"`).
+/// A list, hottest first; empty without partitions (`ftl.partition.policy = "none"`).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Partition {
-    /// Page writes of the host that went to the partition, duplicates included; since the trace began.
+    /// Host page writes to the partition, duplicates included, since the trace began.
     pages_written: u64,
-    /// Blocks that hold pages of it at the end.
+    /// Blocks with pages of it at the end.
     blocks: u64,
     /// Valid pages in those blocks at the end.
     valid_pages: u64,
@@ -54,18 +54,19 @@ impl Partition {
     }
 }
 
-/// Share of a plane's valid pages that hold what another page of it holds ([definition](model.md#definitions)), over
-/// the planes with pages, at the end; `null` where contents are not known.
+/// Share of a plane's valid pages whose content another page of it holds
+/// ([definition](model.md#definitions)), over the planes with pages, at the end; `null` if contents
+/// are not known.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Redundancy {
     /// Mean over the planes.
     plane_mean: Option<f64>,
     /// Standard deviation over the planes.
     plane_stddev: Option<f64>,
-    /// Mean over the planes of the share of the pages written to a plane whose content it was written before; `null`
-    /// unless `ftl.spread.count_written` is on.
+    /// Share of a plane's writes that repeat an earlier content of the plane, mean over the planes;
+    /// `null` unless `ftl.spread.count_written` is on.
     written_mean: Option<f64>,
-    /// The same of those whose content was written to the plane more than once, the first one included.
+    /// The same, with the first write of each repeated content included.
     written_equal_mean: Option<f64>,
 }
 
@@ -101,7 +102,7 @@ pub(in crate::result) fn equal_pages(plane: &PlaneWrites) -> Option<f64> {
     (plane.pages > 0).then(|| equal as f64 / plane.pages as f64)
 }
 
-/// Share of a plane's pages that hold what another holds, one page of each content not counted.
+/// Share of a plane's pages whose content another one holds, one page of each content not counted.
 pub(in crate::result) fn plane_redundancy(plane: &PlaneContents) -> Option<f64> {
     (plane.pages > 0).then(|| (plane.pages - plane.contents) as f64 / plane.pages as f64)
 }

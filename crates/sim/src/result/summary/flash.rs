@@ -1,4 +1,4 @@
-//! What the flash array did, and how it wore.
+//! Operations of the flash array, and its wear.
 
 use flashtwin_ftl::{Cause, Counters, WearCounts};
 use schemars::JsonSchema;
@@ -7,12 +7,12 @@ use serde::Serialize;
 use crate::engine::EngineCounts;
 use crate::finished::Finished;
 
-/// Operations that the array carried out: counted at the array, not at the controller that ordered them.
+/// Operations carried out by the array, counted at the array, not at the controller.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct FlashOperations {
     /// Pages read.
     reads: u64,
-    /// Of `reads`, pages that were sensed with others of their flash page (`nand.sense_pages`).
+    /// Of `reads`, pages sensed together with others of their flash page (`nand.sense_pages`).
     reads_with_others: u64,
     /// Pages programmed.
     programs: u64,
@@ -31,21 +31,21 @@ impl FlashOperations {
 /// Pages read, by cause.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct FlashReads {
-    /// Pages that the host read; reads from RAM and merged reads are not counted.
+    /// Host reads; without reads from RAM and merged reads.
     host: u64,
     /// Old pages of partial writes.
     read_modify_write: u64,
-    /// Pages that collection moved.
+    /// Pages moved by collection.
     gc: u64,
-    /// Pages of which copies were made.
+    /// Sources of copies.
     replica: u64,
-    /// Pages of mapping tables on flash; 0 while all tables are in RAM.
+    /// Mapping-table pages; 0 while all tables are in RAM.
     metadata: u64,
-    /// Pages that were compared with others.
+    /// Pages compared with others.
     verify: u64,
-    /// Pages that were fingerprinted after they had been written.
+    /// Pages fingerprinted after their write.
     fingerprint: u64,
-    /// Pages that static wear levelling moved.
+    /// Pages moved by static wear levelling.
     wear_levelling: u64,
 }
 
@@ -72,25 +72,25 @@ impl FlashReads {
 /// Pages programmed, by cause.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct FlashWrites {
-    /// Host writes of a system that does not look at contents.
+    /// Host writes of a system that ignores contents.
     host: u64,
-    /// Contents that the device never held before.
+    /// Contents new to the device.
     unique: u64,
-    /// Contents on flash that the fingerprint store had forgotten, or that were not looked up (sampling).
+    /// Contents on flash that the fingerprint store had dropped or did not look up (sampling).
     missed_duplicate: u64,
-    /// Contents that the device once held.
+    /// Contents that the device once held and had lost.
     reborn: u64,
     /// Pages moved by collection.
     gc: u64,
     /// Copies made.
     replica: u64,
-    /// Pages of mapping tables; 0 while they are in RAM and never written.
+    /// Mapping-table pages; 0 while all tables are in RAM.
     metadata: u64,
     /// Pages moved by static wear levelling.
     wear_levelling: u64,
-    /// Pages without data that filled a program unit which the host waited for (`nand.program_pages`).
+    /// Padding pages of program units that the host waited for (`nand.program_pages`).
     padding: u64,
-    /// Pages of parity (`nand.parity_stripe`).
+    /// Parity pages (`nand.parity_stripe`).
     parity: u64,
 }
 
@@ -123,9 +123,9 @@ pub(super) struct Erases {
     per_block_mean: f64,
     /// Standard deviation over all blocks.
     per_block_stddev: f64,
-    /// Erases of the block that was erased least.
+    /// Fewest erases of a block.
     per_block_min: u32,
-    /// Erases of the block that was erased most.
+    /// Most erases of a block.
     per_block_max: u32,
     #[serde(flatten)]
     levelling: WearCounts,

@@ -1,4 +1,4 @@
-//! What the host asked for, and how long it waited.
+//! The host's requests and their response times.
 
 use flashtwin_ftl::PageCounts;
 use schemars::JsonSchema;
@@ -63,8 +63,8 @@ pub(in crate::result) fn all_ledgers(metrics: &Metrics) -> Ledgers {
     all
 }
 
-/// Response times of one kind of requests. Mean, deviation, least and greatest are exact; percentiles are at most
-/// 0.1 % above the exact ones.
+/// Response times of one kind of requests. Mean, deviation, least and greatest are exact;
+/// percentiles are at most 0.1 % too high.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Response {
     /// Requests.
@@ -113,18 +113,20 @@ impl Response {
     }
 }
 
-/// Means of the parts, waiting and service apart; the eight sum to `mean_ns`. Of a request with several pages, the
-/// page that was complete last counts. What holds the unit while a request waits is in the table `wait_ledger`.
+/// Means of the parts, waiting and service apart; the eight sum to `mean_ns`. For a request with
+/// several pages, the last completed page counts. The table `wait_ledger` has the holders of the
+/// unit during the wait.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Split {
     /// Waiting for the unit (chip, die or plane, by `engine.concurrency`).
     queueing_ns: Option<f64>,
-    /// Waiting for the channel while it carried something else.
+    /// Waiting for a busy channel.
     channel_wait_ns: Option<f64>,
     /// Waiting for the hash unit.
     hash_wait_ns: Option<f64>,
-    /// Waiting for pages of the mapping tables, for the page's own program, for a place in the write cache or in
-    /// power-protected RAM, for a slot of the controller or the host's link, or (a flush) for the writes before it.
+    /// Waiting for mapping-table pages, for the page's own program, for a place in the write cache
+    /// or in power-protected RAM, for a slot of the controller or the host's link, or (a flush) for
+    /// earlier writes.
     other_wait_ns: Option<f64>,
     /// Service: hashing.
     hash_ns: Option<f64>,
@@ -132,7 +134,7 @@ struct Split {
     transfer_ns: Option<f64>,
     /// Service: tR or tPROG; 0 for a write that completes earlier.
     flash_ns: Option<f64>,
-    /// Service: `engine.controller_us`, and `engine.write_cache_us` of a page that the write cache took or served.
+    /// Service: `engine.controller_us`, and `engine.write_cache_us` for a page of the write cache.
     controller_ns: Option<f64>,
 }
 
@@ -163,7 +165,7 @@ impl Split {
     }
 }
 
-/// What the host did to pages, and what became of it.
+/// Page operations of the host, and their outcomes.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct PageOps {
     /// Page reads of the host.
@@ -172,7 +174,7 @@ pub(super) struct PageOps {
     write: u64,
     /// Page trims of the host.
     trim: u64,
-    /// Page reads of pages that nothing was written to, or that were trimmed.
+    /// Page reads of unwritten or trimmed pages.
     unmapped_reads: u64,
     /// Pages that went through the hash unit.
     pages_hashed: u64,

@@ -1,4 +1,4 @@
-//! What pages of the mapping tables on flash cost.
+//! Cost of mapping tables on flash.
 
 use flashtwin_ftl::MappingCounts;
 use schemars::JsonSchema;
@@ -8,17 +8,17 @@ use super::or_null::OrNull;
 use crate::engine::TableWaitCounts;
 use crate::finished::Finished;
 
-/// All `null` while all tables are in RAM and never written ([the model](model.md#mapping-tables-on-flash)).
+/// All `null` while all tables are in RAM ([the model](model.md#mapping-tables-on-flash)).
 /// `written_back` + `gc_updates` + `checkpointed` + `moved` = `flash_writes.metadata`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct MappingCache {
-    /// Pages that the mapping tables have.
+    /// Pages of the mapping tables.
     pages: Option<u64>,
-    /// Pages of the tables in RAM at the end.
+    /// Pages in RAM at the end.
     pages_cached: Option<u64>,
-    /// Pages of the tables in RAM at the end whose changes are not on flash.
+    /// Changed pages in RAM at the end.
     pages_dirty: Option<u64>,
-    /// Pages of the tables that were ever written to flash.
+    /// Pages ever written to flash.
     pages_on_flash: Option<u64>,
     #[serde(flatten)]
     counted: OrNull<MappingCounts>,
@@ -26,7 +26,7 @@ pub(super) struct MappingCache {
     hit_ratio: Option<f64>,
     #[serde(flatten)]
     waited: OrNull<TableWaitCounts>,
-    /// How long such a wait takes on average.
+    /// Mean time of such a wait.
     wait_mean_ns: Option<f64>,
 }
 

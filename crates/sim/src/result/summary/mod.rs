@@ -1,5 +1,6 @@
-//! The summary of a run. The structs of this folder, and those of counts that they embed (`flatten`), are its one schema:
-//! their fields are what is written, in this order, and their comments are the text of `docs/results.md`.
+//! The summary of a run. The structs of this folder, and the counters that they embed (`flatten`),
+//! are its only schema: their fields are written in this order, and their comments are the text of
+//! `docs/results.md`.
 
 mod contents;
 mod flash;
@@ -32,19 +33,20 @@ pub(super) use self::host::all_ledgers;
 /// All figures of one run.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Summary {
-    /// Version that made it.
+    /// Version of flashtwin.
     flashtwin: &'static str,
     /// Name of the system, from the configuration.
     system: String,
     /// Seed of the system, from the configuration.
     seed: u64,
-    /// What was replayed.
+    /// The replayed trace.
     trace: TraceOfRun,
     /// Every key of the configuration, nested as in TOML ([configuration](configuration.md)).
     config: Value,
-    /// What the system is by its policies, in alphabetical order: `deduplicates`, `looks-at-contents`, `replicates`,
-    /// `counts-popularity`, `redirects`, `spreads`, `partitions`, `weighs-load`, `background-jobs`,
-    /// `collects-in-idle-time`, `bound` (no device could be built so).
+    /// Traits of the system by its policies, in alphabetical order: `deduplicates`,
+    /// `looks-at-contents`, `replicates`, `counts-popularity`, `redirects`, `spreads`,
+    /// `partitions`, `weighs-load`, `background-jobs`, `collects-in-idle-time`, `bound` (a bound
+    /// that no real device can reach).
     traits: Vec<&'static str>,
     /// Time of the last request, trace's clock.
     duration_ns: i64,
@@ -66,13 +68,14 @@ pub(crate) struct Summary {
     flash_writes: FlashWrites,
     /// The sum of `flash_writes`.
     pages_programmed: u64,
-    /// Page writes of the host, duplicates and those absorbed by the write cache included.
+    /// Host page writes, including duplicates and those absorbed by the write cache.
     host_pages_written: u64,
     /// `pages_programmed` / `host_pages_written`.
     write_amplification: Option<f64>,
-    /// Bytes that the medium took: `pages_programmed` in bytes, so with padding, parity and mapping tables.
+    /// Bytes programmed: `pages_programmed` in bytes, with padding, parity and mapping tables.
     medium_bytes_written: u64,
-    /// `medium_bytes_written` / `throughput.write.bytes`, as drives count it; `null` where the host wrote nothing.
+    /// `medium_bytes_written` / `throughput.write.bytes`: write amplification as drives report it;
+    /// `null` if the host wrote nothing.
     write_amplification_bytes: Option<f64>,
     /// Wear.
     erases: Erases,
@@ -104,7 +107,7 @@ impl Summary {
     pub(super) fn of(run: &Finished<'_>) -> Summary {
         let (config, trace) = (&run.resolved.config, run.trace);
         let counters = run.engine.controller.counters();
-        // What the write cache kept from the controller, the host wrote all the same.
+        // The host also wrote the pages that the write cache absorbed.
         let host_pages_written =
             counters.host_pages_written + run.engine.accounts.counts.pages.absorbed_writes;
         let pages_programmed = counters.pages_programmed() + run.engine.accounts.counts.parity_pages;
@@ -155,21 +158,21 @@ impl Summary {
 struct TraceOfRun {
     /// Name of the trace.
     name: String,
-    /// Hash of the trace, which does not depend on format or compression.
+    /// Hash of the trace, the same for every format and compression.
     digest: String,
     /// Requests.
     requests: u64,
-    /// Pages that the requests touch: page operations.
+    /// Page operations.
     page_ops: u64,
-    /// Distinct logical pages that hold something at some time.
+    /// Distinct logical pages with data at some time.
     footprint_pages: u64,
     /// Distinct contents.
     contents: u32,
-    /// `recorded`; `unique` (each page write brings its own); `zipf(EXPONENT,VALUES,SEED)` (values drawn by
-    /// popularity); `same-as-address` (each page has one content of its own); `none` (a trace without contents on
-    /// a system that does not look at them).
+    /// Source of contents: `recorded`; `unique` (a new one for each page write);
+    /// `zipf(EXPONENT,VALUES,SEED)` (drawn by popularity); `same-as-address` (one for each page);
+    /// `none` (a trace without contents on a system that ignores them).
     content_source: String,
-    /// What was noticed when pages were followed.
+    /// Irregularities found while following pages.
     quality: Quality,
 }
 
@@ -196,21 +199,21 @@ impl TraceOfRun {
     }
 }
 
-/// In page operations, but for `unaligned_content_requests`.
+/// In page operations, except `unaligned_content_requests`.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Quality {
-    /// Reads whose recorded content is not what the page holds; what the page holds counts.
+    /// Reads whose recorded content differs from the page's content; the page's content counts.
     read_mismatches: u64,
-    /// Reads of a page whose content nobody knows.
+    /// Reads of pages whose content is unknown.
     unknown_content_reads: u64,
-    /// Reads of a page that holds nothing: it was trimmed, or is known to be a hole when the trace begins, and was not
-    /// written since.
+    /// Reads of empty pages: trimmed, or known as holes when the trace begins, and not written
+    /// since.
     reads_of_holes: u64,
-    /// Requests that were moved down to the grid of contents.
+    /// Requests aligned down to the grid of contents.
     unaligned_content_requests: u64,
-    /// Writes of part of a page only.
+    /// Writes of a part of a page.
     partial_writes: u64,
-    /// Trims of part of a page only.
+    /// Trims of a part of a page.
     partial_trims: u64,
 }
 
@@ -220,10 +223,10 @@ struct Space {
     pages_in_use: u64,
     /// Most flash pages with valid data at any moment.
     pages_in_use_peak: u64,
-    /// `trace.footprint_pages`, to compare with.
+    /// `trace.footprint_pages`, for comparison.
     footprint_pages: u64,
-    /// VPNs in use at the end (pages, with inverted tables): distinct contents, unless the fingerprint store is
-    /// limited or writes are sampled (then a content may have several); 0 for page maps.
+    /// VPNs in use at the end (pages, with inverted tables): distinct contents, or more if the
+    /// fingerprint store is limited or writes are sampled; 0 for page maps.
     contents_on_flash: u64,
 }
 
@@ -243,9 +246,11 @@ impl Space {
 struct Simulator {
     /// Bytes of the simulator's own tables.
     table_bytes: u64,
-    /// Of `table_bytes`, the tables of logical and physical pages and blocks, for each page of the footprint.
+    /// Of `table_bytes`: tables of logical and physical pages and blocks, for each page of the
+    /// footprint.
     bytes_per_footprint_page: Option<f64>,
-    /// Of `table_bytes`, the tables of contents and replicas, for each content of the trace; `null` for a page map.
+    /// Of `table_bytes`: tables of contents and replicas, for each content of the trace; `null` for
+    /// a page map.
     bytes_per_content: Option<f64>,
 }
 

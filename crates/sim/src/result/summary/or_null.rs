@@ -1,4 +1,4 @@
-//! Counts of what some systems do not have.
+//! Counters that some systems do not have.
 
 use std::borrow::Cow;
 
@@ -33,7 +33,7 @@ impl<T: JsonSchema> JsonSchema for OrNull<T> {
         for kind in each_of(fields).filter_map(|field| field.get_mut("type")) {
             *kind = Value::from(vec![kind.take(), Value::from("null")]);
         }
-        // What may be null need not be there, as the schema has it of all that is optional.
+        // Optional fields need not be there, as everywhere in the schema.
         schema.remove("required");
         schema
     }

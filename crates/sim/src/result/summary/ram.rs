@@ -1,7 +1,7 @@
-//! The controller RAM that each form of the mapping tables would take.
+//! Controller RAM of the mapping tables, for each scheme.
 
-use flashtwin_ftl::dedup::TableForm;
-use flashtwin_ftl::{CacheBytes, MappingForm, PagingSizes, TableSizes};
+use flashtwin_ftl::dedup::TableKind;
+use flashtwin_ftl::{CacheBytes, Mapping, PagingSizes, TableSizes};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -16,9 +16,10 @@ const PLACE_BYTES: u64 = 3 * NUMBER_BYTES + 1;
 /// Bytes of a reference count.
 const COUNT_BYTES: u64 = 2;
 
-/// Table bytes at the end of the run ([definitions](model.md#definitions)). The two-level form is RR-SSD's (paper III.B), the
-/// inverted form CA-SSD's (paper 4.1: LPT, iLPT, HPT, iHPT). The parts are those of the form that ran; the totals of
-/// both forms stand beside each other, and a page map for comparison whatever the system.
+/// Table bytes at the end of the run ([definitions](model.md#definitions)). The two-level scheme is
+/// RR-SSD's (paper III.B), the inverted one CA-SSD's (paper 4.1: LPT, iLPT, HPT, iHPT). The parts
+/// are those of the scheme that ran. The totals of both schemes and of a page map are given for
+/// every system.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Ram {
     /// From logical to physical pages.
@@ -29,31 +30,32 @@ pub(super) struct Ram {
     vpn_to_ppn_bytes: u64,
     /// Fingerprints with the numbers of their contents.
     fingerprint_store_bytes: u64,
-    /// Further copies, and what replication knows of each content.
+    /// Further copies, and replication's entry of each content.
     replica_lists_bytes: u64,
-    /// The inverse tables of the inverted form.
+    /// The inverse tables of the inverted scheme.
     inverse_tables_bytes: u64,
     /// The channels' filters.
     filter_bytes: u64,
-    /// Lists of twins.
+    /// Lists of duplicate pages.
     twin_lists_bytes: u64,
-    /// What temperatures are told apart by.
+    /// Statistics of the partitions.
     partition_bytes: u64,
     /// Pages of the write cache.
     write_cache_bytes: u64,
     /// The lists of priority-LRU.
     priority_lists_bytes: u64,
-    /// The cache of the mapping tables, which the total counts instead of the tables in it; `null` when unlimited.
+    /// The mapping cache, which the total counts instead of the tables in it; `null` when
+    /// unlimited.
     mapping_cache_bytes: Option<u64>,
-    /// Where each page of the mapping tables is on flash; `null` while none is.
+    /// Flash addresses of the mapping-table pages; `null` while all tables are in RAM.
     table_directory_bytes: Option<u64>,
-    /// All tables of this system, in the form that ran.
+    /// All tables of this system, in its own scheme.
     total_bytes: u64,
     /// A plain page map.
     page_map_bytes: u64,
-    /// The two-level form of a content-addressed system, whichever ran; `null` for page maps.
+    /// The two-level scheme of a content-addressed system, for comparison; `null` for page maps.
     two_level_total_bytes: Option<u64>,
-    /// The inverted form of a content-addressed system, whichever ran; `null` for page maps.
+    /// The inverted scheme of a content-addressed system, for comparison; `null` for page maps.
     inverted_total_bytes: Option<u64>,
 }
 
@@ -98,7 +100,7 @@ fn parts(resolved: &Resolved, sizes: &TableSizes) -> (Parts, Option<(u64, u64)>)
     let ftl = &resolved.config.ftl;
     let (two_level, inverted) = (two_level(resolved, sizes), inverted(sizes));
     let (parts, totals) = match (ftl.mapping, ftl.dedup.tables) {
-        (MappingForm::Page, _) => (
+        (Mapping::Page, _) => (
             Parts {
                 lpn_to_ppn: sizes.mapped_lpns * NUMBER_BYTES,
                 filters: sizes.filter_bytes,
@@ -108,12 +110,8 @@ fn parts(resolved: &Resolved, sizes: &TableSizes) -> (Parts, Option<(u64, u64)>)
             },
             None,
         ),
-        (MappingForm::Content, TableForm::TwoLevel) => {
-            (two_level, Some((two_level.total(), inverted.total())))
-        }
-        (MappingForm::Content, TableForm::Inverted) => {
-            (inverted, Some((two_level.total(), inverted.total())))
-        }
+        (Mapping::Content, TableKind::TwoLevel) => (two_level, Some((two_level.total(), inverted.total()))),
+        (Mapping::Content, TableKind::Inverted) => (inverted, Some((two_level.total(), inverted.total()))),
     };
     (Parts { partitions: sizes.partition_bytes, ..parts }, totals)
 }
@@ -134,7 +132,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// What a cache of the mapping tables holds pages of, the fingerprint store perhaps among it.
+    /// Bytes of tables that a mapping cache holds pages of, with or without the fingerprint store.
     fn paged(self, fingerprints: bool) -> u64 {
         let store = if fingerprints { self.fingerprints } else { 0 };
         self.lpn_to_ppn + self.lpn_to_vpn + self.vpn_to_ppn + store
@@ -217,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chips_and_the_counter_of_a_content_are_kept_with_its_vpn() {
+    fn chips_and_counter_of_a_content_are_stored_by_vpn() {
         let sizes = TableSizes { vpns: 143_000, fingerprints: 1000, replicas: 50, ..TableSizes::default() };
         let of = |system: &str| Ram::of(&resolve(system, &[]).unwrap(), &sizes, None);
         // 64 chips: 64 bits and 6, in 9 bytes.

@@ -1,4 +1,4 @@
-//! Copies that were made on purpose, and duplicates that were kept on purpose.
+//! Copies made on purpose, and duplicates kept on purpose.
 
 use flashtwin_ftl::{CopyingCounts, ReplicationCounts, SpreadCounts};
 use schemars::JsonSchema;
@@ -6,17 +6,17 @@ use serde::Serialize;
 
 use crate::finished::Finished;
 
-/// Copies that were made on purpose, and what making them took.
+/// Copies made on purpose, and their cost.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Replication {
-    /// Ends of periods at which copies were made, or could have been; 0 for a system that makes its copies within
+    /// Ends of periods at which copies could be made; 0 for a system that makes copies within
     /// periods.
     passes: u64,
     #[serde(flatten)]
     counted: ReplicationCounts,
-    /// Durations of all passes, summed: one operation after another.
+    /// Duration of all passes, with one operation at a time.
     serial_ns: u64,
-    /// Durations of all passes, summed: all chips at work.
+    /// Duration of all passes, with all chips in parallel.
     parallel_ns: u64,
     #[serde(flatten)]
     set_off: CopyingCounts,
@@ -44,8 +44,8 @@ impl Replication {
     }
 }
 
-/// All 0 in a system that does not spread duplicates, except `redirected_read_share` and, where copies are made in the
-/// background, `jobs_dropped`.
+/// All 0 in a system that does not spread duplicates, except `redirected_read_share` and, with
+/// copies in the background, `jobs_dropped`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Spread {
     /// `page_ops.redirected_reads` / `page_ops.read`.
@@ -54,9 +54,9 @@ pub(super) struct Spread {
     redirected_write_share: Option<f64>,
     #[serde(flatten)]
     took: SpreadCounts,
-    /// Lists of twins at the end.
+    /// Lists of duplicate pages at the end.
     twin_contents: u64,
-    /// Pages on lists of twins at the end.
+    /// Pages on lists of duplicate pages at the end.
     twin_pages: u64,
 }
 

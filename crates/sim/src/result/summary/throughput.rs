@@ -1,4 +1,4 @@
-//! How much was served in how much time.
+//! Throughput.
 
 use flashtwin_trace::Op;
 use schemars::JsonSchema;
@@ -6,18 +6,19 @@ use serde::Serialize;
 
 use crate::finished::Finished;
 
-/// What was served a second of simulated time, from the first arrival to the last response. In an open loop the trace's
-/// clock says how fast requests come, so this is what was asked for unless the device falls behind; in a closed loop
-/// (`replay.queue_depth`) it is what the device can do.
+/// Requests served per second of simulated time, from the first arrival to the last response. In an
+/// open loop the trace's clock sets the rate of requests, so this is the requested rate unless the
+/// device falls behind. In a closed loop (`replay.queue_depth`) it is the device's limit.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Throughput {
     /// Arrival of the first request; `null` without any.
     first_arrival_ns: Option<u64>,
-    /// When the last request was complete; `null` without any. Work on the controller's own account may go on.
+    /// Completion of the last request; `null` without any. The controller's own work may go on.
     last_response_ns: Option<u64>,
-    /// From the one to the other.
+    /// Time between the two.
     span_ns: Option<u64>,
-    /// Requests of all kinds a second, trims and flushes included; as all rates `null` where the span is 0.
+    /// Requests of all kinds a second, trims and flushes included; like all rates, `null` if the
+    /// span is 0.
     requests_per_s: Option<f64>,
     /// Of read requests.
     read: Rate,
@@ -29,7 +30,7 @@ pub(super) struct Throughput {
     flushes_per_s: Option<f64>,
 }
 
-/// Bytes are those that the requests address, whole pages or not.
+/// Bytes are those that the requests address, not whole pages.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Rate {
     /// Bytes.

@@ -1,4 +1,4 @@
-//! How busy channels, chips and the hash unit were.
+//! Utilisation of channels, chips and the hash unit.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -39,7 +39,7 @@ impl Utilisation {
 /// All `null` for a system that does not hash.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct HashUnit {
-    /// Pages hashed at the same time; 0: a pipeline without a limit.
+    /// Pages hashed in parallel; 0: a pipeline without a limit.
     lanes: Option<u64>,
     /// Pages that went through the unit.
     pages: Option<u64>,

@@ -13,12 +13,12 @@ rows! {
         chip: u32,
         /// The chip's channel.
         channel: u32,
-        /// Flash reads served for the host.
+        /// Host reads served from flash.
         reads: u64,
-        /// Reads sent to this chip although the home copy is on another; reads for partial writes and reads from RAM
-        /// are not among them.
+        /// Host reads redirected to this chip from another one's home copy; without reads from RAM
+        /// and for partial writes.
         redirected_reads: u64,
-        /// Programs served for the host.
+        /// Host programs.
         programs: u64,
         /// Blocks erased.
         erases: u64,
@@ -105,15 +105,16 @@ rows! {
         contents: Option<u64>,
         /// 1 - `contents` / pages with a known content; missing without such pages.
         redundancy: Option<f64>,
-        /// Pages with a known content that the host wrote to it; missing unless `ftl.spread.count_written` is on.
+        /// Pages of known content that the host wrote to it; missing unless
+        /// `ftl.spread.count_written` is on.
         pages_written: Option<u64>,
         /// Distinct contents among them.
         contents_written: Option<u64>,
-        /// 1 - `contents_written` / `pages_written`: those whose content it was written before; missing without such
-        /// pages.
+        /// 1 - `contents_written` / `pages_written`: the share that repeats a content of this
+        /// plane; missing without such pages.
         redundancy_written: Option<f64>,
-        /// Share of `pages_written` whose content was written to it more than once, the first one included; missing
-        /// without such pages.
+        /// Share of `pages_written` whose content the host wrote to this plane more than once, the
+        /// first write included; missing without such pages.
         equal_written: Option<f64>,
     }
 }
@@ -143,7 +144,7 @@ impl PlaneRow {
 }
 
 rows! {
-    /// Blocks collected, by the valid pages that they held when they were chosen.
+    /// Collected blocks, by their valid pages when chosen.
     pub(super) struct VictimRow in "gc_victims" {
         /// Valid pages.
         valid_pages: u32,

@@ -58,7 +58,7 @@ pub(super) fn schemas() -> Vec<(String, Value)> {
     ]
 }
 
-/// Columns may miss values whatever the data, so that the tables of all runs have one schema.
+/// Columns may miss values for any data, so that the tables of all runs have one schema.
 fn of<R: Row>(rows: &[R]) -> (String, RecordBatch) {
     table(rows, Nullable::All)
 }

@@ -8,8 +8,8 @@ use crate::finished::PeriodRow;
 rows! {
     /// One row a period.
     ///
-    /// Counts are of the row's period alone. Requests count when they complete, pages when they arrive. The pass at the
-    /// end of a period belongs to its row.
+    /// Counts are of the row's period alone. Requests count when they complete, pages when they
+    /// arrive. The replication pass at the end of a period belongs to its row.
     pub(super) struct PeriodColumns in "periods" {
         /// Number, from 0.
         period: u32,
@@ -69,13 +69,13 @@ rows! {
         erases: u64,
         /// Replicas made.
         copies: u64,
-        /// Of `gc_programs`, what programs of copies set off at once.
+        /// Of `gc_programs`, those that programs of copies set off at once.
         replication_gc_programs: u64,
-        /// Of `erases`, what programs of copies set off at once.
+        /// Of `erases`, those that programs of copies set off at once.
         replication_erases: u64,
-        /// Duration of the pass, one operation after another.
+        /// Duration of the pass with one operation at a time.
         replication_serial_ns: u64,
-        /// Duration of the pass, all chips at work.
+        /// Duration of the pass with all chips in parallel.
         replication_parallel_ns: u64,
         /// Replicas on flash at the end of the period, after the pass.
         replica_pages: u64,

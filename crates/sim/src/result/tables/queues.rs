@@ -8,8 +8,8 @@ use crate::metrics::QueueSeries;
 rows! {
     /// One row a time bin and chip.
     ///
-    /// At most 512 bins of equal width, a power of two of nanoseconds; the last is as long as what is left. Simulated
-    /// time. Ordered by bin, then chip.
+    /// At most 512 bins of equal width, a power of two of nanoseconds; the last may be shorter.
+    /// Simulated time. Ordered by bin, then chip.
     pub(super) struct QueueRow in "queue_over_time" {
         /// Begin of the bin.
         start_ns: i64,

@@ -1,4 +1,4 @@
-//! Response times over time, and what the slowest waited for when.
+//! Response times over time, and the waits of the slowest requests.
 
 use flashtwin_analysis::rows;
 
@@ -6,14 +6,15 @@ use crate::engine::Charge;
 use crate::finished::Finished;
 use crate::metrics::{Course, Ledgers, Metrics, Share};
 
-/// The parts of the slowest, and what they are called.
+/// The slices of the slowest requests, and their names.
 const SLICES: [(&str, u64); 2] = [("slowest_1_percent", 100), ("slowest_0_1_percent", 1000)];
 
 rows! {
     /// One row a bucket of time and a kind of request.
     ///
-    /// At most 400 buckets of equal width, a power of two of nanoseconds, from time 0 to the last arrival. Simulated time.
-    /// A request counts in the bucket that it arrives in. Ordered by kind, then time.
+    /// At most 400 buckets of equal width, a power of two of nanoseconds, from time 0 to the last
+    /// arrival. Simulated time. A request counts in the bucket of its arrival. Ordered by kind,
+    /// then time.
     pub(super) struct CourseRow in "response_over_time" {
         /// `read`, `write`, `flush`.
         kind: &'static str,
@@ -29,10 +30,10 @@ rows! {
         p99_ns: Option<u64>,
         /// Greatest; missing without requests.
         max_ns: Option<u64>,
-        /// How many of the slowest hundredth of all requests of the kind arrived here. Where that begins among requests
-        /// that took the same to 3 %, each of these counts by the part of them that belongs to it.
+        /// Arrivals among the slowest hundredth of all requests of the kind. Requests of equal time
+        /// (to 3 %) at its threshold count in part.
         slowest_1_percent: f64,
-        /// The same of the slowest thousandth.
+        /// The same for the slowest thousandth.
         slowest_0_1_percent: f64,
     }
 }
@@ -68,8 +69,9 @@ impl CourseRow {
 rows! {
     /// One row a kind of request, a part of the slowest, a bucket of time and a charge that is not 0.
     ///
-    /// Where the time of the slowest went, by the bucket of `response_over_time` that they arrived in. Summed over the
-    /// buckets, the charges of a `kind` and a part are those of `wait_ledger`.
+    /// Response time of the slowest requests by cause, by the bucket of `response_over_time` in
+    /// which they arrived. Summed over the buckets, the charges of a `kind` and a part are those of
+    /// `wait_ledger`.
     pub(super) struct SlowRow in "slowest_over_time" {
         /// `read`, `write`, `flush`.
         kind: &'static str,
@@ -77,11 +79,11 @@ rows! {
         requests: &'static str,
         /// Begin of the bucket.
         start_ns: i64,
-        /// How many of these requests arrived in the bucket, as in `response_over_time`.
+        /// Number of these requests that arrived in the bucket, as in `response_over_time`.
         count: f64,
-        /// What was waited for, as in `wait_ledger`.
+        /// The awaited resource, as in `wait_ledger`.
         part: &'static str,
-        /// What it is charged to, as in `wait_ledger`.
+        /// The cause charged, as in `wait_ledger`.
         charge: &'static str,
         /// Time charged, summed over these requests.
         sum_ns: f64,
@@ -115,7 +117,7 @@ impl SlowRow {
     }
 }
 
-/// All kinds have the same buckets, so that they can be laid beside each other.
+/// All kinds have the same buckets, so that they can be compared.
 fn make_equally_wide(metrics: &mut Metrics) {
     let mut kinds = [&mut metrics.reads, &mut metrics.writes, &mut metrics.flushes];
     let widest = kinds.iter().map(|kind| kind.course().width_ns()).max().unwrap_or(0);
@@ -131,7 +133,7 @@ fn kinds(metrics: &Metrics) -> [(&'static str, &Course, &Ledgers); 3] {
         .map(|(name, kind)| (name, kind.course(), kind.ledgers()))
 }
 
-/// The parts of the slowest, by what they are called.
+/// The slices of the slowest requests, by name.
 fn slowest(ledgers: &Ledgers) -> [(&'static str, Share); 2] {
     let requests = ledgers.whole().count;
     SLICES.map(|(name, part)| (name, ledgers.slowest(requests.div_ceil(part))))

@@ -1,4 +1,4 @@
-//! Where the time of requests went, and how long they took.
+//! Response times by cause, and their distribution.
 
 use flashtwin_analysis::rows;
 
@@ -10,24 +10,26 @@ use crate::result::summary::all_ledgers;
 rows! {
     /// One row a kind of request, a part of the requests and a charge.
     ///
-    /// Where the time of requests went, to the nanosecond: each is charged once, to what held the thing that the request
-    /// waited for, or to service. A request is complete when its last page operation is, whose time is the request's; the
-    /// charges of all rows of a `kind` and a part of the `requests` sum to their mean response time, without remainder.
+    /// Response time by cause, to the nanosecond. Each nanosecond is charged once: to the holder of
+    /// the awaited resource, or to service. A request completes with its last page operation, whose
+    /// time is the request's. The rows of one `kind` and part of the `requests` sum to their mean
+    /// response time, without remainder.
     pub(super) struct LedgerRow in "wait_ledger" {
-        /// `read`, `write`, `all` (of both), `flush` where there are flushes.
+        /// `read`, `write`, `all` (both), and `flush` if there are flushes.
         kind: &'static str,
         /// `all`; `slowest_1_percent`; `slowest_0_1_percent`: the slowest hundredth and thousandth, rounded up.
         requests: &'static str,
-        /// How many requests these are.
+        /// Number of these requests.
         count: u64,
-        /// The fastest of these requests took no less than this (to 3 %).
+        /// Least response time of these requests (to 3 %).
         from_ns: u64,
-        /// What was waited for: `unit`, `channel`, `hash unit`, `tables`, `page`, `write cache`, `writes` (before a flush), `slots` and `link`
-        /// (where the drive has such a front end); or `service`.
+        /// The awaited resource: `unit`, `channel`, `hash unit`, `tables`, `page`, `write cache`,
+        /// `writes` (before a flush), `slots` and `link` (if the drive has such a front end); or
+        /// `service`.
         part: &'static str,
-        /// What it is charged to, see below.
+        /// The cause charged, see below.
         charge: &'static str,
-        /// Mean over the requests; missing without any.
+        /// Share of these requests' response time.
         mean_ns: Option<f64>,
         /// Share of the response time of these requests.
         percent: Option<f64>,

@@ -11,11 +11,12 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::errors::ParquetError;
 
-use super::place::Place;
+use super::source::ParquetSource;
 
-/// Most threads that decode. Whoever takes batches in has work of its own with them, about a third of decoding's.
+/// Most threads that decode. The receiver of the batches works on them as well, for about a third
+/// of the time of decoding.
 const THREADS_MAX: usize = 3;
-/// Rows of a batch: what is decoded stays in a processor's second cache until it is taken in.
+/// Rows of a batch: decoded rows stay in a processor's second-level cache until they are taken.
 const DECODED_ROWS: usize = 1 << 16;
 /// Batches that a thread may be ahead.
 const AHEAD: usize = 2;
@@ -25,7 +26,7 @@ type Batch = Result<RecordBatch, ArrowError>;
 /// How batches are read.
 #[derive(Clone)]
 pub(super) struct Reading {
-    pub(super) place: Place,
+    pub(super) place: ParquetSource,
     pub(super) metadata: ArrowReaderMetadata,
     pub(super) columns: ProjectionMask,
 }
@@ -43,11 +44,11 @@ impl Reading {
 
 /// The batches of a file, in order.
 pub(super) enum Batches {
-    /// Decoded when they are asked for.
+    /// Decoded on demand.
     Asked(Box<ParquetRecordBatchReader>),
     /// Decoded ahead, row groups in turn by several threads.
     Ahead {
-        /// What each thread has decoded; `None` behind each row group.
+        /// Decoded batches of each thread; `None` behind each row group.
         threads: Vec<Receiver<Option<Batch>>>,
         /// The row group that is taken in.
         group: usize,
@@ -66,7 +67,7 @@ impl Batches {
         if wanted > 1 && threads.len() == wanted {
             return Ok(Self::Ahead { threads, group: 0, groups });
         }
-        // Threads that were started have nobody to send to and end.
+        // Threads already started find their channel closed and end.
         Ok(Self::Asked(Box::new(reading.of((0..groups).collect())?)))
     }
 }
@@ -110,7 +111,7 @@ fn start(reading: Reading, first: usize, step: usize) -> Option<Receiver<Option<
     Some(receive)
 }
 
-/// Sends the batches of a row group and its end; `false` when nobody wants more.
+/// Sends the batches of a row group and its end; returns `false` if the receiver is gone.
 fn decode_group(reading: &Reading, group: usize, send: &SyncSender<Option<Batch>>) -> bool {
     let batches = match reading.of(vec![group]) {
         Ok(batches) => batches,
@@ -147,7 +148,7 @@ mod tests {
         let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).unwrap();
         writer.write(&batch).unwrap();
         writer.close().unwrap();
-        let place = Place::Memory(bytes.into());
+        let place = ParquetSource::Memory(bytes.into());
         let metadata = ArrowReaderMetadata::load(&place, ArrowReaderOptions::new()).unwrap();
         Reading { place, metadata, columns: ProjectionMask::all() }
     }
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_come_in_the_order_of_the_file_however_many_threads_decode() {
+    fn rows_keep_file_order_with_any_number_of_threads() {
         for (rows, group) in [(0, 10), (1, 10), (10, 10), (95, 10), (300_000, 140_000)] {
             let reading = written(rows, group);
             for threads in 1..=4 {
@@ -173,21 +174,22 @@ mod tests {
         }
     }
 
+    /// No thread is left waiting.
     #[test]
-    fn what_cannot_be_decoded_is_an_error_behind_what_can_and_nobody_is_waited_for() {
-        let Reading { place: Place::Memory(bytes), metadata, columns } = written(100, 10) else {
+    fn undecodable_group_is_an_error_behind_the_good_rows() {
+        let Reading { place: ParquetSource::Memory(bytes), metadata, columns } = written(100, 10) else {
             unreachable!()
         };
         // The fourth of ten row groups is damaged.
         let (at, length) = metadata.metadata().row_group(3).column(0).byte_range();
         let mut damaged = bytes.to_vec();
         damaged[at as usize..(at + length) as usize].fill(0xff);
-        let reading = Reading { place: Place::Memory(damaged.into()), metadata, columns };
+        let reading = Reading { place: ParquetSource::Memory(damaged.into()), metadata, columns };
         let threads = (0..3).map(|first| start(reading.clone(), first, 3).unwrap()).collect();
         let mut ahead = Batches::Ahead { threads, group: 0, groups: 10 };
         let rows: usize = ahead.by_ref().map_while(Result::ok).map(|batch| batch.num_rows()).sum();
         assert_eq!(rows, 30);
-        // Whoever stops here leaves threads behind that end by themselves.
+        // Dropping it in the middle is fine: its threads end by themselves.
         drop(ahead);
     }
 }

@@ -22,7 +22,7 @@ fn item() -> FieldRef {
     Arc::new(Field::new("item", DataType::UInt32, false))
 }
 
-/// The columns of the canonical form; docs/trace-formats.md says what they mean.
+/// The columns of the canonical form; docs/trace-formats.md describes them.
 pub fn request_schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
         Field::new("time_ns", DataType::Int64, false),

@@ -159,7 +159,7 @@ impl Named {
         Ok(number)
     }
 
-    /// Bytes that it takes, and how many more it will take, at one time, for so many further digests.
+    /// Its bytes, and its largest growth at one time for `further` more digests.
     pub(super) fn bytes(&self, further: usize) -> (u64, u64) {
         const ENTRY_BYTES: u64 = 16 + 4 + 1;
         let (numbers, digests) = (self.numbers.capacity(), self.digests.capacity());

@@ -1,10 +1,12 @@
 //! A trace that grows while it is recorded, and is whole at any time.
 //!
-//! A Parquet file is read from its end, where the footer says where everything lies. Here each group of rows is appended
-//! behind the footer before it, and a new footer behind that; the old one becomes a gap, which the footer does not mention
-//! and the file system is asked to free. So a process that is killed leaves a file that can be read as it is or, if it
-//! was killed in the middle of appending, up to the last footer but one, which [`last_footer`] finds. What was recorded
-//! since is lost and nothing else. At the end, a file with many gaps is copied without them.
+//! A Parquet reader starts at the end of the file, where the footer lists all row groups. Here each
+//! row group is appended behind the footer before it, and a new footer behind that. The old footer
+//! becomes a gap: no footer mentions it, and the file system is asked to free it.
+//!
+//! A killed process leaves a readable file. If it was killed while appending, the file is readable
+//! up to the last footer but one, which [`last_footer`] finds; only requests recorded since are
+//! lost. At the end, a file with many gaps is copied without them.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -25,7 +27,7 @@ use parquet::file::reader::{ChunkReader, Length};
 use parquet::schema::types::ColumnPath;
 
 use super::columns::BATCH_ROWS;
-use super::known::holes_in_json;
+use super::content_metadata::holes_in_json;
 use super::temporary::{Temporary, cannot_write};
 use super::write::properties;
 use super::{
@@ -36,8 +38,8 @@ use crate::error::{ErrorCause, TraceError};
 use crate::holes::Holes;
 use crate::request::{CHUNK_BYTES, Op};
 
-/// What a recorder saw of a request beside what it asked for: bits of the column `flags`, of which a trace keeps those of
-/// [`crate::flags`].
+/// Properties of a request that only a recorder sees: bits of the column `flags`. A trace keeps
+/// those of [`crate::flags`].
 pub mod recorded {
     /// The request was to be durable before it was answered (forced unit access).
     pub const DURABLE: u8 = crate::flags::DURABLE;
@@ -62,7 +64,7 @@ pub struct Recorded<'a> {
     pub digests: &'a [[u8; 16]],
 }
 
-/// Digests that a group of rows has at most, so that what waits to be written has a bound.
+/// Digests that a row group has at most: bounds the memory of requests not yet written.
 const GROUP_DIGESTS: usize = 1 << 20;
 
 /// Rows that wait to be written, as columns.
@@ -84,7 +86,7 @@ pub struct Recording {
     file: File,
     schema: SchemaRef,
     properties: WriterProperties,
-    /// What all groups have in common.
+    /// Metadata common to all groups.
     common: FileMetaData,
     groups: Vec<RowGroupMetaData>,
     /// Where the footer begins, and where the file ends.
@@ -141,11 +143,11 @@ impl Waiting {
 }
 
 impl Recording {
-    /// Begins a file for a volume called `name`, numbered 0, of which `holes` hold nothing; `more` are further key-value
-    /// metadata. What was there is replaced.
+    /// Begins a file for a volume called `name`, numbered 0, of which `holes` hold nothing; `more`
+    /// are further key-value metadata. An existing file is replaced.
     ///
     /// # Errors
-    /// [`ErrorCause::Io`] when it cannot be written, or is being written by somebody else.
+    /// [`ErrorCause::Io`] if the file cannot be written, or another process writes it.
     pub fn create(
         path: &Path,
         name: &str,
@@ -194,7 +196,7 @@ impl Recording {
         })
     }
 
-    /// Takes a request, the next one by time; whether so many wait now that they should be written.
+    /// Takes the next request by time; returns whether enough wait to be written.
     pub fn push(&mut self, request: &Recorded<'_>) -> bool {
         self.waiting.push(request);
         self.requests += 1;
@@ -211,10 +213,10 @@ impl Recording {
         self.footer.1
     }
 
-    /// Writes what waits, and makes it durable; nothing if nothing waits.
+    /// Writes the waiting requests, if any, and makes them durable.
     ///
     /// # Errors
-    /// [`ErrorCause::Io`]; the file is what it was before, for those who look for the last footer.
+    /// [`ErrorCause::Io`]; up to its last footer the file is as before.
     pub fn commit(&mut self) -> Result<(), TraceError> {
         if self.waiting.op.is_empty() {
             return Ok(());
@@ -255,7 +257,7 @@ impl Recording {
         Ok(())
     }
 
-    /// Writes what waits and ends the file; the requests that it has.
+    /// Writes the waiting requests and ends the file; returns the number of requests.
     ///
     /// # Errors
     /// [`ErrorCause::Io`]
@@ -289,8 +291,8 @@ impl Recording {
     }
 }
 
-/// Writes at a place of a file that nobody else uses meanwhile: the systems that flashtwin is for have no call for it in
-/// common.
+/// Writes at an offset of a file that no other thread uses. Unix and Windows have no positioned
+/// write in common.
 fn write_at(mut file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
     file.seek(SeekFrom::Start(at))?;
     file.write_all(bytes)
@@ -375,7 +377,7 @@ fn free(_file: &File, _from: u64, _to: u64) {}
 
 /// Bytes searched at a time.
 const WINDOW_BYTES: u64 = 1 << 20;
-/// What stands behind the metadata in a footer: its length and [`MAGIC`].
+/// Bytes behind the metadata in a footer: its length and [`MAGIC`].
 const TAIL_BYTES: u64 = 8;
 
 /// The last whole footer of a recording that ends in the middle, and where the footer ends; none if there is none.
@@ -407,8 +409,8 @@ fn footer_before<R: ChunkReader>(file: &R, end: u64) -> Option<ParquetMetaData> 
     (ours && sound::check(&metadata, start).is_ok()).then_some(metadata)
 }
 
-/// Cuts a recording that was interrupted back to what is whole, so that every tool can read it: the requests that it has,
-/// and the bytes that were cut off.
+/// Truncates an interrupted recording to its last whole footer, so that every tool can read it.
+/// Returns the number of requests, and of bytes cut off.
 ///
 /// # Errors
 /// [`ErrorCause::Io`] when the file cannot be written to or is being recorded to, [`ErrorCause::Malformed`] when it is

@@ -1,4 +1,4 @@
-//! What a file says of itself, and what is wrong in it.
+//! The metadata of a file, and their errors.
 
 use parquet::file::metadata::ParquetMetaData;
 

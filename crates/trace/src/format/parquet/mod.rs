@@ -2,13 +2,13 @@
 
 mod ahead;
 mod columns;
+mod content_metadata;
 mod digests;
 mod growing;
-mod known;
 mod metadata;
-mod place;
 mod read;
 mod sound;
+mod source;
 mod streamed;
 mod temporary;
 mod write;
@@ -56,5 +56,5 @@ const DIGEST: &str = "digest";
 const CONTENT_DIGEST: &str = "content_digest";
 /// Bytes of a digest as it is kept.
 const DIGEST_BYTES: i32 = 16;
-/// What a recorder saw of a request beside what it asked for.
+/// Properties of a request that only a recorder sees.
 const FLAGS: &str = "flags";

@@ -10,7 +10,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, RecordBatch, UInt32Array};
 use arrow_schema::{DataType, Schema};
-use flashtwin_bits::Room;
+use flashtwin_bits::SpareMemory;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::Compression;
@@ -18,9 +18,9 @@ use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::Length;
 
 use super::ahead::{Batches, Reading};
-use super::known::Known;
+use super::content_metadata::ContentMetadata;
 use super::metadata::{BadRow, Metadata, malformed};
-use super::place::Place;
+use super::source::ParquetSource;
 use super::{
     CONTENT_DIGEST, FLAGS, KEY_CHUNK_BYTES, KEY_QUALITY, KEY_SCHEMA, KEY_VOLUME_NAMES, SCHEMA_VERSION,
     digests, growing, sound,
@@ -52,18 +52,19 @@ pub(crate) fn open(
     let bytes = input.total;
     let plan = match source {
         Source::File(path) if !input.is_compressed() => {
-            let place =
-                File::open(path).and_then(Place::file).map_err(|error| TraceError::io(&name, &error))?;
+            let place = File::open(path)
+                .and_then(ParquetSource::file)
+                .map_err(|error| TraceError::io(&name, &error))?;
             plan(&name, place, digests, options.threaded)?
         }
-        _ => plan(&name, Place::Memory(input.read_all()?.into()), digests, options.threaded)?,
+        _ => plan(&name, ParquetSource::Memory(input.read_all()?.into()), digests, options.threaded)?,
     };
     let inside = plan.digests.then(digests::Inside::default);
     let named = plan.named.then(digests::Named::default);
     if plan.rows == 0 {
         return Err(crate::input::empty(&name));
     }
-    let known = Known::of(&name, &plan.metadata)?;
+    let known = ContentMetadata::of(&name, &plan.metadata)?;
     let quality = first_quality(&plan.metadata, plan.rows);
     let names: Option<Vec<String>> =
         plan.metadata.get(KEY_VOLUME_NAMES).and_then(|json| serde_json::from_str(json).ok());
@@ -101,11 +102,11 @@ struct Plan {
     contents: u64,
     /// Whether batches have the column of digests.
     digests: bool,
-    /// Whether contents are told by a digest each.
+    /// Whether contents are given as digests.
     named: bool,
 }
 
-fn plan(name: &str, place: Place, digests: bool, threaded: bool) -> Result<Plan, TraceError> {
+fn plan(name: &str, place: ParquetSource, digests: bool, threaded: bool) -> Result<Plan, TraceError> {
     let found = footer(name, &place)?;
     let (file, schema) = (found.metadata(), found.schema());
     let metadata = Metadata::of(file);
@@ -129,7 +130,7 @@ fn plan(name: &str, place: Place, digests: bool, threaded: bool) -> Result<Plan,
 }
 
 impl Plan {
-    /// How many contents so many rows are likely to carry.
+    /// Contents that this number of rows is likely to carry.
     fn contents_of(&self, rows: usize) -> usize {
         let share = u128::from(self.contents) * rows as u128 / self.rows.max(1) as u128;
         usize::try_from(share).unwrap_or(0)
@@ -137,7 +138,7 @@ impl Plan {
 }
 
 /// Reads the footer; of a recording that was interrupted, the last one that is whole.
-fn footer(name: &str, place: &Place) -> Result<ArrowReaderMetadata, TraceError> {
+fn footer(name: &str, place: &ParquetSource) -> Result<ArrowReaderMetadata, TraceError> {
     let loaded =
         ArrowReaderMetadata::load(place, ArrowReaderOptions::new()).map_err(|error| error.to_string());
     let checked = loaded.and_then(|found| sound::check(found.metadata(), place.len()).map(|()| found));
@@ -245,15 +246,15 @@ struct Rows {
     /// Names of the volumes by their number in the file.
     names: Vec<String>,
     volumes: Volumes,
-    /// What the metadata say of contents, and the holes among it by index of `volumes`.
-    known: Known,
+    /// The metadata's contents and holes; the holes by index of `volumes`.
+    known: ContentMetadata,
     holes: Holes,
     quality: Quality,
     /// Digests of contents, where the file has them and they are wanted.
     inside: Option<digests::Inside>,
-    /// Contents by their digests, where the file tells them so.
+    /// Contents by their digests, if the file has digests.
     named: Option<digests::Named>,
-    /// What the rows are like, where all are read at once.
+    /// Statistics of the rows, if all are read at once.
     tally: Option<Tally>,
 }
 
@@ -263,7 +264,7 @@ impl Feed for Rows {
         memory::check_whole(&self.name, expected as u64, self.plan.contents_of(expected) as u64)?;
         let mut columns = Columns::with_capacity(expected, self.plan.contents_of(expected));
         self.tally = (rows == usize::MAX).then(Tally::new);
-        Room::found_while(&columns.rooms(), || self.fill(&mut columns, rows, progress))?;
+        SpareMemory::touch_while(&columns.rooms(), || self.fill(&mut columns, rows, progress))?;
         check_lengths(&self.name, &columns)?;
         self.done += columns.len();
         Ok(columns)
@@ -312,7 +313,7 @@ impl Rows {
         })
     }
 
-    /// Takes batches in until there are so many rows.
+    /// Takes batches until there are `rows` rows.
     fn fill(
         &mut self,
         columns: &mut Columns,
@@ -344,7 +345,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Bytes that the rows so far take, and how many more they will take, at one time, for so many further rows.
+    /// Bytes of the rows so far, and the largest growth at one time for `further` more rows.
     fn bytes(&self, columns: &Columns, further: usize) -> (u64, u64) {
         let (held, more) = columns.bytes(further);
         let named = self.named.as_ref().map_or((0, 0), |named| named.bytes(further));
@@ -510,7 +511,7 @@ fn append_contents(columns: &mut Columns, array: &dyn Array) -> Result<(), BadRo
     let mut at = columns.content.len() as u64;
     if let Some(lists) = array.as_list_opt::<i32>() {
         append_ids(&mut columns.content, lists.values())?;
-        // A null list has no values in files read from Parquet, so lengths tell everything.
+        // A null list has no values in files read from Parquet, so lengths suffice.
         for pair in lists.value_offsets().windows(2) {
             at += (pair[1] - pair[0]) as u64;
             columns.content_start.push(at);

@@ -1,8 +1,8 @@
-//! Whether the footer of a Parquet file can be true of it: the library takes what it says of places and counts for granted.
+//! Checks the footer of a Parquet file: the library trusts its offsets and counts.
 
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 
-/// What is impossible in a footer of a file whose pages end at `end`.
+/// Finds impossible values in the footer of a file whose pages end at `end`.
 pub(super) fn check(metadata: &ParquetMetaData, end: u64) -> Result<(), String> {
     let mut rows = 0_i64;
     for (number, group) in metadata.row_groups().iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Files under a temporary name until they are complete, and what killed processes left of theirs.
+//! Files under a temporary name until they are complete, and the clean-up after killed processes.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};

@@ -13,8 +13,8 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPrope
 use parquet::schema::types::ColumnPath;
 
 use super::columns::{BATCH_ROWS, batch_rows, request_columns, request_schema};
+use super::content_metadata::holes_in_json;
 use super::digests::{self, ByFirstAppearance};
-use super::known::holes_in_json;
 use super::temporary::{Temporary, cannot_write};
 use super::{
     DIGEST, FLAGS, INSIDE, KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_HOLES, KEY_QUALITY, KEY_SCHEMA,
@@ -35,7 +35,7 @@ pub fn write_parquet(trace: &Trace, path: &Path, progress: &dyn Progress) -> Res
     Ok(())
 }
 
-/// Plain values under a light compression: what reads fastest.
+/// Plain values under a light compression: the fastest to read.
 pub(super) fn properties(metadata: Vec<(&str, String)>) -> WriterPropertiesBuilder {
     let pairs = metadata.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect();
     WriterProperties::builder()

@@ -1,8 +1,8 @@
-//! What the tests of this crate share.
+//! Shared by the tests of this crate.
 
 use flashtwin_bits::SplitMix64;
 
-/// What is drawn from SplitMix64: numbers and chances.
+/// Draws from SplitMix64: numbers and chances.
 pub(crate) struct Random(SplitMix64);
 
 #[allow(dead_code)]

@@ -1,4 +1,4 @@
-//! What holds of every recipe, drawn at random.
+//! Invariants of random recipes.
 
 use flashtwin_trace::{Op, Recipe, synthesize, synthesize_parquet};
 
@@ -97,6 +97,6 @@ fn any_recipe_makes_its_requests_and_reads_what_was_written() {
             }
         }
     }
-    // The others ask for what cannot be: more pages than requests reach, mostly.
+    // The others ask for the impossible, mostly more pages than requests reach.
     assert!(accepted > 200, "{accepted}");
 }

@@ -1,4 +1,5 @@
-//! Which values pages get: how deep repeats lie, what is reborn, values on several pages, contents by Zipf's law.
+//! Values of pages: depth of repeats, reborn values, values on several pages, contents by Zipf's
+//! law.
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,8 +25,9 @@ fn positions(trace: &Trace) -> Vec<usize> {
 }
 
 #[test]
-fn repeats_find_their_values_as_deep_in_the_lru_list_as_the_recipe_says() {
-    // Many single values, many days, and writes of what the page holds: each makes the others harder.
+fn repeats_lie_as_deep_in_the_lru_list_as_the_recipe_says() {
+    // Many single values, many days, and rewrites of the page's own content: each makes the others
+    // harder.
     let plain = SMALL.replace("= 20_000", "= 40_000").replace("= 9_000", "= 18_000");
     let homes = plain
         .replace(
@@ -65,7 +67,7 @@ fn reborn(trace: &Trace) -> f64 {
 }
 
 #[test]
-fn values_come_again_from_nowhere_no_more_often_than_the_recipe_says() {
+fn values_are_reborn_no_more_often_than_the_recipe_says() {
     let web = workload_toml("ca-ssd/web").unwrap();
     let with = |key: &str| {
         let text = web.replace("reborn_percent = 0.0", key);

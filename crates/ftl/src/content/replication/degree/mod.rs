@@ -8,18 +8,18 @@ use crate::policies::policies;
 
 /// How many physical copies a content should have, the first included.
 pub trait Degree: Send {
-    /// Copies for a content whose counter stands at `popularity` (at least 1 read) on a
-    /// device of `chips` chips. At most one copy a chip is made whatever is answered.
+    /// Copies for a content whose counter stands at `popularity` (at least 1 read) on a device of
+    /// `chips` chips. The caller makes at most one copy a chip.
     fn copies(&self, popularity: u8, chips: u32) -> u32;
 }
 
 policies! {
-    /// How many copies a content earns.
+    /// Number of copies that a content earns.
     pub enum DegreePolicy;
     pub fn build(copies_per_read: f64, few_copies: u32) -> Box<dyn Degree>;
 
-    /// In proportion to its reads in the period, `ftl.replication.copies_per_read` for each, up to one a chip
-    /// (RR-SSD paper II.D, the proportional choice).
+    /// In proportion to its reads in the period, `ftl.replication.copies_per_read` for each, up to
+    /// one a chip (RR-SSD paper II.D, the proportional choice).
     #[default]
     Popularity => Box::new(popularity::Popularity { per_read: copies_per_read });
     /// One on every chip, for as many contents as fit.
@@ -28,7 +28,7 @@ policies! {
     FewOfMany => Box::new(few_of_many::FewOfMany { copies: few_copies });
 }
 
-/// Copies that a content earns, by its counter: what the policy says, within the limits that hold for all.
+/// Copies that a content earns, by its counter: the policy's answer, within the common limits.
 pub(super) struct Degrees([u32; 256]);
 
 impl Degrees {

@@ -8,8 +8,8 @@ pub(super) struct Popularity {
 }
 
 impl Degree for Popularity {
-    /// With one copy a read, a counter that saturates at chips - 1 is exactly what this needs, which is the
-    /// paper's argument for its width.
+    /// With one copy a read, a counter that saturates at chips - 1 is exactly sufficient, which is
+    /// the paper's argument for its width.
     fn copies(&self, popularity: u8, chips: u32) -> u32 {
         let earned = times(u64::from(popularity), self.per_read);
         (1 + earned).min(u64::from(chips)) as u32

@@ -24,8 +24,8 @@ pub struct ChipView {
     pub blocks: u64,
     /// Popularity stored on it, in 1/65536 of a read, as `ftl.replication.score_popularity` counts a copy's.
     pub popularity: u64,
-    /// What waits at it and is in service (QL - 1); 0 at the end of a period, when the host is served
-    /// elsewhere.
+    /// Operations waiting and in service (QL - 1); 0 at the end of a period, when the mirror serves
+    /// the host.
     pub load: u32,
     /// Copies that it has received: at the end of a period in this pass, on-line so far.
     pub received: u64,
@@ -62,23 +62,24 @@ policies! {
     /// stored on it".
     pub enum ScorePopularity;
 
-    /// The mean counter of the contents stored on the chip (RR-SSD paper II.D: "Mean Popularity Count"): the
-    /// counters of all contents with a copy there, plus one read, over the pages stored there, plus one. A chip
-    /// with copies of hot contents has a larger one than a chip with as many copies of lukewarm contents.
+    /// The mean counter of the contents on the chip (RR-SSD paper II.D: "Mean Popularity Count"):
+    /// the sum over all contents with a copy there, plus one read, over the pages there, plus one.
+    /// A chip with copies of hot contents has a larger mean than one with as many copies of
+    /// lukewarm contents.
     #[default]
     Mean;
-    /// The reads that the chip may expect: each content's counter shared equally over its copies, summed, plus
-    /// one read. Where copies are in proportion to reads a copy's share is nearly one read, so that this is
-    /// nearly the number of copies of popular contents.
+    /// The reads that the chip may expect: the sum of the contents' counters, each divided by the
+    /// number of its copies, plus one read. If copies are proportional to reads, this is nearly the
+    /// number of copies of popular contents.
     Sum;
-    /// `mean` in which first copies count for nothing: the counters of all contents with a replica there, plus one
-    /// read, over the pages stored there, plus one.
+    /// `mean` without first copies: the counters of all contents with a replica there, plus one
+    /// read, over the pages there, plus one.
     Replicas;
 }
 
 impl ScorePopularity {
-    /// What a copy of a content that has `copies` adds to its chip's popularity, in 1/65536 of a read; the copy `at` 0
-    /// is the first.
+    /// The popularity that a copy of a content with `copies` copies adds to its chip, in 1/65536 of
+    /// a read; the copy `at` 0 is the first.
     #[inline]
     pub(super) fn of_copy(self, popularity: u8, copies: usize, at: usize) -> u64 {
         let counter = u64::from(popularity) << 16;
@@ -97,21 +98,21 @@ impl ScorePopularity {
 }
 
 policies! {
-    /// Which of the chips with equal scores receives a copy. The RR-SSD paper does not say.
+    /// Choice among chips with equal scores. The RR-SSD paper leaves it open.
     pub enum ScoreTies;
 
-    /// The first.
+    /// The first chip.
     #[default]
     First;
-    /// The first after the chip that received the last copy.
+    /// The first chip after the one that received the last copy.
     InTurn;
 }
 
 policies! {
-    /// In which order a pass comes to contents with equal counters. The RR-SSD paper (III.B) orders by counters alone.
+    /// Order of contents with equal counters. The RR-SSD paper (III.B) orders by counters alone.
     pub enum Equals;
 
-    /// By VPN, which is the order in which contents were first written: neighbours follow each other.
+    /// By VPN, the order of first writes: neighbours follow each other.
     #[default]
     ByNumber;
     /// By a hash of the VPN: neighbours do not follow each other.
@@ -119,7 +120,7 @@ policies! {
 }
 
 impl Equals {
-    /// What contents with equal counters are put in order by.
+    /// The sort key of contents with equal counters.
     pub(crate) fn key(self, vpn: Vpn) -> u64 {
         match self {
             Self::ByNumber => u64::from(vpn.number()),
@@ -129,7 +130,7 @@ impl Equals {
 }
 
 policies! {
-    /// Which chip receives a copy.
+    /// Choice of the chip for a copy.
     pub enum PlacementPolicy;
     pub fn build(popularity: ScorePopularity, ties: ScoreTies, rng: Rng) -> Box<dyn Placement>;
 
@@ -137,10 +138,11 @@ policies! {
     /// (RR-SSD paper II.D); on-line S / (E x Pop x QL), with the chip's load (IV.B.4).
     #[default]
     Score => Box::new(score::Score::new(popularity, ties, false));
-    /// The largest score among the chips that have received the fewest copies: no chip gets many in a row. Not in the
-    /// papers; it tells what the score chooses from what it piles up.
+    /// The largest score among the chips that have received the fewest copies: no chip gets many in
+    /// a row. Not in the papers; it separates the effect of the score's choice from that of piling
+    /// up.
     EvenScore => Box::new(score::Score::new(popularity, ties, true));
-    /// Any, each equally likely.
+    /// A random chip.
     Random => Box::new(random::Random { rng });
     /// The chips that follow the home chip: (i + 1) % N, (i + 2) % N, ... (RR-SSD paper IV.B.3, "Static").
     Static => Box::new(successors::Successors);
@@ -187,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_score_prefers_space_then_little_wear_then_little_popularity() {
+    fn score_prefers_space_then_low_wear_then_low_popularity() {
         let mut more_space = chips();
         more_space[4].free_pages = 101;
         assert_eq!(choose(PlacementPolicy::Score, &more_space, &[2]), Some(4));
@@ -204,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_popularity_is_over_the_pages_stored_and_the_sum_is_not() {
+    fn only_mean_popularity_divides_by_the_pages_stored() {
         // Chip 4 has stored twice as much, and three halves of the popularity.
         let mut chips = chips();
         (chips[4].stored_pages, chips[4].popularity) = (1_801, 8 << 16);
@@ -216,8 +218,9 @@ mod tests {
         assert_eq!(ScorePopularity::ALL.map(choose), [Some(4), Some(0), Some(4)]);
     }
 
+    /// The mean and the mean of replicas weigh them by popularity.
     #[test]
-    fn a_copy_of_a_hot_content_weighs_as_much_as_one_of_a_lukewarm_one_in_the_sum_alone() {
+    fn sum_weighs_hot_and_lukewarm_copies_alike() {
         // One copy more than reads: 60 reads and 1 read.
         let hot_to_lukewarm =
             |popularity: ScorePopularity| popularity.of_copy(60, 61, 1) / popularity.of_copy(1, 2, 1).max(1);
@@ -259,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_that_differ_by_one_part_in_two_to_the_hundredth_are_told_apart() {
+    fn scores_that_differ_by_2_to_the_minus_100_are_distinguished() {
         let mut chips = vec![
             ChipView {
                 free_pages: u64::from(u32::MAX),

@@ -1,7 +1,8 @@
 //! S / (E x Pop), RR-SSD's own placement; on-line S / (E x Pop x QL).
 //!
-//! Scores are compared as fractions of integers, exactly. E and Pop are counted from one, so that a new device has
-//! a score. What is equal for all chips is left out: the number of a chip's blocks, by which E would be divided.
+//! Scores are compared as fractions of integers, exactly. E and Pop are counted from one, so that a
+//! new device has a score. A factor common to all chips is left out: the number of a chip's blocks,
+//! by which E would be divided.
 
 use flashtwin_bits::By;
 use flashtwin_nand::Chip;
@@ -11,7 +12,7 @@ use super::{ChipSet, ChipView, Placement, ScorePopularity, ScoreTies, open};
 pub(super) struct Score {
     popularity: ScorePopularity,
     ties: ScoreTies,
-    /// Only chips that have received the fewest copies are looked at.
+    /// Considers only chips that have received the fewest copies.
     even: bool,
     /// For ties in turn: the chip after the one chosen last.
     next: u32,
@@ -84,8 +85,8 @@ impl Score {
 }
 
 impl Score {
-    /// The first of the chips with the largest score, from `next` on, among those which may be chosen. Fractions are
-    /// compared only where floating point does not tell.
+    /// The first of the chips with the largest score, from `next` on, among the permitted ones.
+    /// Fractions are compared only if floating point cannot decide.
     #[inline(always)] // Its loop is all that choosing costs: one without a test that is seldom asked for.
     fn best(&self, chips: By<Chip, &[ChipView]>, may_be: impl Fn(Chip) -> bool) -> Option<Chip> {
         let mut best: Option<Chip> = None;

@@ -183,7 +183,7 @@ impl Lists {
     }
 }
 
-/// The same by plain lists and a clock that ticks, so that nobody works out when the link is free.
+/// The same by plain lists and a clock that ticks, without computing when the link is free.
 fn by_lists(rules: &Rules, jobs: &[Job]) -> Vec<Times> {
     let mut lists = Lists { times: vec![[0; 4]; jobs.len()], ..Lists::default() };
     let mut offered = 0;

@@ -1,5 +1,5 @@
-//! Where on another channel a duplicate goes. What a duplicate avoids is the channel; the DS-FTL paper sends it
-//! "round robin" to "the next channel or chip" (4.2.1) and does not say to which of its dies and planes.
+//! The plane of a duplicate on its new channel. The DS-FTL paper sends a duplicate "round robin" to
+//! "the next channel or chip" (4.2.1) and leaves the choice of die and plane open.
 
 use crate::policies::policies;
 use flashtwin_bits::By;
@@ -10,24 +10,24 @@ use crate::flash::blocks::Blocks;
 use crate::loads::LoadView;
 
 policies! {
-    /// Where on another channel a duplicate goes.
+    /// Plane of a duplicate on its new channel.
     pub enum PlacePolicy;
 
-    /// To the planes of the channel in turn, in the order of `ftl.allocation.order`: with `CWDP` chip by
-    /// chip, then die, then plane (DS-FTL paper 4.2.1: round robin).
+    /// The planes of the channel in turn, in the order of `ftl.allocation.order`: with `CWDP` chip
+    /// by chip, then die, then plane (DS-FTL paper 4.2.1: round robin).
     #[default]
     RoundRobin;
-    /// To the plane whose chip has the lowest load, and in it whose unit has; equals in turn.
+    /// The plane with the least loaded chip, and unit in it; equals in turn.
     #[schemars(extend("x-traits" = ["weighs-load"]))]
     LeastLoaded;
-    /// To the chip, die and plane that the allocation proposed on its own channel. Under `static` with `CWDP`
-    /// that is the plane of the page that follows on the address, which a request of several pages writes and
-    /// reads at the same time.
+    /// The chip, die and plane that the allocation proposed on its own channel. Under `static` with
+    /// `CWDP` this is the plane of the next page by address, which a request of several pages uses
+    /// at the same time.
     SamePlace;
 }
 
 /// The planes of each channel and whose turn it is.
-pub(super) struct Places {
+pub(super) struct PlaneTurns {
     policy: PlacePolicy,
     /// Channel by channel, in the order of their turns.
     planes: Vec<Plane>,
@@ -36,7 +36,7 @@ pub(super) struct Places {
     next: By<Channel, Vec<usize>>,
 }
 
-impl Places {
+impl PlaneTurns {
     pub(super) fn new(policy: PlacePolicy, order: Order, geometry: &Geometry) -> Self {
         let channel = |&plane: &Plane| geometry.channel_of_chip(geometry.chip_of_plane(plane));
         let mut planes = planes_in(order, geometry);
@@ -91,7 +91,7 @@ impl Places {
         }
     }
 
-    /// A page goes to a plane that [`Places::find`] gave for `channel`: the turn is the next one's.
+    /// A page goes to a plane that [`PlaneTurns::find`] gave for `channel`: the turn is the next one's.
     #[inline]
     pub(super) fn taken(&mut self, channel: Channel, plane: Plane) {
         let first = channel.index() * self.per_channel;
@@ -112,7 +112,7 @@ fn same_place(channel: Channel, plane: Plane, geometry: &Geometry) -> Plane {
     Plane::new(other * per_chip + plane.number() % per_chip)
 }
 
-flashtwin_bits::state!(Places { next } kept { policy, planes, per_channel });
+flashtwin_bits::state!(PlaneTurns { next } kept { policy, planes, per_channel });
 
 #[cfg(test)]
 mod tests {
@@ -120,16 +120,16 @@ mod tests {
     use crate::config::FtlConfig;
     use flashtwin_nand::{NandDevice, device_toml};
 
-    fn scene(policy: PlacePolicy, order: &str) -> (Geometry, Blocks, Places) {
+    fn scene(policy: PlacePolicy, order: &str) -> (Geometry, Blocks, PlaneTurns) {
         let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
         let config = FtlConfig::default();
         let blocks = Blocks::new(&g, 1, &config.wear, config.gc.victim.build(1, &g, 0));
-        let places = Places::new(policy, Order::try_from(order.to_owned()).unwrap(), &g);
+        let places = PlaneTurns::new(policy, Order::try_from(order.to_owned()).unwrap(), &g);
         (g, blocks, places)
     }
 
     #[test]
-    fn turns_go_round_the_planes_of_a_channel_in_the_order_of_the_allocation() {
+    fn turns_follow_the_allocation_order_within_a_channel() {
         let idle = LoadView::new(&[0; 16], &[0; 32]);
         for (order, second, third) in [("CWDP", [1, 0, 0], [0, 1, 0]), ("PDWC", [0, 0, 1], [0, 1, 0])] {
             let (g, blocks, mut places) = scene(PlacePolicy::RoundRobin, order);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_loaded_chip_of_the_channel_and_its_least_loaded_die_win() {
+    fn least_loaded_chip_and_its_least_loaded_die_win() {
         let (g, blocks, places) = scene(PlacePolicy::LeastLoaded, "CWDP");
         let (mut chip, mut unit) = ([4; 16], [2; 32]);
         // Chip 3 is on channel 3 and idle: another channel's. Of chips 5 and 13 on channel 5, the second.

@@ -1,4 +1,5 @@
-//! What pages hold: the contents of all, pages with the same content, reads of pages that are overwritten.
+//! Page contents: those of all pages, pages with equal contents, reads of pages that are
+//! overwritten.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,7 +7,7 @@ use flashtwin_trace::{Op, Recipe, Trace, synthesize};
 
 use super::{SMALL, concentration, count, made, near, parsed, recipe, refused, with_trains};
 
-/// What lies on pages, followed page by page with maps.
+/// Page contents, followed with maps page by page.
 #[derive(Debug)]
 pub(super) struct Followed {
     /// Distinct contents of the pages that hold something at the end, in percent of these pages.
@@ -16,7 +17,7 @@ pub(super) struct Followed {
 }
 
 pub(super) fn follow(trace: &Trace) -> Followed {
-    // What a page holds whose first access is a read, it held from the beginning.
+    // A page whose first access is a read had that content from the beginning.
     let mut held: HashMap<u64, u32> = HashMap::new();
     let mut written = HashSet::new();
     let pages = |index: usize| (trace.offset_bytes[index] / 4096..).zip(trace.contents(index));
@@ -52,7 +53,7 @@ pub(super) fn follow(trace: &Trace) -> Followed {
     }
 }
 
-/// Pages that are written once and hold what another page holds that is written once.
+/// Pages written once with the content of another page written once.
 fn pages_with_others(trace: &Trace) -> usize {
     let mut writes: HashMap<u64, (u64, u32)> = HashMap::new();
     for index in (0..trace.len()).filter(|&index| trace.op[index] == Op::Write) {
@@ -109,7 +110,7 @@ fn more_shared_pages_than_can_be_are_refused() {
 }
 
 #[test]
-fn what_recurs_may_be_read_from_other_pages_with_the_same_values() {
+fn recurring_values_may_be_read_from_other_pages() {
     for pages in [30.0, 50.0] {
         let text = with_trains(&[
             ("= 20_000", "= 200_000"),

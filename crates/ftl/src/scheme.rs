@@ -1,4 +1,4 @@
-//! What the controller asks of the tables that it keeps, whichever they are: `page/`, `content/` or `inverted/`.
+//! The interface between the controller and its mapping scheme: `page/`, `content/` or `inverted/`.
 
 use flashtwin_bits::By;
 use flashtwin_nand::{NO_PPN, Plane, Ppn};
@@ -6,38 +6,37 @@ use flashtwin_nand::{NO_PPN, Plane, Ppn};
 use crate::error::FtlError;
 use crate::flash::Flash;
 use crate::flash::counters::{PlaneWrites, TableSizes};
-use crate::held::HeldPage;
 use crate::ids::{Content, Lpn, Owner};
+use crate::image::PageImage;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes};
 
-/// The tables of a system and what it does on their account. What only some systems do has a default that says what the
-/// others answer.
-pub(crate) trait Side: Census + Restore + flashtwin_bits::State {
-    /// First copies and replicas may occupy no more than so many pages together.
+/// A mapping scheme. Optional capabilities have defaults.
+pub(crate) trait MappingScheme: Census + Restore + flashtwin_bits::State {
+    /// Caps first copies and replicas at `pages` together, the device's capacity.
     fn limit_budget(&mut self, _pages: u64) {}
 
-    /// Whether what is asked for ahead differs between reads and writes.
+    /// Whether prefetches differ between reads and writes.
     fn wants_kind(&self) -> bool {
         false
     }
 
-    /// Asks for the tables that an operation some way ahead will look into first.
+    /// Prefetches the tables that an operation some way ahead will look into first.
     fn prefetch_far(&self, lpn: Lpn, content: Content, write: bool);
 
-    /// Asks for what those tables point to; the operation is nearer now.
+    /// Prefetches the entries that those tables point to; the operation is nearer now.
     fn prefetch_near(&self, lpn: Lpn, content: Content, write: bool, flash: &Flash);
 
-    /// Asks for what is looked at last; the operation is about to come.
+    /// Prefetches the last tables that the operation reads; it is next.
     fn prefetch_next(&self, _lpn: Lpn, _content: Content, _flash: &Flash) {}
 
-    /// Asks for what those tables point to in turn.
+    /// Prefetches the entries that those tables point to in turn.
     fn prefetch_last(&self, _lpn: Lpn) {}
 
     /// The first copy of a logical page and its further ones.
     fn places_of(&self, lpn: Lpn) -> (Ppn, &[Ppn]);
 
-    /// The same of whatever owns a page; none where an owner has one page only.
+    /// Like [`MappingScheme::places_of`], for any owner of a page; none where an owner has one page only.
     fn places_of_owner(&self, _owner: Owner) -> (Ppn, &[Ppn]) {
         (NO_PPN, &[])
     }
@@ -48,19 +47,20 @@ pub(crate) trait Side: Census + Restore + flashtwin_bits::State {
         (self.places_of(lpn).0, &[])
     }
 
-    /// Names what a read of a page yields. A controller knows at least that a page is equal to itself.
+    /// A name for the data that a read returns. Equal names mean equal data; by default only a page
+    /// equals itself.
     #[inline]
     fn data_name(&self, _lpn: Lpn, ppn: Ppn) -> u64 {
         u64::from(ppn.number())
     }
 
-    /// Looks up what a read of a logical page needs of tables on flash.
+    /// Looks up the table pages on flash that a read of a logical page needs.
     #[inline]
     fn look_up_read(&mut self, _lpn: Lpn, _flash: &mut Flash) -> Result<(), FtlError> {
         Ok(())
     }
 
-    /// Looks up what a page write waits for of tables on flash.
+    /// Looks up the table pages on flash that a page write needs.
     #[inline]
     fn look_up_write(&mut self, _lpn: Lpn, _partial: bool, _flash: &mut Flash) -> Result<(), FtlError> {
         Ok(())
@@ -71,7 +71,7 @@ pub(crate) trait Side: Census + Restore + flashtwin_bits::State {
         Ok(())
     }
 
-    /// Moves what the last page operation looked into to the end of `lookups`.
+    /// Moves the table pages that the last page operation looked up to the end of `lookups`.
     fn take_lookups(&mut self, _lookups: &mut Vec<Lookup>) {}
 
     /// Whether pages of the mapping tables may be missing in RAM.
@@ -89,8 +89,8 @@ pub(crate) trait Side: Census + Restore + flashtwin_bits::State {
         Ok(())
     }
 
-    /// Counts a read towards what a page holds: whether that was read for the first time, and whether
-    /// it has further copies.
+    /// Counts a read of a page's content. Returns whether this is its first read, and whether it
+    /// has further copies.
     fn note_read(&mut self, lpn: Lpn, flash: &mut Flash) -> (bool, bool);
 
     /// The read just counted is served from this page.
@@ -140,7 +140,8 @@ pub(crate) trait Side: Census + Restore + flashtwin_bits::State {
         Ok(())
     }
 
-    /// Writes what a mapped logical page holds to another place, as ageing does; returns that.
+    /// Moves the data of a mapped logical page to another physical page, as ageing does; returns
+    /// that page.
     fn rewrite(
         &mut self,
         lpn: Lpn,
@@ -154,7 +155,7 @@ pub(crate) trait Side: Census + Restore + flashtwin_bits::State {
     fn end_preload(&mut self) {}
 }
 
-/// What the tables hold, counted and compared.
+/// Sizes and consistency checks of the tables.
 pub(crate) trait Census {
     /// Physical pages that hold valid data.
     fn pages_in_use(&self) -> u64;
@@ -169,7 +170,8 @@ pub(crate) trait Census {
         None
     }
 
-    /// What there is of pages of the mapping tables; `None` where all tables are in RAM and never written.
+    /// Statistics of the mapping tables' pages; `None` where all tables are in RAM and never
+    /// written.
     fn paging_sizes(&self, _flash: &Flash) -> Option<PagingSizes> {
         None
     }
@@ -195,7 +197,7 @@ pub(crate) trait Census {
     /// Each valid page and the content in it; `None` where contents are not known.
     fn contents_on_flash(&self, flash: &Flash) -> Option<Vec<(Ppn, Content)>>;
 
-    /// What the host wrote to each plane since preloading ended; `None` unless that is counted.
+    /// Host writes by plane since preloading ended; `None` unless they are counted.
     fn contents_written(&self) -> Option<By<Plane, Vec<PlaneWrites>>> {
         None
     }
@@ -204,10 +206,10 @@ pub(crate) trait Census {
     fn audit(&self, flash: &Flash) -> Result<(), FtlError>;
 }
 
-/// Tables from what another controller left, and what tells of it.
+/// Rebuilds the tables from the state that another controller left.
 pub(crate) trait Restore {
     /// Takes a page that another controller wrote, and the first logical page that points to it.
-    fn restore_page(&mut self, page: HeldPage<'_>, flash: &mut Flash) -> Result<(), String>;
+    fn restore_page(&mut self, page: PageImage<'_>, flash: &mut Flash) -> Result<(), String>;
 
     /// Points another logical page at a page that [`Restore::restore_page`] took.
     fn restore_reference(&mut self, lpn: Lpn, home: Ppn, flash: &mut Flash) -> Result<(), String>;

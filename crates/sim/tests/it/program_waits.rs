@@ -16,13 +16,13 @@ fn waiting(bench: Bench) -> Bench {
     bench.with(|bench| bench.engine.buffer_reads = false)
 }
 
-/// A read that waited for its page so long.
+/// A read that waited `program_ns` for its page.
 fn read_after(program_ns: u64) -> Ledger {
     served(&[(Charge::PageProgram, program_ns)], SENSE)
 }
 
 #[test]
-fn a_read_is_served_from_ram_or_waits_for_the_program_of_its_page() {
+fn read_is_served_from_ram_or_waits_for_its_program() {
     // Page 1 is on flash; both reads arrive while page 0 is being programmed.
     let asks = [write(0, 0, 5), read(1_000, 0), read(2_000, 1), read(900_000, 0)];
     let bench = || Bench::new(ONE).with(|bench| bench.before = vec![(1, 1)]);
@@ -44,7 +44,7 @@ fn a_read_is_served_from_ram_or_waits_for_the_program_of_its_page() {
 }
 
 #[test]
-fn reads_that_can_begin_overtake_one_that_waits_and_each_waits_for_its_own_page() {
+fn ready_reads_overtake_one_that_waits_for_its_program() {
     // Two dies; pages 0 and 2 go to die 0, one program after the other, page 4 is there already.
     let asks = [write(0, 0, 0), write(0, 2, 2), read(1_000, 2), read(2_000, 4), read(211_000, 0)];
     let bench = Bench::new([1, 1, 2, 1, 16, 8]).with(|bench| bench.before = vec![(4, 4)]);
@@ -94,7 +94,7 @@ fn the_old_page_of_a_partial_write_is_waited_for() {
     let expected = [(0, "program", 0), (WRITE_ALL, "read", 0), (WRITE_ALL + READ_ALL, "program", 0)];
     assert_eq!(waits.log.commands, expected);
     assert_eq!(waits.log.response_times(), [WRITE_ALL, 2 * WRITE_ALL + READ_ALL - 1_000]);
-    // Also where the host was told long ago.
+    // Also if the host was answered long ago.
     let buffered = |bench: &mut Bench| bench.engine.write_completes = WriteCompletes::Buffered;
     let buffered = waiting(Bench::new(ONE)).with(buffered).serve(&asks);
     assert_eq!(buffered.log.commands, waits.log.commands);
@@ -102,7 +102,7 @@ fn the_old_page_of_a_partial_write_is_waited_for() {
 }
 
 #[test]
-fn a_duplicate_is_read_when_the_first_of_its_content_is_programmed() {
+fn duplicate_is_read_after_its_first_copys_program() {
     let asks = [write(0, 0, 7), write(1_000, 1, 7), read(2_000, 1)];
     let outcome = waiting(Bench::new(ONE).deduplicating()).serve(&asks);
     assert_eq!(outcome.log.commands, [(0, "program", 0), (WRITE_ALL, "read", 0)]);
@@ -137,7 +137,7 @@ fn a_copy_on_its_way_is_no_choice_while_another_is_there() {
 }
 
 #[test]
-fn the_oracle_waits_for_the_page_and_reads_it_on_the_chip_that_it_chose() {
+fn oracle_waits_for_the_page_then_reads_its_chosen_chip() {
     let bench = Bench::new([2, 1, 1, 1, 16, 8]);
     let bench = bench.with(|bench| bench.ftl.redirection.policy = RedirectionPolicy::AnyChip);
     let outcome = waiting(bench).serve(&[write(0, 0, 0), read(1_000, 0)]);
@@ -225,7 +225,7 @@ fn tables_may_come_after_the_page_is_programmed() {
 }
 
 #[test]
-fn a_read_that_came_before_a_table_was_asked_for_is_served_before_it() {
+fn earlier_read_is_served_before_a_table_read() {
     // The tables of page 1,024 are in RAM, those of page 0 on flash; all is on one chip.
     let asks = [write(0, 1_025, 5), read(10_000, 1_025), read(50_000, 0)];
     let outcome = waiting(paged()).serve(&asks);
@@ -238,7 +238,7 @@ fn a_read_that_came_before_a_table_was_asked_for_is_served_before_it() {
 }
 
 #[test]
-fn a_read_that_waited_for_its_program_keeps_its_place_behind_one_that_came_before() {
+fn read_after_its_program_stays_behind_earlier_reads() {
     let bench = waiting(Bench::new(ONE)).holding(4);
     let outcome = bench.serve(&[write(0, 4, 5), read(5_000, 0), read(10_000, 4), read(15_000, 1)]);
     let after = |reads: u64| (WRITE_ALL + reads * READ_ALL, "read", 0);
@@ -247,7 +247,7 @@ fn a_read_that_waited_for_its_program_keeps_its_place_behind_one_that_came_befor
 }
 
 #[test]
-fn what_a_read_would_wait_for_is_also_the_data_of_the_one_before() {
+fn expected_wait_includes_the_transfer_before() {
     // Chip 0 reads from 155 us on and has its data out at 215.1; chip 1 programs until 210.1.
     let bench = Bench::new([2, 1, 1, 1, 16, 8]).holding(4).with(|bench| {
         bench.engine.load = LoadMeasure::ExpectedWait;

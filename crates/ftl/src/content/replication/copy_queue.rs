@@ -8,14 +8,14 @@ pub(super) use crate::content::background::CopyJob;
 
 /// Copies that are wanted or under way.
 #[derive(Default)]
-pub(crate) struct Wanted {
+pub(crate) struct CopyQueue {
     /// Contents that have earned a copy since jobs were last begun, and the page to be read for it.
     earned: Vec<(Vpn, Ppn)>,
     /// By VPN: a copy is wanted or under way.
     copying: By<Vpn, Vec<bool>>,
 }
 
-/// What became of a copy whose page has been read.
+/// The outcome of a copy whose page has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     Placed,
@@ -27,7 +27,7 @@ pub(crate) enum End {
     Gone,
 }
 
-impl Wanted {
+impl CopyQueue {
     fn copying(&mut self, vpn: Vpn) -> &mut bool {
         if vpn.index() >= self.copying.len() {
             self.copying.resize(vpn.index() + 1, false);
@@ -36,7 +36,7 @@ impl Wanted {
     }
 
     /// A content has earned a copy. Returns whether one is wanted or under way already: when that has ended, the policy
-    /// looks at the content again. [`Wanted::serve`] says which page of the content is read.
+    /// looks at the content again. [`CopyQueue::serve`] says which page of the content is read.
     pub(super) fn earn(&mut self, vpn: Vpn) -> bool {
         let under_way = std::mem::replace(self.copying(vpn), true);
         if !under_way {
@@ -70,4 +70,4 @@ impl Wanted {
     }
 }
 
-flashtwin_bits::state!(Wanted { earned, copying });
+flashtwin_bits::state!(CopyQueue { earned, copying });

@@ -17,7 +17,7 @@ const FEW: usize = 5;
 /// Room of the first list that does not: pages and their numbers are a cache line together.
 const MORE: usize = 8;
 
-/// One list. Most contents have few twins, and those lie in the list itself: one cache line.
+/// One list. Most contents have few duplicate pages, and those lie in the list itself: one cache line.
 #[repr(align(64))]
 struct Set {
     /// Tells this list from an earlier one in the same slot.
@@ -96,7 +96,7 @@ impl Set {
         (ppns[at], lpns[at]) = (ppns[last], lpns[last]);
     }
 
-    /// Asks for a page and the last one, where they do not lie here.
+    /// Prefetches a page and the last one, where they do not lie here.
     #[inline]
     fn prefetch(&self, at: u32) {
         if let Members::Many(both) = &self.members {
@@ -112,7 +112,7 @@ impl Set {
 
 /// Lists of at least two pages each. A list takes 64 bytes, and one of many pages 8 for each that it has room for.
 /// In which list a logical page is, and at which position, is kept with the page ([`PageLinks`]).
-pub(crate) struct Twins {
+pub(crate) struct DuplicateLists {
     sets: Slab<Set>,
     serials: u64,
     pages: u64,
@@ -120,18 +120,18 @@ pub(crate) struct Twins {
     most: usize,
 }
 
-impl Twins {
+impl DuplicateLists {
     pub(super) fn new(most: u32) -> Self {
         Self { sets: Slab::new(), serials: 0, pages: 0, most: most as usize }
     }
 
-    /// Asks for the head of the list that a page is in.
+    /// Prefetches the head of the list that a page is in.
     #[inline]
     pub(super) fn prefetch_list(&self, page: &PageLinks) {
         prefetch(&self.sets, page.set as usize);
     }
 
-    /// Asks for the entries that taking the page off its list touches: its own, and the last, which moves there.
+    /// Prefetches the entries that taking the page off its list touches: its own, and the last, which moves there.
     #[inline]
     pub(super) fn prefetch_pages(&self, &PageLinks { set, at, .. }: &PageLinks) {
         if let Some(set) = self.sets.get(set as usize) {
@@ -139,7 +139,7 @@ impl Twins {
         }
     }
 
-    /// Asks for the end of the list that a page is in, where the list grows.
+    /// Prefetches the end of the list that a page is in, where the list grows.
     #[inline]
     pub(super) fn prefetch_end(&self, page: &PageLinks) {
         if let Some(set) = self.sets.get(page.set as usize) {
@@ -172,7 +172,7 @@ impl Twins {
         page.list().map(|set| self.sets[set as usize].serial)
     }
 
-    /// Pages that a read of a page may choose from, its own among them; none when it has no twin.
+    /// Pages that a read of a page may choose from, its own among them; none when it has no duplicate page.
     /// Of a list with more than the limit, a stretch around its own.
     #[inline]
     pub(super) fn choices(&self, &PageLinks { set, at, .. }: &PageLinks) -> &[Ppn] {
@@ -187,7 +187,7 @@ impl Twins {
         &ppns[first..first + self.most]
     }
 
-    /// The page of a twin moved.
+    /// A duplicate page moved.
     #[inline]
     pub(super) fn moved(&mut self, &PageLinks { set, at, .. }: &PageLinks, to: Ppn) {
         if set != NO_SET {
@@ -244,7 +244,7 @@ impl Twins {
         self.sets.free(from);
     }
 
-    /// A logical page no longer holds what its twins hold.
+    /// A logical page no longer holds the content of its duplicate pages.
     #[inline]
     pub(super) fn leave(&mut self, lpn: Lpn, pages: &mut AllLinks) {
         let page = &mut pages[lpn];
@@ -263,7 +263,7 @@ impl Twins {
             pages[lpn].at = at as u32;
         }
         if let &[last] = list.lpns() {
-            // One page alone has no twin.
+            // One page alone has no duplicate page.
             *list = Set::new(0);
             self.pages -= 1;
             self.sets.free(set);
@@ -271,8 +271,7 @@ impl Twins {
         }
     }
 
-    /// Compares every list with the pages that it names; `own` says where a logical page lies and
-    /// what it holds.
+    /// Compares every list with its pages; `own` returns the place and content of a logical page.
     pub(super) fn audit(
         &self,
         blocks: &Blocks,
@@ -313,7 +312,7 @@ impl Twins {
     }
 }
 
-flashtwin_bits::state!(Twins { sets, serials, pages } kept { most });
+flashtwin_bits::state!(DuplicateLists { sets, serials, pages } kept { most });
 
 impl State for Set {
     fn save(&self, to: &mut Saver<'_>) -> StateResult {
@@ -371,14 +370,14 @@ mod tests {
     }
 
     /// Logical pages from `first` on that hold the same, `len` of them, each joined with the one before.
-    fn join_all(twins: &mut Twins, first: u32, len: u32, pages: &mut AllLinks) {
+    fn join_all(twins: &mut DuplicateLists, first: u32, len: u32, pages: &mut AllLinks) {
         for lpn in first + 1..first + len {
             assert!(twins.join(at(lpn - 1), at(lpn), pages));
         }
     }
 
     /// Those that are in one list with a page, in the order of the list.
-    fn listed(twins: &Twins, lpn: u32, pages: &AllLinks) -> Vec<u32> {
+    fn listed(twins: &DuplicateLists, lpn: u32, pages: &AllLinks) -> Vec<u32> {
         let PageLinks { set, .. } = pages[Lpn::new(lpn)];
         let list = &twins.sets[set as usize];
         for (at, (&lpn, &ppn)) in list.lpns().iter().zip(list.ppns()).enumerate() {
@@ -390,7 +389,7 @@ mod tests {
 
     #[test]
     fn a_page_is_no_twin_of_itself_nor_news_to_its_own_list() {
-        let (mut twins, mut pages) = (Twins::new(16), fresh(40));
+        let (mut twins, mut pages) = (DuplicateLists::new(16), fresh(40));
         assert!(!twins.join(at(3), at(3), &mut pages));
         assert_eq!((twins.sets(), twins.pages(), pages[Lpn::new(3)].list()), (0, 0, None));
         assert!(twins.join(at(3), at(4), &mut pages));
@@ -399,10 +398,11 @@ mod tests {
         assert_eq!(listed(&twins, 3, &pages), [3, 4]);
     }
 
+    /// Of equal lists the first absorbs the second.
     #[test]
-    fn of_two_lists_the_longer_takes_in_the_shorter_and_of_equal_ones_the_first_the_second() {
+    fn longer_list_absorbs_shorter_one() {
         for (one, other, first_stays) in [(3, 2, true), (2, 3, false), (2, 2, true)] {
-            let (mut twins, mut pages) = (Twins::new(16), fresh(40));
+            let (mut twins, mut pages) = (DuplicateLists::new(16), fresh(40));
             join_all(&mut twins, 0, one, &mut pages);
             join_all(&mut twins, 20, other, &mut pages);
             let serials = [0, 20].map(|lpn| twins.serial(&pages[Lpn::new(lpn)]));
@@ -419,8 +419,8 @@ mod tests {
     }
 
     #[test]
-    fn a_read_chooses_from_a_stretch_of_a_long_list_that_has_its_own_page() {
-        let (mut twins, mut pages) = (Twins::new(3), fresh(40));
+    fn read_of_a_long_list_chooses_near_its_own_page() {
+        let (mut twins, mut pages) = (DuplicateLists::new(3), fresh(40));
         join_all(&mut twins, 0, 3, &mut pages);
         join_all(&mut twins, 20, 7, &mut pages);
         let choices = |lpn: u32| -> Vec<u32> {
@@ -435,16 +435,17 @@ mod tests {
         assert!(choices(30).is_empty());
     }
 
+    /// The list's own cache line has room for five pages.
     #[test]
-    fn a_list_takes_a_cache_line_and_beyond_five_pages_room_that_doubles() {
+    fn list_takes_a_cache_line_then_doubling_memory() {
         // Two numbers of 4 bytes for each page that there is room for.
         for (len, room) in [(2, 0), (5, 0), (6, 8), (8, 8), (9, 16), (16, 16), (17, 32)] {
-            let (mut twins, mut pages) = (Twins::new(16), fresh(40));
+            let (mut twins, mut pages) = (DuplicateLists::new(16), fresh(40));
             join_all(&mut twins, 0, len, &mut pages);
             assert_eq!(twins.bytes(), 64 + room * 8, "{len} pages");
             assert_eq!(listed(&twins, 0, &pages), (0..len).collect::<Vec<_>>());
         }
-        let (mut twins, mut pages) = (Twins::new(16), fresh(40));
+        let (mut twins, mut pages) = (DuplicateLists::new(16), fresh(40));
         assert_eq!(twins.bytes(), 0);
         join_all(&mut twins, 0, 6, &mut pages);
         join_all(&mut twins, 20, 2, &mut pages);
@@ -457,8 +458,8 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_few_and_of_many_pages_are_loaded_as_they_were_saved() {
-        let (mut twins, mut pages) = (Twins::new(3), fresh(40));
+    fn short_and_long_lists_are_loaded_as_saved() {
+        let (mut twins, mut pages) = (DuplicateLists::new(3), fresh(40));
         join_all(&mut twins, 0, 2, &mut pages);
         join_all(&mut twins, 10, 5, &mut pages);
         join_all(&mut twins, 20, 9, &mut pages);
@@ -466,7 +467,7 @@ mod tests {
         let mut to = Saver::new(&mut bytes);
         twins.save(&mut to).unwrap();
         to.finish().unwrap();
-        let (mut read, mut loaded) = (bytes.as_slice(), Twins::new(3));
+        let (mut read, mut loaded) = (bytes.as_slice(), DuplicateLists::new(3));
         let mut from = Loader::new(&mut read);
         loaded.load(&mut from).unwrap();
         from.finish().unwrap();
@@ -484,15 +485,15 @@ mod tests {
         assert_eq!((blank.serial, blank.len, blank.ppns().len()), (0, 0, 0));
     }
 
-    /// Pages on flash of the first five logical ones, of which the first three are twins of content 1.
-    fn three_twins() -> (Blocks, Vec<Ppn>, Twins, AllLinks) {
+    /// Pages on flash of the first five logical ones, of which the first three are duplicate pages of content 1.
+    fn three_twins() -> (Blocks, Vec<Ppn>, DuplicateLists, AllLinks) {
         let geometry = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
         let config = FtlConfig::default();
         let mut blocks = Blocks::new(&geometry, 1, &config.wear, config.gc.victim.build(1, &geometry, 0));
         let ppns: Vec<Ppn> = (0..5)
             .map(|lpn| blocks.program(Plane::new(0), Stream::host(0), Owner::of(Lpn::new(lpn))).unwrap())
             .collect();
-        let (mut twins, mut pages) = (Twins::new(16), fresh(5));
+        let (mut twins, mut pages) = (DuplicateLists::new(16), fresh(5));
         for lpn in 1..3 {
             let page = |lpn: usize| (Lpn::new(lpn as u32), ppns[lpn]);
             assert!(twins.join(page(0), page(lpn), &mut pages));
@@ -500,9 +501,10 @@ mod tests {
         (blocks, ppns, twins, pages)
     }
 
-    /// What an audit says after a change of the lists, of what pages know of them, and of what the map says of a page.
+    /// The audit's message after damage to the lists, to the pages' entries, and to the map's entry
+    /// of a page.
     fn audited(
-        damage: impl Fn(&mut Twins, &mut AllLinks),
+        damage: impl Fn(&mut DuplicateLists, &mut AllLinks),
         told: impl Fn(Lpn, Ppn, Content) -> (Ppn, Content),
     ) -> Result<(), String> {
         let (blocks, ppns, mut twins, mut pages) = three_twins();
@@ -512,7 +514,7 @@ mod tests {
 
     #[test]
     fn an_audit_notices_what_the_map_says_otherwise_of_a_twin() {
-        let nothing = |_: &mut Twins, _: &mut AllLinks| ();
+        let nothing = |_: &mut DuplicateLists, _: &mut AllLinks| ();
         audited(nothing, |_, ppn, content| (ppn, content)).unwrap();
         for twin in [0, 1, 2].map(Lpn::new) {
             let elsewhere = |lpn, ppn: Ppn, content| {
@@ -527,10 +529,11 @@ mod tests {
     }
 
     #[test]
-    fn an_audit_notices_each_way_in_which_a_list_and_its_pages_differ() {
+    fn audit_finds_every_difference_of_lists_and_pages() {
         let as_it_is = |_, ppn, content| (ppn, content);
-        let noticed =
-            |damage: &dyn Fn(&mut Twins, &mut AllLinks)| audited(damage, as_it_is).expect_err("damage");
+        let noticed = |damage: &dyn Fn(&mut DuplicateLists, &mut AllLinks)| {
+            audited(damage, as_it_is).expect_err("damage")
+        };
         let lost = "LPN 1 does not know its place in list 0 of twins";
         assert_eq!(noticed(&|twins, _| twins.sets[0].rooms().1[1] = Lpn::new(4)), lost);
         assert_eq!(noticed(&|_, pages| pages[Lpn::new(1)].set = 1), lost);

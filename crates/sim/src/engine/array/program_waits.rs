@@ -26,7 +26,7 @@ pub struct AwaitedRead {
     pub(crate) request: u32,
     pub(crate) work: Work,
     pub(crate) other: u32,
-    /// What was charged to it before it came to its chip.
+    /// Charges of the read before it came to its chip.
     pub(crate) charged: OpenLedger,
 }
 
@@ -41,13 +41,13 @@ struct Waiting {
 
 /// Reads that wait for programs.
 #[derive(Debug, Default)]
-pub(super) struct Awaited {
+pub(super) struct ProgramWaits {
     /// By page and life of its block, in the order in which they came.
     by_page: HashMap<(Ppn, u32), Vec<u32>>,
     reads: Slab<Waiting>,
 }
 
-impl Awaited {
+impl ProgramWaits {
     fn insert(&mut self, page: (Ppn, u32), read: AwaitedRead) -> u32 {
         let at = self.reads.insert(Waiting { read, ready_ns: None, programmed: false });
         self.by_page.entry(page).or_default().push(at);

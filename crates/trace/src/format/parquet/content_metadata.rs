@@ -1,4 +1,4 @@
-//! What the metadata of a canonical Parquet file say of its contents: which bytes held nothing, and which content is zeroes.
+//! Content metadata of a canonical Parquet file: its holes, and the id of the zero content.
 
 use super::metadata::{Metadata, malformed};
 use super::{DIGEST_BYTES, KEY_HOLES, KEY_ZERO_CONTENT, KEY_ZERO_DIGEST};
@@ -13,9 +13,9 @@ pub(super) fn holes_in_json(holes: &Holes) -> serde_json::Result<String> {
     serde_json::to_string(&listed.collect::<Vec<_>>())
 }
 
-/// What is said of contents.
+/// Metadata of contents.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct ContentMetadata {
     /// By the numbers that the file has for volumes.
     pub(super) holes: Holes,
     /// The content of zeroes, by the number that the file has for it.
@@ -24,14 +24,14 @@ pub(super) struct Known {
     pub(super) zero_digest: Option<[u8; 16]>,
 }
 
-impl Known {
-    /// What the metadata of `file` say; what they do not say is not known.
-    pub(super) fn of(file: &str, metadata: &Metadata) -> Result<Known, TraceError> {
+impl ContentMetadata {
+    /// Reads the metadata of `file`; missing entries are unknown.
+    pub(super) fn of(file: &str, metadata: &Metadata) -> Result<ContentMetadata, TraceError> {
         let wrong = |key: &str, expected: &str| {
             let value = metadata.get(key).unwrap_or_default();
             malformed(file, format!("metadata {key}: {} is not {expected}", quoted(value)))
         };
-        let mut known = Known::default();
+        let mut known = ContentMetadata::default();
         if let Some(json) = metadata.get(KEY_HOLES) {
             known.holes =
                 holes(json).ok_or_else(|| wrong(KEY_HOLES, "a list of [volume, offset, length]"))?;

@@ -1,4 +1,4 @@
-//! What flash holds, as whoever makes a controller's state durable sees it: blocks, and pages with what points to them.
+//! Flash contents exported for persistence: blocks, and pages with their owners.
 
 use flashtwin_nand::{Block, Ppn};
 
@@ -34,7 +34,7 @@ impl OpenFor {
     }
 }
 
-/// What a block is used for.
+/// The use of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockUse {
     /// Nothing: it is erased.
@@ -48,7 +48,7 @@ pub enum BlockUse {
         /// Whether they are moved on account of wear, not for the space that this gains.
         levelled: bool,
     },
-    /// Nothing, for good: it is erased, and does not keep what it is given.
+    /// Retired for good: erased, and unable to keep data.
     Retired,
 }
 
@@ -61,13 +61,13 @@ pub struct BlockImage {
     pub erases: u32,
     /// Pages programmed since the last erase.
     pub written: u32,
-    /// What the block is used for.
+    /// The use of the block.
     pub used: BlockUse,
 }
 
 /// A page that logical pages point to, with its further copies.
 #[derive(Debug, Clone, Copy)]
-pub struct HeldPage<'a> {
+pub struct PageImage<'a> {
     /// The first of the logical pages.
     pub lpn: Lpn,
     /// The content of the page; [`crate::NO_CONTENT`] for systems that do not look.

@@ -10,12 +10,12 @@ use parquet::file::reader::{ChunkReader, Length};
 
 /// A file or memory. Clones read the same without a common position.
 #[derive(Clone)]
-pub(super) enum Place {
+pub(super) enum ParquetSource {
     File { file: Arc<File>, bytes: u64 },
     Memory(Bytes),
 }
 
-impl Place {
+impl ParquetSource {
     /// A file that is open.
     pub(super) fn file(file: File) -> io::Result<Self> {
         let bytes = file.metadata()?.len();
@@ -23,7 +23,7 @@ impl Place {
     }
 }
 
-impl Length for Place {
+impl Length for ParquetSource {
     fn len(&self) -> u64 {
         match self {
             Self::File { bytes, .. } => *bytes,
@@ -32,7 +32,7 @@ impl Length for Place {
     }
 }
 
-impl ChunkReader for Place {
+impl ChunkReader for ParquetSource {
     type T = Part;
 
     fn get_read(&self, start: u64) -> Result<Part> {
@@ -60,17 +60,17 @@ impl ChunkReader for Place {
     }
 }
 
-/// What lies at a position and behind it.
+/// The bytes at a position and behind it.
 pub(super) struct Part {
-    place: Place,
+    place: ParquetSource,
     at: u64,
 }
 
 impl Read for Part {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let read = match &self.place {
-            Place::File { file, .. } => read_at(file, into, self.at)?,
-            Place::Memory(memory) => {
+            ParquetSource::File { file, .. } => read_at(file, into, self.at)?,
+            ParquetSource::Memory(memory) => {
                 let rest = usize::try_from(self.at).ok().and_then(|at| memory.get(at..)).unwrap_or(&[]);
                 let length = rest.len().min(into.len());
                 into[..length].copy_from_slice(&rest[..length]);

@@ -7,34 +7,34 @@ use std::thread;
 /// Bytes from which on asking is worth a call of the system.
 const LARGE: usize = 8 << 20;
 
-/// An empty vector with room for so many items; with room for none where there is not as much memory, since whoever said
-/// how many there will be may be wrong.
-pub fn with_room<T>(items: usize) -> Vec<T> {
-    let mut room = Vec::new();
-    if room.try_reserve_exact(items).is_err() {
-        return room;
+/// Like `Vec::with_capacity`, but falls back to an empty vector: the count comes from untrusted
+/// input.
+pub fn try_with_capacity<T>(items: usize) -> Vec<T> {
+    let mut memory = Vec::new();
+    if memory.try_reserve_exact(items).is_err() {
+        return memory;
     }
-    ask_for_huge_pages(&room);
-    room
+    ask_for_huge_pages(&memory);
+    memory
 }
 
-/// A vector of so many zeros (`T::default()`), which is memory as the system gives it where they are many.
+/// A vector of `items` zeros (`T::default()`). A large one is fresh memory from the system.
 pub fn zeros<T: Clone + Default>(items: usize) -> Vec<T> {
-    let room = vec![T::default(); items];
-    ask_for_huge_pages(&room);
-    room
+    let memory = vec![T::default(); items];
+    ask_for_huge_pages(&memory);
+    memory
 }
 
-/// The memory that a vector has room in, for a thread that asks the system for it while another one fills the vector.
-/// Of the first time that a virtual machine's memory is written to, most is the system's time, not the program's.
+/// A vector's allocated memory, for a thread that touches it while another one fills the vector. In a virtual machine
+/// most of the time of a first write is the system's, not the program's.
 #[derive(Clone, Copy)]
-pub struct Room {
+pub struct SpareMemory {
     begins: usize,
     bytes: usize,
 }
 
-impl Room {
-    /// The room of a vector.
+impl SpareMemory {
+    /// The memory of a vector.
     pub fn of<T>(vector: &Vec<T>) -> Self {
         Self {
             begins: vector.as_ptr().expose_provenance(),
@@ -42,51 +42,51 @@ impl Room {
         }
     }
 
-    /// Does `work`, which fills vectors side by side, while another thread asks the system for their memory. Nothing that
-    /// stands there changes; of a vector that has got another place meanwhile, nothing is asked for, or what is there in
-    /// its stead.
-    pub fn found_while<R>(rooms: &[Self], work: impl FnOnce() -> R) -> R {
-        if rooms.iter().all(|room| room.bytes < LARGE) {
+    /// Does `work`, which fills vectors, while another thread touches their memory in advance.
+    /// Contents do not change; a vector that was reallocated meanwhile is skipped, or its
+    /// successor's memory is touched.
+    pub fn touch_while<R>(vectors: &[Self], work: impl FnOnce() -> R) -> R {
+        if vectors.iter().all(|memory| memory.bytes < LARGE) {
             return work();
         }
         let done = AtomicBool::new(false);
         thread::scope(|scope| {
-            scope.spawn(|| Self::find_all(rooms, &done));
-            // However it ends, nobody is to wait for memory that is not wanted any more.
+            scope.spawn(|| Self::touch_all(vectors, &done));
+            // However `work` ends, the other thread must stop.
             let _ended = Ended(&done);
             work()
         })
     }
 
-    fn find_all(rooms: &[Self], done: &AtomicBool) {
+    fn touch_all(vectors: &[Self], done: &AtomicBool) {
         for piece in 0..PIECES {
-            for room in rooms.iter().filter(|room| room.bytes >= LARGE) {
+            for memory in vectors.iter().filter(|memory| memory.bytes >= LARGE) {
                 if done.load(Relaxed) {
                     return;
                 }
-                room.find(piece);
+                memory.touch(piece);
             }
         }
     }
 
     #[cfg(target_os = "linux")]
-    fn find(self, piece: usize) {
+    fn touch(self, piece: usize) {
         let place = |piece: usize| self.begins + self.bytes / PIECES * piece;
         let ends = if piece + 1 == PIECES { self.begins + self.bytes } else { place(piece + 1) };
         let part = Self { begins: place(piece), bytes: ends - place(piece) };
         part.advise(libc::MADV_POPULATE_WRITE);
     }
 
-    /// Nothing can be asked for here.
+    /// This system has no such call.
     #[cfg(not(target_os = "linux"))]
-    fn find(self, piece: usize) {
+    fn touch(self, piece: usize) {
         let _ = (self.begins, piece);
     }
 
     /// Says something of the whole pages in it to the system.
     #[cfg(target_os = "linux")]
     fn advise(self, advice: libc::c_int) {
-        /// Whole pages, whatever their size: the largest that a processor has by default.
+        /// Whole pages of any size: this is the largest that a processor has by default.
         const PAGE: usize = 64 << 10;
         let begins = self.begins.next_multiple_of(PAGE);
         let whole = (self.begins + self.bytes).saturating_sub(begins) / PAGE * PAGE;
@@ -104,13 +104,13 @@ impl Drop for Ended<'_> {
     }
 }
 
-/// Pieces that the memory of a vector is asked for in: vectors are filled from their beginnings.
+/// Pieces in which the memory of a vector is touched: vectors are filled from their beginnings.
 const PIECES: usize = 32;
 #[cfg(target_os = "linux")]
 fn ask_for_huge_pages<T>(vector: &Vec<T>) {
-    let room = Room::of(vector);
-    if room.bytes >= LARGE {
-        room.advise(libc::MADV_HUGEPAGE);
+    let memory = SpareMemory::of(vector);
+    if memory.bytes >= LARGE {
+        memory.advise(libc::MADV_HUGEPAGE);
     }
 }
 
@@ -124,22 +124,22 @@ mod tests {
     #[test]
     fn a_column_with_room_is_a_vector_like_any_other() {
         for items in [0, 1, 1_000, LARGE / 8 - 1, LARGE / 8 + 4_097] {
-            let mut room: Vec<u64> = with_room(items);
-            assert!(room.is_empty() && room.capacity() >= items);
-            room.extend(0..items as u64);
-            assert!(room.iter().copied().eq(0..items as u64), "{items}");
+            let mut memory: Vec<u64> = try_with_capacity(items);
+            assert!(memory.is_empty() && memory.capacity() >= items);
+            memory.extend(0..items as u64);
+            assert!(memory.iter().copied().eq(0..items as u64), "{items}");
             let zeros: Vec<u64> = zeros(items);
             assert!(zeros.len() == items && zeros.iter().all(|&item| item == 0));
         }
     }
 
     #[test]
-    fn memory_that_is_found_while_columns_are_filled_holds_what_they_are_filled_with() {
+    fn memory_touched_in_advance_keeps_the_columns_contents() {
         for (items, filled) in [(0, 0), (1_000, 1_000), (3 << 20, 3 << 20), (3 << 20, 5 << 20), (3 << 20, 7)]
         {
-            let (mut one, mut two) = (with_room::<u64>(items), with_room::<u8>(items));
-            let rooms = [Room::of(&one), Room::of(&two)];
-            let said = Room::found_while(&rooms, || {
+            let (mut one, mut two) = (try_with_capacity::<u64>(items), try_with_capacity::<u8>(items));
+            let vectors = [SpareMemory::of(&one), SpareMemory::of(&two)];
+            let said = SpareMemory::touch_while(&vectors, || {
                 one.extend(0..filled as u64);
                 two.extend((0..filled).map(|number| number as u8));
                 "done"
@@ -154,13 +154,13 @@ mod tests {
 
     #[test]
     fn a_panic_beside_the_search_for_memory_is_not_held_up() {
-        let room = [Room::of(&with_room::<u64>(3 << 20))];
-        let ended = std::panic::catch_unwind(|| Room::found_while(&room, || panic!("on purpose")));
+        let memory = [SpareMemory::of(&try_with_capacity::<u64>(3 << 20))];
+        let ended = std::panic::catch_unwind(|| SpareMemory::touch_while(&memory, || panic!("on purpose")));
         assert!(ended.is_err());
     }
 
     #[test]
     fn more_room_than_there_is_memory_is_none() {
-        assert_eq!(with_room::<u64>(usize::MAX).capacity(), 0);
+        assert_eq!(try_with_capacity::<u64>(usize::MAX).capacity(), 0);
     }
 }
