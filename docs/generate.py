@@ -9,6 +9,7 @@ python docs/generate.py --check    say which are stale, exit 1 if any is
 from __future__ import annotations
 
 import argparse
+import copy
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,20 +27,94 @@ DOCS = Path(__file__).resolve().parent
 NOTE = "<!-- Written by `make docs` from {source}. Do not edit. -->"
 
 
+#: Options that several verbs share are described once. Groups by the option that identifies them, with their headings.
+GROUPS = {"--sort-window": "Trace options", "--aged": "Replay options", "--op": "Characterization options"}
+#: An option is described once if at least so many verbs have it with the same text.
+SHARED_BY = 2
+EVERYWHERE = ("--help", "--json")
+
+
 def cli_page() -> str:
-    """Every verb's help, as it is printed."""
+    """Every verb's help as it is printed, without the options that verbs share; these stand at the end."""
+    commands = dict(verbs(flashtwin, "flashtwin"))
+    shared = shared_options(commands)
     parts = [
         NOTE.format(source="the command line itself"),
         "",
         "# Command line",
         "",
-        "Data goes to stdout, talk to stderr; progress is shown on a terminal only. Exit status: 0 done, 1 flashtwin",
-        "itself failed, 2 wrong usage or bad input, 130 interrupted. Interrupting leaves complete files only.",
+        "Data goes to stdout, messages to stderr; progress is shown on a terminal only. Exit status: 0 done,",
+        "1 flashtwin itself failed, 2 wrong usage or bad input, 130 interrupted. Interrupted commands leave complete files only.",
+        "",
+        "[Shared options](#shared-options) stand at the end; `flashtwin VERB --help` prints all options of a verb.",
+        "`--json` prints JSON instead of a table.",
     ]
-    for path, command in verbs(flashtwin, "flashtwin"):
-        context = click.Context(command, info_name=path, terminal_width=100, max_content_width=100)
-        parts += ["", f"## `{path}`", "", "```text", command.get_help(context).rstrip(), "```"]
+    for path, command in commands.items():
+        own = copy.copy(command)
+        own.params = [one for one in command.params if record(one, command) not in shared and not everywhere(one)]
+        own.add_help_option = False
+        context = click.Context(own, info_name=path, terminal_width=100, max_content_width=100)
+        text = own.get_help(context).rstrip()
+        parts += ["", f"## `{path}`", "", "```text", text, "```"]
+        parts += also(command, shared)
+    parts += ["", "## Shared options"]
+    for heading in dict.fromkeys(shared.values()):
+        rows = [one for one, its in shared.items() if its == heading]
+        parts += ["", f"### {heading}", "", "| option | meaning |", "| --- | --- |"]
+        parts += [f"| {code(flags)} | {cell(text)} |" for flags, text in rows]
     return "\n".join(parts) + "\n"
+
+
+def record(option: click.Parameter, command: click.Command) -> tuple[str, str]:
+    """An option as help prints it: its flags, and its text; of an argument nothing."""
+    if not isinstance(option, click.Option):
+        return "", ""
+    found = option.get_help_record(click.Context(command)) or ("", "")
+    return found[0], found[1]
+
+
+def everywhere(option: click.Parameter) -> bool:
+    """Whether the page's first lines describe the option."""
+    return any(name in EVERYWHERE for name in option.opts)
+
+
+def shared_options(commands: dict[str, click.Command]) -> dict[tuple[str, str], str]:
+    """Options that several verbs share, with the heading under which the page describes them."""
+    users: dict[tuple[str, str], list[str]] = {}
+    for path, command in commands.items():
+        for one in command.params:
+            found = record(one, command)
+            if found[0] and not everywhere(one):
+                users.setdefault(found, []).append(path)
+    often = {found: tuple(paths) for found, paths in users.items() if len(paths) >= SHARED_BY}
+    named = {
+        paths: heading
+        for (flags, _), paths in often.items()
+        for name, heading in GROUPS.items()
+        if name in flags.replace(",", "").split()
+    }
+    found = {one: named.get(paths, "Other options") for one, paths in often.items()}
+    order = [*GROUPS.values(), "Other options"]
+    return dict(sorted(found.items(), key=lambda one: order.index(one[1])))
+
+
+def also(command: click.Command, shared: dict[tuple[str, str], str]) -> list[str]:
+    """A line that names the shared options of a verb: whole groups by their headings, the others one by one."""
+    has = [found for one in command.params if (found := record(one, command)) in shared]
+    groups = list(dict.fromkeys(shared[one] for one in has if shared[one] in GROUPS.values()))
+    links = [f"[{one.lower()}](#{one.lower().replace(' ', '-')})" for one in groups]
+    links += [f"`{flags.split()[0].rstrip(',')}`" for flags, _ in has if shared[flags, _] not in groups]
+    return ["", f"Also: {', '.join(links)}."] if links else []
+
+
+def code(flags: str) -> str:
+    """Flags in code, as a cell of a table takes them."""
+    return f"`{flags.replace('|', chr(92) + '|')}`"
+
+
+def cell(text: str) -> str:
+    """Text as a cell of a table takes it."""
+    return " ".join(text.split()).replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;")
 
 
 def verbs(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
@@ -61,40 +136,43 @@ def configuration_page() -> str:
         "",
         "# Configuration",
         "",
-        "Every key of a system. `--set key=value` changes one, as does a keyword in Python; a key may be shortened to",
-        "any ending that names one key only. `flashtwin systems NAME` prints all keys with the values of a system.",
-        "Where a system's TOML file leaves a key out, the default below holds.",
+        "Every key of a system, with its default. `--set` changes a key on the command line, a keyword in Python.",
+        "You can shorten a key to an ending that no other key has: `--set alpha=0.2` sets `ftl.replication.alpha`.",
+        "`flashtwin systems NAME` prints all keys with the values of a system.",
     ]
     parts += sections(schema, schema, "")
     parts += [
         "",
         "## When a key matters",
         "",
-        "Another value of a key of this list changes what happens only where its condition holds. A comparison leaves",
-        "such a key out where it does not, and in a sweep one run stands for all its values. Words without `=` are",
-        "traits, which policies give to a system; results name them under `traits`.",
+        "Some keys have an effect only under a condition. Where it does not hold, `compare` ignores a difference in",
+        "the key, and `sweep` replays one value for all. A word without `=`, such as `deduplicates`, is a trait that",
+        "policies give to a system; results list them under `traits`.",
         "",
-        "| key | matters where |",
+        "| condition | keys |",
         "| --- | --- |",
-        *(f"| `{key.name}` | {condition(key.when)} |" for key in KEYS.values() if key.when != "always"),
+        *conditions(),
     ]
     options = ft.options_schema()
     parts += [
         "",
         "# Options of a characterization",
         "",
-        "Every key of `flashtwin characterize --set key=value`, and of `ft.characterize(trace, key=value)`; shortened",
-        "as above. A list needs no brackets on the command line: `--set frequency_ratios=2,2.5,3,5`. The options of a",
-        "result stand in its `characterization.json`, under `options`. What they mean:",
-        "[characterization](characterization.md).",
+        "Keys of `flashtwin characterize --set key=value` and of `ft.characterize(trace, key=value)`. A list needs no",
+        "brackets on the command line, for example `--set frequency_ratios=2,2.5,3,5`. A result keeps its options in",
+        "`characterization.json`. [Characterization](characterization.md) explains them.",
     ]
     parts += sections(options, options, "")
     return "\n".join(parts) + "\n"
 
 
-def condition(text: str) -> str:
-    """In code, with the bars between values as a table's cell needs them."""
-    return f"`{text.replace('|', chr(92) + '|')}`"
+def conditions() -> list[str]:
+    """Rows of conditions, each with the keys that have an effect under it."""
+    keys: dict[str, list[str]] = {}
+    for key in KEYS.values():
+        if key.when != "always":
+            keys.setdefault(key.when, []).append(key.name)
+    return [f"| {code(when)} | {', '.join(f'`{name}`' for name in names)} |" for when, names in keys.items()]
 
 
 def sections(node: dict[str, Any], schema: dict[str, Any], path: str) -> list[str]:
@@ -105,7 +183,7 @@ def sections(node: dict[str, Any], schema: dict[str, Any], path: str) -> list[st
     if path:
         lines += ["", f"## `{path}`", "", *paragraph(node.get("description", ""))]
     if plain:
-        lines += ["", "| key | type | default | meaning |", "| --- | --- | --- | --- |"]
+        lines += ["", "| key | default | meaning |", "| --- | --- | --- |"]
         lines += [row(key, value, schema) for key, value in plain.items()]
     for key, value in keys.items():
         if key not in plain:
@@ -117,8 +195,12 @@ def row(key: str, value: dict[str, Any], schema: dict[str, Any]) -> str:
     """One key as a row of a table."""
     found = merged(value, schema)
     default = f"`{toml(found['default'])}`" if "default" in found else ""
+    its = kind(found, schema)
+    if not default or " " in its:
+        # Elsewhere the default shows the type: `0` an integer, `0.0` a number.
+        default = f"{default} ({its})" if default else its
     meaning = " ".join([*paragraph(value.get("description", found.get("description", ""))), *choices(found, schema)])
-    return f"| `{key}` | {kind(found, schema)} | {default} | {meaning.replace('|', chr(92) + '|')} |"
+    return f"| `{key}` | {default} | {meaning.replace('|', chr(92) + '|')} |"
 
 
 def kind(node: dict[str, Any], schema: dict[str, Any]) -> str:
@@ -135,10 +217,10 @@ def kind(node: dict[str, Any], schema: dict[str, Any]) -> str:
         each = kind(node.get("items", {}), schema)
         return f"list: {each}"
     words = {
-        "integer": "whole number",
+        "integer": "integer",
         "number": "number",
         "string": "text",
-        "boolean": "true or false",
+        "boolean": "boolean",
         "null": "none",
     }
     kinds = found if isinstance(found, list) else [found]

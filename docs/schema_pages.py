@@ -14,11 +14,23 @@ from flashtwin import _core
 SCHEMA: dict[str, Any] = json.loads(_core.results_schema())
 #: A part of a page that is made from the schema: `<!-- schema: run.tables -->` up to `<!-- end of schema -->`.
 BLOCK = re.compile(r"<!-- schema: (?P<what>[a-z.]+) -->.*?<!-- end of schema -->", re.DOTALL)
-WORDS = {"integer": "integer", "number": "number", "string": "text", "boolean": "true or false", "null": "null"}
+WORDS = {"integer": "integer", "number": "number", "string": "text", "boolean": "boolean"}
+#: Charges of the wait ledger, each of which is a column of the table of requests.
+CHARGES = tuple(
+    f"{charge}_ns"
+    for charge in (
+        "host_read", "host_program", "gc_read", "gc_program", "erase", "copy", "table_page", "comparison", "order",
+        "suspension", "channel", "hash_queue", "tables", "page_program", "cache_place", "earlier_writes", "slot",
+        "link", "hash", "transfer", "flash", "controller",
+    )
+)  # fmt: skip
 #: Arrow's names of the types of columns.
 COLUMN_TYPES = {
     "string": "string", "uint32": "uint32", "uint64": "uint64", "int64": "int64", "double": "double", "boolean": "bool",
 }  # fmt: skip
+
+#: Types that the pages mention once, not at each field and column.
+USUAL = ("integer", "object", "uint64")
 
 Schema = dict[str, Any]
 #: What the schema of a run or of a characterization leaves to the schemas of configuration and options.
@@ -65,8 +77,8 @@ def _block(mark: re.Match[str]) -> str:
 def fields(node: Schema, root: Schema, path: str) -> list[str]:
     """The fields of an object as a table, then a section for each object within."""
     properties = node.get("properties", {})
-    lines = ["| field | type | meaning |", "| --- | --- | --- |"]
-    lines += [f"| `{name}` | {_kind(one, root)} | {_cell(one)} |" for name, one in properties.items()]
+    lines = ["| field | meaning |", "| --- | --- |"]
+    lines += _rows([(name, _kind(one, root), _cell(one)) for name, one in properties.items()])
     for names, target in _objects(properties, root):
         title = ", ".join(f"`{path}{name}`" if place == 0 else f"`.{name}`" for place, name in enumerate(names))
         lines += ["", f"### {title}", "", *_joined(_paragraphs(target))]
@@ -83,11 +95,35 @@ def tables(schemas: dict[str, Schema]) -> list[str]:
             f"### `{name}`",
             "",
             *_joined(_paragraphs(row)),
-            "| column | type | meaning |",
-            "| --- | --- | --- |",
+            "| column | meaning |",
+            "| --- | --- |",
         ]
-        lines += [f"| `{column}` | {_column(one)} | {_cell(one)} |" for column, one in row["properties"].items()]
+        lines += _rows([(column, _column(one), _cell(one)) for column, one in _columns(row)])
     return lines[1:]
+
+
+def _columns(row: Schema) -> list[tuple[str, Schema]]:
+    """The columns of a table; those of the charges, one each, as one."""
+    columns: dict[str, Schema] = row["properties"]
+    if not set(CHARGES) <= set(columns):
+        return list(columns.items())
+    found = [(name, one) for name, one in columns.items() if name not in CHARGES]
+    text = "The request's time by [charge](#charges-of-wait_ledger); the columns sum to `response_ns`"
+    return [*found, ("CHARGE_ns", {**columns[CHARGES[0]], "description": text})]
+
+
+def _rows(cells: list[tuple[str, str, str]]) -> list[str]:
+    """Rows of a table; neighbours that differ in nothing but the name are one row."""
+    rows: list[tuple[list[str], str, str]] = []
+    for name, kind, text in cells:
+        if rows and rows[-1][1:] == (kind, text):
+            rows[-1][0].append(name)
+        else:
+            rows.append(([name], kind, text))
+    return [
+        f"| {', '.join(f'`{name}`' for name in names)} | {text}{'' if kind in USUAL else f' ({kind})'} |"
+        for names, kind, text in rows
+    ]
 
 
 def _objects(properties: dict[str, Schema], root: Schema) -> Iterator[tuple[list[str], Schema]]:
@@ -121,9 +157,10 @@ def _kind(node: Schema, root: Schema) -> str:
     if found:
         target = _target(found, root)
         kind = "object" if "properties" in target else "text"
-        return f"{kind} or null" if {"type": "null"} in node.get("anyOf", []) else kind
+        return f"{kind}?" if {"type": "null"} in node.get("anyOf", []) else kind
     kinds = node.get("type", "object")
-    return " or ".join(WORDS.get(one, one) for one in (kinds if isinstance(kinds, list) else [kinds]))
+    words = [WORDS.get(one, one) for one in (kinds if isinstance(kinds, list) else [kinds]) if one != "null"]
+    return " or ".join(words) + ("?" if "null" in kinds else "")
 
 
 def _column(node: Schema) -> str:
