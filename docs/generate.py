@@ -1,6 +1,6 @@
 """Writes the generated pages of the manual: docs/cli.md from the verbs, docs/configuration.md from the schema,
-docs/compositions.md from the presets, docs/images/crates.svg from the crates; and the generated parts of
-docs/results.md and docs/characterization.md, from the types of what is written.
+docs/images/crates.svg from the crates; and the generated parts of docs/systems.md, from systems and devices, and of
+docs/results.md and docs/characterization.md, from the types of the files.
 
 python docs/generate.py            write them
 python docs/generate.py --check    say which are stale, exit 1 if any is
@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import argparse
 import copy
+import math
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -288,79 +290,77 @@ def toml(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
-#: Columns of the table of systems: the decision, and the key that names who decides.
-DECISIONS = {
-    "mapping": "ftl.mapping",
-    "tables": "ftl.dedup.tables",
-    "allocation": "ftl.allocation.policy",
-    "victim": "ftl.gc.victim",
-    "copies": "ftl.replication.policy",
-    "reads go to": "ftl.redirection.policy",
-    "duplicates": "ftl.spread.policy",
-    "device": "device",
-}
-
-#: Said once for all, not part of what a system is.
-APART = ("name", "description", "nand", "seed", "verify", "replay")
+#: Not part of the design that a system is.
+LEFT_OUT = ("name", "description", "nand", "seed", "verify", "replay")
+#: A generated part of docs/systems.md: `<!-- generated: devices -->` up to `<!-- end of generated -->`.
+BLOCK = re.compile(r"<!-- generated: (?P<name>[a-z]+) -->.*?<!-- end of generated -->", re.DOTALL)
 
 
-def compositions_page() -> str:
-    """What each system is composed of."""
-    parts = [
-        NOTE.format(source="the presets in systems/"),
-        "",
-        "# What each system is composed of",
-        "",
-        "A system is a choice of policies. Any choice may be combined with any other, in a TOML file or with `--set`;",
-        "what cannot go together is refused with the reason. In words: [systems](systems.md); every key:",
-        "[configuration](configuration.md).",
-        "",
-        f"| system | {' | '.join(DECISIONS)} |",
-        f"| --- |{' --- |' * len(DECISIONS)}",
-    ]
-    configs = {name: ft.system(name).config for name in ft.systems()}
-    parts += [decisions(name, flat(config)) for name, config in configs.items()]
-    parts += [
-        "",
-        "`tables` matters with `mapping = content` only.",
-        "",
-        "## What else differs",
-        "",
-        "Keys whose value is not that of `conventional`, beyond those of the table.",
-        "",
-        "| system | keys |",
-        "| --- | --- |",
-    ]
-    usual = flat(configs["conventional"])
-    parts += [differences(name, flat(config), usual) for name, config in configs.items() if name != "conventional"]
-    return "\n".join(parts) + "\n"
+def systems_page() -> str:
+    """docs/systems.md with its tables of systems and devices."""
+    made = {"composition": composition, "devices": devices}
+    return BLOCK.sub(
+        lambda mark: "\n".join(
+            [f"<!-- generated: {mark['name']} -->", *made[mark["name"]](), "<!-- end of generated -->"]
+        ),
+        (DOCS / "systems.md").read_text(encoding="utf-8"),
+    )
+
+
+def composition() -> list[str]:
+    """Each system by the keys in which it differs from `conventional`."""
+    configs = {name: flat(ft.system(name).config) for name in ft.systems()}
+    usual = configs.pop("conventional")
+    rows = []
+    for name, config in configs.items():
+        keys = [f"`{key} = {toml(value)}`" for key, value in config.items() if value != usual.get(key)]
+        rows.append(f"| `{name}` | {', '.join(keys)} |")
+    return ["| system | keys |", "| --- | --- |", *rows]
 
 
 def flat(config: dict[str, Any], path: str = "") -> dict[str, Any]:
-    """A configuration by dotted keys, without what is apart from the system itself."""
+    """A configuration by dotted keys, without those that are not part of the design."""
     found: dict[str, Any] = {}
     for key, value in config.items():
-        if not path and key in APART:
+        if not path and key in LEFT_OUT:
             continue
         dotted = f"{path}.{key}" if path else key
         found |= flat(value, dotted) if isinstance(value, dict) else {dotted: value}
     return found
 
 
-def decisions(name: str, config: dict[str, Any]) -> str:
-    """A system as a row of the table of decisions."""
-    cells = []
-    for key in DECISIONS.values():
-        applies = key != "ftl.dedup.tables" or config["ftl.mapping"] == "content"
-        order = config["ftl.allocation.order"] if config[key] in ("static", "dynamic", "hipa") else None
-        cells.append(f"{config[key]}{f' {order}' if order else ''}" if applies and config[key] != "none" else "-")
-    return f"| `{name}` | {' | '.join(cells)} |"
+def devices() -> list[str]:
+    """Geometry and times of each device, with the time of one page on an idle drive."""
+    head = ["device", "channels x chips x dies x planes", "blocks x pages", "page + spare, B", "capacity, GiB"]
+    head += ["tR, us", "tPROG, us", "tBERS, ms", "bus, MT/s x bit", "command, ns", "cycles", "transfer, us", "read, us"]
+    lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
+    for name in ft.devices():
+        nand = ft.system("conventional", device=name).config["nand"]
+        lines.append(f"| `{name}` | {' | '.join(device(nand))} |")
+    return lines
 
 
-def differences(name: str, config: dict[str, Any], usual: dict[str, Any]) -> str:
-    """What a system sets otherwise than `conventional`, beyond the decisions."""
-    keys = [key for key in config if key not in DECISIONS.values() and config[key] != usual.get(key)]
-    return f"| `{name}` | {', '.join(f'`{key} = {toml(config[key])}`' for key in keys) or '-'} |"
+def device(nand: dict[str, Any]) -> list[str]:
+    """The cells of one device."""
+    levels = [nand[key] for key in ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die")]
+    pages = math.prod(levels) * nand["blocks_per_plane"] * nand["pages_per_block"]
+    bits = (nand["page_bytes"] + nand["metadata_bytes"]) * 8
+    transfer_us = math.ceil(bits / nand["bus_width_bits"]) / nand["bus_mt_s"]
+    several = f" for {nand['program_pages']} pages" if nand["program_pages"] > 1 else ""
+    return [
+        " x ".join(map(str, levels)),
+        f"{nand['blocks_per_plane']} x {nand['pages_per_block']}",
+        f"{nand['page_bytes']} + {nand['metadata_bytes']}",
+        f"{pages * nand['page_bytes'] / 2**30:,.0f}",
+        f"{nand['read_us']:g}",
+        f"{nand['program_us']:g}{several}",
+        f"{nand['erase_us'] / 1000:g}",
+        f"{nand['bus_mt_s']:g} x {nand['bus_width_bits']}",
+        str(nand["command_ns"]),
+        f"{nand['pe_cycles']:,}",
+        f"{transfer_us:.2f}",
+        f"{nand['command_ns'] / 1000 + nand['read_us'] + transfer_us:.1f}",
+    ]
 
 
 PAGES = {
@@ -368,7 +368,7 @@ PAGES = {
     "../python/flashtwin/results/schema.json": schema_pages.names,
     "cli.md": cli_page,
     "configuration.md": configuration_page,
-    "compositions.md": compositions_page,
+    "systems.md": systems_page,
     "results.md": lambda: schema_pages.page(DOCS / "results.md"),
     "characterization.md": lambda: schema_pages.page(DOCS / "characterization.md"),
     "images/crates.svg": lambda: picture(DOCS.parent),
