@@ -24,7 +24,7 @@ PER_WORDS = 10_000
 MANUAL_MOST_WORDS = 45_000
 #: Pages that present results of studies: made from data, counted by themselves.
 EVIDENCE = (
-    "captured-traces", "comparison", "findings", "gains", "mechanisms", "performance", "real-drives",
+    "captured-traces", "comparison", "evidence", "findings", "gains", "mechanisms", "performance", "real-drives",
     "reproduction", "reproduction-items", "validation",
 )  # fmt: skip
 
