@@ -70,7 +70,7 @@ fn longest_read(client: &UnixStream, stop: &AtomicBool) -> Duration {
 fn who_leaves_holds_nobody_up_and_all_together_hold_what_is_promised() {
     let folder = Folder::new();
     let options = ServerOptions { connections_max: CLIENTS + 1, ..ServerOptions::default() };
-    // What the documentation promises: `docs/serve.md`.
+    // What the documentation promises: `docs/record.md`.
     let (shared, of_each) = (options.memory_bytes_max as u64, (4 << 20) + (64 << 10));
     let promised = shared + of_each * CLIENTS as u64 + (48 << 20);
     let served = serve(drive(&folder), options);
