@@ -63,8 +63,7 @@ def cli_page() -> str:
     parts += ["", "## Shared options"]
     for heading in dict.fromkeys(shared.values()):
         rows = [one for one, its in shared.items() if its == heading]
-        parts += ["", f"### {heading}", "", "| option | meaning |", "| --- | --- |"]
-        parts += [f"| {code(flags)} | {cell(text)} |" for flags, text in rows]
+        parts += ["", f"### {heading}", "", *(f"* `{flags}`: {plain(text)}" for flags, text in rows)]
     return "\n".join(parts) + "\n"
 
 
@@ -110,14 +109,9 @@ def also(command: click.Command, shared: dict[tuple[str, str], str]) -> list[str
     return ["", f"Also: {', '.join(links)}."] if links else []
 
 
-def code(flags: str) -> str:
-    """Flags in code, as a cell of a table takes them."""
-    return f"`{flags.replace('|', chr(92) + '|')}`"
-
-
-def cell(text: str) -> str:
-    """Text as a cell of a table takes it."""
-    return " ".join(text.split()).replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;")
+def plain(text: str) -> str:
+    """Text on one line, without Markdown of its own."""
+    return " ".join(text.split()).replace("*", "\\*").replace("<", "&lt;")
 
 
 def verbs(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
@@ -152,8 +146,6 @@ def configuration_page() -> str:
         "the key, and `sweep` replays one value for all. A word without `=`, such as `deduplicates`, is a trait that",
         "policies give to a system; results list them under `traits`.",
         "",
-        "| condition | keys |",
-        "| --- | --- |",
         *conditions(),
     ]
     options = ft.options_schema()
@@ -170,12 +162,12 @@ def configuration_page() -> str:
 
 
 def conditions() -> list[str]:
-    """Rows of conditions, each with the keys that have an effect under it."""
+    """Conditions, each with the keys that have an effect under it."""
     keys: dict[str, list[str]] = {}
     for key in KEYS.values():
         if key.when != "always":
             keys.setdefault(key.when, []).append(key.name)
-    return [f"| {code(when)} | {', '.join(f'`{name}`' for name in names)} |" for when, names in keys.items()]
+    return [f"* `{when}`: {', '.join(f'`{name}`' for name in names)}" for when, names in keys.items()]
 
 
 def sections(node: dict[str, Any], schema: dict[str, Any], path: str) -> list[str]:
@@ -186,24 +178,23 @@ def sections(node: dict[str, Any], schema: dict[str, Any], path: str) -> list[st
     if path:
         lines += ["", f"## `{path}`", "", *paragraph(node.get("description", ""))]
     if plain:
-        lines += ["", "| key | default | meaning |", "| --- | --- | --- |"]
-        lines += [row(key, value, schema) for key, value in plain.items()]
+        lines += ["", *(line for key, value in plain.items() for line in entry(key, value, schema))]
     for key, value in keys.items():
         if key not in plain:
             lines += sections(merged(value, schema), schema, f"{path}.{key}" if path else key)
     return lines
 
 
-def row(key: str, value: dict[str, Any], schema: dict[str, Any]) -> str:
-    """One key as a row of a table."""
+def entry(key: str, value: dict[str, Any], schema: dict[str, Any]) -> list[str]:
+    """One key as an entry of a list, its choices below it."""
     found = merged(value, schema)
-    default = f"`{toml(found['default'])}`" if "default" in found else ""
+    default = f" = `{toml(found['default'])}`" if "default" in found else ""
     its = kind(found, schema)
     if not default or " " in its:
         # Elsewhere the default shows the type: `0` an integer, `0.0` a number.
-        default = f"{default} ({its})" if default else its
-    meaning = " ".join([*paragraph(value.get("description", found.get("description", ""))), *choices(found, schema)])
-    return f"| `{key}` | {default} | {meaning.replace('|', chr(92) + '|')} |"
+        default += f" ({its})"
+    text = " ".join(paragraph(value.get("description", found.get("description", ""))))
+    return [f"* `{key}`{default}: {text}", *(f"    * {choice}" for choice in choices(found, schema))]
 
 
 def kind(node: dict[str, Any], schema: dict[str, Any]) -> str:

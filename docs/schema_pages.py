@@ -76,7 +76,7 @@ def _block(mark: re.Match[str]) -> str:
 
 
 def fields(node: Schema, root: Schema, path: str, elsewhere: dict[str, str]) -> list[str]:
-    """The plain fields of an object as a table, then a section for each object within."""
+    """The plain fields of an object as a list, then a section for each object within."""
     properties = node.get("properties", {})
     objects = list(_objects({name: one for name, one in properties.items() if name not in elsewhere}, root))
     within = {name for names, _ in objects for name in names}
@@ -88,7 +88,7 @@ def fields(node: Schema, root: Schema, path: str, elsewhere: dict[str, str]) -> 
         for name, one in properties.items()
         if name not in within
     ]
-    lines = ["| field | meaning |", "| --- | --- |", *_rows(rows), ""] if rows else []
+    lines = [*_entries(rows), ""] if rows else []
     for names, target in objects:
         title = ", ".join(f"`{path}{name}`" if place == 0 else f"`.{name}`" for place, name in enumerate(names))
         # Of one object the field's own text, which says when it is missing; several share that of their type.
@@ -103,15 +103,8 @@ def tables(schemas: dict[str, Schema]) -> list[str]:
     """A section for each table: what a row is, and its columns."""
     lines: list[str] = []
     for name, row in schemas.items():
-        lines += [
-            "",
-            f"### `{name}`",
-            "",
-            *_joined(_paragraphs(row)),
-            "| column | meaning |",
-            "| --- | --- |",
-        ]
-        lines += _rows([(f"`{column}`", _cell(one)) for column, one in _columns(row)])
+        lines += ["", f"### `{name}`", "", *_joined(_paragraphs(row))]
+        lines += _entries([(f"`{column}`", _cell(one)) for column, one in _columns(row)])
     return lines[1:]
 
 
@@ -125,15 +118,15 @@ def _columns(row: Schema) -> list[tuple[str, Schema]]:
     return [*found, ("CHARGE_ns", {**columns[CHARGES[0]], "description": text})]
 
 
-def _rows(cells: list[tuple[str, str]]) -> list[str]:
-    """Rows of a table; neighbours with the same text are one row."""
-    rows: list[tuple[list[str], str]] = []
-    for name, text in cells:
-        if rows and rows[-1][1] == text:
-            rows[-1][0].append(name)
+def _entries(entries: list[tuple[str, str]]) -> list[str]:
+    """A list of names with their texts; neighbours with the same text are one entry."""
+    grouped: list[tuple[list[str], str]] = []
+    for name, text in entries:
+        if grouped and grouped[-1][1] == text:
+            grouped[-1][0].append(name)
         else:
-            rows.append(([name], text))
-    return [f"| {', '.join(names)} | {text} |" for names, text in rows]
+            grouped.append(([name], text))
+    return [f"* {', '.join(names)}: {text}" for names, text in grouped]
 
 
 def _objects(properties: dict[str, Schema], root: Schema) -> Iterator[tuple[list[str], Schema]]:
@@ -174,6 +167,6 @@ def _joined(paragraphs: list[str]) -> list[str]:
 
 
 def _cell(node: Schema) -> str:
-    """A description as a cell of a table, without the full stop at its end."""
-    text = " ".join(_paragraphs(node)).replace("|", "\\|")
+    """A description without the full stop at its end."""
+    text = " ".join(_paragraphs(node))
     return text.removesuffix(".")
