@@ -25,7 +25,7 @@ MANUAL_MOST_WORDS = 45_000
 #: Pages that present results of studies: made from data, counted by themselves.
 EVIDENCE = (
     "captured-traces", "comparison", "evidence", "findings", "gains", "mechanisms", "performance", "real-drives",
-    "reproduction", "reproduction-items", "validation",
+    "reproduction", "reproduction-items", "set-ups", "validation",
 )  # fmt: skip
 
 
