@@ -1,6 +1,6 @@
 """Writes the generated pages of the manual: docs/cli.md from the verbs, docs/configuration.md from the schema,
-docs/images/crates.svg from the crates; and the generated parts of docs/systems.md, from systems and devices, and of
-docs/results.md and docs/characterization.md, from the types of the files.
+drawings in docs/images/ from the crates and drawings.py; and the generated parts of docs/systems.md, from systems and
+devices, and of docs/results.md and docs/characterization.md, from the types of the files.
 
 python docs/generate.py            write them
 python docs/generate.py --check    say which are stale, exit 1 if any is
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import drawings
 import schema_pages
 from picture import picture
 
@@ -363,6 +364,9 @@ PAGES = {
     "results.md": lambda: schema_pages.page(DOCS / "results.md"),
     "characterization.md": lambda: schema_pages.page(DOCS / "characterization.md"),
     "images/crates.svg": lambda: picture(DOCS.parent),
+    "images/mapping.svg": drawings.mapping,
+    "images/unit.svg": drawings.unit,
+    "images/collection.svg": drawings.collection,
 }
 
 
