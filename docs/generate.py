@@ -152,7 +152,7 @@ def configuration_page() -> str:
     options = ft.options_schema()
     parts += [
         "",
-        "# Options of a characterization",
+        "## Options of a characterization",
         "",
         "Keys of `flashtwin characterize --set key=value` and of `ft.characterize(trace, key=value)`. A list needs no",
         "brackets on the command line, for example `--set frequency_ratios=2,2.5,3,5`. A result keeps its options in",
