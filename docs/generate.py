@@ -59,6 +59,9 @@ def cli_page() -> str:
         own.add_help_option = False
         context = click.Context(own, info_name=path, terminal_width=100, max_content_width=100)
         text = own.get_help(context).rstrip()
+        if isinstance(command, click.Group) and command is not flashtwin:
+            # Its verbs follow, each with a heading.
+            text = text.partition("\n\nCommands:")[0]
         parts += ["", f"## `{path}`", "", "```text", text, "```"]
         parts += also(command, shared)
     parts += ["", "## Shared options"]
