@@ -1,6 +1,6 @@
 """Writes the generated pages of the manual: docs/cli.md from the verbs, docs/configuration.md from the schema,
-docs/compositions.md from the presets, docs/images/crates.svg from the crates; and the generated parts of
-docs/results.md and docs/characterization.md, from the types of what is written.
+drawings in docs/images/ from the crates and drawings.py; and the generated parts of docs/systems.md, from systems and
+devices, and of docs/results.md and docs/characterization.md, from the types of the files.
 
 python docs/generate.py            write them
 python docs/generate.py --check    say which are stale, exit 1 if any is
@@ -9,12 +9,16 @@ python docs/generate.py --check    say which are stale, exit 1 if any is
 from __future__ import annotations
 
 import argparse
+import copy
+import math
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
+import drawings
 import schema_pages
 from picture import picture
 
@@ -26,20 +30,92 @@ DOCS = Path(__file__).resolve().parent
 NOTE = "<!-- Written by `make docs` from {source}. Do not edit. -->"
 
 
+#: Options that several verbs share are described once. Groups by the option that identifies them, with their headings.
+GROUPS = {"--sort-window": "Trace options", "--aged": "Replay options", "--op": "Characterization options"}
+#: An option is described once if at least so many verbs have it with the same text.
+SHARED_BY = 2
+EVERYWHERE = ("--help", "--json")
+
+
 def cli_page() -> str:
-    """Every verb's help, as it is printed."""
+    """Every verb's help as it is printed, without the options that verbs share; these stand at the end."""
+    commands = dict(verbs(flashtwin, "flashtwin"))
+    shared = shared_options(commands)
     parts = [
         NOTE.format(source="the command line itself"),
         "",
         "# Command line",
         "",
-        "Data goes to stdout, talk to stderr; progress is shown on a terminal only. Exit status: 0 done, 1 flashtwin",
-        "itself failed, 2 wrong usage or bad input, 130 interrupted. Interrupting leaves complete files only.",
+        "Data goes to stdout, messages to stderr; progress is shown on a terminal only. Exit status: 0 done,",
+        "1 flashtwin itself failed, 2 wrong usage or bad input, 130 interrupted. Interrupted commands leave complete",
+        "files only.",
+        "",
+        "[Shared options](#shared-options) stand at the end; `flashtwin VERB --help` prints all options of a verb.",
+        "`--json` prints JSON instead of a table.",
     ]
-    for path, command in verbs(flashtwin, "flashtwin"):
-        context = click.Context(command, info_name=path, terminal_width=100, max_content_width=100)
-        parts += ["", f"## `{path}`", "", "```text", command.get_help(context).rstrip(), "```"]
+    for path, command in commands.items():
+        own = copy.copy(command)
+        own.params = [one for one in command.params if record(one, command) not in shared and not everywhere(one)]
+        own.add_help_option = False
+        context = click.Context(own, info_name=path, terminal_width=100, max_content_width=100)
+        text = own.get_help(context).rstrip()
+        if isinstance(command, click.Group) and command is not flashtwin:
+            # Its verbs follow, each with a heading.
+            text = text.partition("\n\nCommands:")[0]
+        parts += ["", f"## `{path}`", "", "```text", text, "```"]
+        parts += also(command, shared)
+    parts += ["", "## Shared options"]
+    for heading in dict.fromkeys(shared.values()):
+        rows = [one for one, its in shared.items() if its == heading]
+        parts += ["", f"### {heading}", "", *(f"* `{flags}`: {plain(text)}" for flags, text in rows)]
     return "\n".join(parts) + "\n"
+
+
+def record(option: click.Parameter, command: click.Command) -> tuple[str, str]:
+    """An option as help prints it: its flags, and its text; of an argument nothing."""
+    if not isinstance(option, click.Option):
+        return "", ""
+    found = option.get_help_record(click.Context(command)) or ("", "")
+    return found[0], found[1]
+
+
+def everywhere(option: click.Parameter) -> bool:
+    """Whether the page's first lines describe the option."""
+    return any(name in EVERYWHERE for name in option.opts)
+
+
+def shared_options(commands: dict[str, click.Command]) -> dict[tuple[str, str], str]:
+    """Options that several verbs share, with the heading under which the page describes them."""
+    users: dict[tuple[str, str], list[str]] = {}
+    for path, command in commands.items():
+        for one in command.params:
+            found = record(one, command)
+            if found[0] and not everywhere(one):
+                users.setdefault(found, []).append(path)
+    often = {found: tuple(paths) for found, paths in users.items() if len(paths) >= SHARED_BY}
+    named = {
+        paths: heading
+        for (flags, _), paths in often.items()
+        for name, heading in GROUPS.items()
+        if name in flags.replace(",", "").split()
+    }
+    found = {one: named.get(paths, "Other options") for one, paths in often.items()}
+    order = [*GROUPS.values(), "Other options"]
+    return dict(sorted(found.items(), key=lambda one: order.index(one[1])))
+
+
+def also(command: click.Command, shared: dict[tuple[str, str], str]) -> list[str]:
+    """A line that names the shared options of a verb: whole groups by their headings, the others one by one."""
+    has = [found for one in command.params if (found := record(one, command)) in shared]
+    groups = list(dict.fromkeys(shared[one] for one in has if shared[one] in GROUPS.values()))
+    links = [f"[{one.lower()}](#{one.lower().replace(' ', '-')})" for one in groups]
+    links += [f"`{flags.split()[0].rstrip(',')}`" for flags, _ in has if shared[flags, _] not in groups]
+    return ["", f"Also: {', '.join(links)}."] if links else []
+
+
+def plain(text: str) -> str:
+    """Text on one line, without Markdown of its own."""
+    return " ".join(text.split()).replace("*", "\\*").replace("<", "&lt;")
 
 
 def verbs(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
@@ -61,40 +137,41 @@ def configuration_page() -> str:
         "",
         "# Configuration",
         "",
-        "Every key of a system. `--set key=value` changes one, as does a keyword in Python; a key may be shortened to",
-        "any ending that names one key only. `flashtwin systems NAME` prints all keys with the values of a system.",
-        "Where a system's TOML file leaves a key out, the default below holds.",
+        "Every key of a system, with its default. `--set` changes a key on the command line, a keyword in Python.",
+        "You can shorten a key to an ending that no other key has: `--set alpha=0.2` sets `ftl.replication.alpha`.",
+        "`flashtwin systems NAME` prints all keys with the values of a system.",
     ]
     parts += sections(schema, schema, "")
     parts += [
         "",
         "## When a key matters",
         "",
-        "Another value of a key of this list changes what happens only where its condition holds. A comparison leaves",
-        "such a key out where it does not, and in a sweep one run stands for all its values. Words without `=` are",
-        "traits, which policies give to a system; results name them under `traits`.",
+        "Some keys have an effect only under a condition. Where it does not hold, `compare` ignores a difference in",
+        "the key, and `sweep` replays one value for all. A word without `=`, such as `deduplicates`, is a trait that",
+        "policies give to a system; results list them under `traits`.",
         "",
-        "| key | matters where |",
-        "| --- | --- |",
-        *(f"| `{key.name}` | {condition(key.when)} |" for key in KEYS.values() if key.when != "always"),
+        *conditions(),
     ]
     options = ft.options_schema()
     parts += [
         "",
-        "# Options of a characterization",
+        "## Options of a characterization",
         "",
-        "Every key of `flashtwin characterize --set key=value`, and of `ft.characterize(trace, key=value)`; shortened",
-        "as above. A list needs no brackets on the command line: `--set frequency_ratios=2,2.5,3,5`. The options of a",
-        "result stand in its `characterization.json`, under `options`. What they mean:",
-        "[characterization](characterization.md).",
+        "Keys of `flashtwin characterize --set key=value` and of `ft.characterize(trace, key=value)`. A list needs no",
+        "brackets on the command line, for example `--set frequency_ratios=2,2.5,3,5`. A result keeps its options in",
+        "`characterization.json`. [Characterization](characterization.md) explains them.",
     ]
     parts += sections(options, options, "")
     return "\n".join(parts) + "\n"
 
 
-def condition(text: str) -> str:
-    """In code, with the bars between values as a table's cell needs them."""
-    return f"`{text.replace('|', chr(92) + '|')}`"
+def conditions() -> list[str]:
+    """Conditions, each with the keys that have an effect under it."""
+    keys: dict[str, list[str]] = {}
+    for key in KEYS.values():
+        if key.when != "always":
+            keys.setdefault(key.when, []).append(key.name)
+    return [f"* `{when}`: {', '.join(f'`{name}`' for name in names)}" for when, names in keys.items()]
 
 
 def sections(node: dict[str, Any], schema: dict[str, Any], path: str) -> list[str]:
@@ -105,20 +182,23 @@ def sections(node: dict[str, Any], schema: dict[str, Any], path: str) -> list[st
     if path:
         lines += ["", f"## `{path}`", "", *paragraph(node.get("description", ""))]
     if plain:
-        lines += ["", "| key | type | default | meaning |", "| --- | --- | --- | --- |"]
-        lines += [row(key, value, schema) for key, value in plain.items()]
+        lines += ["", *(line for key, value in plain.items() for line in entry(key, value, schema))]
     for key, value in keys.items():
         if key not in plain:
             lines += sections(merged(value, schema), schema, f"{path}.{key}" if path else key)
     return lines
 
 
-def row(key: str, value: dict[str, Any], schema: dict[str, Any]) -> str:
-    """One key as a row of a table."""
+def entry(key: str, value: dict[str, Any], schema: dict[str, Any]) -> list[str]:
+    """One key as an entry of a list, its choices below it."""
     found = merged(value, schema)
-    default = f"`{toml(found['default'])}`" if "default" in found else ""
-    meaning = " ".join([*paragraph(value.get("description", found.get("description", ""))), *choices(found, schema)])
-    return f"| `{key}` | {kind(found, schema)} | {default} | {meaning.replace('|', chr(92) + '|')} |"
+    default = f" = `{toml(found['default'])}`" if "default" in found else ""
+    its = kind(found, schema)
+    if not default or " " in its:
+        # Elsewhere the default shows the type: `0` an integer, `0.0` a number.
+        default += f" ({its})"
+    text = " ".join(paragraph(value.get("description", found.get("description", ""))))
+    return [f"* `{key}`{default}: {text}", *(f"    * {choice}" for choice in choices(found, schema))]
 
 
 def kind(node: dict[str, Any], schema: dict[str, Any]) -> str:
@@ -135,10 +215,10 @@ def kind(node: dict[str, Any], schema: dict[str, Any]) -> str:
         each = kind(node.get("items", {}), schema)
         return f"list: {each}"
     words = {
-        "integer": "whole number",
+        "integer": "integer",
         "number": "number",
         "string": "text",
-        "boolean": "true or false",
+        "boolean": "boolean",
         "null": "none",
     }
     kinds = found if isinstance(found, list) else [found]
@@ -205,79 +285,77 @@ def toml(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
-#: Columns of the table of systems: the decision, and the key that names who decides.
-DECISIONS = {
-    "mapping": "ftl.mapping",
-    "tables": "ftl.dedup.tables",
-    "allocation": "ftl.allocation.policy",
-    "victim": "ftl.gc.victim",
-    "copies": "ftl.replication.policy",
-    "reads go to": "ftl.redirection.policy",
-    "duplicates": "ftl.spread.policy",
-    "device": "device",
-}
-
-#: Said once for all, not part of what a system is.
-APART = ("name", "description", "nand", "seed", "verify", "replay")
+#: Not part of the design that a system is.
+LEFT_OUT = ("name", "description", "nand", "seed", "verify", "replay")
+#: A generated part of docs/systems.md: `<!-- generated: devices -->` up to `<!-- end of generated -->`.
+BLOCK = re.compile(r"<!-- generated: (?P<name>[a-z]+) -->.*?<!-- end of generated -->", re.DOTALL)
 
 
-def compositions_page() -> str:
-    """What each system is composed of."""
-    parts = [
-        NOTE.format(source="the presets in systems/"),
-        "",
-        "# What each system is composed of",
-        "",
-        "A system is a choice of policies. Any choice may be combined with any other, in a TOML file or with `--set`;",
-        "what cannot go together is refused with the reason. In words: [systems](systems.md); every key:",
-        "[configuration](configuration.md).",
-        "",
-        f"| system | {' | '.join(DECISIONS)} |",
-        f"| --- |{' --- |' * len(DECISIONS)}",
-    ]
-    configs = {name: ft.system(name).config for name in ft.systems()}
-    parts += [decisions(name, flat(config)) for name, config in configs.items()]
-    parts += [
-        "",
-        "`tables` matters with `mapping = content` only.",
-        "",
-        "## What else differs",
-        "",
-        "Keys whose value is not that of `conventional`, beyond those of the table.",
-        "",
-        "| system | keys |",
-        "| --- | --- |",
-    ]
-    usual = flat(configs["conventional"])
-    parts += [differences(name, flat(config), usual) for name, config in configs.items() if name != "conventional"]
-    return "\n".join(parts) + "\n"
+def systems_page() -> str:
+    """docs/systems.md with its tables of systems and devices."""
+    made = {"composition": composition, "devices": devices}
+    return BLOCK.sub(
+        lambda mark: "\n".join(
+            [f"<!-- generated: {mark['name']} -->", *made[mark["name"]](), "<!-- end of generated -->"]
+        ),
+        (DOCS / "systems.md").read_text(encoding="utf-8"),
+    )
+
+
+def composition() -> list[str]:
+    """Each system by the keys in which it differs from `conventional`."""
+    configs = {name: flat(ft.system(name).config) for name in ft.systems()}
+    usual = configs.pop("conventional")
+    rows = []
+    for name, config in configs.items():
+        keys = [f"`{key} = {toml(value)}`" for key, value in config.items() if value != usual.get(key)]
+        rows.append(f"| `{name}` | {', '.join(keys)} |")
+    return ["| system | keys |", "| --- | --- |", *rows]
 
 
 def flat(config: dict[str, Any], path: str = "") -> dict[str, Any]:
-    """A configuration by dotted keys, without what is apart from the system itself."""
+    """A configuration by dotted keys, without those that are not part of the design."""
     found: dict[str, Any] = {}
     for key, value in config.items():
-        if not path and key in APART:
+        if not path and key in LEFT_OUT:
             continue
         dotted = f"{path}.{key}" if path else key
         found |= flat(value, dotted) if isinstance(value, dict) else {dotted: value}
     return found
 
 
-def decisions(name: str, config: dict[str, Any]) -> str:
-    """A system as a row of the table of decisions."""
-    cells = []
-    for key in DECISIONS.values():
-        applies = key != "ftl.dedup.tables" or config["ftl.mapping"] == "content"
-        order = config["ftl.allocation.order"] if config[key] in ("static", "dynamic", "hipa") else None
-        cells.append(f"{config[key]}{f' {order}' if order else ''}" if applies and config[key] != "none" else "-")
-    return f"| `{name}` | {' | '.join(cells)} |"
+def devices() -> list[str]:
+    """Geometry and times of each device, with the time of one page on an idle drive."""
+    head = ["device", "channels x chips x dies x planes", "blocks x pages", "page + spare, B", "capacity, GiB"]
+    head += ["tR, us", "tPROG, us", "tBERS, ms", "bus, MT/s x bit", "command, ns", "cycles", "transfer, us", "read, us"]
+    lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
+    for name in ft.devices():
+        nand = ft.system("conventional", device=name).config["nand"]
+        lines.append(f"| `{name}` | {' | '.join(device(nand))} |")
+    return lines
 
 
-def differences(name: str, config: dict[str, Any], usual: dict[str, Any]) -> str:
-    """What a system sets otherwise than `conventional`, beyond the decisions."""
-    keys = [key for key in config if key not in DECISIONS.values() and config[key] != usual.get(key)]
-    return f"| `{name}` | {', '.join(f'`{key} = {toml(config[key])}`' for key in keys) or '-'} |"
+def device(nand: dict[str, Any]) -> list[str]:
+    """The cells of one device."""
+    levels = [nand[key] for key in ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die")]
+    pages = math.prod(levels) * nand["blocks_per_plane"] * nand["pages_per_block"]
+    bits = (nand["page_bytes"] + nand["metadata_bytes"]) * 8
+    transfer_us = math.ceil(bits / nand["bus_width_bits"]) / nand["bus_mt_s"]
+    several = f" for {nand['program_pages']} pages" if nand["program_pages"] > 1 else ""
+    return [
+        " x ".join(map(str, levels)),
+        f"{nand['blocks_per_plane']} x {nand['pages_per_block']}",
+        f"{nand['page_bytes']} + {nand['metadata_bytes']}",
+        f"{pages * nand['page_bytes'] / 2**30:,.0f}",
+        f"{nand['read_us']:g}",
+        f"{nand['program_us']:g}{several}",
+        f"{nand['erase_us'] / 1000:g}",
+        f"{nand['bus_mt_s']:g} x {nand['bus_width_bits']}",
+        str(nand["command_ns"]),
+        f"{nand['pe_cycles']:,}",
+        f"{transfer_us:.2f}",
+        f"{nand['command_ns'] / 1000 + nand['read_us'] + transfer_us:.1f}",
+    ]
 
 
 PAGES = {
@@ -285,10 +363,13 @@ PAGES = {
     "../python/flashtwin/results/schema.json": schema_pages.names,
     "cli.md": cli_page,
     "configuration.md": configuration_page,
-    "compositions.md": compositions_page,
+    "systems.md": systems_page,
     "results.md": lambda: schema_pages.page(DOCS / "results.md"),
     "characterization.md": lambda: schema_pages.page(DOCS / "characterization.md"),
     "images/crates.svg": lambda: picture(DOCS.parent),
+    "images/mapping.svg": drawings.mapping,
+    "images/unit.svg": drawings.unit,
+    "images/collection.svg": drawings.collection,
 }
 
 

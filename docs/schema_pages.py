@@ -14,11 +14,20 @@ from flashtwin import _core
 SCHEMA: dict[str, Any] = json.loads(_core.results_schema())
 #: A part of a page that is made from the schema: `<!-- schema: run.tables -->` up to `<!-- end of schema -->`.
 BLOCK = re.compile(r"<!-- schema: (?P<what>[a-z.]+) -->.*?<!-- end of schema -->", re.DOTALL)
-WORDS = {"integer": "integer", "number": "number", "string": "text", "boolean": "true or false", "null": "null"}
-#: Arrow's names of the types of columns.
-COLUMN_TYPES = {
-    "string": "string", "uint32": "uint32", "uint64": "uint64", "int64": "int64", "double": "double", "boolean": "bool",
-}  # fmt: skip
+#: Charges of the wait ledger, each of which is a column of the table of requests.
+CHARGES = tuple(
+    f"{charge}_ns"
+    for charge in (
+        "host_read", "host_program", "gc_read", "gc_program", "erase", "copy", "table_page", "comparison", "order",
+        "suspension", "channel", "hash_queue", "tables", "page_program", "cache_place", "earlier_writes", "slot",
+        "link", "hash", "transfer", "flash", "controller",
+    )
+)  # fmt: skip
+#: Objects of a characterization that another page describes.
+ELSEWHERE_ON = {
+    "info": "[as `trace` of `study.json`](results.md#studyjson)",
+    "options": "[as in the configuration](configuration.md#options-of-a-characterization)",
+}
 
 Schema = dict[str, Any]
 #: What the schema of a run or of a characterization leaves to the schemas of configuration and options.
@@ -58,36 +67,66 @@ def _block(mark: re.Match[str]) -> str:
     what = mark["what"]
     of, _, part = what.partition(".")
     found = SCHEMA[of][part]
-    lines = tables(found) if part == "tables" else fields(found, found, "")
+    lines = (
+        tables(found)
+        if part == "tables"
+        else fields(found, found, "", ELSEWHERE_ON if of == "characterization" else {})
+    )
     return "\n".join([f"<!-- schema: {what} -->", "", *lines, "", "<!-- end of schema -->"])
 
 
-def fields(node: Schema, root: Schema, path: str) -> list[str]:
-    """The fields of an object as a table, then a section for each object within."""
+def fields(node: Schema, root: Schema, path: str, elsewhere: dict[str, str]) -> list[str]:
+    """The plain fields of an object as a list, then a section for each object within."""
     properties = node.get("properties", {})
-    lines = ["| field | type | meaning |", "| --- | --- | --- |"]
-    lines += [f"| `{name}` | {_kind(one, root)} | {_cell(one)} |" for name, one in properties.items()]
-    for names, target in _objects(properties, root):
+    objects = list(_objects({name: one for name, one in properties.items() if name not in elsewhere}, root))
+    within = {name for names, _ in objects for name in names}
+    rows = [
+        (
+            f"`{name}`{'?' if _nullable(one) else ''}",
+            ", ".join([_cell(one), *([elsewhere[name]] if name in elsewhere else [])]),
+        )
+        for name, one in properties.items()
+        if name not in within
+    ]
+    lines = [*_entries(rows), ""] if rows else []
+    for names, target in objects:
         title = ", ".join(f"`{path}{name}`" if place == 0 else f"`.{name}`" for place, name in enumerate(names))
-        lines += ["", f"### {title}", "", *_joined(_paragraphs(target))]
-        lines += fields(target, root, f"{path}{names[0]}.")
-    return lines
+        # Of one object the field's own text, which says when it is missing; several share that of their type.
+        texts = [f"{_cell(properties[names[0]])}."] if len(names) == 1 and _cell(properties[names[0]]) else []
+        texts += [text for text in _paragraphs(target) if text not in texts]
+        lines += [f"### {title}", "", *_joined(texts)]
+        lines += [*fields(target, root, f"{path}{names[0]}.", {}), ""]
+    return lines[:-1]
 
 
 def tables(schemas: dict[str, Schema]) -> list[str]:
     """A section for each table: what a row is, and its columns."""
     lines: list[str] = []
     for name, row in schemas.items():
-        lines += [
-            "",
-            f"### `{name}`",
-            "",
-            *_joined(_paragraphs(row)),
-            "| column | type | meaning |",
-            "| --- | --- | --- |",
-        ]
-        lines += [f"| `{column}` | {_column(one)} | {_cell(one)} |" for column, one in row["properties"].items()]
+        lines += ["", f"### `{name}`", "", *_joined(_paragraphs(row))]
+        lines += _entries([(f"`{column}`", _cell(one)) for column, one in _columns(row)])
     return lines[1:]
+
+
+def _columns(row: Schema) -> list[tuple[str, Schema]]:
+    """The columns of a table; those of the charges, one each, as one."""
+    columns: dict[str, Schema] = row["properties"]
+    if not set(CHARGES) <= set(columns):
+        return list(columns.items())
+    found = [(name, one) for name, one in columns.items() if name not in CHARGES]
+    text = "The request's time by [charge](#charges-of-wait_ledger); the columns sum to `response_ns`"
+    return [*found, ("CHARGE_ns", {**columns[CHARGES[0]], "description": text})]
+
+
+def _entries(entries: list[tuple[str, str]]) -> list[str]:
+    """A list of names with their texts; neighbours with the same text are one entry."""
+    grouped: list[tuple[list[str], str]] = []
+    for name, text in entries:
+        if grouped and grouped[-1][1] == text:
+            grouped[-1][0].append(name)
+        else:
+            grouped.append(([name], text))
+    return [f"* {', '.join(names)}: {text}" for names, text in grouped]
 
 
 def _objects(properties: dict[str, Schema], root: Schema) -> Iterator[tuple[list[str], Schema]]:
@@ -112,23 +151,10 @@ def _target(reference: str, root: Schema) -> Schema:
     return found
 
 
-def _kind(node: Schema, root: Schema) -> str:
-    """The type of a field in words."""
-    if node.get("type") == "array":
-        within = "objects" if "$ref" in node["items"] else _kind(node["items"], root)
-        return f"list of {within}"
-    found = _reference(node)
-    if found:
-        target = _target(found, root)
-        kind = "object" if "properties" in target else "text"
-        return f"{kind} or null" if {"type": "null"} in node.get("anyOf", []) else kind
-    kinds = node.get("type", "object")
-    return " or ".join(WORDS.get(one, one) for one in (kinds if isinstance(kinds, list) else [kinds]))
-
-
-def _column(node: Schema) -> str:
-    kinds = node["type"] if isinstance(node["type"], list) else [node["type"]]
-    return COLUMN_TYPES[node.get("format", kinds[0])]
+def _nullable(node: Schema) -> bool:
+    """Whether a field can be null."""
+    kinds = node.get("type", [])
+    return {"type": "null"} in node.get("anyOf", []) or (isinstance(kinds, list) and "null" in kinds)
 
 
 def _paragraphs(node: Schema) -> list[str]:
@@ -141,6 +167,6 @@ def _joined(paragraphs: list[str]) -> list[str]:
 
 
 def _cell(node: Schema) -> str:
-    """A description as a cell of a table, without the full stop at its end."""
-    text = " ".join(_paragraphs(node)).replace("|", "\\|")
+    """A description without the full stop at its end."""
+    text = " ".join(_paragraphs(node))
     return text.removesuffix(".")

@@ -87,7 +87,7 @@ def test_every_page_is_in_the_order_of_reading_and_every_public_name_in_the_refe
     home = (site / "index.html").read_text(encoding="utf-8")
     tabs = re.findall(r'class="md-tabs__link">\s*(.*?)\s*</a>', home)
     assert [tab for tab in tabs if tab] == [
-        "The manual", "Tutorial", "How to", "Reference", "Explanation", "Evidence",
+        "The manual", "Start", "Guides", "Reference", "How it works", "Evidence",
     ]  # fmt: skip
     names = pages[site / "api.html"].names
     assert [name for name in ft.__all__ if name != "__version__" and f"flashtwin.{name}" not in names] == []

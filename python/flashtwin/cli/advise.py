@@ -22,7 +22,7 @@ def advise(path: str, measuring: MeasuringOptions, as_json: bool) -> None:
 
     TRACE is a file, - for standard input, or a folder that `characterize` or `study` wrote, which is not
     measured again; what a study's replays say goes first. What cannot be told from the trace is said to be so. Each
-    piece ends in what to do and the command. docs/advise.md explains each sentence.
+    piece ends in what to do and the command. docs/report.md explains each sentence.
 
     \b
     Example:

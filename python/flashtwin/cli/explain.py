@@ -59,7 +59,7 @@ def explain(
     """Say what holds TRACE back on a system, which change removes it, what that brings and takes, and the command.
 
     TRACE is a file, or a folder that `study`, `compare` or `replay` wrote. One thing at a time is made ideal and the
-    trace replayed again, then steps that can be taken; docs/explain.md tells how to read it.
+    trace replayed again, then steps that can be taken; docs/report.md tells how to read it.
 
     \b
     Example:

@@ -55,7 +55,7 @@ CAUSES = "causes"
 CANDIDATES = "candidates.json"
 #: In the folder of causes: the figures of every replay, by all that it depends on.
 REPLAYS = "replays.json"
-#: Measurements of a drive, or of its twin (docs/real-drives.md), and how the drive names itself.
+#: Measurements of a drive, or of its twin (docs/fit.md), and how the drive names itself.
 LATENCY = "latency.csv"
 WRITE_AMPLIFICATION = "write-amplification.csv"
 STEADY_WRITES = "steady-writes.csv"
