@@ -9,6 +9,7 @@ python docs/generate.py --check    say which are stale, exit 1 if any is
 from __future__ import annotations
 
 import argparse
+import copy
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,26 +21,88 @@ from picture import picture
 
 import flashtwin as ft
 from flashtwin.cli import flashtwin
+from flashtwin.cli._characterizing import measuring_options
+from flashtwin.cli._options import files_options, running_options
+from flashtwin.cli._serving import (
+    for_option,
+    listen_option,
+    metrics_option,
+    read_only_option,
+    socket_option,
+    tls_option,
+)
+from flashtwin.cli._spread import spread_options
 from flashtwin.results.keys import KEYS
 
 DOCS = Path(__file__).resolve().parent
 NOTE = "<!-- Written by `make docs` from {source}. Do not edit. -->"
 
 
+def parameters(*options: Any) -> list[click.Parameter]:
+    """The parameters that decorators add to a command, in the order of its help."""
+
+    def command() -> None:
+        """Does nothing."""
+
+    decorated: Any = command
+    for option in reversed(options):
+        decorated = option(decorated)
+    return list(reversed(decorated.__click_params__))
+
+
+#: Options that several verbs share, by the heading that describes them: printed once, not with each verb.
+SHARED = {
+    "Reading a trace": parameters(files_options),
+    "Replaying": parameters(running_options),
+    "Characterizing": parameters(measuring_options)[len(parameters(files_options)) :],
+    "Several machines": parameters(spread_options),
+    "Serving": parameters(socket_option, listen_option, tls_option, read_only_option, for_option, metrics_option),
+}
+
+
 def cli_page() -> str:
-    """Every verb's help, as it is printed."""
+    """Every verb's help, with shared options in sections of their own."""
     parts = [
         NOTE.format(source="the command line itself"),
         "",
         "# Command line",
         "",
-        "Data goes to stdout, talk to stderr; progress is shown on a terminal only. Exit status: 0 done, 1 flashtwin",
-        "itself failed, 2 wrong usage or bad input, 130 interrupted. Interrupting leaves complete files only.",
+        "Data goes to stdout, messages to stderr; progress shows on a terminal only. Exit status: 0 done, 1 internal",
+        "error, 2 wrong usage or bad input, 130 interrupted. An interrupted command leaves complete files only.",
+        "Every verb has `--help`, and options that several verbs share stand [below](#shared-options).",
     ]
     for path, command in verbs(flashtwin, "flashtwin"):
-        context = click.Context(command, info_name=path, terminal_width=100, max_content_width=100)
-        parts += ["", f"## `{path}`", "", "```text", command.get_help(context).rstrip(), "```"]
+        own, shared = split(command)
+        parts += ["", f"## `{path}`", "", "```text", help_of(command, path, own), "```"]
+        if shared:
+            links = ", ".join(f"[{title.lower()}](#{title.lower().replace(' ', '-')})" for title in shared)
+            parts += ["", f"Further options: {links}."]
+    parts += ["", "## Shared options"]
+    for title, options in SHARED.items():
+        text = help_of(click.Command(title), "", options).partition("Options:\n")[2]
+        parts += ["", f"### {title}", "", "```text", text, "```"]
     return "\n".join(parts) + "\n"
+
+
+def split(command: click.Command) -> tuple[list[click.Parameter], list[str]]:
+    """A verb's own parameters, and the titles of the groups that it has in full."""
+    found = {as_printed(one) for one in command.params}
+    titles = [title for title, options in SHARED.items() if found.issuperset(map(as_printed, options))]
+    shared = {as_printed(one) for title in titles for one in SHARED[title]}
+    return [one for one in command.params if as_printed(one) not in shared], titles
+
+
+def as_printed(parameter: click.Parameter) -> object:
+    """Equal for parameters that a help page shows alike; arguments are all different."""
+    context = click.Context(click.Command("flashtwin"))
+    return parameter.get_help_record(context) or id(parameter)
+
+
+def help_of(command: click.Command, path: str, parameters: list[click.Parameter]) -> str:
+    """The help of a command with these parameters only; `--help` itself is left out."""
+    short = copy.copy(command)
+    short.params, short.add_help_option = parameters, False
+    return short.get_help(click.Context(short, info_name=path, terminal_width=100, max_content_width=100)).rstrip()
 
 
 def verbs(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:

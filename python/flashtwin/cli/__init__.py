@@ -54,11 +54,11 @@ class Verbs(click.Group):
 
 @click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
-@click.option("--no-cache", is_flag=True, help="Neither use nor keep aged drives (see `flashtwin cache`).")
+@click.option("--no-cache", is_flag=True, help="Do not use the cache of aged drives (see `flashtwin cache`).")
 @click.version_option(__version__, message="flashtwin %(version)s", help="Print the version.")
 @click.pass_context
 def flashtwin(ctx: click.Context, debug: bool, no_cache: bool) -> None:
-    """Replay real block traces, contents included, on SSDs that deduplicate, replicate and redirect.
+    """Replay block traces, with page contents, on simulated SSDs that deduplicate, replicate and redirect.
 
     \b
     Example:

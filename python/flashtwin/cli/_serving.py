@@ -20,16 +20,44 @@ import click
 from rich.console import Console
 from rich.live import Live
 
+from flashtwin.cli._options import Duration
 from flashtwin.cli._talk import say
 from flashtwin.errors import FlashtwinError
 from flashtwin.live.recording import Server
+
+socket_option = click.option(
+    "--socket",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="PATH",
+    help="Unix socket to serve on; only you can connect. Example: --socket disk.sock  [default: the file's name and "
+    ".sock]",
+)
+
+listen_option = click.option(
+    "--listen",
+    metavar="HOST:PORT",
+    help="Serve on a loopback port instead. Example: --listen 127.0.0.1:10809",
+)
+
+read_only_option = click.option("--read-only", is_flag=True, help="Refuse writes.")
+
+for_option = click.option(
+    "--for", "seconds", type=Duration(), metavar="TIME", help="Stop after this time. Example: --for 30min"
+)
+
+metrics_option = click.option(
+    "--metrics",
+    "metrics_at",
+    metavar="HOST:PORT",
+    help="Serve Prometheus metrics at http://HOST:PORT/metrics. Example: --metrics 127.0.0.1:9100",
+)
 
 tls_option = click.option(
     "--tls-certificates",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     metavar="DIR",
-    help="Clients must speak TLS: DIR has server-cert.pem and server-key.pem. With ca-cert.pem in it they must have a "
-    "certificate of that authority, and may come from other machines.",
+    help="Require TLS: DIR holds server-cert.pem and server-key.pem. With ca-cert.pem, clients need a certificate "
+    "from that authority and may connect from other machines. Example: --tls-certificates tls",
 )
 
 #: Seconds between two looks at the figures.

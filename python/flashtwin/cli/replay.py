@@ -24,13 +24,18 @@ from flashtwin.traces.reading import Source
 
 @click.command(short_help="Replay a trace on one system.")
 @reading_options
-@click.option("--system", required=True, metavar="NAME", help="A name of `flashtwin systems`, or a TOML file.")
+@click.option(
+    "--system",
+    required=True,
+    metavar="NAME",
+    help="System: a name of `flashtwin systems`, or a TOML file. Example: --system rr-ssd",
+)
 @device_option
 @running_options
 @per_request_option
 @timeline_options
 @stream_option
-@out_option("Folder for the summary and the tables; without it, only the figures are printed.")
+@out_option("Folder for summary and tables. Example: --out mail-run  [default: print the figures only]")
 @json_option
 def replay(
     source: Source,
@@ -42,7 +47,7 @@ def replay(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Replay TRACE on one system and print what it did.
+    """Replay TRACE on one system and print its figures: response times, throughput, write amplification.
 
     \b
     Examples:
