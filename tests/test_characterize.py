@@ -510,7 +510,7 @@ def test_a_trace_without_content(cli: Cli, tmp_path: Path) -> None:
     done = cli("characterize", "plain.csv", "--no-reports")
     assert done.status == 0, done.err
     advice = cli("advise", "plain-workload").out
-    assert "What deduplication saves cannot be told, because the trace carries no content." in advice
+    assert "The saving by deduplication is unknown, because the trace carries no content." in advice
 
 
 def test_from_python(small_trace: Path, tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         within=_FLASH | {"gc"},
     ),
     Candidate(
-        "placement", "uneven chips", "pages that wait at busy chips while others are idle",
+        "placement", "uneven chips", "uneven load on the chips",
         "writes to the chip with the shortest wait and reads from it, wherever the page lies", _CHIP, _always,
         {
             "ftl.allocation.policy": "least-loaded", "ftl.redirection.policy": "any-chip",
@@ -148,7 +148,7 @@ CANDIDATES: tuple[Candidate, ...] = (
     ),
     Candidate(
         "suspension", "reads behind programs", "reads behind programs and erases",
-        "programs and erases that any read may interrupt",
+        "programs and erases that any read can suspend",
         frozenset(("host_program", "gc_program", "erase", "copy")), _suspends_nothing,
         {
             "engine.suspend": "program-erase", "engine.suspend_us": 0.0, "engine.suspend_slice_us": 0.0,
@@ -165,13 +165,13 @@ CANDIDATES: tuple[Candidate, ...] = (
     ),
     Candidate(
         "fingerprints", "missed duplicates", "duplicates that a small fingerprint store misses",
-        "a store of all fingerprints", frozenset(),
+        "a fingerprint store without a limit", frozenset(),
         lambda case: case.base["duplicates_missed"] > 0,
         {"ftl.dedup.fingerprint_entries": "unlimited"}, remedies.fingerprints,
         within=_FLASH,
     ),
     Candidate(
-        "copies", "making copies", "the making of copies", "no copies", frozenset(("copy",)),
+        "copies", "making copies", "copying popular contents", "no copies", frozenset(("copy",)),
         lambda case: case.base["copies"] > 0, {"ftl.replication.policy": "none"}, remedies.copies,
         within=_FLASH,
     ),
@@ -184,7 +184,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         lambda case: case["engine.link_mb_s"] > 0, {"engine.link_mb_s": 0.0}, remedies.link,
     ),
     Candidate(
-        "queue_depth", "queue depth", "the number of requests that the host keeps under way", "another queue depth",
+        "queue_depth", "queue depth", "the queue depth of the host", "another queue depth",
         frozenset(),
         lambda case: case["replay.queue_depth"] > 0, _depth, remedies.depth,
     ),

@@ -125,7 +125,7 @@ def too_few(found: Mapping[str, Any]) -> str:
     if count >= least:
         return ""
     noun = {"read": "read", "write": "write"}.get(kind, "request")
-    return f"{units.plural(count, noun)}, where {least:,} are the least for {found['goal_words']}"
+    return f"{units.plural(count, noun)}, fewer than the {least:,} needed for {found['goal_words']}"
 
 
 def choice(of: Evidence) -> Verdict | None:
@@ -144,7 +144,7 @@ def choice(of: Evidence) -> Verdict | None:
         claim = f"Too few requests to choose a system by: {few}." if few else "No candidate could be replayed."
         return Verdict(TOPIC, claim, UNKNOWN, "", figures, evidence, weight=_WEIGHT)
     claim = _claim(found, first, ranked)
-    action = Action("Its run", str(first.best["command"]), dict(first.best["sets"]))
+    action = Action("Run it", str(first.best["command"]), dict(first.best["sets"]))
     reason = joined(_equals(first, ranked), _costs(first, ranked, found), _elsewhere(found, first))
     return Verdict(TOPIC, claim, first.name, reason, figures, evidence, action, _WEIGHT)
 

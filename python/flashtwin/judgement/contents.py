@@ -33,7 +33,7 @@ STABLE_PERCENT = 50.0
 #: A tenth of the contents gets a tenth of the reads when popularity tells nothing; twice that tells something.
 UNSTABLE_PERCENT = 20.0
 #: What no characterization can tell.
-HASHING = "Whether hashing keeps up with bursts of writes, only a replay on `ca-ssd` tells."
+HASHING = "Replay it on `ca-ssd` to see whether hashing keeps up with bursts of writes."
 #: A choice of chips brings less than this, in percent, even at its bound: there is little to gain.
 LITTLE_PERCENT = 3.0
 #: A design that reaches less than this share of its bound has a reason for it.
@@ -92,7 +92,7 @@ def _expected_deduplication(of: Evidence) -> Verdict:
     share, entries, space = of.number("info.duplicate_write_percent"), of.number(ENTRIES), of.number(SPACE)
     if share is None:
         why = "the trace carries no content" if of.has_no_contents else "no page write has a known content"
-        return untold("deduplication", "what deduplication saves", why, Action())
+        return untold("deduplication", "the saving by deduplication", why, Action())
     figures = of.figures("info.duplicate_write_percent", ENTRIES, SPACE)
     saved = f"it would save {share:.1f} % of the page writes"
     saved += f" and would leave {space:.0f} % of the space in use" if space is not None else ""
@@ -125,9 +125,9 @@ def _replayed_deduplication(study: StudyFolder, run: SavedRun, expected: Verdict
         responses = f", {'longer' if facts.loses(of_best) else 'equal'} responses"
         answer = f"fewer writes{responses if of_best is not None else ''}"
     words = {kind: units.longer_or_shorter(one) for kind, one in changes.items() if one is not None}
-    claim = [f"`{run.label}` is held against `{base.label}`"]
+    claim = [f"`{run.label}` is compared with `{base.label}`"]
     if share is not None:
-        claim = [f"{units.percent(share)} of the page writes bring a content that `{run.label}` already holds"]
+        claim = [f"{units.percent(share)} of the page writes are duplicates under `{run.label}`"]
     if programs is not None:
         claim.append(f"it programs {units.more_or_fewer(programs, 'pages', f'`{base.label}`')}")
     if kinds := [f"{kind}s are {words[kind]}" for kind in ("write", "read") if kind in words]:
@@ -155,7 +155,7 @@ def _why_deduplication(run: SavedRun, base: SavedRun, write: float | None) -> st
     return joined(
         reasons.parts(run, base, "write"),
         reasons.hashing(run) if facts.loses(write) else "",
-        f"{units.percent(missed)} of its programs are of contents that were on flash already."
+        f"{units.percent(missed)} of its programs are duplicates that the fingerprint store missed."
         if missed >= facts.WORTH_A_WORD_PERCENT
         else "",
         reasons.unlike_ground(run, base),
@@ -165,18 +165,18 @@ def _why_deduplication(run: SavedRun, base: SavedRun, write: float | None) -> st
 def _try_deduplication(of: Evidence, run: SavedRun | None) -> Action:
     """About the run that shows deduplication: what removes its bottleneck, or a smaller store of fingerprints."""
     if of.has_no_contents:
-        words = "Contents of one's own for every page (`replay.content`) show what looking them up costs at least"
+        words = "Give every page its own content (`replay.content`) to see the least cost of lookups"
         return actions.compare(of, words, "conventional,ca-ssd", "--content unique")
     if run is None:
         words = "Replay it with and without deduplication (`ftl.mapping`)"
         return actions.compare(of, words, "conventional,ca-ssd")
     done = actions.removing(of, [run])
     if not done:
-        words = "What holds deduplication (`ftl.mapping = content`) back, and what removes that, is found by"
+        words = "Find the bottleneck of deduplication (`ftl.mapping = content`)"
         return Action(words, f"flashtwin explain {of.trace} --system ca-ssd")
     if done.sets and of.explained[run.name]["answer"] in ("hash", "fingerprints"):
         return replace(done, words=f"{done.words} ({', '.join(f'`{key}`' for key in done.sets)})")
-    words = "What it takes with a store of 16,384 fingerprints (`ftl.dedup.fingerprint_entries`)"
+    words = "Try a store of 16,384 fingerprints (`ftl.dedup.fingerprint_entries`)"
     return actions.further(of, [run], words, {"ftl.dedup.fingerprint_entries": 16384})
 
 
@@ -218,7 +218,7 @@ def _replayed_replication(study: StudyFolder, expected: Verdict | None) -> Verdi
     claim = f"{_choosing(best, ref, change)}."
     answer = _pays(expected) if facts.gains(change) else "longer reads" if facts.loses(change) else "no gain"
     if not any(one.number("replication.copies") for _, one in copying):
-        answer, claim = "no copy made", f"{claim} No copy was made, so that this says nothing of copies."
+        answer, claim = "no copy made", f"{claim} No copy was made, so this does not judge copies."
     return Verdict(
         "replication", claim, _decided(answer, expected, best, ref), **_reads([*(one for _, one in copying), ref])
     )
@@ -228,14 +228,14 @@ def _try_replication(of: Evidence, answer: str) -> Action:
     """Another number of copies, shorter periods, or contents to copy, as the answer asks for."""
     compared = "ca-ssd,rr-ssd,oracle"
     if of.has_no_contents:
-        words = "Made-up contents (`replay.content`), drawn by popularity, show what copies of popular ones could do"
+        words = "Try Zipf contents (`replay.content`) to see what copies of popular contents could gain"
         return actions.compare(of, words, compared, "--content 'zipf(0.8,100000)'")
     lasts_s = (of.number("info.duration_ns") or 0.0) / 1e9
     if lasts_s > 0 and (of.number("drift.periods") in (None, 0, 1) or answer == "no copy made"):
         words = f"Shorter periods (`replay.period_s`), some {PERIODS} in this trace"
         # One digit, no shorter than a millisecond, which is the shortest that is taken.
         return actions.compare(of, words, compared, f"--period {max(float(f'{lasts_s / PERIODS:.0e}'), 0.001):g}s")
-    words = "See what one copy more of a content at most does instead (`ftl.replication.most_copies`)"
+    words = "Try at most one more copy per content (`ftl.replication.most_copies`)"
     if answer in ("no gain", "longer reads", "no"):
         words = f"Leave `ftl.replication.policy = none`, or {lower(words)}"
     makers = [run for run in of.runs if "replicates" in run.traits and not run.is_ideal]
@@ -263,10 +263,10 @@ def redirection(of: Evidence, study: StudyFolder) -> Verdict | None:
         claim, reason = f"{claim}{_beside(best, bound, ref)}", _why_redirection(best, ref, change, limit)
     others = reasons.besides(best, ref, CHOICE_KEYS)
     alone = (
-        f"`{best.label}` and `{ref.label}` differ in {units.names(others)} as well: what the choice alone does, a run "
-        f"of `{best.label}` with `redirection.policy = home` beside it would tell."
+        f"`{best.label}` and `{ref.label}` also differ in {units.names(others)}; to isolate the choice of chips, "
+        f"replay `{best.label}` with `redirection.policy = home`."
     )
-    words = "What serving waiting reads of a page together brings beside it"
+    words = "Try merging waiting reads of a page as well"
     runs = [*dict.fromkeys((best, *choosing)), ref]
     return Verdict(
         "redirection", f"{claim}.", answer, joined(reason, alone if others else ""), **_reads(runs),
@@ -298,7 +298,7 @@ def _beside(best: SavedRun, bound: SavedRun | None, ref: SavedRun) -> str:
     # A share of the bound is one of the same cause only where all else is equal.
     alone = not any(reasons.besides(run, ref, CHOICE_KEYS) for run in (best, bound))
     if alone and facts.gains(change) and limit <= change:
-        text += f", so {units.percent(change / limit * 100.0)} of what is possible is reached"
+        text += f", so it reaches {units.percent(change / limit * 100.0)} of the possible gain"
     return text
 
 
@@ -366,7 +366,7 @@ def cost(of: Evidence, study: StudyFolder) -> Verdict | None:
     programs = facts.change_of(run, study.baseline, "pages_programmed")
     if programs is not None and run is not study.baseline:
         claim += f" ({units.change(programs)} pages in all against `{study.baseline.label}`)"
-    words, sets = "With one copy more of a content at most", {"ftl.replication.most_copies": 2}
+    words, sets = "Try at most one more copy per content", {"ftl.replication.most_copies": 2}
     return Verdict(
         "cost", f"{claim}.", units.percent(share), _copying(run), {f"{run.name}:replica_percent": share}, (run.name,),
         actions.further(of, [run], words, sets), share / 100.0,
@@ -381,7 +381,7 @@ def _copying(run: SavedRun) -> str:
         made += f" in {units.count(passes)} passes"
         made += f", {units.duration(parallel_ns / passes)} a pass with all chips at work" if parallel_ns else ""
     used = facts.share_of(run, "space.pages_in_use_peak", "replication.budget_pages")
-    room = f"At most {units.percent(min(used or 0.0, 100.0))} of its room was in use (`replication.alpha`)."
+    room = f"At most {units.percent(min(used or 0.0, 100.0))} of the space for copies was in use (`replication.alpha`)."
     return joined(f"{made}." if made else "", room if used is not None else "")
 
 

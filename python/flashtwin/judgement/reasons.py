@@ -44,8 +44,8 @@ def hashing(run: SavedRun) -> str:
     text += f" and waiting for the hash unit {units.duration(split['hash_wait'])}"
     if busy is None or lanes is None:
         return f"{text}."
-    text += f": the unit, with {units.plural(lanes, 'lane')}, works {units.percent(busy * 100.0)} of the time"
-    text += f", and up to {units.count(queue)} pages stand before it at once" if queue else ""
+    text += f": the unit, with {units.plural(lanes, 'lane')}, is busy {units.percent(busy * 100.0)} of the time"
+    text += f", and up to {units.count(queue)} pages queue for it" if queue else ""
     return f"{text} (`engine.hash_lanes`)."
 
 

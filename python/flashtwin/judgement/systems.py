@@ -45,7 +45,7 @@ def choice(of: Evidence, study: StudyFolder) -> Verdict | None:
         place = "practically as fast" if units.unchanged(behind) else "next"
         claim += f"; `{next_best.label}` is {place} with {units.duration(second)} ({units.change(behind)})"
     # With candidates, the verdict is about systems at their best.
-    claim = f"As they are: {lower(claim)}" if study.candidates else claim
+    claim = f"With the settings as given, {lower(claim)}" if study.candidates else claim
     runs = [run for _, run in timed]
     return Verdict(
         "choice", f"{claim}.", best.name, reasons.of_choice(next_best if best is base else best, base),
@@ -95,7 +95,7 @@ def wear(of: Evidence, study: StudyFolder) -> Verdict | None:
     return Verdict(
         "wear", f"{claim}.", answer, f"Write amplification is {', '.join(told)}." if told else "",
         {f"{run.name}:erases.total": value, f"{base.name}:erases.total": before}, (run.name, base.name),
-        actions.further(of, (run, base), "Whether levelling wear changes that", {"ftl.wear.policy": "static"}),
+        actions.further(of, (run, base), "Try static wear levelling", {"ftl.wear.policy": "static"}),
         facts.weight(change) * ERASES,
     )  # fmt: skip
 
