@@ -2,7 +2,7 @@
 
 A change that makes the core faster, or moves code about, leaves every figure older than its code. To measure all of
 them again takes an hour or two; to make one replay in so many again, and find each of its figures equal to the last
-digit, takes minutes. Where one differs, the stage stays what it was, and the figure is named.
+digit, takes minutes. Where one differs, the stage keeps its old state, and the figure is named.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NOT_MADE = Kept({})
 
 
 class Sample(Store):
-    """A store that makes a share of the replays, chosen by what they are, and leaves all others without figures."""
+    """A store that makes a share of the replays, chosen by their keys, and leaves all others without figures."""
 
     def __init__(self, one_in: int, lab: Lab) -> None:
         super().__init__(SCRATCH / "replays", lab.say)

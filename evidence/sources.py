@@ -1,4 +1,4 @@
-"""Which code made a figure: a digest over what that code says, without comments and tests."""
+"""The code behind a figure: a digest over that code, without comments and tests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REPLAY = (
 )
 #: What drives the recorded traces are replayed on, and which figures are kept of a replay.
 DRIVES = ("evidence/stages/drives.py",)
-#: What decides what is found out about a trace.
+#: Files that decide the facts of a trace.
 ANALYSIS = ("crates/bits/src", "crates/trace/src", "crates/analysis/src")
 #: What recipes make.
 RECIPES = ("crates/bits/src", "crates/trace/src", "workloads")
@@ -45,7 +45,7 @@ def files(path: Path) -> Iterator[Path]:
     """The code of a folder but its tests, or the file itself.
 
     Raises:
-        FileNotFoundError: there is no such file or folder; it was renamed, and whoever names it must follow.
+        FileNotFoundError: there is no such file or folder; if it was renamed, rename it here as well.
     """
     if path.is_file():
         yield path

@@ -1,4 +1,4 @@
-"""What a stage is: one question that is measured again as a whole, and the file that keeps its answer."""
+"""The type of a stage: one question that is measured again as a whole, and the file that keeps its answer."""
 
 from __future__ import annotations
 

@@ -103,12 +103,12 @@ def moved_most(data: Mapping[str, Any]) -> str:
 
 
 def factors() -> str:
-    """What is varied, with all levels; the first is that of the presets."""
+    """The factors, with all levels; the first is that of the presets."""
     return grid(["choice", "levels"], ([one.name, "; ".join(one.levels)] for one in FACTORS))
 
 
 def excluded() -> str:
-    """What is not varied, with the reason."""
+    """Choices that are fixed, with the reason."""
     return grid(["key", "why it is not varied"], ([f"`{key}`", reason] for key, reason in EXCLUDED.items()))
 
 

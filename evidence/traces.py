@@ -1,4 +1,4 @@
-"""What the pages say of characterized traces: which of many, the lowest, the highest, how many."""
+"""Figures of characterized traces for the pages: which of many, the lowest, the highest, how many."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def of(found: int, every: Iterable[Any]) -> str:
 
 
 def claim(claims: Mapping[str, Sequence[Mapping[str, Any]]], item: str, quantity: str, subject: str) -> float:
-    """What was measured for one number of a paper.
+    """The measurement for one number of a paper.
 
     Raises:
         KeyError: there is no such number.

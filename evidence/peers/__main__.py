@@ -126,7 +126,7 @@ def simulators(peers: list[str]) -> dict[str, dict[str, Any]]:
 
 
 def available() -> list[str]:
-    """Peers that are built; says what is missing."""
+    """Peers that are built; reports missing ones."""
     found = []
     for name, peer in PEERS.items():
         if peer.program() is not None:

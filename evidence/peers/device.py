@@ -21,7 +21,7 @@ class Device:
     erase_us: int = 3800
     bus_mt_s: int = 40
     command_ns: int = 175
-    #: A plane collects when so many of its blocks are free.
+    #: A plane collects when this many of its blocks are free.
     free_blocks: int = 32
 
     @property

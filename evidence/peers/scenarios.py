@@ -1,4 +1,4 @@
-"""What is run: one device, made requests at three loads and of other shapes, public samples, and collection."""
+"""The runs: one device, synthetic requests at three loads and of other shapes, public samples, and collection."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Options = Mapping[str, str | int | float]
 
 @dataclass(frozen=True)
 class Scenario:
-    """A device, requests, and what the peers are told beside them."""
+    """A device, requests, and further options of the peers."""
 
     name: str
     title: str

@@ -1,6 +1,6 @@
 """SSDsim 2.1 of HUST (Hu et al., ICS 2011): its parameters, its list of requests and its counters.
 
-Three things about it shape what it is given:
+Three properties of it shape its input:
 
 * It stops where its trace stops, with requests under way, and then turns without end. A last line without
   a line feed lets time run on to that line's, and is itself never asked for.

@@ -84,7 +84,7 @@ def made(
 
 
 def drawn(rng: random.Random, places: int, hot: Hot | None) -> int:
-    """One of so many places, by popularity."""
+    """One of this many places, by popularity."""
     if hot is None:
         return rng.randrange(places)
     border = int(places * hot.pages)

@@ -1,4 +1,4 @@
-"""What the papers found, held against the recorded traces and heads of public ones: nothing is replayed."""
+"""Findings of the papers, tested on the recorded traces and heads of public ones: nothing is replayed."""
 
 from __future__ import annotations
 

@@ -269,7 +269,7 @@ def _levels(lab: Lab, trace: ft.Trace, choice: Choice, load: str, knees: Mapping
 
 
 def _figures(kept: Kept) -> dict[str, Any]:
-    """What the page shows of a replay."""
+    """The figures of a replay for the page."""
     wanted = (
         "read_ns", "read_p99_ns", "write_ns", "write_p99_ns", "all_ns", "programs", "pages_written", "erases",
         "ram_bytes", "hash_utilisation",

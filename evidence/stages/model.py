@@ -1,4 +1,4 @@
-"""What the page on the model states: wear levelling, partitions, mapping tables on flash, planes in one command."""
+"""Figures of the page on the model: wear levelling, partitions, mapping tables on flash, planes in one command."""
 
 from __future__ import annotations
 

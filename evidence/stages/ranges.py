@@ -1,6 +1,6 @@
 """The designs on equal ground, over everything that no paper fixes: a balanced design, and seeds by themselves.
 
-In each row all systems stand on one ground: a drive, its age, a load, and one way to choose whatever papers leave open.
+In each row all systems stand on one ground: a drive, its age, a load, and one option of each choice that papers leave open.
 A statement is published with the range that it has over all rows (`evidence.conclusions`).
 """
 
@@ -44,7 +44,7 @@ def _started(start: float, more: float) -> Mapping[str, Value]:
     return {"ftl.gc.start": start, "ftl.gc.stop": round(start + more, 4)}
 
 
-#: Everything that is varied. The first level is what the presets have.
+#: All factors. The first level is that of the presets.
 FACTORS: tuple[Factor, ...] = (
     Factor("seed", _levels("seed", *SEEDS)),
     Factor("load", {"light": {}, "busy": {}}),

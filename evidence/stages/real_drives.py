@@ -23,7 +23,7 @@ CODE = ("python/flashtwin/drives", "crates/nand/src", "crates/ftl/src", "crates/
 
 
 def measure(lab: Lab) -> Mapping[str, Any]:
-    """By drive: what was fitted, every figure measured and predicted, and how long it took."""
+    """By drive: the fitted keys, every figure measured and predicted, and the time taken."""
     return {"drives": {name: _kept(lab, name) for name in tables.drives(lab.measurements)}}
 
 

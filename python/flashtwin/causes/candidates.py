@@ -1,8 +1,8 @@
-"""What may hold a workload back: one row a thing, with what switches it off and what can really be done about it.
+"""Possible bottlenecks: one row each, with the keys that remove it in theory and the steps possible in practice.
 
-`ideal` gives the keys under which the thing costs nothing; `steps` those that a designer may choose, each with
-what it takes. `within` names wider things that this one is a part of: erases are a part of garbage collection, this
-a part of what keeps the chips busy. A new thing is one row here and one scenario in tests/causes/.
+`ideal` gives the keys under which the thing costs nothing; `steps` those that a designer may choose, each with its
+cost. `within` names the wider causes that include this one: for example, erases are a part of garbage collection, which
+is a part of the load on the chips. A new candidate is one row here and one scenario in tests/causes/.
 
 Pure: configurations in, keys out. Whether a step helps is for a replay to tell.
 """
@@ -25,7 +25,7 @@ _ALL_LANES = 65_536
 _DIES_TIMES = (8, 4, 2)
 #: Times as many requests under way as there are.
 _DEPTH_TIMES = 64
-#: A new drive has room for so many times all that is held and written, so that no plane of it fills up.
+#: A new drive has this many times the space of all data held and written, so that no plane fills up.
 _ROOM_TIMES = 4
 
 
@@ -46,11 +46,11 @@ class Candidate:
     applies: Callable[[Case], bool]
     #: Keys under which it costs nothing, or what gives them.
     ideal: Mapping[str, Value] | Callable[[Case], Sets]
-    #: What can be done about it, in the order in which it is tried.
+    #: The steps against it, in the order in which they are tried.
     steps: Callable[[Case], Iterator[WhatIf]]
     #: Wider things that it is a part of, directly or not.
     within: frozenset[str] = field(default_factory=frozenset)
-    #: Whether it is what flash cells take, whatever the controller does.
+    #: Whether it is the time of the flash cells, which no controller changes.
     is_cells: bool = False
 
     def off(self, case: Case) -> WhatIf:
@@ -60,7 +60,7 @@ class Candidate:
         return WhatIf(words, case.changes(sets), of=(self.name,))
 
     def spoken_for(self, case: Case) -> float:
-        """What the wait ledger has against it: ns of the mean of the requests that the goal is about."""
+        """Its time in the wait ledger: ns of the mean of the goal's requests."""
         charges = case.base.charges(case.goal)
         return sum(charges.get(charge, 0.0) for charge in self.charges)
 
@@ -204,8 +204,8 @@ BY_NAME: Mapping[str, Candidate] = {one.name: one for one in CANDIDATES}
 
 
 def proposed(case: Case) -> list[Candidate]:
-    """What can cost anything, those first for which the wait ledger speaks most."""
-    # What is the host's or the cells' own has no charge of its own; the depth goes first, the cells last.
+    """Candidates that can cost anything, the largest charge of the wait ledger first."""
+    # The ledger has no charge for the host or the cells; the queue depth goes first, the cells last.
     return sorted(
         (one for one in CANDIDATES if one.applies(case)),
         key=lambda one: (one.name != "queue_depth", one.is_cells, -one.spoken_for(case), CANDIDATES.index(one)),

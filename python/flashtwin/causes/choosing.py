@@ -1,7 +1,7 @@
 """Which system to choose: each with its best cheap settings, on equal flash, with and without a write cache.
 
 A candidate is a system with the settings of `flashtwin.causes.cheap` that serve the goal best; `Search` finds them.
-What is found is data (`names.CANDIDATES`); `flashtwin.judgement.choosing` says what it means.
+The result is data (`names.CANDIDATES`); `flashtwin.judgement.choosing` interprets it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from flashtwin.traces.scan import Replayable
 _BEHIND = 1.5
 #: Seeds, beside its own, under which the best candidates are replayed: what chance moves is no lead.
 _MORE_SEEDS = 2
-#: Candidates this near to the best are replayed under other seeds, too, and so many at most. Ours.
+#: Candidates this near to the best are replayed under other seeds, too, up to a maximum number. Ours.
 _NEAR, _MOST_NEAR = 1.05, 3
 #: The other drive on which candidates are shown unless one is named.
 TODAY = "tlc-unit-2021"
@@ -115,7 +115,7 @@ class Candidates:
         """Finds the best settings of each system that comes near to the best: the most promising first."""
         every = [one for of in self.searches.values() for one in of]
         replay_all(self.trace, every, kept, budget, notify=notify, **how)
-        # What is far behind is left as it is, unless nothing is to be left out.
+        # Systems far behind are dropped, unless the effort has no limit.
         for behind in (1.0, _BEHIND, *([math.inf] if budget.effort is None else [])):
             every.sort(key=_cost)
             for one in every:
@@ -185,7 +185,7 @@ class Candidates:
         return figures[{"read": "reads", "write": "writes"}.get(self.goal.kind, "requests")]
 
     def _candidate(self, name: str, search: Search, *, cached: bool) -> dict[str, Any]:
-        """A system with its best settings: what they are, what they bring and cost, and the command."""
+        """A system with its best settings: the keys, their gain and cost, and the command."""
         point = _point(search)
         sets = search.sets(point)
         # It was replayed: otherwise there is no candidate.
@@ -213,7 +213,7 @@ class Candidates:
 
 
 def _cost(search: Search) -> float:
-    """What the best settings of a search are compared by; infinite as long as there are none."""
+    """The figure that best settings are compared by; infinite before the first replay."""
     point = search.best()
     cost = None if point is None else search.cost(point)
     return math.inf if cost is None else cost

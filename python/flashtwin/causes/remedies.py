@@ -1,6 +1,6 @@
-"""Steps that can really be taken: for each thing that may hold a workload back, keys to set and what they take.
+"""Steps possible in practice: for each bottleneck, keys to set and their cost.
 
-What a step costs in programs, erases and RAM is measured; `takes` says what a replay does not count.
+Replays measure the cost in programs, erases and RAM; `takes` states the rest, for example more hash lanes.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def fingerprints(case: Case) -> Steps:
 
 
 def copies(case: Case) -> Steps:
-    """Fewer copies, of what is read more; at other times; more room for them."""
+    """Fewer copies, of contents read more; at other times; more space for them."""
     if "copies-at-period-ends" in case.traits:
         half_s = float(case["replay.period_s"]) / 2
         yield WhatIf("a copy for every fourth read", {"ftl.replication.copies_per_read": 0.25})
@@ -236,7 +236,7 @@ def _answered_early(case: Case) -> Steps:
         pages = 4 * cache or caching.PAGES
         takes = f"{_memory(case, pages - cache)} of protected DRAM"
         yield WhatIf(f"a write-back cache of {pages:,} pages", {caching.KEY: pages, caching.PROTECTED: True}, takes)
-    # A system that does not hash would answer at once: what a cache takes for that is known, and tried above.
+    # A system that does not hash would answer at once: a cache for that is tried above.
     room = int(case["engine.write_buffer_pages"]) if completes == "hashed" else 0
     if case.base["pages_hashed"] and (room or (waits and not cache)):
         places = 4 * room or caching.PAGES

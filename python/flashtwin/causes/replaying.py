@@ -1,6 +1,6 @@
 """Replays for inquiries: on all cores, over one copy of the trace, within a budget of work; nothing done is lost.
 
-What is replayed, and in which order, depends on the budget alone: neither on the machine nor on what else it does.
+The budget alone decides the replays and their order: neither the machine nor its load does.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Asking(Protocol):
 
     @property
     def known(self) -> dict[Key, Figures]:
-        """What was replayed, by the keys set otherwise."""
+        """Replays made, by the keys that were changed."""
 
     @property
     def failed(self) -> dict[Key, str]:
@@ -54,7 +54,7 @@ class KeptFigures:
 
     @classmethod
     def of(cls, path: Path | None) -> KeptFigures:
-        """What the folder holds; nothing where that cannot be read."""
+        """The replays of the folder; none where it cannot be read."""
         if path is None:
             return cls(None)
         try:
@@ -106,7 +106,7 @@ def base_replays(
 ) -> dict[str, Figures]:
     """The figures of a trace on systems as they are, by name.
 
-    What is finished is kept even where the rest is interrupted.
+    Finished replays are kept even if the rest is interrupted.
     """
     keys = {name: folder.run_key(trace.digest, system.config) for name, system in systems.items()}
     missing = [name for name, key in keys.items() if key not in kept.figures]
@@ -151,7 +151,7 @@ def replay_all(
 
 
 def _next_wishes(trace: Replayable, inquiries: Sequence[Asking], kept: KeptFigures) -> list[_Wish]:
-    """What is not known yet, one of each inquiry in turn, each replay once; they are told what is known already."""
+    """Missing replays, one of each inquiry in turn, each replay once; known results are passed on first."""
     while True:
         asked = [[_Wish.of(trace, inquiry, sets) for sets in inquiry.wanted()] for inquiry in inquiries]
         known = [wish for wishes in asked for wish in wishes if wish.key in kept.figures]

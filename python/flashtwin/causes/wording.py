@@ -1,4 +1,4 @@
-"""What was found, in words and as plain data: each sentence ends in what to do, and names the run that shows it."""
+"""Results of `explain` in words and as plain data: each sentence ends in an action, and names the run behind it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Command:
     """How a run is made again by hand: the trace and how it is read, the system, and the keys set otherwise."""
 
     trace: str
-    #: What the run is called.
+    #: The name of the run.
     name: str
     #: The preset or TOML file.
     system: str
@@ -58,7 +58,7 @@ class Command:
 
 
 def told(inquiry: Inquiry, command: Command, *, interrupted: bool = False) -> dict[str, Any]:
-    """Everything that is known of one system, with its sentences; what is written as a file."""
+    """All results of one system, with sentences; the content of its file."""
     causes, of, content = inquiry.causes(), inquiry.answer(), inquiry.case["replay.content"]
     made_up = "looks-at-contents" in inquiry.case.traits and content != "recorded"
     blamed = next((cause for cause in causes if cause.name == of), None)
@@ -95,7 +95,7 @@ def told(inquiry: Inquiry, command: Command, *, interrupted: bool = False) -> di
 
 
 def _row(one: Consequence, command: Command) -> dict[str, Any]:
-    """What one replay says: the cause that it is about, what is otherwise, what that brings and takes, and how."""
+    """The result of one replay: cause, change, gain, cost and command."""
     what_if = one.what_if
     return {
         "name": one.name, "words": what_if.words, "sets": dict(what_if.sets), "after_ns": one.after_ns,
@@ -105,7 +105,7 @@ def _row(one: Consequence, command: Command) -> dict[str, Any]:
 
 
 def _takes(step: Consequence) -> str:
-    """What a step costs, in words; empty where it costs nothing."""
+    """The cost of a step, in words; empty where it costs nothing."""
     parts = [step.what_if.takes] if step.what_if.takes else []
     for count, noun in (("programs", "program"), ("erases", "erase")):
         if more := step.more(count):
@@ -217,7 +217,7 @@ def _with_all(inquiry: Inquiry, command: Command) -> str:
 
 
 def lines(found: Mapping[str, Any]) -> list[str]:
-    """As a terminal shows it: what holds the system back, what removes it, what that brings, the command."""
+    """As a terminal shows it: bottleneck, remedy, gain, command."""
     text = [found["claim"], f"  do: {found['action']['words']}.", f"      {found['action']['command']}"]
     if found["interrupted"]:
         text.insert(0, f"Interrupted after {units.plural(found['replays'], 'replay')}; the answer so far:")

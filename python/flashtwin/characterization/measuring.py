@@ -1,4 +1,4 @@
-"""Characterization: what a workload is like to an SSD. Definitions and sources: docs/characterization.md."""
+"""Characterization: the properties of a workload. Definitions and sources: docs/characterization.md."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class Options:
 
     @property
     def words(self) -> str:
-        """What a replay has to be told of them, for the end of a command line: the period, unless it is a day."""
+        """Options that a replay needs as well, for the end of a command line: the period, unless it is a day."""
         period_s = float(json.loads(self.key)["period_s"])
         return f" --period {period_s:g}s" if period_s != PERIOD_S else ""
 
 
 def options(sets: Mapping[str, Setting | None], threads: int = 1) -> Options:
-    """The options with some keys set otherwise (docs/characterization.md); what is None is left as it is.
+    """The options with some keys changed (docs/characterization.md); None leaves a key as it is.
 
     Raises:
         ConfigError: a key is not known (the message names the nearest), or its value is out of range.
@@ -76,9 +76,9 @@ def options_schema() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Characterization(Framed):
-    """What a workload is like to an SSD. Made by `characterize`, or read back by `read`. As a frame: `row`."""
+    """The properties of a workload. Made by `characterize`, or read back by `read`. As a frame: `row`."""
 
-    #: All scalars, one object a metric; what is undefined is None.
+    #: All scalars, one object a metric; undefined ones are None.
     summary: dict[str, Any] = field(repr=False)
     _tables: Mapping[str, Callable[[], ArrowTable]] = field(repr=False)
     #: Where it was asked for and the trace has several: each volume by itself, by name.
@@ -104,7 +104,7 @@ class Characterization(Framed):
 
     @property
     def name(self) -> str:
-        """What the trace is called."""
+        """The name of the trace."""
         return str(self.summary["info"]["name"])
 
     @property
@@ -141,7 +141,7 @@ class Characterization(Framed):
 
     @cached_property
     def advice(self) -> list[Verdict]:
-        """What would pay on this workload, one verdict a topic."""
+        """Advice for this workload, one verdict a topic."""
         # These load NumPy and PyArrow, which a replay does without.
         from flashtwin.judgement import judging
         from flashtwin.judgement.evidence import Evidence

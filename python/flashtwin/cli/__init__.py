@@ -1,4 +1,4 @@
-"""The command line: `flashtwin VERB`. One file a verb; what they share is in the underscored modules.
+"""The command line: `flashtwin VERB`. One file a verb; shared code is in the underscored modules.
 
 Data goes to stdout, talk to stderr. Exit status: 0 done, 1 flashtwin itself failed, 2 wrong usage
 or bad input, 130 interrupted.
@@ -90,7 +90,7 @@ def run(args: list[str]) -> int:
         error(wrong.format_message())
         return 2
     except BrokenPipeError:
-        # Whoever read our output has seen enough.
+        # The reader of our output, such as `head`, has closed it.
         _drop_output()
         return 0
     except OSError as failure:
@@ -126,7 +126,7 @@ def _is_of_output(failure: OSError) -> bool:
 
 
 def _drop_output() -> None:
-    """Lets go of what was printed and cannot be written; Python would complain once more at exit."""
+    """Drops output that cannot be written; Python would complain once more at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -24,7 +24,7 @@ _WIDTH = 90
 
 @dataclass(frozen=True)
 class FitOutcome:
-    """What a fit found."""
+    """The result of a fit."""
 
     drive: str
     #: Figures of the experiments that tell something by themselves.

@@ -1,4 +1,4 @@
-"""Options that several verbs share, and what they mean to the core."""
+"""Options that several verbs share, and their translation for the core."""
 
 from __future__ import annotations
 

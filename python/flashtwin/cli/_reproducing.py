@@ -32,7 +32,7 @@ SYNTHETIC = "synthetic"
 
 
 def show(papers: Papers, path: Path) -> None:
-    """Prints a line for each item, then what they come to."""
+    """Prints a line for each item, then the totals."""
     data(
         table(["item", "claims agree", "verdict"], [_line(paper, item) for paper in papers for item in paper["items"]])
     )
@@ -47,7 +47,7 @@ def _line(paper: Mapping[str, Any], item: Mapping[str, Any]) -> list[str]:
 
 
 def summary(papers: Papers, path: Path) -> list[str]:
-    """Scale, counts, what is not claimed at this scale, and why items disagree."""
+    """Scale, counts, items not claimed at this scale, and reasons for disagreement."""
     return [*_scale(papers), _counts(papers), *_not_claimed(papers), *_reasons(papers, path)]
 
 
@@ -79,7 +79,7 @@ def _scale_of(paper: Mapping[str, Any]) -> float | None:
 
 
 def _scale(papers: Papers) -> list[str]:
-    """What was replayed, in how small a form, and how large it is by default."""
+    """The scale of the replays, and the default scale."""
     by_scale: dict[str, list[str]] = {}
     for paper in papers:
         by_scale.setdefault(_scale_words(paper), []).append(paper["id"])

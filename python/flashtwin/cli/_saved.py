@@ -88,6 +88,6 @@ def _for_machines(
 
 
 def default_out(paths: Sequence[Path]) -> Path:
-    """Where a report of several results goes: beside where the reader is, called after what it holds."""
+    """The default folder of a report of several results: in the current folder, named after them."""
     first, second, *more = [path.resolve().name for path in paths]
     return Path(f"{first}-vs-{second}" + (f"-and-{len(more)}-more" if more else ""))

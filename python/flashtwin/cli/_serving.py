@@ -98,7 +98,7 @@ def _wait(server: Server, running: subprocess.Popen[bytes] | None, seconds: floa
 
 
 def warn(figures: Mapping[str, Any], told: set[str]) -> None:
-    """Says what does not go as it should, each kind of it once."""
+    """Warns of failures, each kind once."""
     for kind, words in (("failure", _failure(figures)), ("damage", _damage(figures))):
         if words and kind not in told:
             told.add(kind)
@@ -106,7 +106,7 @@ def warn(figures: Mapping[str, Any], told: set[str]) -> None:
 
 
 def _damage(figures: Mapping[str, Any]) -> str | None:
-    """What a drive has lost since it was opened, or before."""
+    """Losses of a drive since it was opened, or before."""
     if "drive" not in figures:
         return None
     lost, damaged = figures["drive"]["state"]["lost_pages"], figures["drive"]["store"]["damaged_pages"]
@@ -117,7 +117,7 @@ def _damage(figures: Mapping[str, Any]) -> str | None:
 
 
 def _failure(figures: Mapping[str, Any]) -> str | None:
-    """What does not go on though the server does."""
+    """Functions that have stopped though the server goes on."""
     if "drive" in figures:
         drive = figures["drive"]
         stopped = figures.get("twin", {}).get("failure")
@@ -182,7 +182,7 @@ def line(before: Mapping[str, Any], now: Mapping[str, Any], seconds: float) -> s
 
 
 def _behind(now: Mapping[str, Any]) -> str:
-    """What the requests came to, in a few words."""
+    """The requests in a few words."""
     if "drive" not in now:
         recording = now["recording"]
         return f"recorded {recording['requests']:,} requests, {recording['file_bytes'] / 1e6:,.1f} MB"

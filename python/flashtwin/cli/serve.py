@@ -32,7 +32,7 @@ from flashtwin.replays.running import Comparison
 from flashtwin.results import names
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-#: More logical pages than a drive can number, whatever their size.
+#: More logical pages than a drive can number, for any page size.
 _LARGEST = 1 << 47
 
 
@@ -162,7 +162,7 @@ def _warn_of_space(image: Path) -> None:
 
 
 def _modelled(server: Server, twin: dict[str, Any], out: Path | None) -> None:
-    """What the modelled drive did, and how true answers were to it."""
+    """Prints the response times of the modelled drive, and how closely the answers kept them."""
     result = server.result
     if result is None:
         say(f"warning: nothing was held back any more, the modelled drive stopped: {twin['failure']}")

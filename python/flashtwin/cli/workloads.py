@@ -107,7 +107,7 @@ def _measured(found: Characterization, scale: float) -> dict[str, float | None]:
 
 
 def _show_measured(found: Characterization, scale: float) -> None:
-    """How requests arrive, and what is read again: of the trace and day by day."""
+    """Arrivals and re-reads, of the trace and day by day."""
     measured = {name: value for name, value in _measured(found, scale).items() if value is not None}
     data("\n" + pairs([(name, number(value)) for name, value in measured.items()]))
     days = statistics.by_day(found)

@@ -30,7 +30,7 @@ class Compared:
 
     @property
     def error_percent(self) -> float | None:
-        """By how much the twin is above what was measured; None where that is 0."""
+        """By how much the twin is above the measurement; None where that is 0."""
         return (self.predicted / self.measured - 1.0) * 100.0 if self.measured else None
 
 

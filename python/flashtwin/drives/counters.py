@@ -26,7 +26,7 @@ _MOST = 1 << 100
 
 @dataclass(frozen=True)
 class Counters:
-    """What a drive has counted in its life; None where it was not asked, or does not say."""
+    """Lifetime counters of a drive; None where they were not read, or the drive has none."""
 
     host_bytes: int | None = None
     medium_bytes: int | None = None
@@ -51,7 +51,7 @@ def read_counters(folder: Path, stem: str, moment: str) -> Counters:
 
 
 def written(before: Counters, after: Counters, place: str) -> Written:
-    """What was written in between.
+    """The bytes written in between.
 
     Raises:
         DriveError: a counter went backwards, or was read only once.

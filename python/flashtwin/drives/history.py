@@ -1,7 +1,7 @@
-"""What a drive amplifies after one pattern and another: the controller of the twin, without a clock.
+"""The amplification of a drive after a series of patterns: the controller of the twin, without a clock.
 
-Amplification depends on what was written before, so a series of runs is played from the erased drive on. The drive is
-smaller than the real one: `BLOCKS` superblocks, as many as decide what a victim holds, of fewer pages each.
+Amplification depends on earlier writes, so a series of runs is played from the erased drive on. The drive is
+smaller than the real one: `BLOCKS` superblocks, enough to decide the valid pages of a victim, of fewer pages each.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ def played(rows: Sequence[Overwritten], space_gib: float, drive: System, *, seed
 
 
 def begin_collection(blocks: int) -> dict[str, float]:
-    """The keys by which collection begins, and ends, as late as it can in planes of so many blocks.
+    """The keys by which collection begins, and ends, as late as it can in planes of this many blocks.
 
-    Spare space is what is not in use: blocks that collection kept free beyond these would be missing in it.
+    Spare space is space not in use: blocks that collection kept free beyond these would be missing in it.
     """
     # Between two blocks, so that rounding does not matter.
     share = round((KEPT_BACK - 0.5) / blocks, 6)

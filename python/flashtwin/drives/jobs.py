@@ -1,4 +1,4 @@
-"""The experiments that tell what a drive is, as a shell script of fio jobs and lines of `nvme-cli`.
+"""The experiments that measure a drive, as a shell script of fio jobs and lines of `nvme-cli`.
 
 The script leaves one folder that `results.read_results` reads. Job files have variables in place of the device and of
 sizes; fio takes them from its environment, so that each file is written once and is used for all depths or rates.
@@ -57,7 +57,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class ProbePlan:
-    """What the experiments are to be like."""
+    """The options of the experiments."""
 
     #: None: only jobs that read.
     destroys: str | None = None

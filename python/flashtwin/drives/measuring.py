@@ -26,7 +26,7 @@ SEQUENTIAL, UNIFORM = Pattern("sequential"), Pattern("uniform")
 UNIFORM_OVERWRITES, OVERWRITES = 4.0, 10.0
 #: Reads under way, each number an experiment. With more of them, some read the same flash page: the twin has few.
 DEPTHS = (1, 2, 4, 8, 16, 32, 64, 128)
-#: What an experiment has before it was measured.
+#: The value of an experiment that was not measured yet.
 _UNKNOWN = float("nan")
 
 
@@ -58,7 +58,7 @@ def usual(drive: System, per_s: float, fill: float = FILLS[-1]) -> Measurements:
         for gib, series, then, overwrites in runs
         for pattern, times in ((SEQUENTIAL, 1.0), (then, overwrites))
     ]
-    # What is offered below saturation is served.
+    # Below saturation, the served rate is the offered one.
     rates = [
         OpenLoop(used, offered, 0.0, offered if share < 1.0 else _UNKNOWN, {}, {})
         for share in RATES
@@ -85,7 +85,7 @@ def measure(drive: System, asked: Measurements, note: Notify = lambda _: None, *
     Args:
         drive: a system with all its blocks; it is made smaller here.
         asked: rows of a drive, or of `usual`: fills, rates, patterns and depths count.
-        note: told what is being done.
+        note: called with each step.
         seed: of the loads.
 
     Raises:

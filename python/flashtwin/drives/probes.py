@@ -111,7 +111,7 @@ class Probes:
     duplicates: tuple[Duplicates, ...] = ()
     #: Bytes that the drive offers, as `nvme id-ctrl` says; None where it was not asked.
     capacity_bytes: float | None = None
-    #: Whatever else was told, e.g. the model's name.
+    #: Other facts, such as the model's name.
     told: Mapping[str, str] = field(default_factory=dict)
 
     def alone_of(self, kind: str) -> Alone | None:

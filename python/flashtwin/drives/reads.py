@@ -21,7 +21,7 @@ _BUSY, _BUSY_DEVIATION = 0.92, 0.06
 _TWO_TYPES_GAIN = 0.7
 #: Width of what reads one at a time tell, as a share.
 _KNOWN = 1e-3
-#: Weight of what is known of the busy share beside one percentile's logarithm.
+#: Weight of the prior of the busy share beside one percentile's logarithm.
 _PRIOR_WEIGHT = 0.1
 
 

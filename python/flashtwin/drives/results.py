@@ -33,7 +33,7 @@ from flashtwin.errors import DriveError
 from flashtwin.progress import Notify
 from flashtwin.results import names
 
-#: The file with what the drive says of itself (`nvme id-ctrl -o json`).
+#: The file with the drive's own description (`nvme id-ctrl -o json`).
 IDENTITY = names.DRIVE_IDENTITY
 #: Of the submissions, the share at full depth from which more was offered than the drive does.
 _SATURATED = 0.2
@@ -79,7 +79,7 @@ def read_results(
     Args:
         place: the folder or file.
         drive: its name, where there are several.
-        note: told what is missing, and what was left out.
+        note: called with what is missing or was left out.
         skip_bad: leave out experiments that cannot be used, except where they say that no twin fits.
 
     Raises:
@@ -111,7 +111,7 @@ def read_results(
 
 
 def gaps(measured: Measurements) -> Iterator[str]:
-    """What the measurements do not tell for want of an experiment, and which one would."""
+    """Figures that the measurements do not determine for want of an experiment, and which one would."""
     counted = [row for row in measured.overwritten if row.pattern.kind == "uniform" and row.amplification is not None]
     fills = {row.fill_gib for row in counted}
     if measured.overwritten and not any(row.amplification is not None for row in measured.overwritten):
@@ -209,7 +209,7 @@ def _depth(job: FioJob) -> Depth:
 
 def _sized(job: FioJob) -> Sized:
     served = job.served("read")
-    # What is slowest is the host's doing; a mean of a thousand reads would be moved by one of them.
+    # The slowest responses come from the host; the mean of a thousand reads would be moved by one of them.
     return Sized(int(job.number("size")), served.times.trimmed(0.99).mean_us, served.times.times_us)
 
 
@@ -279,7 +279,7 @@ def _run(job: FioJob) -> tuple[str, ...]:
     return job.experiment, job.tags.get("series", ""), job.tags.get("fill", "")
 
 
-#: By what the jobs of one run are known.
+#: The columns that identify the jobs of one run.
 _SEVERAL: Mapping[str, Callable[[FioJob], tuple[str, ...]]] = {
     "open-loop": lambda job: (job.experiment, job.tags.get("offered", ""), job.tags.get("fill", "")),
     **dict.fromkeys(("sequential", "uniform", "zipf", "zones", "discarded"), _run),

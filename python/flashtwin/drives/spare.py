@@ -46,7 +46,7 @@ def telling(measured: Measurements) -> list[Overwritten]:
 
 
 def mended(estimates: Estimates, rows: Sequence[Overwritten], twin: Sequence[Overwritten]) -> list[Estimate]:
-    """Space and overhead, moved by what the law says otherwise of the twin than of the drive; intervals go along.
+    """Space and overhead, moved by the difference of the law's fits to twin and drive; intervals go along.
 
     With one fill, the overhead stays.
 
@@ -64,7 +64,7 @@ def mended(estimates: Estimates, rows: Sequence[Overwritten], twin: Sequence[Ove
 
 
 def _space_of_times(space: Estimate, used_gib: float, times: float) -> Estimate:
-    """The space with which a drive amplifies so many times as much as with this one."""
+    """The space with which a drive amplifies this many times as much as with the present one."""
     target = max(float(laws.amplification(space.number, used_gib)) * times, 1.0 + 1e-6)
     value = float(brentq(lambda t: float(laws.amplification(t, used_gib)) - target, used_gib * 1.0005, used_gib * 50))
     return _moved(space, value / space.number)

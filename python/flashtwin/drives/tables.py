@@ -75,7 +75,7 @@ class Steady:
 
 @dataclass(frozen=True)
 class Datasheet:
-    """What the maker promises (`datasheets.csv`); None where the sheet says nothing."""
+    """The maker's specification (`datasheets.csv`); None where the sheet has no value."""
 
     model: str
     capacity_gb: float | None

@@ -16,7 +16,7 @@ from flashtwin.results.reading import SavedRun
 
 
 def explained(of: Evidence, runs: Iterable[SavedRun]) -> Mapping[str, Any]:
-    """What was found to hold the first of the runs back that was explained; nothing where none was."""
+    """The bottleneck of the first run that was explained; nothing where none was."""
     return next((of.explained[run.name] for run in runs if run.name in of.explained), {})
 
 

@@ -1,4 +1,4 @@
-"""Which system to choose, with which settings: what the candidates of a study say (`flashtwin.causes.choosing`).
+"""The system to choose, and its settings, from the candidates of a study (`flashtwin.causes.choosing`).
 
 A lead is one only where it is larger than what chance moves, and where there are enough requests to tell.
 """
@@ -16,9 +16,9 @@ from flashtwin.judgement.evidence import Evidence
 from flashtwin.judgement.verdict import UNKNOWN, Action, Verdict, joined
 
 TOPIC = "verdict"
-#: Requests of the goal's kind without which nothing is chosen; of a percentile, at least so many beyond it. Ours.
+#: Least requests of the goal's kind for a choice; of a percentile, least requests beyond it. Ours.
 LEAST, BEYOND = 100, 10
-#: Figures that differ by less than this share are equal, whatever the seed. Ours.
+#: Figures that differ by less than this share are equal, for any seed. Ours.
 EQUAL = 0.01
 #: Beyond every response time.
 _NEVER_NS = 1e18
@@ -197,7 +197,7 @@ def _equals(first: Ranked, ranked: Sequence[Ranked]) -> str:
 
 
 def _costs(first: Ranked, ranked: Sequence[Ranked], found: Mapping[str, Any]) -> str:
-    """What the choice writes more or less than the baseline; where that is chosen, who of its equals writes least."""
+    """Writes and RAM of the choice against the baseline; if that is chosen, the equal that writes least."""
     base = next((one for one in ranked if one.name == found["baseline"]), None)
     if base is None or len(ranked) == 1:
         return ""

@@ -1,7 +1,7 @@
-"""What looking at contents does: deduplication, copies, and the choice of a chip for a read.
+"""The effects of mechanisms that look at contents: deduplication, copies, and the choice of a chip for a read.
 
-Runs go before the trace: where a run with the thing stands beside one without, they decide, and what the trace's
-figures alone make one expect comes second. Both are one verdict, with one answer.
+Runs go before the trace: if a run with the mechanism stands beside one without it, these two decide, and the estimate
+from the trace comes second. Both are one verdict, with one answer.
 
 CA-SSD is A. Gupta et al., FAST '11; RR-SSD is the paper on read redirection.
 """
@@ -32,7 +32,7 @@ FINGERPRINT_BYTES = 28
 STABLE_PERCENT = 50.0
 #: A tenth of the contents gets a tenth of the reads when popularity tells nothing; twice that tells something.
 UNSTABLE_PERCENT = 20.0
-#: What no characterization can tell.
+#: The limit of any characterization.
 HASHING = "Replay it on `ca-ssd` to see whether hashing keeps up with bursts of writes."
 #: A choice of chips brings less than this, in percent, even at its bound: there is little to gain.
 LITTLE_PERCENT = 3.0
@@ -62,7 +62,7 @@ def replication(of: Evidence) -> Verdict | None:
 
 
 def _together(found: Verdict | None, expected: Verdict | None) -> Verdict | None:
-    """One verdict: what runs say, with what the trace alone does beside it."""
+    """One verdict: the claim from the runs, with the estimate from the trace beside it."""
     if found is None or expected is None:
         return found or expected
     estimate = expected.claim.removesuffix(HASHING).rstrip()
@@ -108,7 +108,7 @@ def _expected_deduplication(of: Evidence) -> Verdict:
 
 
 def _replayed_deduplication(study: StudyFolder, run: SavedRun, expected: Verdict | None) -> Verdict | None:
-    """What it does in the plainest run that deduplicates, and in the fastest, against a run that does not."""
+    """The effect in the plainest run that deduplicates, and in the fastest, against a run that does not."""
     base = facts.without(study, "deduplicates")
     timed = facts.by_mean((one for one in facts.designs(study) if "deduplicates" in one.traits), "all")
     share = facts.share_of(run, "page_ops.duplicate_writes", "page_ops.write")
@@ -206,7 +206,7 @@ def _expected_replication(of: Evidence) -> Verdict:
 
 
 def _replayed_replication(study: StudyFolder, expected: Verdict | None) -> Verdict | None:
-    """What the best run with copies does to reads, against the one without."""
+    """Reads of the best run with copies, against the one without."""
     copying = facts.by_mean((one for one in facts.designs(study) if "replicates" in one.traits), "read")
     ref = facts.reference(study)
     if {"replicates", "bound"} & ref.traits:
@@ -245,7 +245,7 @@ def _try_replication(of: Evidence, answer: str) -> Action:
 
 
 def redirection(of: Evidence, study: StudyFolder) -> Verdict | None:
-    """What a choice of chips does to reads, what it could do at best, and what stands in the way."""
+    """The effect of a choice of chips on reads, its bound, and the obstacles."""
     ref = facts.reference(study)
     choosing = [run for _, run in facts.by_mean(study.others(ref), "read") if "redirects" in run.traits]
     designs = [run for run in choosing if not run.is_ideal]
@@ -289,7 +289,7 @@ def _choosing(run: SavedRun, ref: SavedRun, change: float) -> str:
 
 
 def _beside(best: SavedRun, bound: SavedRun | None, ref: SavedRun) -> str:
-    """What the bound does, and how much of that a design does."""
+    """The effect of the bound, and the share of it that a design reaches."""
     change = facts.mean_change(best, ref, "read") or 0.0
     limit = facts.mean_change(bound, ref, "read") if bound is not None else None
     if bound is None or limit is None:

@@ -1,4 +1,4 @@
-"""What findings give as reasons: the parts of a mean, what was waited for, what else differs.
+"""Reasons of findings: the parts of a mean, the waits, other differences.
 
 All of it is measured. That one thing is so because of another is said nowhere but where a run beside it
 differs in that one thing alone; the wait ledger is no guess either: it says what held the chip, the channel
@@ -50,14 +50,14 @@ def hashing(run: SavedRun) -> str:
 
 
 def slowest(run: SavedRun, base: SavedRun, kind: str) -> str:
-    """What the slowest requests of two runs wait for longest."""
+    """The longest waits of the slowest requests of two runs."""
     known = [(one, ledger.ledger(one, kind, ledger.SLOWEST_PERCENT)) for one in (run, base)]
     told = [waited(one, found) for one, found in known if found is not None]
     return f"They take {'; '.join(told)}." if told else ""
 
 
 def waited(run: SavedRun, of: ledger.Ledger) -> str:
-    """The mean of some requests, and what they wait for longest: `3 ms under a, 48 % of it waiting for b`."""
+    """The mean of some requests, and their longest wait: `3 ms under a, 48 % of it waiting for b`."""
     charge, ns = of.longest or ("", 0.0)
     share = f"{units.percent(facts.share(ns, of.total_ns))} of it waiting for {ledger.words(charge)}"
     return f"{units.duration(of.total_ns)} on average under `{run.label}`, {share if ns else 'none of it waiting'}"

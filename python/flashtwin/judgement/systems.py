@@ -31,7 +31,7 @@ def choice(of: Evidence, study: StudyFolder) -> Verdict | None:
     if len(timed) < 2:
         return None
     change = facts.mean_change(timed[0][1], base, "all")
-    # What is practically as fast as the baseline does not beat it.
+    # A system that is practically as fast as the baseline does not beat it.
     equal = [one for one in timed if one[1] is base and not facts.gains(change)]
     shortest, best = (equal or timed)[0]
     second, next_best = next(one for one in timed if one[1] is not best)

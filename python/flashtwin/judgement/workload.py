@@ -1,4 +1,4 @@
-"""What a trace's figures alone decide: partitions, page size, partial reads, waiting.
+"""Verdicts from a trace's figures alone: partitions, page size, partial reads, waiting.
 
 A number that is missing is never guessed: the claim then says that this cannot be told, and why.
 
@@ -42,7 +42,7 @@ PARTITIONS = (2, 32)
 
 
 def partitions(of: Evidence) -> Verdict:
-    """How many partitions: the knee at f_r <= 3, and what it brings (SWC, Finding 6)."""
+    """How many partitions: the knee at f_r <= 3, and its gain (SWC, Finding 6)."""
     keys = ("partitions_fr3", "partitions_fr2", "wa_partitions_1", "wa_fr3", "overhead_fr3")
     needed, finer, one, knee, overhead = map(of.number, keys)
     if needed is None:

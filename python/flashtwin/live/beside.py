@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def drive_system(image: str | PathLike[str]) -> presets.System:
-    """The system of a drive, to be replayed: its controller and geometry; new, without what the drive holds.
+    """The system of a drive, to be replayed: its controller and geometry; new, without the drive's data.
 
     Raises:
         LiveError: this is no drive, or another process writes to it.
@@ -48,7 +48,7 @@ class Beside:
 
     @property
     def difference_percent(self) -> float | None:
-        """By how much of what was served the replay is higher; None where that is nothing, or missing."""
+        """By how much the replay is above the served value; None where that is 0, or missing."""
         if self.served is None or self.replayed is None or self.served == 0:
             return None
         return 100 * (self.replayed - self.served) / self.served
@@ -64,7 +64,7 @@ class Beside:
 
 
 def compare_drive(served: str | PathLike[str], result: Result | str | PathLike[str]) -> list[Beside]:
-    """What a drive did while it was served and what a replay did, by the names that both have for it.
+    """The figures of a served drive and of a replay, by their common names.
 
     Args:
         served: The folder of `flashtwin serve --out`.

@@ -25,7 +25,7 @@ from flashtwin.traces.trace import Trace
 LATE, SLACK_NS = 1.1, 20e6
 
 
-#: Folder of the characterizations of what was made from a workload.
+#: Folder of the characterizations of traces made from a workload.
 VARIANTS = "variants"
 
 
@@ -97,7 +97,7 @@ class Stand:
         self._trace = None
 
     def lasting(self, days: int) -> Stand | None:
-        """The same workload of so many days; None of a recorded one, which lasts as long as it does."""
+        """The same workload of this many days; None of a recorded one, which has its own length."""
         if self.source.lasting is None:
             return None
         return Stand(
@@ -107,13 +107,13 @@ class Stand:
 
     @cached_property
     def characterization(self) -> Characterization:
-        """What the workload is like."""
+        """The characterization of the workload."""
         return self._characterized(self.path, lambda trace: trace, {})
 
     def variant(
         self, name: str, make: Callable[[Trace], Trace], sets: Mapping[str, Any]
     ) -> Characterization:  # fmt: skip
-        """What a trace made from the workload's is like, with options set otherwise; kept under that name."""
+        """The characterization of a trace made from the workload's, with options changed; kept under that name."""
         return self._characterized(self.path / VARIANTS / name, make, sets)
 
     def _characterized(

@@ -23,7 +23,7 @@ from flashtwin.settings import Value
 from flashtwin.sweeps.design import Effects, Factor, Row, balanced, effects, sets_of
 
 ID = "set-ups"
-#: A number that is further off than this many tolerances counts as so many: no single one decides.
+#: Cap of a number's error, in tolerances: no single number decides.
 FARTHEST = 5.0
 #: Set-ups that the table of the nearest shows.
 SHOWN = 5
@@ -37,7 +37,7 @@ Worked = Callable[[Stand], Mapping[str, Value] | None]
 
 @dataclass(frozen=True)
 class Experiment:
-    """What a paper leaves open, and what it published.
+    """The open choices of a paper, and its published numbers.
 
     Example: `Experiment(factors, 48, measure, claims, headlines, {"units": ("chip", "die")}, {...})` replays 48 rows of
     the design, then both units with everything else as `fixed` says.
@@ -49,9 +49,9 @@ class Experiment:
     rows: int
     #: The figures of one workload with these keys set; None where they mean nothing, as on a drive that falls behind.
     measure: Callable[[Stand, Mapping[str, Value]], Facts | None]
-    #: All published numbers beside what one set-up gives, from the figures by workload.
+    #: All published numbers beside those of one set-up, from the figures by workload.
     claims: Callable[[Mapping[str, Facts]], Sequence[Claim]]
-    #: The numbers that the paper is remembered for: what each choice moves of them is shown.
+    #: The paper's headline numbers: the effect of each choice on them is shown.
     headlines: Sequence[Headline]
     #: The few that matter: levels by factor, replayed in all combinations.
     few: Mapping[str, Sequence[str]]
@@ -230,7 +230,7 @@ def _nearest(plan: Experiment, every: Mapping[str, Tried], ranked: Sequence[Trie
 
 
 def _described(plan: Experiment, one: Tried) -> str:
-    """`order PDWC, units chip`: what is otherwise than in the presets; the set-up with one level, by its name."""
+    """`order PDWC, units chip`: changes against the presets; the set-up with one level, by its name."""
     if not one.row:
         return one.name
     otherwise = [

@@ -1,4 +1,4 @@
-"""The one free parameter: the arrival rate at which Oracle gains what was published. Pure."""
+"""The one free parameter: the arrival rate at which Oracle's gain is the published one. Pure."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ BRACKET, BISECT = 12, 10
 LOWEST = 1 / 256
 
 
-#: What a rate yields; None for one that is too high.
+#: The result at a rate; None for one that is too high.
 Measure = Callable[[float], float | None]
 
 
 @dataclass(frozen=True)
 class Found:
-    """A rate and what it yields."""
+    """A rate and its result."""
 
     rate: float
     value: float

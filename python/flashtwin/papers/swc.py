@@ -21,15 +21,15 @@ from flashtwin.sweeps import across
 from flashtwin.sweeps.batch import find
 from flashtwin.traces.trace import requests_by_volume
 
-#: Figure 1(a): partitions for f_r <= 2, lowest and highest; 75 % of database traces need so many at most, 75 %
-#: of the mail servers' so many at least.
+#: Figure 1(a): partitions for f_r <= 2, lowest and highest; 75 % of database traces need at most this many, 75 %
+#: of the mail servers' at least this many.
 PARTITIONS, DATABASE_P75, MAIL_P25 = (2.0, 16.0), 9.0, 14.0
 #: Fig. 1(b): the same for other ratios.
 BY_RATIO = {1.5: (3.0, 26.0), 3.0: (2.0, 11.0)}
 #: Fig. 1(c): f_min(N): highest, median where it is given; share of traces with f_min(8) of 2 or less.
 F_MIN: dict[int, tuple[float, float | None]] = {2: (1_000.0, 77.7), 4: (33.8, 6.6), 8: (5.0, None)}
 F_MIN_8_LOW = 28.0
-#: Fig. 3: almost so many percent of the traces have a WA below 1.05 with 4 partitions at OP 50 %.
+#: Fig. 3: almost this percentage of the traces have a WA below 1.05 with 4 partitions at OP 50 %.
 LOW_WA = 80.0
 #: 3.3: "the figure for block size 256 is very similar": within a tenth, our reading.
 LARGE_BLOCK, SIMILAR = 256, 10.0

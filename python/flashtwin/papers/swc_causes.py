@@ -23,7 +23,7 @@ from flashtwin.traces.trace import Trace
 Pages = NDArray[np.int64]
 #: Tables that the statistics are made from.
 TABLES = (*rows.TABLES, "f_min")
-#: Where facts hold what was measured without a cause, by its id.
+#: Where facts hold measurements without a cause, by its id.
 WITHOUT = "without"
 #: Seed of the time at which a page is first written, where writes are spaced evenly.
 SEED = 0
@@ -34,7 +34,7 @@ class SwitchedOff:
     """Something that may make a finding disagree, and how it is switched off."""
 
     id: str
-    #: The column of its table: what was done.
+    #: The column of its table: the change made.
     title: str
     make: Callable[[Trace], Trace]
     #: Options of the characterization that differ.
@@ -60,7 +60,7 @@ def measure(stand: Stand) -> dict[str, Facts]:
 
 
 def in_blocks_of(found: Facts, pages: int) -> Facts:
-    """The same with blocks of so many pages in the place of usual ones."""
+    """The same with blocks of this many pages instead of the usual ones."""
     grid = [
         {**row, "block_pages": across.BLOCK_PAGES}
         for row in found["tables"]["write_amplification"]

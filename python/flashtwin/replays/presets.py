@@ -53,7 +53,7 @@ class System:
     #: As its results are called: the preset's, or what `name` is in its file; of a file without one, the file's.
     name: str
     _resolved: _core.Resolved = field(repr=False)
-    #: What it was made from: a preset or a file, and the keys set otherwise, as text.
+    #: Its origin: a preset or a file, and the keys set otherwise, as text.
     _made_from: tuple[str, tuple[tuple[str, str], ...]] = field(repr=False)
 
     @cached_property

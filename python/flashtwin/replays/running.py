@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Result(Framed):
-    """What one system did with one trace. As a frame: one row, every number of the summary under its dotted name."""
+    """The result of one system on one trace. As a frame: one row, every number of the summary under its dotted name."""
 
     def __init__(self, name: str, native: _core.RunResult | StoredRun) -> None:
         """Wraps the core's result, or a stored one; use `flashtwin.replay` or `Result.read`."""
@@ -251,7 +251,7 @@ class Comparison(Framed):
         return Table(stacked({run: result.table(name) for run, result in self._results.items()}, "run"))
 
     def to_arrow(self) -> pyarrow.Table:
-        """One row a run: its name in `run`, then `Result.row`; what a run does not have is missing."""
+        """One row a run: its name in `run`, then `Result.row`; a figure that a run has not is missing."""
         return table_of([{"run": name, **result.row} for name, result in self._results.items()])
 
     def _repr_html_(self) -> str:
@@ -280,7 +280,7 @@ def _compared(info: Mapping[str, Any], results: Mapping[str, Result], equal_grou
     return Comparison(info, results, equal_ground=equal_ground)
 
 
-#: What a notebook shows of runs: the figure, where it stands in the summary.
+#: The figures of a run in a notebook: name, and path in the summary.
 _SHOWN = (
     ("mean read, ns", "response.read.mean_ns"),
     ("p99 of reads, ns", "response.read.p99_ns"),
@@ -394,7 +394,7 @@ def compare(
         threads: how many run at once; 0 is one for each core. Results do not depend on it.
         progress: told how far reading and each system are (`flashtwin.progress`).
         equal_ground: whether every system gets the baseline's device, engine, allocation, collection and
-            replay keys, so that nothing differs but what the systems are about. Without it, see
+            replay keys, so that only their mechanisms differ. Without it, see
             `Comparison.ground` for what else differs.
         per_request: as in `replay`, of every system.
         **sets: the same as keywords.
@@ -425,7 +425,7 @@ def fitted(
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> dict[str, System]:
-    """Systems with what a trace decides: the period where nobody has set it, and how many blocks it is to fill.
+    """Systems with the keys that depend on the trace: the period where nobody has set it, and the blocks to fill.
 
     Raises:
         ArgumentError: `fill` is no share above 0 and up to 1.
@@ -513,5 +513,5 @@ def _write(
 
 
 def what_else_differs(configs: Mapping[str, Mapping[str, Any]], *, equal_ground: bool) -> dict[str, Any]:
-    """What a result folder says of the ground that the systems stand on."""
+    """The note in a result folder on the ground of the systems."""
     return {"equal_ground": equal_ground, "ground": [one.as_json() for one in ground.ground(configs)]}

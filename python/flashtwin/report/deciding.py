@@ -1,4 +1,4 @@
-"""The table of candidates on the first screen: what each brings at its best, and what that costs."""
+"""The table of candidates on the first screen: the best figure of each, and its cost."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def _charts(results: TraceResults | Collection) -> list[Chart[Any]]:
 
 
 def _of_runs(study: StudyFolder) -> list[Chart[StudyFolder]]:
-    """The charts of runs; those of what holds them back only where that was looked for."""
+    """The charts of runs; those of bottlenecks only where they were looked for."""
     absent = {"knee"} if study.explained and knee.knee(study) is None else set()
     absent |= {"causes", "knee"} if not study.explained else set()
     absent |= {"candidates"} if not study.candidates else set()
@@ -141,7 +141,7 @@ def page(results: TraceResults | Collection, rendered: list[Rendered]) -> str:
 
 
 def _of_workload(results: TraceResults, verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """What the page says of one trace, with or without runs."""
+    """The content of the page of one trace, with or without runs."""
     replayed = isinstance(results, StudyFolder)
     options = results.characterization.get("options")
     values: dict[str, Any] = {
@@ -163,7 +163,7 @@ def _of_workload(results: TraceResults, verdicts: Sequence[Verdict]) -> dict[str
 
 
 def _of_collection(results: Collection) -> dict[str, Any]:
-    """What the page says of many traces."""
+    """The content of the page of many traces."""
     counts = results.info.get("counts")
     number = counts if isinstance(counts, dict) else {}
     labels = (

@@ -16,7 +16,7 @@ from flashtwin.results import names
 from . import files, saving, sheet, style
 from .charts.base import Chart, Drawing
 
-#: The environment variable that says what is drawn of charts. PAGE: only SVG; NONE: nothing, their numbers are left.
+#: The environment variable that selects drawings of charts. PAGE: only SVG; NONE: nothing, their numbers are left.
 VARIABLE, PAGE, NONE = "FLASHTWIN_CHARTS", "page", "none"
 #: Every file that a chart may have, after its name.
 ENDINGS = (".svg", ".pdf", ".png", "-column.svg", "-column.pdf", ".csv")
@@ -72,7 +72,7 @@ def write(target: Path, rendered: Iterable[Rendered]) -> None:
 
 
 def figure_of(one: Rendered, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """What a template needs of a chart: the drawings of both widths, of which the page shows one, and its files."""
+    """A chart for a template: the drawings of both widths, of which the page shows one, and its files."""
     if not one.files:
         return {"chart": one.chart, "svg": Markup(""), "saved": Markup(""), "drawing": one.drawing}
     if ".svg" not in one.files:
@@ -82,7 +82,7 @@ def figure_of(one: Rendered, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]
     )
     return {
         "chart": one.chart,
-        "svg": Markup(drawn),  # noqa: S704 - Matplotlib escapes what it writes
+        "svg": Markup(drawn),  # noqa: S704 - Matplotlib escapes its output
         "saved": _links(one),
         "drawing": one.drawing,
     }

@@ -104,7 +104,7 @@ def _facts(found: Swept) -> list[tuple[str, str]]:
     search = found.search
     rows = [("Traces", ", ".join(found.traces)), ("Systems", ", ".join(found.systems))]
     for key, values in found.axes.items():
-        # Of a range, the ends are known: what was drawn lies between them.
+        # Of a range, the ends are known: the drawn values lie between them.
         drawn = len(values) == 2 and any(
             point["settings"].get(key) not in (*values, None) for point in found.plan["points"]
         )
@@ -128,7 +128,7 @@ def _facts(found: Swept) -> list[tuple[str, str]]:
 
 
 def _equal(found: Swept) -> list[str]:
-    """What is the same at every point, which has no column."""
+    """Figures that are equal at every point, and have no column."""
     same = [("trace", found.traces), ("system", found.systems)]
     said = [f"{what} {values[0]}" for what, values in same if len(values) == 1]
     return said + [f"{one.label} {one.written(value)}" for one, value in found.columns.equal]
@@ -153,7 +153,7 @@ def _best(found: Swept, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _best_over(found: Swept, trial: over.Trial, plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a search over several traces: the setting, what it brings over all of them and on each."""
+    """Of a search over several traces: the setting, its gain over all of them and on each."""
     one = figures.figure(found.goals[0])
     each = ", ".join(
         f"{one.written(number(row, one))} on {row['trace']} ({units.ratio(row[f'ratio.{one.path}'])})"

@@ -1,7 +1,7 @@
 """One at a time in a result folder: a lock that dies with its process.
 
 The lock is one of the operating system on the file `.lock`, so that one left by a killed process holds nobody up.
-What the file says is for the message to those who come second.
+The content of the file is for the message to the second process.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def held(path: Path) -> Iterator[bool]:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Puts Ctrl-C off until what is in here is done, so that a lock is either known to be ours or not there."""
+    """Delays Ctrl-C to the end of the block, so that a lock is either known to be ours or not there."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is None:
         yield
         return

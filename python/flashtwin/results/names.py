@@ -6,7 +6,7 @@ No other module of the package knows a file's name; a test looks.
     OUT/runs/NAME/          summary.json and tables of one run
     OUT/characterization.json, advice.json
     OUT/workload/           tables about the trace
-    OUT/causes/             what holds each system back, and the replays that say so
+    OUT/causes/             the bottleneck of each system, and the replays behind it
     OUT/candidates.json     which system to choose: each with its best cheap settings
     OUT/volumes/NAME/       each volume by itself, where that was asked for; names.json
     OUT/earlier/NAME (KEY=VALUE)/   a run that another of its name, with other settings, has replaced
@@ -25,7 +25,7 @@ The papers, published beside measured:
 
 A drive that was served:
 
-    OUT/served.json         what it did; beside it, of one that kept its modelled time, twin/, the results of a run
+    OUT/served.json         figures of a served drive; beside it, with --twin-time, twin/, the results of a run
 
 A sweep, and the store of its runs, which several may share:
 
@@ -33,7 +33,7 @@ A sweep, and the store of its runs, which several may share:
     OUT/sweep.parquet       a row for each point
     OUT/report.html, charts/
     STORE/runs/KEY[:2]/KEY.json     the summary of a run; KEY.tables/ its tables, where they were asked for
-    STORE/traces/KEY.json           what a file holds, so that it need not be read to be known
+    STORE/traces/KEY.json           facts of a file, so that it need not be read again
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ LATENCY = "latency.csv"
 WRITE_AMPLIFICATION = "write-amplification.csv"
 STEADY_WRITES = "steady-writes.csv"
 DRIVE_IDENTITY = "drive.json"
-#: The ending of what was found of a run, after its name.
+#: The ending of a bottleneck's file, after the run's name.
 EXPLAINED = ".explained.json"
 #: In the folder of volumes: the folder of each, by its name.
 VOLUME_NAMES = "names.json"
@@ -87,7 +87,7 @@ CHARTS = "charts"
 #: The table of a run with every request by itself, there where it was asked for.
 REQUESTS = "requests"
 
-#: What each finished run was made from, so that the same run need not be made again.
+#: The input of each finished run, so that the same run need not be made again.
 MADE_FROM = ".made-from.json"
 #: The same for a characterization.
 CHARACTERIZED_FROM = ".characterized-from.json"
@@ -95,7 +95,7 @@ CHARACTERIZED_FROM = ".characterized-from.json"
 #: How tables are stored.
 TABLE = ".parquet"
 
-#: What a drive did while it was served, in the folder that `flashtwin serve --out` names.
+#: The figures of a served drive, in the folder that `flashtwin serve --out` names.
 SERVED = "served.json"
 
 #: Endings of what lies beside traces and is none.
@@ -121,7 +121,7 @@ def stored_tables(store: Path, key: str) -> Path:
 
 
 def stored_trace(store: Path, key: str) -> Path:
-    """The file of a store that says what a trace's file holds."""
+    """The file of a store with the facts of a trace's file."""
     return store / TRACES / f"{key}.json"
 
 
@@ -131,12 +131,12 @@ def stored_requests(store: Path, digest: str, name: str) -> Path:
 
 
 def explained_file(path: Path, name: str) -> Path:
-    """The file of what was found to hold a run back."""
+    """The file with the bottleneck of a run."""
     return path / CAUSES / f"{file_name(name)}{EXPLAINED}"
 
 
 def explained(path: Path) -> list[Path]:
-    """The files of what was found to hold runs back, in the order of their names."""
+    """The files with the bottlenecks of runs, in the order of their names."""
     return sorted((path / CAUSES).glob(f"*{EXPLAINED}"))
 
 

@@ -86,7 +86,7 @@ class Swept:
 
     @property
     def search(self) -> Mapping[str, Any]:
-        """What a search was for; nothing of a sweep."""
+        """The goals of a search; none of a sweep."""
         found: Mapping[str, Any] = self.plan.get("search") or {}
         return found
 
@@ -97,7 +97,7 @@ class Swept:
 
     @property
     def bounds(self) -> list[figures.Bound]:
-        """What a search had to keep."""
+        """The limits of a search."""
         return figures.bounds(str(self.search.get("subject_to", "")))
 
     @property
@@ -112,18 +112,18 @@ class Swept:
 
     @property
     def is_closed(self) -> bool:
-        """Whether requests were kept under way at some point, so that rates say what a drive can do."""
+        """Whether a closed loop was replayed at some point, so that rates are those of the drive."""
         return is_closed(self.rows)
 
     @cached_property
     def columns(self) -> PointColumns:
-        """The figures of the table: what was searched for, the trade-off, and what varies most."""
+        """The figures of the table: the goals, the trade-off, and the figures that vary most."""
         asked = [figures.figure(name) for name in dict.fromkeys([*self.goals, *self.plan["trade"]])]
         return columns(self.rows, asked, closed=self.is_closed, at_most=FIGURES_MAX)
 
     @property
     def best(self) -> Mapping[str, Any] | None:
-        """What a search of one figure found; None without one."""
+        """The result of a search of one figure; None without one."""
         if len(self.goals) != 1:
             return None
         figure = figures.figure(self.goals[0])
@@ -140,7 +140,7 @@ class Swept:
 
     @property
     def tried(self) -> list[across.Trial]:
-        """Of a search over several traces, the settings by what was searched for first."""
+        """Of a search over several traces, the settings by the first goal."""
         if self.over is None or not self.goals:
             return []
         return across.trials(self.rows, [figures.figure(self.goals[0])], self.bounds, self.over)

@@ -76,7 +76,7 @@ def same_trace(runs: Sequence[Saved]) -> bool:
 
 
 def warnings(runs: Sequence[Saved], version: str) -> list[str]:
-    """What a reader must know before the figures: traces that differ, versions that are not this one's."""
+    """Warnings about the figures: traces that differ, results of other versions."""
     said = []
     if not same_trace(runs):
         traces: dict[str, list[str]] = {}
@@ -147,7 +147,7 @@ def _of_store(file: Path, place: Path) -> Saved:
 
 
 def _body(file: Path) -> Mapping[str, Any]:
-    """What an entry of a store holds, after the digest in its first line; nothing where it is none."""
+    """The content of an entry of a store, after the digest in its first line; nothing where it is none."""
     try:
         digest, _, text = file.read_bytes().partition(b"\n")
         body = json.loads(text) if hashlib.sha256(text.removesuffix(b"\n")).hexdigest().encode() == digest else {}
@@ -182,7 +182,7 @@ def _told_apart(name: str, run: Saved, others: Sequence[Saved]) -> str:
 
 
 def _place_name(place: Path) -> str:
-    """What a folder of results is called; of earlier runs the folder that they were in."""
+    """The name of a folder of results; of earlier runs the folder that they were in."""
     where = place.resolve()
     return f"{where.parent.name} ({where.name})" if where.name == names.EARLIER else where.name
 

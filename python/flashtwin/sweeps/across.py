@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 Rows = Sequence[Mapping[str, Any]]
 Floats = NDArray[np.float64]
 
-#: SWC 2.2: what a trace must hold to enter any statistic.
+#: SWC 2.2: the least content of a trace that enters any statistic.
 REQUESTS_MIN, WRITES_MIN = 10_000, 5_000
 #: SWC 4.3: ... those of reading.
 READS_MIN = 5_000

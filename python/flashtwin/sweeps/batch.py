@@ -1,6 +1,6 @@
 """Many traces: each characterized into a folder of its own, then the statistics over all of them.
 
-Work is handed to worker processes (`crew`); what is finished is not done again; a trace that cannot be read is
+Work goes to worker processes (`crew`); finished work is not done again; a trace that cannot be read is
 noted and the others go on. Results do not depend on the number of workers.
 """
 
@@ -54,7 +54,7 @@ class Batch(Framed):
     rows: list[dict[str, Any]] = field(repr=False)
 
     def to_arrow(self) -> pyarrow.Table:
-        """`rows` as a table of PyArrow; what a trace does not have is missing."""
+        """`rows` as a table of PyArrow; a figure that a trace has not is missing."""
         return table_of(self.rows)
 
 
@@ -233,7 +233,7 @@ def _do_all(work: Sequence[jobs.Job], workers: int, on: Any, progress: Progress 
     """Does all jobs; returns the messages of those that failed, by name."""
     failures: dict[str, str] = {}
     if on is not None:
-        # Whoever works elsewhere may work in another folder.
+        # A worker elsewhere may work in another folder.
         work = [replace(job, path=str(Path(job.path).resolve()), out=str(Path(job.out).resolve())) for job in work]
     each = crew.at_work(work, workers, on)
     if progress:

@@ -1,4 +1,4 @@
-"""The traces of a sweep: what each file holds, known without reading it where it was read before."""
+"""The traces of a sweep: the facts of each file, known without reading it where it was read before."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from flashtwin.traces.reading import Reading, Source
 from flashtwin.traces.scan import Scan
 from flashtwin.traces.trace import Trace
 
-#: What is noted of a file; what an earlier version noted less of is read again.
+#: Facts noted of a file; a file with fewer, noted by an earlier version, is read again.
 _FACTS = {"digest", "has_content", "duration_ns"}
 
 
 @dataclass(frozen=True)
 class Known:
-    """A trace of a sweep: what it is called, how it is read, what its requests are."""
+    """A trace of a sweep: its name, how to read it, its requests."""
 
     name: str
     #: As given, for the command of a point.
@@ -72,7 +72,7 @@ def known(
 
 
 def _of_file(name: str, source: Source, store: Store) -> Known:
-    """A file is known again by its place, size and time; whoever replays it looks whether it is what was expected."""
+    """A file is recognised by its place, size and time; each replay checks that it is the expected one."""
     status = Path(source.path).stat()
     parts = [asdict(source.absolute()), status.st_size, status.st_mtime_ns]
     key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

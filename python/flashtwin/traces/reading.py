@@ -1,4 +1,4 @@
-"""How the file of a trace is read: one set of options for the command line, for workers and for whoever stores them."""
+"""Options of reading a trace's file: one set for the command line, for workers and for stored results."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Reading:
 
     @property
     def words(self) -> list[str]:
-        """What is not as usual, as the command line takes it."""
+        """Options that differ from the default, as the command line takes them."""
         usual = Reading()
         flags = {
             "--format": self.format,

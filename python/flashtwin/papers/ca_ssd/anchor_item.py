@@ -52,7 +52,7 @@ def _saved(before: PaperRun, after: PaperRun, limited: PaperRun) -> Facts:
 
 
 def nearest(homes: Mapping[str, Facts]) -> float | None:
-    """The clock at which homes becomes shorter by most nearly what was published."""
+    """The clock at which the cut of homes is nearest to the published one."""
     off = {
         speed: abs(saved - published.SHORTER_MS)
         for speed in SPEEDS

@@ -1,4 +1,4 @@
-"""What the CA-SSD paper published."""
+"""Published numbers of the CA-SSD paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the items of the RR-SSD paper share: systems at the recorded clock, and at the rate that Oracle's reads set."""
+"""Shared by the items of the RR-SSD paper: systems at the recorded clock, and at the rate that Oracle's reads set."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def _mean(key: str) -> Callable[[Mapping[str, Facts]], float | None]:
 
 
 def details(facts: Mapping[str, Facts]) -> list[dict[str, Any]]:
-    """What the shares are of, and what is gained for all requests."""
+    """The totals of the shares, and the gain for all requests."""
     tables = []
     for title, keys in (
         ("Reads, RR-SSD and Oracle: time saved over ca-ssd", ("read", "oracle")),

@@ -79,7 +79,7 @@ def _setting(found: Swept, row: Mapping[str, Any]) -> str:
 
 
 def _title(found: Swept, settings: Sequence[tuple[Any, ...]], short: dict[str, str]) -> str:
-    """What is set in a panel; of several settings with the same runs, each value."""
+    """The setting of a panel; of several settings with the same runs, each value."""
     said = [] if len(found.traces) == 1 else [style.shorten(settings[0][0], 22)]
     for place, (key, _) in enumerate(settings[0][1:], start=1):
         values = dict.fromkeys(plain(setting[place][1]) for setting in settings)
@@ -211,7 +211,7 @@ def _many(axes: Axes) -> Locator:
 
 
 def _seen(key: str, varied: Sequence[Variation], drawn: Sequence[Variation]) -> list[str]:
-    """What varies most, what else varies, and what does not."""
+    """The figure that varies most, the others that vary, and those that do not."""
     top = max(varied, key=lambda one: one.share)
     if top.share == 0:
         return [f"No figure varies with `{key}`."]

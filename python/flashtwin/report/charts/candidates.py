@@ -20,7 +20,7 @@ from .base import Chart, Data, Drawing, nothing
 SHOWN = 6
 #: Values that are further apart than this are drawn on a logarithmic axis.
 _LOGARITHMIC = 8.0
-#: What is marked: its colour and its mark.
+#: Marked points: colour and mark.
 _MARKS = (
     ("as it is", style.GREY[0], "o"),
     ("best settings", style.HUES[0][0], "s"),
@@ -29,7 +29,7 @@ _MARKS = (
 
 
 def shown(found: Mapping[str, Any], most: int = SHOWN) -> list[Ranked]:
-    """The choice, the best systems beside it, and the baseline whatever its place."""
+    """The choice, the best systems beside it, and the baseline at any place."""
     first, ranked = choosing.chosen(found), choosing.ranking(found)
     ordered = sorted(ranked, key=lambda one: first is None or one.name != first.name)
     base = [one for one in ordered[most:] if one.name == found["baseline"]]

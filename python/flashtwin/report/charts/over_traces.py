@@ -20,7 +20,7 @@ MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 
 
 def draw(found: Swept) -> Drawing:
-    """A column for each setting, the best first: a mark for each trace, a bar for what they are together."""
+    """A column for each setting, the best first: a mark for each trace, a bar for all of them."""
     one = figures.figure(found.goals[0])
     tried = sorted(found.tried, key=lambda trial: (not trial.kept, one.cost(trial.ratios[0]), trial.number))[
         :TRIALS_MAX

@@ -23,7 +23,7 @@ SLICES = ledger.REQUESTS[1:]
 
 @dataclass(frozen=True)
 class Course:
-    """What the requests of a kind took, bucket by bucket of their arrival; a bucket without any has NaN."""
+    """Response times of the requests of a kind, bucket by bucket of their arrival; a bucket without any has NaN."""
 
     start_ns: Floats
     width_ns: float

@@ -1,4 +1,4 @@
-"""The trade-off of two figures over the points of a sweep, and what the charts of a sweep share."""
+"""The trade-off of two figures over the points of a sweep, and code that the charts of a sweep share."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _of(found: Swept, trace: str, wanted: Sequence[figures.Figure]) -> list[Row]
 
 
 def panels(number_of: int, across: int, height: float) -> tuple[Drawn, list[Axes]]:
-    """A figure with places for so many panels, some side by side."""
+    """A figure with places for this many panels, some side by side."""
     # On a column they stand one below the other, and a place without a panel would be a gap.
     across = 1 if style.is_column() else max(1, min(across, number_of))
     rows = math.ceil(number_of / across)

@@ -1,4 +1,4 @@
-"""Throughput against response time: what a sweep of the queue depth says, a line for each system."""
+"""Throughput against response time: the points of a sweep of the queue depth, a line for each system."""
 
 from __future__ import annotations
 
