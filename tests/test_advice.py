@@ -166,7 +166,7 @@ def test_partitions_say_why_they_cannot_be_told() -> None:
     ],
 )
 def test_too_few_writes_are_a_reservation(changes: dict[str, Any], weak: bool) -> None:
-    assert ("a weak statement" in on("partitions", **changes).sentence) is weak
+    assert ("(weak: " in on("partitions", **changes).sentence) is weak
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_advice_of_a_folder_is_that_of_the_trace(cli: Cli, small_trace: Path) ->
 
 def test_advice_of_a_study_knows_its_runs(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     study = ("study", small_trace, "--systems", "conventional,ca-ssd", "--period", "0.05s", "--out", "both")
-    told = "of the page writes bring a content that `ca-ssd` already holds; it programs "
+    told = "of the page writes are duplicates under `ca-ssd`; it programs "
     # Once made, once used again.
     for _ in range(2):
         assert cli(*study).status == 0

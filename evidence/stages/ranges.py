@@ -1,6 +1,6 @@
 """The designs on equal ground, over everything that no paper fixes: a balanced design, and seeds by themselves.
 
-In each row all systems stand on one ground: a drive, its age, a load, and one option of each choice that papers leave open.
+In each row all systems stand on one ground: a drive, its age, a load, and one option of each open choice.
 A statement is published with the range that it has over all rows (`evidence.conclusions`).
 """
 

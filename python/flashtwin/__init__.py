@@ -7,7 +7,7 @@
     >>> "rr-ssd" in ft.systems()
     True
 
-`open` reads a trace, `scan` leaves one that is larger than memory in its file, `characterize` measures its
+`open` reads a trace, `scan` leaves one larger than memory in its file, `characterize` measures its
 properties, `replay` runs it on one system, `compare` on several, `sweep` with keys set to one value after another, `study`
 writes the whole report, `explain` finds a trace's bottleneck; `synthesize` makes a trace from a recipe, `record` of
 a live workload; `serve` is a drive that keeps real bytes; `characterize_many` compares traces, `reproduce` measures

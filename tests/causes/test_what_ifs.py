@@ -62,7 +62,7 @@ def test_a_drive_at_93_percent_is_explained(tmp_path: Path, capsys: pytest.Captu
     assert "raw over-provisioning" in err
     assert "conventional" in out.splitlines()[0]
     skipped = [text for text in out.splitlines() if text.startswith("  Skipped: ")]
-    assert any("hot pages apart" in text or "times the dies" in text for text in skipped), out
+    assert any("hot and cold pages" in text or "times the dies" in text for text in skipped), out
 
 
 def test_where_a_drive_collects_its_collection_is_changed() -> None:

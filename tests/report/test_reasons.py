@@ -27,7 +27,7 @@ def test_a_queue_before_the_hash_unit_is_not_the_time_to_hash(made: Made) -> Non
     assert "waiting for the hash unit" in found["choice"]
     assert "hashing is 12.0 µs and waiting for the hash unit 28." in found["deduplication"]
     assert "with 1 lane, works 27.0 % of the time" in found["deduplication"]
-    assert "up to 212 pages stand before it" in found["deduplication"]
+    assert "up to 212 pages queue for it" in found["deduplication"]
     assert "`engine.hash_lanes`" in found["deduplication"]
     assert "ms hashing" not in " ".join(found.values())
 
@@ -44,7 +44,7 @@ def test_a_hash_unit_without_a_queue_is_not_blamed(made: Made) -> None:
 def test_the_choice_of_a_chip_is_a_cause_only_beside_the_run_without_it(made: Made) -> None:
     found = texts(made())
     assert "By the choice of chips alone, reads under `rr-ssd` are" in found["redirection"]
-    assert "of what is possible is reached" in found["redirection"]
+    assert "of the possible gain" in found["redirection"]
 
 
 def test_without_the_run_that_switches_it_off_the_choice_is_not_said_to_be_the_cause(made: Made) -> None:
@@ -129,7 +129,7 @@ def test_room_that_was_never_full_is_told(study: Path) -> None:
     """So that nobody waits for `alpha` to change what never was at its limit."""
     budget = read_json(study / "runs" / "rr-ssd" / "summary.json")["replication"]["budget_pages"]
     tiny.edit_summary(study, "rr-ssd", lambda s: s["space"].update(pages_in_use_peak=round(0.498 * budget)))
-    assert "At most 49.8 % of its room was in use (`replication.alpha`)." in texts(study)["cost"]
+    assert "At most 49.8 % of the space for copies was in use (`replication.alpha`)." in texts(study)["cost"]
 
 
 def test_nothing_is_so_because_of_anything(made: Made) -> None:

@@ -102,7 +102,7 @@ def _label(key: str) -> str:
 
 
 def _sees(study: StudyFolder, kinds: Sequence[tuple[str, str]]) -> list[str]:
-    """For reads and for writes: the longest waits of the slowest requests, where they are slowest and where they are not."""
+    """Longest waits of the slowest reads and writes, where they are slowest and where they are not."""
     sentences = []
     for kind, title in kinds:
         known = [(one, run) for run in study.runs if (one := ledger.ledger(run, kind, ledger.SLOWEST_PERCENT))]
