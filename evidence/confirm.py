@@ -16,11 +16,11 @@ from typing import Any
 import flashtwin as ft
 from evidence.places import SCRATCH
 from evidence.stage import Lab, Stage
-from evidence.store import Kept, Store
+from evidence.store import KeptReplay, Store
 from flashtwin.replays.presets import System
 from flashtwin.results import folder
 
-NOT_MADE = Kept({})
+NOT_MADE = KeptReplay({})
 
 
 class Sample(Store):
@@ -31,7 +31,7 @@ class Sample(Store):
         self.one_in = one_in
         self.chosen = 0
 
-    def replays(self, trace: ft.Trace, systems: Mapping[str, System]) -> dict[str, Kept]:
+    def replays(self, trace: ft.Trace, systems: Mapping[str, System]) -> dict[str, KeptReplay]:
         """As a store does, with `NOT_MADE` for most."""
         chosen = {name: system for name, system in systems.items() if self._is_chosen(trace, system)}
         self.chosen += len(chosen)

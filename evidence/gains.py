@@ -247,7 +247,7 @@ def knee_of(grounds: Data, design: str) -> float:
 
 
 @dataclass(frozen=True)
-class Varied:
+class ChangeByChoice:
     """A change under every choice, on one trace: that of the ground, and those of all levels."""
 
     ground: float
@@ -267,7 +267,7 @@ class Varied:
         return [one for one, value in self.levels.items() if sign(value, self.tie) * own < 0]
 
 
-def varied(data: Data, trace: str, design: str, figure: str, base: str = BASE, load: str = NEAR) -> Varied:
+def varied(data: Data, trace: str, design: str, figure: str, base: str = BASE, load: str = NEAR) -> ChangeByChoice:
     """The change on the main drive of the choices, under each of them, with the first seed."""
     ground = {name: seeds[0] for name, seeds in _systems(data["drives"][MAIN[0]][trace], load).items()}
     levels = {}
@@ -281,7 +281,7 @@ def varied(data: Data, trace: str, design: str, figure: str, base: str = BASE, l
                 levels[choice, level] = moved
     own = change(ground[base][figure], ground[design][figure])
     assert own is not None, f"{design}: {figure} is not defined on {trace}"
-    return Varied(own, levels, max(LEAST, _spread(data, MAIN[0], trace, design, figure, base)))
+    return ChangeByChoice(own, levels, max(LEAST, _spread(data, MAIN[0], trace, design, figure, base)))
 
 
 #: The changes that are looked at under every choice: design, figure and load, against `conventional`.

@@ -32,7 +32,7 @@ class MissingError(LookupError):
 
 
 @dataclass(frozen=True)
-class Found:
+class PaperResults:
     """One paper with its results."""
 
     paper: Figures
@@ -202,9 +202,9 @@ class Found:
         return grid(names, ([_named(row[names[0]]), *(row[name] for name in names[1:])] for row in kept))
 
 
-def reproduced(data: Figures, paper: str) -> Found:
+def reproduced(data: Figures, paper: str) -> PaperResults:
     """A paper of a stage's data."""
-    return Found(_one(data["papers"], "id", paper, "paper"))
+    return PaperResults(_one(data["papers"], "id", paper, "paper"))
 
 
 def parsed(text: str, place: int = 0) -> float | None:
@@ -229,7 +229,7 @@ def summary(data: Figures) -> str:
     return grid(head, rows)
 
 
-def together(item_titles: Mapping[str, str], papers: Mapping[str, Found]) -> str:
+def together(item_titles: Mapping[str, str], papers: Mapping[str, PaperResults]) -> str:
     """Claims of items that were measured on several sets of traces: published, then one column a set."""
     first = next(iter(papers.values()))
     rows = []
@@ -244,7 +244,7 @@ def together(item_titles: Mapping[str, str], papers: Mapping[str, Found]) -> str
     return grid(["finding", "what", "published", *papers], rows)
 
 
-def by_clock(found: Found, names: Mapping[str, str], speeds: Sequence[str]) -> str:
+def by_clock(found: PaperResults, names: Mapping[str, str], speeds: Sequence[str]) -> str:
     """DS-FTL's mean latencies below static allocation: a row a trace by its own name, a column a clock."""
     kinds = {"reads": "fig-10b", "writes": "fig-10a"}
     head = [f"{kind}, {'as recorded' if speed == '1' else 'x ' + speed}" for kind in kinds for speed in speeds]
@@ -283,7 +283,7 @@ def by_choice(data: Figures) -> str:
     return grid(table["header"], table["rows"])
 
 
-def headlines(found: Found, *titles: str) -> str:
+def headlines(found: PaperResults, *titles: str) -> str:
     """Headlines of a paper as decided, and between the lowest and the highest figure of all the engine's choices."""
     rows = found.rows("sensitivity", "Headlines under each choice")
     wanted = titles or tuple(row["headline"] for row in rows)

@@ -26,7 +26,7 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptReplay:
     """A finished replay."""
 
     summary: Mapping[str, Any]
@@ -52,7 +52,7 @@ class Store:
         self.saved_s: float | None = 0.0
         self._counted: set[str] = set()
 
-    def replays(self, trace: ft.Trace, systems: Mapping[str, System]) -> dict[str, Kept]:
+    def replays(self, trace: ft.Trace, systems: Mapping[str, System]) -> dict[str, KeptReplay]:
         """Replays of a trace by the names of the systems; missing ones are made on all cores."""
         keys = {name: _key(trace.digest, system.config) for name, system in systems.items()}
         missing = {key: systems[name] for name, key in keys.items() if not self._place(key).is_file()}
@@ -64,7 +64,7 @@ class Store:
             seconds = kept[key].get("seconds")
             self.saved_s = None if seconds is None or self.saved_s is None else self.saved_s + seconds
         self._counted.update(kept)
-        return {name: Kept(kept[key]["summary"]) for name, key in keys.items()}
+        return {name: KeptReplay(kept[key]["summary"]) for name, key in keys.items()}
 
     def _make(self, trace: ft.Trace, systems: Mapping[str, System]) -> None:
         keys = list(systems)

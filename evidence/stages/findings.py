@@ -50,7 +50,7 @@ def measure(lab: Lab) -> Mapping[str, Any]:
         facts[one.name] = swc_causes.measured(found)
         if one.name in CAPTURED:
             contents[one.name] = _contents(found)
-    who = swc.Across(facts).who
+    who = swc.TraceStatistics(facts).who
     return {
         "counts": {**who.counts, "not_read": unread, "volumes": _volumes(population)},
         "claims": _claims(facts),
@@ -100,7 +100,7 @@ def _claims(facts: Mapping[str, Facts]) -> dict[str, list[dict[str, Any]]]:
     }  # fmt: skip
 
 
-def _writing(trace: across.Traced) -> dict[str, Any]:
+def _writing(trace: across.CharacterizedTrace) -> dict[str, Any]:
     """Temperatures, and the write amplification of one trace: by partitions, by page size, by ratio."""
     partitions = {f"{row['frequency_ratio']:g}": row["partitions"] for row in trace.at_sector("partitions")}
     needed = [
@@ -137,7 +137,7 @@ def _writing(trace: across.Traced) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _reading(trace: across.Traced) -> dict[str, Any]:
+def _reading(trace: across.CharacterizedTrace) -> dict[str, Any]:
     """What reading costs by page size, of whole reads of 512 B; read amplification."""
     cost = [row for row in trace.tables["read_cost"] if row["chip"] == "slc-mlc"]
     base = cost[0]["full_ns"]

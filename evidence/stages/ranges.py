@@ -11,7 +11,7 @@ from typing import Any
 
 from evidence.stage import CAPTURED, Lab, Stage
 from evidence.stages.drives import AGED, PERIOD_S, SPEED, blocks, figures, named
-from evidence.store import Kept
+from evidence.store import KeptReplay
 from flashtwin.replays.presets import System
 from flashtwin.settings import Value
 from flashtwin.sweeps.design import Factor, balanced, sets_of
@@ -201,7 +201,7 @@ def defining_kept(system: str, keys: Mapping[str, Value]) -> dict[str, Value]:
     return {key: value for key, value in keys.items() if key not in own}
 
 
-def busy_speed(light: Kept) -> float:
+def busy_speed(light: KeptReplay) -> float:
     """The clock at which dies that the light load leaves idle most of the time work for the share `BUSY` of it."""
     share = light.get("utilisation.chip_mean")
     assert share, "the light load keeps no die busy"
@@ -233,7 +233,7 @@ def measure(lab: Lab) -> Mapping[str, Any]:
     return {"rows": rows, "traces": traces}
 
 
-def _figures(kept: Kept) -> dict[str, Any]:
+def _figures(kept: KeptReplay) -> dict[str, Any]:
     wanted = ("read_ns", "read_p99_ns", "write_ns", "write_p99_ns", "programs", "erases")
     found = figures(kept)
     return {name: found[name] for name in wanted}

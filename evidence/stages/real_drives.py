@@ -58,7 +58,7 @@ def _fitted(lab: Lab, measured: Measurements) -> Mapping[str, Any]:
     }  # fmt: skip
 
 
-def with_errors(drive: FittedDrive, rows: list[comparing.Compared]) -> str:
+def with_errors(drive: FittedDrive, rows: list[comparing.FigureComparison]) -> str:
     """The device file, with how far its twin is from the drive."""
     told = [
         f"# {'fitted' if one.is_fitted else 'predicted'}, {one.regime}: {one.figure}: {one.mean_percent:.1f} % mean, "

@@ -41,7 +41,7 @@ _LEAST_REPLAYS, _LEAST_MORE = 3, 12
 
 
 @dataclass
-class _Fixed:
+class _KnownReplays:
     """Replays of one system that are known beforehand: under other seeds, on another drive."""
 
     system: System
@@ -108,8 +108,8 @@ class Candidates:
             cache = cheap.write_cache(one.config)
             self.searches[name] = [Search(one, goal), *([Search(one, goal, cache)] if cache is not None else [])]
         self.device: str | None = None
-        self._seeds: dict[str, _Fixed] = {}
-        self._elsewhere: dict[str, _Fixed] = {}
+        self._seeds: dict[str, _KnownReplays] = {}
+        self._elsewhere: dict[str, _KnownReplays] = {}
 
     def search(self, kept: KeptFigures, budget: Budget, notify: Notify | None, **how: Any) -> None:
         """Finds the best settings of each system that comes near to the best: the most promising first."""
@@ -130,7 +130,7 @@ class Candidates:
             search = self._best(name)
             seed, sets = int(search.system.config["seed"]), search.sets(_point(search))
             asked: list[Sets] = [{**sets, "seed": seed + more} for more in range(1, _MORE_SEEDS + 1)]
-            self._seeds[name] = _Fixed(search.system, asked)
+            self._seeds[name] = _KnownReplays(search.system, asked)
         self._all(self._seeds.values(), kept, **how)
 
     def elsewhere(self, kept: KeptFigures, device: str, fill: float | None, **how: Any) -> None:
@@ -142,11 +142,11 @@ class Candidates:
             except ConfigError:
                 continue
             asked = {key_of(sets): sets for one in of for sets in ({}, one.sets(_point(one)))}
-            self._elsewhere[name] = _Fixed(made, [sets for sets in asked.values() if _can_be_built(made, sets)])
+            self._elsewhere[name] = _KnownReplays(made, [sets for sets in asked.values() if _can_be_built(made, sets)])
         self.device = device
         self._all(self._elsewhere.values(), kept, **how)
 
-    def _all(self, asked: Iterable[_Fixed], kept: KeptFigures, **how: Any) -> None:
+    def _all(self, asked: Iterable[_KnownReplays], kept: KeptFigures, **how: Any) -> None:
         replay_all(self.trace, list(asked), kept, Budget(None, 1), **how)
 
     def _best(self, name: str) -> Search:

@@ -22,7 +22,7 @@ from flashtwin.replays.presets import System
 from flashtwin.replays.presets import systems as presets
 from flashtwin.replays.running import fitted, name_systems
 from flashtwin.results import folder, names
-from flashtwin.results.frames import Framed, shown, table_of
+from flashtwin.results.frames import Tabular, shown, table_of
 from flashtwin.results.keys import traits
 from flashtwin.results.reading import read_json
 from flashtwin.results.trees import leaves
@@ -43,7 +43,7 @@ Runs = Mapping[str, tuple[System, Figures]]
 _ROWS = {"causes": "cause", "pairs": "pair", "steps": "step"}
 
 
-class Explanation(Framed):
+class Explanation(Tabular):
     """The bottleneck of a trace on one system. As a frame: a row for each cause, pair and step, with its command."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
@@ -86,7 +86,7 @@ class Explanation(Framed):
         return f"<pre>{html.escape(self.text)}</pre>{shown(self.to_arrow())}"
 
 
-class Explanations(Framed, Mapping[str, Explanation]):
+class Explanations(Tabular, Mapping[str, Explanation]):
     """The bottlenecks of a trace, by system. As a frame: the rows of all."""
 
     def __init__(self, found: Iterable[Mapping[str, Any]]) -> None:

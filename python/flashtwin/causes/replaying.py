@@ -26,7 +26,7 @@ from flashtwin.results import folder, names
 from flashtwin.traces.scan import Replayable, prepare
 
 
-class Asking(Protocol):
+class ReplaySource(Protocol):
     """What asks for replays of one system, a few at a time, until it has nothing more to ask."""
 
     @property
@@ -75,16 +75,16 @@ class KeptFigures:
 
 
 @dataclass(frozen=True)
-class _Wish:
+class _ReplayRequest:
     """A replay that an inquiry asks for."""
 
-    inquiry: Asking
+    inquiry: ReplaySource
     sets: Sets
     system: System
     key: str
 
     @classmethod
-    def of(cls, trace: Replayable, inquiry: Asking, sets: Sets) -> _Wish:
+    def of(cls, trace: Replayable, inquiry: ReplaySource, sets: Sets) -> _ReplayRequest:
         made = inquiry.system.with_sets(sets)
         return cls(inquiry, sets, made, folder.run_key(trace.digest, made.config))
 
@@ -121,7 +121,7 @@ def base_replays(
 
 def replay_all(
     trace: Replayable,
-    inquiries: Sequence[Asking],
+    inquiries: Sequence[ReplaySource],
     kept: KeptFigures,
     budget: Budget,
     *,
@@ -150,10 +150,10 @@ def replay_all(
         done += len(batch)
 
 
-def _next_wishes(trace: Replayable, inquiries: Sequence[Asking], kept: KeptFigures) -> list[_Wish]:
+def _next_wishes(trace: Replayable, inquiries: Sequence[ReplaySource], kept: KeptFigures) -> list[_ReplayRequest]:
     """Missing replays, one of each inquiry in turn, each replay once; known results are passed on first."""
     while True:
-        asked = [[_Wish.of(trace, inquiry, sets) for sets in inquiry.wanted()] for inquiry in inquiries]
+        asked = [[_ReplayRequest.of(trace, inquiry, sets) for sets in inquiry.wanted()] for inquiry in inquiries]
         known = [wish for wishes in asked for wish in wishes if wish.key in kept.figures]
         if not known:
             turns = [wish for turn in itertools.zip_longest(*asked) for wish in turn if wish is not None]
@@ -164,7 +164,7 @@ def _next_wishes(trace: Replayable, inquiries: Sequence[Asking], kept: KeptFigur
 
 def _run(
     trace: Replayable,
-    wishes: Sequence[_Wish],
+    wishes: Sequence[_ReplayRequest],
     kept: KeptFigures,
     threads: int,
     watch: Callable[[int, int, int], None] | None,

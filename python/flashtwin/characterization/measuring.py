@@ -17,7 +17,7 @@ from flashtwin.errors import FlashtwinError, ReportError
 from flashtwin.judgement.verdict import Verdict
 from flashtwin.progress import Progress, named
 from flashtwin.results import folder, names, rows
-from flashtwin.results.frames import ArrowTable, Framed, Table, shown, table_of
+from flashtwin.results.frames import ArrowTable, Table, Tabular, shown, table_of
 from flashtwin.settings import Setting, merged, texts
 from flashtwin.traces.reading import Reading
 from flashtwin.traces.scan import Replayable, Scan
@@ -75,7 +75,7 @@ def options_schema() -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Characterization(Framed):
+class Characterization(Tabular):
     """The properties of a workload. Made by `characterize`, or read back by `read`. As a frame: `row`."""
 
     #: All scalars, one object a metric; undefined ones are None.

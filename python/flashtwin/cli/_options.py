@@ -110,7 +110,7 @@ class KeyValue(click.ParamType[tuple[str, str]]):
 
 
 @dataclass(frozen=True)
-class Running:
+class ReplayOptions:
     """How to replay it."""
 
     threads: int
@@ -446,7 +446,7 @@ def _to_running(arguments: dict[str, Any]) -> None:
     sets += [(key, _literal(value)) for key, value in short if value is not None]
     if arguments.pop("aged"):
         sets.append((K.replay.preload, "footprint"))
-    arguments["running"] = Running(arguments.pop("threads"), sets, arguments.pop("fill"))
+    arguments["running"] = ReplayOptions(arguments.pop("threads"), sets, arguments.pop("fill"))
 
 
 def _to_timeline(arguments: dict[str, Any]) -> None:

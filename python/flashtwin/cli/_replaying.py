@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from flashtwin.cli._options import Running
+from flashtwin.cli._options import ReplayOptions
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say, table
 from flashtwin.replays.presets import System
@@ -53,7 +53,7 @@ FIGURES: tuple[tuple[str, str, Callable[[float], str]], ...] = (
 )
 
 
-def choose(running: Running, systems: list[str], *, equal_ground: bool = False) -> dict[str, System]:
+def choose(running: ReplayOptions, systems: list[str], *, equal_ground: bool = False) -> dict[str, System]:
     """The systems with their keys set; says what else differs between them than what defines them."""
     chosen = name_systems([running.system(name) for name in systems], {}, equal_ground=equal_ground)
     unequal = ground.ground({name: system.config for name, system in chosen.items()})
@@ -71,7 +71,7 @@ def choose(running: Running, systems: list[str], *, equal_ground: bool = False) 
 
 def replay_all(
     source: Source,
-    running: Running,
+    running: ReplayOptions,
     chosen: Mapping[str, System],
     out: Path | None,
     *,

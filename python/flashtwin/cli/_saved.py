@@ -26,7 +26,7 @@ def refuse_options(ctx: click.Context) -> None:
             raise click.UsageError(f"{option.opts[0]} is for replaying a trace; these are results that are there", ctx)
 
 
-def show(runs: Sequence[together.Saved], *, across_traces: bool, as_json: bool) -> None:
+def show(runs: Sequence[together.SavedResult], *, across_traces: bool, as_json: bool) -> None:
     """Prints what differs, then the figures, each with its change against the first run."""
     warnings = together.warnings(runs, folder.VERSION)
     comparable = across_traces or together.same_trace(runs)
@@ -43,7 +43,7 @@ def show(runs: Sequence[together.Saved], *, across_traces: bool, as_json: bool) 
     data(_figures(runs, comparable=comparable))
 
 
-def _settings(runs: Sequence[together.Saved], differences: Sequence[ground.Difference]) -> str:
+def _settings(runs: Sequence[together.SavedResult], differences: Sequence[ground.Difference]) -> str:
     """A row for each setting that differs, and for the trace where it does."""
     rows = [
         [one.key, *(literal(one.values[run.label]) if run.label in one.values else "-" for run in runs)]
@@ -56,7 +56,7 @@ def _settings(runs: Sequence[together.Saved], differences: Sequence[ground.Diffe
     return table(["what differs", *(run.label for run in runs)], rows)
 
 
-def _figures(runs: Sequence[together.Saved], *, comparable: bool) -> str:
+def _figures(runs: Sequence[together.SavedResult], *, comparable: bool) -> str:
     first = runs[0].summary
     rows = []
     for label, path, write in FIGURES:
@@ -78,7 +78,7 @@ def _change(summary: identity.Summary, first: identity.Summary, path: str) -> fl
 
 
 def _for_machines(
-    runs: Sequence[together.Saved], warnings: Sequence[str], differences: Sequence[ground.Difference]
+    runs: Sequence[together.SavedResult], warnings: Sequence[str], differences: Sequence[ground.Difference]
 ) -> dict[str, Any]:
     return {
         "warnings": list(warnings),

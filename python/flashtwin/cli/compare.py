@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 
 from flashtwin.cli._options import (
-    Running,
+    ReplayOptions,
     device_option,
     equal_ground_option,
     json_option,
@@ -42,7 +42,7 @@ def compare(
     ctx: click.Context,
     source: Source | None,
     results: list[Path] | None,
-    running: Running,
+    running: ReplayOptions,
     systems: list[str],
     equal_ground: bool,
     per_request: bool,

@@ -9,7 +9,7 @@ import click
 from flashtwin.cli._options import json_option
 from flashtwin.cli._talk import data, data_json, pairs, say, table
 from flashtwin.errors import FlashtwinError
-from flashtwin.live.beside import Beside, compare_drive, drive_system
+from flashtwin.live.beside import FigurePair, compare_drive, drive_system
 from flashtwin.live.drives import check_drive, drive_info
 
 _image = click.argument("image", type=click.Path(path_type=Path, dir_okay=False))
@@ -124,7 +124,7 @@ def compare(served: Path, result: Path, as_json: bool) -> None:
     say("times: the server's own on this machine, and the modelled drive's")
 
 
-def _cells(row: Beside) -> tuple[str, str, str, str]:
+def _cells(row: FigurePair) -> tuple[str, str, str, str]:
     change = row.difference_percent
     return row.figure, _cell(row.served), _cell(row.replayed), "" if change is None else f"{change:+.1f} %"
 

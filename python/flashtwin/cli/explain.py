@@ -9,7 +9,7 @@ import click
 from flashtwin.causes.explaining import Explanations, InterruptedExplanation
 from flashtwin.causes.explaining import explain as explain_all
 from flashtwin.cli._options import (
-    Running,
+    ReplayOptions,
     device_option,
     effort_option,
     goal_option,
@@ -45,7 +45,7 @@ from flashtwin.traces.reading import Source
 @json_option
 def explain(
     source: Source,
-    running: Running,
+    running: ReplayOptions,
     system: str | None,
     goal: str | None,
     effort: int | None,
@@ -90,7 +90,7 @@ def _show(found: Explanations, *, as_json: bool) -> None:
 
 def _explained(
     source: Source,
-    running: Running,
+    running: ReplayOptions,
     systems: list[str] | None,
     goal: str | None,
     effort: int | None,

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from flashtwin.cli._options import (
-    Running,
+    ReplayOptions,
     device_option,
     json_option,
     out_option,
@@ -39,7 +39,7 @@ from flashtwin.traces.reading import Source
 @json_option
 def replay(
     source: Source,
-    running: Running,
+    running: ReplayOptions,
     system: str,
     per_request: bool,
     timeline: Timeline | None,

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from flashtwin.causes.choosing import TODAY
 from flashtwin.cli._options import (
-    Running,
+    ReplayOptions,
     effort_option,
     equal_ground_option,
     goal_option,
@@ -25,7 +25,7 @@ from flashtwin.cli._options import (
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._replaying import choose
 from flashtwin.cli._talk import say, show_report
-from flashtwin.replays.studies import EFFORT, SYSTEMS, Asked, finish, replay_into, without_contents
+from flashtwin.replays.studies import EFFORT, SYSTEMS, StudyQuestions, finish, replay_into, without_contents
 from flashtwin.results import folder, ground
 from flashtwin.traces.reading import Source
 
@@ -59,7 +59,7 @@ def _split_devices(_ctx: click.Context, _param: click.Parameter, value: str | No
 @json_option
 def study(
     source: Source,
-    running: Running,
+    running: ReplayOptions,
     systems: list[str],
     equal_ground: bool,
     per_request: bool,
@@ -94,7 +94,7 @@ def study(
             path, trace, chosen, running.threads, bars.job, say, equal_ground=equal_ground, per_request=per_request
         )
         other = devices[1] if len(devices) > 1 else None
-        asked = Asked(effort, goal, other, running.fill, more_systems=nobody_named)
+        asked = StudyQuestions(effort, goal, other, running.fill, more_systems=nobody_named)
         done = finish(path, trace, chosen, asked, running.threads, bars.job, say)
     unequal = ground.ground({name: system.config for name, system in chosen.items()})
     show_report(done.report, done.findings, unequal, done.limits, done.choice, as_json=as_json)

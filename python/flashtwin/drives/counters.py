@@ -33,7 +33,7 @@ class Counters:
 
 
 @dataclass(frozen=True)
-class Written:
+class BytesWritten:
     """Bytes written between two moments; None where a counter is missing."""
 
     host_bytes: int | None
@@ -50,13 +50,13 @@ def read_counters(folder: Path, stem: str, moment: str) -> Counters:
     return Counters(None if host is None else host * DATA_UNIT_BYTES, _found(folder, f"{stem}.{moment}", OCP))
 
 
-def written(before: Counters, after: Counters, place: str) -> Written:
+def written(before: Counters, after: Counters, place: str) -> BytesWritten:
     """The bytes written in between.
 
     Raises:
         DriveError: a counter went backwards, or was read only once.
     """
-    return Written(
+    return BytesWritten(
         _difference(before.host_bytes, after.host_bytes, place, SMART),
         _difference(before.medium_bytes, after.medium_bytes, place, OCP),
     )

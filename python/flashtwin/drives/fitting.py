@@ -134,14 +134,14 @@ def controller(measured: Measurements) -> list[Estimate]:
     ]  # fmt: skip
 
 
-def _idle(measured: Measurements) -> reads.Idle | None:
+def _idle(measured: Measurements) -> reads.IdleReads | None:
     """What reads one at a time tell of flash pages; None where there are none, or pages of more than two types."""
     alone = measured.probes.alone_of("read")
     modes = alone.times.modes() if alone is not None else ()
     if len(modes) == 1:
-        return reads.Idle(modes[0].time_us)
+        return reads.IdleReads(modes[0].time_us)
     if len(modes) == 2:
-        return reads.Idle(modes[0].time_us, modes[0].share, modes[1].time_us - modes[0].time_us)
+        return reads.IdleReads(modes[0].time_us, modes[0].share, modes[1].time_us - modes[0].time_us)
     return None
 
 
@@ -212,17 +212,17 @@ def _distance(rows: Sequence[OpenLoop], answers: Sequence[OpenLoop]) -> float:
 
 
 def _refined(
-    estimates: Estimates, measured: Measurements, law: ReadLaw, idle: reads.Idle | None, note: Notify, seed: int
+    estimates: Estimates, measured: Measurements, law: ReadLaw, idle: reads.IdleReads | None, note: Notify, seed: int
 ) -> Estimates:
     """The estimates whose twin, measured as the drive was, comes nearest."""
     used, saturated = max(row.fill_gib for row in measured.open_loop), estimates.number(knee.SATURATED)
-    tried: list[_Tried] = []
+    tried: list[_TwinTrial] = []
     for round_ in range(ROUNDS):
         note(f"the twin, round {round_ + 1} of {ROUNDS}")
         estimates = _saturated(_moved_reads(tried, law) if tried else estimates, measured, used, seed)
         answers = _answers(estimates, measured, seed)
         found, _ = reads.read_law(answers, saturated, law, idle, law.sensing)
-        tried.append(_Tried(estimates, found, _distance(measured.open_loop, answers)))
+        tried.append(_TwinTrial(estimates, found, _distance(measured.open_loop, answers)))
         if tried[-1].distance < _NEAR:
             break
     # What two keys do alike no step tells apart: a later round is not always nearer.
@@ -230,7 +230,7 @@ def _refined(
 
 
 @dataclass(frozen=True)
-class _Tried:
+class _TwinTrial:
     """A twin, the law's fit to its reads, and the distance of these from the drive's."""
 
     estimates: Estimates
@@ -243,7 +243,7 @@ class _Tried:
         return np.array([self.estimates.number(key) for key in _SUSPENSION])
 
 
-def _moved_reads(tried: Sequence[_Tried], law: ReadLaw) -> Estimates:
+def _moved_reads(tried: Sequence[_TwinTrial], law: ReadLaw) -> Estimates:
     """The keys of reads, moved by the difference of the law's fits to the last twin and to the drive."""
     last = tried[-1]
     later_us = law.base_us - last.law.base_us
@@ -261,7 +261,7 @@ def _moved_reads(tried: Sequence[_Tried], law: ReadLaw) -> Estimates:
     return last.estimates.with_all(moved)
 
 
-def _step(tried: Sequence[_Tried], law: ReadLaw) -> np.ndarray:
+def _step(tried: Sequence[_TwinTrial], law: ReadLaw) -> np.ndarray:
     """By how much suspend delay and slice are to move, in us: the step of Broyden's method.
 
     The figures of the law follow the keys of the twin by less than the keys move, or by more. By how much, the rounds

@@ -13,7 +13,7 @@ from scipy.optimize import OptimizeResult, least_squares
 
 from flashtwin.drives.estimates import Estimate
 from flashtwin.drives.histogram import Histogram
-from flashtwin.drives.probes import Alone, Depth, Probes, Sized
+from flashtwin.drives.probes import Depth, Probes, SingleRequests, SizedReads
 from flashtwin.drives.tables import Measurements
 
 #: Error of the law of parallel units itself, by which intervals are widened (simulations: up to 8 %).
@@ -75,7 +75,7 @@ def _of_writes(probes: Probes) -> Iterator[Estimate]:
             yield Estimate("buffer_writes", round(row.period_writes), "4 KB", source=source)
 
 
-def page_types(alone: Alone) -> Iterator[Estimate]:
+def page_types(alone: SingleRequests) -> Iterator[Estimate]:
     """Modes of the response times of reads one at a time: types of flash page differ in tR."""
     modes = alone.times.modes()
     shares = ", ".join(f"{mode.share:.0%}" for mode in modes)
@@ -214,7 +214,7 @@ def allowed_units(units: float, capacity_bytes: float | None = None) -> int:
     return nearest if abs(math.log(nearest / units)) <= _ROUNDED else max(round(units), 1)
 
 
-def rates(rows: Sequence[Sized]) -> Iterator[Estimate]:
+def rates(rows: Sequence[SizedReads]) -> Iterator[Estimate]:
     """Rates of a channel's bus and of the link, from the mean time of reads by size.
 
     Up to a flash page one chip answers, and each byte more takes its channel's bus: the slope from 4 to 16 KiB. Reads

@@ -11,7 +11,7 @@ from scipy.optimize import brentq, least_squares
 
 from flashtwin.drives import laws
 from flashtwin.drives.estimates import Estimate, Estimates
-from flashtwin.drives.tables import Measurements, Overwritten
+from flashtwin.drives.tables import Measurements, OverwriteRun
 
 #: Figures of the estimates.
 SPACE, OVERHEAD = "space_gib", "overhead"
@@ -39,13 +39,13 @@ def spare(measured: Measurements) -> list[Estimate]:
     return [_usual_space(measured), overhead]
 
 
-def telling(measured: Measurements) -> list[Overwritten]:
+def telling(measured: Measurements) -> list[OverwriteRun]:
     """Uniform runs whose amplification was counted in the steady state."""
     rows = [row for row in measured.overwritten if row.pattern.kind == "uniform" and row.amplification is not None]
     return [row for row in rows if row.overwrites >= _STEADY_OVERWRITES]
 
 
-def mended(estimates: Estimates, rows: Sequence[Overwritten], twin: Sequence[Overwritten]) -> list[Estimate]:
+def mended(estimates: Estimates, rows: Sequence[OverwriteRun], twin: Sequence[OverwriteRun]) -> list[Estimate]:
     """Space and overhead, moved by the difference of the law's fits to twin and drive; intervals go along.
 
     With one fill, the overhead stays.
@@ -75,7 +75,7 @@ def _moved(one: Estimate, times: float) -> Estimate:
     return replace(one, value=one.number * times, low=low, high=high)
 
 
-def _of_fills(rows: Sequence[Overwritten]) -> list[Estimate]:
+def _of_fills(rows: Sequence[OverwriteRun]) -> list[Estimate]:
     used = np.array([row.fill_gib for row in rows])
     found = np.array([row.amplification for row in rows], dtype=float)
 
@@ -93,7 +93,7 @@ def _of_fills(rows: Sequence[Overwritten]) -> list[Estimate]:
     ]
 
 
-def _space_of_one(rows: list[Overwritten], overhead: Estimate) -> Estimate:
+def _space_of_one(rows: list[OverwriteRun], overhead: Estimate) -> Estimate:
     used = rows[0].fill_gib
     values = [float(row.amplification or 0.0) for row in rows]
 

@@ -112,14 +112,14 @@ def reads_at_depth(drive: System, depth: int, fill_gib: float, space_gib: float,
 
 
 @dataclass(frozen=True)
-class _Closed:
+class _ClosedLoop:
     """The measurements of a closed loop once it has warmed up."""
 
     per_s: float
     response_ns: np.ndarray
 
 
-def _closed(drive: System, op: str, requests: int, depth: int, fill: float, seed: int) -> _Closed:
+def _closed(drive: System, op: str, requests: int, depth: int, fill: float, seed: int) -> _ClosedLoop:
     """Requests of 4 KB to random addresses, `depth` of them under way at any time."""
     units = _units(drive, fill)
     pages = np.random.default_rng(seed).integers(0, units, requests)
@@ -132,7 +132,7 @@ def _closed(drive: System, op: str, requests: int, depth: int, fill: float, seed
     # At the end fewer than `depth` are under way.
     first, last = order[int(_WARM_SATURATED * requests)], order[requests - depth]
     seen = (done_ns > done_ns[first]) & (done_ns <= done_ns[last])
-    return _Closed(float(seen.sum() / (done_ns[last] - done_ns[first]) * 1e9), response_ns[seen])
+    return _ClosedLoop(float(seen.sum() / (done_ns[last] - done_ns[first]) * 1e9), response_ns[seen])
 
 
 def _units(drive: System, fill: float) -> int:

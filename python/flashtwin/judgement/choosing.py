@@ -31,7 +31,7 @@ Candidate = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedSystem:
     """A system by its best candidate, and where that stands."""
 
     best: Candidate
@@ -60,7 +60,7 @@ class Ranked:
         return float(self.best["after_ns"])
 
 
-def ranking(found: Mapping[str, Any]) -> list[Ranked]:
+def ranking(found: Mapping[str, Any]) -> list[RankedSystem]:
     """The systems by their best candidates, the best first."""
     of: dict[str, list[Candidate]] = {}
     for one in found["candidates"]:
@@ -72,7 +72,7 @@ def ranking(found: Mapping[str, Any]) -> list[Ranked]:
     most = least + max(EQUAL * least, _spread(found))
     base = best.get(found["baseline"])
     ranked = [
-        Ranked(
+        RankedSystem(
             one,
             next((other for other in of[name] if other["cached"]), None),
             next((other for other in of[name] if not other["cached"]), None),
@@ -104,7 +104,7 @@ def _spread(found: Mapping[str, Any]) -> float:
     return max(ranges, default=0.0)
 
 
-def chosen(found: Mapping[str, Any]) -> Ranked | None:
+def chosen(found: Mapping[str, Any]) -> RankedSystem | None:
     """The candidate to choose: of equals the baseline, else what programs least; None where too little is known."""
     ranked = ranking(found)
     if not ranked or too_few(found):
@@ -155,7 +155,7 @@ def settings(candidate: Candidate) -> str:
     return f"with {units.names_plain(list(words))}" if words else "as it is"
 
 
-def _claim(found: Mapping[str, Any], first: Ranked, ranked: Sequence[Ranked]) -> str:
+def _claim(found: Mapping[str, Any], first: RankedSystem, ranked: Sequence[RankedSystem]) -> str:
     if first.best["late"] is not None:
         how = f"`{first.name}` {settings(first.best)}"
         times = f"{units.significant(float(first.best['late']))} times as long as the trace"
@@ -181,7 +181,7 @@ def _claim(found: Mapping[str, Any], first: Ranked, ranked: Sequence[Ranked]) ->
     return f"{claim}."
 
 
-def _equals(first: Ranked, ranked: Sequence[Ranked]) -> str:
+def _equals(first: RankedSystem, ranked: Sequence[RankedSystem]) -> str:
     """Who is as good, or comes next."""
     others = [one for one in ranked if one.name != first.name]
     equal = [f"`{one.name}`" for one in others if one.ties]
@@ -196,7 +196,7 @@ def _equals(first: Ranked, ranked: Sequence[Ranked]) -> str:
     return f"Next is `{others[0].name}` {settings(others[0].best)}: {after}."
 
 
-def _costs(first: Ranked, ranked: Sequence[Ranked], found: Mapping[str, Any]) -> str:
+def _costs(first: RankedSystem, ranked: Sequence[RankedSystem], found: Mapping[str, Any]) -> str:
     """Writes and RAM of the choice against the baseline; if that is chosen, the equal that writes least."""
     base = next((one for one in ranked if one.name == found["baseline"]), None)
     if base is None or len(ranked) == 1:
@@ -220,7 +220,7 @@ def _costs(first: Ranked, ranked: Sequence[Ranked], found: Mapping[str, Any]) ->
     return f"`{first.name}` {' and '.join(parts)} than `{base.name}`." if parts else ""
 
 
-def _elsewhere(found: Mapping[str, Any], first: Ranked) -> str:
+def _elsewhere(found: Mapping[str, Any], first: RankedSystem) -> str:
     """Whether the choice is the best on the other drive as well."""
     there = {name: float(one["after_ns"]) for name, one in found["elsewhere"].items() if not one["is_late"]}
     if len(there) < 2 or first.name not in there:

@@ -39,7 +39,7 @@ def _literal(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Beside:
+class FigurePair:
     """One figure of a served drive and of a replay; one that either lacks is None."""
 
     figure: str
@@ -63,7 +63,7 @@ class Beside:
         }
 
 
-def compare_drive(served: str | PathLike[str], result: Result | str | PathLike[str]) -> list[Beside]:
+def compare_drive(served: str | PathLike[str], result: Result | str | PathLike[str]) -> list[FigurePair]:
     """The figures of a served drive and of a replay, by their common names.
 
     Args:
@@ -99,7 +99,7 @@ def _summary(result: Result | str | PathLike[str]) -> Mapping[str, Any]:
     return documents.read_json(runs[0] if runs[0].is_file() else runs[0] / names.SUMMARY)
 
 
-def _figures(served: Mapping[str, Any], summary: Mapping[str, Any]) -> Iterator[Beside]:
+def _figures(served: Mapping[str, Any], summary: Mapping[str, Any]) -> Iterator[FigurePair]:
     both = [served, summary]
     yield _one("host_pages_written", both)
     yield _one("pages_programmed", both)
@@ -111,15 +111,15 @@ def _figures(served: Mapping[str, Any], summary: Mapping[str, Any]) -> Iterator[
         yield _one(path, both)
 
 
-def _one(path: str, both: list[Mapping[str, Any]]) -> Beside:
+def _one(path: str, both: list[Mapping[str, Any]]) -> FigurePair:
     served, replayed = (dig(figures, schema.summary_field(path)) for figures in both)
-    return Beside(path, served, replayed)
+    return FigurePair(path, served, replayed)
 
 
-def _times(served: Mapping[str, Any], summary: Mapping[str, Any]) -> Iterator[Beside]:
+def _times(served: Mapping[str, Any], summary: Mapping[str, Any]) -> Iterator[FigurePair]:
     for one in dig(served, "server.operations") or []:
         name = one["operation"]
         if name in ("read", "write", "flush") and (name != "flush" or one["requests"]):
             took_ns = one["time_ns"] / one["requests"] if one["requests"] else None
             path = schema.summary_field(f"response.{name}.mean_ns")
-            yield Beside(path, took_ns, dig(summary, path))
+            yield FigurePair(path, took_ns, dig(summary, path))

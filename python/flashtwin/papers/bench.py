@@ -11,7 +11,7 @@ from typing import Any
 
 from flashtwin.characterization.measuring import Characterization, measure, options
 from flashtwin.papers.model import PaperWorkload
-from flashtwin.papers.search import Found, rate_for
+from flashtwin.papers.search import RateResult, rate_for
 from flashtwin.papers.sources import WorkloadSource
 from flashtwin.replays.presets import System, system, systems
 from flashtwin.replays.running import compare
@@ -179,7 +179,7 @@ class Stand:
         if self._stop.is_set():
             raise Stopped
 
-    def rate(self, target: float, baseline: str, bound: str, **sets: Value) -> Found:
+    def rate(self, target: float, baseline: str, bound: str, **sets: Value) -> RateResult:
         """The speed at which the bound's mean read takes `target` percent less time than the baseline's.
 
         Only speeds that the baseline keeps up with: it ends at most `LATE` times as long after the first

@@ -21,7 +21,7 @@ Measure = Callable[[float], float | None]
 
 
 @dataclass(frozen=True)
-class Found:
+class RateResult:
     """A rate and its result."""
 
     rate: float
@@ -32,7 +32,7 @@ class Found:
     tried: tuple[tuple[float, float], ...]
 
 
-def rate_for(target: float, measure: Measure, start: float = 1.0) -> Found:
+def rate_for(target: float, measure: Measure, start: float = 1.0) -> RateResult:
     """The rate at which `measure`, which rises with it on the whole, yields the target; bisected logarithmically.
 
     `measure` gives None for a rate that is too high to mean anything. Where the target is not reached below
@@ -63,7 +63,7 @@ def rate_for(target: float, measure: Measure, start: float = 1.0) -> Found:
     seen = _known(tried)
     rate = min(seen, key=lambda known: (abs(seen[known] - target), known), default=start)
     nearest = seen.get(rate, 0.0)
-    return Found(rate, nearest, rate in seen and abs(nearest - target) <= CLOSE, tuple(sorted(seen.items())))
+    return RateResult(rate, nearest, rate in seen and abs(nearest - target) <= CLOSE, tuple(sorted(seen.items())))
 
 
 def _known(tried: dict[float, float | None]) -> dict[float, float]:

@@ -19,7 +19,7 @@ from flashtwin.replays.periods import with_periods
 from flashtwin.replays.presets import System, as_system
 from flashtwin.replays.timelines import wanted
 from flashtwin.results import earlier, folder, ground, names, schema, together
-from flashtwin.results.frames import Framed, StoredRun, Table, one_row, shown, stacked, table_of
+from flashtwin.results.frames import StoredRun, Table, Tabular, one_row, shown, stacked, table_of
 from flashtwin.results.responses import Responses
 from flashtwin.results.trees import dig
 from flashtwin.settings import Value, merged
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Result(Framed):
+class Result(Tabular):
     """The result of one system on one trace. As a frame: one row, every number of the summary under its dotted name."""
 
     def __init__(self, name: str, native: _core.RunResult | StoredRun) -> None:
@@ -120,7 +120,7 @@ def _same(table: pyarrow.Table) -> pyarrow.Table:
     return table
 
 
-class Comparison(Framed):
+class Comparison(Tabular):
     """What several systems did with one trace, by name; the first is the baseline.
 
     It is used as a mapping of names to results. As a frame: one row a run, every number of the summaries under its
@@ -177,7 +177,7 @@ class Comparison(Framed):
         >>> list(ft.Comparison.of(one, two))
         ['rr-ssd (replay.period_s=120)', 'rr-ssd (replay.period_s=60)']
         """
-        saved: list[together.Saved] = []
+        saved: list[together.SavedResult] = []
         objects: dict[int, Result] = {}
         for run in runs:
             if isinstance(run, str | Path):
@@ -185,7 +185,7 @@ class Comparison(Framed):
                 continue
             for name, result in run.items() if isinstance(run, Comparison) else [(run.name, run)]:
                 objects[len(saved)] = result
-                saved.append(together.Saved(name, name, Path(), result.summary, {}))
+                saved.append(together.SavedResult(name, name, Path(), result.summary, {}))
         if not saved:
             raise ArgumentError("no run is named; name results, or folders of them")
         labelled = together.labelled(saved)
@@ -197,7 +197,7 @@ class Comparison(Framed):
     @property
     def warnings(self) -> list[str]:
         """What to know before figures are held against one another: other traces, other versions of flashtwin."""
-        runs = [together.Saved(name, name, Path(), one.summary, {}) for name, one in self._results.items()]
+        runs = [together.SavedResult(name, name, Path(), one.summary, {}) for name, one in self._results.items()]
         return together.warnings(runs, folder.VERSION)
 
     def __getitem__(self, name: str) -> Result:
@@ -268,7 +268,7 @@ class Comparison(Framed):
         return ready
 
 
-def _named(result: Result | None, run: together.Saved) -> Result:
+def _named(result: Result | None, run: together.SavedResult) -> Result:
     """A result under the label that tells it from others."""
     if result is not None:
         return Result(run.label, result._native)

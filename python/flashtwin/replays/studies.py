@@ -137,12 +137,12 @@ def study(
             chosen = dict(without_contents(opened, chosen, notify))
         chosen = fitted(opened, chosen, fill, notify, progress)
         replay_into(path, opened, chosen, threads, progress, notify, equal_ground=equal_ground, per_request=per_request)
-        asked = Asked(effort, goal, device, fill, more_systems=nobody_named)
+        asked = StudyQuestions(effort, goal, device, fill, more_systems=nobody_named)
         return finish(path, opened, chosen, asked, threads, progress, notify)
 
 
 @dataclass(frozen=True)
-class Asked:
+class StudyQuestions:
     """The questions of a study beside its runs."""
 
     #: As in `study`.
@@ -291,7 +291,7 @@ def finish(
     path: Path,
     trace: Replayable,
     systems: Mapping[str, System],
-    asked: Asked,
+    asked: StudyQuestions,
     threads: int = 0,
     progress: Progress | None = None,
     notify: Notify | None = None,
@@ -311,7 +311,7 @@ def _explain(
     path: Path,
     trace: Replayable,
     systems: Mapping[str, System],
-    asked: Asked,
+    asked: StudyQuestions,
     threads: int,
     progress: Progress | None,
     notify: Notify | None,

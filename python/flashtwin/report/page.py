@@ -33,7 +33,7 @@ from . import choices, deciding, listing, rendering, style
 from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, Chart, knee
 from .charts.workload import CHART as BRIEF
 from .charts.workload import table_of_facts
-from .rendering import Rendered, figure_of
+from .rendering import RenderedChart, figure_of
 
 _CHARACTERIZATION = (
     ("contents", "Contents"),
@@ -58,7 +58,7 @@ ACROSS_SECTIONS = (
 )
 
 
-def render(results: TraceResults | Collection) -> list[Rendered]:
+def render(results: TraceResults | Collection) -> list[RenderedChart]:
     """Draws every chart of the results."""
     return [rendering.render(chart, results) for chart in _charts(results)]
 
@@ -80,7 +80,7 @@ def _of_runs(study: StudyFolder) -> list[Chart[StudyFolder]]:
     return [chart for name, chart in CHARTS.items() if name not in absent]
 
 
-def page(results: TraceResults | Collection, rendered: list[Rendered]) -> str:
+def page(results: TraceResults | Collection, rendered: list[RenderedChart]) -> str:
     """The whole page as text."""
     study = results if isinstance(results, StudyFolder) else None
     verdicts = judging.judge(Evidence.of(results)) if isinstance(results, TraceResults) else []

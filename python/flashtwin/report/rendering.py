@@ -25,7 +25,7 @@ _NOT_DRAWN = Markup("<p>Not drawn: {} was {}. <code>flashtwin report</code> draw
 
 
 @dataclass(frozen=True)
-class Rendered:
+class RenderedChart:
     """A chart with its files, by what follows its name; none when there was nothing to draw."""
 
     chart: Chart[Any]
@@ -33,7 +33,7 @@ class Rendered:
     files: Mapping[str, str | bytes] = field(default_factory=dict)
 
 
-def render(chart: Chart[Any], results: Any) -> Rendered:
+def render(chart: Chart[Any], results: Any) -> RenderedChart:
     """Draws a chart on both widths."""
     found: dict[str, str | bytes] = {}
     drawn = os.environ.get(VARIABLE) != NONE
@@ -56,10 +56,10 @@ def render(chart: Chart[Any], results: Any) -> Rendered:
             if files_too and not suffix:
                 found[".png"] = saving.png(drawing.figure)
     assert first is not None  # noqa: S101 - there are media
-    return Rendered(chart, first, found)
+    return RenderedChart(chart, first, found)
 
 
-def write(target: Path, rendered: Iterable[Rendered]) -> None:
+def write(target: Path, rendered: Iterable[RenderedChart]) -> None:
     """Writes the files of charts into a folder of results; takes those of an earlier build away that are no more."""
     for one in rendered:
         for ending in ENDINGS:
@@ -71,7 +71,7 @@ def write(target: Path, rendered: Iterable[Rendered]) -> None:
                 path.unlink(missing_ok=True)
 
 
-def figure_of(one: Rendered, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def figure_of(one: RenderedChart, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """A chart for a template: the drawings of both widths, of which the page shows one, and its files."""
     if not one.files:
         return {"chart": one.chart, "svg": Markup(""), "saved": Markup(""), "drawing": one.drawing}
@@ -88,7 +88,7 @@ def figure_of(one: Rendered, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]
     }
 
 
-def _inline(one: Rendered, medium: sheet.Medium, pairs: Sequence[tuple[str, str]]) -> str:
+def _inline(one: RenderedChart, medium: sheet.Medium, pairs: Sequence[tuple[str, str]]) -> str:
     suffix = f"-{medium.name}" if medium.name else ""
     document = one.files[f"{suffix}.svg"]
     assert isinstance(document, str)  # noqa: S101 - as `render` makes them
@@ -97,7 +97,7 @@ def _inline(one: Rendered, medium: sheet.Medium, pairs: Sequence[tuple[str, str]
     return themed.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
 
 
-def _links(one: Rendered) -> Markup:
+def _links(one: RenderedChart) -> Markup:
     """Links to the files beside the page."""
 
     def link(text: str, ending: str) -> str:

@@ -25,7 +25,7 @@ class ArrowTable(Protocol):
         """The table as a stream of record batches."""
 
 
-class Framed:
+class Tabular:
     """A base of results that are tables: for Polars, pandas, PyArrow and DuckDB as they are, for people in a notebook.
 
     `polars.DataFrame(x)` and `pyarrow.table(x)` take it without copying; `pandas.DataFrame(x)` takes it row by
@@ -81,7 +81,7 @@ class Row(tuple[Any, ...]):
         return self[self._fields.index(name)]
 
 
-class Rows(Framed):
+class Rows(Tabular):
     """The basics of a table: a length, and rows to go through."""
 
     def __iter__(self) -> Iterator[Row]:

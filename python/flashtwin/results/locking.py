@@ -27,14 +27,14 @@ class BusyError(Exception):
 
 
 @dataclass
-class _Held:
+class _HeldLock:
     thread: int
     times: int
     handle: int | None
 
 
 _guard = threading.Lock()
-_held: dict[Path, _Held] = {}
+_held: dict[Path, _HeldLock] = {}
 
 
 @contextmanager
@@ -79,7 +79,7 @@ def _acquire(key: Path) -> bool:
             return False
         if mine is not None:
             raise BusyError("another thread of this process is at work in it")
-        _held[key] = _Held(threading.get_ident(), 1, _lock(key / LOCK))
+        _held[key] = _HeldLock(threading.get_ident(), 1, _lock(key / LOCK))
         return True
 
 

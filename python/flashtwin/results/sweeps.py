@@ -41,7 +41,7 @@ def is_closed(rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Swept:
+class SavedSweep:
     """A sweep that was written down: a row for each point."""
 
     folder: Path
@@ -161,7 +161,7 @@ def is_sweep(folder: Path | str) -> bool:
     return (Path(folder) / names.SWEEP).is_file()
 
 
-def load(folder: Path | str) -> Swept:
+def load(folder: Path | str) -> SavedSweep:
     """Reads the folder of a sweep.
 
     Raises:
@@ -172,4 +172,4 @@ def load(folder: Path | str) -> Swept:
     rows = read_rows(names.table(path, names.SWEEP_ROWS))
     if not {"traces", "systems", "axes", "points", "trade"} <= plan.keys() or len(rows) != len(plan["points"]):
         raise ReportError(f"{path}: table and points of the sweep do not belong together; sweep again")
-    return Swept(path, plan, rows)
+    return SavedSweep(path, plan, rows)

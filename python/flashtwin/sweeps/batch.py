@@ -17,7 +17,7 @@ from flashtwin.characterization.measuring import options as resolved
 from flashtwin.errors import OutputError
 from flashtwin.progress import Notify, Progress
 from flashtwin.results import folder, names, rows
-from flashtwin.results.frames import Framed, table_of
+from flashtwin.results.frames import Tabular, table_of
 from flashtwin.settings import Setting, merged
 from flashtwin.sweeps import crew, jobs, plan, store
 from flashtwin.traces.reading import Reading
@@ -26,7 +26,7 @@ from flashtwin.traces.trace import OnBadLine
 if TYPE_CHECKING:
     import pyarrow
 
-    from flashtwin.sweeps.across import Traced
+    from flashtwin.sweeps.across import CharacterizedTrace
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Batch(Framed):
+class Batch(Tabular):
     """Many characterized traces: where they are, which failed, how many enter which statistic.
 
     As a frame: one row a trace.
@@ -284,18 +284,18 @@ def _failed(failures: Mapping[str, str]) -> list[Failure]:
     return [Failure(name, message) for name, message in sorted(failures.items())]
 
 
-def _traced(job: jobs.Job, category: str) -> list[Traced]:
+def _traced(job: jobs.Job, category: str) -> list[CharacterizedTrace]:
     """A finished trace as the statistics see it, from its folder alone: its volumes where they were taken apart."""
     found = Characterization.read(job.out)
     parts = {f"{job.name}:{name}": volume for name, volume in found.volumes.items()} or {job.name: found}
     return [_as_traced(name, category, part) for name, part in parts.items()]
 
 
-def _as_traced(name: str, category: str, found: Characterization) -> Traced:
+def _as_traced(name: str, category: str, found: Characterization) -> CharacterizedTrace:
     import pyarrow
 
-    from flashtwin.sweeps.across import Traced
+    from flashtwin.sweeps.across import CharacterizedTrace
 
     wanted = {*rows.TABLES, "f_min"} & set(found.table_names)
     tables = {table: pyarrow.table(found.table(table)).to_pylist() for table in sorted(wanted)}
-    return Traced(name, category, found.row, tables)
+    return CharacterizedTrace(name, category, found.row, tables)

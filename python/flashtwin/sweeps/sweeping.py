@@ -28,7 +28,7 @@ from flashtwin.settings import literal, merged
 from flashtwin.sweeps import crew, plan
 from flashtwin.sweeps.plan import Point, Sets
 from flashtwin.sweeps.runs import RunTask
-from flashtwin.sweeps.sources import Known, known
+from flashtwin.sweeps.sources import SweepTrace, known
 from flashtwin.sweeps.store import Store, clear_left_over
 from flashtwin.sweeps.swept import Plan, Planned, Sweep
 from flashtwin.traces.reading import Reading
@@ -249,7 +249,9 @@ def _points(bench: SweepBench, axes: Mapping[str, plan.Axis], notify: Notify | N
 class SweepBench:
     """What points are made on: traces, systems, the store, and who replays."""
 
-    def __init__(self, traces: Sequence[Known], systems: Mapping[str, System], store: Store, how: SweepOptions) -> None:
+    def __init__(
+        self, traces: Sequence[SweepTrace], systems: Mapping[str, System], store: Store, how: SweepOptions
+    ) -> None:
         """Systems are those of the sweep with nothing swept yet."""
         self.traces = traces
         self.systems = systems

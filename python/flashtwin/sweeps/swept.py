@@ -14,7 +14,7 @@ from flashtwin.errors import ArgumentError, ReportError
 from flashtwin.replays.running import Result
 from flashtwin.results import figures, folder, names, over, variation
 from flashtwin.results.effects import NoEffect, without_effect
-from flashtwin.results.frames import Framed, StoredRun, one_row, shown, table_of
+from flashtwin.results.frames import StoredRun, Tabular, one_row, shown, table_of
 from flashtwin.results.sweeps import DONE, FAILED, MISSING, is_closed, is_whole, tally
 from flashtwin.sweeps.store import Store, write_synced
 
@@ -91,7 +91,7 @@ def _relative(store: Path, path: Path) -> str:
     return str(store.relative_to(path)) if store.is_relative_to(path) else str(store)
 
 
-class Sweep(Framed):
+class Sweep(Tabular):
     """Many replays: a row for each point, whether it is done, refused or missing.
 
     As a frame: `point`, `trace`, `system`, `status` (done, failed, missing), `error`, `key`, the swept keys, then every

@@ -8,7 +8,7 @@ from flashtwin.papers.bench import PaperRun, Stand, reduction, share
 from flashtwin.papers.claims import EFFECT_POINTS, Claim
 from flashtwin.papers.model import Facts, mean
 from flashtwin.papers.rr_ssd import published
-from flashtwin.papers.search import Found
+from flashtwin.papers.search import RateResult
 from flashtwin.papers.text import column
 from flashtwin.settings import Value
 
@@ -19,12 +19,12 @@ RECORDED = 1.0
 READ, ALL = "response.read.mean_ns", "response.all.mean_ns"
 
 
-def matched(stand: Stand, **sets: Value) -> Found:
+def matched(stand: Stand, **sets: Value) -> RateResult:
     """The one free parameter: the speed at which Oracle's read improvement is the published one."""
     key = f"rate {sorted(sets.items())}"
     if key not in stand.memo:
         stand.memo[key] = stand.rate(published.ORACLE[stand.name][0], "ca-ssd", "oracle", **sets)
-    found: Found = stand.memo[key]
+    found: RateResult = stand.memo[key]
     return found
 
 
