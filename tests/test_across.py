@@ -180,7 +180,7 @@ def test_scatters_name_their_traces(traces: list[CharacterizedTrace]) -> None:
     assert fit["slope"] == pytest.approx(1.0, abs=0.25)
 
 
-def test_scatters_are_of_read_amplification_relative_to_one_sector_pages() -> None:
+def test_scatters_show_ra_relative_to_one_sector_pages() -> None:
     plain = traced("one")
     reading = [{**row, "read_amplification": 0.5 * row["normalised"]} for row in plain.tables["read_amplification"]]
     half = CharacterizedTrace("one", "", plain.row, {**plain.tables, "read_amplification": reading})

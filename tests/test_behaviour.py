@@ -144,7 +144,7 @@ NOTICED = {"background jobs": {"ftl.background.jobs": 1}, "fingerprints": {"ftl.
 
 
 @pytest.mark.parametrize("choice", LOOKED_AT_BY)
-def test_a_choice_moves_nothing_of_a_design_that_does_not_look_at_it(choice: str, trace: ft.Trace) -> None:
+def test_unused_choice_changes_nothing(choice: str, trace: ft.Trace) -> None:
     """What the comparison fits without a choice is not moved by it; of those that look at it, one is."""
     (factor,) = (one for one in FACTORS if one.name == choice)
     levels = [*factor.levels.values(), NOTICED.get(choice, {})]

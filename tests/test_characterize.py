@@ -106,9 +106,7 @@ def test_advice_of_a_study_knows_its_runs(cli: Cli, small_trace: Path, tmp_path:
     assert done.err == "both: advice is from what was measured; options of reading and measuring do not apply\n"
 
 
-def test_advice_of_a_folder_without_a_characterization_says_what_it_is(
-    cli: Cli, small_trace: Path, tmp_path: Path
-) -> None:
+def test_advice_on_a_folder_without_characterization_is_refused(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     assert cli("compare", small_trace, "--systems", "conventional", "--out", "runs").status == 0
     done = cli("advise", "runs")
     assert done.status == 2

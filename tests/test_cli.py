@@ -100,7 +100,7 @@ def test_report_of_a_comparison(cli: Cli, small_trace: Path, tmp_path: Path) -> 
     assert (tmp_path / "both" / "report.html").is_file()
 
 
-def test_a_trace_without_contents_is_studied_on_what_does_not_look_at_them(cli: Cli, tmp_path: Path) -> None:
+def test_study_without_contents_skips_systems_that_need_them(cli: Cli, tmp_path: Path) -> None:
     """Most public traces have none; the verb that newcomers type first once ended with an error."""
     rows = [
         f"{128166372003061629 + n * 20_000},host,0,{'Write' if n % 3 else 'Read'},{n % 64 * 4096},4096,1"

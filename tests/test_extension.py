@@ -296,7 +296,7 @@ def test_one_more_takes_what_contributing_says(kind: str, grown: Grown) -> None:
     assert grown.took[kind] == (files, additions()[kind].places)
 
 
-def test_all_of_it_compiles_and_passes_its_tests_and_those_that_all_share(told: str) -> None:
+def test_additions_compile_and_pass_their_tests(told: str) -> None:
     for name in NAMED[:-2]:
         assert re.search(rf"{name} \.\.\. ok", told), name
     # Allocation's own test, and its copy's.

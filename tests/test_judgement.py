@@ -80,7 +80,7 @@ def test_replays_decide_on_replication(mean_ns: float, copies: int, popular: flo
     assert judged("replication", *runs, row=row).answer == answer
 
 
-def test_the_plainest_run_shows_deduplication_and_the_fastest_decides() -> None:
+def test_plainest_run_shows_deduplication_fastest_decides() -> None:
     runs = [run("conventional", 100.0), run("ca-ssd", 120.0, 40), run("rr-ssd", 80.0, 60)]
     found = judged("deduplication", *runs)
     assert found.answer == "yes"

@@ -443,7 +443,7 @@ def test_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ft.reproduce("rr-ssd", scale="slow")  # type: ignore[arg-type]
 
 
-def test_each_paper_has_its_own_sizes_and_a_number_is_everybodys(
+def test_scale_is_a_papers_own_or_a_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for paper in papers().values():
@@ -466,7 +466,7 @@ def test_names_of_papers_workloads_are_unique() -> None:
         assert len({one.name for one in names}) == len({one.recipe for one in names}) == len(names)
 
 
-def test_what_ca_ssd_published_of_its_traditional_drive_is_of_one_piece() -> None:
+def test_ca_ssd_numbers_of_the_traditional_drive_agree() -> None:
     """Write amplification by Fig. 7b is that of the victims of Fig. 6, and of the erases of Fig. 7c."""
     assert drive_items.traditional_wa("web") == pytest.approx(64 / (64 - 33.20), rel=0.05)
     assert drive_items.traditional_wa("mail") == pytest.approx(47_819 * 64 / (3.6e6 * 0.7732), rel=0.05)

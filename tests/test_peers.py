@@ -132,7 +132,7 @@ class TestSsdsim:
         with pytest.raises(PeerError, match="page 64"):
             ssdsim.configuration(replace(SMALL, pages_per_block=128), {})
 
-    def test_a_trace_has_one_of_each_before_it_and_a_line_without_an_end(self) -> None:
+    def test_peer_trace_starts_with_one_of_each_and_an_open_line(self) -> None:
         lines = ssdsim.trace(SMALL, REQUESTS).split("\n")
         assert [line.split()[4] for line in lines[:2]] == ["1", "0"]
         assert lines[2] == "2000010000 0 0 8 1"
@@ -323,7 +323,7 @@ class TestData:
             assert abs(without) <= section.TOLERANCE, each
             assert abs(without) <= abs(each["before"]["ours"] / each["before"]["peer"] - 1), each
 
-    def test_the_data_are_of_the_scenarios_and_experiments_that_are_run(self) -> None:
+    def test_data_match_todays_scenarios_and_experiments(self) -> None:
         names = {each["name"] for each in DATA["scenarios"]}
         assert {each.name for each in (*scenarios.loads(), *scenarios.shapes(), *scenarios.collection())} <= names
         shown = {(each["letter"], each["peer"], each["figure"]) for each in DATA["experiments"]}

@@ -70,7 +70,7 @@ def test_importing_the_package_loads_nothing_of_it() -> None:
     assert not {"json", "pathlib", "numpy", "pyarrow", "matplotlib", "dataclasses"} & found
 
 
-def test_replaying_a_trace_loads_no_libraries_of_tables_and_charts() -> None:
+def test_replay_loads_no_table_or_chart_libraries() -> None:
     webvm = str(ROOT / "traces" / "webvm-small.fiu.zst")
     found = loaded(f"import flashtwin as ft; ft.replay({webvm!r}, 'conventional').summary; ft.study; ft.characterize")
     assert not {"numpy", "pyarrow", "pandas", "polars", "matplotlib"} & found

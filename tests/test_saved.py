@@ -61,7 +61,7 @@ def test_a_run_of_another_trace_is_kept(cli: Cli, small_trace: Path, tmp_path: P
     assert (refused.status, "a report is of one trace" in refused.err) == (2, True)
 
 
-def test_what_differs_stands_first_then_figures_against_the_first(cli: Cli, days: Path) -> None:
+def test_saved_results_show_differences_then_figures(cli: Cli, days: Path) -> None:
     done = cli("compare", "monday/runs/rr-ssd", "tuesday/runs/rr-ssd")
     assert done.status == 0, done.err
     lines = done.out.splitlines()

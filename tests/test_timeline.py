@@ -138,7 +138,7 @@ def rows(result: ft.Result, table: str) -> list[dict[str, Any]]:
     return found
 
 
-def test_packets_are_of_one_sequence_and_a_clock_that_the_viewer_has(drawn: Drawn) -> None:
+def test_packets_have_one_sequence_and_a_known_clock(drawn: Drawn) -> None:
     first = drawn.timeline.packets[0]
     assert first.trace_packet_defaults.timestamp_clock_id == BuiltinClock.BUILTIN_CLOCK_BOOTTIME
     assert (first.sequence_flags, first.first_packet_on_sequence) == (1, True)

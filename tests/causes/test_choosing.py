@@ -67,7 +67,7 @@ def every(search: Search) -> list[Point]:
 @given(
     factors=st.lists(st.floats(0.5, 2.0), min_size=12, max_size=12), name=st.sampled_from(["conventional", "rr-ssd"])
 )
-def test_where_settings_do_not_touch_one_another_the_best_is_found(factors: list[float], name: str) -> None:
+def test_independent_settings_reach_the_optimum(factors: list[float], name: str) -> None:
     """Each setting shortens or lengthens the time by a factor of its own: then one at a time is enough."""
     search = Search(ft.system(name), MEAN)
     words = [level.words for axis in search.axes for level in axis]
@@ -195,7 +195,7 @@ def test_how_many_requests_a_choice_takes(goal_name: str, least: int) -> None:
 
 
 @pytest.mark.usefixtures("without_pages")
-def test_any_number_of_threads_finds_the_same_and_nothing_is_replayed_twice(
+def test_threads_do_not_change_the_choice_or_repeat_replays(
     small_trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quick: dict[str, Any] = {"period_s": 0.05, "speed": 5, "effort": 2_000_000}

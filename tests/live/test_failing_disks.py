@@ -177,7 +177,7 @@ def test_a_full_disk_costs_no_byte_that_was_flushed(tmp_path: Path) -> None:
     assert sum(full_by_limit(tmp_path, seed) for seed in range(6)) > 0
 
 
-def test_a_full_file_system_is_told_as_one_and_goes_on_once_it_has_room(tmp_path: Path) -> None:
+def test_full_file_system_is_reported_and_recovers_with_space(tmp_path: Path) -> None:
     assert sum(full_by_size(tmp_path, seed) for seed in range(4)) > 0
 
 

@@ -143,7 +143,7 @@ def test_charges_of_the_ledger_sum_to_the_mean(four: Path) -> None:
         assert total == pytest.approx(facts.mean(run, kind), rel=1e-6)
 
 
-def test_the_slowest_of_the_ledger_are_as_slow_as_the_percentiles(four: Path) -> None:
+def test_slowest_in_the_ledger_match_the_percentiles(four: Path) -> None:
     for run in load(four).runs:
         for requests, percentile in (("slowest_1_percent", "p99_ns"), ("slowest_0_1_percent", "p99_9_ns")):
             found = ledger.ledger(run, "read", requests)
@@ -152,7 +152,7 @@ def test_the_slowest_of_the_ledger_are_as_slow_as_the_percentiles(four: Path) ->
             assert found.total_ns > found.from_ns
 
 
-def test_what_is_waited_for_has_its_own_colour_and_small_waits_share_one(study: Path) -> None:
+def test_waits_have_colours_and_small_waits_share_one(study: Path) -> None:
     fig = report.chart("waits", study)
     [legend] = fig.legends
     named = [text.get_text() for text in legend.get_texts()]
@@ -291,7 +291,7 @@ def test_missing_table_is_said(name: str, table: str, words: str, study: Path) -
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_empty_tables_and_bare_summaries_draw_nothing_but_say_why(name: str, study: Path) -> None:
+def test_empty_tables_draw_nothing_and_say_why(name: str, study: Path) -> None:
     for path in study.rglob("*.parquet"):
         pq.write_table(pq.read_table(path).slice(0, 0), path)
     for run in ("conventional", "ca-ssd", "rr-ssd", "oracle"):

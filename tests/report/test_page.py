@@ -316,7 +316,7 @@ def test_of_what_is_served_more_is_better(made: Callable[..., Path]) -> None:
     assert (cells["Served", "MB/s"].value, cells["Served", "MB/s"].sense) == ("0.00100", "worse")
 
 
-def test_what_else_differs_is_a_part_of_the_page_only_where_something_does(made: Callable[..., Path]) -> None:
+def test_page_lists_other_differences_only_if_any(made: Callable[..., Path]) -> None:
     folder = made(["conventional", "ca-ssd"], requests=1000)
     assert "What else differs" not in page(load(folder), [])
     tiny.edit_summary(folder, "ca-ssd", lambda summary: summary["config"].update(device="tlc-2021"))
