@@ -184,7 +184,7 @@ def test_scatters_show_ra_relative_to_one_sector_pages() -> None:
     plain = traced("one")
     reading = [{**row, "read_amplification": 0.5 * row["normalised"]} for row in plain.tables["read_amplification"]]
     half = CharacterizedTrace("one", "", plain.row, {**plain.tables, "read_amplification": reading})
-    # A cache that serves half of what one-sector pages ask for makes no page cheaper beside another (SWC 5.2).
+    # A cache that serves half of the one-sector pages' reads makes no page cheaper beside another (SWC 5.2).
     for figure in ("17", "18"):
         assert found([half], figure) == found([plain], figure)
     medians = [[row["value"] for row in found([one], "10") if row["statistic"] == "median"] for one in (half, plain)]

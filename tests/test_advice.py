@@ -1,4 +1,4 @@
-"""Advice from hand-made numbers: every threshold from both sides, and what is missing."""
+"""Advice from hand-made numbers: every threshold from both sides, and missing numbers."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_every_piece_ends_in_a_key_and_a_command(row: dict[str, Any]) -> None:
 
 
 def test_partitions_are_compared_on_equal_flash(small_trace: Path, tmp_path: Path) -> None:
-    """Alone, a drive with partitions would be larger at the same fill. What a study knew of its baseline stays."""
+    """Alone, a drive with partitions would be larger at the same fill. Facts of a study's baseline stay."""
     ft.study(
         ft.open(small_trace), tmp_path / "out", ["conventional"], settings={"nand.channels": 2}, period_s=90,
         effort=1,

@@ -270,7 +270,7 @@ def test_each_volume_by_itself(stream: bool, cli: Cli, tmp_path: Path) -> None:
         polars.DataFrame(found.table("volumes"))["volume"].to_list() == list(found.volumes) == ["hm.0", "hm.1", "src.0"]
     )
     for name, volume in found.volumes.items():
-        # A volume is what a file of its own would be, but for the names and what was counted on reading.
+        # A volume equals a file of its own, but for the names and the counts of reading.
         (tmp_path / "alone.csv").write_text(volumes_trace(3000, only=name))
         alone = ft.characterize(tmp_path / "alone.csv", period_s=0.05)
         mine, its = dict(volume.summary), dict(alone.summary)

@@ -63,11 +63,11 @@ def test_study_ends_by_naming_findings_and_report(cli: Cli, small_trace: Path, t
     assert done.status == 0, done.err
     lines = done.out.splitlines()
     assert lines[-1] == "report: small-study/report.html"
-    # Then what a write cache would change, with a row for each system.
+    # Then the effect of a write cache, with a row for each system.
     cached = next(place for place, line in enumerate(lines) if line.startswith("With a write cache of "))
     assert [line.split()[0] for line in lines[-5:-1]] == ["conventional", "ca-ssd", "rr-ssd", "oracle"]
     assert [line[:3] for line in lines[cached - 3 : cached]] == ["1. ", "2. ", "3. "]
-    # What holds each system back comes first, with what to do and the command.
+    # The bottleneck of each system comes first, with action and command.
     assert len([line for line in lines[: cached - 3] if line.startswith("      flashtwin replay ")]) == 3
     study = json.loads((tmp_path / "small-study" / "study.json").read_text())
     assert study["runs"] == ["conventional", "ca-ssd", "rr-ssd", "oracle"]

@@ -1,4 +1,4 @@
-"""What the documentation says can be typed, can be typed; its examples run; its generated pages are fresh."""
+"""The documentation's commands can be typed; its examples run; its generated pages are fresh."""
 
 from __future__ import annotations
 

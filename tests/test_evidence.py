@@ -24,7 +24,7 @@ import flashtwin as ft
 
 #: A figure with its unit, outside of the braces of a template.
 FIGURE = re.compile(r"\d[\d.,]* ?(%|us\b|µs\b|ms\b|MB\b|GB\b|points?\b|times\b)")
-#: What may carry one: an expression, a block of code, words set as code, what a comment says.
+#: Places that may carry one: an expression, a block of code, words set as code, a comment.
 NOT_PROSE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|```.*?```|`[^`\n]*`|\$\$.*?\$\$", re.DOTALL)
 
 
@@ -125,7 +125,7 @@ class TestStages:
         }
         assert later.made == 0
         taken = [json.loads(path.read_text())["seconds"] for path in tmp_path.rglob("*.json")]
-        # "again" is "one": what it took counts once.
+        # "again" is "one": its replay counts once.
         assert later.saved_s == pytest.approx(sum(taken))
 
     def test_how_long_a_replay_took_that_does_not_say_is_unknown(self, tmp_path: Path) -> None:

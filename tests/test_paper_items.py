@@ -1,4 +1,4 @@
-"""Items of CA-SSD, DS-FTL and SWC: what they compute themselves, and the runs that show a cause."""
+"""Items of CA-SSD, DS-FTL and SWC: their computations, and the runs that show a cause."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_without_hot_pages_the_footprint_and_the_writes_stay(trace: ft.Trace) ->
 
 
 def test_a_cause_stands_beside_what_it_spoils(tmp_path: Path) -> None:
-    """Requests of 4 KB cost 0.52 of what one-sector pages do, those of 8 KB less than half."""
+    """Requests of 4 KB cost 0.52 times as much as those of one-sector pages, those of 8 KB less than half."""
     (tmp_path / "in").mkdir()
     busy_trace(tmp_path / "in" / "mail.fiu", 13_000, 3)
     options = ReproductionOptions(traces=tmp_path / "in", period_s=0.1)
@@ -177,7 +177,7 @@ def test_every_row_of_an_experiment_is_a_system(plan: Experiment, systems: tuple
     for name in systems:
         for _, row in rows:
             ft.system(name, settings=of(name, row))
-        # The first level of each choice is what the presets have.
+        # The first level of each choice is that of the presets.
         default = of(name, {factor.name: factor.default for factor in plan.factors})
         assert ft.system(name, settings=default).config == ft.system(name).config
 

@@ -22,7 +22,7 @@ from flashtwin.papers.search import CLOSE
 from flashtwin.papers.sensitivity import AS_DECIDED
 from flashtwin.recipes.workloads import Workload
 
-#: Every item of the design's list of what the papers published.
+#: Every item of the design's list of published results.
 ITEMS = {
     "rr-ssd": (
         "fig-1", "fig-2", "fig-3", "fig-4", "fig-5", "fig-6", "table-1", "table-3", "table-4", "table-5", "fig-9",
@@ -391,7 +391,7 @@ def test_a_folder_of_traces_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_another_text_of_a_recipe_is_another_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is kept of a workload is found again by all that made it, so that a changed recipe is replayed anew."""
+    """Results of a workload are found again by their whole input, so that a changed recipe is replayed anew."""
     one = papers()["rr-ssd"].workloads[0]
     before = sources.find(one, None, 1.0, 0, tmp_path)
     assert sources.find(one, None, 1.0, 0, tmp_path).key == before.key

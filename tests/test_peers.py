@@ -1,4 +1,4 @@
-"""The comparison with other people's simulators, without any of them: what they are given, how their output is
+"""The comparison with other people's simulators, without any of them: their input, how their output is
 read, and that the documentation says what the data say."""
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ class TestPeersThatAreNotThere:
 
 
 class TestPeersThatAreThere:
-    """A script stands in for each: it shows what it was given and leaves what a peer would leave."""
+    """A script stands in for each: it shows its input and leaves a peer's output."""
 
     def stand_in(self, folder: Path, name: str, script: str, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
         path = folder / name
@@ -297,7 +297,7 @@ class TestTables:
 
 
 class TestData:
-    """What was measured, and what is said about it."""
+    """The measurements, and sentences about them."""
 
     def test_the_documentation_says_what_the_data_say(self) -> None:
         text = program.PAGE.read_text(encoding="utf-8")

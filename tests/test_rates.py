@@ -1,4 +1,4 @@
-"""The search for the rate at which a bound gains what was published."""
+"""The search for the rate at which a bound's gain is the published one."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ FACTORS = (
     Factor("cache", {"none": {"cache": 0}, "small": {"cache": 1}}),
     Factor("drive", {"new": {"drive": "new"}, "aged": {}}),
 )
-#: What each choice adds to the one figure, published as 30.
+#: The addition of each choice to the one figure, published as 30.
 EFFECT = {("order", "columns"): 20.0, ("cache", 1): 2.0, ("drive", "aged"): 5.0}
 
 

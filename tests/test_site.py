@@ -109,7 +109,7 @@ def test_the_search_works_from_the_file_system(site: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize("name", ["index", "comparison"])
 @pytest.mark.parametrize(("width", "dark"), [(1400, False), (400, False), (1400, True)])
 def test_a_page_can_be_read(name: str, width: int, dark: bool, site: Path, tmp_path: Path) -> None:
-    """Fits the window, and text stands out from what is behind it, on a desk, on a phone and in the dark."""
+    """Fits the window, and text stands out from its background, on a desk, on a phone and in the dark."""
     page = (site / f"{name}.html").read_text(encoding="utf-8")
     probe = """<script>addEventListener("load", () => {
       const light = (colour) => { const [r, g, b] = colour.match(/[\\d.]+/g).map((x) => {

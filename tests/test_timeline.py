@@ -202,7 +202,7 @@ def test_commands_are_as_many_as_the_flash_carried_out(drawn: Drawn) -> None:
     shown = [done["GC read"], done["GC program"], done["erase"]]
     counted = [reads["gc"], programs["gc"], summary["erases"]["total"]]
     if summary["replication"]["passes"]:
-        # Between two periods the drive is off line, and what it does takes no time.
+        # Between two periods the drive is off line, and its work takes no time.
         assert all(0 < one <= all_of_them for one, all_of_them in zip(shown, counted, strict=True))
     else:
         assert shown == counted

@@ -1,4 +1,4 @@
-"""Synthetic workloads: recipes make what they promise, as flashtwin's own characterization measures it."""
+"""Synthetic workloads: recipes keep their promise, as flashtwin's own characterization measures it."""
 
 from __future__ import annotations
 
@@ -279,7 +279,7 @@ def test_a_fit_imitates_its_trace(tmp_path: Path) -> None:
     assert entries.found == pytest.approx(entries.wanted, rel=0.15)
     sequential = by_name["sequential_percent"]
     assert sequential.found == pytest.approx(sequential.wanted, abs=1.5)
-    # What the recipe was made with is found again.
+    # The values of the recipe are found again.
     found, given = fit.workload.recipe, ft.workload("rr-ssd/trans").recipe
     assert found["arrivals"]["days"] == given["arrivals"]["days"]
     # Trains are few here, some thirty an hour: their counts tell burst less exactly than those of requests would.

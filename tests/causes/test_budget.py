@@ -1,4 +1,4 @@
-"""A budget of work is kept, spent on what tells most, and what it did not reach is said; Ctrl-C loses nothing."""
+"""A budget of work is kept and spent on the most telling replays, skipped ones are named; Ctrl-C loses nothing."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_few_replays_are_made_of_the_longest_trace() -> None:
 
 @dataclass
 class Machine:
-    """Replays that take no time; every one says what the base does."""
+    """Replays that take no time; every one returns the base's figures."""
 
     base: Figures
     done: list[Sets] = field(default_factory=list)
@@ -100,7 +100,7 @@ def test_a_budget_is_filled_and_kept(monkeypatch: pytest.MonkeyPatch, effort: in
 
 
 def test_what_tells_most_is_replayed_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A smaller budget does the first of what a larger one does; the ledger proposes the hash unit at once."""
+    """A smaller budget does the first part of a larger one's work; the ledger proposes the hash unit at once."""
     all_of_it, inquiry = spend(monkeypatch, None)
     for effort in (1, 4, 9):
         for threads in (1, 3):
@@ -135,7 +135,7 @@ def faster(sets: Sets, base: Figures) -> Figures:
 
 
 def test_likely_causes_then_steps_then_all_else() -> None:
-    """What the ledger speaks for comes first, then lanes against the hash unit, then other causes, the knee last."""
+    """Causes with a charge in the ledger come first, then lanes against the hash unit, other causes, the knee last."""
     inquiry = AskedCase.of().inquiry
     base = inquiry.base
     asked = []

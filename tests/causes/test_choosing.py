@@ -40,7 +40,7 @@ def without_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def made(ns: float) -> Figures:
-    """A replay whose mean response is so long, half of it waiting."""
+    """A replay with this mean response, half of it waiting."""
     return Figures(
         {"all": {"mean": ns}}, {"all": {"all": {"host_read": ns / 2, "service": ns / 2}}}, dict.fromkeys(COUNTS, 1)
     )
@@ -145,7 +145,7 @@ def test_all_compete_on_the_flash_of_the_first() -> None:
     found = choosing.contenders(chosen, more=True)
     assert list(found)[:2] == ["small", "ds-ftl"]
     assert {one.raw_pages for one in found.values()} == {chosen["small"].raw_pages}
-    # A bound is no drive to choose, and what is another with other settings is no candidate of its own.
+    # A bound is no drive to choose, and one system with other settings is no candidate of its own.
     assert not {"oracle", "oracle-conventional", "static", "dynamic", "hipa"} & set(found)
     assert {"ca-ssd", "rr-ssd", "caftl", "hot-cold"} <= set(found)
     assert list(choosing.contenders(chosen, more=False)) == ["small", "ds-ftl"]
@@ -162,7 +162,7 @@ def test_fifteen_writes_choose_nothing(tmp_path: Path) -> None:
 
 
 def candidates(*of: tuple[str, float], seeds: Mapping[str, list[float]] | None = None, **more: Any) -> dict[str, Any]:
-    """What a study found, made up: each system with its best figure in ns."""
+    """A made-up result of a study: each system with its best figure in ns."""
     return {
         "goal": "all.mean", "goal_words": MEAN.words, "baseline": of[0][0], "requests": 1000, "replays": 2,
         "unfinished": [], "left_out": {}, "seeds": seeds or {}, "device": None, "elsewhere": {},

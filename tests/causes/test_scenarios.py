@@ -1,4 +1,4 @@
-"""The first cause is right on workloads built to have a known one; and what is found does not depend on how."""
+"""The first cause is right on workloads built to have a known one; and results do not depend on the way there."""
 
 from __future__ import annotations
 

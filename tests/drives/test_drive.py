@@ -1,4 +1,4 @@
-"""What a fit finds is a device file that every system takes."""
+"""The result of a fit is a device file that every system takes."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_percentiles_of_reads_are_those_of_drawn_ones(law: ReadLaw, load: float)
     random = np.random.default_rng(1)
     count = 1_000_000
     time = law.base_us + np.where(random.random(count) < law.fast_share, 0.0, law.slower_us)
-    # As the engine draws it: what is longer than five means is as long as these.
+    # As the engine draws it: longer times than five means are cut to five.
     rest = law.slice_us * np.minimum(random.exponential(size=count), laws.SLICE_CUT)
     is_busy = random.random(count) < law.busy * load
     waits = np.where(

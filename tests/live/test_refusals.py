@@ -1,4 +1,4 @@
-"""What cannot be served is refused before it costs anything, with the cure; and what is heard, and seen, meanwhile."""
+"""Impossible requests to serve are refused before they cost anything, with the cure; and warnings while serving."""
 
 from __future__ import annotations
 

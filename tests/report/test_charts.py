@@ -1,4 +1,4 @@
-"""Every chart draws from good results, and says in words what is missing from poor ones."""
+"""Every chart draws from good results, and names missing data of poor ones."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_one_colour_a_system_on_every_chart(four: Path) -> None:
 
 
 def test_a_system_has_one_colour_on_every_page(made: Callable[..., Path]) -> None:
-    """In a study, whatever stands beside it or is the baseline, in a sweep and in a reproduction."""
+    """In a study with any baseline and any other systems, in a sweep and in a reproduction."""
     plain = style.colours(load(made(["conventional", "ca-ssd"])))
     swept = {name: light for name, (light, _) in style.of_systems((n, n) for n in ("rr-ssd", "mine", "ca-ssd")).items()}
     papers = style.series_colours(["RR-SSD", "day 1", "ca-ssd", "conventional"])
@@ -270,7 +270,7 @@ def test_queue_matrix_places_rows_by_chip_and_time(four: Path) -> None:
         assert queue.mean[row["chip"], column] == row["queue_mean"]
 
 
-# What a result may lack, the chart that misses it, and words of the sentence that says so.
+# A field that a result may lack, the chart that misses it, and words of its sentence.
 MISSING = [
     ("latency", "latency_histogram", "latency_histogram"),
     ("periods", "periods", "periods"),
@@ -372,7 +372,7 @@ def test_twelve_systems_of_any_name(made: Callable[..., Path]) -> None:
     looks = {(style.colours(study)[run.name], str(style.dashes(study)[run.name])) for run in study.runs}
     assert len(looks) == 12
     for name in NAMES:
-        # Nobody asked what holds them back.
+        # No bottleneck was looked for.
         assert name in ("candidates", "causes", "knee") or draw(name, folder).figure is not None
 
 

@@ -1,4 +1,4 @@
-"""Findings say what the data say: the same numbers, and who loses."""
+"""Findings agree with the data: the same numbers, and the system that loses."""
 
 from __future__ import annotations
 
