@@ -34,6 +34,7 @@ API_MODULES = (
     "flashtwin.sweeps.plan",
     "flashtwin.sweeps.sweeping",
     "flashtwin.characterization.measuring",
+    "flashtwin.live.beside",
     "flashtwin.live.drives",
     "flashtwin.live.recording",
     "flashtwin.papers.search",

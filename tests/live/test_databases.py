@@ -56,7 +56,7 @@ def again_and_again(
 ) -> None:
     """Has `work` use the mounted drive until the server is killed, which it does itself; then `check` looks at it.
 
-    The number of kills, on one drive.
+    Kills it this many times, on one drive.
     """
     image = folder / "d.img"
     ft.serve(image, system=system, size_bytes=SIZE).stop()

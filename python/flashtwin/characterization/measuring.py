@@ -69,7 +69,12 @@ def options_from_text(sets: Sequence[tuple[str, str]], threads: int = 1) -> Opti
 
 
 def options_schema() -> dict[str, Any]:
-    """The JSON schema of all options; descriptions carry units and sources."""
+    """The JSON schema of all options; descriptions carry units and sources.
+
+    >>> import flashtwin as ft
+    >>> "period_s" in ft.options_schema()["properties"]
+    True
+    """
     schema: dict[str, Any] = json.loads(_core.options_schema())
     return schema
 

@@ -25,6 +25,12 @@ def drive_system(image: str | PathLike[str]) -> presets.System:
 
     Raises:
         LiveError: this is no drive, or another process writes to it.
+
+    >>> import flashtwin as ft
+    >>> with ft.serve("system.img", system="rr-ssd", size_bytes=64 << 20):
+    ...     pass
+    >>> ft.drive_system("system.img").config["ftl"]["redirection"]["policy"]
+    'replicas'
     """
     found = drive_info(image)
     sets = [(key, _literal(value)) for key, value in leaves(found["config"])]

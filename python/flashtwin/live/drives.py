@@ -155,6 +155,12 @@ def drive_info(image: str | PathLike[str]) -> dict[str, Any]:
 
     Raises:
         LiveError: this is no drive, or another process writes to it.
+
+    Examples:
+        >>> with serve("info.img", system="rr-ssd", size_bytes=64 << 20):
+        ...     pass
+        >>> drive_info("info.img")["size_bytes"]
+        67108864
     """
     expect_linux("looking at a drive")
     found: dict[str, Any] = json.loads(_core.drive_info_json(image))
@@ -176,6 +182,12 @@ def check_drive(image: str | PathLike[str], *, all_pages: bool = False) -> dict[
 
     Raises:
         LiveError: the drive cannot be opened at all.
+
+    Examples:
+        >>> with serve("checked.img", system="rr-ssd", size_bytes=64 << 20):
+        ...     pass
+        >>> check_drive("checked.img")["problems"]
+        []
     """
     expect_linux("checking a drive")
     found: dict[str, Any] = json.loads(_core.check_drive_json(image, all_pages))

@@ -191,5 +191,12 @@ def recover(path: str | PathLike[str]) -> tuple[int, int]:
 
     Raises:
         TraceError: this is no recording, or somebody is recording to it.
+
+    Examples:
+        >>> _ = Path("cut.img").write_bytes(bytes(1 << 20))
+        >>> with record("cut.img", "cut.parquet"):
+        ...     pass
+        >>> recover("cut.parquet")
+        (0, 0)
     """
     return _core.recover_recording(path)

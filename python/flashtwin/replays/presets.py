@@ -26,29 +26,57 @@ def systems() -> list[str]:
 
 
 def devices() -> list[str]:
-    """Names of the NAND devices that come with flashtwin."""
+    """Names of the NAND devices that come with flashtwin.
+
+    >>> import flashtwin as ft
+    >>> "rr-ssd" in ft.devices()
+    True
+    """
     return _core.devices()
 
 
 def system_toml(name: str) -> str:
-    """The preset of a system: the policies it is made of, as TOML."""
+    """The preset of a system: the policies it is made of, as TOML.
+
+    >>> import flashtwin as ft
+    >>> "[ftl" in ft.system_toml("rr-ssd")
+    True
+    """
     return _core.system_toml(name)
 
 
 def device_toml(name: str) -> str:
-    """A NAND device, by name or TOML file: geometry, timing and where the numbers come from, as TOML."""
+    """A NAND device, by name or TOML file: geometry, timing and where the numbers come from, as TOML.
+
+    >>> import flashtwin as ft
+    >>> "read_us" in ft.device_toml("rr-ssd")
+    True
+    """
     return _core.device_toml(name)
 
 
 def config_schema() -> dict[str, Any]:
-    """The JSON schema of the whole configuration; descriptions carry units and sources."""
+    """The JSON schema of the whole configuration; descriptions carry units and sources.
+
+    >>> import flashtwin as ft
+    >>> "nand" in ft.config_schema()["properties"]
+    True
+    """
     schema: dict[str, Any] = json.loads(_core.config_schema())
     return schema
 
 
 @dataclass(frozen=True)
 class System:
-    """A complete SSD design under test, with every key decided and checked. Made by `system`."""
+    """A complete SSD design under test, with every key decided and checked. Made by `system`.
+
+    You can change any key, for example the capacity:
+
+    >>> import flashtwin as ft
+    >>> system = ft.system("rr-ssd", settings={"nand.blocks_per_plane": 64})
+    >>> system.config["nand"]["blocks_per_plane"]
+    64
+    """
 
     #: As its results are called: the preset's, or what `name` is in its file; of a file without one, the file's.
     name: str

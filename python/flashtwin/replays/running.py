@@ -32,7 +32,13 @@ if TYPE_CHECKING:
 
 
 class Result(Tabular):
-    """The result of one system on one trace. As a frame: one row, every number of the summary under its dotted name."""
+    """The result of one system on one trace. As a frame: one row, every number of the summary under its dotted name.
+
+    >>> import flashtwin as ft
+    >>> result = ft.replay("traces/webvm-small.fiu.zst", "rr-ssd", period_s=120)
+    >>> result.row["response.all.mean_ns"] == result.summary["response"]["all"]["mean_ns"]
+    True
+    """
 
     def __init__(self, name: str, native: _core.RunResult | StoredRun) -> None:
         """Wraps the core's result, or a stored one; use `flashtwin.replay` or `Result.read`."""

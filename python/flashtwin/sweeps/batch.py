@@ -98,6 +98,11 @@ def characterize_many(
         progress: told `"traces"`, how many are done and how many there are (`flashtwin.progress`).
         notify: called with a sentence when results are reused.
         **sets: the same as keywords.
+
+    >>> import flashtwin as ft
+    >>> done = ft.characterize_many(["traces/webvm-small.fiu.zst"], "out/many", workers=1, reports=False)
+    >>> done.failures
+    []
     """
     options = resolved({"sample_rate": sample, **merged(settings, sets)})
     given = [paths] if isinstance(paths, str | Path) else list(paths)
