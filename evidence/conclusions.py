@@ -183,7 +183,7 @@ def sign(value: float, tie: float) -> int:
 
 
 def common(values: Iterable[float], tie: float) -> str | None:
-    """What all changes are; None where some fall and some rise."""
+    """The common sign of all changes; None where some fall and some rise."""
     signs = {sign(value, tie) for value in values}
     words = {
         frozenset({-1}): "falls", frozenset({1}): "rises", frozenset({0}): "the same",

@@ -326,7 +326,7 @@ def choices_named() -> str:
 
 @dataclass(frozen=True)
 class Cause:
-    """What may be behind a change: a choice and its level under which the cause is gone."""
+    """A possible cause of a change: a choice and its level under which the cause is gone."""
 
     effect: str
     design: str

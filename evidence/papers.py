@@ -216,7 +216,7 @@ def parsed(text: str, place: int = 0) -> float | None:
 
 
 def summary(data: Figures) -> str:
-    """What became of the papers' figures, by paper: items and numbers with each verdict."""
+    """Counts of the papers' figures, by paper: items and numbers with each verdict."""
     head = ["paper", "items", *(str(verdict) for verdict in Agreement), "numbers", *MARKS.values()]
     rows = []
     for paper in data["papers"]:
@@ -337,7 +337,7 @@ def _pair(claim: Figures | None) -> str:
     return "" if claim is None else f"{published(claim)} → {_measured(claim)}"
 
 
-#: What templates may call.
+#: Functions for templates.
 LOOKUPS: dict[str, Callable[..., Any]] = {
     one.__name__: one
     for one in (reproduced, parsed, summary, together, moving, mean_reads, by_clock, by_choice, headlines, listed)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from evidence.places import ROOT
 
-#: What decides the outcome of a replay.
+#: Files that decide the outcome of a replay.
 REPLAY = (
     "crates/bits/src",
     "crates/trace/src",
@@ -24,7 +24,7 @@ REPLAY = (
 DRIVES = ("evidence/stages/drives.py",)
 #: Files that decide the facts of a trace.
 ANALYSIS = ("crates/bits/src", "crates/trace/src", "crates/analysis/src")
-#: What recipes make.
+#: Files that decide the traces made from recipes.
 RECIPES = ("crates/bits/src", "crates/trace/src", "workloads")
 #: How the papers' figures are measured and judged.
 PAPERS = ("python/flashtwin/papers",)

@@ -27,7 +27,7 @@ def systems(figures: Mapping[str, Figures]) -> str:
 
 
 def ground(found: list[dict[str, Any]]) -> str:
-    """What else differs between systems that stand side by side."""
+    """Other differences between systems that stand side by side."""
     rows = []
     for one in found:
         groups: dict[str, list[str]] = {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Device:
-    """Geometry and timing; what all simulators can express alike."""
+    """Geometry and timing that all simulators can express alike."""
 
     channels: int = 8
     chips_per_channel: int = 2

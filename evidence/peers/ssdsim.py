@@ -94,7 +94,7 @@ def lead(device: Device) -> list[Request]:
 
 
 def trace(device: Device, requests: Requests) -> str:
-    """What SSDsim is given to read."""
+    """The input of SSDsim."""
     shifted = [request._replace(time_ns=request.time_ns + LEAD_NS) for request in requests]
     last = Request(shifted[-1].time_ns + TAIL_NS, 0, PAGE_SECTORS, write=True)
     return text(lead(device)) + text(shifted) + line(last)

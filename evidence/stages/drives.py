@@ -46,7 +46,7 @@ def named(name: str, preset: str, *sets: Mapping[str, Value]) -> System:
 
 
 def figures(kept: KeptReplay) -> dict[str, Any]:
-    """What pages show of a replay; times in nanoseconds, None where undefined."""
+    """The figures of a replay for the pages; times in nanoseconds, None where undefined."""
     return {
         "read_ns": kept.get("response.read.mean_ns"),
         "read_p99_ns": kept.get("response.read.p99_ns"),

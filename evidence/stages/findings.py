@@ -138,7 +138,7 @@ def _writing(trace: across.CharacterizedTrace) -> dict[str, Any]:
 
 
 def _reading(trace: across.CharacterizedTrace) -> dict[str, Any]:
-    """What reading costs by page size, of whole reads of 512 B; read amplification."""
+    """The cost of reading by page size, of whole reads of 512 B; read amplification."""
     cost = [row for row in trace.tables["read_cost"] if row["chip"] == "slc-mlc"]
     base = cost[0]["full_ns"]
     return {
@@ -152,7 +152,7 @@ def _reading(trace: across.CharacterizedTrace) -> dict[str, Any]:
 
 
 def _gains(who: across.Entrants) -> dict[str, dict[str, list[float | None]]]:
-    """Medians over the traces: what waiting gains at each distance, what distance gains at each time."""
+    """Medians over the traces: the gain of waiting at each distance, and of distance at each time."""
     found = across.distributions(who)
 
     def median(figure: str, series: str) -> float | None:
@@ -176,7 +176,7 @@ def _line(who: across.Entrants) -> dict[str, float]:
 
 
 def _contents(found: Characterization) -> dict[str, Any]:
-    """What CA-SSD, RR-SSD and DS-FTL say of workloads with contents."""
+    """Statements of CA-SSD, RR-SSD and DS-FTL on workloads with contents."""
     row = found.row
     names = {
         "unique_write": "info.unique_values_write_percent",

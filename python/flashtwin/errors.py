@@ -27,7 +27,7 @@ class OutputError(FlashtwinError):
 
 
 class ReportError(FlashtwinError):
-    """Results cannot be reported on; the message says what and where, and the cure."""
+    """Results cannot be reported on; the message gives the fault, its place and the cure."""
 
 
 class LiveError(FlashtwinError):

@@ -42,7 +42,7 @@ class Candidate:
     without: str | Callable[[Case], str]
     #: Charges of the wait ledger that speak for it.
     charges: frozenset[str]
-    #: Whether it can cost anything at all: what never happened needs no replay.
+    #: Whether it can cost anything at all: an event that never happened needs no replay.
     applies: Callable[[Case], bool]
     #: Keys under which it costs nothing, or what gives them.
     ideal: Mapping[str, Value] | Callable[[Case], Sets]
@@ -68,7 +68,7 @@ class Candidate:
 _CHIP = frozenset(
     ("host_read", "host_program", "gc_read", "gc_program", "erase", "copy", "table_page", "comparison", "order")
 )
-#: What more work for the flash is a part of.
+#: The causes that include more work for the flash.
 _FLASH = frozenset(("dies", "placement", "suspension", "read", "program"))
 
 

@@ -28,7 +28,7 @@ class Level:
     words: str
     sets: Sets
     takes: str = ""
-    #: Whether a search tries it from the beginning; what rarely matters is tried on the best only.
+    #: Whether a search tries it from the beginning; settings that rarely matter are tried on the best only.
     begins: bool = True
 
 

@@ -29,7 +29,7 @@ from flashtwin.traces.scan import Replayable
 
 #: Searches whose beginning is this much longer than the best of all do not go on. Ours.
 _BEHIND = 1.5
-#: Seeds, beside its own, under which the best candidates are replayed: what chance moves is no lead.
+#: Seeds, beside its own, under which the best candidates are replayed: a lead within the spread is none.
 _MORE_SEEDS = 2
 #: Candidates this near to the best are replayed under other seeds, too, up to a maximum number. Ours.
 _NEAR, _MOST_NEAR = 1.05, 3

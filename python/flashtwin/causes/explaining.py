@@ -131,7 +131,7 @@ class Explanations(Tabular, Mapping[str, Explanation]):
 
 
 class InterruptedExplanation(KeyboardInterrupt):
-    """Ctrl-C while replays were under way: what those that had ended say."""
+    """Ctrl-C while replays were under way, with the answer from those that had ended."""
 
     def __init__(self, found: Explanations) -> None:
         """Keeps the results so far; each part is labelled as interrupted."""

@@ -32,7 +32,7 @@ class Inquiry:
     #: Whether the knee of the hash unit is looked for, too.
     with_knee: bool = True
     known: dict[Key, Figures] = field(default_factory=dict)
-    #: What could not be replayed, with the reason.
+    #: Replays that could not be made, with the reason.
     failed: dict[Key, str] = field(default_factory=dict)
 
     @property
@@ -52,7 +52,7 @@ class Inquiry:
         return [one for one in found if one.sets]
 
     def wanted(self) -> list[Sets]:
-        """What to replay next, the most telling first; empty when all is known."""
+        """The next replays, the most telling first; empty when all is known."""
         # Steps come before the pairs, which change no advice.
         stages = (
             self._likely, self._first_steps, lambda: self.ideals, lambda: [*self._steps(), *self._pairs()], self._knee,

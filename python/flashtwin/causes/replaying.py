@@ -27,7 +27,7 @@ from flashtwin.traces.scan import Replayable, prepare
 
 
 class ReplaySource(Protocol):
-    """What asks for replays of one system, a few at a time, until it has nothing more to ask."""
+    """A source of replays of one system, a few at a time, until it has nothing more to ask."""
 
     @property
     def system(self) -> System:
@@ -39,10 +39,10 @@ class ReplaySource(Protocol):
 
     @property
     def failed(self) -> dict[Key, str]:
-        """What could not be replayed, with the reason."""
+        """Replays that could not be made, with the reason."""
 
     def wanted(self) -> list[Sets]:
-        """What to replay next, the most telling first; nothing that cannot be built."""
+        """The next replays, the most telling first; none that cannot be built."""
 
 
 @dataclass

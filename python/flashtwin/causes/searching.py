@@ -46,11 +46,11 @@ class Search:
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
-        """What may be set otherwise."""
+        """The settings that may be changed."""
         return axes(self.system.config)
 
     def wanted(self) -> list[Sets]:
-        """What to replay next; empty when no setting is left that may be better."""
+        """The next settings to replay; empty when none is left that may be better."""
         if missing := self._missing([self.none, self.all, self._all_where_it_is()]):
             return missing
         best = self.best()

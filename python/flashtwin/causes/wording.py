@@ -19,7 +19,7 @@ from flashtwin.results.trees import literal
 
 #: Keys that have an option of their own.
 _OPTIONS = {"replay.speed": "--speed", "replay.queue_depth": "--queue-depth", "replay.content": "--content"}
-#: Share of what two changes bring together that each must bring alone for either to do.
+#: Share of the gain of two changes together that each must bring alone for either to do.
 _EITHER_SHARE = 0.8
 #: Steps that the words name; all stand in the data.
 _NAMED_STEPS = 5

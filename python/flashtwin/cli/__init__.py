@@ -109,7 +109,7 @@ def run(args: list[str]) -> int:
 
 
 def _take_any_letter() -> None:
-    """Has stdout take what its encoding has no letter for; into a file or a pipe, Windows writes one of few letters."""
+    """Makes stdout replace letters that its encoding lacks; for example, Windows writes files in a small one."""
     out = sys.stdout
     if isinstance(out, io.TextIOWrapper) and out.errors == "strict":
         out.reconfigure(encoding="utf-8" if sys.platform == "win32" else None, errors="backslashreplace")

@@ -1,4 +1,4 @@
-"""What `characterize` and `advise` share: options of the metrics, and showing the most telling numbers."""
+"""Shared by `characterize` and `advise`: options of the metrics, and printing the most telling numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from flashtwin.traces.reading import Reading, Source
 
 @dataclass(frozen=True)
 class MeasuringOptions:
-    """How to read traces and what to measure."""
+    """Options of reading traces and of the metrics."""
 
     options: Options
     reading: Reading
@@ -90,7 +90,7 @@ KEYS = {
 
 
 def measuring_options(command: Command) -> Command:
-    """How to read and what to measure; the verb gets `measuring`."""
+    """Options of reading and of the metrics; the verb gets `measuring`."""
     options: tuple[Any, ...] = (
         *how_to_read(),
         click.option(
@@ -201,7 +201,7 @@ def show(found: Characterization, report: Path | None, *, as_json: bool) -> None
 
 
 def show_batch(done: Batch, *, as_json: bool) -> None:
-    """Prints many characterizations: a row each, how many enter which statistic, and what failed."""
+    """Prints many characterizations: a row each, how many enter which statistic, and failures."""
     if as_json:
         failures = [asdict(failure) for failure in done.failures]
         data_json(

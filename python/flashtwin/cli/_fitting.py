@@ -1,4 +1,4 @@
-"""What `flashtwin fit` shows: keys with their intervals, and measured beside predicted."""
+"""The output of `flashtwin fit`: keys with their intervals, and measured beside predicted."""
 
 from __future__ import annotations
 

@@ -427,7 +427,7 @@ def _to_source_or_results(arguments: dict[str, Any]) -> None:
 
 
 def taken_reading(arguments: dict[str, Any]) -> Reading:
-    """Takes what `how_to_read` put among a verb's arguments out of them."""
+    """Removes the arguments of `how_to_read` from a verb's arguments, and returns them as one object."""
     return Reading(
         format=arguments.pop("format_"),
         on_bad_line=arguments.pop("on_bad_line"),

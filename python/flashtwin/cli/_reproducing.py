@@ -16,11 +16,11 @@ from flashtwin.results import names
 
 Papers = Sequence[Mapping[str, Any]]
 
-#: Written by `python -m evidence --pages`: what came of each item at the default scale.
+#: Written by `python -m evidence --pages`: the verdict on each item at the default scale.
 VERDICTS = "verdicts.json"
 #: The verdict on an item whose verdict at the default scale is another.
 NOT_CLAIMED = "not claimed at this scale"
-#: Verdicts as what several items do.
+#: Verdicts as verbs, for several items.
 _WORDS: dict[str, str] = {
     Agreement.AGREES: "agree",
     Agreement.SIGN: "agree in sign and order",

@@ -1,4 +1,4 @@
-"""Saved results side by side: what differs in their settings first, then their figures with the first as baseline."""
+"""Saved results side by side: differing settings first, then their figures with the first as baseline."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flashtwin.cli._talk import data, data_json, say, table
 from flashtwin.results import folder, ground, identity, schema, together
 from flashtwin.results.trees import dig, literal
 
-#: What may be said of saved results; all other options are about replays, which are over.
+#: Options that apply to saved results; all others are about replays, which are over.
 _APPLIES = frozenset({"paths", "path", "out", "as_json", "across_traces"})
 
 
@@ -27,7 +27,7 @@ def refuse_options(ctx: click.Context) -> None:
 
 
 def show(runs: Sequence[together.SavedResult], *, across_traces: bool, as_json: bool) -> None:
-    """Prints what differs, then the figures, each with its change against the first run."""
+    """Prints the differences, then the figures, each with its change against the first run."""
     warnings = together.warnings(runs, folder.VERSION)
     comparable = across_traces or together.same_trace(runs)
     if not comparable:

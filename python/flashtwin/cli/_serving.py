@@ -1,4 +1,4 @@
-"""What verbs that serve have in common: until when they do, and what they show meanwhile."""
+"""Shared by verbs that serve: the end of serving, and the display meanwhile."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def _line() -> Iterator[Any]:
 
 
 def line(before: Mapping[str, Any], now: Mapping[str, Any], seconds: float) -> str:
-    """What happened in a time, in one line."""
+    """The events of a time, in one line."""
     parts = []
     for was, found in zip(before["server"]["operations"], now["server"]["operations"], strict=True):
         requests = found["requests"] - was["requests"]

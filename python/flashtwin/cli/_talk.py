@@ -23,7 +23,7 @@ def say(text: str) -> None:
 
 
 def error(text: str) -> None:
-    """What went wrong, to stderr; colour only on a terminal."""
+    """An error, to stderr; colour only on a terminal."""
     say(f"{click.style('error:', fg='red', bold=True)} {text}")
 
 

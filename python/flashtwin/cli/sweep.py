@@ -161,7 +161,7 @@ def sweep(ctx: click.Context, /, paths: tuple[str, ...], out: Path | None, as_js
 
 
 def _axes(options: dict[str, Any]) -> dict[str, plan.Axis]:
-    """Keys with what to set them to in turn."""
+    """Keys with their values."""
     sets = list(options["sets"])
     sets += [("device", options["device"])] if options["device"] is not None else []
     sets += [(KEYS[flag], options[flag]) for flag in _SHORT if options[flag] is not None]

@@ -1,4 +1,4 @@
-"""Bytes that a host and a medium wrote, from what `nvme-cli` prints as JSON or as text."""
+"""Bytes that a host and a medium wrote, from the output of `nvme-cli` as JSON or as text."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def explained(of: Evidence, runs: Iterable[SavedRun]) -> Mapping[str, Any]:
 
 
 def removing(of: Evidence, runs: Iterable[SavedRun]) -> Action:
-    """What removes the bottleneck of the first run that was explained; nothing where none was."""
+    """The remedy for the bottleneck of the first run that was explained; nothing where none was."""
     found = explained(of, runs)
     if not found:
         return Action()

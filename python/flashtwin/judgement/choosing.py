@@ -85,7 +85,7 @@ def ranking(found: Mapping[str, Any]) -> list[RankedSystem]:
 
 
 def _cost(one: Candidate) -> float:
-    """What candidates are ranked by: the goal's figure; of those that fall behind the trace, by how much they do."""
+    """The rank of a candidate: the goal's figure; of one that falls behind the trace, by how much it does."""
     return float(one["after_ns"]) if one["late"] is None else _NEVER_NS * float(one["late"])
 
 
@@ -105,7 +105,7 @@ def _spread(found: Mapping[str, Any]) -> float:
 
 
 def chosen(found: Mapping[str, Any]) -> RankedSystem | None:
-    """The candidate to choose: of equals the baseline, else what programs least; None where too little is known."""
+    """The candidate to choose: of equals the baseline, else the fewest programs; None where too little is known."""
     ranked = ranking(found)
     if not ranked or too_few(found):
         return None

@@ -45,7 +45,7 @@ PERIODS = 12
 
 
 def deduplication(of: Evidence) -> Verdict | None:
-    """What looking contents up does to writes and to responses, and the fingerprint store it takes."""
+    """The effect of content lookups on writes and on responses, and the fingerprint store it takes."""
     expected = _expected_deduplication(of) if of.row is not None else None
     run = _plainest([one for one in of.runs if "deduplicates" in one.traits])
     found = _replayed_deduplication(of.study, run, expected) if of.study is not None and run is not None else None
@@ -75,7 +75,7 @@ def _pays(expected: Verdict | None) -> str:
 
 
 def _decided(answer: str, expected: Verdict | None, *runs: SavedRun) -> str:
-    """What runs say; the trace's own answer where they looked at contents that nobody recorded."""
+    """The answer of the runs; the trace's own where they looked at contents that nobody recorded."""
     return (expected.answer if expected else UNKNOWN) if facts.made_up_contents(*runs) else answer
 
 
@@ -88,7 +88,7 @@ def _plainest(runs: list[SavedRun]) -> SavedRun | None:
 
 
 def _expected_deduplication(of: Evidence) -> Verdict:
-    """What deduplication would save and the fingerprint store it takes (CA-SSD 3, 4.1)."""
+    """The saving that deduplication promises and the fingerprint store it takes (CA-SSD 3, 4.1)."""
     share, entries, space = of.number("info.duplicate_write_percent"), of.number(ENTRIES), of.number(SPACE)
     if share is None:
         why = "the trace carries no content" if of.has_no_contents else "no page write has a known content"
@@ -163,7 +163,7 @@ def _why_deduplication(run: SavedRun, base: SavedRun, write: float | None) -> st
 
 
 def _try_deduplication(of: Evidence, run: SavedRun | None) -> Action:
-    """About the run that shows deduplication: what removes its bottleneck, or a smaller store of fingerprints."""
+    """For the run that shows deduplication: the remedy for its bottleneck, or a smaller store of fingerprints."""
     if of.has_no_contents:
         words = "Give every page its own content (`replay.content`) to see the least cost of lookups"
         return actions.compare(of, words, "conventional,ca-ssd", "--content unique")
@@ -271,7 +271,7 @@ def redirection(of: Evidence, study: StudyFolder) -> Verdict | None:
     return Verdict(
         "redirection", f"{claim}.", answer, joined(reason, alone if others else ""), **_reads(runs),
         action=actions.further(of, runs, words, {"engine.merge_reads": "same-page"}),
-        # Redirection is what these systems are compared for: said even when the effect is small.
+        # Redirection is the purpose of these systems: reported even when the effect is small.
         weight=0.5 + facts.weight(change, limit),
     )  # fmt: skip
 
@@ -335,7 +335,7 @@ def _why_redirection(run: SavedRun, ref: SavedRun, change: float, limit: float |
 
 
 def _gap(run: SavedRun) -> str:
-    """What there was to choose from under a replicating system that stays behind its bound."""
+    """The copies to choose from under a replicating system that stays behind its bound."""
     if run.number("replication.copies") == 0:
         return _no_copy(run)
     replicated = facts.share_of(run, "page_ops.replicated_value_reads", "page_ops.read")
@@ -357,7 +357,7 @@ def _no_copy(run: SavedRun) -> str:
 
 
 def cost(of: Evidence, study: StudyFolder) -> Verdict | None:
-    """What replicas cost in programs, pages and RAM."""
+    """The cost of replicas in programs, pages and RAM."""
     made = [(facts.share_of(run, "flash_writes.replica", "pages_programmed") or 0.0, run) for run in study.runs]
     share, run = max(made, key=lambda pair: pair[0])
     if share == 0 or "replicates" not in run.traits:

@@ -149,7 +149,7 @@ def without(study: StudyFolder, trait: str) -> SavedRun | None:
 
 
 def reference(study: StudyFolder) -> SavedRun:
-    """What copies and a choice of chips are compared with: the first run that only deduplicates, else the baseline."""
+    """The reference of copies and of a choice of chips: the first run that only deduplicates, else the baseline."""
     chooses = {"redirects", "replicates"}
     plain = (run for run in study.runs if "deduplicates" in run.traits and not chooses & run.traits)
     return next(plain, study.baseline)

@@ -11,7 +11,7 @@ from flashtwin.judgement.verdict import BOTTLENECK, Action, Verdict, with_made_u
 
 #: Verdicts from runs alone.
 _ON_RUNS = (systems.choice, contents.redirection, systems.wear, systems.tail, systems.load, contents.cost)
-#: What runs and the trace say.
+#: Verdicts from runs and the trace.
 _ON_CONTENTS = (contents.deduplication, contents.replication)
 #: Verdicts from the trace alone.
 _ON_TRACE = (workload.partitions, workload.page_size, workload.partial_reads, workload.waiting)

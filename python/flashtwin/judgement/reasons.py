@@ -23,7 +23,7 @@ def parts(run: SavedRun, base: SavedRun, kind: str) -> str:
     total = sum(deltas.values())
     if units.unchanged(facts.share(total, sum(old.values())) or 0.0):
         return ""
-    # What went the other way is part of the truth.
+    # Parts that went the other way are part of the truth.
     told = [words for words in deltas if abs(deltas[words]) >= facts.WORTH_A_WORD_PERCENT / 100.0 * abs(total)]
     told.sort(key=lambda words: -abs(deltas[words]))
     signs = {words: "+" if deltas[words] > 0 else units.MINUS for words in told}
@@ -33,7 +33,7 @@ def parts(run: SavedRun, base: SavedRun, kind: str) -> str:
 
 
 def hashing(run: SavedRun) -> str:
-    """What looking a content up costs a write: hashing it, and waiting for the unit that does, told apart."""
+    """The cost of a content lookup to a write: hashing it, and waiting for the unit, as separate parts."""
     split, wait = facts.split(run, "write"), facts.waiting_share(run, "write", ("hash_wait",)) or 0.0
     if split is None or split["hash"] <= 0:
         return ""
@@ -78,7 +78,7 @@ def unlike_ground(run: SavedRun, other: SavedRun) -> str:
 
 
 def of_choice(run: SavedRun, base: SavedRun) -> str:
-    """In which parts of the time two runs differ, and what else does."""
+    """The parts of the time in which two runs differ, and other differences."""
     return joined(parts(run, base, "all"), unlike_ground(run, base))
 
 

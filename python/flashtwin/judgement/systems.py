@@ -23,7 +23,7 @@ WITH_THE_MEAN, ERASES = 0.6, 0.4
 
 
 def choice(of: Evidence, study: StudyFolder) -> Verdict | None:
-    """Which system that could be built has the shortest mean response time; of one run, what its time is made of."""
+    """The buildable system with the shortest mean response time; of one run, the parts of its time."""
     base = study.baseline
     if len(study.runs) == 1:
         return _single(of, base)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-#: The topic of what `explain` finds, one verdict a run.
+#: The topic of bottlenecks, one verdict a run.
 BOTTLENECK = "bottleneck"
 #: The answer where a number is missing.
 UNKNOWN = "unknown"
@@ -18,9 +18,9 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True)
 class Action:
-    """What to do; false where there is nothing."""
+    """An action; false where there is nothing to do."""
 
-    #: What, and with which key; without a full stop.
+    #: The action and its key; without a full stop.
     words: str = ""
     command: str = ""
     #: The keys that the command sets for this; empty where it tries something.
@@ -37,7 +37,7 @@ class Action:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What figures say about one topic."""
+    """The judgement on one topic, from figures."""
 
     topic: str
     #: The claim, with the numbers; one sentence or two.

@@ -89,7 +89,7 @@ def _try_partitions(of: Evidence, answer: str) -> Action:
 
 
 def page_size(of: Evidence) -> Verdict:
-    """Which page size costs what in writing and reading (SWC, Findings 5, 7, 8)."""
+    """The cost of each page size in writing and reading (SWC, Findings 5, 7, 8)."""
     judges_reading = _enough_reads(of)
     costs = {size: value for size in PAGE_SIZES if judges_reading and (value := of.number(f"read_full_ns_{size}"))}
     amplified = {size: value for size in PAGE_SIZES if (value := of.number(f"wa_fr3_{size}"))}

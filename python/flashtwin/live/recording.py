@@ -1,4 +1,4 @@
-"""Recording: a network block device in front of a file, a device or another server, and a trace of what passes."""
+"""Recording: a network block device in front of a file, a device or another server, and a trace of its requests."""
 
 from __future__ import annotations
 

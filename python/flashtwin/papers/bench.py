@@ -73,7 +73,7 @@ class Stand:
         self.period_s, self.threads = period_s, threads
         self.setup = dict(setup or {})
         self.replayed = 0
-        #: What items of one paper share.
+        #: State shared by the items of one paper.
         self.memo: dict[str, Any] = {}
         self._options = dict(options or {})
         self._stop = stop or threading.Event()

@@ -7,7 +7,7 @@ from typing import Any
 
 from flashtwin.papers.claims import Agreement
 
-#: What stands behind a measured value.
+#: The mark behind a measured value.
 MARKS = {Agreement.AGREES: "✓", Agreement.SIGN: "~", Agreement.DISAGREES: "✗"}
 #: Columns beside the subject; a wider table is laid out as one claim a row.
 COLUMNS_MAX = 5
@@ -34,7 +34,7 @@ def page(papers: Sequence[Mapping[str, Any]], choices: Sequence[Mapping[str, Any
 
 
 def words(papers: Sequence[Mapping[str, Any]]) -> str:
-    """All papers without the tables of claims: the verdict of each item and what there is to say of it."""
+    """All papers without the tables of claims: the verdict of each item and its notes."""
     lines: list[str] = []
     for paper in papers:
         lines += _head(paper)

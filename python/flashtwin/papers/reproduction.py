@@ -1,4 +1,4 @@
-"""The papers from Python: what `flashtwin reproduce` does."""
+"""The papers from Python: the work of `flashtwin reproduce`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def reproduce(
         ArgumentError: the scale is neither such a share nor one of the two names.
         FlashtwinError: a name is not known, or the folder holds something else.
     """
-    # The report draws charts: what only opens a trace need not wait for that.
+    # The report draws charts: a program that only opens a trace need not load them.
     from flashtwin.papers import choose
     from flashtwin.papers.running import ReproductionOptions, run
     from flashtwin.sweeps import plan

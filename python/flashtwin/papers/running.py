@@ -125,7 +125,7 @@ def _part(
 
 
 def _elsewhere(found: Sequence[PaperBench], path: Path, how: ReproductionOptions, progress: Progress | None) -> None:
-    """Measures workloads on a cluster; what fails there fails here again, with its reason."""
+    """Measures workloads on a cluster; a failure there is raised here again, with its reason."""
     for done, _ in enumerate(crew.at_work(spread.tasks(found, path, how), 1, how.on), start=1):
         if progress:
             progress("workloads", done, len(found))

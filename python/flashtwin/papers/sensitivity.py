@@ -113,7 +113,7 @@ class Sensitivity:
     headlines: Sequence[Headline]
     #: Choices, or single variants by their label, that are not measured, and why.
     left_out: Mapping[str, str] = field(default_factory=dict)
-    #: What else is to be said of it.
+    #: Further notes.
     note: str = ""
     #: Further tables, from the facts by workload.
     details: Callable[[Mapping[str, Facts]], list[dict[str, Any]]] | None = None
@@ -142,7 +142,7 @@ class Move(IntEnum):
 
 
 def move(decided: Claim, otherwise: Claim) -> Move | None:
-    """What becomes of a headline; None where it is not known as decided either."""
+    """The fate of a headline; None where it is not known as decided either."""
     if decided.measured is None:
         return None
     if otherwise.measured is None:

@@ -49,7 +49,7 @@ class Setup:
 
     @property
     def command(self) -> str:
-        """What leads from a preset to the set-up: `--set engine.hash_lanes=0`."""
+        """The options that turn a preset into the set-up: `--set engine.hash_lanes=0`."""
         return " ".join(f"--set {one.text}" for one in self.choices)
 
     def without(self, key: str) -> Mapping[str, Value]:

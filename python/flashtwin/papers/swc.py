@@ -238,7 +238,7 @@ def _converged(facts: Mapping[str, Facts]) -> Outcome:
 
 
 def judge_fig_4(facts: Mapping[str, Facts]) -> Outcome:
-    """What f_r <= 3 costs and saves beside f_r <= 2; and where each page's writes are evenly spaced."""
+    """Cost and saving of f_r <= 3 beside f_r <= 2; and where each page's writes are evenly spaced."""
     return swc_causes.beside(facts, _fewer, swc_causes.EVENLY)
 
 
@@ -293,7 +293,7 @@ def judge_fig_6(facts: Mapping[str, Facts]) -> Outcome:
 
 
 def judge_fig_7(facts: Mapping[str, Facts]) -> Outcome:
-    """What doubling the page size from 4 KB does to the write amplification."""
+    """The effect of doubling the page size from 4 KB on the write amplification."""
     found = TraceStatistics(facts)
     claims = []
     for count, published in LARGER_PAGE.items():

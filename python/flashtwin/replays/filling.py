@@ -58,7 +58,7 @@ def filled(
 
 
 def kind(system: System) -> str:
-    """What drives have in common that differ in their blocks at most."""
+    """The common keys of drives that differ in their blocks at most."""
     # A key that no run depends on makes no other kind.
     same = ground.LABELS | ground.QUIET | {BLOCKS}
     return repr(sorted((key, value) for key, value in system.config["nand"].items() if f"nand.{key}" not in same))

@@ -1,4 +1,4 @@
-"""Systems and devices: what there is, and a system with some of its keys set otherwise."""
+"""Systems and devices: the presets, and systems with some keys changed."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def resolve_text(name: str, sets: list[tuple[str, str]]) -> System:
 
 
 def as_system(chosen: str | Path | System, sets: Mapping[str, Value]) -> System:
-    """A system from what callers may pass for one."""
+    """A system from an argument that names or holds one."""
     if not isinstance(chosen, System):
         return system(chosen, settings=sets)
     if sets:

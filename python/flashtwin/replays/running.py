@@ -202,7 +202,7 @@ class Comparison(Tabular):
 
     @property
     def warnings(self) -> list[str]:
-        """What to know before figures are held against one another: other traces, other versions of flashtwin."""
+        """Warnings before figures are compared: other traces, other versions of flashtwin."""
         runs = [together.SavedResult(name, name, Path(), one.summary, {}) for name, one in self._results.items()]
         return together.warnings(runs, folder.VERSION)
 
@@ -249,7 +249,7 @@ class Comparison(Tabular):
 
     @property
     def ground(self) -> list[ground.Difference]:
-        """What differs between the systems beyond what defines them; see `flashtwin.results.ground`."""
+        """Differences between the systems beyond their mechanisms; see `flashtwin.results.ground`."""
         return ground.ground({name: result.summary["config"] for name, result in self._results.items()})
 
     def table(self, name: str) -> Table:

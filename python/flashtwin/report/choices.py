@@ -80,7 +80,7 @@ def _configs(study: StudyFolder) -> dict[str, Mapping[str, Any]]:
 
 
 def unequal_ground(study: StudyFolder) -> list[ground.Difference]:
-    """What differs between the systems beyond what defines them; what moves reads or writes comes first."""
+    """Differences between the systems beyond their mechanisms; those that move reads or writes come first."""
     return sorted(ground.ground(_configs(study)), key=lambda one: not one.warns)
 
 
@@ -94,7 +94,7 @@ _GATHERED = (
 
 
 def gathered(study: StudyFolder) -> list[tuple[str, list[str], str]]:
-    """What differs between runs that were made at different times, with one value a run; nothing of one study."""
+    """Differences between runs that were made at different times, with one value a run; nothing of one study."""
     found = study.info.get("gathered") or ()
     sources = {str(one.get("label")): one for one in found if isinstance(one, Mapping)}
     if not sources:

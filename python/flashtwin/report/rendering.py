@@ -1,4 +1,4 @@
-"""From a chart to its files and to what stands on the page: each drawn on both widths."""
+"""From a chart to its files and its part of the page: each drawn on both widths."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .charts.base import Chart, Drawing
 VARIABLE, PAGE, NONE = "FLASHTWIN_CHARTS", "page", "none"
 #: Every file that a chart may have, after its name.
 ENDINGS = (".svg", ".pdf", ".png", "-column.svg", "-column.pdf", ".csv")
-#: What stands in a chart's place.
+#: The note in a chart's place.
 _NOT_DRAWN = Markup("<p>Not drawn: {} was {}. <code>flashtwin report</code> draws it.</p>").format(VARIABLE, NONE)
 
 

@@ -84,7 +84,7 @@ def _lead(found: SavedSweep) -> str:
 
 
 def _warnings(found: SavedSweep) -> list[str]:
-    """What keeps the sweep from being whole, said before any figure."""
+    """Reasons why the sweep is not complete, before any figure."""
     said = []
     missing, failed = found.counts["missing"], found.counts["failed"]
     if missing:

@@ -344,7 +344,7 @@ def _is_left_over(entry: Path) -> bool:
 
 
 def _remove_left_over(path: Path) -> None:
-    """Takes away what killed processes left half-written; only by who holds the folder."""
+    """Deletes files that killed processes left half-written; only the holder of the folder may."""
     for partial in [place for ending in _TEMPORARY for place in path.rglob(f".*{ending}")]:
         # It is gone when the folder that it lay in was removed before it.
         if partial.exists():
@@ -353,7 +353,7 @@ def _remove_left_over(path: Path) -> None:
 
 @cache
 def core_digest() -> str:
-    """What tells one build of the core from another."""
+    """The identity of a build of the core."""
     with Path(_core.__file__).open("rb") as library:
         return hashlib.file_digest(library, "sha256").hexdigest()
 

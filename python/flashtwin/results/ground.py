@@ -56,7 +56,7 @@ class Difference:
 
     @property
     def setting(self) -> str:
-        """What gives all systems the first one's value, as `--set` takes it."""
+        """The option that gives all systems the first one's value, as `--set` takes it."""
         return f"{self.key}={literal(next(iter(self.values.values())))}"
 
     @property
@@ -104,7 +104,7 @@ def differences(configs: Mapping[str, Config]) -> list[Difference]:
 
 
 def ground(configs: Mapping[str, Config]) -> list[Difference]:
-    """The differences that are more than what defines the systems."""
+    """The differences beyond the mechanisms of the systems."""
     return [one for one in differences(configs) if one.unequal]
 
 

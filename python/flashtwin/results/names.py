@@ -51,7 +51,7 @@ ADVICE = "advice.json"
 WORKLOAD = "workload"
 VOLUMES = "volumes"
 CAUSES = "causes"
-#: The systems with their best cheap settings, and what these bring.
+#: The systems with their best cheap settings, and the gain of these.
 CANDIDATES = "candidates.json"
 #: In the folder of causes: the figures of every replay, by all that it depends on.
 REPLAYS = "replays.json"
@@ -66,7 +66,7 @@ EXPLAINED = ".explained.json"
 VOLUME_NAMES = "names.json"
 
 TRACES = "traces"
-#: What makes a folder one of many characterized traces.
+#: The file that marks a folder of many characterized traces.
 COLLECTION = "traces.json"
 FAILURES = "failures.json"
 #: Tables of many traces: a row for each, and the distributions over them.
@@ -98,10 +98,10 @@ TABLE = ".parquet"
 #: The figures of a served drive, in the folder that `flashtwin serve --out` names.
 SERVED = "served.json"
 
-#: Endings of what lies beside traces and is none.
+#: Endings of files that lie beside traces and are none.
 NOT_TRACES = (".md", ".json", ".html", ".toml")
 
-#: What makes a folder one of an explained trace, without runs.
+#: The file that marks a folder of an explained trace, without runs.
 EXPLAINED_FROM = ".explained-from.json"
 
 
@@ -141,7 +141,7 @@ def explained(path: Path) -> list[Path]:
 
 
 def part_of(trace: str, volume: str | None, from_s: float | None = None, to_s: float | None = None) -> str:
-    """What results of a volume of a trace, or of a span of its time, are called."""
+    """The name of results of a volume of a trace, or of a span of its time."""
     parts = [trace]
     parts += [] if volume is None else [file_name(volume)]
     parts += [] if from_s is None else [f"from-{from_s:g}s"]
@@ -160,5 +160,5 @@ def tables(path: Path) -> dict[str, Path]:
 
 
 def file_name(name: str) -> str:
-    """A name without what file names had better not hold."""
+    """A name without letters that are unsafe in file names."""
     return re.sub(r"[^A-Za-z0-9_.,@+-]", "-", name).lstrip(".") or "volume"

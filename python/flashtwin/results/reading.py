@@ -221,7 +221,7 @@ class StudyFolder(TraceResults):
 
 @dataclass(frozen=True, eq=False)
 class Collection:
-    """Many characterized traces: a row a trace, the distributions over them, and what failed."""
+    """Many characterized traces: a row a trace, the distributions over them, and failures."""
 
     folder: Path
     info: Mapping[str, Any]
@@ -268,7 +268,7 @@ def load_any(folder: Path | str) -> TraceResults | Collection:
 
 
 def load(folder: Path | str) -> StudyFolder:
-    """Like `load_any`, for what needs runs; `ReportError` when the folder holds none."""
+    """Like `load_any`, for readers that need runs; `ReportError` when the folder holds none."""
     found = load_any(folder)
     if not isinstance(found, StudyFolder):
         raise ReportError(f"{folder}: holds no runs; expected a folder that `flashtwin study` or `compare` wrote")

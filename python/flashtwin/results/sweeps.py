@@ -19,7 +19,7 @@ from flashtwin.results.variation import PointColumns, columns, is_seed
 
 #: The key that says how many requests are under way in a closed loop; with 0 the trace's clock says when they come.
 DEPTH = K.replay.queue_depth
-#: What became of a point: replayed, refused by the core, or not replayed yet.
+#: The state of a point: replayed, refused by the core, or not replayed yet.
 DONE, FAILED, MISSING = "done", "failed", "missing"
 #: Figures in a table of points.
 FIGURES_MAX = 8

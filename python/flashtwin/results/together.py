@@ -65,7 +65,7 @@ def gather(paths: Sequence[Path | str]) -> list[SavedResult]:
 
 
 def differences(runs: Sequence[SavedResult]) -> list[ground.Difference]:
-    """What differs in the configurations of the runs, the ground that moves times first."""
+    """Differences in the configurations of the runs, the ground that moves times first."""
     configs = {run.label: run.summary["config"] for run in runs if isinstance(run.summary.get("config"), Mapping)}
     return sorted(ground.differences(configs), key=lambda one: (not one.warns, not one.unequal))
 

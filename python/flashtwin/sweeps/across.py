@@ -203,7 +203,7 @@ def _write_amplification(who: Entrants) -> list[Row]:
 
 
 def _fewer_partitions(who: Entrants) -> list[Row]:
-    """Fig. 4: what f_r <= 3 instead of 2 does to the write amplification. Fig. 9: with 16 KB pages."""
+    """Fig. 4: the effect of f_r <= 3 instead of 2 on the write amplification. Fig. 9: with 16 KB pages."""
     own = [change for trace in who.writing if (change := wa_change(trace.at_sector("write_amplification"))) is not None]
     large = []
     for trace in who.writing:

@@ -82,7 +82,7 @@ class Store:
         _write(names.stored_trace(self.path, key), facts)
 
     def clear_left_over(self) -> None:
-        """Takes away what processes of this machine left half-written in the store when they were killed."""
+        """Deletes files that killed processes of this machine left half-written in the store."""
         _clear(self.path.rglob(_LEFT_OVER))
 
     def _put_tables(self, key: str, run: WritableRun) -> None:
@@ -106,7 +106,7 @@ class Store:
 
 
 def clear_left_over(out: Path) -> None:
-    """Takes away what processes of this machine left half-written beside the files of a sweep when they were killed."""
+    """Deletes files that killed processes of this machine left half-written beside the files of a sweep."""
     _clear(out.glob(_LEFT_OVER))
 
 

@@ -247,7 +247,7 @@ def _points(bench: SweepBench, axes: Mapping[str, plan.Axis], notify: Notify | N
 
 
 class SweepBench:
-    """What points are made on: traces, systems, the store, and who replays."""
+    """The environment of points: traces, systems, the store, and the replayer."""
 
     def __init__(
         self, traces: Sequence[SweepTrace], systems: Mapping[str, System], store: Store, how: SweepOptions
@@ -412,7 +412,7 @@ class SweepBench:
         return made | {name: system.with_sets(more[name]) for name, system in good.items()}
 
     def _command(self, point: Point, system: System | str) -> str:
-        """What makes the run by itself."""
+        """The command that makes the run by itself."""
         source, base = self.traces[point.trace].source, self.systems[point.system]
         name, before = base.recipe
         sets = [*before, *point.sets] if isinstance(system, str) else system.recipe[1]

@@ -43,7 +43,7 @@ QUEUES, QUEUE_FLAG = 32, 8
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns hold what, and in which units."""
+    """The columns of the fields, and their units."""
 
     columns: Mapping[str, str] | None = None
     time_unit: TimeUnit = "ns"
@@ -52,7 +52,7 @@ class Columns:
     length_unit: int = 1
 
     def __post_init__(self) -> None:
-        """Refuses what cannot be meant."""
+        """Refuses impossible combinations."""
         if self.columns is not None and not isinstance(self.columns, Mapping):
             raise ArgumentError("columns is a mapping of what a request consists of to names: {'time': 'Timestamp'}")
         unknown = sorted(set(self.columns or ()) - set(CANONICAL))

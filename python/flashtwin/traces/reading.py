@@ -59,7 +59,7 @@ class Reading:
         return excerpt_ns(self.from_s, self.to_s)
 
     def label(self, trace: str) -> str:
-        """What results of the part that is read are called."""
+        """The name of results of the part that is read."""
         return part_of(trace, self.volume, self.from_s, self.to_s)
 
     @property

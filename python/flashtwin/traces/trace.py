@@ -19,13 +19,13 @@ from flashtwin.results.frames import Rows, Table, shown
 if TYPE_CHECKING:
     import pyarrow
 
-#: What to do with a line that cannot be read.
+#: How to treat a line that cannot be read.
 OnBadLine = Literal["fail", "skip"]
 
 #: Which event of blkparse text is the request: queued, issued to the driver, completed.
 BlkparseAction = Literal["Q", "D", "C"]
 
-#: What times of a frame or a CSV file are in.
+#: Units of the times of a frame or a CSV file.
 TimeUnit = Literal["s", "ms", "us", "ns"]
 
 #: The unit of a sample of a trace.
@@ -61,7 +61,7 @@ class Trace(Rows):
     def __init__(self, native: _core.Trace, source: Mapping[str, Any] | None = None) -> None:
         """Wraps the core's trace; use `flashtwin.open`."""
         self._native = native
-        #: The file it was read from and how, as `open` takes it; None for what came from no file.
+        #: The file it was read from and how, as `open` takes it; None for a trace from no file.
         self.source = source
 
     def __len__(self) -> int:

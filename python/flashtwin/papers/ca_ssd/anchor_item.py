@@ -27,7 +27,7 @@ SMALL_STORE = 16_384
 
 
 def measure_anchor(stand: Stand) -> Facts:
-    """What CA-SSD saves at each clock, in percent, and with 16 K hashes in milliseconds."""
+    """The saving of CA-SSD at each clock, in percent, and with 16 K hashes in milliseconds."""
     blocks = blocks_for(stand, traditional_wa(stand.name))
     small = entries(stand, SMALL_STORE)
     found: Facts = {drive: {} for drive in DRIVES}

@@ -1,4 +1,4 @@
-"""CA-SSD: what its text says of value locality, in words and single numbers. Sections 3 and 5.3."""
+"""CA-SSD: statements of its text on value locality, in words and single numbers. Sections 3 and 5.3."""
 
 from __future__ import annotations
 

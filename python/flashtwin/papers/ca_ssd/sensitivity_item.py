@@ -21,7 +21,7 @@ CUTS = {
 
 
 def measure(stand: Stand, sets: Mapping[str, Value]) -> Facts:
-    """What CA-SSD cuts, both systems on the paper's drive."""
+    """The cuts of CA-SSD, both systems on the paper's drive."""
     found = compared(pair(stand, {**device(stand), **sets}))
     return {key: found[key] for key in CUTS}
 

@@ -1,4 +1,4 @@
-"""CA-SSD: what its workloads are like. Tables 2 and 3, Fig. 2-4."""
+"""CA-SSD: its workloads. Tables 2 and 3, Fig. 2-4."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def measure_load(stand: Stand) -> Facts:
 
 
 def _halves(stand: Stand, speed: float, static: PaperRun, ds_ftl: PaperRun) -> Facts:
-    """What DS-FTL's reads gain with equal merging, what merging of twins adds, what remains where nothing merges."""
+    """The gain of DS-FTL's reads with equal merging, the extra gain of merging twins, and the gain without merging."""
     of_pages = runs_at(stand, "ds-ftl", speed=speed, **{"engine.merge_reads": "same-page"})["ds-ftl"]
     none = runs_at(stand, "static", "ds-ftl", speed=speed, **{"engine.merge_reads": "none"})
     pairs = {

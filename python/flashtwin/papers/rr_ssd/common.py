@@ -12,7 +12,7 @@ from flashtwin.papers.search import RateResult
 from flashtwin.papers.text import column
 from flashtwin.settings import Value
 
-#: RR-SSD's published share of what Oracle gains for reads, in percent.
+#: RR-SSD's published share of Oracle's gain for reads, in percent.
 PUBLISHED_SHARE = {name: 100.0 * published.RR_SSD[name][0] / published.ORACLE[name][0] for name in published.WORKLOADS}
 #: The trace's own clock.
 RECORDED = 1.0
@@ -45,7 +45,7 @@ def gains(runs: Mapping[str, PaperRun], name: str, baseline: str = "ca-ssd") -> 
 
 
 def share_of_oracle(gained: float | None, oracle: float | None) -> float | None:
-    """RR-SSD's share of what Oracle gains, in percent; a share of next to nothing is none."""
+    """RR-SSD's share of Oracle's gain, in percent; a share of next to nothing is none."""
     return share(gained, oracle) if oracle is not None and oracle >= EFFECT_POINTS else None
 
 

@@ -72,7 +72,7 @@ def _more(one: float | None, other: float | None) -> float | None:
 
 
 def measure_causes(stand: Stand) -> Facts:
-    """What reads gain and how evenly chips share the copies, cause by cause, on a large and on a full drive."""
+    """The gain of reads and the evenness of copies over the chips, cause by cause, on a large and on a full drive."""
     drives: dict[str, Mapping[str, Value] | None] = {LARGE: {}, SIZED: sized(stand)}
     found: Facts = {}
     for drive, keys in drives.items():

@@ -1,4 +1,4 @@
-"""RR-SSD: what replication and redirection bring. Tables I, IV, V, Fig. 9-13, the fair test by decision."""
+"""RR-SSD: the gain of replication and redirection. Tables I, IV, V, Fig. 9-13, the fair test by decision."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FEWER_COPIES: dict[str, Mapping[str, Value]] = {
     "two at most": {"ftl.replication.most_copies": 2},
     "of what is read twice": {"ftl.replication.least_popularity": 2},
 }
-#: What Table IV's columns are on average.
+#: Means of Table IV's columns.
 MEANS = {
     "Oracle, reads": published.ORACLE_MEAN[0],
     "Oracle, all": published.ORACLE_MEAN[1],

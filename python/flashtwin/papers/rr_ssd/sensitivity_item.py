@@ -18,7 +18,7 @@ NAMES = published.WORKLOADS
 
 
 def measure(stand: Stand, sets: Mapping[str, Value]) -> Facts:
-    """What RR-SSD gains for reads and for all requests, and its share of what Oracle gains for reads."""
+    """The gains of RR-SSD for reads and for all requests, and its share of Oracle's gain for reads."""
     # What only copies depend on need not be measured where there are none.
     shared = {key: value for key, value in sets.items() if not key.startswith("ftl.replication.")}
     runs = at_clock(stand, "ca-ssd", "oracle", **shared) | at_clock(stand, "rr-ssd", **sets)

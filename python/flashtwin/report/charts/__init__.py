@@ -79,7 +79,7 @@ WORKLOAD_CHARTS: dict[str, Chart[TraceResults]] = _named(
     )
 )
 
-#: What systems did with it: drawn from a study.
+#: Charts of systems: drawn from a study.
 CHARTS: dict[str, Chart[StudyFolder]] = _named(
     (
         candidates.CHART,

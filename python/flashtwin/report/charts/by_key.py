@@ -233,7 +233,7 @@ def _ranges(found: Sequence[Variation]) -> str:
 
 
 def _explained(found: SavedSweep, key: str, shown: Sequence[Panel], *, joined: bool) -> list[str]:
-    """What lines, bands and dashes are, where there are any."""
+    """The legend of lines, bands and dashes, where there are any."""
     if not joined:
         return ["Each dot is a run; other keys differ between them."]
     said = []

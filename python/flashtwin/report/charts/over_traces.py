@@ -1,4 +1,4 @@
-"""A search over several traces: what its best settings bring on each, beside the reference."""
+"""A search over several traces: the gain of its best settings on each, beside the reference."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def _rows(found: SavedSweep) -> list[Row]:
 
 
 def _lines(found: SavedSweep, rows: Sequence[Row]) -> dict[tuple[Any, ...], list[Row]]:
-    """The points of each system and of each combination of what else was swept, by depth."""
+    """The points of each system and of each combination of the other swept keys, by depth."""
     others = [f"config.{key}" for key in found.axes if key != DEPTH]
     lines: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:

@@ -1,4 +1,4 @@
-"""What requests wait for, on average and at the slow end: the wait ledger of each system."""
+"""Waits of requests, on average and at the slow end: the wait ledger of each system."""
 
 from __future__ import annotations
 
