@@ -28,7 +28,7 @@ ONE_IN = 20
 
 
 def main() -> int:
-    """Does what was asked for; returns the exit status."""
+    """Runs the stages asked for; returns the exit status."""
     arguments = parsed()
     if arguments.status:
         return status()

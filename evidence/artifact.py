@@ -1,4 +1,4 @@
-"""What a reviewer of artefacts is told of each stage: what it needs, how long it takes, how far figures may be off."""
+"""Facts of each stage for a reviewer of artefacts: its needs, its time, the tolerance of its figures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evidence.tables import took
 
 #: Stages whose figures are seconds of one machine.
 OF_ONE_MACHINE = ("speed", "sweeps", "live")
-#: What a stage needs beside traces.
+#: The needs of a stage beside traces.
 MORE = {"real-drives": "measured drives, `--drives DIR`", "gains": "recorded traces, `--captured DIR`"}
 NOTHING = "the repository"
 

@@ -1,4 +1,4 @@
-"""What the benches print, as data. Pure: text in, numbers out."""
+"""The output of the benches, as data. Pure: text in, numbers out."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SWEEP_LOAD = re.compile(rf"^sweep: load average (?P<load>{NUMBER}) ")
 
 
 class UnknownOutputError(Exception):
-    """A bench printed nothing of what it is known to print."""
+    """A bench did not print a line that it is known to print."""
 
 
 def number(text: str | None) -> float | None:
@@ -84,7 +84,7 @@ def basics(text: str) -> dict[str, Any]:
 
 
 def locality(text: str) -> dict[str, Any]:
-    """Stack distances, locality, reading; under the workload's name, what is measured without one under `alone`."""
+    """Stack distances, locality, reading; under the workload's name, or under `alone` where there is no workload."""
     grouped: dict[str, list[str]] = {"alone": []}
     place = "alone"
     for line in text.splitlines():

@@ -30,7 +30,7 @@ LOOKED_AT_BY: Mapping[str, set[str]] = {
     "copies": _COPY,
     "spreading": {"ds-ftl"},
 }
-#: An answer under one level of a choice is stated where so many rows bear it out.
+#: An answer under one level of a choice is stated where at least this many rows bear it out.
 FEWEST_ROWS = 12
 #: A row of a trace as the stage `ranges` keeps it.
 Ground = Mapping[str, Any]
@@ -95,7 +95,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Answer:
-    """A question on one trace: the change in every row, and what that comes to."""
+    """A question on one trace: the change in every row, and the answer."""
 
     question: Question
     rows: Sequence[Mapping[str, str]]
@@ -121,7 +121,7 @@ class Answer:
 
     @cached_property
     def effects(self) -> Effects | None:
-        """What each choice moves the quotient of the two figures by, as a logarithm."""
+        """The effect of each choice on the quotient of the two figures, as a logarithm."""
         wanted = [None if value is None or value <= -1 else math.log1p(value) for value in self.changes]
         return effects(self.question.factors, self.rows, wanted)
 
@@ -183,7 +183,7 @@ def sign(value: float, tie: float) -> int:
 
 
 def common(values: Iterable[float], tie: float) -> str | None:
-    """What all changes are; None where some fall and some rise."""
+    """The common sign of all changes; None where some fall and some rise."""
     signs = {sign(value, tie) for value in values}
     words = {
         frozenset({-1}): "falls", frozenset({1}): "rises", frozenset({0}): "the same",
@@ -193,7 +193,7 @@ def common(values: Iterable[float], tie: float) -> str | None:
 
 
 def change(before: float | None, after: float | None) -> float | None:
-    """By how much, as a share of what it was."""
+    """By how much, as a share of the old value."""
     if before is None or after is None or before == 0:
         return None
     return after / before - 1.0

@@ -2,7 +2,7 @@
 
 A change that makes the core faster, or moves code about, leaves every figure older than its code. To measure all of
 them again takes an hour or two; to make one replay in so many again, and find each of its figures equal to the last
-digit, takes minutes. Where one differs, the stage stays what it was, and the figure is named.
+digit, takes minutes. Where one differs, the stage keeps its old state, and the figure is named.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from typing import Any
 import flashtwin as ft
 from evidence.places import SCRATCH
 from evidence.stage import Lab, Stage
-from evidence.store import Kept, Store
+from evidence.store import KeptReplay, Store
 from flashtwin.replays.presets import System
 from flashtwin.results import folder
 
-NOT_MADE = Kept({})
+NOT_MADE = KeptReplay({})
 
 
 class Sample(Store):
-    """A store that makes a share of the replays, chosen by what they are, and leaves all others without figures."""
+    """A store that makes a share of the replays, chosen by their keys, and leaves all others without figures."""
 
     def __init__(self, one_in: int, lab: Lab) -> None:
         super().__init__(SCRATCH / "replays", lab.say)
         self.one_in = one_in
         self.chosen = 0
 
-    def replays(self, trace: ft.Trace, systems: Mapping[str, System]) -> dict[str, Kept]:
+    def replays(self, trace: ft.Trace, systems: Mapping[str, System]) -> dict[str, KeptReplay]:
         """As a store does, with `NOT_MADE` for most."""
         chosen = {name: system for name, system in systems.items() if self._is_chosen(trace, system)}
         self.chosen += len(chosen)

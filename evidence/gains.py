@@ -1,4 +1,4 @@
-"""What the designs bring on drives of today: verdicts, tables and the picture, all from the figures of the stage.
+"""Gains of the designs on drives of today: verdicts, tables and the picture, all from the figures of the stage.
 
 A cell is one trace on one drive under one load. Its change is that of each seed, design against baseline. A change no
 greater than the spread over seeds, or than a hundredth, is a tie.
@@ -82,7 +82,7 @@ def _spread(data: Data, drive: str, trace: str, design: str, figure: str, base: 
 
 
 def _grounds(data: Data) -> Iterator[tuple[str, str, Data]]:
-    """Drive, trace, and what was found there."""
+    """Drive, trace, and the result there."""
     for drive, traces in data["drives"].items():
         for trace, grounds in traces.items():
             yield drive, trace, grounds
@@ -123,7 +123,7 @@ def _counted(found: Sequence[Cell]) -> list[tuple[int, str]]:
 
 
 def verdict(found: Sequence[Cell]) -> str:
-    """What a design does for a figure that is to be small, in words that the cells bear out."""
+    """The effect of a design on a figure that is to be small, in words that the cells bear out."""
     falls, rises, ties = (number for number, _ in _counted(found))
     if falls and rises:
         return "pays in some cases and costs in others"
@@ -160,7 +160,7 @@ def times(factors: Iterable[float]) -> str:
 
 
 def knees_moved(data: Data, design: str) -> str:
-    """What a design does to the load at which writes begin to wait, chosen by the factors."""
+    """The effect of a design on the load at which writes begin to wait, chosen by the factors."""
     factors = knee_factors(data, design)
     of, more, less = len(factors), sum(one > 1 for one in factors), sum(one < 1 for one in factors)
     if not more and not less:
@@ -247,7 +247,7 @@ def knee_of(grounds: Data, design: str) -> float:
 
 
 @dataclass(frozen=True)
-class Varied:
+class ChangeByChoice:
     """A change under every choice, on one trace: that of the ground, and those of all levels."""
 
     ground: float
@@ -267,7 +267,7 @@ class Varied:
         return [one for one, value in self.levels.items() if sign(value, self.tie) * own < 0]
 
 
-def varied(data: Data, trace: str, design: str, figure: str, base: str = BASE, load: str = NEAR) -> Varied:
+def varied(data: Data, trace: str, design: str, figure: str, base: str = BASE, load: str = NEAR) -> ChangeByChoice:
     """The change on the main drive of the choices, under each of them, with the first seed."""
     ground = {name: seeds[0] for name, seeds in _systems(data["drives"][MAIN[0]][trace], load).items()}
     levels = {}
@@ -281,7 +281,7 @@ def varied(data: Data, trace: str, design: str, figure: str, base: str = BASE, l
                 levels[choice, level] = moved
     own = change(ground[base][figure], ground[design][figure])
     assert own is not None, f"{design}: {figure} is not defined on {trace}"
-    return Varied(own, levels, max(LEAST, _spread(data, MAIN[0], trace, design, figure, base)))
+    return ChangeByChoice(own, levels, max(LEAST, _spread(data, MAIN[0], trace, design, figure, base)))
 
 
 #: The changes that are looked at under every choice: design, figure and load, against `conventional`.
@@ -320,13 +320,13 @@ def turns(data: Data, choice: str) -> str:
 
 
 def choices_named() -> str:
-    """What is varied."""
+    """The factors."""
     return ", ".join(choice.name for choice in CHOICES)
 
 
 @dataclass(frozen=True)
 class Cause:
-    """What may be behind a change: a choice and its level under which the cause is gone."""
+    """A possible cause of a change: a choice and its level under which the cause is gone."""
 
     effect: str
     design: str

@@ -1,4 +1,4 @@
-"""What was found of the papers, looked up by paper, item, subject and quantity; and tables that pages make of it.
+"""Results of the papers, looked up by paper, item, subject and quantity; and tables that pages make of them.
 
 A template begins with `{% set rr = reproduced(reproduction, "rr-ssd") %}`. What is asked for and not there is an
 error that says what there is instead: a renamed item must not leave a hole in a page.
@@ -32,8 +32,8 @@ class MissingError(LookupError):
 
 
 @dataclass(frozen=True)
-class Found:
-    """One paper with what was found of it."""
+class PaperResults:
+    """One paper with its results."""
 
     paper: Figures
 
@@ -42,7 +42,7 @@ class Found:
         return _one(self.paper["items"], "id", name, f"{self.paper['id']}: item")
 
     def claim(self, item: str, subject: str, quantity: str) -> Figures:
-        """A published number beside what was measured."""
+        """A published number beside the measured one."""
         claims = self.item(item)["claims"]
         for one in claims:
             if (one["subject"], one["quantity"]) == (subject, quantity):
@@ -51,7 +51,7 @@ class Found:
         raise MissingError(f"{self.paper['id']} {item}: no claim '{subject}: {quantity}'; there are {there}")
 
     def measured(self, item: str, subject: str, quantity: str) -> float:
-        """What was measured, as a number."""
+        """The measured value, as a number."""
         claim = self.claim(item, subject, quantity)
         if claim["measured"] is None:
             raise MissingError(f"{self.paper['id']} {item}: '{subject}: {quantity}' was not measured: {claim['why']}")
@@ -65,15 +65,15 @@ class Found:
         )
 
     def figure(self, item: str, subject: str, quantity: str) -> str:
-        """What was measured, with its unit: `23.4 %`."""
+        """The measured value, with its unit: `23.4 %`."""
         return value(self.measured(item, subject, quantity), self.claim(item, subject, quantity)["unit"])
 
     def published(self, item: str, subject: str, quantity: str) -> str:
-        """What was published, with its unit: `17 to 57 %`."""
+        """The published value, with its unit: `17 to 57 %`."""
         return published(self.claim(item, subject, quantity))
 
     def cell(self, item: str, subject: str, quantity: str) -> str:
-        """What was measured with the mark of its verdict: `23.4 % ✓`."""
+        """The measured value with the mark of its verdict: `23.4 % ✓`."""
         return _measured(self.claim(item, subject, quantity))
 
     def verdict(self, item: str) -> str:
@@ -91,7 +91,7 @@ class Found:
         ]
 
     def values(self, item: str, quantity: str, without: Collection[str] = ("mean",)) -> dict[str, float]:
-        """What was measured of a quantity by subject; a mean over the others is left out."""
+        """The measured values of a quantity by subject; a mean over the others is left out."""
         return {
             one["subject"]: float(one["measured"])
             for one in self.item(item)["claims"]
@@ -99,7 +99,7 @@ class Found:
         }
 
     def near(self, item: str, quantity: str, points: float) -> list[str]:
-        """Whose measured value is within so many points of the published one."""
+        """Subjects whose measured value is at most this many points from the published one."""
         return [name for name, away in self._away(item, quantity).items() if abs(away) <= points]
 
     def above(self, item: str, quantity: str) -> list[str]:
@@ -202,9 +202,9 @@ class Found:
         return grid(names, ([_named(row[names[0]]), *(row[name] for name in names[1:])] for row in kept))
 
 
-def reproduced(data: Figures, paper: str) -> Found:
+def reproduced(data: Figures, paper: str) -> PaperResults:
     """A paper of a stage's data."""
-    return Found(_one(data["papers"], "id", paper, "paper"))
+    return PaperResults(_one(data["papers"], "id", paper, "paper"))
 
 
 def parsed(text: str, place: int = 0) -> float | None:
@@ -216,7 +216,7 @@ def parsed(text: str, place: int = 0) -> float | None:
 
 
 def summary(data: Figures) -> str:
-    """What became of the papers' figures, by paper: items and numbers with each verdict."""
+    """Counts of the papers' figures, by paper: items and numbers with each verdict."""
     head = ["paper", "items", *(str(verdict) for verdict in Agreement), "numbers", *MARKS.values()]
     rows = []
     for paper in data["papers"]:
@@ -229,7 +229,7 @@ def summary(data: Figures) -> str:
     return grid(head, rows)
 
 
-def together(item_titles: Mapping[str, str], papers: Mapping[str, Found]) -> str:
+def together(item_titles: Mapping[str, str], papers: Mapping[str, PaperResults]) -> str:
     """Claims of items that were measured on several sets of traces: published, then one column a set."""
     first = next(iter(papers.values()))
     rows = []
@@ -244,7 +244,7 @@ def together(item_titles: Mapping[str, str], papers: Mapping[str, Found]) -> str
     return grid(["finding", "what", "published", *papers], rows)
 
 
-def by_clock(found: Found, names: Mapping[str, str], speeds: Sequence[str]) -> str:
+def by_clock(found: PaperResults, names: Mapping[str, str], speeds: Sequence[str]) -> str:
     """DS-FTL's mean latencies below static allocation: a row a trace by its own name, a column a clock."""
     kinds = {"reads": "fig-10b", "writes": "fig-10a"}
     head = [f"{kind}, {'as recorded' if speed == '1' else 'x ' + speed}" for kind in kinds for speed in speeds]
@@ -262,7 +262,7 @@ def by_clock(found: Found, names: Mapping[str, str], speeds: Sequence[str]) -> s
 
 
 def mean_reads(traces: Mapping[str, Mapping[str, Figures]], runs: Mapping[str, str]) -> str:
-    """Mean reads of runs by trace, in microseconds: a row a run by what it is called here."""
+    """Mean reads of runs by trace, in microseconds: a row a run by its label here."""
     rows = [[label, *(us(of[name]["read_ns"]) for of in traces.values())] for label, name in runs.items()]
     return grid(["mean read, us", *(f"`{name}`" for name in traces)], rows)
 
@@ -283,7 +283,7 @@ def by_choice(data: Figures) -> str:
     return grid(table["header"], table["rows"])
 
 
-def headlines(found: Found, *titles: str) -> str:
+def headlines(found: PaperResults, *titles: str) -> str:
     """Headlines of a paper as decided, and between the lowest and the highest figure of all the engine's choices."""
     rows = found.rows("sensitivity", "Headlines under each choice")
     wanted = titles or tuple(row["headline"] for row in rows)
@@ -337,7 +337,7 @@ def _pair(claim: Figures | None) -> str:
     return "" if claim is None else f"{published(claim)} → {_measured(claim)}"
 
 
-#: What templates may call.
+#: Functions for templates.
 LOOKUPS: dict[str, Callable[..., Any]] = {
     one.__name__: one
     for one in (reproduced, parsed, summary, together, moving, mean_reads, by_clock, by_choice, headlines, listed)

@@ -1,4 +1,4 @@
-"""What the page on recipes says of targets met and missed."""
+"""Counts of targets met and missed, for the page on recipes."""
 
 from __future__ import annotations
 

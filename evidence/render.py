@@ -75,7 +75,7 @@ def pages() -> dict[Path, str]:
 
 
 def verdicts(record: Mapping[str, Any]) -> str:
-    """What came of each item at the default scale, for those who reproduce the papers at another."""
+    """The verdict on each item at the default scale, for those who reproduce the papers at another."""
     found = {
         paper["id"]: {
             "scale": min(load["scale"] for load in paper["workloads"]),

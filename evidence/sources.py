@@ -1,4 +1,4 @@
-"""Which code made a figure: a digest over what that code says, without comments and tests."""
+"""The code behind a figure: a digest over that code, without comments and tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from evidence.places import ROOT
 
-#: What decides the outcome of a replay.
+#: Files that decide the outcome of a replay.
 REPLAY = (
     "crates/bits/src",
     "crates/trace/src",
@@ -22,9 +22,9 @@ REPLAY = (
 )
 #: What drives the recorded traces are replayed on, and which figures are kept of a replay.
 DRIVES = ("evidence/stages/drives.py",)
-#: What decides what is found out about a trace.
+#: Files that decide the facts of a trace.
 ANALYSIS = ("crates/bits/src", "crates/trace/src", "crates/analysis/src")
-#: What recipes make.
+#: Files that decide the traces made from recipes.
 RECIPES = ("crates/bits/src", "crates/trace/src", "workloads")
 #: How the papers' figures are measured and judged.
 PAPERS = ("python/flashtwin/papers",)
@@ -45,7 +45,7 @@ def files(path: Path) -> Iterator[Path]:
     """The code of a folder but its tests, or the file itself.
 
     Raises:
-        FileNotFoundError: there is no such file or folder; it was renamed, and whoever names it must follow.
+        FileNotFoundError: there is no such file or folder; if it was renamed, rename it here as well.
     """
     if path.is_file():
         yield path

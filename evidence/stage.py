@@ -1,4 +1,4 @@
-"""What a stage is: one question that is measured again as a whole, and the file that keeps its answer."""
+"""The type of a stage: one question that is measured again as a whole, and the file that keeps its answer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class MissingTracesError(Exception):
 
 
 class Lab:
-    """What stages measure with: traces, kept replays, a place for what takes long."""
+    """The tools of a stage: traces, kept replays, a place for slow results."""
 
     def __init__(
         self, captured: Path | None, say: Say, samples: Path | None = None, drives: Path | None = None
@@ -104,7 +104,7 @@ class Stage:
     name: str
     title: str
     measure: Callable[[Lab], Mapping[str, Any]]
-    #: Files and folders whose code decides what comes out.
+    #: Files and folders whose code decides the result.
     code: tuple[str, ...] = (*sources.REPLAY, *sources.DRIVES)
     #: Makes a part again and returns its claims, where the replays behind the figures are not the lab's own.
     again: Callable[[Lab], list[dict[str, Any]]] | None = None

@@ -1,4 +1,4 @@
-"""Replays that are kept: each is made once for a core, a trace and a configuration, whoever asks for it."""
+"""Replays that are kept: each is made once for a core, a trace and a configuration, for all stages."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from flashtwin.replays.presets import System
 from flashtwin.results import folder, schema
 from flashtwin.results.trees import dig
 
-#: Replays given to the core at one time: what they leave behind is in memory until the last is done.
+#: Replays given to the core at one time: their results are in memory until the last is done.
 BATCH = 24
 
-#: Is told what is being done.
+#: Called with each step.
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptReplay:
     """A finished replay."""
 
     summary: Mapping[str, Any]
@@ -47,13 +47,13 @@ class Store:
         self.begin()
 
     def begin(self) -> None:
-        """A stage begins: what an earlier run of it left here is counted anew."""
+        """A stage begins: replays left here by an earlier run of it are counted anew."""
         #: Seconds that the kept replays had taken; None once a kept replay does not say how long it took.
         self.saved_s: float | None = 0.0
         self._counted: set[str] = set()
 
-    def replays(self, trace: ft.Trace, systems: Mapping[str, System]) -> dict[str, Kept]:
-        """Replays of a trace by the names of the systems; what is not there yet is made on all cores."""
+    def replays(self, trace: ft.Trace, systems: Mapping[str, System]) -> dict[str, KeptReplay]:
+        """Replays of a trace by the names of the systems; missing ones are made on all cores."""
         keys = {name: _key(trace.digest, system.config) for name, system in systems.items()}
         missing = {key: systems[name] for name, key in keys.items() if not self._place(key).is_file()}
         for first in range(0, len(missing), BATCH):
@@ -64,7 +64,7 @@ class Store:
             seconds = kept[key].get("seconds")
             self.saved_s = None if seconds is None or self.saved_s is None else self.saved_s + seconds
         self._counted.update(kept)
-        return {name: Kept(kept[key]["summary"]) for name, key in keys.items()}
+        return {name: KeptReplay(kept[key]["summary"]) for name, key in keys.items()}
 
     def _make(self, trace: ft.Trace, systems: Mapping[str, System]) -> None:
         keys = list(systems)
@@ -88,7 +88,7 @@ class Store:
 
 
 def _key(*parts: Any) -> str:
-    """Names what a replay's result depends on: the code that replays, the trace, the configuration.
+    """Names the input of a replay: the code that replays, the trace, the configuration.
 
     The code and not the library that was built of it, which is another one after each build.
     """

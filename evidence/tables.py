@@ -27,7 +27,7 @@ def systems(figures: Mapping[str, Figures]) -> str:
 
 
 def ground(found: list[dict[str, Any]]) -> str:
-    """What else differs between systems that stand side by side."""
+    """Other differences between systems that stand side by side."""
     rows = []
     for one in found:
         groups: dict[str, list[str]] = {}
@@ -103,12 +103,12 @@ def moved_most(data: Mapping[str, Any]) -> str:
 
 
 def factors() -> str:
-    """What is varied, with all levels; the first is that of the presets."""
+    """The factors, with all levels; the first is that of the presets."""
     return grid(["choice", "levels"], ([one.name, "; ".join(one.levels)] for one in FACTORS))
 
 
 def excluded() -> str:
-    """What is not varied, with the reason."""
+    """Choices that are fixed, with the reason."""
     return grid(["key", "why it is not varied"], ([f"`{key}`", reason] for key, reason in EXCLUDED.items()))
 
 

@@ -1,4 +1,4 @@
-"""What the pages say of characterized traces: which of many, the lowest, the highest, how many."""
+"""Figures of characterized traces for the pages: which of many, the lowest, the highest, how many."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def of(found: int, every: Iterable[Any]) -> str:
 
 
 def claim(claims: Mapping[str, Sequence[Mapping[str, Any]]], item: str, quantity: str, subject: str) -> float:
-    """What was measured for one number of a paper.
+    """The measurement for one number of a paper.
 
     Raises:
         KeyError: there is no such number.
@@ -160,7 +160,7 @@ def halved(reading: Traces, way: str, page: int) -> list[str]:
 
 
 def saved(reading: Traces, page: int) -> list[float]:
-    """What partial reads save of the time that whole ones take, with pages of a size."""
+    """The saving of partial reads, of the time that whole ones take, with pages of a size."""
     return [1 - part / whole for part, whole in zip(*(costs(reading, way, page) for way in WAYS), strict=True)]
 
 
@@ -195,7 +195,7 @@ def pages_made(writing: Traces) -> str:
 
 
 def reading_made(reading: Traces) -> str:
-    """What reading costs each trace, of reading sector by sector."""
+    """The cost of reading each trace sector by sector."""
     sizes = [4096 << step for step in range(4)]
     rows = [
         [

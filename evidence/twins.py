@@ -111,7 +111,7 @@ def twin_writes(drive: Drive) -> str:
 
 
 def twin_keys(drive: Drive) -> str:
-    """What the measurements tell of the drive, and what they do not."""
+    """Keys that the measurements determine, and keys that they do not."""
     found = [one for one in drive["estimates"] if one["is_measured"]]
     return grid(["figure", "value", "95 %", "told by"], (
         [f"`{one['key']}`", _value(one["value"], one["unit"]), _interval(one), one["source"]] for one in found

@@ -11,7 +11,7 @@ import pytest
 
 
 def chromium(file: Path | str, shot: Path, scratch: Path, *more: str, width: int = 1280, height: int = 2400) -> str:
-    """A screenshot of a page, a file or an address, in a headless browser; returns what the browser logged."""
+    """A screenshot of a page, a file or an address, in a headless browser; returns the browser's log."""
     program = next(
         (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
     )

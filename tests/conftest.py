@@ -22,7 +22,7 @@ os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(ROOT / ".pytest_cache"
 # No test is to find, or to leave, an aged drive in somebody's home.
 os.environ["FLASHTWIN_CACHE"] = "off"
 
-# A shell has what it starts in the background ignore Ctrl-C, and so would all that tests start and interrupt.
+# A shell's background jobs ignore Ctrl-C, and so would all that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -42,7 +42,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command did."""
+    """The outcome of a command."""
 
     status: int
     out: str
@@ -89,9 +89,9 @@ with open(sys.argv[1], "w") as out:
 
 
 def peak_mib(folder: Path, *arguments: str | Path) -> tuple[Outcome, float]:
-    """What a command did, and the most memory it held, in MiB.
+    """The outcome of a command, and the most memory it held, in MiB.
 
-    A small process starts it: Linux counts what the starting process held as its child's, and this one may be large.
+    A small process starts it: Linux counts memory of the starting process as its child's, and this one may be large.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.NamedTemporaryFile() as found:
         command = [sys.executable, "-S", "-c", MEASURE, found.name, str(PROGRAM), *map(str, arguments)]

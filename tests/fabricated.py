@@ -26,7 +26,7 @@ PERIOD_NS = 86_400_000_000_000
 
 
 class Native:
-    """What the core hands over, made up."""
+    """Made-up output of the core."""
 
     def __init__(self, name: str = "made-up", seed: int = 7, *, content: bool = True, **facts: Any) -> None:
         self.summary = summary(name, seed, content=content, **facts)

@@ -1,4 +1,4 @@
-"""The schema of everything that is written, as the core's types have it, and what does not keep to it."""
+"""The schema of everything that is written, as the core's types have it, and deviations from it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _JSON_TYPES: dict[str, Any] = {
 
 
 def resolved(node: dict[str, Any], root: dict[str, Any]) -> list[dict[str, Any]]:
-    """What a node may be: itself, or what it refers to."""
+    """The alternatives of a node: itself, or its reference."""
     if "$ref" in node:
         return [root["$defs"][node["$ref"].rpartition("/")[2]]]
     if "anyOf" in node:

@@ -10,24 +10,24 @@ import pytest
 
 from flashtwin.results import rows
 from flashtwin.sweeps import across
-from flashtwin.sweeps.across import Traced
+from flashtwin.sweeps.across import CharacterizedTrace
 
 from . import fabricated
 
 
-def traced(name: str, seed: int = 7, category: str = "", **facts: Any) -> Traced:
+def traced(name: str, seed: int = 7, category: str = "", **facts: Any) -> CharacterizedTrace:
     native = fabricated.Native(name, seed, **facts)
     tables = {key: native.table(key).to_pylist() for key in native.table_names}
-    return Traced(name, category, rows.flat(native.summary, tables), tables)
+    return CharacterizedTrace(name, category, rows.flat(native.summary, tables), tables)
 
 
-def found(traces: list[Traced], figure: str) -> list[dict[str, Any]]:
+def found(traces: list[CharacterizedTrace], figure: str) -> list[dict[str, Any]]:
     everything = across.distributions(across.entrants(traces))
     return [dict(zip(across.COLUMNS, row, strict=True)) for row in everything if row[0] == figure]
 
 
 @pytest.fixture(scope="module")
-def traces() -> list[Traced]:
+def traces() -> list[CharacterizedTrace]:
     return [traced(f"t{seed}", seed, "mail" if seed % 3 else "web") for seed in range(9)]
 
 
@@ -50,11 +50,11 @@ def test_who_enters(facts: dict[str, int], counts: tuple[int, int, int]) -> None
 def test_too_few_writes_a_page_do_not_enter_write_amplification() -> None:
     trace = traced("one")
     row = {**trace.row, "write_amplification.enters_statistics": False}
-    who = across.entrants([Traced("one", "", row, trace.tables)])
+    who = across.entrants([CharacterizedTrace("one", "", row, trace.tables)])
     assert (len(who.any), len(who.writing)) == (1, 0)
 
 
-def test_every_figure_of_the_paper_is_there_and_in_order(traces: list[Traced]) -> None:
+def test_every_figure_of_the_paper_is_there_and_in_order(traces: list[CharacterizedTrace]) -> None:
     figures = [row[0] for row in across.distributions(across.entrants(traces))]
     expected = ["1a", "1b", "1c", "2", "3", "4", "6", "7", "9", "10", "12", "15", "16", "17", "18"]
     assert list(dict.fromkeys(figures)) == expected
@@ -64,7 +64,7 @@ def test_nothing_comes_of_nobody() -> None:
     assert across.distributions(across.entrants([])) == []
 
 
-def test_percentiles_are_those_of_the_values(traces: list[Traced]) -> None:
+def test_percentiles_are_those_of_the_values(traces: list[CharacterizedTrace]) -> None:
     needed = [
         row["partitions"]
         for trace in traces
@@ -80,7 +80,7 @@ def test_percentiles_are_those_of_the_values(traces: list[Traced]) -> None:
     assert by_folder == {"all": 9, "mail": 6, "web": 3}
 
 
-def test_means_have_their_confidence_interval(traces: list[Traced]) -> None:
+def test_means_have_their_confidence_interval(traces: list[CharacterizedTrace]) -> None:
     values = [
         row["write_amplification"]
         for trace in traces
@@ -100,12 +100,12 @@ def test_one_trace_has_no_confidence_interval() -> None:
     assert names == {"mean", "count"}
 
 
-def test_f_min_beyond_the_search_counts_as_its_end(traces: list[Traced]) -> None:
+def test_f_min_beyond_the_search_counts_as_its_end(traces: list[CharacterizedTrace]) -> None:
     stats = {row["statistic"]: row["value"] for row in found(traces, "1c") if row["x"] == 2}
     assert stats["maximum"] == stats["minimum"] == 1_000.0
 
 
-def test_series_are_in_the_order_of_their_numbers(traces: list[Traced]) -> None:
+def test_series_are_in_the_order_of_their_numbers(traces: list[CharacterizedTrace]) -> None:
     series = list(dict.fromkeys(row["series"] for row in found(traces, "2")))
     assert series == ["OP 7 %", "OP 28 %", "OP 50 %", "OP 75 %", "OP 100 %"]
 
@@ -138,7 +138,7 @@ def test_change_from_two_to_three(two: dict[str, Any], three: dict[str, Any], ch
     assert across.wa_change([two, three], overhead_max=1.0) == pytest.approx(change)
 
 
-def test_histograms_count_every_trace_once(traces: list[Traced]) -> None:
+def test_histograms_count_every_trace_once(traces: list[CharacterizedTrace]) -> None:
     for figure in ("4", "9"):
         values = [row["value"] for row in found(traces, figure) if row["statistic"] == "traces"]
         assert sum(values) == len(traces)
@@ -170,7 +170,7 @@ def test_no_regression_without_enough_points(points: list[tuple[float, float]]) 
     assert across.regression(points) == {}
 
 
-def test_scatters_name_their_traces(traces: list[Traced]) -> None:
+def test_scatters_name_their_traces(traces: list[CharacterizedTrace]) -> None:
     for figure in ("17", "18"):
         points = [row for row in found(traces, figure) if row["statistic"] == "trace"]
         assert {row["trace"] for row in points} == {trace.name for trace in traces}
@@ -180,18 +180,18 @@ def test_scatters_name_their_traces(traces: list[Traced]) -> None:
     assert fit["slope"] == pytest.approx(1.0, abs=0.25)
 
 
-def test_scatters_are_of_read_amplification_relative_to_one_sector_pages() -> None:
+def test_scatters_show_ra_relative_to_one_sector_pages() -> None:
     plain = traced("one")
     reading = [{**row, "read_amplification": 0.5 * row["normalised"]} for row in plain.tables["read_amplification"]]
-    half = Traced("one", "", plain.row, {**plain.tables, "read_amplification": reading})
-    # A cache that serves half of what one-sector pages ask for makes no page cheaper beside another (SWC 5.2).
+    half = CharacterizedTrace("one", "", plain.row, {**plain.tables, "read_amplification": reading})
+    # A cache that serves half of the one-sector pages' reads makes no page cheaper beside another (SWC 5.2).
     for figure in ("17", "18"):
         assert found([half], figure) == found([plain], figure)
     medians = [[row["value"] for row in found([one], "10") if row["statistic"] == "median"] for one in (half, plain)]
     assert medians[0] == pytest.approx([value / 2 for value in medians[1]])
 
 
-def test_order_of_traces_does_not_matter(traces: list[Traced]) -> None:
+def test_order_of_traces_does_not_matter(traces: list[CharacterizedTrace]) -> None:
     forward = [row for row in across.distributions(across.entrants(traces)) if row[3] != "trace"]
     backward = [row for row in across.distributions(across.entrants(traces[::-1])) if row[3] != "trace"]
     assert [row[:4] for row in forward] == [row[:4] for row in backward]

@@ -1,4 +1,4 @@
-"""Advice from hand-made numbers: every threshold from both sides, and what is missing."""
+"""Advice from hand-made numbers: every threshold from both sides, and missing numbers."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_every_piece_ends_in_a_key_and_a_command(row: dict[str, Any]) -> None:
 
 
 def test_partitions_are_compared_on_equal_flash(small_trace: Path, tmp_path: Path) -> None:
-    """Alone, a drive with partitions would be larger at the same fill. What a study knew of its baseline stays."""
+    """Alone, a drive with partitions would be larger at the same fill. Facts of a study's baseline stay."""
     ft.study(
         ft.open(small_trace), tmp_path / "out", ["conventional"], settings={"nand.channels": 2}, period_s=90,
         effort=1,
@@ -106,7 +106,7 @@ def test_every_command_can_be_run(row: dict[str, Any], cli: Cli, small_trace: Pa
 def test_what_is_missing_is_not_guessed() -> None:
     for entry in advise({}):
         assert entry.answer == "unknown"
-        assert "cannot be told, because" in entry.sentence
+        assert "is unknown, because" in entry.sentence
         assert not entry.figures
 
 
@@ -151,7 +151,7 @@ def test_partitions(changes: dict[str, Any], verdict: str) -> None:
 
 def test_partitions_say_why_they_cannot_be_told() -> None:
     found = on("partitions", wa_fr3=None, wa_why_missing="The active blocks do not fit.")
-    assert found.sentence.endswith("cannot be told, because the active blocks do not fit.")
+    assert found.sentence.endswith("is unknown, because the active blocks do not fit.")
     assert "the trace has no writes" in on("partitions", partitions_fr3=None, info__writes=0).sentence
 
 
@@ -166,7 +166,7 @@ def test_partitions_say_why_they_cannot_be_told() -> None:
     ],
 )
 def test_too_few_writes_are_a_reservation(changes: dict[str, Any], weak: bool) -> None:
-    assert ("a weak statement" in on("partitions", **changes).sentence) is weak
+    assert ("(weak: " in on("partitions", **changes).sentence) is weak
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_page_size(changes: dict[str, Any], verdict: str) -> None:
         (36.1e9, "no", "bring little"),
         (40e9, "no", "bring little"),
         (40.1e9, "no", "cost more than they save"),
-        (None, "unknown", "cannot be told"),
+        (None, "unknown", "is unknown"),
     ],
 )
 def test_partial_reads(partial: float | None, verdict: str, words: str) -> None:

@@ -24,7 +24,7 @@ SMALL = {"nand.channels": 2, "nand.chips_per_channel": 2, "nand.dies_per_chip": 
          "nand.pages_per_block": 32}  # fmt: skip
 
 
-#: What no preset has, each with the system that it is of.
+#: Settings that no preset has, each with the system that it is of.
 MORE: list[tuple[str, dict[str, Any]]] = [
     ("conventional", {"mapping_cache.bytes": 65536, "mapping_cache.checkpoint_s": 1.0}),
     ("rr-ssd", {"mapping_cache.bytes": 65536, "mapping_cache.fingerprints": True}),
@@ -37,7 +37,7 @@ MORE: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of this test's own, which keeps whatever was aged."""
+    """A folder of this test's own, which keeps all aged drives."""
     folder = tmp_path / "cache"
     monkeypatch.setenv(aged.VARIABLE, str(folder))
     monkeypatch.setattr(aged, "LEAST_S", 0.0)
@@ -89,7 +89,7 @@ def test_results_are_the_same_from_a_kept_drive(
     assert file.stat().st_mtime > 1000, "the kept drive was not used"
     monkeypatch.setenv(aged.VARIABLE, aged.OFF)
     assert replayed(trace, system, **sets) == made
-    # What is written is the drive as it is: to the byte the same when it is made again.
+    # The file is the drive as it is: to the byte the same when it is made again.
     monkeypatch.setenv(aged.VARIABLE, str(file.parent))
     file.unlink()
     assert replayed(trace, system, **sets) == made

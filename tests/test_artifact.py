@@ -45,7 +45,7 @@ def test_every_stage_is_on_the_page(stage: Stage) -> None:
     assert f"| `{record['command']}` |" in PAGE
 
 
-def test_stage_without_foreign_traces_needs_the_repository_alone() -> None:
+def test_stage_without_foreign_traces_needs_only_the_repo() -> None:
     assert artifact.needs("demo", ["webvm-small"]) == artifact.NOTHING
     assert "--captured" in artifact.needs("comparison", ["mail", "trans"])
     assert artifact.needs("real-drives", []) == "measured drives, `--drives DIR`"

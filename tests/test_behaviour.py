@@ -1,4 +1,4 @@
-"""What every system does, new and aged, crowded and short of memory, is what it did before.
+"""The results of every system, new and aged, crowded and short of memory, are those of before.
 
 Another number is meant or a fault. `pytest tests/test_behaviour.py --update-golden` takes today's numbers over; the
 changelog then names the change.
@@ -26,7 +26,7 @@ PAGE = 4096
 #: A few pages more than the traces need, so that blocks are collected.
 SMALL = {"device": "ds-ftl", "nand.channels": 4, "nand.blocks_per_plane": 18, "nand.pages_per_block": 8}
 AGED = {**SMALL, "replay.preload": "footprint", "replay.preload_contents": "trace"}
-#: What is done to every system, and what only to those that it concerns.
+#: Conditions for every system, and those for the systems that they concern.
 ROOMY = {**SMALL, "nand.blocks_per_plane": 26}
 GROUNDS: dict[str, dict[str, Any]] = {
     "new": {"speed": 1},
@@ -107,7 +107,7 @@ def test_every_number_is_what_it_was(case: str, trace: ft.Trace, golden_digests:
     golden_digests(case, digests(ft.replay(trace, system, period_s=0.5, **keys)))
 
 
-#: So many seconds of the captured trace that ships with the project: 21,020 requests, in four periods.
+#: Seconds of the captured trace that ships with the project: 21,020 requests, in four periods.
 CAPTURED_S = 90.0
 CAPTURED = ("conventional", "ca-ssd", "rr-ssd", "ds-ftl")
 
@@ -144,8 +144,8 @@ NOTICED = {"background jobs": {"ftl.background.jobs": 1}, "fingerprints": {"ftl.
 
 
 @pytest.mark.parametrize("choice", LOOKED_AT_BY)
-def test_a_choice_moves_nothing_of_a_design_that_does_not_look_at_it(choice: str, trace: ft.Trace) -> None:
-    """What the comparison fits without a choice is not moved by it; of those that look at it, one is."""
+def test_unused_choice_changes_nothing(choice: str, trace: ft.Trace) -> None:
+    """A choice that a design ignores does not change the comparison's fit; a design that uses it changes."""
     (factor,) = (one for one in FACTORS if one.name == choice)
     levels = [*factor.levels.values(), NOTICED.get(choice, {})]
     moved = set()

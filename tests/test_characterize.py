@@ -94,7 +94,7 @@ def test_advice_of_a_folder_is_that_of_the_trace(cli: Cli, small_trace: Path) ->
 
 def test_advice_of_a_study_knows_its_runs(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     study = ("study", small_trace, "--systems", "conventional,ca-ssd", "--period", "0.05s", "--out", "both")
-    told = "of the page writes bring a content that `ca-ssd` already holds; it programs "
+    told = "of the page writes are duplicates under `ca-ssd`; it programs "
     # Once made, once used again.
     for _ in range(2):
         assert cli(*study).status == 0
@@ -106,9 +106,7 @@ def test_advice_of_a_study_knows_its_runs(cli: Cli, small_trace: Path, tmp_path:
     assert done.err == "both: advice is from what was measured; options of reading and measuring do not apply\n"
 
 
-def test_advice_of_a_folder_without_a_characterization_says_what_it_is(
-    cli: Cli, small_trace: Path, tmp_path: Path
-) -> None:
+def test_advice_on_a_folder_without_characterization_is_refused(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     assert cli("compare", small_trace, "--systems", "conventional", "--out", "runs").status == 0
     done = cli("advise", "runs")
     assert done.status == 2
@@ -272,7 +270,7 @@ def test_each_volume_by_itself(stream: bool, cli: Cli, tmp_path: Path) -> None:
         polars.DataFrame(found.table("volumes"))["volume"].to_list() == list(found.volumes) == ["hm.0", "hm.1", "src.0"]
     )
     for name, volume in found.volumes.items():
-        # A volume is what a file of its own would be, but for the names and what was counted on reading.
+        # A volume equals a file of its own, but for the names and the counts of reading.
         (tmp_path / "alone.csv").write_text(volumes_trace(3000, only=name))
         alone = ft.characterize(tmp_path / "alone.csv", period_s=0.05)
         mine, its = dict(volume.summary), dict(alone.summary)
@@ -510,7 +508,7 @@ def test_a_trace_without_content(cli: Cli, tmp_path: Path) -> None:
     done = cli("characterize", "plain.csv", "--no-reports")
     assert done.status == 0, done.err
     advice = cli("advise", "plain-workload").out
-    assert "What deduplication saves cannot be told, because the trace carries no content." in advice
+    assert "The saving by deduplication is unknown, because the trace carries no content." in advice
 
 
 def test_from_python(small_trace: Path, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ FILES_AT_MOST = {"python": 3}
 METHODS_AT_MOST = 3
 CRATES = sorted(path.name for path in (ROOT / "crates").iterdir() if (path / "src").is_dir())
 
-#: `use` with what it imports; not behind `#[cfg(test)]`, as tests may look at everything.
+#: `use` with its imports; not behind `#[cfg(test)]`, as tests may look at everything.
 USE = re.compile(r"^(?P<test>#\[cfg\(test\)\]\n)?(?:pub(?:\([\w: ]+\))? )?use (?P<tree>[^;]+);", re.MULTILINE)
 
 Graph = dict[str, set[str]]
@@ -100,7 +100,7 @@ def named(files: dict[str, Path]) -> Iterator[tuple[str, str]]:
 
 
 def reached(graph: Graph, start: str) -> set[str]:
-    """What a module imports, by way of others as well."""
+    """The imports of a module, by way of others as well."""
     found: set[str] = set()
     ahead = [start]
     while ahead:
@@ -122,7 +122,7 @@ def circles(graph: Graph) -> list[set[str]]:
 
 
 def through_the_door(crate: Path) -> list[str]:
-    """What is imported from the crate itself, and so from a file above."""
+    """The imports from the crate itself, and so from a file above."""
     files = modules(crate)
     return [
         f"{here}: {leaf}"

@@ -63,11 +63,11 @@ def test_study_ends_by_naming_findings_and_report(cli: Cli, small_trace: Path, t
     assert done.status == 0, done.err
     lines = done.out.splitlines()
     assert lines[-1] == "report: small-study/report.html"
-    # Then what a write cache would change, with a row for each system.
+    # Then the effect of a write cache, with a row for each system.
     cached = next(place for place, line in enumerate(lines) if line.startswith("With a write cache of "))
     assert [line.split()[0] for line in lines[-5:-1]] == ["conventional", "ca-ssd", "rr-ssd", "oracle"]
     assert [line[:3] for line in lines[cached - 3 : cached]] == ["1. ", "2. ", "3. "]
-    # What holds each system back comes first, with what to do and the command.
+    # The bottleneck of each system comes first, with action and command.
     assert len([line for line in lines[: cached - 3] if line.startswith("      flashtwin replay ")]) == 3
     study = json.loads((tmp_path / "small-study" / "study.json").read_text())
     assert study["runs"] == ["conventional", "ca-ssd", "rr-ssd", "oracle"]
@@ -100,7 +100,7 @@ def test_report_of_a_comparison(cli: Cli, small_trace: Path, tmp_path: Path) -> 
     assert (tmp_path / "both" / "report.html").is_file()
 
 
-def test_a_trace_without_contents_is_studied_on_what_does_not_look_at_them(cli: Cli, tmp_path: Path) -> None:
+def test_study_without_contents_skips_systems_that_need_them(cli: Cli, tmp_path: Path) -> None:
     """Most public traces have none; the verb that newcomers type first once ended with an error."""
     rows = [
         f"{128166372003061629 + n * 20_000},host,0,{'Write' if n % 3 else 'Read'},{n % 64 * 4096},4096,1"

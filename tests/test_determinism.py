@@ -40,7 +40,7 @@ def test_a_trace_is_the_same_in_parquet(cli: Cli, tmp_path: Path, small_trace: P
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_the_numbers_of_a_trace_found_beside_its_runs_are_those_found_alone(small_trace: Path, threads: int) -> None:
+def test_trace_figures_are_equal_with_and_without_runs(small_trace: Path, threads: int) -> None:
     trace = ft.open(small_trace)
     systems = [ft.system(name) for name in ("conventional", "rr-ssd")]
     aged.run(trace, systems, threads, informed=True)

@@ -1,4 +1,4 @@
-"""What the documentation says can be typed, can be typed; its examples run; its generated pages are fresh."""
+"""The documentation's commands can be typed; its examples run; its generated pages are fresh."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ API_MODULES = (
     "flashtwin.sweeps.plan",
     "flashtwin.sweeps.sweeping",
     "flashtwin.characterization.measuring",
+    "flashtwin.live.beside",
     "flashtwin.live.drives",
     "flashtwin.live.recording",
     "flashtwin.papers.search",

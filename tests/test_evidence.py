@@ -24,7 +24,7 @@ import flashtwin as ft
 
 #: A figure with its unit, outside of the braces of a template.
 FIGURE = re.compile(r"\d[\d.,]* ?(%|us\b|µs\b|ms\b|MB\b|GB\b|points?\b|times\b)")
-#: What may carry one: an expression, a block of code, words set as code, what a comment says.
+#: Places that may carry one: an expression, a block of code, words set as code, a comment.
 NOT_PROSE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|```.*?```|`[^`\n]*`|\$\$.*?\$\$", re.DOTALL)
 
 
@@ -125,7 +125,7 @@ class TestStages:
         }
         assert later.made == 0
         taken = [json.loads(path.read_text())["seconds"] for path in tmp_path.rglob("*.json")]
-        # "again" is "one": what it took counts once.
+        # "again" is "one": its replay counts once.
         assert later.saved_s == pytest.approx(sum(taken))
 
     def test_how_long_a_replay_took_that_does_not_say_is_unknown(self, tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ class TestConfirmation:
         assert not stage.stale()
         assert (stage.record() or {})["confirmed"]["sample"] == "2 replays"
 
-    def test_a_figure_that_differs_is_named_and_nothing_is_confirmed(self, stage: Stage) -> None:
+    def test_differing_figure_is_named_and_not_confirmed(self, stage: Stage) -> None:
         data = (stage.record() or {})["data"]
         data["ca-ssd"]["read_ns"] += 1
         self.rewrite(stage, code="of another day", data=data)
@@ -191,7 +191,7 @@ class TestRanges:
             for key, value in factor.levels[factor.default].items():
                 assert config[key] == value, f"{factor.name}: {key}"
 
-    def test_rows_cover_seeds_loads_spare_space_wear_placement_and_ages(self) -> None:
+    def test_rows_cover_all_factors(self) -> None:
         rows = ranges.design()[1 : ranges.ROWS + 1]
         for name in ("seed", "load", "spare space", "wear rule", "placement", "age"):
             levels = [row[name] for row in rows]
@@ -226,7 +226,7 @@ class TestConclusions:
         assert found.tie == pytest.approx(0.04)
         assert found.word == "the same"
 
-    def test_the_choice_that_turns_a_statement_round_is_named_with_the_level_that_does_not(self) -> None:
+    def test_choice_that_reverses_a_statement_is_named(self) -> None:
         rows = ranges.design()[1 : ranges.ROWS + 1]
         found = self.answer([0.5 if row["hash unit"] == "1 lane" else -0.2 for row in rows])
         assert found.word is None

@@ -1,4 +1,4 @@
-"""Figures on the pages of findings, recipes and speed: what helpers say of data, and what is read out of benches."""
+"""Figures on the pages of findings, recipes and speed: the helpers' sentences, and numbers read out of benches."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ COUNTERS = {
         ),
     ),
 }
-#: What the results then have. It is compiled with the simulator, behind the end of a file.
+#: The new field of the results. It is compiled with the simulator, behind the end of a file.
 SHOWN = """
 #[cfg(test)]
 mod added {
@@ -205,7 +205,7 @@ mod added {
 
 @dataclass(frozen=True)
 class Grown:
-    """A copy of the sources with everything added, and what each addition took: files and places."""
+    """A copy of the sources with everything added, and the cost of each addition: files and places."""
 
     sources: Path
     took: Mapping[str, tuple[int, int]]
@@ -256,7 +256,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Grown:
 
 @pytest.fixture(scope="module")
 def told(grown: Grown) -> str:
-    """What the tests say that concern what was added, built where all others are."""
+    """The output of the tests that concern additions, built where all others are."""
     results = grown.sources / "crates/sim/src/result/mod.rs"
     results.write_text(results.read_text(encoding="utf-8") + SHOWN, encoding="utf-8")
     packages = [word for name in ("ftl", "analysis", "trace", "sim") for word in ("--package", f"flashtwin-{name}")]
@@ -275,7 +275,7 @@ def told(grown: Grown) -> str:
 
 #: The libraries are those that all tests have; of the copy, little is run, so that compiling it counts.
 QUICKLY = {"CARGO_PROFILE_DEV_OPT_LEVEL": "0", "CARGO_PROFILE_DEV_DEBUG": "0", "CARGO_INCREMENTAL": "0"}
-#: Tests of what was added, and tests that all policies of a family share.
+#: Tests of the additions, and tests that all policies of a family share.
 NAMED = (
     "popularity_alone_decides_among_the_chips_that_may_be_chosen",
     "no_policy_uses_a_chip_twice_or_a_full_one",
@@ -296,7 +296,7 @@ def test_one_more_takes_what_contributing_says(kind: str, grown: Grown) -> None:
     assert grown.took[kind] == (files, additions()[kind].places)
 
 
-def test_all_of_it_compiles_and_passes_its_tests_and_those_that_all_share(told: str) -> None:
+def test_additions_compile_and_pass_their_tests(told: str) -> None:
     for name in NAMED[:-2]:
         assert re.search(rf"{name} \.\.\. ok", told), name
     # Allocation's own test, and its copy's.

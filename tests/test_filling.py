@@ -36,7 +36,7 @@ def test_the_share_is_kept_and_nearly_reached(cli: Cli, trace: Path, share: str,
     found = json.loads(done.out)
     nand = found["conventional"]["config"]["nand"]
     planes_pages = 2 * nand["pages_per_block"]
-    # What the controller keeps back in each plane: the active blocks of the host, of collection and of copies, and the
+    # Blocks kept back in each plane: the active blocks of the host, of collection and of copies, and the
     # block that collection begins with.
     holds = (nand["blocks_per_plane"] - 4) * planes_pages - 1
     assert fill * holds >= 400
@@ -56,7 +56,7 @@ def test_systems_on_one_drive_have_as_many_blocks(trace: Path) -> None:
     assert blocks["rr-ssd"] == max(system.config["nand"]["blocks_per_plane"] for system in alone)
     assert len(said) == 2
     assert all("the trace's 400 pages take up" in line for line in said)
-    # The system that needs most is named, and what the others hold; raw over-provisioning is all pages over those used.
+    # The system that needs most is named, and the others' pages; raw over-provisioning is all pages over those used.
     holds = {name: 100 * 400 / found[name].capacity_pages for name in chosen}
     needs = max(chosen, key=lambda name: holds[name])
     raw = 2 * blocks[needs] * 8
@@ -122,7 +122,7 @@ def test_a_drive_that_cannot_be_so_large_is_refused(trace: Path) -> None:
 
 
 def test_points_of_a_sweep_have_equal_flash(cli: Cli, trace: Path, tmp_path: Path) -> None:
-    """Whatever else is set: else what takes more blocks would look better for having more."""
+    """For all other keys: else a setting that takes more blocks would look better for having more."""
     swept = ("--systems", "conventional,caftl", "--set", "partition.policy=none,bloom-filters", "--fill", "80%,93%")
     done = cli("sweep", trace, *swept, *WORDS, "--workers", 1, "--out", "swept")
     assert done.status == 0, done.err

@@ -32,7 +32,7 @@ def missed(trace: ft.Trace, size: int, eviction: str, system: str = "ca-ssd") ->
 
 @pytest.fixture(scope="module")
 def by_count(trace: ft.Trace) -> list[int]:
-    """What the store by reference count misses, of each size."""
+    """Duplicates that the store by reference count misses, of each size."""
     return [missed(trace, size, "reference-count") for size in SIZES]
 
 
@@ -83,7 +83,7 @@ def unavoidable(writes: list[tuple[int, int, bool]], size: int) -> int:
         # A content that dies before it is written again is no duplicate then.
         again[at] = later[content] if content in later and held[later[content]] else len(writes)
         later[content] = at
-    # By when each is written again; the latest of all goes, by a queue that may hold what is gone.
+    # By when each is written again; the latest of all goes, by a queue that may hold evicted ones.
     known: set[int] = set()
     queue: list[int] = []
     misses = 0

@@ -117,7 +117,7 @@ def test_what_a_system_does_not_use_is_no_difference() -> None:
         assert ground.ground(both) == []
 
 
-def test_a_difference_that_moves_nothing_is_listed_and_not_warned_about() -> None:
+def test_harmless_difference_is_listed_without_a_warning() -> None:
     both = configs("conventional", "ca-ssd")
     both["ca-ssd"] = with_set(both["ca-ssd"], "seed", 2)
     assert keys(ground.ground(both)) == ["seed"]
@@ -169,7 +169,7 @@ def test_equal_ground_leaves_designs_as_they_are() -> None:
             assert after[name]["ftl"][table] == before[name]["ftl"][table]
 
 
-def test_where_the_baseline_has_no_use_for_a_key_the_first_that_has_is_followed() -> None:
+def test_key_unused_by_the_baseline_comes_from_its_first_user() -> None:
     both = {
         "conventional": ft.system("conventional", **{"engine.hash_us": 99.0}).config,
         "a": ft.system("ca-ssd", **{"engine.hash_us": 32.0}).config,

@@ -13,7 +13,7 @@ import pytest
 
 from .conftest import ROOT
 
-#: What each crate may depend on. `nand` <- `ftl` <- `sim`; `trace` <- `analysis`, `sim`; `settings` <- `analysis`,
+#: Allowed dependencies of each crate. `nand` <- `ftl` <- `sim`; `trace` <- `analysis`, `sim`; `settings` <- `analysis`,
 #: `sim`, `live`; `live` uses what replays do; the bindings may import all, nothing imports them.
 CRATES = {
     "bits": set[str](),
@@ -47,7 +47,7 @@ MAY_IMPORT_CORE = {
     "flashtwin.traces.trace",
 }
 
-#: What a report is made with: files and their columns, read without the core.
+#: The input of a report: files and their columns, read without the core.
 READING = {
     "flashtwin.errors",
     "flashtwin.judgement.choosing",
@@ -154,7 +154,7 @@ def test_python_modules_keep_to_their_layer(module: str, path: Path) -> None:
 
 
 def of_modules(imports: set[str]) -> set[str]:
-    """The modules among what is imported: not the rooms that they are in, nor the names that they define."""
+    """The modules among the imports: not the packages that they are in, nor the names that they define."""
     return imports & {name for name, path in modules() if path.name != "__init__.py" or name == "flashtwin.report"}
 
 
@@ -165,14 +165,14 @@ def test_what_is_called_pure_imports_nothing_impure_of_ours(module: str) -> None
 
 
 def test_rooms_are_empty_at_the_door() -> None:
-    """A room's `__init__` imports nothing: whoever wants one of its modules does not load the others."""
+    """A package's `__init__` imports nothing, so that one of its modules loads without the others."""
     rooms = {name: path for name, path in modules() if path.name == "__init__.py" and name.count(".") == 1}
     for name in rooms.keys() - {"flashtwin.cli", "flashtwin.papers", "flashtwin.report"}:
         assert not imported(name, rooms[name]), name
 
 
 def test_no_two_classes_have_one_name() -> None:
-    """Whoever reads `Run` in one module must not know which of four is meant."""
+    """A reader of `Run` in one module must not wonder which of four is meant."""
     found: dict[str, list[str]] = {}
     for module, path in modules():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

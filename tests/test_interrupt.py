@@ -1,4 +1,4 @@
-"""Ctrl-C: one line, exit 130, only complete files, and what is finished is used again."""
+"""Ctrl-C: one line, exit 130, only complete files, and finished work is used again."""
 
 from __future__ import annotations
 

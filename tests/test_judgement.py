@@ -1,4 +1,4 @@
-"""One verdict a topic, whoever shows it: what runs decide, and what the trace alone decides where they do not."""
+"""One verdict a topic, for all its readers: runs decide, and the trace alone decides where they do not."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_replays_decide_on_replication(mean_ns: float, copies: int, popular: flo
     assert judged("replication", *runs, row=row).answer == answer
 
 
-def test_the_plainest_run_shows_deduplication_and_the_fastest_decides() -> None:
+def test_plainest_run_shows_deduplication_fastest_decides() -> None:
     runs = [run("conventional", 100.0), run("ca-ssd", 120.0, 40), run("rr-ssd", 80.0, 60)]
     found = judged("deduplication", *runs)
     assert found.answer == "yes"
@@ -103,7 +103,7 @@ def test_one_run_decides_nothing() -> None:
 
 @pytest.mark.parametrize("name", ft.systems())
 def test_what_a_system_is_comes_from_its_traits(name: str) -> None:
-    """Any preset beside the baseline is judged by what it does, whatever it is called."""
+    """Any preset beside the baseline is judged by its effect, under any name."""
     study = StudyFolder(
         Path("nowhere"), {}, runs=(run("conventional", 100.0), run(name, 50.0)), baseline=run("conventional", 100.0)
     )

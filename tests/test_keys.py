@@ -128,7 +128,7 @@ def policies(schema_: object) -> set[str]:
 
 
 def test_nothing_compares_with_a_policy_by_name() -> None:
-    """What a system does is known by its traits: a new policy says its own, and a list of names would miss it."""
+    """A system is known by its traits: a new policy brings its own, and a list of names would miss it."""
     known = policies(ft.config_schema()["properties"]["ftl"])
     assert {"end-of-period", "any-chip", "reserve", "least-loaded"} <= known
     for path in sorted(PACKAGE.rglob("*.py")):

@@ -1,4 +1,4 @@
-"""Items of CA-SSD, DS-FTL and SWC: what they compute themselves, and the runs that show a cause."""
+"""Items of CA-SSD, DS-FTL and SWC: their computations, and the runs that show a cause."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from flashtwin.sweeps.design import Row, sets_of
 from .test_papers import busy_trace, patch_recipes
 
 
-def test_values_with_half_of_the_writes_are_those_of_the_law_where_each_is_written_often() -> None:
+def test_half_of_the_writes_goes_to_the_values_of_the_law() -> None:
     assert locality_items.by_law(0.0, 1000.0) == 500.0
     assert locality_items.values_for_half(0.0, 100, 1_000_000) == pytest.approx(50, abs=1)
     for exponent in (0.2, 0.4):
@@ -36,7 +36,7 @@ def test_values_with_half_of_the_writes_are_those_of_the_law_where_each_is_writt
     assert locality_items.values_for_half(0.0, 10_000, 10_000) < 5_000
 
 
-def test_published_half_of_hm_is_more_values_than_table_3_has_writes_for() -> None:
+def test_published_half_of_hm_exceeds_the_writes_of_table_3() -> None:
     outcome = locality_items.judge_hm({"hm": {"writes": 6.08, "0": 1.2, "0.4": 1.0, "law 0": 3.04, "law 0.4": 1.9}})
     assert "Half of them are 3.04 M writes, which cannot go to 4.5 M values" in outcome.notes[0]
     assert "at a = 0.64, not at 0.4" in outcome.notes[1]
@@ -53,7 +53,7 @@ def test_variance_falls_with_the_square_of_the_deviation() -> None:
     assert claims["mail", "variance of response times, cut"].measured is None
 
 
-def test_the_anchor_is_the_clock_at_which_homes_saves_seven_milliseconds() -> None:
+def test_anchor_clock_saves_seven_milliseconds_on_homes() -> None:
     def saved(by_clock: dict[float, tuple[float, float]]) -> dict[str, Any]:
         return {f"{at:g}": {"shorter_ms": ms, "cut": cut} for at, (ms, cut) in by_clock.items()}
 
@@ -95,7 +95,7 @@ def trace(tmp_path: Path) -> ft.Trace:
     return busy_trace(tmp_path / "busy.fiu", 25_000)
 
 
-def test_the_head_of_a_trace_is_the_shortest_that_enters_statistics(trace: ft.Trace) -> None:
+def test_trace_head_is_the_shortest_that_enters_statistics(trace: ft.Trace) -> None:
     short = swc_causes.head(trace)
     assert len(short) >= 10_000
     assert short.info["writes"] >= 5_000
@@ -144,7 +144,7 @@ def test_without_hot_pages_the_footprint_and_the_writes_stay(trace: ft.Trace) ->
 
 
 def test_a_cause_stands_beside_what_it_spoils(tmp_path: Path) -> None:
-    """Requests of 4 KB cost 0.52 of what one-sector pages do, those of 8 KB less than half."""
+    """Requests of 4 KB cost 0.52 times as much as those of one-sector pages, those of 8 KB less than half."""
     (tmp_path / "in").mkdir()
     busy_trace(tmp_path / "in" / "mail.fiu", 13_000, 3)
     options = ReproductionOptions(traces=tmp_path / "in", period_s=0.1)
@@ -177,7 +177,7 @@ def test_every_row_of_an_experiment_is_a_system(plan: Experiment, systems: tuple
     for name in systems:
         for _, row in rows:
             ft.system(name, settings=of(name, row))
-        # The first level of each choice is what the presets have.
+        # The first level of each choice is that of the presets.
         default = of(name, {factor.name: factor.default for factor in plan.factors})
         assert ft.system(name, settings=default).config == ft.system(name).config
 

@@ -22,7 +22,7 @@ from flashtwin.papers.search import CLOSE
 from flashtwin.papers.sensitivity import AS_DECIDED
 from flashtwin.recipes.workloads import Workload
 
-#: Every item of the design's list of what the papers published.
+#: Every item of the design's list of published results.
 ITEMS = {
     "rr-ssd": (
         "fig-1", "fig-2", "fig-3", "fig-4", "fig-5", "fig-6", "table-1", "table-3", "table-4", "table-5", "fig-9",
@@ -391,7 +391,7 @@ def test_a_folder_of_traces_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_another_text_of_a_recipe_is_another_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is kept of a workload is found again by all that made it, so that a changed recipe is replayed anew."""
+    """Results of a workload are found again by their whole input, so that a changed recipe is replayed anew."""
     one = papers()["rr-ssd"].workloads[0]
     before = sources.find(one, None, 1.0, 0, tmp_path)
     assert sources.find(one, None, 1.0, 0, tmp_path).key == before.key
@@ -443,7 +443,7 @@ def test_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ft.reproduce("rr-ssd", scale="slow")  # type: ignore[arg-type]
 
 
-def test_each_paper_has_its_own_sizes_and_a_number_is_everybodys(
+def test_scale_is_a_papers_own_or_a_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for paper in papers().values():
@@ -466,7 +466,7 @@ def test_names_of_papers_workloads_are_unique() -> None:
         assert len({one.name for one in names}) == len({one.recipe for one in names}) == len(names)
 
 
-def test_what_ca_ssd_published_of_its_traditional_drive_is_of_one_piece() -> None:
+def test_ca_ssd_numbers_of_the_traditional_drive_agree() -> None:
     """Write amplification by Fig. 7b is that of the victims of Fig. 6, and of the erases of Fig. 7c."""
     assert drive_items.traditional_wa("web") == pytest.approx(64 / (64 - 33.20), rel=0.05)
     assert drive_items.traditional_wa("mail") == pytest.approx(47_819 * 64 / (3.6e6 * 0.7732), rel=0.05)

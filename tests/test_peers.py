@@ -1,4 +1,4 @@
-"""The comparison with other people's simulators, without any of them: what they are given, how their output is
+"""The comparison with other people's simulators, without any of them: their input, how their output is
 read, and that the documentation says what the data say."""
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class TestSsdsim:
         with pytest.raises(PeerError, match="page 64"):
             ssdsim.configuration(replace(SMALL, pages_per_block=128), {})
 
-    def test_a_trace_has_one_of_each_before_it_and_a_line_without_an_end(self) -> None:
+    def test_peer_trace_starts_with_one_of_each_and_an_open_line(self) -> None:
         lines = ssdsim.trace(SMALL, REQUESTS).split("\n")
         assert [line.split()[4] for line in lines[:2]] == ["1", "0"]
         assert lines[2] == "2000010000 0 0 8 1"
@@ -192,7 +192,7 @@ class TestPeersThatAreNotThere:
 
 
 class TestPeersThatAreThere:
-    """A script stands in for each: it shows what it was given and leaves what a peer would leave."""
+    """A script stands in for each: it shows its input and leaves a peer's output."""
 
     def stand_in(self, folder: Path, name: str, script: str, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
         path = folder / name
@@ -297,7 +297,7 @@ class TestTables:
 
 
 class TestData:
-    """What was measured, and what is said about it."""
+    """The measurements, and sentences about them."""
 
     def test_the_documentation_says_what_the_data_say(self) -> None:
         text = program.PAGE.read_text(encoding="utf-8")
@@ -323,7 +323,7 @@ class TestData:
             assert abs(without) <= section.TOLERANCE, each
             assert abs(without) <= abs(each["before"]["ours"] / each["before"]["peer"] - 1), each
 
-    def test_the_data_are_of_the_scenarios_and_experiments_that_are_run(self) -> None:
+    def test_data_match_todays_scenarios_and_experiments(self) -> None:
         names = {each["name"] for each in DATA["scenarios"]}
         assert {each.name for each in (*scenarios.loads(), *scenarios.shapes(), *scenarios.collection())} <= names
         shown = {(each["letter"], each["peer"], each["figure"]) for each in DATA["experiments"]}

@@ -89,7 +89,7 @@ def test_it_is_not_told_where_nobody_cares(cli: Cli, trace: Path) -> None:
     assert "periods" not in cli("replay", trace, "--system", "conventional").err
 
 
-def test_a_comparison_that_nobody_chose_systems_for_takes_what_can_be_run(cli: Cli, tmp_path: Path) -> None:
+def test_default_comparison_skips_systems_that_cannot_run(cli: Cli, tmp_path: Path) -> None:
     bare = tmp_path / "bare.csv"
     lines = [f"{128166372000000000 + turn * 10_000_000},hm,0,Write,{turn % 9 * 4096},4096,100" for turn in range(100)]
     bare.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What must hold of every replay, whatever the trace and the system: through the whole program, `verify` on."""
+"""Rules for every replay, of any trace on any system: through the whole program, `verify` on."""
 
 from __future__ import annotations
 

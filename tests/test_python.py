@@ -70,7 +70,7 @@ def test_importing_the_package_loads_nothing_of_it() -> None:
     assert not {"json", "pathlib", "numpy", "pyarrow", "matplotlib", "dataclasses"} & found
 
 
-def test_replaying_a_trace_loads_no_libraries_of_tables_and_charts() -> None:
+def test_replay_loads_no_table_or_chart_libraries() -> None:
     webvm = str(ROOT / "traces" / "webvm-small.fiu.zst")
     found = loaded(f"import flashtwin as ft; ft.replay({webvm!r}, 'conventional').summary; ft.study; ft.characterize")
     assert not {"numpy", "pyarrow", "pandas", "polars", "matplotlib"} & found
@@ -186,7 +186,7 @@ def test_a_systems_results_bear_the_name_in_its_file(trace: Path, tmp_path: Path
 
 
 def test_systems_of_one_name_are_told_apart_by_their_files(trace: Path, tmp_path: Path) -> None:
-    """Whoever prints a preset, changes a key and compares both need not think of its name."""
+    """A user who prints a preset, changes a key and compares both need not think of its name."""
     one, two = tmp_path / "one.toml", tmp_path / "two.toml"
     for file, alpha in ((one, 0.0), (two, 0.5)):
         file.write_text(ft.system("rr-ssd", alpha=alpha).toml)

@@ -1,4 +1,4 @@
-"""The search for the rate at which a bound gains what was published."""
+"""The search for the rate at which a bound's gain is the published one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_rates_that_are_too_high_count_for_nothing(start: float, target: float, 
     assert met or found.rate > 50.0
 
 
-def test_where_everything_comes_at_one_instant_the_search_for_a_lower_rate_ends() -> None:
+def test_rate_search_ends_if_all_requests_arrive_at_once() -> None:
     """The captured traces have trains of one instant: their reads wait by any clock, and 110 years are refused."""
     rates: list[float] = []
     found = rate_for(20.0, lambda rate: rates.append(rate) or 60.0 + rate)

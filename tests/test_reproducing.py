@@ -26,7 +26,7 @@ def paper(*items: dict[str, Any], kind: str = "synthetic", scale: float = 0.02, 
     return {"id": name, "workloads": [{"kind": kind, "scale": scale}], "items": list(items)}
 
 
-def test_verdicts_at_the_default_scale_are_those_of_todays_items() -> None:
+def test_default_scale_verdicts_match_todays_items() -> None:
     for name, one in papers().items():
         assert AT_DEFAULT[name]["scale"] == one.default_scale
         assert set(AT_DEFAULT[name]["items"]) == {item.id for item in one.items}
@@ -44,7 +44,7 @@ def test_item_that_differs_by_the_scale_alone_is_not_claimed() -> None:
     ]
 
 
-def test_recorded_traces_and_larger_recipes_are_judged_as_they_are() -> None:
+def test_recorded_traces_and_larger_recipes_are_judged() -> None:
     for found in (paper(item("periods", "disagrees"), kind="recorded", scale=1.0),
                   paper(item("periods", "disagrees"), scale=0.5)):  # fmt: skip
         assert _reproducing.counts([found])[_reproducing.NOT_CLAIMED] == 0

@@ -33,7 +33,7 @@ SHOWN = {
 
 
 def strings(path: Path) -> Iterator[str]:
-    """The texts of a module, without its docstrings, which show people what they see."""
+    """The texts of a module, without its docstrings, which are for people."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
@@ -99,7 +99,7 @@ def test_reading_what_there_cannot_be_is_a_mistake_of_ours(trace: ft.Trace, tmp_
 
 
 class Asked(dict[str, Any]):
-    """A row that notes what it is asked for."""
+    """A row that notes the fields asked for."""
 
     def __init__(self, row: dict[str, Any]) -> None:
         super().__init__(row)

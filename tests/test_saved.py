@@ -39,7 +39,7 @@ def test_a_run_of_other_settings_is_kept_and_comes_back(cli: Cli, small_trace: P
     kept = tmp_path / "out" / "earlier" / "rr-ssd (replication.alpha=0)"
     assert "kept as out/earlier/rr-ssd (replication.alpha=0)" in other.err
     assert (kept / names.SUMMARY).read_bytes() == first
-    # What the conventional SSD does not use makes no other run of it.
+    # A key that the conventional SSD ignores makes no other run of it.
     assert [one.name for one in kept.parent.iterdir() if one.is_dir()] == [kept.name]
     again = cli("compare", small_trace, *OPTIONS, "--out", "out")
     assert "out/earlier/rr-ssd (replication.alpha=0): asked for again, is out/runs/rr-ssd now" in again.err
@@ -61,7 +61,7 @@ def test_a_run_of_another_trace_is_kept(cli: Cli, small_trace: Path, tmp_path: P
     assert (refused.status, "a report is of one trace" in refused.err) == (2, True)
 
 
-def test_what_differs_stands_first_then_figures_against_the_first(cli: Cli, days: Path) -> None:
+def test_saved_results_show_differences_then_figures(cli: Cli, days: Path) -> None:
     done = cli("compare", "monday/runs/rr-ssd", "tuesday/runs/rr-ssd")
     assert done.status == 0, done.err
     lines = done.out.splitlines()

@@ -135,9 +135,7 @@ def test_a_sweep_of_a_file_that_is_not_held_is_the_same(
     }.items()  # fmt: skip
 
 
-def test_what_is_explained_and_swept_on_the_command_line_need_not_be_held(
-    cli: Cli, traces: dict[str, Path], tmp_path: Path
-) -> None:
+def test_explain_and_sweep_can_stream_the_trace(cli: Cli, traces: dict[str, Path], tmp_path: Path) -> None:
     words = ["explain", traces["whole"], "--system", "rr-ssd", "--effort", "0", "--set", "blocks_per_plane=20"]
     held, streamed = cli(*words), cli(*words, "--stream")
     assert (streamed.status, streamed.out) == (0, held.out), streamed.err
@@ -169,7 +167,7 @@ def test_command_line(traces: dict[str, Path], cli: Cli) -> None:
     assert "flashtwin trace convert - FILE.parquet" in piped.err
 
 
-def test_a_trace_larger_than_memory_is_streamed_and_that_is_said(
+def test_trace_larger_than_memory_is_streamed_with_a_note(
     traces: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from flashtwin import _core

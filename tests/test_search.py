@@ -1,4 +1,4 @@
-"""`sweep --minimize`: the best of what is allowed, no point twice, again from where it was."""
+"""`sweep --minimize`: the best point within the limits, no point twice, continued after an interruption."""
 
 from __future__ import annotations
 

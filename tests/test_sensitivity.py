@@ -1,4 +1,4 @@
-"""What the engine's choices move: how it is judged, said in words and put together."""
+"""Effects of the engine's choices: how they are judged, put in words and put together."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def changes(paper: str, key: str, value: object) -> list[bool]:
 
 
 def test_a_variant_is_another_choice_than_the_presets() -> None:
-    """Else its column would show what is there already; what is there already is said to be."""
+    """Else its column would show the present value; a present value is marked."""
     for name, paper in papers().items():
         assert (paper.sensitivity is not None) == (name in MEASURED)
         if paper.sensitivity is None:

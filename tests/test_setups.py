@@ -18,7 +18,7 @@ from flashtwin.settings import Value
 from flashtwin.sweeps.design import Factor
 
 
-def test_a_set_up_is_other_than_the_presets_and_says_how_to_get_there() -> None:
+def test_set_up_lists_its_changes_against_the_presets() -> None:
     for paper in papers().values():
         if paper.setup is None:
             continue
@@ -54,7 +54,7 @@ FACTORS = (
     Factor("cache", {"none": {"cache": 0}, "small": {"cache": 1}}),
     Factor("drive", {"new": {"drive": "new"}, "aged": {}}),
 )
-#: What each choice adds to the one figure, published as 30.
+#: The addition of each choice to the one figure, published as 30.
 EFFECT = {("order", "columns"): 20.0, ("cache", 1): 2.0, ("drive", "aged"): 5.0}
 
 
@@ -86,7 +86,7 @@ def measured(*stands: FakeStand) -> dict[str, dict[str, Any]]:
     return {stand.name: experiment.measure(made_up(), cast("Stand", stand)) for stand in stands}
 
 
-def test_the_nearest_set_up_is_found_over_all_workloads_together() -> None:
+def test_nearest_set_up_is_found_over_all_workloads() -> None:
     facts = measured(FakeStand("a", 4.0), FakeStand("b", 2.0))
     outcome = experiment.judge(made_up(), facts, 2)
     # 3 + 20 + 2 + 5: every choice.
@@ -165,7 +165,7 @@ def test_a_drive_is_sized_to_the_workload(pages: int, expected: tuple[int, int] 
         ft.system("rr-ssd", settings=dict(keys))
 
 
-def test_the_wait_for_the_channel_is_transfer_in_fig_1_and_hashing_stands_apart() -> None:
+def test_fig_1_counts_channel_waits_as_transfer_not_hashing() -> None:
     parts = dict.fromkeys(workload_items.PARTS, 0.0) | {
         "queueing at the chip": 20.0, "waiting for the channel": 5.0, "transfer": 10.0, "flash operation": 25.0,
         "waiting for the hash unit": 30.0, "hashing": 10.0,

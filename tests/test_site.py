@@ -81,9 +81,7 @@ def test_nothing_is_fetched_from_elsewhere(site: Path, pages: dict[Path, Names])
     assert not re.findall(r"url\(['\"]?https?:|@import", styles)
 
 
-def test_every_page_is_in_the_order_of_reading_and_every_public_name_in_the_reference(
-    site: Path, pages: dict[Path, Names]
-) -> None:
+def test_all_pages_are_ordered_and_all_public_names_listed(site: Path, pages: dict[Path, Names]) -> None:
     home = (site / "index.html").read_text(encoding="utf-8")
     tabs = re.findall(r'class="md-tabs__link">\s*(.*?)\s*</a>', home)
     assert [tab for tab in tabs if tab] == [
@@ -111,7 +109,7 @@ def test_the_search_works_from_the_file_system(site: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize("name", ["index", "comparison"])
 @pytest.mark.parametrize(("width", "dark"), [(1400, False), (400, False), (1400, True)])
 def test_a_page_can_be_read(name: str, width: int, dark: bool, site: Path, tmp_path: Path) -> None:
-    """Fits the window, and text stands out from what is behind it, on a desk, on a phone and in the dark."""
+    """Fits the window, and text stands out from its background, on a desk, on a phone and in the dark."""
     page = (site / f"{name}.html").read_text(encoding="utf-8")
     probe = """<script>addEventListener("load", () => {
       const light = (colour) => { const [r, g, b] = colour.match(/[\\d.]+/g).map((x) => {

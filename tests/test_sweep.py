@@ -1,4 +1,4 @@
-"""`flashtwin sweep`: points, keys, the store, shards, what is refused, what is missing."""
+"""`flashtwin sweep`: points, keys, the store, shards, refused points, missing points."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def test_only_what_is_missing_is_replayed(tmp_path: Path, small_trace: Path, und
     after = stored(place)
     assert after.keys() == before.keys()
     assert sum(after[name] != before[name] for name in after) == 1
-    # More values: what was there stays.
+    # More values: existing points stay.
     ft.sweep(small_trace, tmp_path / "out", SYSTEMS, speed=[1, 2, 3], workers=1)
     assert {name: time for name, time in stored(place).items() if name in after} == after
 

@@ -1,4 +1,4 @@
-"""Whatever is killed, whenever: the same table in the end, no run that is half there, none made twice."""
+"""Any process killed at any time: the same table in the end, no run that is half there, none made twice."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def trace(tmp_path: Path) -> Path:
 
 
 def command(trace: Path, points: int, out: str) -> list[str]:
-    # Two systems, and figures that need no page: `--json` is what the last one prints.
+    # Two systems, and figures that need no page: `--json` is printed last.
     speeds = f"1:{points // 2}:1"
     return [str(PROGRAM), "sweep", str(trace), "--systems", "conventional,rr-ssd", "--speed", speeds,
             "--workers", "2", "--out", out]  # fmt: skip

@@ -90,7 +90,7 @@ def test_requests_under_way_are_throughput_times_response(depths: ft.Sweep) -> N
         assert under_way == pytest.approx(row["config.replay.queue_depth"], rel=0.02)
 
 
-def test_the_page_of_a_sweep_over_depths_draws_throughput_against_response_time(depths: ft.Sweep) -> None:
+def test_depth_sweep_draws_throughput_against_response_time(depths: ft.Sweep) -> None:
     page = depths.report.read_text(encoding="utf-8")
     assert page.index("Throughput against response time") < page.index("By replay.queue_depth")
     found = reading.load(depths.path)

@@ -138,7 +138,7 @@ def rows(result: ft.Result, table: str) -> list[dict[str, Any]]:
     return found
 
 
-def test_packets_are_of_one_sequence_and_a_clock_that_the_viewer_has(drawn: Drawn) -> None:
+def test_packets_have_one_sequence_and_a_known_clock(drawn: Drawn) -> None:
     first = drawn.timeline.packets[0]
     assert first.trace_packet_defaults.timestamp_clock_id == BuiltinClock.BUILTIN_CLOCK_BOOTTIME
     assert (first.sequence_flags, first.first_packet_on_sequence) == (1, True)
@@ -202,7 +202,7 @@ def test_commands_are_as_many_as_the_flash_carried_out(drawn: Drawn) -> None:
     shown = [done["GC read"], done["GC program"], done["erase"]]
     counted = [reads["gc"], programs["gc"], summary["erases"]["total"]]
     if summary["replication"]["passes"]:
-        # Between two periods the drive is off line, and what it does takes no time.
+        # Between two periods the drive is off line, and its work takes no time.
         assert all(0 < one <= all_of_them for one, all_of_them in zip(shown, counted, strict=True))
     else:
         assert shown == counted

@@ -36,7 +36,7 @@ def ranked(groups: dict[str, tuple[float, ...]]) -> list[str]:
     return [one.figure.name for one in variation.in_turn(found)]
 
 
-def fabricated(rows: list[dict[str, Any]], axes: dict[str, list[Any]], mode: str = "grid") -> sweeps.Swept:
+def fabricated(rows: list[dict[str, Any]], axes: dict[str, list[Any]], mode: str = "grid") -> sweeps.SavedSweep:
     """A sweep of rows that are made up."""
     plan = {
         "mode": mode, "traces": [{"name": "t"}], "systems": list(dict.fromkeys(one["system"] for one in rows)),
@@ -44,7 +44,7 @@ def fabricated(rows: list[dict[str, Any]], axes: dict[str, list[Any]], mode: str
         "trade": ["read.mean", "programs"],
         "points": [{"point": one["point"], "command": "", "settings": {}} for one in rows],
     }  # fmt: skip
-    return sweeps.Swept(Path("made-up"), plan, rows)
+    return sweeps.SavedSweep(Path("made-up"), plan, rows)
 
 
 def grid(axes: dict[str, list[Any]], **of: Any) -> list[dict[str, Any]]:

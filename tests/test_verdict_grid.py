@@ -1,4 +1,4 @@
-"""No figures whatever make verdicts contradict one another, or themselves, or good English.
+"""No figures make verdicts contradict one another, or themselves, or good English.
 
 Runs, traces and replays are made up: all signs and sizes of changes, some of them missing.
 """
@@ -27,7 +27,7 @@ from flashtwin.results.reading import SavedRun, StudyFolder
 
 from .test_advice import GOOD
 
-#: Times as long, or as many: from a tenth to tenfold, on both sides of what is called a change.
+#: Times as long, or as many: from a tenth to tenfold, on both sides of the threshold of a change.
 VALUES = (0.0, 0.1, 0.9, 0.98, 0.9949, 0.9951, 1.0, 1.0049, 1.0051, 1.1, 10.0)
 TIMES, SOME = st.sampled_from(VALUES), st.sampled_from((*VALUES, None))
 RUN = st.fixed_dictionaries(
@@ -43,7 +43,7 @@ FAULTS = {
 
 
 def faults(text: str) -> Iterator[str]:
-    """What is wrong with a sentence whatever it says."""
+    """The faults of a sentence, for any content."""
     prose = re.sub(r"`[^`]*`", "`x`", text)
     yield from (f"{name}: {text}" for name, pattern in FAULTS.items() if re.search(pattern, prose))
     if text and (prose.count("`") % 2 or not text.endswith(".") or not re.match(r"[`A-Z\d]", text)):
@@ -57,7 +57,7 @@ def test_faults_are_found() -> None:
 
 
 def run(name: str, times: Mapping[str, float | None]) -> SavedRun:
-    """A run of a preset, whose figures are so many times a thousand."""
+    """A run of a preset, whose figures are this many thousands."""
     of = {key: None if value is None else value * 1e3 for key, value in times.items()}
     part = of["queueing"]
     split = {f"{key}_ns": (part if key == "queueing" else 1.0) for key, _ in facts.PARTS}
@@ -101,7 +101,7 @@ def test_verdicts_on_runs(figures: tuple[dict[str, float | None], ...], several:
 
 
 def check(one: Verdict, runs: Mapping[str, SavedRun]) -> None:
-    """The answer is what the figures say, and the claim says the same."""
+    """The answer follows from the figures, and the claim agrees."""
     if one.topic == "choice" and len(runs) > 1:
         means = {name: mean for name, run_ in runs.items() if not run_.is_ideal
                  if (mean := facts.mean(run_, "all")) is not None}  # fmt: skip
@@ -135,7 +135,7 @@ def test_verdicts_on_a_trace(row: dict[str, Any]) -> None:
     assert [one.topic for one in verdicts] == list(judging.ADVICE)
     assert [fault for one in verdicts for fault in (*faults(one.claim), *faults(one.sentence), *faults(one.text))] == []
     for one in verdicts:
-        assert ("cannot be told" in one.claim) == (one.answer == "unknown")
+        assert ("is unknown" in one.claim) == (one.answer == "unknown")
         assert one.topic != "partitions" or ("and pay:" in one.claim) == one.answer.endswith(
             ("partition", "partitions")
         )
@@ -194,12 +194,12 @@ def test_verdicts_on_candidates(
     assert "longer" not in one.claim
 
 
-#: Times as long without a cause, on both sides of what is blamed, named and told.
+#: Times as long without a cause, on both sides of the thresholds of blame, names and reports.
 FASTER = st.sampled_from([0.1, 0.5, 0.84, 0.86, 0.94, 0.96, 0.989, 1.0, 1.2, 9.0])
 
 
 def replayed(value: float) -> Figures:
-    """A replay whose every response time is so many times a thousand."""
+    """A replay whose every response time is this many thousands."""
     response = {kind: {"mean": value * 1e3, "p99": value * 1e3} for kind in ("all", "read", "write")}
     ledger = {kind: {"all": {"host_read": 500.0, "hash_queue": 200.0, "service": 300.0}} for kind in response}
     return Figures(response, ledger, {**dict.fromkeys(COUNTS, 100), "footprint_pages": 50, "erases": int(value * 10)})
@@ -211,7 +211,7 @@ def replayed(value: float) -> Figures:
 @settings(max_examples=8, deadline=None, derandomize=True, database=None)
 @given(times=st.lists(FASTER, min_size=1, max_size=7), rounds=st.integers(0, 4))
 def test_bottlenecks(kind: str, system: str, waits: bool, times: list[float], rounds: int) -> None:
-    """However far an inquiry came: what is blamed costs something, and what is to be done shortens the figure."""
+    """At any stage of an inquiry: a blamed cause costs something, and the action shortens the figure."""
     base = replayed(1.0) if waits else replace(replayed(1.0), ledger={})
     inquiry = Inquiry(ft.system(system), base, goal(kind))
     for place in range(rounds):

@@ -1,4 +1,4 @@
-"""Synthetic workloads: recipes make what they promise, as flashtwin's own characterization measures it."""
+"""Synthetic workloads: recipes keep their promise, as flashtwin's own characterization measures it."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_check_names_the_sources(cli: Cli) -> None:
     assert len({row.index("RR-SSD paper") for row in rows if row.startswith(("write_", "unique_", "space_"))}) == 1
 
 
-def test_all_recipes_are_checked_and_one_that_misses_fails_the_check(cli: Cli) -> None:
+def test_check_of_all_recipes_fails_if_one_misses(cli: Cli) -> None:
     met = cli("workloads", "--check", "--scale", "0.02")
     assert met.status == 0, met.out
     assert [line.split()[0] for line in met.out.splitlines() if "at scale" in line] == ft.workloads()
@@ -209,7 +209,7 @@ def test_what_is_not_there_is_told(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("reads", [3, 7, 41])
-def test_a_fit_of_reads_that_alone_are_sequential_leaves_writes_none(tmp_path: Path, reads: int) -> None:
+def test_fit_of_sequential_reads_leaves_writes_random(tmp_path: Path, reads: int) -> None:
     # Every read but the first follows the one before, no write does: a share rounded up can leave writes less
     # than nothing, and the recipe is then refused.
     at = [9_000 * (row + 1) for row in range(150 - reads)]
@@ -248,7 +248,7 @@ def random_trace(path: Path, seed: int) -> Path:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_whatever_a_small_trace_is_its_fit_makes_a_trace_that_can_be_fitted(tmp_path: Path, seed: int) -> None:
+def test_fit_of_any_small_trace_makes_a_trace_that_fits(tmp_path: Path, seed: int) -> None:
     # With few values popularity comes in steps that no other number of accesses can have.
     trace = ft.open(random_trace(tmp_path / "x.fiu", seed))
     fit = ft.fit(trace, period_s=max(1.0, trace.info["duration_ns"] / 3e9), replay=False)
@@ -280,7 +280,7 @@ def test_a_fit_imitates_its_trace(tmp_path: Path) -> None:
     assert entries.found == pytest.approx(entries.wanted, rel=0.15)
     sequential = by_name["sequential_percent"]
     assert sequential.found == pytest.approx(sequential.wanted, abs=1.5)
-    # What the recipe was made with is found again.
+    # The values of the recipe are found again.
     found, given = fit.workload.recipe, ft.workload("rr-ssd/trans").recipe
     assert found["arrivals"]["days"] == given["arrivals"]["days"]
     # Trains are few here, some thirty an hour: their counts tell burst less exactly than those of requests would.

@@ -1,6 +1,6 @@
 """Tiny real results for tests: a made trace of a few thousand requests, replayed in milliseconds.
 
-What no replay of it shows (a system that loses, a queue before the hash unit) a test writes into the results
+Cases that no replay of it shows, for example a system that loses, a test writes into the results
 (`edit_summary`, `respond`): all else stays real.
 """
 
@@ -76,7 +76,7 @@ def trace(
 
 
 def _content(page: int, reads: bool, held: dict[int, int], random: np.random.Generator) -> int:
-    """What a page holds, or holds from now on: one of 300 popular contents, or one of its own."""
+    """The content of a page, now or later: one of 300 popular contents, or one of its own."""
     if not reads or page not in held:
         popular = random.random() < 0.6
         held[page] = int(300 * random.random() ** 3) if popular else 1_000 + int(random.integers(1 << 30))
@@ -125,7 +125,7 @@ def choose(folder: Path, source: ft.Trace, fill: float | None) -> None:
 
 @functools.cache
 def characterization(**made: Any) -> Characterization:
-    """What the trace is like, for blocks so small that partitions of them are spared."""
+    """The properties of the trace, for blocks so small that partitions of them are spared."""
     return ft.characterize(trace(**made), settings={"period_s": PERIOD_S, "wa.block_pages": [4], **SPARE})
 
 

@@ -28,7 +28,7 @@ from typing import Any
 import flashtwin as ft
 
 from . import experiments, mqsim, ours, scenarios, section, ssdsim, workloads
-from .experiments import Experiment, Side
+from .experiments import Experiment, MeasurementPair
 from .measure import Outcome, PeerError, commit
 from .scenarios import Scenario
 
@@ -84,7 +84,7 @@ class Laboratory:
     def experiment(self, experiment: Experiment) -> dict[str, Any]:
         """A figure of both, with a rule and without."""
 
-        def sides(side: Side) -> dict[str, float | None]:
+        def sides(side: MeasurementPair) -> dict[str, float | None]:
             return {
                 "peer": figure(self.peer(experiment.peer, side.scenario), experiment.figure),
                 "ours": figure(self.run(ours.NAME, side.scenario, side.rules), experiment.figure),
@@ -126,7 +126,7 @@ def simulators(peers: list[str]) -> dict[str, dict[str, Any]]:
 
 
 def available() -> list[str]:
-    """Peers that are built; says what is missing."""
+    """Peers that are built; reports missing ones."""
     found = []
     for name, peer in PEERS.items():
         if peer.program() is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Device:
-    """Geometry and timing; what all simulators can express alike."""
+    """Geometry and timing that all simulators can express alike."""
 
     channels: int = 8
     chips_per_channel: int = 2
@@ -21,7 +21,7 @@ class Device:
     erase_us: int = 3800
     bus_mt_s: int = 40
     command_ns: int = 175
-    #: A plane collects when so many of its blocks are free.
+    #: A plane collects when this many of its blocks are free.
     free_blocks: int = 32
 
     @property

@@ -29,7 +29,7 @@ MQ, HUST = mqsim.NAME, ssdsim.NAME
 
 
 @dataclass(frozen=True)
-class Side:
+class MeasurementPair:
     """One measurement of both."""
 
     scenario: Scenario
@@ -43,8 +43,8 @@ class Experiment:
     letter: str
     peer: str
     figure: str
-    before: Side
-    after: Side
+    before: MeasurementPair
+    after: MeasurementPair
 
 
 def at(load: str, kind: str, device: Device = DEVICE) -> Scenario:
@@ -57,13 +57,13 @@ def by_key(
     letter: str, peer: str, figure: str, scenario: Scenario, key: str, before: str | bool, after: str | bool
 ) -> Experiment:
     """A rule that a key of ours expresses, beside all others that do."""
-    sides = (Side(scenario, {**RULES[peer], key: value}) for value in (before, after))
+    sides = (MeasurementPair(scenario, {**RULES[peer], key: value}) for value in (before, after))
     return Experiment(letter, peer, figure, *sides)
 
 
 def by_scenario(letter: str, peer: str, figure: str, before: Scenario, after: Scenario) -> Experiment:
     """A rule that another scenario, or another setting of the peer, leaves nothing to decide."""
-    return Experiment(letter, peer, figure, Side(before, RULES[peer]), Side(after, RULES[peer]))
+    return Experiment(letter, peer, figure, MeasurementPair(before, RULES[peer]), MeasurementPair(after, RULES[peer]))
 
 
 def of_keys() -> list[Experiment]:

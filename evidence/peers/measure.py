@@ -1,4 +1,4 @@
-"""What is measured of a run, whoever runs it."""
+"""Measurements of a run, by any simulator."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TAIL_COUNT = 1000
 
 
 class PeerError(RuntimeError):
-    """A peer did not do what it was asked for."""
+    """A peer did not do its work."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def latency(times_us: Iterable[float]) -> Latency | None:
 
 
 def run(command: list[str], folder: Path, *, answer: str, within_s: float, statuses: tuple[int, ...] = (0,)) -> str:
-    """Runs a peer to its end and returns what it printed."""
+    """Runs a peer to its end and returns its output."""
     try:
         done = subprocess.run(
             command,

@@ -47,7 +47,7 @@ def program() -> Path | None:
 
 
 def values(device: Device, options: Options) -> dict[str, str | int | float]:
-    """What differs from MQSim's own `ssdconfig.xml`."""
+    """Changes to MQSim's own `ssdconfig.xml`."""
     return {
         "PCIe_Lane_Bandwidth": 10.0,
         "Enable_ResponseTime_Logging": "true",

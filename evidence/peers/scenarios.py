@@ -1,4 +1,4 @@
-"""What is run: one device, made requests at three loads and of other shapes, public samples, and collection."""
+"""The runs: one device, synthetic requests at three loads and of other shapes, public samples, and collection."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import mqsim, ours, ssdsim, workloads
 from .device import Device
-from .workloads import PAGE_SECTORS, Hot, Request
+from .workloads import PAGE_SECTORS, HotShare, Request
 
 COUNT = 40_000
 FOOTPRINT_PAGES = 1 << 20
@@ -30,7 +30,7 @@ AGED_ONE_PLANE = replace(SMALL, blocks_per_plane=2 * SMALL.blocks_per_plane, fre
 AGED_FOOTPRINT_PAGES = 2 * SMALL_FOOTPRINT_PAGES
 #: Overwrites before anything is measured, and those that are measured.
 AGEING, AGED_OVERWRITES = 100_000, 200_000
-HOT = Hot(pages=0.2, requests=0.8)
+HOT = HotShare(pages=0.2, requests=0.8)
 #: Mean times between requests that keep dies busy for 50 to 60 % of the time.
 BUSY_GAPS_US = {
     ("skewed", "writes"): 410.0,
@@ -45,7 +45,7 @@ Options = Mapping[str, str | int | float]
 
 @dataclass(frozen=True)
 class Scenario:
-    """A device, requests, and what the peers are told beside them."""
+    """A device, requests, and further options of the peers."""
 
     name: str
     title: str

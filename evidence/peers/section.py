@@ -19,7 +19,7 @@ FIGURES = ("mean_us", "p99_us")
 
 #: What differs by no more needs no reason.
 TOLERANCE = 0.05
-#: The same of aged drives: what is counted, and what takes time.
+#: The same of aged drives: counts, and times.
 AGED_TOLERANCES = {"pages_programmed": 0.005, "blocks_erased": 0.005}
 AGED_TOLERANCE = 0.03
 
@@ -200,7 +200,7 @@ def collection_table(data: Data) -> str:
 
 
 def aged_table(data: Data) -> str:
-    """Aged drives: what was programmed and erased, means and 99th percentiles."""
+    """Aged drives: pages programmed and blocks erased, means and 99th percentiles."""
     head = ["requests", "figure"]
     for peer in PEERS:
         head += [peer, f"{OURS}, {peer}'s rules", "off by"]

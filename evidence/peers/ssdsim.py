@@ -1,6 +1,6 @@
 """SSDsim 2.1 of HUST (Hu et al., ICS 2011): its parameters, its list of requests and its counters.
 
-Three things about it shape what it is given:
+Three properties of it shape its input:
 
 * It stops where its trace stops, with requests under way, and then turns without end. A last line without
   a line feed lets time run on to that line's, and is itself never asked for.
@@ -94,7 +94,7 @@ def lead(device: Device) -> list[Request]:
 
 
 def trace(device: Device, requests: Requests) -> str:
-    """What SSDsim is given to read."""
+    """The input of SSDsim."""
     shifted = [request._replace(time_ns=request.time_ns + LEAD_NS) for request in requests]
     last = Request(shifted[-1].time_ns + TAIL_NS, 0, PAGE_SECTORS, write=True)
     return text(lead(device)) + text(shifted) + line(last)

@@ -31,7 +31,7 @@ class Request(NamedTuple):
 Requests = Sequence[Request]
 
 
-class Hot(NamedTuple):
+class HotShare(NamedTuple):
     """A share of the pages that gets another share of the requests."""
 
     pages: float
@@ -67,7 +67,7 @@ def made(
     pages: int = 1,
     sequential: bool = False,
     even: bool = False,
-    hot: Hot | None = None,
+    hot: HotShare | None = None,
 ) -> list[Request]:
     """Arrivals of a Poisson process, or evenly; addresses uniform over the footprint, or one after the other, or `hot`
     ones at its beginning."""
@@ -83,8 +83,8 @@ def made(
     return spaced(out)
 
 
-def drawn(rng: random.Random, places: int, hot: Hot | None) -> int:
-    """One of so many places, by popularity."""
+def drawn(rng: random.Random, places: int, hot: HotShare | None) -> int:
+    """One of this many places, by popularity."""
     if hot is None:
         return rng.randrange(places)
     border = int(places * hot.pages)
@@ -99,7 +99,7 @@ def filled_and_overwritten(
     write_share: float,
     even: bool = False,
     read_before: bool = False,
-    hot: Hot | None = None,
+    hot: HotShare | None = None,
     fill_gap_us: float | None = None,
 ) -> list[Request]:
     """Every page written once in order, then requests of one page, uniform over the footprint or most of them for `hot`

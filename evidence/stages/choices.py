@@ -1,4 +1,4 @@
-"""One choice at a time on the recorded traces: idle time, merging, hash lanes, comparisons, what an aged drive holds.
+"""One choice at a time on the recorded traces: idle time, merging, hash lanes, comparisons, data on an aged drive.
 
 Causes that the pages name are switched off here, and the effect goes or stays.
 """
@@ -46,7 +46,7 @@ def merging(trace: str) -> Iterator[System]:
 
 
 def others(trace: str) -> Iterator[System]:
-    """Hash lanes, placement behind the hash unit, comparisons of DS-FTL, what an aged drive holds."""
+    """Hash lanes, placement behind the hash unit, comparisons of DS-FTL, data on an aged drive."""
     aged = {**drive(trace), **AGED}
     for lanes in LANES:
         yield named(f"small/ca-ssd/lanes {lanes}", "ca-ssd", aged, {"engine.hash_lanes": lanes})
@@ -62,7 +62,7 @@ def others(trace: str) -> Iterator[System]:
 
 
 def measure(lab: Lab) -> Mapping[str, Any]:
-    """Figures by trace and by what was chosen."""
+    """Figures by trace and by option."""
     traces = {}
     for name in CAPTURED:
         wanted = [*merging(name), *others(name)]

@@ -16,7 +16,7 @@ SYSTEMS = (
 
 
 def measure(lab: Lab) -> Mapping[str, Any]:
-    """Figures by trace and system, and what else differs between the systems."""
+    """Figures by trace and system, and other differences between the systems."""
     traces = {}
     for name in CAPTURED:
         systems = {system: named(system, system, drive(name), AGED) for system in SYSTEMS}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import flashtwin as ft
-from evidence.store import Kept
+from evidence.store import KeptReplay
 from flashtwin.replays.presets import System
 from flashtwin.settings import Value
 
@@ -45,8 +45,8 @@ def named(name: str, preset: str, *sets: Mapping[str, Value]) -> System:
     return System(name, system._resolved, system._made_from)
 
 
-def figures(kept: Kept) -> dict[str, Any]:
-    """What pages show of a replay; times in nanoseconds, None where undefined."""
+def figures(kept: KeptReplay) -> dict[str, Any]:
+    """The figures of a replay for the pages; times in nanoseconds, None where undefined."""
     return {
         "read_ns": kept.get("response.read.mean_ns"),
         "read_p99_ns": kept.get("response.read.p99_ns"),

@@ -1,4 +1,4 @@
-"""What the papers found, held against the recorded traces and heads of public ones: nothing is replayed."""
+"""Findings of the papers, tested on the recorded traces and heads of public ones: nothing is replayed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def measure(lab: Lab) -> Mapping[str, Any]:
         facts[one.name] = swc_causes.measured(found)
         if one.name in CAPTURED:
             contents[one.name] = _contents(found)
-    who = swc.Across(facts).who
+    who = swc.TraceStatistics(facts).who
     return {
         "counts": {**who.counts, "not_read": unread, "volumes": _volumes(population)},
         "claims": _claims(facts),
@@ -100,7 +100,7 @@ def _claims(facts: Mapping[str, Facts]) -> dict[str, list[dict[str, Any]]]:
     }  # fmt: skip
 
 
-def _writing(trace: across.Traced) -> dict[str, Any]:
+def _writing(trace: across.CharacterizedTrace) -> dict[str, Any]:
     """Temperatures, and the write amplification of one trace: by partitions, by page size, by ratio."""
     partitions = {f"{row['frequency_ratio']:g}": row["partitions"] for row in trace.at_sector("partitions")}
     needed = [
@@ -137,8 +137,8 @@ def _writing(trace: across.Traced) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _reading(trace: across.Traced) -> dict[str, Any]:
-    """What reading costs by page size, of whole reads of 512 B; read amplification."""
+def _reading(trace: across.CharacterizedTrace) -> dict[str, Any]:
+    """The cost of reading by page size, of whole reads of 512 B; read amplification."""
     cost = [row for row in trace.tables["read_cost"] if row["chip"] == "slc-mlc"]
     base = cost[0]["full_ns"]
     return {
@@ -152,7 +152,7 @@ def _reading(trace: across.Traced) -> dict[str, Any]:
 
 
 def _gains(who: across.Entrants) -> dict[str, dict[str, list[float | None]]]:
-    """Medians over the traces: what waiting gains at each distance, what distance gains at each time."""
+    """Medians over the traces: the gain of waiting at each distance, and of distance at each time."""
     found = across.distributions(who)
 
     def median(figure: str, series: str) -> float | None:
@@ -176,7 +176,7 @@ def _line(who: across.Entrants) -> dict[str, float]:
 
 
 def _contents(found: Characterization) -> dict[str, Any]:
-    """What CA-SSD, RR-SSD and DS-FTL say of workloads with contents."""
+    """Statements of CA-SSD, RR-SSD and DS-FTL on workloads with contents."""
     row = found.row
     names = {
         "unique_write": "info.unique_values_write_percent",

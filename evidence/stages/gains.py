@@ -18,7 +18,7 @@ from evidence import sources
 from evidence.places import ROOT
 from evidence.stage import CAPTURED, Lab, Stage
 from evidence.stages.drives import AGED, PERIOD_S, figures, named
-from evidence.store import Kept
+from evidence.store import KeptReplay
 from flashtwin.drives.history import begin_collection
 from flashtwin.replays.presets import System
 from flashtwin.settings import Value
@@ -89,7 +89,7 @@ class Drive:
 
 def replayed(
     lab: Lab, trace: ft.Trace, keys: Mapping[str, Value], systems: Mapping[str, tuple[str, int]]
-) -> dict[str, Kept]:
+) -> dict[str, KeptReplay]:
     """Replays of systems on one ground, by name."""
     return lab.store.replays(trace, {name: one(name, *made, keys) for name, made in systems.items()})
 
@@ -268,8 +268,8 @@ def _levels(lab: Lab, trace: ft.Trace, choice: Choice, load: str, knees: Mapping
     return found
 
 
-def _figures(kept: Kept) -> dict[str, Any]:
-    """What the page shows of a replay."""
+def _figures(kept: KeptReplay) -> dict[str, Any]:
+    """The figures of a replay for the page."""
     wanted = (
         "read_ns", "read_p99_ns", "write_ns", "write_p99_ns", "all_ns", "programs", "pages_written", "erases",
         "ram_bytes", "hash_utilisation",

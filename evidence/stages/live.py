@@ -35,7 +35,7 @@ def requests(text: str) -> dict[str, dict[str, float]]:
     """Requests a second by server, then by kind and depth.
 
     Raises:
-        ValueError: this is not what the bench prints.
+        ValueError: the text is not the bench's output.
     """
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines or not lines[0].startswith("requests/s"):
@@ -56,7 +56,7 @@ def opened(text: str) -> dict[str, dict[str, float]]:
     """Seconds and megabytes by system.
 
     Raises:
-        ValueError: this is not what the bench prints.
+        ValueError: the text is not the bench's output.
     """
     pattern = r"^recovery: (\S+), (\d+) GB, ([\d.]+) GB written: ([\d.]+) s, (\d+) batches, (\d+) MB of memory$"
     lines = re.findall(pattern, text, re.MULTILINE)

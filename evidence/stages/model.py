@@ -1,4 +1,4 @@
-"""What the page on the model states: wear levelling, partitions, mapping tables on flash, planes in one command."""
+"""Figures of the page on the model: wear levelling, partitions, mapping tables on flash, planes in one command."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import flashtwin as ft
 from evidence.places import ROOT
 from evidence.stage import Lab, Stage
 from evidence.stages.drives import figures, named
-from evidence.store import Kept
+from evidence.store import KeptReplay
 from flashtwin.replays.presets import System
 from flashtwin.settings import Value
 
@@ -63,7 +63,7 @@ def hot_writes(lab: Lab, name: str, pages: int, hot_share: float, writes_to_hot:
     return lab.keep(ft.open(path))
 
 
-def wear(kept: Kept) -> dict[str, Any]:
+def wear(kept: KeptReplay) -> dict[str, Any]:
     """How unevenly blocks were erased."""
     keys = ("min", "max", "mean", "stddev")
     found = {f"erases_{key}": kept.get(f"erases.per_block_{key}") for key in keys}

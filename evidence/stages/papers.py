@@ -32,7 +32,7 @@ ONE_OF = {"rr-ssd": "trans", "ca-ssd": "homes", "ds-ftl": "online", "swc": ""}
 
 
 def kept(done: running.Reproduction) -> dict[str, Any]:
-    """What the file of results holds, without charts."""
+    """The content of the file of results, without charts."""
     found: dict[str, Any] = json.loads((done.path / names.REPRODUCTION).read_text(encoding="utf-8"))
     for paper in found["papers"]:
         for item in paper["items"]:

@@ -1,6 +1,6 @@
 """The designs on equal ground, over everything that no paper fixes: a balanced design, and seeds by themselves.
 
-In each row all systems stand on one ground: a drive, its age, a load, and one way to choose whatever papers leave open.
+In each row all systems stand on one ground: a drive, its age, a load, and one option of each open choice.
 A statement is published with the range that it has over all rows (`evidence.conclusions`).
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from evidence.stage import CAPTURED, Lab, Stage
 from evidence.stages.drives import AGED, PERIOD_S, SPEED, blocks, figures, named
-from evidence.store import Kept
+from evidence.store import KeptReplay
 from flashtwin.replays.presets import System
 from flashtwin.settings import Value
 from flashtwin.sweeps.design import Factor, balanced, sets_of
@@ -44,7 +44,7 @@ def _started(start: float, more: float) -> Mapping[str, Value]:
     return {"ftl.gc.start": start, "ftl.gc.stop": round(start + more, 4)}
 
 
-#: Everything that is varied. The first level is what the presets have.
+#: All factors. The first level is that of the presets.
 FACTORS: tuple[Factor, ...] = (
     Factor("seed", _levels("seed", *SEEDS)),
     Factor("load", {"light": {}, "busy": {}}),
@@ -201,7 +201,7 @@ def defining_kept(system: str, keys: Mapping[str, Value]) -> dict[str, Value]:
     return {key: value for key, value in keys.items() if key not in own}
 
 
-def busy_speed(light: Kept) -> float:
+def busy_speed(light: KeptReplay) -> float:
     """The clock at which dies that the light load leaves idle most of the time work for the share `BUSY` of it."""
     share = light.get("utilisation.chip_mean")
     assert share, "the light load keeps no die busy"
@@ -233,7 +233,7 @@ def measure(lab: Lab) -> Mapping[str, Any]:
     return {"rows": rows, "traces": traces}
 
 
-def _figures(kept: Kept) -> dict[str, Any]:
+def _figures(kept: KeptReplay) -> dict[str, Any]:
     wanted = ("read_ns", "read_p99_ns", "write_ns", "write_p99_ns", "programs", "erases")
     found = figures(kept)
     return {name: found[name] for name in wanted}

@@ -23,7 +23,7 @@ CODE = ("python/flashtwin/drives", "crates/nand/src", "crates/ftl/src", "crates/
 
 
 def measure(lab: Lab) -> Mapping[str, Any]:
-    """By drive: what was fitted, every figure measured and predicted, and how long it took."""
+    """By drive: the fitted keys, every figure measured and predicted, and the time taken."""
     return {"drives": {name: _kept(lab, name) for name in tables.drives(lab.measurements)}}
 
 
@@ -58,7 +58,7 @@ def _fitted(lab: Lab, measured: Measurements) -> Mapping[str, Any]:
     }  # fmt: skip
 
 
-def with_errors(drive: FittedDrive, rows: list[comparing.Compared]) -> str:
+def with_errors(drive: FittedDrive, rows: list[comparing.FigureComparison]) -> str:
     """The device file, with how far its twin is from the drive."""
     told = [
         f"# {'fitted' if one.is_fitted else 'predicted'}, {one.regime}: {one.figure}: {one.mean_percent:.1f} % mean, "

@@ -1,4 +1,4 @@
-"""How fast things are: what the benches of `make bench` print, and what whole processes take.
+"""Speed: the output of the benches of `make bench`, and the time of whole processes.
 
 All else on the page is the same on any machine; these figures are not. They are to be measured on one that does
 nothing else, and they name it.
@@ -77,7 +77,7 @@ def processor() -> str:
 
 
 def output(command: Sequence[str]) -> str:
-    """What a program prints; its errors go to the terminal."""
+    """The output of a program; its errors go to the terminal."""
     return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
@@ -120,7 +120,7 @@ def characterizing(scratch: Path) -> dict[str, Any]:
         write_msr(trace, requests)
         for way, flags in (("memory", []), ("streamed", ["--stream"])):
             out = scratch / f"characterized-{label}-{way}"
-            # What is there already would be used again.
+            # Existing results would be reused.
             shutil.rmtree(out, ignore_errors=True)
             command = ["characterize", str(trace), "--format", "msr", "--no-reports", "--out", str(out)]
             found[f"{label}/{way}"] = {"requests": requests, **process([*command, *flags])}

@@ -1,4 +1,4 @@
-"""What a sweep costs beyond its replays, and Dask's workers beside the local pool, as `benches/sweeps.py` prints it.
+"""The cost of a sweep beyond its replays, and Dask's workers beside the local pool, as `benches/sweeps.py` prints it.
 
 Like speed, these figures are one machine's at one time.
 """
@@ -30,7 +30,7 @@ def parsed(text: str) -> dict[str, Any]:
     """Seconds of each way, the overhead of a run in ms, how many times as long Dask takes.
 
     Raises:
-        ValueError: this is not what the bench prints.
+        ValueError: the text is not the bench's output.
     """
     ways = re.findall(r"^sweep: (.+?) +([\d.]+) s \[([\d.]+)-([\d.]+)\], (\d+) runs$", text, re.MULTILINE)
     beyond = re.search(r"overhead (-?[\d.]+) ms a run", text)

@@ -35,7 +35,7 @@ def measure(lab: Lab) -> Mapping[str, Any]:
 
 
 def beside(achieved: Iterable[Achieved]) -> list[dict[str, Any]]:
-    """What was wanted beside what was found."""
+    """Targets beside measured values."""
     return [
         {
             "metric": one.target.metric, "wanted": one.wanted, "found": one.found, "error": one.error,

@@ -7,11 +7,11 @@
     >>> "rr-ssd" in ft.systems()
     True
 
-`open` reads a trace, `scan` leaves one that is larger than memory in its file, `characterize` measures what it is
-like, `replay` runs it on one system, `compare` on several, `sweep` with keys set to one value after another, `study`
-writes the whole report, `explain` says what holds a trace back; `synthesize` makes a trace from a recipe, `record` of
-whatever runs; `serve` is a drive that keeps real bytes; `characterize_many` compares traces, `reproduce` measures
-what papers published. Errors are `FlashtwinError`s whose message says what is wrong, where, and what to do.
+`open` reads a trace, `scan` leaves one larger than memory in its file, `characterize` measures its properties;
+`replay` runs it on one system, `compare` on several, `sweep` over a grid of settings, `study` writes the whole report,
+`explain` finds a trace's bottleneck; `synthesize` makes a trace from a recipe, `record` from a live workload;
+`serve` is a drive that keeps real bytes; `characterize_many` compares traces, `reproduce` re-runs published
+experiments. Errors are `FlashtwinError`s whose message gives the fault, its place and the cure.
 
 Importing the package loads nothing; each name loads what it needs when it is first asked for.
 """
@@ -154,5 +154,5 @@ if not TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    """What is public, and nothing else."""
+    """The public names."""
     return list(__all__)

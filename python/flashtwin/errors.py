@@ -1,13 +1,13 @@
 """The one family of errors. Written in Python, raised by Python and by the core alike.
 
-Whoever reads results only (`flashtwin.report`) raises errors of the family without loading the core.
+Modules that only read results (`flashtwin.report`) raise errors of the family without loading the core.
 """
 
 from __future__ import annotations
 
 
 class FlashtwinError(ValueError):
-    """Bad input, said in one message: what is wrong, where, and what to do. The parent of all others."""
+    """Bad input, in one message: the fault, its place, and the cure. The parent of all others."""
 
 
 class TraceError(FlashtwinError):
@@ -27,19 +27,19 @@ class OutputError(FlashtwinError):
 
 
 class ReportError(FlashtwinError):
-    """Results cannot be reported on; the message says what and where, and the cure."""
+    """Results cannot be reported on; the message gives the fault, its place and the cure."""
 
 
 class LiveError(FlashtwinError):
-    """What is to be served or recorded cannot be, or not any more; the message says what and where, and the cure."""
+    """Serving or recording is impossible, or has failed; the message gives the fault, its place and the cure."""
 
 
 class DriveError(FlashtwinError):
-    """Measurements of a drive cannot be read, or do not tell what is asked; the message names the job and the cure."""
+    """Measurements of a drive cannot be read, or are not enough; the message names the job and the cure."""
 
 
 class ArgumentError(FlashtwinError, TypeError):
-    """An argument of a function is of the wrong kind; the message says what is expected."""
+    """An argument of a function is of the wrong kind; the message names the expected one."""
 
 
 class InternalError(RuntimeError):
@@ -55,7 +55,7 @@ InternalError.__module__ = "flashtwin"
 
 
 def cannot_be_written(path: object, reason: str) -> str:
-    """What is said of a file or a folder that takes nothing: place, cause, cure."""
+    """The message for a file or a folder that cannot be written: place, cause, cure."""
     cure = "free some space, or choose a folder on another disk" if "no space" in reason else "choose another folder"
     return f"{path}: cannot be written ({reason}); {cure}"
 

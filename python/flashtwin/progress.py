@@ -1,7 +1,7 @@
-"""One way to hear how far work is, and what was decided on the way, whichever function does it.
+"""Progress and notes of any long function, in one form.
 
 `progress` counts, `notify` says: runs that are there already, systems left out, a period that was chosen. Functions
-that write folders take both; of those that only return a result, the result says what was decided.
+that write folders take both; functions that only return a result put their decisions into it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Is called about 20 times a second with what is being done and how far it is.
+    """Is called about 20 times a second with the step and its progress.
 
     An exception that it raises stops the work and goes on to the caller.
     """

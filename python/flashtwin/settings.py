@@ -8,9 +8,9 @@ from typing import Any
 
 from flashtwin.errors import ArgumentError
 
-#: What a key of the configuration may be set to.
+#: The type of a value of a configuration key.
 Value = bool | int | float | str
-#: What a key of the options of a characterization may be set to.
+#: The type of a value of a characterization option.
 Setting = Value | Sequence[Value]
 
 #: Characters that JSON leaves as they are in a string and TOML does not.
@@ -69,7 +69,7 @@ def literal(value: Any) -> str:
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return f"[{', '.join(literal(one) for one in value)}]"
     if hasattr(value, "item"):
-        # One number of NumPy's, as whoever loops over an array holds it.
+        # One number of NumPy's, as a loop over an array gives.
         return literal(value.item())
     raise ArgumentError(f"{value!r} is {_kind(value)}; a value is a number, a text, true or false, or a list of these")
 

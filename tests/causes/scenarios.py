@@ -27,7 +27,7 @@ ONE_DIE = {**SMALL, "nand.channels": 1, "nand.chips_per_channel": 1, "nand.block
 
 @dataclass(frozen=True)
 class Scenario:
-    """A workload on a drive, and what is known to hold it back."""
+    """A workload on a drive, and its known bottleneck."""
 
     cause: str
     system: str
@@ -63,7 +63,7 @@ def slow_bus() -> Scenario:
 
 
 def collection() -> Scenario:
-    """Random overwrites of a drive that is nearly full: most of what is programmed is moved."""
+    """Random overwrites of a drive that is nearly full: most programs move pages."""
     draw = random.Random(2)
     pages = 4 * 40 * 32 * 75 // 100
     fill = [(0, "R", page, 1, None) for page in range(pages)]

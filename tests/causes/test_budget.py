@@ -1,4 +1,4 @@
-"""A budget of work is kept, spent on what tells most, and what it did not reach is said; Ctrl-C loses nothing."""
+"""A budget of work is kept and spent on the most telling replays, skipped ones are named; Ctrl-C loses nothing."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def test_a_few_replays_are_made_of_the_longest_trace() -> None:
 
 @dataclass
 class Machine:
-    """Replays that take no time; every one says what the base does."""
+    """Replays that take no time; every one returns the base's figures."""
 
     base: Figures
     done: list[Sets] = field(default_factory=list)
 
     def run(
-        self, _: ft.Trace, wishes: Sequence[replaying._Wish], kept: KeptFigures, _threads: int, _watch: object
+        self, _: ft.Trace, wishes: Sequence[replaying._ReplayRequest], kept: KeptFigures, _threads: int, _watch: object
     ) -> None:
         """As `replaying._run`."""
         for wish in wishes:
@@ -68,14 +68,14 @@ class Machine:
 
 
 @dataclass
-class Asked:
+class AskedCase:
     """One inquiry, with real figures to begin with."""
 
     trace: ft.Trace
     inquiry: Inquiry
 
     @classmethod
-    def of(cls, name: str = "ca-ssd") -> Asked:
+    def of(cls, name: str = "ca-ssd") -> AskedCase:
         """Bursts of duplicates on a hash unit."""
         trace, chosen = hash_lane().trace(), system(name)
         figures = base_replays(trace, {name: chosen}, KeptFigures(None))
@@ -84,7 +84,7 @@ class Asked:
 
 def spend(monkeypatch: pytest.MonkeyPatch, effort: int | None, threads: int = 1) -> tuple[Machine, Inquiry]:
     """Replays of one page operation each."""
-    asked = Asked.of()
+    asked = AskedCase.of()
     machine = Machine(asked.inquiry.base)
     monkeypatch.setattr(replaying, "_run", machine.run)
     replay_all(asked.trace, [asked.inquiry], KeptFigures(None), Budget(effort, 1), threads=threads)
@@ -100,7 +100,7 @@ def test_a_budget_is_filled_and_kept(monkeypatch: pytest.MonkeyPatch, effort: in
 
 
 def test_what_tells_most_is_replayed_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A smaller budget does the first of what a larger one does; the ledger proposes the hash unit at once."""
+    """A smaller budget does the first part of a larger one's work; the ledger proposes the hash unit at once."""
     all_of_it, inquiry = spend(monkeypatch, None)
     for effort in (1, 4, 9):
         for threads in (1, 3):
@@ -111,7 +111,7 @@ def test_what_tells_most_is_replayed_first(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_how_long_the_rest_lasts_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, said = Asked.of(), list[str]()
+    asked, said = AskedCase.of(), list[str]()
     monkeypatch.setattr(replaying, "_run", Machine(asked.inquiry.base).run)
     replay_all(asked.trace, [asked.inquiry], KeptFigures(None), Budget(10**6, 1), notify=said.append)
     assert len(said) == 1
@@ -119,7 +119,7 @@ def test_how_long_the_rest_lasts_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_of_two_that_ask_for_one_replay_it_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = Asked.of()
+    asked = AskedCase.of()
     machine = Machine(asked.inquiry.base)
     monkeypatch.setattr(replaying, "_run", machine.run)
     both = [asked.inquiry, Inquiry(asked.inquiry.system, asked.inquiry.base, asked.inquiry.goal)]
@@ -135,8 +135,8 @@ def faster(sets: Sets, base: Figures) -> Figures:
 
 
 def test_likely_causes_then_steps_then_all_else() -> None:
-    """What the ledger speaks for comes first, then lanes against the hash unit, then other causes, the knee last."""
-    inquiry = Asked.of().inquiry
+    """Causes with a charge in the ledger come first, then lanes against the hash unit, other causes, the knee last."""
+    inquiry = AskedCase.of().inquiry
     base = inquiry.base
     asked = []
     while wanted := inquiry.wanted():
@@ -152,7 +152,7 @@ def test_likely_causes_then_steps_then_all_else() -> None:
 
 
 def test_what_is_missing_is_counted() -> None:
-    inquiry = Asked.of().inquiry
+    inquiry = AskedCase.of().inquiry
     inquiry.known |= {one.key: faster(dict(one.sets), inquiry.base) for one in inquiry.ideals}
     steps = inquiry.wanted()
     assert inquiry.left_out()["steps"] == len({key_of(sets) for sets in steps}) > 0
@@ -166,7 +166,7 @@ def test_what_is_missing_is_counted() -> None:
 
 def test_what_was_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     _, one = spend(monkeypatch, 3)
-    found = _told(Asked.of().trace, {"ca-ssd": one})["ca-ssd"]
+    found = _told(AskedCase.of().trace, {"ca-ssd": one})["ca-ssd"]
     assert found.data["replays"] == 3
     assert one.left_out()["causes"] == len(one.untried()) > 0
     said = next(sentence for sentence in found.data["more"] if sentence.startswith("Beyond the effort: "))

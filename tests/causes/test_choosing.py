@@ -40,7 +40,7 @@ def without_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def made(ns: float) -> Figures:
-    """A replay whose mean response is so long, half of it waiting."""
+    """A replay with this mean response, half of it waiting."""
     return Figures(
         {"all": {"mean": ns}}, {"all": {"all": {"host_read": ns / 2, "service": ns / 2}}}, dict.fromkeys(COUNTS, 1)
     )
@@ -67,7 +67,7 @@ def every(search: Search) -> list[Point]:
 @given(
     factors=st.lists(st.floats(0.5, 2.0), min_size=12, max_size=12), name=st.sampled_from(["conventional", "rr-ssd"])
 )
-def test_where_settings_do_not_touch_one_another_the_best_is_found(factors: list[float], name: str) -> None:
+def test_independent_settings_reach_the_optimum(factors: list[float], name: str) -> None:
     """Each setting shortens or lengthens the time by a factor of its own: then one at a time is enough."""
     search = Search(ft.system(name), MEAN)
     words = [level.words for axis in search.axes for level in axis]
@@ -145,7 +145,7 @@ def test_all_compete_on_the_flash_of_the_first() -> None:
     found = choosing.contenders(chosen, more=True)
     assert list(found)[:2] == ["small", "ds-ftl"]
     assert {one.raw_pages for one in found.values()} == {chosen["small"].raw_pages}
-    # A bound is no drive to choose, and what is another with other settings is no candidate of its own.
+    # A bound is no drive to choose, and one system with other settings is no candidate of its own.
     assert not {"oracle", "oracle-conventional", "static", "dynamic", "hipa"} & set(found)
     assert {"ca-ssd", "rr-ssd", "caftl", "hot-cold"} <= set(found)
     assert list(choosing.contenders(chosen, more=False)) == ["small", "ds-ftl"]
@@ -162,7 +162,7 @@ def test_fifteen_writes_choose_nothing(tmp_path: Path) -> None:
 
 
 def candidates(*of: tuple[str, float], seeds: Mapping[str, list[float]] | None = None, **more: Any) -> dict[str, Any]:
-    """What a study found, made up: each system with its best figure in ns."""
+    """A made-up result of a study: each system with its best figure in ns."""
     return {
         "goal": "all.mean", "goal_words": MEAN.words, "baseline": of[0][0], "requests": 1000, "replays": 2,
         "unfinished": [], "left_out": {}, "seeds": seeds or {}, "device": None, "elsewhere": {},
@@ -195,7 +195,7 @@ def test_how_many_requests_a_choice_takes(goal_name: str, least: int) -> None:
 
 
 @pytest.mark.usefixtures("without_pages")
-def test_any_number_of_threads_finds_the_same_and_nothing_is_replayed_twice(
+def test_threads_do_not_change_the_choice_or_repeat_replays(
     small_trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quick: dict[str, Any] = {"period_s": 0.05, "speed": 5, "effort": 2_000_000}

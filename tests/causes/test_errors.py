@@ -1,4 +1,4 @@
-"""What an inquiry keeps, and what it refuses."""
+"""Results that an inquiry keeps, and input that it refuses."""
 
 from __future__ import annotations
 

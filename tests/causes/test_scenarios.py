@@ -1,4 +1,4 @@
-"""The first cause is right on workloads built to have a known one; and what is found does not depend on how."""
+"""The first cause is right on workloads built to have a known one; and results do not depend on the way there."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_first_cause_is_the_one_that_was_built_in(make: Callable[[], Scenari
     found = explained(scenario)
     assert found.answer == scenario.cause, found.text
     if scenario.cause == "nothing":
-        assert "Nothing needs to be done" in found.text
+        assert "No change is needed" in found.text
         return
     first = next(cause for cause in found.data["causes"] if cause["name"] == scenario.cause)
     assert first["after_ns"] < found.data["before_ns"]
@@ -56,5 +56,5 @@ def test_the_words() -> None:
         "The bottleneck of ca-ssd is the hash unit: with hashing at no cost the mean response of"
     )
     assert lines[1].startswith("  do: ")
-    assert " hash lanes for 1: " in lines[1]
+    assert " hash lanes instead of 1: " in lines[1]
     assert re.match(r"      flashtwin replay TRACE --system ca-ssd --period 0.005s --set engine.hash_lanes=", lines[2])

@@ -9,7 +9,7 @@ import pytest
 
 from flashtwin.drives import comparing, saving, tables
 from flashtwin.drives.patterns import Pattern
-from flashtwin.drives.tables import Measurements, OpenLoop, Overwritten, Steady
+from flashtwin.drives.tables import Measurements, OpenLoop, OverwriteRun, SteadyWrites
 
 ZIPF = Pattern("zipf", is_shuffled=True, exponent=0.8)
 
@@ -22,11 +22,11 @@ MEASURED = Measurements(
     "mine",
     (open_loop(1000, 1000, 60, 10), open_loop(9900, 9900, 90, 10), open_loop(20_000, 10_000, 100, 3000)),
     (
-        Overwritten(900.0, Pattern("sequential"), "a", 1.0, 1.04, 9e4),
-        Overwritten(900.0, Pattern("sequential"), "a", 1.0, 1.02, 9e4),
-        Overwritten(900.0, ZIPF, "a", 10.0, 2.0, 5e4),
+        OverwriteRun(900.0, Pattern("sequential"), "a", 1.0, 1.04, 9e4),
+        OverwriteRun(900.0, Pattern("sequential"), "a", 1.0, 1.02, 9e4),
+        OverwriteRun(900.0, ZIPF, "a", 10.0, 2.0, 5e4),
     ),
-    (Steady("b", ZIPF, 4e4, {"50p": 700.0}),),
+    (SteadyWrites("b", ZIPF, 4e4, {"50p": 700.0}),),
 )
 
 

@@ -1,4 +1,4 @@
-"""What a fit finds is a device file that every system takes."""
+"""The result of a fit is a device file that every system takes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_every_system_runs_on_a_fitted_drive(name: str, tmp_path: Path) -> None:
     assert bytes_of_flash / 2**30 == pytest.approx(SPACE_GIB, rel=0.01)
 
 
-def test_programs_take_what_reads_of_collection_leave_of_the_saturated_rate() -> None:
+def test_program_time_leaves_time_for_collection_reads() -> None:
     keys = fitted().estimates.number
     dies = keys("nand.channels") * keys("nand.chips_per_channel")
     amplified = float(laws.amplification(SPACE_GIB, USED_GIB))

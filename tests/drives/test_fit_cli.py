@@ -107,9 +107,7 @@ def test_every_other_rate_is_predicted(fit: Fit, results: Path, tmp_path: Path) 
     assert (tmp_path / "mine.toml").is_file(), "the drive's name is that of the file"
 
 
-def test_every_other_fill_is_hidden_between_the_lowest_and_the_highest(
-    fit: Fit, results: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_other_keeps_lowest_and_highest_fill(fit: Fit, results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
     def remembered(measured: Measurements, note: Notify, *, seed: int = 0) -> FittedDrive:

@@ -80,7 +80,7 @@ def test_a_class_in_between_is_said_to_be_unknown() -> None:
     assert (unknown.value, unknown.is_measured) == (0, False)
 
 
-def test_without_a_saturated_row_there_is_no_limit_and_that_is_said() -> None:
+def test_no_saturated_row_means_no_limit_with_a_note() -> None:
     reached = replace(saturated(100, 10, 10), offered_per_s=80_000.0)
     assert front_end.telling([reached]) is None
     (none,) = front_end.front_end(None)

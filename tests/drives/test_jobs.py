@@ -70,7 +70,7 @@ def test_times_and_what_is_told_stand_in_comments() -> None:
     assert re.search(r"It takes about [\d.]+ d\.", script)
 
 
-def test_the_drive_is_full_before_it_is_read_and_steady_before_the_open_loop() -> None:
+def test_jobs_fill_first_and_are_steady_before_rates() -> None:
     names = [probe.job for probe in jobs.probes(ALL)]
     assert names[:3] == ["sequential", "read-alone", "read-depth"]
     assert names.index("uniform") < names.index("open-loop") < names.index("discarded")

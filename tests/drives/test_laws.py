@@ -21,14 +21,14 @@ def test_amplification_is_the_fixed_point_of_fifo_collection(a: float) -> None:
     assert float(laws.valid_share(laws.amplification(a, 1.0))) == pytest.approx(valid, rel=1e-6)
 
 
-def test_amplification_grows_with_what_is_used_and_with_the_overhead() -> None:
+def test_amplification_grows_with_fill_and_overhead() -> None:
     used = np.linspace(100.0, 999.0, 50)
     found = laws.amplification(1000.0, used)
     assert np.all(np.diff(found) > 0)
     assert laws.amplification(1000.0, used, 1.1) == pytest.approx(1.1 * found)
 
 
-def test_a_flash_page_is_sensed_unless_all_its_pages_are_invalid() -> None:
+def test_flash_page_is_sensed_if_any_page_is_valid() -> None:
     random = np.random.default_rng(0)
     valid = random.random((200_000, 4)) < 0.3
     assert float(laws.senses(0.3, 4)) == pytest.approx(valid.any(axis=1).mean() / 4, rel=0.01)
@@ -48,7 +48,7 @@ def test_percentiles_of_reads_are_those_of_drawn_ones(law: ReadLaw, load: float)
     random = np.random.default_rng(1)
     count = 1_000_000
     time = law.base_us + np.where(random.random(count) < law.fast_share, 0.0, law.slower_us)
-    # As the engine draws it: what is longer than five means is as long as these.
+    # As the engine draws it: longer times than five means are cut to five.
     rest = law.slice_us * np.minimum(random.exponential(size=count), laws.SLICE_CUT)
     is_busy = random.random(count) < law.busy * load
     waits = np.where(

@@ -9,7 +9,7 @@ import pytest
 
 from flashtwin.drives import parallelism
 from flashtwin.drives.histogram import Histogram
-from flashtwin.drives.probes import Alone, Depth, Sized
+from flashtwin.drives.probes import Depth, SingleRequests, SizedReads
 
 
 def histogram(times_us: np.ndarray) -> Histogram:
@@ -94,10 +94,12 @@ def test_page_types_are_modes_of_the_histogram() -> None:
     slow = random.random(30_000) < 0.4
     times = np.where(slow, 100.0, 62.0) * np.exp(0.02 * random.standard_normal(30_000))
     times[:30] = 4000.0
-    (found,) = parallelism.page_types(Alone("read", histogram(times)))
+    (found,) = parallelism.page_types(SingleRequests("read", histogram(times)))
     assert found.value == pytest.approx([62.0, 100.0], rel=0.01)
     assert "(61%, 39% of 30,000)" in found.source
-    (one,) = parallelism.page_types(Alone("read", histogram(62.0 * np.exp(0.05 * random.standard_normal(30_000)))))
+    (one,) = parallelism.page_types(
+        SingleRequests("read", histogram(62.0 * np.exp(0.05 * random.standard_normal(30_000))))
+    )
     assert one.value == pytest.approx([62.0], rel=0.02)
 
 
@@ -107,11 +109,11 @@ def test_bus_and_link_are_slopes_of_the_time_by_size() -> None:
     for kib in (4, 8, 16, 32, 64, 128, 256, 512, 1024):
         pages = max(kib // 16, 1)
         channel_us = -(-pages // 8) * min(kib, 16) * 1024 / 1200
-        rows.append(Sized(kib * 1024, max(60 + channel_us, 60 + 16 * 1024 / 1200 + kib * 1024 / 6400), {}))
+        rows.append(SizedReads(kib * 1024, max(60 + channel_us, 60 + 16 * 1024 / 1200 + kib * 1024 / 6400), {}))
     found = {one.key: one for one in parallelism.rates([rows[0], *rows[2:]])}
     assert found["link_mb_s"].number == pytest.approx(6400, rel=0.05)
     assert {one.key for one in parallelism.rates(rows)} == {"bus_mb_s", "link_mb_s"}
-    small = [Sized(4096, 63.4, {}), Sized(16384, 73.65, {})]
+    small = [SizedReads(4096, 63.4, {}), SizedReads(16384, 73.65, {})]
     bus, link = parallelism.rates(small)
     assert bus.number == pytest.approx(1200, rel=0.01)
     assert (link.value, link.is_measured) == ("unknown", False)

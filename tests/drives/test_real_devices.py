@@ -22,7 +22,7 @@ def test_every_drive_that_was_fitted_has_its_device() -> None:
 
 
 @pytest.mark.parametrize("name", [path.stem for path in DEVICES])
-def test_a_device_says_where_it_comes_from_and_how_far_it_is_off(name: str) -> None:
+def test_device_states_its_source_and_error(name: str) -> None:
     path = ROOT / "devices" / "real" / f"{name}.toml"
     text = path.read_text(encoding="utf-8")
     assert text.startswith("# Measurements: Haas")

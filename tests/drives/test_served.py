@@ -1,4 +1,4 @@
-"""fio on a served drive: what it writes goes through our readers and tells the drive that was simulated.
+"""fio on a served drive: its results go through our readers and determine the drive that was simulated.
 
 A client of a network block device waits some hundred microseconds more than the modelled drive says, so the drives here
 are slow: reads take milliseconds.
@@ -32,9 +32,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not _has_nbd_engine(), reason
 
 SIZE = 16 << 20
 CHANNELS = 2
-#: What is run of the script: each job by its own name.
+#: The jobs of the script that run, each by its own name.
 STEPS = re.compile(r"sequential-whole-100|read-alone|read-depth-00..|write-alone|sequential-uniform-100|uniform-100-.*")
-#: Times in microseconds. A read of a fast page, and what a slow one takes more.
+#: Times in microseconds. A read of a fast page, and the extra time of a slow one.
 FAST_US, SLOWER_US, CONTROLLER_US = 3000.0, 3000.0, 1000.0
 DRIVE = {
     "nand.channels": CHANNELS, "nand.dies_per_chip": 1, "nand.planes_per_die": 1, "nand.pages_per_block": 32,

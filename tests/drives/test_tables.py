@@ -99,7 +99,7 @@ def test_patterns_draw_what_they_say() -> None:
     assert sorted(Pattern.read("sequential-shuffle", "").addresses(50, 50, random)) == list(range(50))
 
 
-def test_a_history_amplifies_as_the_law_says_and_a_smaller_fill_begins_anew(tmp_path: Path) -> None:
+def test_history_follows_the_law_and_smaller_fill_restarts(tmp_path: Path) -> None:
     rows = "x,800,sequential,,one,1,1,9000\nx,800,uniform,,one,4,2,5000\nx,600,sequential,,one,1,1,9000\n"
     found = tables.read(written(tmp_path, "a.csv", WRITES + rows)).overwritten
     first, second = history.by_series(found)

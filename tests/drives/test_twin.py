@@ -1,4 +1,4 @@
-"""What a twin does in steady state does not depend on how long it is looked at, nor on how large its blocks are."""
+"""A twin's steady state depends neither on the length of the measurement nor on the size of its blocks."""
 
 from __future__ import annotations
 

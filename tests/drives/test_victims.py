@@ -9,7 +9,7 @@ import pytest
 import flashtwin as ft
 from flashtwin.drives import measuring, victims
 from flashtwin.drives.patterns import Pattern
-from flashtwin.drives.tables import Measurements, Overwritten, Steady
+from flashtwin.drives.tables import Measurements, OverwriteRun, SteadyWrites
 from flashtwin.errors import DriveError
 from flashtwin.replays.presets import System
 
@@ -32,8 +32,8 @@ def asked(space_gib: float) -> Measurements:
     used = 0.85 * space_gib
     rows = [(SEQUENTIAL, 1.0), (ZIPF, 3.0)]
     return Measurements(
-        "made", (), tuple(Overwritten(used, pattern, "one", times, 0.0, 0.0) for pattern, times in rows),
-        (Steady("two", ZIPF, 0.0, {}),),
+        "made", (), tuple(OverwriteRun(used, pattern, "one", times, 0.0, 0.0) for pattern, times in rows),
+        (SteadyWrites("two", ZIPF, 0.0, {}),),
     )  # fmt: skip
 
 

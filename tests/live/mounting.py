@@ -23,7 +23,7 @@ _PATIENCE_S = 20.0
 
 
 def needs(file_system: str = "ext4", *programs: str) -> None:
-    """Skips the test where the machine cannot do it, and says what it lacks."""
+    """Skips the test where the machine cannot do it, and names the reason."""
     if os.geteuid() != 0:
         pytest.skip("mounting takes root")
     if not Path("/dev/fuse").exists() or not Path("/dev/loop-control").exists():
@@ -36,7 +36,7 @@ def needs(file_system: str = "ext4", *programs: str) -> None:
 
 @contextmanager
 def device(uri: str, folder: Path) -> Iterator[Path]:
-    """What an NBD server serves, as a block device."""
+    """An NBD server's export, as a block device."""
     folder.mkdir(parents=True, exist_ok=True)
     with subprocess.Popen(["nbdfuse", str(folder), uri]) as fuse:
         try:
@@ -55,7 +55,7 @@ def device(uri: str, folder: Path) -> Iterator[Path]:
 def mounted(
     uri: str, folder: Path, file_system: str = "ext4", *, make: bool = True, dies: bool = False
 ) -> Iterator[Path]:
-    """A file system on what a server serves, mounted; checked once it is unmounted, and found clean.
+    """A file system on a server's export, mounted; checked once it is unmounted, and found clean.
 
     Of one whose server `dies` meanwhile nothing can be checked, and it takes a moment until nobody uses it.
     """
@@ -103,7 +103,7 @@ def build_project(folder: Path, files: int = 40) -> None:
 
 
 def fill_database(path: Path, rows: int = 2_000, transactions: int = 40) -> list[tuple[int, str]]:
-    """Rows in many transactions, some changed, some deleted; returns what it must hold then."""
+    """Rows in many transactions, some changed, some deleted; returns the expected content."""
     with sqlite3.connect(path, isolation_level=None) as base:
         base.execute("PRAGMA journal_mode = WAL")
         base.execute("PRAGMA synchronous = FULL")

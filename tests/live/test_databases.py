@@ -1,4 +1,4 @@
-"""Databases on a drive whose server is killed again and again: what they had committed is there, and they are whole.
+"""Databases on a drive whose server is killed again and again: committed rows are there, and files are whole.
 
 Commits are noted outside the drive, when the database has said so.
 """
@@ -56,7 +56,7 @@ def again_and_again(
 ) -> None:
     """Has `work` use the mounted drive until the server is killed, which it does itself; then `check` looks at it.
 
-    So many times, on one drive.
+    Kills it this many times, on one drive.
     """
     image = folder / "d.img"
     ft.serve(image, system=system, size_bytes=SIZE).stop()
@@ -92,13 +92,13 @@ while True:
 
 
 def text_of(number: int, last: int) -> str:
-    """What a row holds when `last` is the last number."""
+    """The content of a row when `last` is the last number."""
     changes = sum(max(1, later - 50) == number for later in range(max(1, number), min(last, number + 50) + 1))
     return f"{number}-" + "x" * (number * 37 % 3000) + "y" * changes
 
 
 def sqlite_under_kills(folder: Path, journal: str, kills: int, seed: int) -> int:
-    """What was committed in all."""
+    """All committed rows."""
     draw, committed = random.Random(seed), 0
 
     def work(place: Path, killed: Callable[[], None]) -> None:
@@ -110,7 +110,7 @@ def sqlite_under_kills(folder: Path, journal: str, kills: int, seed: int) -> int
                 committed = int(writer.stdout.readline())
             time.sleep(draw.random() * 0.01)
             killed()
-            # What it still says was committed when it was said.
+            # Rows reported as committed were committed at that time.
             for line in writer.stdout:
                 committed = int(line)
 
@@ -158,7 +158,7 @@ END;
 
 
 class Postgres:
-    """A cluster on the drive, and what it said was committed."""
+    """A cluster on the drive, and the rows that it reported as committed."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.folder, self.draw = folder, random.Random(seed)
@@ -224,7 +224,7 @@ class Postgres:
 
 
 def postgres_under_kills(kills: int, seed: int) -> int:
-    """What was committed in all."""
+    """All committed rows."""
     mounting.needs("ext4", "runuser")
     mounting.postgres_programs()
     # PostgreSQL runs as a user of its own, who must get to its folder: pytest's are their owner's alone.
@@ -245,7 +245,7 @@ def test_postgresql_keeps_what_it_committed_under_fifty_kills() -> None:
 
 
 def test_rows_are_what_the_writer_makes_of_them(tmp_path: Path) -> None:
-    """The test itself: what it expects of each row is what the writer writes."""
+    """The test itself: its expectation of each row is the writer's."""
     words = [sys.executable, "-c", WRITER, str(tmp_path / "base.sqlite"), "DELETE"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None

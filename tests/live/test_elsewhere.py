@@ -11,7 +11,7 @@ import flashtwin as ft
 from flashtwin import _core, cli
 from flashtwin.live import linux
 
-#: What the core has on Linux alone.
+#: Verbs that need Linux.
 ONLY_THERE = (
     "Server", "record", "import_log_writes", "create_drive", "expect_drive", "serve_drive", "drive_info_json",
     "check_drive_json",

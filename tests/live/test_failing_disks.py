@@ -1,4 +1,4 @@
-"""Real disks that are full, and images with damaged pages: right bytes or an error, and what is whole goes on."""
+"""Real disks that are full, and images with damaged pages: right bytes or an error, and undamaged parts go on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..conftest import PROGRAM, Cli, clean_environment
 from .nbd import EIO, ENOSPC, Client
 
 SIZE, PAGE = 4 << 20, 4096
-#: A device so small that what is written soon comes to its last blocks, and to those that were erased.
+#: A device so small that writes soon come to its last blocks, and to erased ones.
 SMALL = {
     "nand.channels": "2",
     "nand.chips_per_channel": "2",
@@ -32,7 +32,7 @@ SYSTEMS = ["conventional", "static", "dynamic", "hipa", "modern", "ca-ssd", "ca-
 
 
 class Pages:
-    """What each page may hold: values that say who they are, so that another page's old bytes are found out."""
+    """The allowed contents of each page: values name their page, so that another page's old bytes are found out."""
 
     def __init__(self, seed: int) -> None:
         self.draw = random.Random(seed)
@@ -44,7 +44,7 @@ class Pages:
         """Writes a page, mostly one of few; the error."""
         page = self.draw.randrange(SIZE // PAGE // (8 if self.draw.random() < 0.7 else 1))
         self.number += 1
-        # Some of what is written was written before.
+        # Some writes repeat earlier contents.
         value = self.number if self.draw.random() < 0.8 else self.number - self.draw.randrange(1, 40)
         error = client.write(page * PAGE, value.to_bytes(8, "little") * (PAGE // 8))
         before = self.now.get(page, {0})
@@ -131,7 +131,7 @@ def full_by_limit(folder: Path, seed: int) -> int:
 
 @contextmanager
 def small_disk(folder: Path, size_bytes: int) -> Iterator[Path]:
-    """A file system in memory that has so many bytes."""
+    """A file system in memory of this many bytes."""
     place = folder / "small"
     place.mkdir(exist_ok=True)
     words = ["mount", "-t", "tmpfs", "-o", f"size={size_bytes}", "tmpfs", str(place)]
@@ -145,7 +145,7 @@ def small_disk(folder: Path, size_bytes: int) -> Iterator[Path]:
 
 def full_by_size(folder: Path, seed: int) -> int:
     draw = random.Random(seed)
-    # What the tables take, and some of the data.
+    # The size of the tables, and some of the data.
     with small_disk(folder, SIZE // 2 + draw.randrange(SIZE // 4) // PAGE * PAGE) as place:
         image = place / "d.img"
         ft.serve(image, system=SYSTEMS[seed % len(SYSTEMS)], size_bytes=SIZE, sets=SMALL).stop()
@@ -177,7 +177,7 @@ def test_a_full_disk_costs_no_byte_that_was_flushed(tmp_path: Path) -> None:
     assert sum(full_by_limit(tmp_path, seed) for seed in range(6)) > 0
 
 
-def test_a_full_file_system_is_told_as_one_and_goes_on_once_it_has_room(tmp_path: Path) -> None:
+def test_full_file_system_is_reported_and_recovers_with_space(tmp_path: Path) -> None:
     assert sum(full_by_size(tmp_path, seed) for seed in range(4)) > 0
 
 

@@ -1,4 +1,4 @@
-"""File systems, builds and databases on what is served, recorded on the way: all they wrote is there afterwards."""
+"""File systems, builds and databases on served drives, with a recording: all they wrote is there afterwards."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_build_and_a_database_on_a_recorded_file_system(file_system: str, tmp_
         mounting.build_project(place / "project")
         rows = mounting.fill_database(place / "base.sqlite")
     assert rows
-    # The file itself holds what was written through the server, and so it does when it is served again.
+    # The file itself holds the bytes written through the server, and so it does when it is served again.
     with ft.record(image, tmp_path / "again.parquet") as server:  # noqa: SIM117 - the mount must end before the server
         with mounting.mounted(server.uri, tmp_path, file_system, make=False) as place:
             assert mounting.read_database(place / "base.sqlite") == rows

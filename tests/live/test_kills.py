@@ -1,4 +1,4 @@
-"""The server killed in the middle of writes, again and again: what a flush promised, noted outside, is there."""
+"""The server killed in the middle of writes, again and again: data flushed, as noted outside, is there."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENVIRONMENT = {**os.environ, "PATH": f"/usr/bin:{os.environ['PATH']}"}
 #: Pages of the drive that are written; few, so that blocks are collected all the time.
 PAGES = 1_500
 SIZE = 8 << 20
-#: A device so small that what is written in a second fills it.
+#: A device so small that a second of writes fills it.
 SMALL = {
     "nand.channels": "2",
     "nand.chips_per_channel": "2",
@@ -32,7 +32,7 @@ SMALL = {
     "nand.pages_per_block": "16",
 }
 
-#: Writes pages that say who they are, many alike, and notes outside what each flush made durable.
+#: Writes pages that name themselves, many alike, and notes outside the pages that each flush made durable.
 WRITER = """
 import json, os, random, sys
 random.seed(int(os.environ["SEED"]))
@@ -75,7 +75,7 @@ def writes_until_killed(image: Path, promises: Path, seed: int, first: int) -> N
         more = {"SEED": str(seed), "PROMISES": str(promises), "FIRST": str(first)}
         words = ["nbdsh", "-u", uri, "-c", WRITER]
         with subprocess.Popen(words, env={**ENVIRONMENT, **more}, stderr=subprocess.DEVNULL) as writer:
-            # By what was written, which takes as long as the machine is busy: some 1,500 pages, 35 bytes of notes each.
+            # By the amount written, which takes long on a busy machine: some 1,500 pages, 35 bytes of notes each.
             enough = promises.stat().st_size + random.Random(seed).randrange(35_000, 70_000)
             until = time.monotonic() + 60
             while promises.stat().st_size < enough and time.monotonic() < until:
@@ -86,14 +86,14 @@ def writes_until_killed(image: Path, promises: Path, seed: int, first: int) -> N
 
 
 class Promised:
-    """What each page may hold: what a flush promised, or anything that was asked for since."""
+    """The allowed contents of each page: the flushed one, or any written since."""
 
     def __init__(self) -> None:
         self.may: dict[int, set[int]] = {}
         self.flushes = 0
 
     def read(self, file: Path, of: int) -> int:
-        """Takes in what was noted from a byte on; how far the notes go. The last line may be half a line."""
+        """Reads the notes from a byte on; returns their end. The last line may be half a line."""
         with file.open("rb") as notes:
             notes.seek(of)
             for line in notes:
@@ -104,20 +104,20 @@ class Promised:
                     if kind == "kept":
                         self.may[int(page)] = {values}
                     else:
-                        # A trimmed page is zeroes, or what it was.
+                        # A trimmed page is zeroes, or its old content.
                         self.may.setdefault(int(page), {0}).update([0, *values])
                 self.flushes += kind == "kept"
             return file.stat().st_size
 
     def holds(self, drive: dict[int, int]) -> None:
-        """Compares with what the drive holds, which is what is known from then on."""
+        """Compares with the content of the drive, which is the known state from then on."""
         for page, value in drive.items():
             assert value in self.may.get(page, {0}), f"page {page} holds {value}, which is none of {self.may[page]}"
             self.may[page] = {value}
 
 
 def held(server: ft.Server) -> dict[int, int]:
-    """What each page says; a page that is not one value all over is nobody's."""
+    """The value of each page; a page that is not one value all over is nobody's."""
     script = (
         "import json\n"
         f"data = b''.join(bytes(h.pread(1 << 20, at << 20)) for at in range({PAGES * 4096 >> 20}))\n"
@@ -132,7 +132,7 @@ def held(server: ft.Server) -> dict[int, int]:
 
 
 def killed(folder: Path, system: str, times: int) -> None:
-    """So many kills, and after each what the drive holds; at the end, fio's own verification."""
+    """Kills the server this many times and compares the drive after each; at the end, fio's own verification."""
     image, notes, promised, read = folder / "d.img", folder / "promises", Promised(), 0
     ft.serve(image, system=system, size_bytes=SIZE, sets=SMALL).stop()
     notes.touch()
@@ -164,7 +164,7 @@ def test_two_hundred_kills(system: str, tmp_path: Path) -> None:
 
 
 def test_a_lost_promise_is_seen(tmp_path: Path) -> None:
-    """The test itself: a page that holds what was overwritten before a flush is told."""
+    """The test itself: a page with a content overwritten before a flush is detected."""
     notes = tmp_path / "promises"
     lines = [["maybe", {"3": [7]}], ["maybe", {"3": [8]}], ["kept", {"3": 8}], ["maybe", {"3": [9]}]]
     notes.write_text("".join(json.dumps(line) + "\n" for line in lines) + '["maybe", {"3": [1')

@@ -1,4 +1,4 @@
-"""What cannot be served is refused before it costs anything, with the cure; and what is heard, and seen, meanwhile."""
+"""Impossible requests to serve are refused before they cost anything, with the cure; and warnings while serving."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_sizes_beyond_all_measure_are_refused(cli: Cli, tmp_path: Path) -> None:
 
 
 @needs("prlimit")
-def test_a_drive_whose_tables_do_not_fit_into_memory_is_refused_with_the_figure(tmp_path: Path) -> None:
+def test_tables_larger_than_memory_are_refused_with_the_size(tmp_path: Path) -> None:
     words = ["prlimit", f"--as={6 << 30}", str(PROGRAM), "serve", "--system", "ca-ssd", "--size", "4T", "x.img"]
     done = subprocess.run(
         words, cwd=tmp_path, env=clean_environment(), capture_output=True, text=True, timeout=60, check=False
@@ -169,7 +169,7 @@ def _readable(out: Path) -> bool:
 
 
 @needs("prlimit")
-def test_a_recording_whose_disk_is_full_has_what_was_written_before(tmp_path: Path) -> None:
+def test_recording_on_a_full_disk_keeps_earlier_requests(tmp_path: Path) -> None:
     (tmp_path / "disk.img").write_bytes(bytes(16 << 20))
     (tmp_path / "mine.parquet").touch()
 

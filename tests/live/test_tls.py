@@ -1,4 +1,4 @@
-"""TLS as libnbd speaks it: with certificates made here by OpenSSL, and what is refused."""
+"""TLS as libnbd speaks it: with certificates made here by OpenSSL, and refused connections."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_the_protocol_before_and_behind_tls(pki: Path, tmp_path: Path) -> None:
         with hello(server) as stream:
             stream.sendall(option(1))
             assert stream.recv(1) == b""
-        # What is slipped in between is taken for TLS, which it is not.
+        # Plain bytes slipped in between are taken for TLS, and refused.
         with hello(server) as stream:
             stream.sendall(option(5) + option(7, struct.pack(">IH", 0, 0)))
             assert answer(stream) == (5, 1)
@@ -171,7 +171,7 @@ def test_the_protocol_before_and_behind_tls(pki: Path, tmp_path: Path) -> None:
             while piece := stream.recv(4096):
                 rest += piece
             assert struct.pack(">Q", 0x3E889045565A9) not in rest
-        # Whoever does not go on, or cuts off in the middle, goes, and others are served.
+        # A client that stalls, or cuts off in the middle, is dropped, and others are served.
         stalled = hello(server)
         stalled.sendall(option(5))
         assert answer(stalled) == (5, 1)

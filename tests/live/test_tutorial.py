@@ -14,9 +14,9 @@ import pytest
 from tests.conftest import ROOT
 from tests.live import mounting
 
-#: What the work, done a second time, may do otherwise: times in inodes, random numbers in the superblock.
+#: Differences allowed between two runs of the work: times in inodes, random numbers in the superblock.
 NOT_TWICE_THE_SAME_PERCENT = 2.0
-#: What a file system reads a second time depends on what its cache kept.
+#: Second reads of a file system depend on its cache.
 NOT_TWICE_READ_PERCENT = 10.0
 #: The work on one processor: ext4 allocates by the processor a program runs on, and its journal follows. Of 14
 #: recordings on two processors 12 wrote 4,155 to 4,158 pages and two 4,071, the rest in the journal; of 14 on one all
@@ -77,7 +77,7 @@ def test_a_build_and_a_database_from_recording_to_a_drive(typed: Path) -> None:
 
 
 def reads_of_a_blank_disk(typed: Path, served: int) -> None:
-    """What was never written is read without flash on the served drive, and by the study of its recording, too."""
+    """A page never written is read without flash on the served drive, and by the study of its recording, too."""
     assert served > 100
     summaries = {
         name: json.loads((typed / "mine-study" / "runs" / name / "summary.json").read_text(encoding="utf-8"))
@@ -86,7 +86,7 @@ def reads_of_a_blank_disk(typed: Path, served: int) -> None:
     for name, summary in summaries.items():
         unmapped = summary["page_ops"]["unmapped_reads"]
         assert abs(unmapped - served) < served * NOT_TWICE_READ_PERCENT / 100, name
-    # All that this disk held before is known: nothing. So what a replay loads beforehand makes no difference.
+    # All earlier contents of this disk are known: none. So data that a replay loads beforehand makes no difference.
     predicted = json.loads((next(typed.glob("predicted/**/summary.json"))).read_text(encoding="utf-8"))
     again = flashtwin(
         typed, "replay", "mine.parquet", "--system", "twin.toml", "--set", "preload=first-reads", "--json"

@@ -1,4 +1,4 @@
-"""A drive at the modelled drive's own time: never earlier, and what the model did is what a replay would tell."""
+"""A drive at the modelled drive's own time: never earlier, and the model's result is that of a replay."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ found = {}
 
 
 def client(server: ft.Server, script: str) -> dict[str, Any]:
-    """What a script for nbdsh puts into `found`."""
+    """The values that a script for nbdsh puts into `found`."""
     words = ["nbdsh", "-u", server.uri, "-c", f"{TIMED}\n{script}\nprint(json.dumps(found))"]
     env = {**os.environ, "PATH": f"/usr/bin:{os.environ['PATH']}"}
     done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=100, check=False)
@@ -41,7 +41,7 @@ def client(server: ft.Server, script: str) -> dict[str, Any]:
 
 
 def model_of(server: ft.Server) -> dict[str, Any]:
-    """What the modelled drive did, once the server has ended."""
+    """The result of the modelled drive, once the server has ended."""
     assert server.figures["twin"]["failure"] is None
     assert server.result is not None
     return server.result.summary
@@ -121,7 +121,7 @@ for step in range(600):
         with ft.serve(
             image, system=None if again else system, size_bytes=SIZE, sets={"idle_us": "0"}, twin_time=True
         ) as server:
-            # What was there before is known to the modelled drive when it begins.
+            # Earlier data are known to the modelled drive when it begins.
             client(server, script.replace("bytearray(h.get_size())", "bytearray(h.pread(4 << 20, 0))"))
         summary, drive = model_of(server), server.figures["drive"]
         for cause in ("host", "unique", "reborn"):
@@ -145,7 +145,7 @@ def test_settings_of_the_engine_are_no_part_of_an_image(cli: Cli, tmp_path: Path
         ft.serve(image, sets={"ftl.gc.start": "0.2"}, twin_time=True)
     with pytest.raises(ft.ConfigError, match=r"engine\.hash"):
         ft.serve(image, sets={"engine.hash_usage": "9"}, twin_time=True)
-    # Of a system of one's own, the image knows what it decides, not how fast it is.
+    # Of a system of one's own, the image knows its decisions, not its speed.
     own = tmp_path / "own.toml"
     text = cli("systems", "ca-ssd").out
     own.write_text(text.replace('name = "ca-ssd"', 'name = "own"', 1))
@@ -239,7 +239,7 @@ def test_metrics_over_http(tmp_path: Path) -> None:
         float(samples["flashtwin_twin_held_back_total"]) + float(samples["flashtwin_twin_store_was_slower_total"]) == 1
     )
     assert samples["flashtwin_twin_failed"] == "0"
-    # What it was asked for is done.
+    # Its work is done.
     chips = [key for key in samples if key.startswith('flashtwin_twin_chip_queue{chip="')]
     assert len(chips) == 64
     assert {samples[key] for key in chips} == {"0"}

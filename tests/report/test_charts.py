@@ -1,4 +1,4 @@
-"""Every chart draws from good results, and says in words what is missing from poor ones."""
+"""Every chart draws from good results, and names missing data of poor ones."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_one_colour_a_system_on_every_chart(four: Path) -> None:
 
 
 def test_a_system_has_one_colour_on_every_page(made: Callable[..., Path]) -> None:
-    """In a study, whatever stands beside it or is the baseline, in a sweep and in a reproduction."""
+    """In a study with any baseline and any other systems, in a sweep and in a reproduction."""
     plain = style.colours(load(made(["conventional", "ca-ssd"])))
     swept = {name: light for name, (light, _) in style.of_systems((n, n) for n in ("rr-ssd", "mine", "ca-ssd")).items()}
     papers = style.series_colours(["RR-SSD", "day 1", "ca-ssd", "conventional"])
@@ -143,7 +143,7 @@ def test_charges_of_the_ledger_sum_to_the_mean(four: Path) -> None:
         assert total == pytest.approx(facts.mean(run, kind), rel=1e-6)
 
 
-def test_the_slowest_of_the_ledger_are_as_slow_as_the_percentiles(four: Path) -> None:
+def test_slowest_in_the_ledger_match_the_percentiles(four: Path) -> None:
     for run in load(four).runs:
         for requests, percentile in (("slowest_1_percent", "p99_ns"), ("slowest_0_1_percent", "p99_9_ns")):
             found = ledger.ledger(run, "read", requests)
@@ -152,7 +152,7 @@ def test_the_slowest_of_the_ledger_are_as_slow_as_the_percentiles(four: Path) ->
             assert found.total_ns > found.from_ns
 
 
-def test_what_is_waited_for_has_its_own_colour_and_small_waits_share_one(study: Path) -> None:
+def test_waits_have_colours_and_small_waits_share_one(study: Path) -> None:
     fig = report.chart("waits", study)
     [legend] = fig.legends
     named = [text.get_text() for text in legend.get_texts()]
@@ -270,7 +270,7 @@ def test_queue_matrix_places_rows_by_chip_and_time(four: Path) -> None:
         assert queue.mean[row["chip"], column] == row["queue_mean"]
 
 
-# What a result may lack, the chart that misses it, and words of the sentence that says so.
+# A field that a result may lack, the chart that misses it, and words of its sentence.
 MISSING = [
     ("latency", "latency_histogram", "latency_histogram"),
     ("periods", "periods", "periods"),
@@ -291,7 +291,7 @@ def test_missing_table_is_said(name: str, table: str, words: str, study: Path) -
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_empty_tables_and_bare_summaries_draw_nothing_but_say_why(name: str, study: Path) -> None:
+def test_empty_tables_draw_nothing_and_say_why(name: str, study: Path) -> None:
     for path in study.rglob("*.parquet"):
         pq.write_table(pq.read_table(path).slice(0, 0), path)
     for run in ("conventional", "ca-ssd", "rr-ssd", "oracle"):
@@ -372,7 +372,7 @@ def test_twelve_systems_of_any_name(made: Callable[..., Path]) -> None:
     looks = {(style.colours(study)[run.name], str(style.dashes(study)[run.name])) for run in study.runs}
     assert len(looks) == 12
     for name in NAMES:
-        # Nobody asked what holds them back.
+        # No bottleneck was looked for.
         assert name in ("candidates", "causes", "knee") or draw(name, folder).figure is not None
 
 

@@ -28,7 +28,7 @@ def write_collection(path: Path, traces: int) -> Path:
         native = fabricated.Native(f"t{seed}", seed)
         tables = {name: native.table(name).to_pylist() for name in native.table_names}
         category = "mail" if seed % 2 else "web"
-        found.append(across.Traced(f"t{seed}", category, rows.flat(native.summary, tables), tables))
+        found.append(across.CharacterizedTrace(f"t{seed}", category, rows.flat(native.summary, tables), tables))
     who = across.entrants(found)
     columns = list(zip(*across.distributions(who), strict=True)) or [()] * len(across.COLUMNS)
     kinds = [pa.string(), pa.string(), pa.float64(), pa.string(), pa.float64(), pa.string()]

@@ -1,4 +1,4 @@
-"""Findings say what the data say: the same numbers, and who loses."""
+"""Findings agree with the data: the same numbers, and the system that loses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_three_findings_the_choice_first(four: Path) -> None:
 def test_numbers_of_the_choice_are_those_of_the_data(four: Path) -> None:
     text = report.findings(four)[0].text
     rr, base = (summary(four, name)["response"] for name in ("rr-ssd", "conventional"))
-    assert text.startswith("As they are: `rr-ssd` has the shortest mean response time")
+    assert text.startswith("With the settings as given, `rr-ssd` has the shortest mean response time")
     assert units.duration(rr["all"]["mean_ns"]) in text
     for kind in ("all", "read", "write"):
         percent = abs(change(rr[kind]["mean_ns"], base[kind]["mean_ns"]))
@@ -61,7 +61,7 @@ def test_rr_ssd_loses_and_it_is_said(study: Path) -> None:
     folder = study
     tiny.respond(folder, "rr-ssd", read={"queueing": 500.0}, write={"queueing": 900.0})
     found = {finding.topic: finding for finding in report.findings(folder, 9)}
-    assert found["choice"].claim.startswith("As they are: `ca-ssd` has the shortest")
+    assert found["choice"].claim.startswith("With the settings as given, `ca-ssd` has the shortest")
     rr, ca = (summary(folder, name)["response"]["read"]["mean_ns"] for name in ("rr-ssd", "ca-ssd"))
     assert f"`rr-ssd` are {units.percent(change(rr, ca))} longer than under `ca-ssd`" in found["redirection"].claim
     assert "loses" in found["redirection"].reason

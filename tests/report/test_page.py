@@ -29,7 +29,7 @@ from flashtwin.report.page import page, systems_table
 from flashtwin.report.rendering import ENDINGS
 from flashtwin.results.reading import load
 
-#: What a study's page shows.
+#: The parts of a study's page.
 NAMES = [*WORKLOAD_CHARTS, *CHARTS]
 VOID = {"meta", "link", "br", "img", "hr", "input"}
 LOADING = {"src", "href", "xlink:href", "srcset", "data", "action", "poster"}
@@ -106,16 +106,16 @@ def test_loads_nothing_from_elsewhere(built: Path) -> None:
 
 
 def test_nothing_is_in_the_page_twice(built: Path) -> None:
-    """A page is as large as what is in it: each chart is drawn once for a desk and once for a phone."""
+    """A page is as large as its content: each chart is drawn once for a desk and once for a phone."""
     text = (built / "report.html").read_text(encoding="utf-8")
     drawings = re.findall(r"<svg\b.*?</svg>", text, re.DOTALL)
     assert len(drawings) == 2 * len(NAMES)
     assert len(drawings) == len(set(drawings))
-    # All else is words, tables and style: less than what is drawn.
+    # All else is words, tables and style: less than the drawings.
     assert len(text) - sum(map(len, drawings)) < sum(map(len, drawings))
 
 
-#: What was asked of the report of a study of four systems when it had become 7 MB, five of them copies for download:
+#: The limit set for the report of a study of four systems when it had become 7 MB, five of them copies for download:
 #: "small enough to mail, ... under 2.5 MB for the demo". In a mail it is a third larger (base64).
 MAILED_BYTES = 2_500_000
 
@@ -316,7 +316,7 @@ def test_of_what_is_served_more_is_better(made: Callable[..., Path]) -> None:
     assert (cells["Served", "MB/s"].value, cells["Served", "MB/s"].sense) == ("0.00100", "worse")
 
 
-def test_what_else_differs_is_a_part_of_the_page_only_where_something_does(made: Callable[..., Path]) -> None:
+def test_page_lists_other_differences_only_if_any(made: Callable[..., Path]) -> None:
     folder = made(["conventional", "ca-ssd"], requests=1000)
     assert "What else differs" not in page(load(folder), [])
     tiny.edit_summary(folder, "ca-ssd", lambda summary: summary["config"].update(device="tlc-2021"))

@@ -27,7 +27,7 @@ def test_a_queue_before_the_hash_unit_is_not_the_time_to_hash(made: Made) -> Non
     assert "waiting for the hash unit" in found["choice"]
     assert "hashing is 12.0 µs and waiting for the hash unit 28." in found["deduplication"]
     assert "with 1 lane, works 27.0 % of the time" in found["deduplication"]
-    assert "up to 212 pages stand before it" in found["deduplication"]
+    assert "up to 212 pages queue for it" in found["deduplication"]
     assert "`engine.hash_lanes`" in found["deduplication"]
     assert "ms hashing" not in " ".join(found.values())
 
@@ -41,13 +41,13 @@ def test_a_hash_unit_without_a_queue_is_not_blamed(made: Made) -> None:
     assert "queueing at the chips" in found["deduplication"]
 
 
-def test_the_choice_of_a_chip_is_a_cause_only_beside_the_run_without_it(made: Made) -> None:
+def test_chip_choice_is_a_cause_only_beside_a_run_without_it(made: Made) -> None:
     found = texts(made())
     assert "By the choice of chips alone, reads under `rr-ssd` are" in found["redirection"]
-    assert "of what is possible is reached" in found["redirection"]
+    assert "of the possible gain" in found["redirection"]
 
 
-def test_without_the_run_that_switches_it_off_the_choice_is_not_said_to_be_the_cause(made: Made) -> None:
+def test_choice_is_no_cause_without_a_run_that_lacks_it(made: Made) -> None:
     """`rr-ssd` against `conventional`: deduplication shortens its reads as well."""
     found = texts(made(["conventional", "rr-ssd", "oracle"]))
     assert "By the choice" not in found["redirection"]
@@ -56,7 +56,7 @@ def test_without_the_run_that_switches_it_off_the_choice_is_not_said_to_be_the_c
     assert "`rr-ssd` and `conventional` differ in `ftl.mapping` as well" in found["redirection"]
 
 
-def test_a_bound_with_another_allocation_is_no_measure_of_what_is_possible(study: Path) -> None:
+def test_bound_with_another_allocation_gives_no_share(study: Path) -> None:
     """A drive with static allocation once beat the bound with the one that followed the load."""
     tiny.edit_summary(study, "oracle", lambda s: s["config"]["ftl"]["allocation"].update(policy="least-loaded"))
     found = texts(study)
@@ -88,7 +88,7 @@ def test_contents_that_nobody_looks_at_need_no_word(study: Path) -> None:
     assert "made-up" not in " ".join(texts(study).values())
 
 
-def test_no_duplicates_and_as_many_programs_are_no_contradiction(made: Made) -> None:
+def test_no_duplicates_and_equal_programs_can_coexist(made: Made) -> None:
     """ "Yet it programs as many pages" was said of 0 % duplicates."""
     folder = made(["conventional", "ca-ssd"])
     base = read_json(folder / "runs" / "conventional" / "summary.json")
@@ -129,7 +129,7 @@ def test_room_that_was_never_full_is_told(study: Path) -> None:
     """So that nobody waits for `alpha` to change what never was at its limit."""
     budget = read_json(study / "runs" / "rr-ssd" / "summary.json")["replication"]["budget_pages"]
     tiny.edit_summary(study, "rr-ssd", lambda s: s["space"].update(pages_in_use_peak=round(0.498 * budget)))
-    assert "At most 49.8 % of its room was in use (`replication.alpha`)." in texts(study)["cost"]
+    assert "At most 49.8 % of the space for copies was in use (`replication.alpha`)." in texts(study)["cost"]
 
 
 def test_nothing_is_so_because_of_anything(made: Made) -> None:

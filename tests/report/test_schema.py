@@ -1,4 +1,4 @@
-"""One schema of results: what the core writes is what its types say."""
+"""One schema of results: the core writes exactly the fields of its types."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What limits a workload on a drive: one thing made ideal at a time, then steps that can be taken."""
+"""Bottlenecks of a workload on a drive: one resource made ideal at a time, then steps possible in practice."""

@@ -22,7 +22,7 @@ from flashtwin.causes.figures import Figures, Goal
 # The thresholds are decisions of this project; no paper has them.
 #: A narrower cause is named before the wider one that it is a part of from this share of the wider one's cost on.
 NARROWER_SHARE = 0.5
-#: A cause or a step that changes the figure by less than this, in percent, is left out of what is told.
+#: A cause or a step that changes the figure by less than this, in percent, is not reported.
 TOLD_PERCENT = 1.0
 #: From this share of the figure on, in percent, a cause that can be removed holds a workload back: on an idle drive of
 #: today transfers, or hashing, take about a tenth. Where much of the figure is waiting, `NAMED_PERCENT` is enough.
@@ -31,7 +31,7 @@ BLAMED_PERCENT = 15.0
 NAMED_PERCENT = 5.0
 #: A workload without such a cause is held back by nothing when waiting is less than this share of the figure.
 WAITING_SHARE = 0.2
-#: A smaller step is enough when it brings this share of what the best step brings, and leaves a figure that is at most
+#: A smaller step is enough when it brings this share of the best step's gain, and leaves a figure that is at most
 #: `ENOUGH_PERCENT` longer than the shortest.
 ENOUGH_SHARE = 0.9
 ENOUGH_PERCENT = 20.0
@@ -56,7 +56,7 @@ def ordered(causes: Iterable[Consequence]) -> list[Consequence]:
 
 
 def bottleneck(causes: Sequence[Consequence], base: Figures, goal: Goal) -> str:
-    """The name of what holds the workload back; `nothing` where it takes what flash cells and transfers take."""
+    """The name of the bottleneck; `nothing` where the time is that of flash cells and transfers."""
     waits = base.waited_share(goal) >= WAITING_SHARE
     first = next((cause for cause in causes if not BY_NAME[cause.name].is_cells), None)
     if first is not None and first.percent >= (NAMED_PERCENT if waits else BLAMED_PERCENT):
@@ -84,7 +84,7 @@ def interaction(pair: Consequence, causes: Iterable[Consequence]) -> float:
 
 
 def ranked(steps: Iterable[Consequence]) -> list[Consequence]:
-    """Steps by what they bring, the most first; of two that bring the same, the one that costs less."""
+    """Steps, largest gain first; of equal gains, the cheaper one."""
     return sorted(steps, key=lambda one: (one.after_ns, one.more("programs"), one.more("ram_bytes"), one.what_if.key))
 
 
@@ -101,7 +101,7 @@ def first_step(steps: Sequence[Consequence], name: str) -> Consequence | None:
 
 
 def steps(causes: Sequence[Consequence], case: Case) -> list[WhatIf]:
-    """What can be done about the causes, in their order; the same keys once, and none that is so already."""
+    """Remedies for the causes, in their order; the same keys once, and none that is set already."""
     others = [cause for cause in causes if not BY_NAME[cause.name].is_cells]
     # What decides how a drive collects is tried wherever collection costs something; the cells where they are blamed.
     treated = [cause for place, cause in enumerate(others) if place < TREATED or cause.name == "gc"]

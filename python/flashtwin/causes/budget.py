@@ -17,7 +17,7 @@ class Budget:
     begun: int = 0
 
     def at_least(self, replays: int) -> None:
-        """Raises the effort, unless it is none, so that so many more replays fit."""
+        """Raises the effort, unless it is none, so that this number of further replays fits."""
         if self.effort:
             self.effort = max(self.effort, (self.begun + replays) * self.replay_ops)
 

@@ -1,8 +1,8 @@
-"""What may hold a workload back: one row a thing, with what switches it off and what can really be done about it.
+"""Possible bottlenecks: one row each, with the keys that remove it in theory and the steps possible in practice.
 
-`ideal` gives the keys under which the thing costs nothing; `steps` those that a designer may choose, each with
-what it takes. `within` names wider things that this one is a part of: erases are a part of garbage collection, this
-a part of what keeps the chips busy. A new thing is one row here and one scenario in tests/causes/.
+`ideal` gives the keys under which the thing costs nothing; `steps` those that a designer may choose, each with its
+cost. `within` names the wider causes that include this one: for example, erases are a part of garbage collection, which
+is a part of the load on the chips. A new candidate is one row here and one scenario in tests/causes/.
 
 Pure: configurations in, keys out. Whether a step helps is for a replay to tell.
 """
@@ -25,7 +25,7 @@ _ALL_LANES = 65_536
 _DIES_TIMES = (8, 4, 2)
 #: Times as many requests under way as there are.
 _DEPTH_TIMES = 64
-#: A new drive has room for so many times all that is held and written, so that no plane of it fills up.
+#: A new drive has this many times the space of all data held and written, so that no plane fills up.
 _ROOM_TIMES = 4
 
 
@@ -42,15 +42,15 @@ class Candidate:
     without: str | Callable[[Case], str]
     #: Charges of the wait ledger that speak for it.
     charges: frozenset[str]
-    #: Whether it can cost anything at all: what never happened needs no replay.
+    #: Whether it can cost anything at all: an event that never happened needs no replay.
     applies: Callable[[Case], bool]
     #: Keys under which it costs nothing, or what gives them.
     ideal: Mapping[str, Value] | Callable[[Case], Sets]
-    #: What can be done about it, in the order in which it is tried.
+    #: The steps against it, in the order in which they are tried.
     steps: Callable[[Case], Iterator[WhatIf]]
     #: Wider things that it is a part of, directly or not.
     within: frozenset[str] = field(default_factory=frozenset)
-    #: Whether it is what flash cells take, whatever the controller does.
+    #: Whether it is the time of the flash cells, which no controller changes.
     is_cells: bool = False
 
     def off(self, case: Case) -> WhatIf:
@@ -60,7 +60,7 @@ class Candidate:
         return WhatIf(words, case.changes(sets), of=(self.name,))
 
     def spoken_for(self, case: Case) -> float:
-        """What the wait ledger has against it: ns of the mean of the requests that the goal is about."""
+        """Its time in the wait ledger: ns of the mean of the goal's requests."""
         charges = case.base.charges(case.goal)
         return sum(charges.get(charge, 0.0) for charge in self.charges)
 
@@ -68,7 +68,7 @@ class Candidate:
 _CHIP = frozenset(
     ("host_read", "host_program", "gc_read", "gc_program", "erase", "copy", "table_page", "comparison", "order")
 )
-#: What more work for the flash is a part of.
+#: The causes that include more work for the flash.
 _FLASH = frozenset(("dies", "placement", "suspension", "read", "program"))
 
 
@@ -134,7 +134,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         within=_FLASH | {"gc"},
     ),
     Candidate(
-        "placement", "uneven chips", "pages that wait at busy chips while others are idle",
+        "placement", "uneven chips", "uneven load on the chips",
         "writes to the chip with the shortest wait and reads from it, wherever the page lies", _CHIP, _always,
         {
             "ftl.allocation.policy": "least-loaded", "ftl.redirection.policy": "any-chip",
@@ -148,7 +148,7 @@ CANDIDATES: tuple[Candidate, ...] = (
     ),
     Candidate(
         "suspension", "reads behind programs", "reads behind programs and erases",
-        "programs and erases that any read may interrupt",
+        "programs and erases that any read can suspend",
         frozenset(("host_program", "gc_program", "erase", "copy")), _suspends_nothing,
         {
             "engine.suspend": "program-erase", "engine.suspend_us": 0.0, "engine.suspend_slice_us": 0.0,
@@ -165,13 +165,13 @@ CANDIDATES: tuple[Candidate, ...] = (
     ),
     Candidate(
         "fingerprints", "missed duplicates", "duplicates that a small fingerprint store misses",
-        "a store of all fingerprints", frozenset(),
+        "a fingerprint store without a limit", frozenset(),
         lambda case: case.base["duplicates_missed"] > 0,
         {"ftl.dedup.fingerprint_entries": "unlimited"}, remedies.fingerprints,
         within=_FLASH,
     ),
     Candidate(
-        "copies", "making copies", "the making of copies", "no copies", frozenset(("copy",)),
+        "copies", "making copies", "copying popular contents", "no copies", frozenset(("copy",)),
         lambda case: case.base["copies"] > 0, {"ftl.replication.policy": "none"}, remedies.copies,
         within=_FLASH,
     ),
@@ -184,7 +184,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         lambda case: case["engine.link_mb_s"] > 0, {"engine.link_mb_s": 0.0}, remedies.link,
     ),
     Candidate(
-        "queue_depth", "queue depth", "the number of requests that the host keeps under way", "another queue depth",
+        "queue_depth", "queue depth", "the queue depth of the host", "another queue depth",
         frozenset(),
         lambda case: case["replay.queue_depth"] > 0, _depth, remedies.depth,
     ),
@@ -204,8 +204,8 @@ BY_NAME: Mapping[str, Candidate] = {one.name: one for one in CANDIDATES}
 
 
 def proposed(case: Case) -> list[Candidate]:
-    """What can cost anything, those first for which the wait ledger speaks most."""
-    # What is the host's or the cells' own has no charge of its own; the depth goes first, the cells last.
+    """Candidates that can cost anything, the largest charge of the wait ledger first."""
+    # The ledger has no charge for the host or the cells; the queue depth goes first, the cells last.
     return sorted(
         (one for one in CANDIDATES if one.applies(case)),
         key=lambda one: (one.name != "queue_depth", one.is_cells, -one.spoken_for(case), CANDIDATES.index(one)),

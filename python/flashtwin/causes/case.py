@@ -1,4 +1,4 @@
-"""What an inquiry is about, what else may be replayed, and what such a replay says.
+"""The subject of an inquiry, the replays that may be made, and their results.
 
 Pure: configurations and figures in, keys and reasons out.
 """
@@ -28,10 +28,10 @@ SPARE_TOLERANCE = 0.1
 class WhatIf:
     """Keys set otherwise: one thing ideal, two at once, or a step that can be taken."""
 
-    #: As a sentence says what is otherwise: `hashing at no cost`, `16 hash lanes for 1`.
+    #: The change in words: `hashing at no cost`, `16 hash lanes instead of 1`.
     words: str
     sets: Mapping[str, Value]
-    #: Of a step, what it takes that no replay counts.
+    #: Of a step, the cost that no replay counts.
     takes: str = ""
     #: The causes that it is about.
     of: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class WhatIf:
 
 @dataclass(frozen=True)
 class Consequence:
-    """What a replay with keys set otherwise says, beside the replay as it is."""
+    """The result of a replay with keys changed, beside the unchanged replay."""
 
     what_if: WhatIf
     before: Figures
@@ -78,7 +78,7 @@ class Consequence:
 
 @dataclass(frozen=True)
 class Case:
-    """What is asked: a system, whose keys are `case["nand.channels"]`, the figures of its replay, and the goal."""
+    """The question: a system, whose keys are `case["nand.channels"]`, the figures of its replay, and the goal."""
 
     system: System
     base: Figures
@@ -90,12 +90,12 @@ class Case:
 
     @cached_property
     def traits(self) -> frozenset[str]:
-        """What the system is."""
+        """Traits of the system."""
         return traits(self.system.config)
 
     @property
     def collects(self) -> bool:
-        """Whether the replay collected garbage: how much spare space there is then decides what it takes."""
+        """Whether the replay collected garbage: spare space then decides the cost of writes."""
         return collected(self.base)
 
     def changes(self, sets: Mapping[str, Value]) -> Sets:

@@ -1,6 +1,6 @@
-"""What can be had without more flash, dies or blocks: the settings that every candidate of a choice may take.
+"""Cheap settings: those that any candidate may take without more flash, dies or blocks.
 
-Pure: a configuration in, keys and words out. What they bring is for replays to tell.
+Pure: a configuration in, keys and words out. Replays measure the gain.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ PLACEMENTS = ("static", "dynamic", "least-loaded")
 
 @dataclass(frozen=True)
 class Level:
-    """A setting: keys and values, in words, and what it takes that no replay counts."""
+    """A setting: keys and values, in words, and the cost that no replay counts."""
 
     words: str
     sets: Sets
     takes: str = ""
-    #: Whether a search tries it from the beginning; what rarely matters is tried on the best only.
+    #: Whether a search tries it from the beginning; settings that rarely matter are tried on the best only.
     begins: bool = True
 
 

@@ -1,7 +1,7 @@
 """Which system to choose: each with its best cheap settings, on equal flash, with and without a write cache.
 
 A candidate is a system with the settings of `flashtwin.causes.cheap` that serve the goal best; `Search` finds them.
-What is found is data (`names.CANDIDATES`); `flashtwin.judgement.choosing` says what it means.
+The result is data (`names.CANDIDATES`); `flashtwin.judgement.choosing` interprets it.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from flashtwin.traces.scan import Replayable
 
 #: Searches whose beginning is this much longer than the best of all do not go on. Ours.
 _BEHIND = 1.5
-#: Seeds, beside its own, under which the best candidates are replayed: what chance moves is no lead.
+#: Seeds, beside its own, under which the best candidates are replayed: a lead within the spread is none.
 _MORE_SEEDS = 2
-#: Candidates this near to the best are replayed under other seeds, too, and so many at most. Ours.
+#: Candidates this near to the best are replayed under other seeds, too, up to a maximum number. Ours.
 _NEAR, _MOST_NEAR = 1.05, 3
 #: The other drive on which candidates are shown unless one is named.
 TODAY = "tlc-unit-2021"
@@ -41,7 +41,7 @@ _LEAST_REPLAYS, _LEAST_MORE = 3, 12
 
 
 @dataclass
-class _Fixed:
+class _KnownReplays:
     """Replays of one system that are known beforehand: under other seeds, on another drive."""
 
     system: System
@@ -108,14 +108,14 @@ class Candidates:
             cache = cheap.write_cache(one.config)
             self.searches[name] = [Search(one, goal), *([Search(one, goal, cache)] if cache is not None else [])]
         self.device: str | None = None
-        self._seeds: dict[str, _Fixed] = {}
-        self._elsewhere: dict[str, _Fixed] = {}
+        self._seeds: dict[str, _KnownReplays] = {}
+        self._elsewhere: dict[str, _KnownReplays] = {}
 
     def search(self, kept: KeptFigures, budget: Budget, notify: Notify | None, **how: Any) -> None:
         """Finds the best settings of each system that comes near to the best: the most promising first."""
         every = [one for of in self.searches.values() for one in of]
         replay_all(self.trace, every, kept, budget, notify=notify, **how)
-        # What is far behind is left as it is, unless nothing is to be left out.
+        # Systems far behind are dropped, unless the effort has no limit.
         for behind in (1.0, _BEHIND, *([math.inf] if budget.effort is None else [])):
             every.sort(key=_cost)
             for one in every:
@@ -130,7 +130,7 @@ class Candidates:
             search = self._best(name)
             seed, sets = int(search.system.config["seed"]), search.sets(_point(search))
             asked: list[Sets] = [{**sets, "seed": seed + more} for more in range(1, _MORE_SEEDS + 1)]
-            self._seeds[name] = _Fixed(search.system, asked)
+            self._seeds[name] = _KnownReplays(search.system, asked)
         self._all(self._seeds.values(), kept, **how)
 
     def elsewhere(self, kept: KeptFigures, device: str, fill: float | None, **how: Any) -> None:
@@ -142,11 +142,11 @@ class Candidates:
             except ConfigError:
                 continue
             asked = {key_of(sets): sets for one in of for sets in ({}, one.sets(_point(one)))}
-            self._elsewhere[name] = _Fixed(made, [sets for sets in asked.values() if _can_be_built(made, sets)])
+            self._elsewhere[name] = _KnownReplays(made, [sets for sets in asked.values() if _can_be_built(made, sets)])
         self.device = device
         self._all(self._elsewhere.values(), kept, **how)
 
-    def _all(self, asked: Iterable[_Fixed], kept: KeptFigures, **how: Any) -> None:
+    def _all(self, asked: Iterable[_KnownReplays], kept: KeptFigures, **how: Any) -> None:
         replay_all(self.trace, list(asked), kept, Budget(None, 1), **how)
 
     def _best(self, name: str) -> Search:
@@ -185,7 +185,7 @@ class Candidates:
         return figures[{"read": "reads", "write": "writes"}.get(self.goal.kind, "requests")]
 
     def _candidate(self, name: str, search: Search, *, cached: bool) -> dict[str, Any]:
-        """A system with its best settings: what they are, what they bring and cost, and the command."""
+        """A system with its best settings: the keys, their gain and cost, and the command."""
         point = _point(search)
         sets = search.sets(point)
         # It was replayed: otherwise there is no candidate.
@@ -213,7 +213,7 @@ class Candidates:
 
 
 def _cost(search: Search) -> float:
-    """What the best settings of a search are compared by; infinite as long as there are none."""
+    """The figure that best settings are compared by; infinite before the first replay."""
     point = search.best()
     cost = None if point is None else search.cost(point)
     return math.inf if cost is None else cost

@@ -1,4 +1,4 @@
-"""`flashtwin.explain`: what holds a workload back on a system, what removes it, what that brings, and the command."""
+"""`flashtwin.explain`: the bottleneck of a workload on a system, the change that removes it, and the command."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from flashtwin.replays.presets import System
 from flashtwin.replays.presets import systems as presets
 from flashtwin.replays.running import fitted, name_systems
 from flashtwin.results import folder, names
-from flashtwin.results.frames import Framed, shown, table_of
+from flashtwin.results.frames import Tabular, shown, table_of
 from flashtwin.results.keys import traits
 from flashtwin.results.reading import read_json
 from flashtwin.results.trees import leaves
@@ -39,20 +39,20 @@ LEAST_REPLAYS = 4
 
 #: Runs by name: on which system, and the figures.
 Runs = Mapping[str, tuple[System, Figures]]
-#: What an answer is made from: its key in the data, and what it is called as a row.
+#: The parts of an answer: key in the data, and name as a row.
 _ROWS = {"causes": "cause", "pairs": "pair", "steps": "step"}
 
 
-class Explanation(Framed):
-    """What holds a trace back on one system. As a frame: a row for each cause, pair and step, with its command."""
+class Explanation(Tabular):
+    """The bottleneck of a trace on one system. As a frame: a row for each cause, pair and step, with its command."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
-        """Wraps what was found; use `flashtwin.explain` or `Explanations.read`."""
+        """Wraps a result; use `flashtwin.explain` or `Explanations.read`."""
         #: Everything that was found, as it is written; times in ns, shares in percent.
         self.data = data
         #: The system's name.
         self.system = str(data["system"])
-        #: What holds the trace back, the replay that shows it, and what to do.
+        #: The bottleneck, the replay that shows it, and the remedy.
         self.verdict = Verdict.read(data)
         #: The first cause: `hash`, `bus`, `gc`, ...; `nothing`; `unknown` where the time allowed no replay.
         self.answer = self.verdict.answer
@@ -86,11 +86,11 @@ class Explanation(Framed):
         return f"<pre>{html.escape(self.text)}</pre>{shown(self.to_arrow())}"
 
 
-class Explanations(Framed, Mapping[str, Explanation]):
-    """What holds a trace back, by system. As a frame: the rows of all."""
+class Explanations(Tabular, Mapping[str, Explanation]):
+    """The bottlenecks of a trace, by system. As a frame: the rows of all."""
 
     def __init__(self, found: Iterable[Mapping[str, Any]]) -> None:
-        """Wraps what was found of each system; use `flashtwin.explain` or `Explanations.read`."""
+        """Wraps the results of the systems; use `flashtwin.explain` or `Explanations.read`."""
         self._found = {str(one["system"]): Explanation(one) for one in found}
 
     def __getitem__(self, system: str) -> Explanation:
@@ -131,10 +131,10 @@ class Explanations(Framed, Mapping[str, Explanation]):
 
 
 class InterruptedExplanation(KeyboardInterrupt):
-    """Ctrl-C while replays were under way: what those that had ended say."""
+    """Ctrl-C while replays were under way, with the answer from those that had ended."""
 
     def __init__(self, found: Explanations) -> None:
-        """Keeps what was found so far; each part is labelled as interrupted."""
+        """Keeps the results so far; each part is labelled as interrupted."""
         super().__init__("interrupted")
         #: The answer so far.
         self.found = found
@@ -154,23 +154,23 @@ def explain(
     progress: Progress | None = None,
     **sets: Value,
 ) -> Explanations:
-    """Says what holds a workload back, which change removes it and what that brings.
+    """Finds the bottleneck of a workload, the change that removes it, and the gain.
 
     One thing at a time is made ideal (hashing, channels, collection, erases, ...), and the trace replayed again; then
     steps that can really be taken. Every sentence names the run that shows it.
 
     Args:
-        what: a trace, a path of one, or a folder of results; these then keep what is found (`Explanations.read`).
+        what: a trace, a path of one, or a folder of results, which then keeps the answer (`Explanations.read`).
         systems: the systems; of a folder those of its runs, all of them where none is named.
         goal: the figure to shorten: `"read.p99"`, `"all.mean"`, `"write.max"`, `"time"` for the whole trace; the
             mean response where none is named, in a closed loop the time.
         effort: page operations of replaying, at least as many as four replays of each system take; None is as many as
-            it takes, 0 is none. What was replayed before takes none.
+            it takes, 0 is none. Replays kept from before are free.
         out: a folder to keep replays of a trace in: an interrupted inquiry goes on where it was.
         trace: of a folder of results, the file of its trace where that is no more where it was.
         settings: keys to set otherwise, dotted ones as they are; not for a folder.
         fill: as in `compare`; not for a folder.
-        threads: replays at once; 0 is one for each core. What is found does not depend on it.
+        threads: replays at once; 0 is one for each core. The result does not depend on it.
         progress: told how many replays are done.
         **sets: the same as keywords.
 
@@ -211,7 +211,7 @@ def explain(
 def explain_runs(
     path: Path | None, trace: Replayable, runs: Runs, *, goal: Goal | None, budget: Budget, **how: Any
 ) -> Explanations:
-    """Explains runs that are there, with their systems; writes what is found into the folder, if there is one.
+    """Explains runs that exist, with their systems; writes the result into the folder, if there is one.
 
     How replays are made is told to `replay_all`: threads, progress.
 
@@ -222,7 +222,7 @@ def explain_runs(
     hashing = False
     for name, (system, figures) in runs.items():
         asked[name] = Inquiry(system, figures, goal or usual_goal(system.config), with_knee=not hashing)
-        # The knee is the hash unit's, whatever else a system does: one that is shown is enough.
+        # The knee is a property of the hash unit alone: one is enough.
         hashing = hashing or figures["pages_hashed"] > 0
     budget.at_least(LEAST_REPLAYS * len(asked))
     try:
@@ -243,7 +243,7 @@ def buildable(runs: Runs) -> Runs:
 
 
 def _told(trace: Replayable, asked: Mapping[str, Inquiry], *, interrupted: bool = False) -> Explanations:
-    """What the replays so far say."""
+    """The answer from the replays so far."""
     return Explanations(
         wording.told(inquiry, command_of(trace, name, inquiry.system), interrupted=interrupted)
         for name, inquiry in asked.items()

@@ -80,7 +80,7 @@ def usual_goal(config: Mapping[str, Any]) -> Goal:
 
 @dataclass(frozen=True)
 class Figures:
-    """What of a replay is kept: times in ns, and counts (`figures["erases"]`)."""
+    """The figures of a replay that are kept: times in ns, and counts (`figures["erases"]`)."""
 
     #: By kind, then by statistic; of kinds that some request has.
     response: Mapping[str, Mapping[str, float]]
@@ -98,7 +98,7 @@ class Figures:
         return self.response.get(chosen.kind, {}).get(chosen.statistic)
 
     def charges(self, chosen: Goal) -> Mapping[str, float]:
-        """What the time of the goal's requests is charged to, in ns: what they wait for, and service."""
+        """The time of the goal's requests by charge, in ns: waits and service."""
         return self.ledger.get(chosen.kind, {}).get(STATISTICS.get(chosen.statistic, ALL), {})
 
     def waited_share(self, chosen: Goal) -> float:

@@ -1,4 +1,4 @@
-"""What to replay next to find what holds one system back, and what the replays so far say.
+"""Chooses the next replay in the search for a system's bottleneck, and draws conclusions from those made.
 
 An inquiry replays nothing: it names keys to set, is told figures, and may be asked for causes at any time, however
 few of its wishes were granted. Its order is fixed by the figures alone: the wait ledger proposes, replays decide.
@@ -24,7 +24,7 @@ SPEEDS = (0.01, 0.03, 0.1, 0.3, 1.0)
 
 @dataclass
 class Inquiry:
-    """What holds one system back; see `wanted`, `causes`, `pairs`, `steps`, `knee`, `skipped`."""
+    """The search for the bottleneck of one system; see `wanted`, `causes`, `pairs`, `steps`, `knee`, `skipped`."""
 
     system: System
     base: Figures
@@ -32,7 +32,7 @@ class Inquiry:
     #: Whether the knee of the hash unit is looked for, too.
     with_knee: bool = True
     known: dict[Key, Figures] = field(default_factory=dict)
-    #: What could not be replayed, with the reason.
+    #: Replays that could not be made, with the reason.
     failed: dict[Key, str] = field(default_factory=dict)
 
     @property
@@ -42,7 +42,7 @@ class Inquiry:
 
     @cached_property
     def case(self) -> Case:
-        """What is asked."""
+        """The question."""
         return Case(self.system, self.base, self.goal)
 
     @cached_property
@@ -52,7 +52,7 @@ class Inquiry:
         return [one for one in found if one.sets]
 
     def wanted(self) -> list[Sets]:
-        """What to replay next, the most telling first; empty when all is known."""
+        """The next replays, the most telling first; empty when all is known."""
         # Steps come before the pairs, which change no advice.
         stages = (
             self._likely, self._first_steps, lambda: self.ideals, lambda: [*self._steps(), *self._pairs()], self._knee,
@@ -60,11 +60,11 @@ class Inquiry:
         return next((found for stage in stages if (found := [dict(one.sets) for one in self._missing(stage())])), [])
 
     def causes(self) -> list[Consequence]:
-        """The causes among what was switched off, the first to be named first."""
+        """The causes among the candidates switched off, the first to be named first."""
         return attribution.ordered(self._replayed(self.ideals))
 
     def pairs(self) -> list[Consequence]:
-        """Of the first causes those pairs that were switched off together, what they have in common first."""
+        """Pairs of the first causes that were switched off together, the largest overlap first."""
         causes = self.causes()
         return sorted(self._replayed(self._pairs()), key=lambda one: -abs(attribution.interaction(one, causes)))
 
@@ -73,7 +73,7 @@ class Inquiry:
         return self._replayed(self._steps())
 
     def answer(self) -> str:
-        """The name of what holds the system back, `nothing`, or `unknown` as long as that may be wrong."""
+        """The name of the bottleneck, `nothing`, or `unknown` while more replays could change the answer."""
         found = attribution.bottleneck(self.causes(), self.base, self.goal)
         untold = bool(self.untried()) and (found == attribution.NOTHING or not self.known)
         return UNKNOWN if untold or self.before_ns == 0 else found
@@ -100,9 +100,9 @@ class Inquiry:
         return [(one, reason) for one in found.values() if (reason := self._reason(one))]
 
     def left_out(self) -> dict[str, int]:
-        """Of what is wanted, how many replays are missing yet, by what they would tell.
+        """The number of replays that are missing yet, by their purpose.
 
-        What is found may make more of them wanted: as long as things are `untried`, these are the least.
+        Results may add more: while candidates are `untried`, these are the least.
         """
         stages = {"steps": self._steps(), "pairs": self._pairs(), "knee": self._knee()}
         return {"causes": len(self.untried()), **{what: len(self._missing(of)) for what, of in stages.items()}}
@@ -115,7 +115,7 @@ class Inquiry:
         return [one for one in found if one.after.value(self.goal) is not None]
 
     def _missing(self, what_ifs: Iterable[WhatIf]) -> list[WhatIf]:
-        """Of what is wanted, each once, what is not known yet and can be built."""
+        """The replays wanted, each once, that are not known yet and can be built."""
         found = {one.key: one for one in what_ifs}
         return [one for key, one in found.items() if key not in self.known and not self._reason(one)]
 
@@ -124,7 +124,7 @@ class Inquiry:
         return self.case.refusal(one.sets) or self.failed.get(one.key, "")
 
     def _likely(self) -> list[WhatIf]:
-        """What the ledger has something against, the host's depth too: a cause is mostly among these."""
+        """Candidates with a charge in the ledger, and the host's queue depth: the cause is mostly among these."""
         least = attribution.NAMED_PERCENT / 100.0 * sum(self.base.charges(self.goal).values())
         return [
             one for one in self.ideals
@@ -132,7 +132,7 @@ class Inquiry:
         ]  # fmt: skip
 
     def _first_steps(self) -> list[WhatIf]:
-        """Steps against what the replays so far blame: to know what to do is worth more than a longer list."""
+        """Steps against the causes so far: a remedy is worth more than a longer list."""
         blamed = attribution.bottleneck(self.causes(), self.base, self.goal)
         return [one for one in self._steps() if one.of == (blamed,)]
 

@@ -1,6 +1,6 @@
-"""Steps that can really be taken: for each thing that may hold a workload back, keys to set and what they take.
+"""Steps possible in practice: for each bottleneck, keys to set and their cost.
 
-What a step costs in programs, erases and RAM is measured; `takes` says what a replay does not count.
+Replays measure the cost in programs, erases and RAM; `takes` states the rest, for example more hash lanes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def hashing(case: Case) -> Steps:
     for more in (lanes * times for times in (2, 4, 16)):
         if 0 < more <= 65_536:
             takes = plural(more - lanes, "more hash lane")
-            yield WhatIf(f"{more} hash lanes for {lanes}", {"engine.hash_lanes": more}, takes)
+            yield WhatIf(f"{more} hash lanes instead of {lanes}", {"engine.hash_lanes": more}, takes)
 
 
 def bus(case: Case) -> Steps:
@@ -57,7 +57,7 @@ def collection(case: Case) -> Steps:
         ("static", "wear levelling that moves cold data"),
     ):
         yield WhatIf(words, {"ftl.wear.policy": policy})
-    yield WhatIf("hot pages apart from cold ones", {"ftl.partition.policy": "bloom-filters"}, "filters in RAM")
+    yield WhatIf("hot and cold pages in separate blocks", {"ftl.partition.policy": "bloom-filters"}, "filters in RAM")
     yield WhatIf("collection in smaller steps", {"ftl.gc.step_pages": max(int(case["ftl.gc.step_pages"]) // 2, 1)})
 
 
@@ -67,7 +67,7 @@ def _spare(case: Case) -> Steps:
     for more in (max(round(blocks * times), blocks + 1) for times in _SPARE):
         then, now = (100.0 * (raw * of / blocks / case.base["footprint_pages"] - 1) for of in (more, blocks))
         yield WhatIf(
-            f"raw over-provisioning of {then:.1f} % for {now:.1f} %", {"nand.blocks_per_plane": more},
+            f"raw over-provisioning of {then:.1f} % instead of {now:.1f} %", {"nand.blocks_per_plane": more},
             f"{plural(more - blocks, 'more block')} a plane",
         )  # fmt: skip
 
@@ -123,7 +123,7 @@ def _share(count: int, blocks: int) -> float | None:
 def erases(case: Case) -> Steps:
     """Erases that make way for reads; more spare, so that there are fewer; erases in idle time."""
     if case["engine.suspend"] == "none":
-        yield WhatIf("erases that reads may interrupt", {"engine.suspend": "erase"}, "chips that can suspend")
+        yield WhatIf("erases that reads can suspend", {"engine.suspend": "erase"}, "chips that can suspend")
     yield from _spare(case)
     yield from _idle(case)
 
@@ -142,13 +142,13 @@ def dies(case: Case) -> Steps:
     """Twice the dies, or more of a die at work at a time."""
     count, concurrency = int(case["nand.dies_per_chip"]), case["engine.concurrency"]
     sets = more_dies(case, (2,))[1]
-    yield WhatIf(f"{count * 2} dies a chip for {count}", sets, "twice the dies, of half the blocks each")
+    yield WhatIf(f"{count * 2} dies per chip instead of {count}, same capacity", sets, "twice the dies")
     if concurrency == "chip" and count > 1:
-        yield WhatIf("dies that work on their own", {"engine.concurrency": "die"})
+        yield WhatIf("dies that work independently", {"engine.concurrency": "die"})
     if concurrency != "plane" and case["nand.planes_per_die"] > 1:
         # Planes that work on their own need no common command.
         alone: Sets = {"engine.concurrency": "plane", "engine.multi_plane": "none"}
-        yield WhatIf("planes that work on their own", alone, "planes with decoders of their own")
+        yield WhatIf("planes that work independently", alone, "planes with their own decoders")
         yield from _several_planes(case)
 
 
@@ -162,7 +162,7 @@ def _several_planes(case: Case) -> Steps:
 def suspension(_: Case) -> Steps:
     """Interruptions at the usual cost."""
     for policy, words in (("erase", "erases"), ("program-erase", "programs and erases")):
-        yield WhatIf(f"{words} that reads may interrupt", {"engine.suspend": policy}, "chips that can suspend")
+        yield WhatIf(f"{words} that reads can suspend", {"engine.suspend": policy}, "chips that can suspend")
 
 
 def mapping(case: Case) -> Steps:
@@ -178,18 +178,18 @@ def fingerprints(case: Case) -> Steps:
     entries = case["ftl.dedup.fingerprint_entries"]
     for times in (2, 8) if isinstance(entries, int) else ():
         yield WhatIf(f"{entries * times} fingerprints", {"ftl.dedup.fingerprint_entries": entries * times})
-    yield WhatIf("a store of all fingerprints", {"ftl.dedup.fingerprint_entries": "unlimited"})
+    yield WhatIf("a fingerprint store without a limit", {"ftl.dedup.fingerprint_entries": "unlimited"})
 
 
 def copies(case: Case) -> Steps:
-    """Fewer copies, of what is read more; at other times; more room for them."""
+    """Fewer copies, of contents read more; at other times; more space for them."""
     if "copies-at-period-ends" in case.traits:
         half_s = float(case["replay.period_s"]) / 2
         yield WhatIf("a copy for every fourth read", {"ftl.replication.copies_per_read": 0.25})
-        yield WhatIf("one copy more at most", {"ftl.replication.most_copies": 2})
+        yield WhatIf("at most one more copy per content", {"ftl.replication.most_copies": 2})
         yield WhatIf("copies as soon as they are earned", {"ftl.replication.policy": "on-line"})
         yield WhatIf(f"periods of {half_s:g} s", {"replay.period_s": half_s})
-    yield WhatIf("copies that wait for 10 ms without other work", {"engine.idle_us": 10_000.0})
+    yield WhatIf("copies after 10 ms of idle time", {"engine.idle_us": 10_000.0})
     yield WhatIf("space for copies (alpha) of 0.2", {"ftl.replication.alpha": 0.2}, "a fifth more space")
     yield WhatIf("no copies", {"ftl.replication.policy": "none"})
 
@@ -210,7 +210,7 @@ def slots(case: Case) -> Steps:
     now = int(case["engine.slots"])
     for more in (now * times for times in (2, 4, 16)):
         if more < 2**32:
-            words = f"{plural(more, 'slot')} of the controller for {now}"
+            words = f"{plural(more, 'slot')} of the controller instead of {now}"
             yield WhatIf(words, {"engine.slots": more}, plural(more - now, "more slot"))
     yield WhatIf("submission queues served in turn", {"engine.arbitration": "round-robin"})
 
@@ -236,7 +236,7 @@ def _answered_early(case: Case) -> Steps:
         pages = 4 * cache or caching.PAGES
         takes = f"{_memory(case, pages - cache)} of protected DRAM"
         yield WhatIf(f"a write-back cache of {pages:,} pages", {caching.KEY: pages, caching.PROTECTED: True}, takes)
-    # A system that does not hash would answer at once: what a cache takes for that is known, and tried above.
+    # A system that does not hash would answer at once: a cache for that is tried above.
     room = int(case["engine.write_buffer_pages"]) if completes == "hashed" else 0
     if case.base["pages_hashed"] and (room or (waits and not cache)):
         places = 4 * room or caching.PAGES

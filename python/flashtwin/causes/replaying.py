@@ -1,6 +1,6 @@
 """Replays for inquiries: on all cores, over one copy of the trace, within a budget of work; nothing done is lost.
 
-What is replayed, and in which order, depends on the budget alone: neither on the machine nor on what else it does.
+The budget alone decides the replays and their order: neither the machine nor its load does.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from flashtwin.results import folder, names
 from flashtwin.traces.scan import Replayable, prepare
 
 
-class Asking(Protocol):
-    """What asks for replays of one system, a few at a time, until it has nothing more to ask."""
+class ReplaySource(Protocol):
+    """A source of replays of one system, a few at a time, until it has nothing more to ask."""
 
     @property
     def system(self) -> System:
@@ -35,14 +35,14 @@ class Asking(Protocol):
 
     @property
     def known(self) -> dict[Key, Figures]:
-        """What was replayed, by the keys set otherwise."""
+        """Replays made, by the keys that were changed."""
 
     @property
     def failed(self) -> dict[Key, str]:
-        """What could not be replayed, with the reason."""
+        """Replays that could not be made, with the reason."""
 
     def wanted(self) -> list[Sets]:
-        """What to replay next, the most telling first; nothing that cannot be built."""
+        """The next replays, the most telling first; none that cannot be built."""
 
 
 @dataclass
@@ -54,7 +54,7 @@ class KeptFigures:
 
     @classmethod
     def of(cls, path: Path | None) -> KeptFigures:
-        """What the folder holds; nothing where that cannot be read."""
+        """The replays of the folder; none where it cannot be read."""
         if path is None:
             return cls(None)
         try:
@@ -75,16 +75,16 @@ class KeptFigures:
 
 
 @dataclass(frozen=True)
-class _Wish:
+class _ReplayRequest:
     """A replay that an inquiry asks for."""
 
-    inquiry: Asking
+    inquiry: ReplaySource
     sets: Sets
     system: System
     key: str
 
     @classmethod
-    def of(cls, trace: Replayable, inquiry: Asking, sets: Sets) -> _Wish:
+    def of(cls, trace: Replayable, inquiry: ReplaySource, sets: Sets) -> _ReplayRequest:
         made = inquiry.system.with_sets(sets)
         return cls(inquiry, sets, made, folder.run_key(trace.digest, made.config))
 
@@ -106,7 +106,7 @@ def base_replays(
 ) -> dict[str, Figures]:
     """The figures of a trace on systems as they are, by name.
 
-    What is finished is kept even where the rest is interrupted.
+    Finished replays are kept even if the rest is interrupted.
     """
     keys = {name: folder.run_key(trace.digest, system.config) for name, system in systems.items()}
     missing = [name for name, key in keys.items() if key not in kept.figures]
@@ -121,7 +121,7 @@ def base_replays(
 
 def replay_all(
     trace: Replayable,
-    inquiries: Sequence[Asking],
+    inquiries: Sequence[ReplaySource],
     kept: KeptFigures,
     budget: Budget,
     *,
@@ -150,10 +150,10 @@ def replay_all(
         done += len(batch)
 
 
-def _next_wishes(trace: Replayable, inquiries: Sequence[Asking], kept: KeptFigures) -> list[_Wish]:
-    """What is not known yet, one of each inquiry in turn, each replay once; they are told what is known already."""
+def _next_wishes(trace: Replayable, inquiries: Sequence[ReplaySource], kept: KeptFigures) -> list[_ReplayRequest]:
+    """Missing replays, one of each inquiry in turn, each replay once; known results are passed on first."""
     while True:
-        asked = [[_Wish.of(trace, inquiry, sets) for sets in inquiry.wanted()] for inquiry in inquiries]
+        asked = [[_ReplayRequest.of(trace, inquiry, sets) for sets in inquiry.wanted()] for inquiry in inquiries]
         known = [wish for wishes in asked for wish in wishes if wish.key in kept.figures]
         if not known:
             turns = [wish for turn in itertools.zip_longest(*asked) for wish in turn if wish is not None]
@@ -164,7 +164,7 @@ def _next_wishes(trace: Replayable, inquiries: Sequence[Asking], kept: KeptFigur
 
 def _run(
     trace: Replayable,
-    wishes: Sequence[_Wish],
+    wishes: Sequence[_ReplayRequest],
     kept: KeptFigures,
     threads: int,
     watch: Callable[[int, int, int], None] | None,

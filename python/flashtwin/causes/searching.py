@@ -24,7 +24,7 @@ from flashtwin.results.trees import leaves, literal
 EQUAL = 0.01
 #: A replay that ends this much later than its trace, in time and in ns, could not keep up. Ours.
 LATE_FACTOR, LATE_NS = 1.1, 50_000_000
-#: Beyond every response time: what cannot keep up is worse than what can.
+#: Longer than any response time: a drive that cannot keep up is worse than any that can.
 _NEVER_NS = 1e18
 
 #: Of each axis the number of its level, 0 for none.
@@ -33,7 +33,7 @@ Point = tuple[int, ...]
 
 @dataclass
 class Search:
-    """What of the cheap settings to replay next, and which are the best of those replayed."""
+    """Chooses the cheap settings to replay next, and keeps the best of those replayed."""
 
     system: System
     goal: Goal
@@ -46,11 +46,11 @@ class Search:
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
-        """What may be set otherwise."""
+        """The settings that may be changed."""
         return axes(self.system.config)
 
     def wanted(self) -> list[Sets]:
-        """What to replay next; empty when no setting is left that may be better."""
+        """The next settings to replay; empty when none is left that may be better."""
         if missing := self._missing([self.none, self.all, self._all_where_it_is()]):
             return missing
         best = self.best()
@@ -69,7 +69,7 @@ class Search:
         return min(near, key=lambda point: (sum(map(bool, point)), sum(point), found[point], point))
 
     def cost(self, point: Point) -> float | None:
-        """What is compared: the goal's figure; where the drive falls behind its trace, by how much it does.
+        """The figure to compare: that of the goal; where the drive falls behind its trace, by how much it does.
 
         Then pages wait in RAM that is without end, and reads of those take no time.
         """
@@ -86,7 +86,7 @@ class Search:
         return None if found is None else found.value(self.goal)
 
     def figures(self, point: Point) -> Figures | None:
-        """What a replay with these settings says."""
+        """The result of a replay with these settings."""
         return self.known.get(key_of(self.sets(point)))
 
     def levels(self, point: Point) -> list[Level]:
@@ -105,7 +105,7 @@ class Search:
 
     @cached_property
     def all(self) -> Point:
-        """What a search begins with, of each axis the dearest level, but for what does not matter."""
+        """The start of a search: of each axis that matters, the dearest level."""
         point = tuple(len(axis) if axis[-1].begins else 0 for axis in self.axes)
         made = self.made(point)
         return point if made is None else tuple(
@@ -183,7 +183,7 @@ def lateness(system: System, figures: Figures) -> float | None:
 
 
 def shape(system: System) -> list[tuple[str, str]]:
-    """What a system is with everything cheap, but for labels: two of one shape are one candidate."""
+    """A system with everything cheap, without labels: two of one shape are one candidate."""
     search = Search(system, Goal("all", "mean"))
     made = search.made(search.all) or system
     flat = leaves(made.config)

@@ -30,7 +30,7 @@ def _unlike(config: Mapping[str, Any], preset: str) -> dict[str, Any]:
     usual = dict(leaves(system(preset).config))
     found = {key: value for key, value in leaves(config) if usual.get(key) != value}
     if "device" in found and found["device"] in devices():
-        # A device brings its numbers: what is as the device has it need not be set as well.
+        # A device brings its numbers: keys with the device's own value need not be set.
         of_device = dict(leaves(system(preset, settings={"device": found["device"]}).config))
         found = {key: value for key, value in leaves(config) if key == "device" or of_device.get(key) != value}
     elif "device" in found:
@@ -47,7 +47,7 @@ def system_of(name: str, config: Mapping[str, Any]) -> System:
     preset = str(config.get("name"))
     base = preset if preset in systems() else "conventional"
     try:
-        # All of them: with the same configuration, what was replayed before is found again.
+        # All of them: with the same configuration, earlier replays are found again.
         made = system(base, settings=_unlike(config, base))
     except ConfigError as error:
         raise ConfigError(f"run '{name}': its configuration cannot be made again ({error}); replay it anew") from None

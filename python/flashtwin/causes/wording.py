@@ -1,4 +1,4 @@
-"""What was found, in words and as plain data: each sentence ends in what to do, and names the run that shows it."""
+"""Results of `explain` in words and as plain data: each sentence ends in an action, and names the run behind it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from flashtwin.results.trees import literal
 
 #: Keys that have an option of their own.
 _OPTIONS = {"replay.speed": "--speed", "replay.queue_depth": "--queue-depth", "replay.content": "--content"}
-#: Share of what two changes bring together that each must bring alone for either to do.
+#: Share of the gain of two changes together that each must bring alone for either to do.
 _EITHER_SHARE = 0.8
 #: Steps that the words name; all stand in the data.
 _NAMED_STEPS = 5
@@ -30,7 +30,7 @@ class Command:
     """How a run is made again by hand: the trace and how it is read, the system, and the keys set otherwise."""
 
     trace: str
-    #: What the run is called.
+    #: The name of the run.
     name: str
     #: The preset or TOML file.
     system: str
@@ -58,7 +58,7 @@ class Command:
 
 
 def told(inquiry: Inquiry, command: Command, *, interrupted: bool = False) -> dict[str, Any]:
-    """Everything that is known of one system, with its sentences; what is written as a file."""
+    """All results of one system, with sentences; the content of its file."""
     causes, of, content = inquiry.causes(), inquiry.answer(), inquiry.case["replay.content"]
     made_up = "looks-at-contents" in inquiry.case.traits and content != "recorded"
     blamed = next((cause for cause in causes if cause.name == of), None)
@@ -95,7 +95,7 @@ def told(inquiry: Inquiry, command: Command, *, interrupted: bool = False) -> di
 
 
 def _row(one: Consequence, command: Command) -> dict[str, Any]:
-    """What one replay says: the cause that it is about, what is otherwise, what that brings and takes, and how."""
+    """The result of one replay: cause, change, gain, cost and command."""
     what_if = one.what_if
     return {
         "name": one.name, "words": what_if.words, "sets": dict(what_if.sets), "after_ns": one.after_ns,
@@ -105,24 +105,24 @@ def _row(one: Consequence, command: Command) -> dict[str, Any]:
 
 
 def _takes(step: Consequence) -> str:
-    """What a step costs, in words; empty where it costs nothing."""
+    """The cost of a step, in words; empty where it costs nothing."""
     parts = [step.what_if.takes] if step.what_if.takes else []
     for count, noun in (("programs", "program"), ("erases", "erase")):
         if more := step.more(count):
-            parts.append(f"{units.plural(abs(more), noun)} {'more' if more > 0 else 'fewer'}")
+            parts.append(units.plural(abs(more), f"{'more' if more > 0 else 'fewer'} {noun}"))
     if more := step.more("ram_bytes"):
-        parts.append(f"{units.size(abs(more))} of RAM {'more' if more > 0 else 'less'}")
+        parts.append(f"{units.size(abs(more))} {'more' if more > 0 else 'less'} RAM")
     return ", ".join(parts)
 
 
 def _brings(after_ns: float, percent: float, takes: str) -> str:
-    return f"{units.duration(after_ns)} ({units.percent(percent)} less){f'; takes {takes}' if takes else ''}"
+    return f"{units.duration(after_ns)} ({units.percent(percent)} less){f', for {takes}' if takes else ''}"
 
 
 def _claim(inquiry: Inquiry, blamed: Consequence | None, of: str, name: str) -> str:
     goal, before = inquiry.goal.words, units.duration(inquiry.before_ns)
     if inquiry.before_ns == 0:
-        return f"`{name}`: the trace has no {inquiry.goal.kind}s, so that nothing can be said of {goal}."
+        return f"`{name}`: the trace has no {inquiry.goal.kind}s, which {goal} needs."
     if blamed is not None:
         less = f"{units.duration(blamed.after_ns)} instead of {before} ({units.percent(blamed.percent)} less)"
         return f"The bottleneck of `{name}` is {BY_NAME[of].words}: with {blamed.what_if.words} {goal} is {less}."
@@ -141,11 +141,11 @@ def _action(inquiry: Inquiry, of: str, command: Command) -> Action:
     steps = inquiry.steps()
     best = attribution.first_step(steps, of)
     if of == UNKNOWN or (best is None and inquiry.left_out()["steps"]):
-        return Action("Replay all that may hold it back", _with_all(inquiry, command))
+        return Action("Try every candidate", _with_all(inquiry, command))
     if best is None:
-        words = f"Nothing to do for {inquiry.goal.words}: none of {units.plural(len(steps), 'step')} shortens it"
+        words = f"None of {units.plural(len(steps), 'change')} shortens {inquiry.goal.words}"
         return Action(f"{words}; ask about another figure", command.explain("--goal read.p99 --effort all"))
-    what = f"Nothing needs to be done. What brings most: {best.what_if.words}"
+    what = f"No change is needed. Largest gain: {best.what_if.words}"
     words = f"{what if of == NOTHING else upper(best.what_if.words)}: "
     words += _brings(best.after_ns, best.percent, _takes(best))
     return Action(words, command.replay(best.what_if.sets), dict(best.what_if.sets))
@@ -159,10 +159,10 @@ def _interactions(pairs: list[Consequence], causes: list[Consequence]) -> list[s
         if abs(hides) < attribution.NAMED_PERCENT:
             continue
         words = f"{upper(BY_NAME[one.name].words)} and {BY_NAME[other.name].words}"
-        bring = f"both gone bring {units.percent(pair.percent)}, "
+        bring = f"removing both brings {units.percent(pair.percent)}, "
         bring += f"alone {units.percent(one.percent)} and {units.percent(other.percent)}"
         if hides > 0:
-            sentences.append(f"{words} hide behind one another: {bring}; change both.")
+            sentences.append(f"{words} hide each other: {bring}; change both.")
             continue
         first = max((one, other), key=lambda cause: cause.cost_ns)
         either = min(one.cost_ns, other.cost_ns) >= _EITHER_SHARE * pair.cost_ns
@@ -194,7 +194,7 @@ def _knee(inquiry: Inquiry) -> str:
 def _caveats(inquiry: Inquiry, causes: list[Consequence], command: Command, *, interrupted: bool) -> list[str]:
     sentences = []
     if causes and causes[0].name == "gc" and collected(causes[0].after):
-        sentences.append("The drive meant never to collect did collect at times, so that this cost is a lower bound.")
+        sentences.append("The new drive still collected garbage at times, so this cost is a lower bound.")
     by_reason: dict[str, list[str]] = {}
     for one, reason in inquiry.skipped():
         by_reason.setdefault(reason.rstrip("."), []).append(one.words)
@@ -217,21 +217,21 @@ def _with_all(inquiry: Inquiry, command: Command) -> str:
 
 
 def lines(found: Mapping[str, Any]) -> list[str]:
-    """As a terminal shows it: what holds the system back, what removes it, what that brings, the command."""
+    """As a terminal shows it: bottleneck, remedy, gain, command."""
     text = [found["claim"], f"  do: {found['action']['words']}.", f"      {found['action']['command']}"]
     if found["interrupted"]:
         text.insert(0, f"Interrupted after {units.plural(found['replays'], 'replay')}; the answer so far:")
     text += [f"  {sentence}" for sentence in found["more"]]
     causes = found["causes"]
     if causes:
-        text.append(f"  what {found['goal_words']} of {units.duration(found['before_ns'])} would be:")
+        text.append(f"  {found['goal_words']}, now {units.duration(found['before_ns'])}, would be:")
         width = max(len(one["words"]) for one in causes)
         for one in causes:
             less = f"{units.duration(one['after_ns']):>9}  {units.percent(one['percent'])} less"
             text.append(f"    with {one['words'].ljust(width)}  {less}")
     helping = [one for one in found["steps"] if one["percent"] >= attribution.TOLD_PERCENT]
     helping = [one for one in helping if one["command"] != found["action"]["command"]][: _NAMED_STEPS - 1]
-    text += ["  other steps, what brings most first:"] if helping else []
+    text += ["  other changes, largest gain first:"] if helping else []
     for one in helping:
         text.append(f"    {one['words']}: {_brings(one['after_ns'], one['percent'], one['takes'])}")
         text.append(f"      {one['command']}")

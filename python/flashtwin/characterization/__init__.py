@@ -1,1 +1,1 @@
-"""What a workload is like to an SSD: its figures, and the advice that follows from them."""
+"""The properties of a workload that matter to an SSD, and the advice that follows from them."""

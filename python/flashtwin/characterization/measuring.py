@@ -1,4 +1,4 @@
-"""Characterization: what a workload is like to an SSD. Definitions and sources: docs/characterization.md."""
+"""Characterization: the properties of a workload. Definitions and sources: docs/characterization.md."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flashtwin.errors import FlashtwinError, ReportError
 from flashtwin.judgement.verdict import Verdict
 from flashtwin.progress import Progress, named
 from flashtwin.results import folder, names, rows
-from flashtwin.results.frames import ArrowTable, Framed, Table, shown, table_of
+from flashtwin.results.frames import ArrowTable, Table, Tabular, shown, table_of
 from flashtwin.settings import Setting, merged, texts
 from flashtwin.traces.reading import Reading
 from flashtwin.traces.scan import Replayable, Scan
@@ -48,13 +48,13 @@ class Options:
 
     @property
     def words(self) -> str:
-        """What a replay has to be told of them, for the end of a command line: the period, unless it is a day."""
+        """Options that a replay needs as well, for the end of a command line: the period, unless it is a day."""
         period_s = float(json.loads(self.key)["period_s"])
         return f" --period {period_s:g}s" if period_s != PERIOD_S else ""
 
 
 def options(sets: Mapping[str, Setting | None], threads: int = 1) -> Options:
-    """The options with some keys set otherwise (docs/characterization.md); what is None is left as it is.
+    """The options with some keys changed (docs/characterization.md); None leaves a key as it is.
 
     Raises:
         ConfigError: a key is not known (the message names the nearest), or its value is out of range.
@@ -69,16 +69,21 @@ def options_from_text(sets: Sequence[tuple[str, str]], threads: int = 1) -> Opti
 
 
 def options_schema() -> dict[str, Any]:
-    """The JSON schema of all options; descriptions carry units and sources."""
+    """The JSON schema of all options; descriptions carry units and sources.
+
+    >>> import flashtwin as ft
+    >>> "period_s" in ft.options_schema()["properties"]
+    True
+    """
     schema: dict[str, Any] = json.loads(_core.options_schema())
     return schema
 
 
 @dataclass(frozen=True)
-class Characterization(Framed):
-    """What a workload is like to an SSD. Made by `characterize`, or read back by `read`. As a frame: `row`."""
+class Characterization(Tabular):
+    """The properties of a workload. Made by `characterize`, or read back by `read`. As a frame: `row`."""
 
-    #: All scalars, one object a metric; what is undefined is None.
+    #: All scalars, one object a metric; undefined ones are None.
     summary: dict[str, Any] = field(repr=False)
     _tables: Mapping[str, Callable[[], ArrowTable]] = field(repr=False)
     #: Where it was asked for and the trace has several: each volume by itself, by name.
@@ -104,7 +109,7 @@ class Characterization(Framed):
 
     @property
     def name(self) -> str:
-        """What the trace is called."""
+        """The name of the trace."""
         return str(self.summary["info"]["name"])
 
     @property
@@ -141,7 +146,7 @@ class Characterization(Framed):
 
     @cached_property
     def advice(self) -> list[Verdict]:
-        """What would pay on this workload, one verdict a topic."""
+        """Advice for this workload, one verdict a topic."""
         # These load NumPy and PyArrow, which a replay does without.
         from flashtwin.judgement import judging
         from flashtwin.judgement.evidence import Evidence

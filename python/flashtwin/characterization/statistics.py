@@ -18,7 +18,7 @@ CA_SSD_ENTRIES = 65_536
 class Metric:
     """A statistic."""
 
-    #: What it is, in one line.
+    #: A description, in one line.
     meaning: str
     #: From a characterization of a trace at a scale; None where it is undefined.
     measure: Callable[[Characterization, float], float | None]
@@ -91,7 +91,7 @@ def _daily_unique_reads(found: Characterization, _: float) -> float | None:
 
 
 def by_day(found: Characterization) -> list[dict[str, float | None]]:
-    """What each day reads, in percent of its page reads: New and Rep as in Fig. 9 of the RR-SSD paper.
+    """Reads of each day, in percent of its page reads: New and Rep as in Fig. 9 of the RR-SSD paper.
 
     `unique_read_percent` is the distinct values; `first_read_percent` those never read before (New);
     `read_before_percent` those of the day before, of which that paper's systems could have copies (Rep).

@@ -1,4 +1,4 @@
-"""The command line: `flashtwin VERB`. One file a verb; what they share is in the underscored modules.
+"""The command line: `flashtwin VERB`. One file a verb; shared code is in the underscored modules.
 
 Data goes to stdout, talk to stderr. Exit status: 0 done, 1 flashtwin itself failed, 2 wrong usage
 or bad input, 130 interrupted.
@@ -54,11 +54,11 @@ class Verbs(click.Group):
 
 @click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
-@click.option("--no-cache", is_flag=True, help="Neither use nor keep aged drives (see `flashtwin cache`).")
+@click.option("--no-cache", is_flag=True, help="Do not use the cache of aged drives (see `flashtwin cache`).")
 @click.version_option(__version__, message="flashtwin %(version)s", help="Print the version.")
 @click.pass_context
 def flashtwin(ctx: click.Context, debug: bool, no_cache: bool) -> None:
-    """Replay real block traces, contents included, on SSDs that deduplicate, replicate and redirect.
+    """Replay block traces, with page contents, on simulated SSDs that deduplicate, replicate and redirect.
 
     \b
     Example:
@@ -90,7 +90,7 @@ def run(args: list[str]) -> int:
         error(wrong.format_message())
         return 2
     except BrokenPipeError:
-        # Whoever read our output has seen enough.
+        # The reader of our output, such as `head`, has closed it.
         _drop_output()
         return 0
     except OSError as failure:
@@ -109,7 +109,7 @@ def run(args: list[str]) -> int:
 
 
 def _take_any_letter() -> None:
-    """Has stdout take what its encoding has no letter for; into a file or a pipe, Windows writes one of few letters."""
+    """Makes stdout replace letters that its encoding lacks; for example, Windows writes files in a small one."""
     out = sys.stdout
     if isinstance(out, io.TextIOWrapper) and out.errors == "strict":
         out.reconfigure(encoding="utf-8" if sys.platform == "win32" else None, errors="backslashreplace")
@@ -126,7 +126,7 @@ def _is_of_output(failure: OSError) -> bool:
 
 
 def _drop_output() -> None:
-    """Lets go of what was printed and cannot be written; Python would complain once more at exit."""
+    """Drops output that cannot be written; Python would complain once more at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

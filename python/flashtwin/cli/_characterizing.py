@@ -1,4 +1,4 @@
-"""What `characterize` and `advise` share: options of the metrics, and showing the most telling numbers."""
+"""Shared by `characterize` and `advise`: options of the metrics, and printing the most telling numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from flashtwin.traces.reading import Reading, Source
 
 @dataclass(frozen=True)
 class MeasuringOptions:
-    """How to read traces and what to measure."""
+    """Options of reading traces and of the metrics."""
 
     options: Options
     reading: Reading
@@ -90,7 +90,7 @@ KEYS = {
 
 
 def measuring_options(command: Command) -> Command:
-    """How to read and what to measure; the verb gets `measuring`."""
+    """Options of reading and of the metrics; the verb gets `measuring`."""
     options: tuple[Any, ...] = (
         *how_to_read(),
         click.option(
@@ -98,35 +98,50 @@ def measuring_options(command: Command) -> Command:
             "sets",
             multiple=True,
             type=KeyValue(),
-            help="Set an option (docs/configuration.md lists all); repeatable.",
+            help="Set an option of docs/configuration.md; repeatable. Example: --set frequency_ratios=2,3",
         ),
-        click.option("--period", type=Duration(), metavar="TIME", help="Length of a period.  [default: 1d]"),
-        click.option("--stream", is_flag=True, help="Read the file several times with bounded memory."),
+        click.option(
+            "--period", type=Duration(), metavar="TIME", help="Period length. Example: --period 1h  [default: 1d]"
+        ),
+        click.option("--stream", is_flag=True, help="Read the file several times, in bounded memory."),
         click.option(
             "--sample",
             type=click.FloatRange(min=0, max=1, min_open=True),
             metavar="RATE",
-            help="Look at this share of pages and contents, chosen by hash; errors are stated.",
+            help="Sample this share of pages and contents by hash; errors are stated. Example: --sample 0.01",
         ),
-        click.option("--sample-seed", type=click.IntRange(min=0), metavar="N", help="Another seed chooses others."),
+        click.option(
+            "--sample-seed", type=click.IntRange(min=0), metavar="N", help="Seed of --sample. Example: --sample-seed 7"
+        ),
         click.option(
             "--direction",
             type=click.Choice(["forward", "backward"]),
-            help="Logical locality: is a request met by a later one, or does it meet an earlier one?",
+            help="Logical locality: look for later requests, or for earlier ones. Example: --direction backward",
         ),
         click.option(
             "--page-bytes",
             type=PageSize(),
             metavar="SIZE",
-            help="Page size of the whole grid of write amplifications.  [default: 4K]",
+            help="Page size of the write-amplification grid. Example: --page-bytes 16K  [default: 4K]",
         ),
         click.option(
-            "--partitions", type=Numbers(), metavar="A,B,...", help="Partitions in it.  [default: 1,2,4,8,12,16,24]"
+            "--partitions",
+            type=Numbers(),
+            metavar="A,B,...",
+            help="Partitions in the grid. Example: --partitions 1,8  [default: 1,2,4,8,12,16,24]",
         ),
         click.option(
-            "--op", type=Numbers(), metavar="A,B,...", help="Over-provisionings in it, in percent.  [default: 7,28,50]"
+            "--op",
+            type=Numbers(),
+            metavar="A,B,...",
+            help="Over-provisioning in the grid, percent. Example: --op 7,28  [default: 7,28,50]",
         ),
-        click.option("--block-pages", type=Numbers(), metavar="A,B,...", help="Pages of a block.  [default: 128]"),
+        click.option(
+            "--block-pages",
+            type=Numbers(),
+            metavar="A,B,...",
+            help="Pages per block in the grid. Example: --block-pages 64,256  [default: 128]",
+        ),
     )
 
     @functools.wraps(command)
@@ -186,7 +201,7 @@ def show(found: Characterization, report: Path | None, *, as_json: bool) -> None
 
 
 def show_batch(done: Batch, *, as_json: bool) -> None:
-    """Prints many characterizations: a row each, how many enter which statistic, and what failed."""
+    """Prints many characterizations: a row each, how many enter which statistic, and failures."""
     if as_json:
         failures = [asdict(failure) for failure in done.failures]
         data_json(

@@ -1,4 +1,4 @@
-"""Targets beside what was achieved, as people and machines read it."""
+"""Targets and measured values side by side, for people and machines."""
 
 from __future__ import annotations
 

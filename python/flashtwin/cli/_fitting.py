@@ -1,4 +1,4 @@
-"""What `flashtwin fit` shows: keys with their intervals, and measured beside predicted."""
+"""The output of `flashtwin fit`: keys with their intervals, and measured beside predicted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from flashtwin.cli._talk import data, table
-from flashtwin.drives.comparing import Compared, Error, errors
+from flashtwin.drives.comparing import Error, FigureComparison, errors
 from flashtwin.drives.estimates import Estimate
 from flashtwin.errors import not_installed
 
@@ -24,14 +24,14 @@ _WIDTH = 90
 
 @dataclass(frozen=True)
 class FitOutcome:
-    """What a fit found."""
+    """The result of a fit."""
 
     drive: str
     #: Figures of the experiments that tell something by themselves.
     figures: Sequence[Estimate]
     #: None where the measurements are not enough for a twin.
     fitted: FittedDrive | None
-    compared: Sequence[Compared] = field(default_factory=list)
+    compared: Sequence[FigureComparison] = field(default_factory=list)
     #: Why there is no twin.
     why: str | None = None
 
@@ -97,7 +97,7 @@ def _experiment(one: Estimate) -> str:
     return one.source if one.is_measured else f"not determined: {one.source}"
 
 
-def _cells(row: Compared) -> tuple[str, ...]:
+def _cells(row: FigureComparison) -> tuple[str, ...]:
     return (
         row.experiment, row.figure, f"{_number(row.measured)} {row.unit}".rstrip(),
         f"{_number(row.predicted)} {row.unit}".rstrip(), _percent(row), _word(is_fitted=row.is_fitted),
@@ -108,11 +108,11 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 or value == round(value) else f"{value:.4g}"
 
 
-def _percent(row: Compared) -> str:
+def _percent(row: FigureComparison) -> str:
     return "" if row.error_percent is None else f"{row.error_percent:+.1f} %"
 
 
-def beside(rows: Sequence[Compared]) -> str:
+def beside(rows: Sequence[FigureComparison]) -> str:
     """Every figure as measured and as the twin has it, and below them the errors by kind."""
     return (
         f"{table(_COMPARED, [_cells(row) for row in rows])}\n\n{table(_ERRORS, [_kind(one) for one in errors(rows)])}"

@@ -6,7 +6,7 @@ import tomllib
 
 
 def described(toml: str) -> str:
-    """What a preset says of itself: its `description`, or else its first comment; up to the first full stop."""
+    """The summary of a preset: its `description`, or else its first comment; up to the first full stop."""
     text = str(tomllib.loads(toml).get("description") or _first_comment(toml))
     return _first_sentence(text).rstrip(".")
 

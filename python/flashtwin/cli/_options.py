@@ -1,4 +1,4 @@
-"""Options that several verbs share, and what they mean to the core."""
+"""Options that several verbs share, and their translation for the core."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class KeyValue(click.ParamType[tuple[str, str]]):
 
 
 @dataclass(frozen=True)
-class Running:
+class ReplayOptions:
     """How to replay it."""
 
     threads: int
@@ -150,14 +150,14 @@ def files_options(command: Command) -> Command:
 def how_to_read() -> tuple[Any, ...]:
     """--format, --on-bad-line, --sort-window, --blkparse-action, --volume, --from, --to."""
     format_ = click.option(
-        "--format", "format_", metavar="NAME", help="The trace's format, where its looks leave doubt."
+        "--format", "format_", metavar="NAME", help="Trace format, if it cannot be detected. Example: --format msr"
     )
     bad = click.option(
         "--on-bad-line",
         type=click.Choice(["fail", "skip"]),
         default="fail",
         show_default=True,
-        help="Stop at a line that cannot be read, or skip, count and list it.",
+        help="Stop at an unreadable line, or skip and count it. Example: --on-bad-line skip",
     )
     window = click.option(
         "--sort-window",
@@ -165,24 +165,31 @@ def how_to_read() -> tuple[Any, ...]:
         metavar="TIME",
         default="1s",
         show_default=True,
-        help="Sort requests that are late by up to this much into place; more is an error.",
+        help="Sort requests that come up to this late; later ones are an error. Example: --sort-window 10s",
     )
     action = click.option(
         "--blkparse-action",
         type=click.Choice(["Q", "D", "C"]),
         default="D",
         show_default=True,
-        help="blkparse text: the event that is the request; queued, issued to the driver or completed.",
+        help="blkparse text: take the time a request is queued (Q), issued (D) or completed (C). "
+        "Example: --blkparse-action Q",
     )
-    volume = click.option("--volume", metavar="NAME", help="Only the requests of this volume, as a trace of its own.")
+    volume = click.option("--volume", metavar="NAME", help="Read only this volume. Example: --volume 3")
     begin = click.option(
         "--from",
         "from_s",
         type=Duration(),
         metavar="TIME",
-        help="Only what arrives from this time after the first request on: 90s, 2h, 1d.",
+        help="Start this long after the first request. Example: --from 2h",
     )
-    end = click.option("--to", "to_s", type=Duration(), metavar="TIME", help="Only what arrives before this time.")
+    end = click.option(
+        "--to",
+        "to_s",
+        type=Duration(),
+        metavar="TIME",
+        help="Stop this long after the first request. Example: --to 1d",
+    )
     return format_, bad, window, action, volume, begin, end
 
 
@@ -196,67 +203,80 @@ def at_least_one(ctx: click.Context, param: click.Parameter, value: str | None) 
     return value
 
 
+set_option = click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    type=KeyValue(),
+    metavar="KEY=VALUE",
+    help="Set a configuration key; repeatable. Example: --set replication.alpha=0.2",
+)
+
+
 def running_options(command: Command) -> Command:
     """--set and its short forms, --content, --threads; the verb gets `running`."""
     options = (
-        click.option(
-            "--set", "sets", multiple=True, type=KeyValue(), help="Set a key of the configuration; repeatable."
-        ),
+        set_option,
         click.option(
             "--period",
             type=Duration(),
             metavar="TIME",
-            help="Length of a period, at whose end contents are copied: 120s, 1h, 1d.  [default: a day; the longest "
-            "round length that it has eight of for a trace of less than three days]",
+            help="Period length; popular contents are copied when one ends. Traces under 3 days get about 8 periods "
+            "of a round length, such as 15 min for 2 h. Example: --period 1h  [default: 1d]",
         ),
-        click.option("--speed", metavar="X", help="Replay X times as fast as recorded."),
+        click.option("--speed", metavar="X", help="Replay X times as fast as recorded. Example: --speed 10"),
         click.option(
             "--queue-depth",
             metavar="N",
             callback=at_least_one,
-            help="Ignore the recorded times; keep N requests under way, 1 or more.",
+            help="Ignore recorded times; keep N requests outstanding. Example: --queue-depth 32",
         ),
         click.option(
             "--fill",
             type=Share(),
             metavar="SHARE",
-            help="Give the drive as few blocks as it can have if the trace's pages are to take up no more than this "
-            "of it: 90%. Without it, the drive is as large as it is, most often far too large to collect garbage.",
+            help="Shrink the drive until the trace fills this share of it, so that garbage collection runs. "
+            "Example: --fill 90%  [default: the device's full size]",
         ),
         click.option(
             "--aged",
             is_flag=True,
-            help="Begin with every page of the trace written and overwritten at random until write amplification "
-            "has settled, instead of with a new drive: replay.preload = footprint.",
+            help="Age the drive first: overwrite the trace's pages at random until write amplification settles.",
         ),
         click.option(
             "--content",
             metavar="SOURCE",
-            help="Contents of pages: recorded, as in the trace; unique, a new one for every write; "
-            "zipf(A,N[,SEED]), one of N values by popularity with exponent A; same-as-address.",
+            help="Page contents: recorded, unique (all writes differ), same-as-address, or zipf(A,N[,SEED]): N values "
+            "with Zipf exponent A. Example: --content 'zipf(1.1,10000)'",
         ),
         click.option(
             "--verify",
             is_flag=True,
             default=None,
-            help="Compare every step with the plain truth and all tables with one another; slow.",
+            help="Check each step against a reference model, and the tables against each other; slow.",
         ),
         click.option(
-            "--threads", type=click.IntRange(min=0), default=0, help="Systems that run at once; 0: one for each core."
+            "--threads",
+            type=click.IntRange(min=0),
+            metavar="N",
+            default=0,
+            help="Systems to replay at once; 0: one per core. Example: --threads 2",
         ),
     )
     return _wrapped(command, options, _to_running)
 
 
 device_option = click.option(
-    "--device", metavar="NAME", help="The NAND device: a name of `flashtwin devices`, or a TOML file."
+    "--device",
+    metavar="NAME",
+    help="NAND device: a name of `flashtwin devices`, or a TOML file. Example: --device rr-ssd",
 )
 
 stream_option = click.option(
     "--stream",
     is_flag=True,
-    help="Read the file again for each replay instead of holding it in memory; results are the same. Done by itself "
-    "where the trace is larger than the memory that can be had.",
+    help="Read the file again for each replay instead of keeping it in memory; same results. Automatic if the trace "
+    "does not fit in memory.",
 )
 
 
@@ -273,21 +293,21 @@ def systems_option(default: str) -> Callable[[Command], Command]:
         show_default=True,
         callback=_split_names,
         metavar="A,B,...",
-        help="The systems, by name or TOML file; the first is the baseline.",
+        help="Systems, by name or TOML file; the first is the baseline. Example: --systems conventional,rr-ssd",
     )
 
 
 equal_ground_option = click.option(
     "--equal-ground",
     is_flag=True,
-    help="Give every system the baseline's device, engine, allocation, collection and replay keys: all but what "
-    "defines it. Without it, what else differs is listed.",
+    help="Give all systems the baseline's device, engine, allocation, collection and replay keys, so that only their "
+    "mechanisms differ.",
 )
 
 per_request_option = click.option(
     "--per-request",
     is_flag=True,
-    help="Also write every request by itself, with its response time in parts, as `requests.parquet` of the run.",
+    help="Also write each request, with the parts of its response time, to the run's `requests.parquet`.",
 )
 
 
@@ -298,31 +318,68 @@ def timeline_options(command: Command) -> Command:
             "--timeline",
             type=click.Path(path_type=Path),
             metavar="FILE",
-            help="Also write what channels, dies, the hash unit and garbage collection did when, and the requests with "
-            "what they waited for, for https://ui.perfetto.dev: run.pftrace.",
+            help="Also write a timeline of channels, dies, hash unit, garbage collection and requests; open it at "
+            "https://ui.perfetto.dev. Example: --timeline run.pftrace",
         ),
         click.option(
             "--timeline-from",
             type=Duration(),
             metavar="TIME",
-            help="Leave out of the timeline what ended before this time of the drive: 3s, 2.5h. With --speed 10, the "
-            "drive's time is a tenth of the trace's.",
+            help="Start the timeline at this time of the drive; with --speed 10, a tenth of the trace's. "
+            "Example: --timeline-from 3s",
         ),
         click.option(
-            "--timeline-to", type=Duration(), metavar="TIME", help="Leave out of it what begins at this time or later."
+            "--timeline-to",
+            type=Duration(),
+            metavar="TIME",
+            help="End the timeline at this time of the drive. Example: --timeline-to 4s",
         ),
     )
     return _wrapped(command, options, _to_timeline)
 
 
+#: Seeds that the core takes as they are.
+AT_LEAST_0 = click.IntRange(min=0)
+
+force_option = click.option("--force", is_flag=True, help="Replace output files that exist.")
+
+workers_option = click.option(
+    "--workers",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=0,
+    help="Jobs to run at once; 0: one per core. Example: --workers 4",
+)
+
+
+def seed_option(default: int, kind: click.ParamType[int] = AT_LEAST_0) -> Callable[[Command], Command]:
+    """--seed N, of any random choice."""
+    return click.option(
+        "--seed", type=kind, metavar="N", default=default, show_default=True,
+        help="Seed of random choices. Example: --seed 7",
+    )  # fmt: skip
+
+
+def effort_option(default: str) -> Callable[[Command], Command]:
+    """--effort N."""
+    return click.option(
+        "--effort",
+        type=Effort(),
+        metavar="N",
+        default=default,
+        show_default=True,
+        help="Budget of extra replays, in page operations; 0: none, all: no limit. Example: --effort 1G",
+    )
+
+
 goal_option = click.option(
     "--goal",
     metavar="FIGURE",
-    help="The figure to shorten: read.p99, all.mean, write.max, ..., or time for the whole trace.  [default: all.mean; "
-    "in a closed loop time]",
+    help="Figure to shorten, such as all.mean or write.max, or time for the whole trace. Example: --goal read.p99  "
+    "[default: all.mean; time in a closed loop]",
 )
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 def _split_names(ctx: click.Context, param: click.Parameter, value: str) -> list[str]:
@@ -370,7 +427,7 @@ def _to_source_or_results(arguments: dict[str, Any]) -> None:
 
 
 def taken_reading(arguments: dict[str, Any]) -> Reading:
-    """Takes what `how_to_read` put among a verb's arguments out of them."""
+    """Removes the arguments of `how_to_read` from a verb's arguments, and returns them as one object."""
     return Reading(
         format=arguments.pop("format_"),
         on_bad_line=arguments.pop("on_bad_line"),
@@ -389,7 +446,7 @@ def _to_running(arguments: dict[str, Any]) -> None:
     sets += [(key, _literal(value)) for key, value in short if value is not None]
     if arguments.pop("aged"):
         sets.append((K.replay.preload, "footprint"))
-    arguments["running"] = Running(arguments.pop("threads"), sets, arguments.pop("fill"))
+    arguments["running"] = ReplayOptions(arguments.pop("threads"), sets, arguments.pop("fill"))
 
 
 def _to_timeline(arguments: dict[str, Any]) -> None:

@@ -67,7 +67,7 @@ class Bars:
         self._progress.stop()
 
     def named(self, name: str, unit: str) -> Heard:
-        """A progress callback that draws one bar of this name, whatever the steps are called."""
+        """A progress callback that draws one bar of this name for all steps."""
         return lambda _, done, total: self.job(name, done, total, unit)
 
     def making(self) -> Heard:

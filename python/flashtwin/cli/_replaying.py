@@ -1,4 +1,4 @@
-"""What `replay` and `compare` share: running systems, and showing their figures side by side."""
+"""Shared by `replay` and `compare`: running systems, and showing their figures side by side."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from flashtwin.cli._options import Running
+from flashtwin.cli._options import ReplayOptions
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say, table
 from flashtwin.replays.presets import System
@@ -53,8 +53,8 @@ FIGURES: tuple[tuple[str, str, Callable[[float], str]], ...] = (
 )
 
 
-def choose(running: Running, systems: list[str], *, equal_ground: bool = False) -> dict[str, System]:
-    """The systems with their keys set; says what else differs between them than what defines them."""
+def choose(running: ReplayOptions, systems: list[str], *, equal_ground: bool = False) -> dict[str, System]:
+    """The systems with their keys set; prints differences beyond the mechanisms."""
     chosen = name_systems([running.system(name) for name in systems], {}, equal_ground=equal_ground)
     unequal = ground.ground({name: system.config for name, system in chosen.items()})
     lines = [f"  {one.line}" for one in unequal if one.warns]
@@ -71,7 +71,7 @@ def choose(running: Running, systems: list[str], *, equal_ground: bool = False) 
 
 def replay_all(
     source: Source,
-    running: Running,
+    running: ReplayOptions,
     chosen: Mapping[str, System],
     out: Path | None,
     *,
@@ -151,7 +151,7 @@ def show(summaries: Mapping[str, Summary], *, as_json: bool) -> None:
 
 
 def _with_ground(summaries: Mapping[str, Summary]) -> dict[str, Summary]:
-    """Each summary with what differs between its system and the others beyond what defines them, if there are any."""
+    """Each summary with the differences between its system and the others, if there are any, beyond the mechanisms."""
     if len(summaries) < 2:
         return dict(summaries)
     unequal = ground.ground({name: summary["config"] for name, summary in summaries.items()})

@@ -16,11 +16,11 @@ from flashtwin.results import names
 
 Papers = Sequence[Mapping[str, Any]]
 
-#: Written by `python -m evidence --pages`: what came of each item at the default scale.
+#: Written by `python -m evidence --pages`: the verdict on each item at the default scale.
 VERDICTS = "verdicts.json"
 #: The verdict on an item whose verdict at the default scale is another.
 NOT_CLAIMED = "not claimed at this scale"
-#: Verdicts as what several items do.
+#: Verdicts as verbs, for several items.
 _WORDS: dict[str, str] = {
     Agreement.AGREES: "agree",
     Agreement.SIGN: "agree in sign and order",
@@ -32,7 +32,7 @@ SYNTHETIC = "synthetic"
 
 
 def show(papers: Papers, path: Path) -> None:
-    """Prints a line for each item, then what they come to."""
+    """Prints a line for each item, then the totals."""
     data(
         table(["item", "claims agree", "verdict"], [_line(paper, item) for paper in papers for item in paper["items"]])
     )
@@ -47,7 +47,7 @@ def _line(paper: Mapping[str, Any], item: Mapping[str, Any]) -> list[str]:
 
 
 def summary(papers: Papers, path: Path) -> list[str]:
-    """Scale, counts, what is not claimed at this scale, and why items disagree."""
+    """Scale, counts, items not claimed at this scale, and reasons for disagreement."""
     return [*_scale(papers), _counts(papers), *_not_claimed(papers), *_reasons(papers, path)]
 
 
@@ -79,7 +79,7 @@ def _scale_of(paper: Mapping[str, Any]) -> float | None:
 
 
 def _scale(papers: Papers) -> list[str]:
-    """What was replayed, in how small a form, and how large it is by default."""
+    """The scale of the replays, and the default scale."""
     by_scale: dict[str, list[str]] = {}
     for paper in papers:
         by_scale.setdefault(_scale_words(paper), []).append(paper["id"])

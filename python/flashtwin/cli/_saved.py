@@ -1,4 +1,4 @@
-"""Saved results side by side: what differs in their settings first, then their figures with the first as baseline."""
+"""Saved results side by side: differing settings first, then their figures with the first as baseline."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flashtwin.cli._talk import data, data_json, say, table
 from flashtwin.results import folder, ground, identity, schema, together
 from flashtwin.results.trees import dig, literal
 
-#: What may be said of saved results; all other options are about replays, which are over.
+#: Options that apply to saved results; all others are about replays, which are over.
 _APPLIES = frozenset({"paths", "path", "out", "as_json", "across_traces"})
 
 
@@ -26,8 +26,8 @@ def refuse_options(ctx: click.Context) -> None:
             raise click.UsageError(f"{option.opts[0]} is for replaying a trace; these are results that are there", ctx)
 
 
-def show(runs: Sequence[together.Saved], *, across_traces: bool, as_json: bool) -> None:
-    """Prints what differs, then the figures, each with its change against the first run."""
+def show(runs: Sequence[together.SavedResult], *, across_traces: bool, as_json: bool) -> None:
+    """Prints the differences, then the figures, each with its change against the first run."""
     warnings = together.warnings(runs, folder.VERSION)
     comparable = across_traces or together.same_trace(runs)
     if not comparable:
@@ -43,7 +43,7 @@ def show(runs: Sequence[together.Saved], *, across_traces: bool, as_json: bool) 
     data(_figures(runs, comparable=comparable))
 
 
-def _settings(runs: Sequence[together.Saved], differences: Sequence[ground.Difference]) -> str:
+def _settings(runs: Sequence[together.SavedResult], differences: Sequence[ground.Difference]) -> str:
     """A row for each setting that differs, and for the trace where it does."""
     rows = [
         [one.key, *(literal(one.values[run.label]) if run.label in one.values else "-" for run in runs)]
@@ -56,7 +56,7 @@ def _settings(runs: Sequence[together.Saved], differences: Sequence[ground.Diffe
     return table(["what differs", *(run.label for run in runs)], rows)
 
 
-def _figures(runs: Sequence[together.Saved], *, comparable: bool) -> str:
+def _figures(runs: Sequence[together.SavedResult], *, comparable: bool) -> str:
     first = runs[0].summary
     rows = []
     for label, path, write in FIGURES:
@@ -78,7 +78,7 @@ def _change(summary: identity.Summary, first: identity.Summary, path: str) -> fl
 
 
 def _for_machines(
-    runs: Sequence[together.Saved], warnings: Sequence[str], differences: Sequence[ground.Difference]
+    runs: Sequence[together.SavedResult], warnings: Sequence[str], differences: Sequence[ground.Difference]
 ) -> dict[str, Any]:
     return {
         "warnings": list(warnings),
@@ -88,6 +88,6 @@ def _for_machines(
 
 
 def default_out(paths: Sequence[Path]) -> Path:
-    """Where a report of several results goes: beside where the reader is, called after what it holds."""
+    """The default folder of a report of several results: in the current folder, named after them."""
     first, second, *more = [path.resolve().name for path in paths]
     return Path(f"{first}-vs-{second}" + (f"-and-{len(more)}-more" if more else ""))

@@ -1,4 +1,4 @@
-"""What verbs that serve have in common: until when they do, and what they show meanwhile."""
+"""Shared by verbs that serve: the end of serving, and the display meanwhile."""
 
 from __future__ import annotations
 
@@ -20,16 +20,44 @@ import click
 from rich.console import Console
 from rich.live import Live
 
+from flashtwin.cli._options import Duration
 from flashtwin.cli._talk import say
 from flashtwin.errors import FlashtwinError
 from flashtwin.live.recording import Server
+
+socket_option = click.option(
+    "--socket",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="PATH",
+    help="Unix socket to serve on; only you can connect. Example: --socket disk.sock  [default: the file's name and "
+    ".sock]",
+)
+
+listen_option = click.option(
+    "--listen",
+    metavar="HOST:PORT",
+    help="Serve on a loopback port instead. Example: --listen 127.0.0.1:10809",
+)
+
+read_only_option = click.option("--read-only", is_flag=True, help="Refuse writes.")
+
+for_option = click.option(
+    "--for", "seconds", type=Duration(), metavar="TIME", help="Stop after this time. Example: --for 30min"
+)
+
+metrics_option = click.option(
+    "--metrics",
+    "metrics_at",
+    metavar="HOST:PORT",
+    help="Serve Prometheus metrics at http://HOST:PORT/metrics. Example: --metrics 127.0.0.1:9100",
+)
 
 tls_option = click.option(
     "--tls-certificates",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     metavar="DIR",
-    help="Clients must speak TLS: DIR has server-cert.pem and server-key.pem. With ca-cert.pem in it they must have a "
-    "certificate of that authority, and may come from other machines.",
+    help="Require TLS: DIR holds server-cert.pem and server-key.pem. With ca-cert.pem, clients need a certificate "
+    "from that authority and may connect from other machines. Example: --tls-certificates tls",
 )
 
 #: Seconds between two looks at the figures.
@@ -70,7 +98,7 @@ def _wait(server: Server, running: subprocess.Popen[bytes] | None, seconds: floa
 
 
 def warn(figures: Mapping[str, Any], told: set[str]) -> None:
-    """Says what does not go as it should, each kind of it once."""
+    """Warns of failures, each kind once."""
     for kind, words in (("failure", _failure(figures)), ("damage", _damage(figures))):
         if words and kind not in told:
             told.add(kind)
@@ -78,7 +106,7 @@ def warn(figures: Mapping[str, Any], told: set[str]) -> None:
 
 
 def _damage(figures: Mapping[str, Any]) -> str | None:
-    """What a drive has lost since it was opened, or before."""
+    """Losses of a drive since it was opened, or before."""
     if "drive" not in figures:
         return None
     lost, damaged = figures["drive"]["state"]["lost_pages"], figures["drive"]["store"]["damaged_pages"]
@@ -89,7 +117,7 @@ def _damage(figures: Mapping[str, Any]) -> str | None:
 
 
 def _failure(figures: Mapping[str, Any]) -> str | None:
-    """What does not go on though the server does."""
+    """Functions that have stopped though the server goes on."""
     if "drive" in figures:
         drive = figures["drive"]
         stopped = figures.get("twin", {}).get("failure")
@@ -140,7 +168,7 @@ def _line() -> Iterator[Any]:
 
 
 def line(before: Mapping[str, Any], now: Mapping[str, Any], seconds: float) -> str:
-    """What happened in a time, in one line."""
+    """The events of a time, in one line."""
     parts = []
     for was, found in zip(before["server"]["operations"], now["server"]["operations"], strict=True):
         requests = found["requests"] - was["requests"]
@@ -154,7 +182,7 @@ def line(before: Mapping[str, Any], now: Mapping[str, Any], seconds: float) -> s
 
 
 def _behind(now: Mapping[str, Any]) -> str:
-    """What the requests came to, in a few words."""
+    """The requests in a few words."""
     if "drive" not in now:
         recording = now["recording"]
         return f"recorded {recording['requests']:,} requests, {recording['file_bytes'] / 1e6:,.1f} MB"

@@ -32,10 +32,11 @@ def spread_options(command: Command) -> Command:
     """--on ADDRESS, --shard I/N."""
     on = click.option(
         "--on", metavar="ADDRESS",
-        help="Work on a Dask cluster: dask://HOST:8786, or dask:FILE of its scheduler; needs Dask (`make extras`).",
+        help="Run on a Dask cluster: dask://HOST:8786, or dask:FILE, its scheduler file. Needs `make extras`. "
+        "Example: --on dask://node1:8786",
     )  # fmt: skip
     part = click.option(
         "--shard", type=Shard(), metavar="I/N",
-        help="Only the I-th of N parts, for Slurm arrays and GNU parallel; all parts may share the folder.",
+        help="Do part I of N, for example in a Slurm array; all parts may share one folder. Example: --shard 2/8",
     )  # fmt: skip
     return on(part(command))

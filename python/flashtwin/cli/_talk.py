@@ -1,4 +1,4 @@
-"""What the program says: data to stdout, everything else to stderr."""
+"""Output: data to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def say(text: str) -> None:
 
 
 def error(text: str) -> None:
-    """What went wrong, to stderr; colour only on a terminal."""
+    """An error, to stderr; colour only on a terminal."""
     say(f"{click.style('error:', fg='red', bold=True)} {text}")
 
 
@@ -50,7 +50,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def pairs(rows: Sequence[tuple[str, str]]) -> str:
-    """Names and what they are, aligned."""
+    """Names and values, aligned."""
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name.ljust(width)}  {value}".rstrip() for name, value in rows)
 
@@ -83,7 +83,7 @@ def show_report(
     *,
     as_json: bool,
 ) -> None:
-    """What to choose, what holds systems back, what was found, where the report is; for machines also what differs."""
+    """Prints the choice, the bottlenecks, the findings and the report's path; for machines also the differences."""
     if as_json:
         data_json(
             {

@@ -1,4 +1,4 @@
-"""`flashtwin advise`: what would pay on a workload, in plain words."""
+"""`flashtwin advise`: which mechanisms pay on a workload, in plain words."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say
 
 
-@click.command(short_help="Say what would pay on a trace, with the numbers behind it.")
+@click.command(short_help="Advise on partitions, page size, deduplication and more for a trace.")
 @click.argument("path", metavar="TRACE")
 @measuring_options
 @json_option
 def advise(path: str, measuring: MeasuringOptions, as_json: bool) -> None:
-    """Say what would pay on TRACE: partitions, page size, partial reads, deduplication, replication, waiting.
+    """Advise on partitions, page size, partial reads, deduplication, replication and waiting for TRACE.
 
-    TRACE is a file, - for standard input, or a folder that `characterize` or `study` wrote, which is not
-    measured again; what a study's replays say goes first. What cannot be told from the trace is said to be so. Each
-    piece ends in what to do and the command. docs/report.md explains each sentence.
+    TRACE is a file, - for standard input, or a folder from `characterize` or `study`, whose results are used as they
+    are; measured replays of a study come first. Each piece of advice gives the numbers, an action and the command, or
+    says that the trace cannot tell. docs/report.md explains each sentence.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`flashtwin cache`: the aged drives that are kept between runs."""
+"""`flashtwin cache`: the aged drives kept between runs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from flashtwin.cli._talk import data, data_json, say, table
 from flashtwin.replays import aged
 
 
-@click.group(short_help="Show or clear the aged drives that are kept.")
+@click.group(short_help="List or delete cached aged drives.")
 def cache() -> None:
-    """Show or clear the aged drives that are kept, so that a second run does not age one again.
+    """List or delete cached aged drives, which save a second run from ageing a drive again.
 
-    They lie in the folder that FLASHTWIN_CACHE names (`off`: none are kept), or else in the user's folder for caches.
-    Those used longest ago go where all take more than FLASHTWIN_CACHE_BYTES, 20 GB if that is not set.
+    They are in the folder FLASHTWIN_CACHE (`off`: no cache), or else in your cache folder. Above FLASHTWIN_CACHE_BYTES
+    (default 20 GB), those unused longest are deleted.
 
     \b
     Example:
@@ -25,10 +25,10 @@ def cache() -> None:
     """
 
 
-@cache.command(short_help="List the aged drives that are kept.")
+@cache.command(short_help="List the cached aged drives.")
 @json_option
 def info(as_json: bool) -> None:
-    """List the aged drives that are kept, those used last first.
+    """List the cached aged drives, last used first.
 
     \b
     Example:
@@ -49,9 +49,9 @@ def info(as_json: bool) -> None:
     say(f"{where}: {len(kept)} aged drives, {total / 1e6:,.1f} MB of at most {aged.most_bytes() / 1e6:,.1f} MB")
 
 
-@cache.command(short_help="Take the aged drives away.")
+@cache.command(short_help="Delete the cached aged drives.")
 def clear() -> None:
-    """Take all aged drives away, and what was left half-written of them.
+    """Delete all cached aged drives, and incomplete files of them.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`flashtwin characterize`: what workloads are like to an SSD."""
+"""`flashtwin characterize`: the properties of workloads that matter to an SSD."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from flashtwin.characterization.measuring import Characterization
 from flashtwin.cli._characterizing import MeasuringOptions, measuring_options, show, show_batch
-from flashtwin.cli._options import json_option, out_option
+from flashtwin.cli._options import json_option, out_option, workers_option
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._spread import spread_options
 from flashtwin.cli._talk import say
@@ -16,20 +16,19 @@ from flashtwin.results import names
 from flashtwin.sweeps import batch, jobs
 
 
-@click.command(short_help="Measure what traces are like to an SSD.")
+@click.command(short_help="Measure the properties of traces that matter to an SSD.")
 @click.argument("paths", metavar="TRACE...", nargs=-1, required=True)
 @measuring_options
-@click.option(
-    "--workers", type=click.IntRange(min=0), default=0, help="Traces that are read at once; 0: one for each core."
-)
+@workers_option
 @spread_options
 @click.option(
-    "--reports/--no-reports", default=True, show_default=True, help="Draw a page for each trace; it takes seconds."
+    "--reports/--no-reports", default=True, show_default=True, help="Write a report for each trace; each takes seconds."
 )
-@click.option(
-    "--by-volume", is_flag=True, help="Each volume of a file is a workload of its own, characterized by itself as well."
+@click.option("--by-volume", is_flag=True, help="Also characterize each volume of a file by itself.")
+@out_option(
+    "Folder for results and report. Example: --out mail-workload  "
+    "[default: the trace's name and -workload, or workloads]"
 )
-@out_option("Folder for results and report.  [default: the trace's name and -workload, or workloads]")
 @json_option
 @click.pass_context
 def characterize(
@@ -44,16 +43,15 @@ def characterize(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Measure what each TRACE is like to an SSD, as docs/characterization.md defines it, and write a report.
+    """Measure the properties of each TRACE that matter to an SSD (docs/characterization.md) and write a report.
 
-    TRACE is a file, or - for standard input. With several, or with a folder, each trace gets a folder of its
-    own below DIR/traces, and DIR a table with a row for each and the distributions over all; a trace that
-    cannot be read is named at the end (exit status 1) and does not stop the others. Run again with the same
-    folder, only what is new is computed. With --shard, statistics and report are left to a last call without it.
+    TRACE is a file, - for standard input, or a folder. Several traces get a folder each below DIR/traces, and DIR gets
+    a table with a row per trace and the distributions. A trace that cannot be read is listed at the end (exit status
+    1). The same command with the same folder computes only missing results. After all parts of --shard, run once
+    without it for statistics and report.
 
-    A file of several volumes is one trace. With --by-volume each of its volumes is characterized by itself as
-    well, below volumes/ in the trace's folder; in the table and in the distributions over many traces the
-    volumes stand for the file, as in the SWC paper.
+    A file with several volumes is one trace. With --by-volume, each volume gets a folder below volumes/, and the
+    tables show the volumes instead of the file, as in the SWC paper.
 
     \b
     Example:

@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 
 from flashtwin.cli._options import (
-    Running,
+    ReplayOptions,
     device_option,
     equal_ground_option,
     json_option,
@@ -26,7 +26,7 @@ from flashtwin.replays.studies import SYSTEMS
 from flashtwin.traces.reading import Source
 
 
-@click.command(short_help="Replay a trace on several systems side by side, or compare saved results.")
+@click.command(short_help="Compare systems on a trace, or saved results.")
 @results_or_trace_options
 @systems_option(default=",".join(SYSTEMS))
 @equal_ground_option
@@ -34,17 +34,15 @@ from flashtwin.traces.reading import Source
 @running_options
 @per_request_option
 @stream_option
-@out_option("Folder for summaries and tables, as `flashtwin report` reads it; without it, figures are printed only.")
-@click.option(
-    "--across-traces", is_flag=True, help="Of saved results: changes in percent between different traces, too."
-)
+@out_option("Folder for summaries and tables, for `flashtwin report`. Example: --out mail-compared")
+@click.option("--across-traces", is_flag=True, help="Compare saved results even if their traces differ.")
 @json_option
 @click.pass_context
 def compare(
     ctx: click.Context,
     source: Source | None,
     results: list[Path] | None,
-    running: Running,
+    running: ReplayOptions,
     systems: list[str],
     equal_ground: bool,
     per_request: bool,
@@ -53,16 +51,14 @@ def compare(
     across_traces: bool,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Replay TRACE on several systems, on all cores, and print their figures side by side.
+    """Replay TRACE on several systems, on all cores, and print their figures side by side; or compare RESULTs.
 
-    A trace without contents is replayed on what does not look at them, unless `--content` or `--systems` says
-    otherwise.
+    Without page contents, only systems that ignore contents are replayed, unless you give `--content` or `--systems`.
+    Settings that differ between the systems, apart from their mechanisms, are listed.
 
-    What differs between the systems beyond what defines them, and moves reads or writes by itself, is listed.
-
-    Of RESULTs instead, from whatever day, nothing is replayed: what differs in their settings is printed, then their
-    figures, the first being the baseline. A RESULT is a folder that `study`, `compare` or `replay` wrote, one run in
-    it, the folder of a sweep, or an entry of its store.
+    RESULTs are compared without a replay: first the settings that differ, then the figures, the first RESULT being the
+    baseline. A RESULT is a folder from `study`, `compare` or `replay`, one run in it, a sweep's folder, or an entry of
+    its store.
 
     \b
     Examples:

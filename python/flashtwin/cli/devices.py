@@ -12,15 +12,14 @@ from flashtwin.cli._talk import data, data_json, pairs
 from flashtwin.replays import presets
 
 
-@click.command(short_help="List the NAND devices, or show one.")
+@click.command(short_help="List the NAND devices, or print one.")
 @click.argument("name", required=False)
 @json_option
 def devices(name: str | None, as_json: bool) -> None:
-    """List the NAND devices; with NAME (or a TOML file), print its numbers and where they come from.
+    """List the NAND devices; with NAME (or a TOML file), print its numbers and their sources.
 
-    What is printed for one device is a TOML file that `--set device=FILE` reads. A file of your own may have the tables
-    `engine` and `ftl` as well: what that drive's controller does in any design, for example `[engine]` with
-    `suspend = "program-erase"`.
+    The printed device is a TOML file for `--device`. Your own file may also have the tables `engine` and `ftl`, for the
+    behaviour of that drive's controller in any design, for example `[engine]` with `suspend = "program-erase"`.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`flashtwin drive`: what the image of a drive is, whether it is whole, and how what it did compares with a replay."""
+"""`flashtwin drive`: inspects the image of a drive, checks it, and compares its figures with a replay."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import click
 from flashtwin.cli._options import json_option
 from flashtwin.cli._talk import data, data_json, pairs, say, table
 from flashtwin.errors import FlashtwinError
-from flashtwin.live.beside import Beside, compare_drive, drive_system
+from flashtwin.live.beside import FigurePair, compare_drive, drive_system
 from flashtwin.live.drives import check_drive, drive_info
 
 _image = click.argument("image", type=click.Path(path_type=Path, dir_okay=False))
 
 
-@click.group(short_help="Look at the image of a drive, and check it.")
+@click.group(short_help="Inspect or check the image of a served drive.")
 def drive() -> None:
-    """Look at the image of a drive that `flashtwin serve` made.
+    """Inspect or check an image made by `flashtwin serve`.
 
     \b
     Example:
@@ -25,11 +25,11 @@ def drive() -> None:
     """
 
 
-@drive.command(short_help="Say what a drive is.")
+@drive.command(short_help="Print system and size of a drive.")
 @_image
 @json_option
 def info(image: Path, as_json: bool) -> None:
-    """Say of what system and size the drive in IMAGE is, without opening it.
+    """Print system and size of the drive in IMAGE, without opening it.
 
     \b
     Example:
@@ -55,14 +55,14 @@ def info(image: Path, as_json: bool) -> None:
     )
 
 
-@drive.command(short_help="Say whether a drive is whole.")
+@drive.command(short_help="Check a drive for damage.")
 @_image
-@click.option("--verify", is_flag=True, help="Read every page in use and compare it with its digest.")
+@click.option("--verify", is_flag=True, help="Also read every page in use and check its digest.")
 @json_option
 def check(image: Path, verify: bool, as_json: bool) -> None:
-    """Compare the tables of the drive in IMAGE with one another and with what stands beside its pages; write nothing.
+    """Check the tables of the drive in IMAGE against each other and against the spare area; write nothing.
 
-    The exit status is 2 if something is wrong.
+    Exit status 2 if something is wrong.
 
     \b
     Example:
@@ -88,12 +88,12 @@ def check(image: Path, verify: bool, as_json: bool) -> None:
         raise FlashtwinError(f"{image}: {problems[0]}{f' (and {len(problems) - 1} more)' if problems[1:] else ''}")
 
 
-@drive.command(short_help="Print a drive's system, to be replayed.")
+@drive.command(short_help="Print a drive's system as TOML, for replays.")
 @_image
 def system(image: Path) -> None:
-    """Print the system of the drive in IMAGE with every key, as a TOML file that `--system` reads.
+    """Print the system of the drive in IMAGE, with every key, as a TOML file for `--system`.
 
-    Its geometry is the drive's; what the drive holds is not in it, a replay begins with a new one.
+    It has the drive's geometry, not its data: a replay begins with an empty drive.
 
     \b
     Example:
@@ -102,15 +102,15 @@ def system(image: Path) -> None:
     data(drive_system(image).toml.rstrip())
 
 
-@drive.command(short_help="Put what a drive did beside a replay.")
+@drive.command(short_help="Compare a served drive with a replay.")
 @click.argument("served", type=click.Path(path_type=Path))
 @click.argument("result", type=click.Path(path_type=Path, file_okay=False))
 @json_option
 def compare(served: Path, result: Path, as_json: bool) -> None:
-    """Put what a drive did while it was served beside what a replay did.
+    """Compare the figures of a served drive with a replay.
 
-    SERVED is the folder of `flashtwin serve --out`, RESULT that of `flashtwin replay --out`. Times are the server's own
-    on this machine on one side, and the modelled drive's on the other.
+    SERVED is the folder of `flashtwin serve --out`, RESULT that of `flashtwin replay --out`. Served times are of this
+    machine, replayed times of the modelled drive.
 
     \b
     Example:
@@ -124,7 +124,7 @@ def compare(served: Path, result: Path, as_json: bool) -> None:
     say("times: the server's own on this machine, and the modelled drive's")
 
 
-def _cells(row: Beside) -> tuple[str, str, str, str]:
+def _cells(row: FigurePair) -> tuple[str, str, str, str]:
     change = row.difference_percent
     return row.figure, _cell(row.served), _cell(row.replayed), "" if change is None else f"{change:+.1f} %"
 

@@ -1,4 +1,4 @@
-"""`flashtwin explain`: what limits me, and what removes it."""
+"""`flashtwin explain`: the bottleneck of a trace, and the change that removes it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import click
 from flashtwin.causes.explaining import Explanations, InterruptedExplanation
 from flashtwin.causes.explaining import explain as explain_all
 from flashtwin.cli._options import (
-    Effort,
-    Running,
+    ReplayOptions,
     device_option,
+    effort_option,
     goal_option,
     json_option,
     out_option,
@@ -24,30 +24,28 @@ from flashtwin.cli._talk import data, data_json, say
 from flashtwin.traces.reading import Source
 
 
-@click.command(short_help="Say what holds a trace back, what removes it, and what that brings.")
+@click.command(short_help="Find a trace's bottleneck, the change that removes it, and the gain.")
 @reading_options
 @click.option(
-    "--system", "--systems", "system", metavar="A,B,...", help="The systems; of a folder its runs, all without this."
+    "--system",
+    "--systems",
+    "system",
+    metavar="A,B,...",
+    help="Systems to explain; for a folder, its runs. Example: --system rr-ssd  [default: all runs of a folder]",
 )
 @device_option
 @goal_option
+@effort_option("100M")
 @click.option(
-    "--effort",
-    type=Effort(),
-    metavar="N",
-    default="100M",
-    show_default=True,
-    help="Page operations of replays: 20M, 2G; four replays of a system are made at least. 0: none; all: as many as it "
-    "takes. What was replayed before takes none.",
+    "--trace", "trace_file", metavar="FILE", help="The folder's trace, if you moved it. Example: --trace mail.fiu.zst"
 )
-@click.option("--trace", "trace_file", metavar="FILE", help="Of a folder: its trace, where that was moved.")
 @running_options
 @stream_option
-@out_option("Folder to keep replays in: the same command, interrupted, goes on from there.")
+@out_option("Folder that keeps replays, so that an interrupted command can continue. Example: --out mail-why")
 @json_option
 def explain(
     source: Source,
-    running: Running,
+    running: ReplayOptions,
     system: str | None,
     goal: str | None,
     effort: int | None,
@@ -56,10 +54,11 @@ def explain(
     out: Path | None,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Say what holds TRACE back on a system, which change removes it, what that brings and takes, and the command.
+    """Find the bottleneck of TRACE on a system, the change that removes it, its gain and cost, and the command.
 
-    TRACE is a file, or a folder that `study`, `compare` or `replay` wrote. One thing at a time is made ideal and the
-    trace replayed again, then steps that can be taken; docs/report.md tells how to read it.
+    TRACE is a file, or a folder from `study`, `compare` or `replay`. flashtwin makes one resource at a time ideal,
+    replays the trace, then tries practical changes, at least four replays per system. Replays kept in the folder are
+    not repeated. docs/report.md explains the output.
 
     \b
     Example:
@@ -91,7 +90,7 @@ def _show(found: Explanations, *, as_json: bool) -> None:
 
 def _explained(
     source: Source,
-    running: Running,
+    running: ReplayOptions,
     systems: list[str] | None,
     goal: str | None,
     effort: int | None,
@@ -105,12 +104,12 @@ def _explained(
     if Path(source.path).is_dir():
         if running.sets or running.fill is not None:
             raise click.UsageError(
-                f"{source.path}: runs are explained as they were made; --set, --device and other short forms are for traces"
+                f"{source.path}: its runs keep their settings; --set, --device and the like are for traces"
             )
         if stream:
-            raise click.UsageError(f"{source.path}: its runs' trace is read as it was; --stream is for traces")
+            raise click.UsageError(f"{source.path}: its trace is read as before; --stream is for traces")
         if out is not None:
-            raise click.UsageError(f"{source.path}: what is found is kept in it; --out is for traces")
+            raise click.UsageError(f"{source.path}: the folder keeps the result itself; --out is for traces")
         return explain_all(
             source.path, systems, goal=goal, effort=effort, trace=trace_file, threads=running.threads, progress=heard
         )

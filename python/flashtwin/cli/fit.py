@@ -1,4 +1,4 @@
-"""`flashtwin fit`: a twin of a drive you own, from measurements of it."""
+"""`flashtwin fit`: a twin of a drive you own, from your measurements."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from flashtwin.cli._fitting import FitOutcome, as_json, expect_scipy, show, written
-from flashtwin.cli._options import json_option
+from flashtwin.cli._options import force_option, json_option, seed_option
 from flashtwin.cli._talk import data, data_json, say
 from flashtwin.drives import jobs as experiments
 from flashtwin.drives.results import read_results
@@ -58,9 +58,9 @@ class Capacity(click.ParamType[int]):
         return found
 
 
-@click.group(cls=_Fit, short_help="Fit a twin to a drive you own, from fio's results.")
+@click.group(cls=_Fit, short_help="Fit a twin to your drive, from fio results.")
 def fit() -> None:
-    """Fit a twin to a drive you own. The result is a device file, which `--set device=FILE` takes.
+    """Fit a twin to a drive you own. The result is a device file for `--device`.
 
     \b
     Example:
@@ -75,25 +75,26 @@ def fit() -> None:
 @fit.command(short_help="Print the experiments, as a script of fio jobs.")
 @click.option(
     "--destroys-data", "device", metavar="DEVICE",
-    help="Print the experiments that write as well. The script ERASES this device, e.g. /dev/nvme1n1.",
+    help="Also print the experiments that write; the script ERASES this device. Example: --destroys-data /dev/nvme1n1",
 )  # fmt: skip
 @click.option(
     "--size", type=Capacity(), metavar="BYTES",
-    help="Use only so much of the drive: 512G. A part of a drive has more spare space than the whole.  [default: all]",
+    help="Use only this part of the drive, which leaves more spare space. Example: --size 512G  [default: all]",
 )  # fmt: skip
 @click.option(
     "--seconds", type=click.IntRange(min=1, max=86_400), default=60, show_default=True,
-    help="Length of each job that ends by time.",
+    metavar="N", help="Seconds per timed job. Example: --seconds 30",
 )  # fmt: skip
 @click.option(
     "--overwrites", type=click.FloatRange(min=0.5, max=100), default=4.0, show_default=True,
-    help="How often random writes go over the drive. Fewer than 3 do not reach the steady state.",
+    metavar="X",
+    help="Times to overwrite the drive at random; fewer than 3 miss the steady state. Example: --overwrites 5",
 )  # fmt: skip
 def jobs(device: str | None, size: int | None, seconds: int, overwrites: float) -> None:
-    """Print a shell script that runs the experiments with fio and nvme-cli, and leaves a folder for `flashtwin fit`.
+    """Print a shell script that measures a drive with fio and nvme-cli, for `flashtwin fit`.
 
-    Without --destroys-data it only reads. Comments say what each experiment tells and how long it takes. Run the script
-    on the machine with the drive, as root; flashtwin need not be there.
+    Without --destroys-data it only reads. Comments in the script give purpose and duration of each experiment. Run it
+    as root on the machine with the drive; flashtwin is not needed there.
 
     \b
     Example:
@@ -110,39 +111,38 @@ def jobs(device: str | None, size: int | None, seconds: int, overwrites: float) 
 
 @fit.command(name=_RESULTS, short_help="Fit a twin to results.")
 @click.argument("place", metavar="", type=click.Path(path_type=Path), required=False)
-@click.option("--drive", metavar="NAME", help="The drive, where the results are of several.")
+@click.option(
+    "--drive", metavar="NAME", help="Drive to fit, if the results hold several. Example: --drive sk-hynix-pe8110-960"
+)
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.toml",
-    help="Write the device file here.  [default: the drive's name]",
+    help="Device file to write. Example: --out my-drive.toml  [default: the drive's name]",
 )  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace the files of --out and --report if they exist.")
+@force_option
 @click.option(
     "--report", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.md",
-    help="Write measured beside predicted here; FILE.csv for a table only.",
+    help="File for measured and predicted figures, .md or .csv. Example: --report errors.md",
 )  # fmt: skip
 @click.option(
     "--every-other", is_flag=True,
-    help="Fit on every other rate and pattern, and the lowest and highest fill, and predict the rest: how far can you "
-    "trust the twin?",
+    help="Test the twin: fit on every other rate and pattern and the lowest and highest fill, and predict the rest.",
 )  # fmt: skip
 @click.option(
     "--predict", type=click.Path(path_type=Path), metavar="MORE",
-    help="More results of the same drive, which the fit does not see: the twin predicts them.",
+    help="Test the twin: predict more results of the same drive. Example: --predict more-results",
 )  # fmt: skip
-@click.option(
-    "--skip-bad", is_flag=True, help="Leave out experiments that cannot be used, each with a message, and fit the rest."
-)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the loads on the twin.")
+@click.option("--skip-bad", is_flag=True, help="Skip unusable experiments, with a message each.")
+@seed_option(0)
 @json_option
 def results(
     place: Path | None, drive: str | None, out: Path | None, force: bool, report: Path | None, every_other: bool,
     predict: Path | None, skip_bad: bool, seed: int, as_json: bool,
 ) -> None:  # fmt: skip
-    """Fit a twin to RESULTS: the folder that the script of `flashtwin fit jobs` leaves, or tidy CSV files, or both.
+    """Fit a twin to RESULTS: the folder from the script of `flashtwin fit jobs`, or tidy CSV files, or both.
 
-    You get a table of the keys with value, interval and experiment, then each figure as measured and as the twin has
-    it. Some experiments are enough for some keys; a device file needs the open loop at two rates or more. It takes 1 to
-    5 minutes, and SciPy (`make extras`).
+    You get a table of keys with value, interval and experiment, then measured and predicted figures. Some experiments
+    determine only some keys; a device file needs open-loop measurements at two rates or more. It takes 1 to 5 minutes
+    and needs SciPy (`make extras`).
 
     \b
     Example:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from flashtwin.cli._fitting import beside, expect_scipy
-from flashtwin.cli._options import KeyValue, Share, json_option
+from flashtwin.cli._options import Share, json_option, seed_option, set_option
 from flashtwin.cli._talk import data, data_json, say, table
 from flashtwin.drives import saving
 from flashtwin.drives.results import read_results
@@ -16,42 +16,52 @@ from flashtwin.drives.tables import Measurements
 from flashtwin.replays.presets import resolve_text
 
 
-@click.command(short_help="Measure a twin as a drive is measured.")
+@click.command(short_help="Run the drive experiments of `fit` on a twin.")
 @click.argument("drive", metavar="DRIVE")
 @click.option(
     "--system",
     default="conventional",
     show_default=True,
     metavar="NAME",
-    help="What runs on DRIVE: a name of `flashtwin systems`.",
+    help="System on DRIVE: a name of `flashtwin systems`, or a TOML file. Example: --system rr-ssd",
 )
-@click.option("--set", "sets", multiple=True, type=KeyValue(), help="Set a key of the configuration; repeatable.")
+@set_option
 @click.option(
     "--predict",
     type=click.Path(path_type=Path),
     metavar="RESULTS",
-    help="Measure the rows of these measurements of a real drive, and show both beside each other.",
+    help="Repeat these measurements of a real drive and compare. Example: --predict results",
 )
-@click.option("--of", "name", metavar="NAME", help="With --predict: which drive, where RESULTS has several.")
+@click.option(
+    "--of",
+    "name",
+    metavar="NAME",
+    help="With --predict: the drive, if RESULTS has several. Example: --of sk-hynix-pe8110-960",
+)
 @click.option(
     "--fill",
     type=Share(),
     default="0.9",
     show_default=True,
     metavar="SHARE",
-    help="Share of the physical space that hosts use, without --predict.",
+    help="Share of the physical space in use, without --predict. Example: --fill 80%",
 )
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Folder for the tables.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Of the loads.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder for the tables. Example: --out twin",
+)
+@seed_option(1, click.INT)
 @json_option
 def measure(
     drive: str, system: str, sets: tuple[tuple[str, str], ...], predict: Path | None, name: str | None, fill: float,
     out: Path | None, seed: int, as_json: bool,
 ) -> None:  # fmt: skip
-    """Measure the twin of DRIVE: response times at offered rates, write amplification, rates of patterns.
+    """Measure the twin of DRIVE: response times at offered rates, write amplification, rates of access patterns.
 
-    DRIVE is a name of `flashtwin devices` or a TOML file, for example one that `flashtwin fit` wrote. The tables are
-    those that `flashtwin fit` reads. It takes about a minute, with --predict a few seconds for each rate.
+    DRIVE is a name of `flashtwin devices` or a TOML file, for example from `flashtwin fit`, which reads the same
+    tables. It takes about a minute; with --predict, a few seconds per rate.
 
     \b
     Example:

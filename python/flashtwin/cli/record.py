@@ -1,4 +1,4 @@
-"""`flashtwin record`: a trace with contents of whatever runs."""
+"""`flashtwin record`: a block trace, with page contents, from a live workload."""
 
 from __future__ import annotations
 
@@ -9,9 +9,18 @@ from typing import Any
 
 import click
 
-from flashtwin.cli._options import Duration, json_option
+from flashtwin.cli._options import force_option, json_option
 from flashtwin.cli._progress import Bars
-from flashtwin.cli._serving import metrics, serve_until_end, tls_option
+from flashtwin.cli._serving import (
+    for_option,
+    listen_option,
+    metrics,
+    metrics_option,
+    read_only_option,
+    serve_until_end,
+    socket_option,
+    tls_option,
+)
 from flashtwin.cli._talk import data, data_json, say
 from flashtwin.errors import FlashtwinError
 from flashtwin.live.linux import expect_linux
@@ -22,28 +31,24 @@ from flashtwin.live.recording import record as begin
 ENDINGS = {"parquet": ".parquet", "fiu": ".fiu"}
 
 
-@click.command(short_help="Record a trace with contents of whatever runs.")
+@click.command(short_help="Record a block trace, with page contents, from a live workload.")
 @click.argument("target")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="TRACE",
-    help="The trace to write: .parquet, or .fiu with `--format fiu`.",
+    help="Trace to write. Example: --out mine.parquet",
 )
-@click.option(
-    "--socket",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="PATH",
-    help="Serve on this Unix socket, its owner's alone.  [default: the trace's name and .sock]",
-)
-@click.option("--listen", metavar="HOST:PORT", help="Serve on this port of a loopback address instead.")
+@socket_option
+@listen_option
 @tls_option
 @click.option(
     "--key-file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Key of the digests; made where there is none.  [default: a key that is forgotten]",
+    help="Key of the digests, created if missing; share it to compare recordings. Example: --key-file my.key  "
+    "[default: a key that is not kept]",
 )
 @click.option(
     "--format",
@@ -51,20 +56,14 @@ ENDINGS = {"parquet": ".parquet", "fiu": ".fiu"}
     type=click.Choice(list(ENDINGS)),
     default="parquet",
     show_default=True,
-    help="What is written: canonical Parquet, or FIU's text without trims and flushes.",
+    help="Trace format; FIU's text has no trims and flushes. Example: --format fiu",
 )
-@click.option("--read-only", is_flag=True, help="Take no writes.")
-@click.option("--for", "seconds", type=Duration(), metavar="TIME", help="End after 90s, 30min, 2h.")
-@click.option(
-    "--metrics", "metrics_at", metavar="HOST:PORT", help="Tell figures to Prometheus at http://HOST:PORT/metrics."
-)
-@click.option("--force", is_flag=True, help="Replace TRACE if it exists; of a link the link, not what it leads to.")
-@click.option(
-    "--import", "is_log", is_flag=True, help="TARGET is a log of dm-log-writes or QEMU's blklogwrites: write it down."
-)
-@click.option(
-    "--recover", "is_cut", is_flag=True, help="TARGET is a recording that was killed: cut it back to what is whole."
-)
+@read_only_option
+@for_option
+@metrics_option
+@force_option
+@click.option("--import", "is_log", is_flag=True, help="Convert TARGET, a log of dm-log-writes or QEMU's blklogwrites.")
+@click.option("--recover", "is_cut", is_flag=True, help="Repair TARGET, a recording that was killed.")
 @json_option
 def record(
     target: str,
@@ -80,12 +79,12 @@ def record(
     as_json: bool,
     **served: Any,
 ) -> None:
-    """Serve TARGET as a network block device and write what passes to a trace, contents included.
+    """Record a block trace, with page contents, from a live workload.
 
-    TARGET is a file, a block device, or the URI of another server (nbd://..., nbd+unix://...). The URI to connect to is
-    printed; any NBD client will do. Recording ends with Ctrl-C, after --for, or with COMMAND, which is given the URI as
-    NBD_URI and in place of {uri}. The trace has a keyed digest of each 4 KB, never the data; it can be studied at any
-    time, also after a crash.
+    flashtwin serves TARGET (a file, a block device, or another server's nbd:// or nbd+unix:// URI) as a network block
+    device, prints its URI, and records all requests. Connect any NBD client. Recording ends with Ctrl-C, after --for,
+    or when COMMAND ends, which finds the URI in NBD_URI and in place of {uri}. The trace stores a keyed digest of each
+    4 KB, never the data; you can read it at any time, even after a crash.
 
     \b
     Example:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from flashtwin.cli._options import (
-    Running,
+    ReplayOptions,
     device_option,
     json_option,
     out_option,
@@ -24,17 +24,22 @@ from flashtwin.traces.reading import Source
 
 @click.command(short_help="Replay a trace on one system.")
 @reading_options
-@click.option("--system", required=True, metavar="NAME", help="A name of `flashtwin systems`, or a TOML file.")
+@click.option(
+    "--system",
+    required=True,
+    metavar="NAME",
+    help="System: a name of `flashtwin systems`, or a TOML file. Example: --system rr-ssd",
+)
 @device_option
 @running_options
 @per_request_option
 @timeline_options
 @stream_option
-@out_option("Folder for the summary and the tables; without it, only the figures are printed.")
+@out_option("Folder for summary and tables. Example: --out mail-run  [default: print the figures only]")
 @json_option
 def replay(
     source: Source,
-    running: Running,
+    running: ReplayOptions,
     system: str,
     per_request: bool,
     timeline: Timeline | None,
@@ -42,7 +47,7 @@ def replay(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Replay TRACE on one system and print what it did.
+    """Replay TRACE on one system and print its figures: response times, throughput, write amplification.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`flashtwin report`: the HTML page of results made earlier."""
+"""`flashtwin report`: the HTML page of saved results."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from flashtwin.results import names
 from flashtwin.results.folder import VERSION, locked
 
 
-@click.command(short_help="Write the HTML report of results made earlier.")
+@click.command(short_help="Write the HTML report of saved results.")
 @click.argument("folders", type=click.Path(path_type=Path), metavar="DIR...", nargs=-1, required=True)
-@out_option("Folder for page and charts.  [default: DIR; of several FIRST-vs-SECOND]")
-@click.option("--across-traces", is_flag=True, help="Also where the DIRs hold results of different traces.")
+@out_option("Folder for page and charts. Example: --out mail-days  [default: DIR, or FIRST-vs-SECOND]")
+@click.option("--across-traces", is_flag=True, help="Compare saved results even if their traces differ.")
 @json_option
 def report(folders: tuple[Path, ...], out: Path | None, across_traces: bool, as_json: bool) -> None:
     """Write the HTML report of the results in DIR, made by `study`, `characterize`, `compare`, `sweep` or `replay`.
 
-    Of several DIRs, one report of all their runs, the first being the baseline; what differs in their settings
-    stands first.
+    Several DIRs get one report; the first is the baseline, and differing settings come first.
 
     \b
     Examples:

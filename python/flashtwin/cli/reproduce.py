@@ -1,4 +1,4 @@
-"""`flashtwin reproduce`: the papers, published beside measured."""
+"""`flashtwin reproduce`: re-runs the papers' experiments and compares with the published numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from flashtwin.cli._options import Duration, json_option, out_option
+from flashtwin.cli._options import Duration, json_option, out_option, seed_option, workers_option
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._reproducing import counts, show
 from flashtwin.cli._spread import spread_options
@@ -35,37 +35,38 @@ class ScaleOption(click.ParamType[Scale]):
         return share
 
 
-@click.command(short_help="Published beside measured: a paper's tables and figures.")
+@click.command(short_help="Re-run a paper's experiments and compare with its numbers.")
 @click.argument("paper", required=False)
 @click.argument("items", nargs=-1, metavar="[ITEM]...")
 @click.option(
     "--traces", type=click.Path(path_type=Path), metavar="DIR",
-    help="Recorded traces, under their publishers' file names or the workloads' own; recipes stand in for the others.",
+    help="Folder of recorded traces, under their published names or the workloads'; synthetic ones replace the rest. "
+    "Example: --traces fiu",
 )  # fmt: skip
-@click.option("--workloads", metavar="A,B,...", default="", help="Only these workloads.")
+@click.option("--workloads", metavar="A,B,...", default="", help="Only these workloads. Example: --workloads mail,web")
 @click.option(
     "--scale", type=ScaleOption(), metavar="SHARE", default="default", show_default=True,
-    help="Size of the synthetic workloads, as a share of the published one: quick (all papers in three minutes), "
-    "default (in half an hour), or a number up to 1.",
+    help="Size of the synthetic workloads: quick (all papers in 3 minutes), default (30 minutes), or a share of the "
+    "published size. Example: --scale 0.01",
 )  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the synthetic workloads.")
+@seed_option(0, click.INT)
 @click.option(
-    "--period", type=Duration(), metavar="TIME", default="1d", show_default=True, help="Length of a day of the traces."
-)
-@click.option("--workers", type=click.IntRange(min=0), default=0, help="Replays at once; 0: one for each core.")
+    "--period", type=Duration(), metavar="TIME", default="1d", show_default=True,
+    help="Length of a day of the traces. Example: --period 1h",
+)  # fmt: skip
+@workers_option
 @spread_options
-@click.option("--list", "listing", is_flag=True, help="List papers and items, and do nothing.")
-@out_option("Folder for results and report.  [default: reproduction]")
+@click.option("--list", "listing", is_flag=True, help="Only list papers and items.")
+@out_option("Folder for results and report. Example: --out rr-ssd  [default: reproduction]")
 @json_option
 def reproduce(
     paper: str | None, items: tuple[str, ...], traces: Path | None, workloads: str, scale: Scale, seed: int,
     period: float, workers: int, on: str | None, shard: tuple[int, int] | None, listing: bool, out: Path | None,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Measure the tables and figures of a PAPER and put them beside what was published.
+    """Re-run the experiments of a PAPER and compare each table and figure with its published numbers.
 
-    Without a paper, all four are measured. Every replay is kept in the folder as it finishes; run again with
-    the same folder, only what is new is computed.
+    Without PAPER, all four are run. The same command with the same folder computes only missing results.
 
     \b
     Example:

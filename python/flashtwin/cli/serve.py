@@ -11,8 +11,18 @@ from typing import Any
 
 import click
 
-from flashtwin.cli._options import Duration, KeyValue, json_option
-from flashtwin.cli._serving import metrics, serve_until_end, tls_option, warn
+from flashtwin.cli._options import Duration, device_option, json_option, set_option
+from flashtwin.cli._serving import (
+    for_option,
+    listen_option,
+    metrics,
+    metrics_option,
+    read_only_option,
+    serve_until_end,
+    socket_option,
+    tls_option,
+    warn,
+)
 from flashtwin.cli._talk import data, data_json, say
 from flashtwin.errors import FlashtwinError
 from flashtwin.live.drives import Serving, begin
@@ -22,7 +32,7 @@ from flashtwin.replays.running import Comparison
 from flashtwin.results import names
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-#: More logical pages than a drive can number, whatever their size.
+#: More logical pages than a drive can number, for any page size.
 _LARGEST = 1 << 47
 
 
@@ -42,37 +52,40 @@ class Size(click.ParamType[int]):
         return found
 
 
-@click.command(short_help="Serve a drive that deduplicates, replicates and redirects real bytes.")
+@click.command(short_help="Serve a simulated drive that stores real bytes.")
 @click.argument("image", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
-@click.option("--system", metavar="NAME", help="A name of `flashtwin systems`, or a TOML file. An image keeps its own.")
-@click.option("--size", type=Size(), metavar="BYTES", help="Bytes that clients see: 512M, 8G. An image keeps its own.")
-@click.option("--set", "sets", multiple=True, type=KeyValue(), help="Set a key of the configuration; repeatable.")
-@click.option("--device", metavar="NAME", help="A name of `flashtwin devices`, or a TOML file.")
+@click.option(
+    "--system",
+    metavar="NAME",
+    help="System of a new image: a name of `flashtwin systems`, or a TOML file. Example: --system rr-ssd",
+)
+@click.option("--size", type=Size(), metavar="BYTES", help="Capacity of a new image. Example: --size 8G")
+@set_option
+@device_option
 @click.option(
     "--period",
     type=Duration(),
     metavar="TIME",
-    help="Wall time of a period, at whose end contents are copied: 120s, 1h.  [default: the system's replay.period_s]",
+    help="Period length, wall time; popular contents are copied when one ends. Example: --period 1h  "
+    "[default: replay.period_s]",
 )
-@click.option(
-    "--socket",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="PATH",
-    help="Serve on this Unix socket, its owner's alone.  [default: the image's name and .sock]",
-)
-@click.option("--listen", metavar="HOST:PORT", help="Serve on this port of a loopback address instead.")
+@socket_option
+@listen_option
 @tls_option
 @click.option(
-    "--twin-time", is_flag=True, help="Answer when the modelled drive would; --out gets its result, too, in DIR/twin."
+    "--twin-time",
+    is_flag=True,
+    help="Answer as fast as the modelled drive would; --out also gets its result, in DIR/twin.",
 )
-@click.option("--read-only", is_flag=True, help="Take no writes.")
-@click.option("--for", "seconds", type=Duration(), metavar="TIME", help="End after 90s, 30min, 2h.")
+@read_only_option
+@for_option
+@metrics_option
 @click.option(
-    "--metrics", "metrics_at", metavar="HOST:PORT", help="Tell figures to Prometheus at http://HOST:PORT/metrics."
-)
-@click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Folder for the figures at the end."
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder for the final figures. Example: --out served",
 )
 @json_option
 def serve(
@@ -88,11 +101,11 @@ def serve(
     as_json: bool,
     **served: Any,
 ) -> None:
-    """Serve the drive in IMAGE as a network block device; where there is no IMAGE, make it.
+    """Serve the drive in IMAGE as a network block device; create IMAGE if it does not exist.
 
-    What clients write goes through the system's controller, as in a replay, and stays in the image. The URI to connect
-    to is printed; any NBD client will do. Serving ends with Ctrl-C or SIGTERM, after --for, or with COMMAND, which is
-    given the URI as NBD_URI and in place of {uri}.
+    Writes go through the system's controller, as in a replay, and stay in the image. Connect any NBD client to the URI
+    that is printed. Serving ends with Ctrl-C or SIGTERM, after --for, or when COMMAND ends, which finds the URI in
+    NBD_URI and in place of {uri}. An existing image keeps its system and size.
 
     \b
     Example:
@@ -149,7 +162,7 @@ def _warn_of_space(image: Path) -> None:
 
 
 def _modelled(server: Server, twin: dict[str, Any], out: Path | None) -> None:
-    """What the modelled drive did, and how true answers were to it."""
+    """Prints the response times of the modelled drive, and how closely the answers kept them."""
     result = server.result
     if result is None:
         say(f"warning: nothing was held back any more, the modelled drive stopped: {twin['failure']}")

@@ -10,8 +10,8 @@ from click.core import ParameterSource
 
 from flashtwin.causes.choosing import TODAY
 from flashtwin.cli._options import (
-    Effort,
-    Running,
+    ReplayOptions,
+    effort_option,
     equal_ground_option,
     goal_option,
     json_option,
@@ -25,7 +25,7 @@ from flashtwin.cli._options import (
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._replaying import choose
 from flashtwin.cli._talk import say, show_report
-from flashtwin.replays.studies import EFFORT, SYSTEMS, Asked, finish, replay_into, without_contents
+from flashtwin.replays.studies import EFFORT, SYSTEMS, StudyQuestions, finish, replay_into, without_contents
 from flashtwin.results import folder, ground
 from flashtwin.traces.reading import Source
 
@@ -38,7 +38,7 @@ def _split_devices(_ctx: click.Context, _param: click.Parameter, value: str | No
     return found
 
 
-@click.command(short_help="Characterize a trace, replay it on several systems, write the report.")
+@click.command(short_help="Replay a trace on several systems and report the best choice.")
 @reading_options
 @systems_option(default=",".join(SYSTEMS))
 @equal_ground_option
@@ -46,28 +46,20 @@ def _split_devices(_ctx: click.Context, _param: click.Parameter, value: str | No
 @per_request_option
 @stream_option
 @goal_option
-@click.option(
-    "--effort",
-    type=Effort(),
-    metavar="N",
-    default=f"{EFFORT // 10**6}M",
-    show_default=True,
-    help="Page operations of replays that find the best settings of each system and what holds it back: 20M, 2G. Six "
-    "replays of each system are made at least. 0: none; all: as many as it takes.",
-)
+@effort_option(f"{EFFORT // 10**6}M")
 @click.option(
     "--device",
     "devices",
     callback=_split_devices,
     metavar="A[,B]",
-    help="The drive, by name or TOML file, and another on which candidates are shown, too.  [default: that of the "
-    f"systems, and {TODAY}]",
+    help="NAND device, by name or TOML file, and a second one to show the candidates on. Example: --device "
+    f"rr-ssd,{TODAY}  [default: the systems' own, and {TODAY}]",
 )
-@out_option("Folder for results and report.  [default: the trace's name and -study]")
+@out_option("Folder for results and report. Example: --out mail-study  [default: the trace's name and -study]")
 @json_option
 def study(
     source: Source,
-    running: Running,
+    running: ReplayOptions,
     systems: list[str],
     equal_ground: bool,
     per_request: bool,
@@ -78,11 +70,12 @@ def study(
     out: Path | None,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Characterize TRACE, replay it on several systems, say which to choose and why, and write the report.
+    """Characterize TRACE, replay it on several systems, and report which to choose and why.
 
-    TRACE is a file in any format of docs/trace-formats.md, plain or compressed, or - for standard input.
-    Run again with the same folder, only what is new is computed. A trace without contents is replayed on what does
-    not look at them, unless `--content` or `--systems` says otherwise.
+    TRACE is a file in a format of docs/trace-formats.md, plain or compressed, or - for standard input. The same
+    command with the same folder computes only missing results. Without page contents, only systems that ignore
+    contents are replayed, unless you give `--content` or `--systems`. --effort allows at least six replays per system,
+    to find its best settings and its bottleneck.
 
     \b
     Example:
@@ -101,7 +94,7 @@ def study(
             path, trace, chosen, running.threads, bars.job, say, equal_ground=equal_ground, per_request=per_request
         )
         other = devices[1] if len(devices) > 1 else None
-        asked = Asked(effort, goal, other, running.fill, more_systems=nobody_named)
+        asked = StudyQuestions(effort, goal, other, running.fill, more_systems=nobody_named)
         done = finish(path, trace, chosen, asked, running.threads, bars.job, say)
     unequal = ground.ground({name: system.config for name, system in chosen.items()})
     show_report(done.report, done.findings, unequal, done.limits, done.choice, as_json=as_json)

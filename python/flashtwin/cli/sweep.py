@@ -18,8 +18,10 @@ from flashtwin.cli._options import (
     files_options,
     json_option,
     out_option,
+    seed_option,
     systems_option,
     taken_reading,
+    workers_option,
 )
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._spread import spread_options
@@ -35,77 +37,98 @@ from flashtwin.sweeps import plan, sweeping
 _SHORT = ("speed", "queue_depth", "content", "period")
 
 
-@click.command(short_help="Replay traces with keys set to one value after another.")
+@click.command(short_help="Replay traces over a grid of settings, or search for the best.")
 @click.argument("paths", metavar="TRACE...", nargs=-1, required=True)
 @click.option(
     "--set", "sets", multiple=True, type=KeyValue(), metavar="KEY=A,B,...",
-    help="Set a key to each of several values: a,b,c, or LOW:HIGH:STEP; repeatable. LOW:HIGH and LOW:HIGH:log are "
-    "drawn from, with --sample or --minimize.",
+    help="Set a configuration key to several values: A,B,... or LOW:HIGH:STEP; repeatable. For --sample and "
+    "--minimize also a range, LOW:HIGH or LOW:HIGH:log. Example: --set replication.alpha=0.1,0.2",
 )  # fmt: skip
-@click.option("--speed", metavar="X,Y,...", help="Replay X, Y, ... times as fast as recorded.")
+@click.option("--speed", metavar="X,Y,...", help="Replay X, Y, ... times as fast as recorded. Example: --speed 1,10")
 @click.option(
     "--queue-depth", metavar="N,M,...", callback=at_least_one,
-    help="Ignore the recorded times; keep N, M, ... requests under way.",
+    help="Ignore recorded times; keep N, M, ... requests outstanding. Example: --queue-depth 1,32",
 )  # fmt: skip
 @click.option(
     "--period", type=Durations(), metavar="TIME,...",
-    help="Length of a period, at whose end contents are copied: 120s, 1h, 1d.  [default: each trace's own]",
+    help="Period length; popular contents are copied when one ends. Example: --period 1h,1d  "
+    "[default: each trace's own]",
 )  # fmt: skip
-@click.option("--device", metavar="NAME,...", help="The NAND devices, by names of `flashtwin devices` or TOML files.")
+@click.option(
+    "--device", metavar="NAME,...",
+    help="NAND devices: names of `flashtwin devices`, or TOML files. Example: --device rr-ssd,tlc-unit-2021",
+)  # fmt: skip
 @click.option(
     "--fill", metavar="SHARE,...",
-    help="Give the drive as few blocks as it can have if the trace's pages are to take up no more than this of it: "
-    "80%,90%,95%.",
+    help="Shrink the drive until the trace fills this share of it, so that garbage collection runs. "
+    "Example: --fill 80%,90%,95%",
 )  # fmt: skip
-@click.option("--content", metavar="SOURCE,...", help="Contents of pages, as in `flashtwin replay`.")
+@click.option(
+    "--content",
+    metavar="SOURCE,...",
+    help="Page contents, as in `flashtwin replay`. Example: --content recorded,unique",
+)
 @systems_option(default=",".join(SYSTEMS))
 @equal_ground_option
-@click.option("--grid/--zip", "grid", default=True, help="Each value with each, or the first with the first.  [grid]")
-@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Only N of the points, drawn by --seed.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of a sample or a search.")
+@click.option(
+    "--grid/--zip",
+    "grid",
+    default=True,
+    help="Combine each value with each, or first with first, second with second.  [default: grid]",
+)
+@click.option(
+    "--sample", type=click.IntRange(min=1), metavar="N", help="Replay only N random points. Example: --sample 20"
+)
+@seed_option(0, click.INT)
 @click.option(
     "--minimize", default="", metavar="FIGURE,...",
-    help="Search for the smallest: read.p99, wa, ram, ...; of several, for the trade-off.",
+    help="Search for the smallest figure, or the trade-off of several. Example: --minimize read.p99,wa",
 )  # fmt: skip
 @click.option(
-    "--maximize", default="", metavar="FIGURE,...", help="Search for the largest throughput: iops, read.mb_per_s, ...",
+    "--maximize", default="", metavar="FIGURE,...", help="Search for the largest throughput. Example: --maximize iops",
 )  # fmt: skip
-@click.option("--subject-to", default="", metavar="BOUND,...", help="What a search must keep: wa<=1.2,ram<=64MB.")
+@click.option(
+    "--subject-to", default="", metavar="BOUND,...",
+    help="Limits of a search. Example: --subject-to 'wa<=1.2,ram<=64MB'",
+)  # fmt: skip
 @click.option(
     "--trials",
     type=click.IntRange(min=1),
     default=100,
     show_default=True,
-    help="Points that a search may replay; of several traces, settings.",
+    metavar="N",
+    help="Points a search may replay; with several traces, settings. Example: --trials 30",
 )
 @click.option(
     "--over", type=click.Choice(["mean", "worst"]), default="mean", show_default=True,
-    help="How a search judges a setting on several traces: by the geometric mean of its ratios to the first system "
-    "as it is, or by the worst of them.",
+    help="With several traces, judge a setting by the geometric mean of its ratios to the first system, or by the "
+    "worst. Example: --over worst",
 )  # fmt: skip
 @click.option(
     "--trade", default=sweeping.TRADE, show_default=True, metavar="X,Y",
-    help="The two figures that the page sets against one another.",
+    help="The two figures of the report's trade-off chart. Example: --trade read.p99,wa",
 )  # fmt: skip
 @files_options
 @click.option(
-    "--stream", is_flag=True, help="Each run reads its file again instead of holding the trace; results are the same."
+    "--stream",
+    is_flag=True,
+    help="Read the file again for each replay instead of keeping it in memory; same results.",
 )
-@click.option("--workers", type=click.IntRange(min=0), default=0, help="Runs at once; 0: one for each core.")
+@workers_option
 @spread_options
 @click.option(
     "--store", type=click.Path(path_type=Path), metavar="DIR",
-    help="Where runs are kept; sweeps may share one.  [default: store in the folder]",
+    help="Folder that keeps runs; sweeps may share one. Example: --store runs  [default: store in --out]",
 )  # fmt: skip
-@click.option("--keep-tables", is_flag=True, help="Keep the tables of each run as well, a hundred times as much.")
-@out_option("Folder for table and page.  [default: sweep]")
+@click.option("--keep-tables", is_flag=True, help="Also keep the tables of each run, about a hundred times the size.")
+@out_option("Folder for table and report. Example: --out mail-sweep  [default: sweep]")
 @json_option
 @click.pass_context
 def sweep(ctx: click.Context, /, paths: tuple[str, ...], out: Path | None, as_json: bool, **options: Any) -> None:
-    """Replay each TRACE on several systems with keys set to one value after another: a row for each point.
+    """Replay each TRACE on several systems over a grid of settings; the result has a row per point.
 
-    TRACE is a file, or a folder of files. Every run is kept as it ends; run again with the same folder, only what
-    is missing is replayed. A point that is refused is a row with the reason, and the exit status is 1.
+    TRACE is a file, or a folder of files. The same command with the same folder replays only missing points. A point
+    with settings that are refused becomes a row with the reason, and the exit status is 1.
 
     \b
     Example:
@@ -138,7 +161,7 @@ def sweep(ctx: click.Context, /, paths: tuple[str, ...], out: Path | None, as_js
 
 
 def _axes(options: dict[str, Any]) -> dict[str, plan.Axis]:
-    """Keys with what to set them to in turn."""
+    """Keys with their values."""
     sets = list(options["sets"])
     sets += [("device", options["device"])] if options["device"] is not None else []
     sets += [(KEYS[flag], options[flag]) for flag in _SHORT if options[flag] is not None]

@@ -1,23 +1,23 @@
-"""`flashtwin systems`: which systems there are, and all keys of one."""
+"""`flashtwin systems`: lists the systems, or all keys of one."""
 
 from __future__ import annotations
 
 import click
 
 from flashtwin.cli._listing import described
-from flashtwin.cli._options import KeyValue, json_option
+from flashtwin.cli._options import json_option, set_option
 from flashtwin.cli._talk import data, data_json, pairs
 from flashtwin.replays import presets
 
 
-@click.command(short_help="List the systems, or show one with every key.")
+@click.command(short_help="List the systems, or print all keys of one.")
 @click.argument("name", required=False)
-@click.option("--set", "sets", multiple=True, type=KeyValue(), help="Set a key of the configuration; repeatable.")
+@set_option
 @json_option
 def systems(name: str | None, sets: tuple[tuple[str, str], ...], as_json: bool) -> None:
-    """List the systems; with NAME (or a TOML file), print it with every key, value, unit and source.
+    """List the systems; with NAME (or a TOML file), print all its keys with value, unit and source.
 
-    What is printed for one system is a TOML file that `--system` reads.
+    The printed system is a TOML file for `--system`.
 
     \b
     Example:

@@ -14,7 +14,7 @@ from flashtwin.cli._talk import data, data_json
 @click.command(short_help="Print the version.")
 @json_option
 def version(as_json: bool) -> None:
-    """Print the version of flashtwin, which every result carries.
+    """Print the version of flashtwin, which every result records.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`flashtwin workloads`: which recipes there are, one of them, and whether it makes what it promises."""
+"""`flashtwin workloads`: lists the recipes, prints one, or checks it against its published statistics."""
 
 from __future__ import annotations
 
@@ -10,31 +10,30 @@ import click
 from flashtwin.characterization import statistics
 from flashtwin.characterization.measuring import Characterization
 from flashtwin.cli._comparing import as_row, comparison, number
-from flashtwin.cli._options import json_option
+from flashtwin.cli._options import json_option, seed_option
 from flashtwin.cli._talk import data, data_json, pairs, say, table
 from flashtwin.recipes.workloads import Achieved, compared, workload
 from flashtwin.recipes.workloads import workloads as names
 
 
-@click.command(short_help="List the synthetic workloads, show one, or check it.")
+@click.command(short_help="List synthetic workloads, print one, or check it.")
 @click.argument("name", required=False)
-@click.option("--check", is_flag=True, help="Make a trace of each, measure it and show target beside achieved.")
+@click.option("--check", is_flag=True, help="Make a trace, measure it, and compare with the published statistics.")
 @click.option(
     "--scale",
     type=click.FloatRange(min=0, min_open=True),
-    help="Scale of the trace that --check makes; by default one that takes seconds.",
+    metavar="X",
+    help="Size of the trace for --check. Example: --scale 0.1  [default: one that takes seconds]",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Its seed.")
+@seed_option(0)
 @json_option
 @click.pass_context
 def workloads(ctx: click.Context, name: str | None, check: bool, scale: float | None, seed: int, as_json: bool) -> None:
     """List the recipes; with NAME (or a TOML file), print it; with --check, test it, or all of them.
 
-    A check makes a trace from the recipe, measures it with flashtwin's own characterization, and prints
-    every published statistic beside the one achieved, with the paper and the table or section that it is
-    from. Of one recipe you also see how requests arrive and what is read again, whether or not that was
-    published. Exit status 1 when a target is missed by more than 5 % (or by more than its source leaves
-    open) and no contradiction between published numbers explains it.
+    A check makes a trace, characterizes it, and compares each published statistic with the measured one, with its
+    source. For one recipe you also see arrivals and re-reads. Exit status 1 if a target is missed by more than 5 % (or
+    its source's tolerance) and no contradiction between published numbers explains it.
 
     \b
     Example:
@@ -108,7 +107,7 @@ def _measured(found: Characterization, scale: float) -> dict[str, float | None]:
 
 
 def _show_measured(found: Characterization, scale: float) -> None:
-    """How requests arrive, and what is read again: of the trace and day by day."""
+    """Arrivals and re-reads, of the trace and day by day."""
     measured = {name: value for name, value in _measured(found, scale).items() if value is not None}
     data("\n" + pairs([(name, number(value)) for name, value in measured.items()]))
     days = statistics.by_day(found)

@@ -50,7 +50,7 @@ class Drop:
 
 
 def hundredths(kib_per_s: np.ndarray, time_ms: np.ndarray) -> np.ndarray:
-    """The rate by hundredths of what was written, from a log by second; shape (100,)."""
+    """The rate by hundredths of the bytes written, from a log by second; shape (100,)."""
     order = np.argsort(time_ms, kind="stable")
     rate, time = kib_per_s[order], time_ms[order]
     spans = np.diff(time, prepend=0.0)

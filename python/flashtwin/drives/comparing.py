@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from flashtwin.drives.knee import BELOW, saturated
 from flashtwin.drives.pairing import pairs
-from flashtwin.drives.tables import FITTED, Measurements, OpenLoop, Overwritten
+from flashtwin.drives.tables import FITTED, Measurements, OpenLoop, OverwriteRun
 
 #: Where a row lies: near the knee one per cent of the rate is a factor of the time, so these rows count apart.
 BELOW_THE_KNEE, NEAR_THE_KNEE, SATURATED, CLOSED_LOOP = "below the knee", "near the knee", "saturated", "closed loop"
 
 
 @dataclass(frozen=True)
-class Compared:
+class FigureComparison:
     """One figure of one experiment: measured, and as the twin has it."""
 
     experiment: str
@@ -30,7 +30,7 @@ class Compared:
 
     @property
     def error_percent(self) -> float | None:
-        """By how much the twin is above what was measured; None where that is 0."""
+        """By how much the twin is above the measurement; None where that is 0."""
         return (self.predicted / self.measured - 1.0) * 100.0 if self.measured else None
 
 
@@ -47,7 +47,7 @@ class Error:
     worst_percent: float
 
 
-def compared(measured: Measurements, twin: Measurements, fitted: Measurements) -> list[Compared]:
+def compared(measured: Measurements, twin: Measurements, fitted: Measurements) -> list[FigureComparison]:
     """Rows of a drive beside those of its twin.
 
     Args:
@@ -58,7 +58,7 @@ def compared(measured: Measurements, twin: Measurements, fitted: Measurements) -
     Raises:
         DriveError: nothing tells where the drive is saturated.
     """
-    found: list[Compared] = []
+    found: list[FigureComparison] = []
     knee_per_s = saturated(measured).number if measured.open_loop else 0.0
     for row, other in pairs(measured.open_loop, twin.open_loop):
         found += _open_loop(row, other, knee_per_s, is_fitted=row in fitted.open_loop)
@@ -66,12 +66,12 @@ def compared(measured: Measurements, twin: Measurements, fitted: Measurements) -
         found += _closed(ran, again, is_fitted=ran in fitted.overwritten)
     for steady, again_ in pairs(measured.steady, twin.steady):
         name = f"{steady.pattern}, {steady.series}"
-        found.append(Compared(name, CLOSED_LOOP, "writes", "1/s", steady.writes_per_s, again_.writes_per_s,
+        found.append(FigureComparison(name, CLOSED_LOOP, "writes", "1/s", steady.writes_per_s, again_.writes_per_s,
                               steady in fitted.steady))  # fmt: skip
     return found
 
 
-def errors(rows: Iterable[Compared]) -> list[Error]:
+def errors(rows: Iterable[FigureComparison]) -> list[Error]:
     """By regime and figure, fitted rows apart from predicted ones."""
     groups: dict[tuple[str, str, bool], list[float]] = {}
     for row in rows:
@@ -83,7 +83,7 @@ def errors(rows: Iterable[Compared]) -> list[Error]:
     ]
 
 
-def _open_loop(row: OpenLoop, twin: OpenLoop, knee_per_s: float, *, is_fitted: bool) -> Iterator[Compared]:
+def _open_loop(row: OpenLoop, twin: OpenLoop, knee_per_s: float, *, is_fitted: bool) -> Iterator[FigureComparison]:
     name = f"open loop, {row.offered_per_s:,.0f}/s"
     regime = _regime(row, knee_per_s)
     # Of a saturated drive the tails say how long the queues of the load are.
@@ -92,23 +92,25 @@ def _open_loop(row: OpenLoop, twin: OpenLoop, knee_per_s: float, *, is_fitted: b
         for figure in figures:
             if figure in known and figure in found:
                 text = f"{kind} p{figure.replace('p', '.').rstrip('.')}"
-                yield Compared(name, regime, text, "us", known[figure], found[figure], is_fitted)
+                yield FigureComparison(name, regime, text, "us", known[figure], found[figure], is_fitted)
     if regime == SATURATED:
         known_per_s, found_per_s = (one.reads_per_s + one.writes_per_s for one in (row, twin))
-        yield Compared(name, regime, "requests", "1/s", known_per_s, found_per_s, is_fitted)
+        yield FigureComparison(name, regime, "requests", "1/s", known_per_s, found_per_s, is_fitted)
 
 
-def _closed(row: Overwritten, twin: Overwritten, *, is_fitted: bool) -> Iterator[Compared]:
+def _closed(row: OverwriteRun, twin: OverwriteRun, *, is_fitted: bool) -> Iterator[FigureComparison]:
     name = f"{row.pattern} at {row.fill_gib:g} GiB, {row.series}".rstrip(", ")
     if row.amplification is not None and twin.amplification is not None:
-        yield Compared(name, CLOSED_LOOP, _kind("write amplification", row), "", row.amplification,
+        yield FigureComparison(name, CLOSED_LOOP, _kind("write amplification", row), "", row.amplification,
                        twin.amplification, is_fitted)  # fmt: skip
     if row.pattern.kind != "sequential":
         # A sequential write is as fast as the link and the channels, which these experiments do not tell.
-        yield Compared(name, CLOSED_LOOP, _kind("writes", row), "1/s", row.writes_per_s, twin.writes_per_s, is_fitted)
+        yield FigureComparison(
+            name, CLOSED_LOOP, _kind("writes", row), "1/s", row.writes_per_s, twin.writes_per_s, is_fitted
+        )
 
 
-def _kind(figure: str, row: Overwritten) -> str:
+def _kind(figure: str, row: OverwriteRun) -> str:
     return f"{figure}, {'skewed' if row.pattern.is_skewed else row.pattern.kind}"
 
 

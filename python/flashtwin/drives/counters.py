@@ -1,4 +1,4 @@
-"""Bytes that a host and a medium wrote, from what `nvme-cli` prints as JSON or as text."""
+"""Bytes that a host and a medium wrote, from the output of `nvme-cli` as JSON or as text."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _MOST = 1 << 100
 
 @dataclass(frozen=True)
 class Counters:
-    """What a drive has counted in its life; None where it was not asked, or does not say."""
+    """Lifetime counters of a drive; None where they were not read, or the drive has none."""
 
     host_bytes: int | None = None
     medium_bytes: int | None = None
 
 
 @dataclass(frozen=True)
-class Written:
+class BytesWritten:
     """Bytes written between two moments; None where a counter is missing."""
 
     host_bytes: int | None
@@ -50,13 +50,13 @@ def read_counters(folder: Path, stem: str, moment: str) -> Counters:
     return Counters(None if host is None else host * DATA_UNIT_BYTES, _found(folder, f"{stem}.{moment}", OCP))
 
 
-def written(before: Counters, after: Counters, place: str) -> Written:
-    """What was written in between.
+def written(before: Counters, after: Counters, place: str) -> BytesWritten:
+    """The bytes written in between.
 
     Raises:
         DriveError: a counter went backwards, or was read only once.
     """
-    return Written(
+    return BytesWritten(
         _difference(before.host_bytes, after.host_bytes, place, SMART),
         _difference(before.medium_bytes, after.medium_bytes, place, OCP),
     )

@@ -25,7 +25,7 @@ DIE_GIB = 64.0
 ERASE_US, RESUME_US, BUS_MT_S, COMMAND_NS = 3500.0, 5.0, 1600.0, 150
 #: Spare bytes of a page that travel with it.
 METADATA_BYTES = 512
-#: Figure of the experiment that tells dies, or whatever else reads at the same time.
+#: Figure of the experiment that counts the dies, or any other units that read in parallel.
 _UNITS = "parallel_units"
 #: No drive reads for longer than it programs, by much.
 _MOST_SENSING = 0.6
@@ -118,7 +118,7 @@ def _senses_us(read_us: float, amplified: float) -> float:
 
 
 def _parity(overhead: Estimate) -> Iterator[Estimate]:
-    """The overhead of every program, as one unit of so many that is parity."""
+    """The overhead of every program as parity: one unit in this many."""
     stripes = [_stripe(end) for end in (overhead.number, overhead.high, overhead.low) if end is not None]
     low, high = (None, None) if len(stripes) < 3 else stripes[1:]
     yield Estimate("nand.parity_stripe", stripes[0], "units", low, high, overhead.source, overhead.is_measured)

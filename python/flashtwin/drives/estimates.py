@@ -1,4 +1,4 @@
-"""What a fit says of a drive: a value with its interval for each figure, and the experiment that it comes from."""
+"""Estimates of a fit: a value with its interval for each figure, and the experiment that it comes from."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _AGAIN = "run the job again with --output-format=json+"
 
 @dataclass(frozen=True)
 class Served:
-    """What one job did in one direction."""
+    """The results of one job in one direction."""
 
     requests: int
     bytes: int
@@ -84,7 +84,7 @@ class FioJob:
         return value
 
     def served(self, kind: str) -> Served:
-        """What it did in the direction that the experiment is about.
+        """The results in the direction that the experiment is about.
 
         Raises:
             DriveError: it has no requests of that kind.

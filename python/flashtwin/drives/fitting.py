@@ -1,7 +1,7 @@
 """From the measurements of a drive to its twin: closed forms by stages, then the twin is measured and mended.
 
 The second step is indirect inference (Gourieroux, Monfort, Renault, J. Applied Econometrics 8, 1993): the law of reads
-is fitted to the percentiles of the twin as it was to those of the drive, and a key moves by what the two fits differ.
+is fitted to the percentiles of the twin as it was to those of the drive, and a key moves by the difference of the two.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LEAST_SLOPE, _LONGEST_STEP_US = 0.1, 40.0
 _NEAR = 0.015
 #: Steps by which the rate is brought near, and how near: a rate moves by less than tPROG does, as dies read as well.
 _RATE_STEPS, _RATE_GOOD, _RATE_POWER = 5, 0.01, 1.1
-#: tPROG becomes at most so many times as long in one step.
+#: Most that one step may lengthen tPROG by, as a factor.
 _RATE_STEP = 1.5
 #: Pages of power-protected RAM behind which a write is complete: no table of these tells how many there are.
 BUFFER_PAGES = 4096
@@ -53,8 +53,8 @@ def fit_drive(measured: Measurements, note: Notify = lambda _: None, *, seed: in
     """The twin of a drive.
 
     Args:
-        measured: what is known of the drive; the open loop at two rates below its saturation at least.
-        note: told what is being done.
+        measured: measurements of the drive; the open loop at two rates below its saturation at least.
+        note: called with each step.
         seed: of the loads on the twin.
 
     Raises:
@@ -111,7 +111,7 @@ def every_other(measured: Measurements) -> Measurements:
 
 
 def controller(measured: Measurements) -> list[Estimate]:
-    """What the controller does in any design: RAM behind which writes are complete, and suspension."""
+    """Keys of the controller in any design: RAM behind which writes are complete, and suspension."""
     below = [row.write_us["50p"] for row in measured.open_loop if row.is_reached and "50p" in row.write_us]
     known = bool(below)
     time_us = min(below) if below else 10.0
@@ -134,14 +134,14 @@ def controller(measured: Measurements) -> list[Estimate]:
     ]  # fmt: skip
 
 
-def _idle(measured: Measurements) -> reads.Idle | None:
+def _idle(measured: Measurements) -> reads.IdleReads | None:
     """What reads one at a time tell of flash pages; None where there are none, or pages of more than two types."""
     alone = measured.probes.alone_of("read")
     modes = alone.times.modes() if alone is not None else ()
     if len(modes) == 1:
-        return reads.Idle(modes[0].time_us)
+        return reads.IdleReads(modes[0].time_us)
     if len(modes) == 2:
-        return reads.Idle(modes[0].time_us, modes[0].share, modes[1].time_us - modes[0].time_us)
+        return reads.IdleReads(modes[0].time_us, modes[0].share, modes[1].time_us - modes[0].time_us)
     return None
 
 
@@ -175,7 +175,7 @@ def _victim(measured: Measurements, estimates: Estimates, used_gib: float, seed:
 
 
 def _mended_space(measured: Measurements, estimates: Estimates, seed: int) -> list[Estimate]:
-    """Space and overhead, moved by what the controller of the twin amplifies otherwise than the law of FIFO."""
+    """Space and overhead, corrected by the difference between the twin's amplification and the law of FIFO."""
     known = spare.telling(measured)
     series = [rows for rows in history.playable(measured.overwritten) if any(row in known for row in rows)]
     rows = replace(measured, overwritten=tuple(itertools.chain.from_iterable(series)), steady=())
@@ -212,17 +212,17 @@ def _distance(rows: Sequence[OpenLoop], answers: Sequence[OpenLoop]) -> float:
 
 
 def _refined(
-    estimates: Estimates, measured: Measurements, law: ReadLaw, idle: reads.Idle | None, note: Notify, seed: int
+    estimates: Estimates, measured: Measurements, law: ReadLaw, idle: reads.IdleReads | None, note: Notify, seed: int
 ) -> Estimates:
     """The estimates whose twin, measured as the drive was, comes nearest."""
     used, saturated = max(row.fill_gib for row in measured.open_loop), estimates.number(knee.SATURATED)
-    tried: list[_Tried] = []
+    tried: list[_TwinTrial] = []
     for round_ in range(ROUNDS):
         note(f"the twin, round {round_ + 1} of {ROUNDS}")
         estimates = _saturated(_moved_reads(tried, law) if tried else estimates, measured, used, seed)
         answers = _answers(estimates, measured, seed)
         found, _ = reads.read_law(answers, saturated, law, idle, law.sensing)
-        tried.append(_Tried(estimates, found, _distance(measured.open_loop, answers)))
+        tried.append(_TwinTrial(estimates, found, _distance(measured.open_loop, answers)))
         if tried[-1].distance < _NEAR:
             break
     # What two keys do alike no step tells apart: a later round is not always nearer.
@@ -230,8 +230,8 @@ def _refined(
 
 
 @dataclass(frozen=True)
-class _Tried:
-    """A twin, what the law says of its reads, and how far these are from those of the drive."""
+class _TwinTrial:
+    """A twin, the law's fit to its reads, and the distance of these from the drive's."""
 
     estimates: Estimates
     law: ReadLaw
@@ -243,8 +243,8 @@ class _Tried:
         return np.array([self.estimates.number(key) for key in _SUSPENSION])
 
 
-def _moved_reads(tried: Sequence[_Tried], law: ReadLaw) -> Estimates:
-    """The keys of reads, moved by what the law says otherwise of the last twin than of the drive."""
+def _moved_reads(tried: Sequence[_TwinTrial], law: ReadLaw) -> Estimates:
+    """The keys of reads, moved by the difference of the law's fits to the last twin and to the drive."""
     last = tried[-1]
     later_us = law.base_us - last.law.base_us
     read, wait, piece = (last.estimates[key] for key in ("nand.read_us", *_SUSPENSION))
@@ -261,7 +261,7 @@ def _moved_reads(tried: Sequence[_Tried], law: ReadLaw) -> Estimates:
     return last.estimates.with_all(moved)
 
 
-def _step(tried: Sequence[_Tried], law: ReadLaw) -> np.ndarray:
+def _step(tried: Sequence[_TwinTrial], law: ReadLaw) -> np.ndarray:
     """By how much suspend delay and slice are to move, in us: the step of Broyden's method.
 
     The figures of the law follow the keys of the twin by less than the keys move, or by more. By how much, the rounds
@@ -281,7 +281,7 @@ def _step(tried: Sequence[_Tried], law: ReadLaw) -> np.ndarray:
 def _saturated(estimates: Estimates, measured: Measurements, used_gib: float, seed: int) -> Estimates:
     """tPROG, slots and burst, moved until the saturated twin is as fast as the drive and its requests wait as long."""
     row, target = front_end.telling(measured.open_loop), estimates.number(knee.SATURATED)
-    # Of what a page costs, flash reads for collection stay as they are.
+    # Flash reads for collection are a fixed part of a page's cost.
     sensing = sensing_share(estimates, target, used_gib, estimates.number("nand.read_us"))
     for _ in range(_RATE_STEPS):
         little, space = twin.small(conventional(estimates)), estimates.number(spare.SPACE)

@@ -13,7 +13,7 @@ SLOTS, ARBITRATION, BURST = "engine.slots", "engine.arbitration", "engine.arbitr
 _MOST_BURST = 64
 #: Share of the way that slots move at once: on some drives waits follow them nearly twice as fast as by Little's law.
 _SHARE = 0.7
-#: Slots become at most so many times as many in one step, or as few.
+#: Most that one step may change the slots by, as a factor.
 _LONGEST_STEP = 1.5
 #: Where writes of a queue that sends few wait less than this share of the others' time, queues take turns.
 _IN_TURN = 0.85

@@ -1,7 +1,7 @@
-"""What a drive amplifies after one pattern and another: the controller of the twin, without a clock.
+"""The amplification of a drive after a series of patterns: the controller of the twin, without a clock.
 
-Amplification depends on what was written before, so a series of runs is played from the erased drive on. The drive is
-smaller than the real one: `BLOCKS` superblocks, as many as decide what a victim holds, of fewer pages each.
+Amplification depends on earlier writes, so a series of runs is played from the erased drive on. The drive is
+smaller than the real one: `BLOCKS` superblocks, enough to decide the valid pages of a victim, of fewer pages each.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flashtwin import _core
-from flashtwin.drives.tables import Overwritten
+from flashtwin.drives.tables import OverwriteRun
 from flashtwin.replays.presets import System
 from flashtwin.settings import Value
 
@@ -24,7 +24,7 @@ _PARTS = 8
 
 
 @dataclass(frozen=True)
-class Played:
+class HistoryRun:
     """One run on the twin."""
 
     #: Pages programmed by pages written, by eighths of the run; the overhead of a program is not in it.
@@ -36,7 +36,7 @@ class Played:
         return sum(self.eighths[-2:]) / 2
 
 
-def played(rows: Sequence[Overwritten], space_gib: float, drive: System, *, seed: int = 0) -> list[Played]:
+def played(rows: Sequence[OverwriteRun], space_gib: float, drive: System, *, seed: int = 0) -> list[HistoryRun]:
     """The runs of one series, one after the other on a drive that was erased before the first.
 
     Args:
@@ -52,25 +52,25 @@ def played(rows: Sequence[Overwritten], space_gib: float, drive: System, *, seed
     pages_of = {row.fill_gib: int(usable * row.fill_gib / space_gib) for row in rows}
     flash = _core.Overwriting(drive.with_sets({**_ONE_PLANE, "seed": seed})._resolved, max(pages_of.values()))
     random = np.random.default_rng(seed)
-    return [Played(tuple(_written(flash, row, pages_of[row.fill_gib], random))) for row in rows]
+    return [HistoryRun(tuple(_written(flash, row, pages_of[row.fill_gib], random))) for row in rows]
 
 
 def begin_collection(blocks: int) -> dict[str, float]:
-    """The keys by which collection begins, and ends, as late as it can in planes of so many blocks.
+    """The keys by which collection begins, and ends, as late as it can in planes of this many blocks.
 
-    Spare space is what is not in use: blocks that collection kept free beyond these would be missing in it.
+    Spare space is space not in use: blocks that collection kept free beyond these would be missing in it.
     """
     # Between two blocks, so that rounding does not matter.
     share = round((KEPT_BACK - 0.5) / blocks, 6)
     return {"ftl.gc.start": share, "ftl.gc.stop": share}
 
 
-def playable(rows: Iterable[Overwritten]) -> list[list[Overwritten]]:
+def playable(rows: Iterable[OverwriteRun]) -> list[list[OverwriteRun]]:
     """The series all of whose addresses can be drawn again."""
     return [series for series in by_series(rows) if all(row.pattern.is_known for row in series)]
 
 
-def _written(drive: _core.Overwriting, row: Overwritten, pages: int, random: np.random.Generator) -> Iterator[float]:
+def _written(drive: _core.Overwriting, row: OverwriteRun, pages: int, random: np.random.Generator) -> Iterator[float]:
     addresses = row.pattern.addresses(pages, max(int(row.overwrites * pages), _PARTS), random).astype(np.uint32)
     for part in np.array_split(addresses, _PARTS):
         host, programs, _, _ = drive.write(part.tobytes())
@@ -85,13 +85,13 @@ _ONE_PLANE: Mapping[str, Value] = {
 }  # fmt: skip
 
 
-def by_series(rows: Iterable[Overwritten]) -> list[list[Overwritten]]:
+def by_series(rows: Iterable[OverwriteRun]) -> list[list[OverwriteRun]]:
     """Runs that follow one another on the drive, in their order.
 
     Where fewer addresses are in use than in the run before, the drive was erased in between: a series of its own.
     """
-    found: list[list[Overwritten]] = []
-    last: dict[str, list[Overwritten]] = {}
+    found: list[list[OverwriteRun]] = []
+    last: dict[str, list[OverwriteRun]] = {}
     for row in rows:
         before = last.get(row.series)
         if before is None or row.fill_gib < before[-1].fill_gib:

@@ -1,4 +1,4 @@
-"""The experiments that tell what a drive is, as a shell script of fio jobs and lines of `nvme-cli`.
+"""The experiments that measure a drive, as a shell script of fio jobs and lines of `nvme-cli`.
 
 The script leaves one folder that `results.read_results` reads. Job files have variables in place of the device and of
 sizes; fio takes them from its environment, so that each file is written once and is used for all depths or rates.
@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-#: What stands in place of a device where none is named.
+#: The placeholder of a device where none is named.
 PLACEHOLDER = "/dev/nvmeXnY"
 #: Shares of the drive in use at which random writes are brought to their steady state, in percent.
 FILLS = (50, 70, 85, 100)
@@ -44,7 +44,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Probe:
-    """One experiment: a job file, the steps that use it, and what these tell."""
+    """One experiment: a job file, the steps that use it, and its purpose."""
 
     job: str
     title: str
@@ -57,7 +57,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class ProbePlan:
-    """What the experiments are to be like."""
+    """The options of the experiments."""
 
     #: None: only jobs that read.
     destroys: str | None = None
@@ -100,7 +100,7 @@ def _description(tag: str) -> str:
 
 
 def _job(tag: str, options: str, sections: str = "", *, size: str = "SIZE") -> str:
-    """A job file: what all have in common, then its own."""
+    """A job file: common options, then its own."""
     name = tag.split(" ", 1)[0]
     common = (
         "[global]\n"

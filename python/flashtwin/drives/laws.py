@@ -1,4 +1,4 @@
-"""Closed forms of a drive in steady state: what it amplifies, how long its reads take, and how fast it writes.
+"""Closed forms of a drive in steady state: its write amplification, the time of its reads, and its write rate.
 
 Pure NumPy and SciPy. Times are microseconds, sizes GiB or pages; each law names its source.
 """
@@ -68,7 +68,7 @@ class ReadLaw:
     sensing: float = 0.0
 
     def share_below(self, time_us: Array, load: Array) -> Array:
-        """Share of the reads that take at most so long; `load` is the share of the saturated rate."""
+        """Share of the reads that take at most this time; `load` is the share of the saturated rate."""
         u = np.clip(self.busy * load, 0.0, 1.0)
         total = np.zeros(np.broadcast_shapes(np.shape(time_us), np.shape(load)))
         for share, more in ((self.fast_share, 0.0), (1.0 - self.fast_share, self.slower_us)):

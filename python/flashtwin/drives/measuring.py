@@ -8,8 +8,8 @@ from dataclasses import replace
 from flashtwin.drives import history, laws, twin
 from flashtwin.drives.histogram import Histogram
 from flashtwin.drives.patterns import Pattern
-from flashtwin.drives.probes import Alone, Depth, Probes
-from flashtwin.drives.tables import Measurements, OpenLoop, Overwritten, Steady
+from flashtwin.drives.probes import Depth, Probes, SingleRequests
+from flashtwin.drives.tables import Measurements, OpenLoop, OverwriteRun, SteadyWrites
 from flashtwin.errors import DriveError
 from flashtwin.progress import Notify
 from flashtwin.replays.presets import System
@@ -26,7 +26,7 @@ SEQUENTIAL, UNIFORM = Pattern("sequential"), Pattern("uniform")
 UNIFORM_OVERWRITES, OVERWRITES = 4.0, 10.0
 #: Reads under way, each number an experiment. With more of them, some read the same flash page: the twin has few.
 DEPTHS = (1, 2, 4, 8, 16, 32, 64, 128)
-#: What an experiment has before it was measured.
+#: The value of an experiment that was not measured yet.
 _UNKNOWN = float("nan")
 
 
@@ -54,18 +54,18 @@ def usual(drive: System, per_s: float, fill: float = FILLS[-1]) -> Measurements:
     runs = [(share * space, f"uniform at {share:.0%}", UNIFORM, UNIFORM_OVERWRITES) for share in FILLS]
     runs += [(used, str(pattern), pattern, OVERWRITES) for pattern in PATTERNS]
     overwritten = [
-        Overwritten(gib, pattern, series, times, _UNKNOWN, _UNKNOWN)
+        OverwriteRun(gib, pattern, series, times, _UNKNOWN, _UNKNOWN)
         for gib, series, then, overwrites in runs
         for pattern, times in ((SEQUENTIAL, 1.0), (then, overwrites))
     ]
-    # What is offered below saturation is served.
+    # Below saturation, the served rate is the offered one.
     rates = [
         OpenLoop(used, offered, 0.0, offered if share < 1.0 else _UNKNOWN, {}, {})
         for share in RATES
         for offered in (round(share * per_s),)
     ]
     probes = Probes(
-        alone=(Alone("read", Histogram.of({})),), depths=tuple(Depth(depth, _UNKNOWN, {}) for depth in DEPTHS)
+        alone=(SingleRequests("read", Histogram.of({})),), depths=tuple(Depth(depth, _UNKNOWN, {}) for depth in DEPTHS)
     )
     return Measurements(drive.name, tuple(rates), tuple(overwritten), probes=probes)
 
@@ -85,7 +85,7 @@ def measure(drive: System, asked: Measurements, note: Notify = lambda _: None, *
     Args:
         drive: a system with all its blocks; it is made smaller here.
         asked: rows of a drive, or of `usual`: fills, rates, patterns and depths count.
-        note: told what is being done.
+        note: called with each step.
         seed: of the loads.
 
     Raises:
@@ -117,8 +117,8 @@ def _measured(drive: System, asked: Measurements, used: float, per_s: float, not
         rows.append(twin.open_loop(little, row, space, seed=seed))
     note("reads on an idle drive")
     probes = Probes(
-        alone=tuple(Alone(one.kind, twin.reads_alone(little, used, space, seed=seed)) for one in asked.probes.alone
-                    if one.kind == "read"),
+        alone=tuple(SingleRequests(one.kind, twin.reads_alone(little, used, space, seed=seed))
+                    for one in asked.probes.alone if one.kind == "read"),
         depths=tuple(twin.reads_at_depth(little, one.depth, used, space, seed=seed) for one in asked.probes.depths),
     )  # fmt: skip
     note("write amplification")
@@ -151,7 +151,7 @@ class Cost:
         return amplified * (self._program_us + self._read_us * senses)
 
 
-def _overwritten(drive: System, rows: Sequence[Overwritten], cost: Cost, seed: int) -> Iterator[Overwritten]:
+def _overwritten(drive: System, rows: Sequence[OverwriteRun], cost: Cost, seed: int) -> Iterator[OverwriteRun]:
     space, more = space_gib(drive), overhead(drive)
     for series in history.playable(rows):
         for row, run in zip(series, history.played(series, space, drive, seed=seed), strict=True):
@@ -159,10 +159,12 @@ def _overwritten(drive: System, rows: Sequence[Overwritten], cost: Cost, seed: i
             yield replace(row, amplification=found * more, writes_per_s=cost.per_s(found))
 
 
-def _steady(drive: System, rows: Sequence[Steady], used_gib: float, cost: Cost, seed: int) -> Iterator[Steady]:
+def _steady(
+    drive: System, rows: Sequence[SteadyWrites], used_gib: float, cost: Cost, seed: int
+) -> Iterator[SteadyWrites]:
     """Each pattern by itself, after the drive was filled in order and overwritten at random."""
     for row in (one for one in rows if one.pattern.is_known):
         before = [(SEQUENTIAL, 1.0), (UNIFORM, 2.0), (row.pattern, OVERWRITES)]
-        series = [Overwritten(used_gib, pattern, "", times, None, 0.0) for pattern, times in before]
+        series = [OverwriteRun(used_gib, pattern, "", times, None, 0.0) for pattern, times in before]
         found = history.played(series, space_gib(drive), drive, seed=seed)[-1].last_quarter
         yield replace(row, writes_per_s=cost.per_s(found), write_us={})

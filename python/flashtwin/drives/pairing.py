@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from flashtwin.drives.tables import OpenLoop, Overwritten, Steady
+from flashtwin.drives.tables import OpenLoop, OverwriteRun, SteadyWrites
 
-Row = TypeVar("Row", OpenLoop, Overwritten, Steady)
+Row = TypeVar("Row", OpenLoop, OverwriteRun, SteadyWrites)
 
 
 def pairs(rows: Sequence[Row], twins: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
@@ -20,9 +20,9 @@ def pairs(rows: Sequence[Row], twins: Sequence[Row]) -> Iterator[tuple[Row, Row]
             yield row, found.pop(0)
 
 
-def _about(row: OpenLoop | Overwritten | Steady) -> object:
+def _about(row: OpenLoop | OverwriteRun | SteadyWrites) -> object:
     if isinstance(row, OpenLoop):
         return row.fill_gib, row.offered_per_s
-    if isinstance(row, Overwritten):
+    if isinstance(row, OverwriteRun):
         return row.fill_gib, row.pattern, row.series, row.overwrites
     return row.pattern, row.series

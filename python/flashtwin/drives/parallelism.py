@@ -1,6 +1,6 @@
 """Parallel units, service times and buses of a drive, from experiments that only this module looks at.
 
-Times are microseconds. Each law names its source; what the data do not determine is said in place of a number.
+Times are microseconds. Each law names its source; a figure that the data do not determine is said to be undetermined.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from scipy.optimize import OptimizeResult, least_squares
 
 from flashtwin.drives.estimates import Estimate
 from flashtwin.drives.histogram import Histogram
-from flashtwin.drives.probes import Alone, Depth, Probes, Sized
+from flashtwin.drives.probes import Depth, Probes, SingleRequests, SizedReads
 from flashtwin.drives.tables import Measurements
 
 #: Error of the law of parallel units itself, by which intervals are widened (simulations: up to 8 %).
@@ -22,7 +22,7 @@ _MODEL_ERROR = 0.08
 _WORST_MISS = 0.06
 #: A limit of the front end must lessen the misses to this share to be believed in.
 _LIMIT_GAIN = 0.5
-#: Weight of what is known of Z, as a share of one read, beside the logarithm of one rate.
+#: Weight of the prior of Z, as a share of one read, beside the logarithm of one rate.
 _FIXED_WEIGHT = 0.5
 #: Behind a front end that is slower than this share of their rate, units are hidden.
 _HIDDEN = 0.7
@@ -75,7 +75,7 @@ def _of_writes(probes: Probes) -> Iterator[Estimate]:
             yield Estimate("buffer_writes", round(row.period_writes), "4 KB", source=source)
 
 
-def page_types(alone: Alone) -> Iterator[Estimate]:
+def page_types(alone: SingleRequests) -> Iterator[Estimate]:
     """Modes of the response times of reads one at a time: types of flash page differ in tR."""
     modes = alone.times.modes()
     shares = ", ".join(f"{mode.share:.0%}" for mode in modes)
@@ -103,7 +103,7 @@ def throughput(
     """
     queue = busy = ahead = 0.0
     rest = (1.0 + cv * cv) / 2.0
-    # With the second part the intercept is what it is said to be, for any number of units.
+    # With the second part the intercept keeps its meaning for any number of units.
     ahead_of_it = rest + (1.0 - rest) / units
     rates = np.zeros(int(depths[-1]) + 1)
     for under_way in range(1, rates.size):
@@ -120,7 +120,7 @@ def parallel_units(
 ) -> list[Estimate]:
     """Parallel units D, their service time S and the fixed delay Z, from reads a second by depth.
 
-    D counts whatever serves reads at the same time: dies, or planes that read by themselves. The response time of one
+    D counts the units that serve reads in parallel: dies, or planes that read by themselves. The response time of one
     read at a time is Z + S; by its histogram reads differ.
 
     Args:
@@ -214,11 +214,11 @@ def allowed_units(units: float, capacity_bytes: float | None = None) -> int:
     return nearest if abs(math.log(nearest / units)) <= _ROUNDED else max(round(units), 1)
 
 
-def rates(rows: Sequence[Sized]) -> Iterator[Estimate]:
+def rates(rows: Sequence[SizedReads]) -> Iterator[Estimate]:
     """Rates of a channel's bus and of the link, from the mean time of reads by size.
 
     Up to a flash page one chip answers, and each byte more takes its channel's bus: the slope from 4 to 16 KiB. Reads
-    of 256 KiB and more come from many chips, and the link is what they share: the slope there.
+    of 256 KiB and more come from many chips, and share the link: the slope there.
     """
     by_size = {row.size_bytes: row.mean_us for row in rows}
     for key, ends, told in (

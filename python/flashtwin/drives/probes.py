@@ -9,7 +9,7 @@ from flashtwin.drives.histogram import Histogram, Times
 
 
 @dataclass(frozen=True)
-class Alone:
+class SingleRequests:
     """4 KB requests one at a time, on a drive that does nothing else."""
 
     #: `read` or `write`.
@@ -27,7 +27,7 @@ class Depth:
 
 
 @dataclass(frozen=True)
-class Sized:
+class SizedReads:
     """Reads of one size, one at a time."""
 
     size_bytes: int
@@ -58,7 +58,7 @@ class SequentialFill:
 
 
 @dataclass(frozen=True)
-class Mixed:
+class MixedLoad:
     """Random reads and writes in a closed loop."""
 
     read_percent: float
@@ -69,7 +69,7 @@ class Mixed:
 
 
 @dataclass(frozen=True)
-class Paused:
+class WritesAfterPause:
     """Random writes after a pause."""
 
     pause_s: float
@@ -79,7 +79,7 @@ class Paused:
 
 
 @dataclass(frozen=True)
-class Discarded:
+class WritesAfterDiscard:
     """Uniform writes to one half of the drive after the other half was discarded."""
 
     fill_gib: float
@@ -100,20 +100,20 @@ class Duplicates:
 class Probes:
     """All rows of these experiments that were measured on one drive."""
 
-    alone: tuple[Alone, ...] = ()
+    alone: tuple[SingleRequests, ...] = ()
     depths: tuple[Depth, ...] = ()
-    sizes: tuple[Sized, ...] = ()
+    sizes: tuple[SizedReads, ...] = ()
     spikes: tuple[Spikes, ...] = ()
     fills: tuple[SequentialFill, ...] = ()
-    mixed: tuple[Mixed, ...] = ()
-    paused: tuple[Paused, ...] = ()
-    discarded: tuple[Discarded, ...] = ()
+    mixed: tuple[MixedLoad, ...] = ()
+    paused: tuple[WritesAfterPause, ...] = ()
+    discarded: tuple[WritesAfterDiscard, ...] = ()
     duplicates: tuple[Duplicates, ...] = ()
     #: Bytes that the drive offers, as `nvme id-ctrl` says; None where it was not asked.
     capacity_bytes: float | None = None
-    #: Whatever else was told, e.g. the model's name.
+    #: Other facts, such as the model's name.
     told: Mapping[str, str] = field(default_factory=dict)
 
-    def alone_of(self, kind: str) -> Alone | None:
+    def alone_of(self, kind: str) -> SingleRequests | None:
         """The requests of one kind that ran alone."""
         return next((row for row in self.alone if row.kind == kind), None)

@@ -21,12 +21,12 @@ _BUSY, _BUSY_DEVIATION = 0.92, 0.06
 _TWO_TYPES_GAIN = 0.7
 #: Width of what reads one at a time tell, as a share.
 _KNOWN = 1e-3
-#: Weight of what is known of the busy share beside one percentile's logarithm.
+#: Weight of the prior of the busy share beside one percentile's logarithm.
 _PRIOR_WEIGHT = 0.1
 
 
 @dataclass(frozen=True)
-class Idle:
+class IdleReads:
     """Reads of an idle drive: of fast pages, their share, and how much longer those of slow ones take."""
 
     base_us: float
@@ -44,7 +44,7 @@ def read_law(
     rows: tuple[OpenLoop, ...],
     saturated_per_s: float,
     like: ReadLaw | None = None,
-    idle: Idle | None = None,
+    idle: IdleReads | None = None,
     sensing: float = 0.0,
 ) -> tuple[ReadLaw, list[Estimate]]:
     """The law of reads, and its figures with intervals.
@@ -86,7 +86,7 @@ def _law(x: np.ndarray, types: int, sensing: float) -> ReadLaw:
     return ReadLaw(base, suspend, piece, share, slower, busy, sensing=sensing)
 
 
-def _fitted(data: _Rows, types: int, idle: Idle | None, sensing: float) -> OptimizeResult:
+def _fitted(data: _Rows, types: int, idle: IdleReads | None, sensing: float) -> OptimizeResult:
     shares = np.array([PERCENTILES[name] for name in tables.FITTED])
 
     def misses(x: np.ndarray) -> np.ndarray:

@@ -12,28 +12,28 @@ from typing import TypeVar
 import numpy as np
 
 from flashtwin.drives import checks, counters, fio, tables
-from flashtwin.drives.counters import Written
+from flashtwin.drives.counters import BytesWritten
 from flashtwin.drives.fio import FioJob, Served
 from flashtwin.drives.histogram import Histogram
 from flashtwin.drives.patterns import Pattern
 from flashtwin.drives.probes import (
-    Alone,
     Depth,
-    Discarded,
     Duplicates,
-    Mixed,
-    Paused,
+    MixedLoad,
     Probes,
     SequentialFill,
-    Sized,
+    SingleRequests,
+    SizedReads,
     Spikes,
+    WritesAfterDiscard,
+    WritesAfterPause,
 )
-from flashtwin.drives.tables import Datasheet, Measurements, OpenLoop, Overwritten, Steady
+from flashtwin.drives.tables import Datasheet, Measurements, OpenLoop, OverwriteRun, SteadyWrites
 from flashtwin.errors import DriveError
 from flashtwin.progress import Notify
 from flashtwin.results import names
 
-#: The file with what the drive says of itself (`nvme id-ctrl -o json`).
+#: The file with the drive's own description (`nvme id-ctrl -o json`).
 IDENTITY = names.DRIVE_IDENTITY
 #: Of the submissions, the share at full depth from which more was offered than the drive does.
 _SATURATED = 0.2
@@ -79,7 +79,7 @@ def read_results(
     Args:
         place: the folder or file.
         drive: its name, where there are several.
-        note: told what is missing, and what was left out.
+        note: called with what is missing or was left out.
         skip_bad: leave out experiments that cannot be used, except where they say that no twin fits.
 
     Raises:
@@ -111,7 +111,7 @@ def read_results(
 
 
 def gaps(measured: Measurements) -> Iterator[str]:
-    """What the measurements do not tell for want of an experiment, and which one would."""
+    """Figures that the measurements do not determine for want of an experiment, and which one would."""
     counted = [row for row in measured.overwritten if row.pattern.kind == "uniform" and row.amplification is not None]
     fills = {row.fill_gib for row in counted}
     if measured.overwritten and not any(row.amplification is not None for row in measured.overwritten):
@@ -154,14 +154,14 @@ def _rows(reading: _Folder, jobs: Sequence[FioJob]) -> list[object]:
             reading.note(f"{job.place}: there is no experiment '{job.experiment}'; it is left out")
     for parts in runs.values():
         for row in reading.tried(_of_run, parts):
-            (probes if isinstance(row, SequentialFill | Discarded) else rows).append(row)
+            (probes if isinstance(row, SequentialFill | WritesAfterDiscard) else rows).append(row)
     return [*rows, _probes(probes, _identity(reading.folder))]
 
 
 def _probes(rows: Sequence[object], told: Mapping[str, str]) -> Probes:
     kinds: dict[str, type] = {
-        "alone": Alone, "depths": Depth, "sizes": Sized, "spikes": Spikes, "fills": SequentialFill, "mixed": Mixed,
-        "paused": Paused, "discarded": Discarded, "duplicates": Duplicates,
+        "alone": SingleRequests, "depths": Depth, "sizes": SizedReads, "spikes": Spikes, "fills": SequentialFill,
+        "mixed": MixedLoad, "paused": WritesAfterPause, "discarded": WritesAfterDiscard, "duplicates": Duplicates,
     }  # fmt: skip
     found = {name: tuple(row for row in rows if isinstance(row, kind)) for name, kind in kinds.items()}
     capacity = float(told["capacity"]) if told.get("capacity") else None
@@ -198,8 +198,8 @@ def _datasheet(told: Mapping[str, str]) -> Datasheet:
 # Experiments of one job.
 
 
-def _alone(kind: str) -> Callable[[FioJob], Alone]:
-    return lambda job: Alone(kind, job.served(kind).times)
+def _alone(kind: str) -> Callable[[FioJob], SingleRequests]:
+    return lambda job: SingleRequests(kind, job.served(kind).times)
 
 
 def _depth(job: FioJob) -> Depth:
@@ -207,10 +207,10 @@ def _depth(job: FioJob) -> Depth:
     return Depth(max(int(job.number("depth")), 1), served.per_s, served.times.times_us)
 
 
-def _sized(job: FioJob) -> Sized:
+def _sized(job: FioJob) -> SizedReads:
     served = job.served("read")
-    # What is slowest is the host's doing; a mean of a thousand reads would be moved by one of them.
-    return Sized(int(job.number("size")), served.times.trimmed(0.99).mean_us, served.times.times_us)
+    # The slowest responses come from the host; the mean of a thousand reads would be moved by one of them.
+    return SizedReads(int(job.number("size")), served.times.trimmed(0.99).mean_us, served.times.times_us)
 
 
 def _spikes(job: FioJob) -> Spikes:
@@ -232,8 +232,8 @@ def _spikes(job: FioJob) -> Spikes:
     )  # fmt: skip
 
 
-def _mixed(job: FioJob) -> Mixed:
-    return Mixed(job.number("reads"), *_rates(job), *_times(job))
+def _mixed(job: FioJob) -> MixedLoad:
+    return MixedLoad(job.number("reads"), *_rates(job), *_times(job))
 
 
 def _rates(job: FioJob) -> tuple[float, float]:
@@ -244,7 +244,7 @@ def _times(job: FioJob) -> tuple[Mapping[str, float], Mapping[str, float]]:
     return job.read.times.times_us if job.read else {}, job.write.times.times_us if job.write else {}
 
 
-def _paused(job: FioJob) -> Paused:
+def _paused(job: FioJob) -> WritesAfterPause:
     log = fio.read_log(job, "bw")
     served = job.served("write")
     if log is None:
@@ -253,7 +253,7 @@ def _paused(job: FioJob) -> Paused:
     per_s = log.value / 4.0
     first = per_s[log.time_ms <= _FIRST_S * 1e3]
     last = per_s[log.time_ms > log.time_ms.max() / 2]
-    return Paused(job.number("pause"), float((first if first.size else per_s).mean()), float(last.mean()))
+    return WritesAfterPause(job.number("pause"), float((first if first.size else per_s).mean()), float(last.mean()))
 
 
 def _duplicates(job: FioJob) -> Duplicates:
@@ -279,7 +279,7 @@ def _run(job: FioJob) -> tuple[str, ...]:
     return job.experiment, job.tags.get("series", ""), job.tags.get("fill", "")
 
 
-#: By what the jobs of one run are known.
+#: The columns that identify the jobs of one run.
 _SEVERAL: Mapping[str, Callable[[FioJob], tuple[str, ...]]] = {
     "open-loop": lambda job: (job.experiment, job.tags.get("offered", ""), job.tags.get("fill", "")),
     **dict.fromkeys(("sequential", "uniform", "zipf", "zones", "discarded"), _run),
@@ -323,7 +323,7 @@ def _sequential(job: FioJob) -> list[object]:
     served = job.served("write")
     fill = _fill_gib(job)
     series = job.tags.get("series", "")
-    row = Overwritten(
+    row = OverwriteRun(
         fill, Pattern("sequential"), series, served.bytes / (fill * _GIB), _amplification([job]),
         served.bytes_per_s / _PAGE_BYTES,
     )  # fmt: skip
@@ -376,13 +376,13 @@ def _overwriting(jobs: Sequence[FioJob]) -> list[object]:
     amplification = _amplification(parts[-last:])
     per_s = _rate(writes[-last:])
     if first.experiment == "discarded":
-        return [Discarded(fill, amplification, per_s)]
+        return [WritesAfterDiscard(fill, amplification, per_s)]
     overwrites = sum(one.bytes for one in writes) / (fill * _GIB)
     series, pattern = first.tags.get("series", ""), _pattern(first)
     times = Histogram.merged(one.times for one in writes[-last:]).times_us
     return [
-        Overwritten(fill, pattern, series, overwrites, amplification, per_s),
-        Steady(series, pattern, per_s, times),
+        OverwriteRun(fill, pattern, series, overwrites, amplification, per_s),
+        SteadyWrites(series, pattern, per_s, times),
     ]
 
 
@@ -428,7 +428,7 @@ def _amplification(jobs: Sequence[FioJob]) -> float | None:
     return found
 
 
-def _written(job: FioJob) -> Written:
+def _written(job: FioJob) -> BytesWritten:
     stem = job.file.name.removesuffix(".json")
     folder = job.file.parent
     before, after = (counters.read_counters(folder, stem, moment) for moment in ("before", "after"))

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from flashtwin.drives.tables import PERCENTILES, Measurements, OpenLoop, Overwritten, Steady
+from flashtwin.drives.tables import PERCENTILES, Measurements, OpenLoop, OverwriteRun, SteadyWrites
 from flashtwin.results import folder, names
 
 
@@ -53,7 +53,7 @@ def _open_loop(row: OpenLoop) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _overwritten(row: Overwritten) -> dict[str, object]:
+def _overwritten(row: OverwriteRun) -> dict[str, object]:
     return {
         "fill_gib": _number(row.fill_gib), "pattern": row.pattern.name, "details": row.pattern.details,
         "file": row.series, "overwrites": _number(row.overwrites), "wa_last_quarter": _number(row.amplification),
@@ -61,7 +61,7 @@ def _overwritten(row: Overwritten) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _steady(row: Steady) -> dict[str, object]:
+def _steady(row: SteadyWrites) -> dict[str, object]:
     return {
         "series": row.series, "pattern": row.pattern.name, "details": row.pattern.details,
         "writes_per_s": _number(row.writes_per_s),

@@ -11,7 +11,7 @@ from scipy.optimize import brentq, least_squares
 
 from flashtwin.drives import laws
 from flashtwin.drives.estimates import Estimate, Estimates
-from flashtwin.drives.tables import Measurements, Overwritten
+from flashtwin.drives.tables import Measurements, OverwriteRun
 
 #: Figures of the estimates.
 SPACE, OVERHEAD = "space_gib", "overhead"
@@ -39,14 +39,14 @@ def spare(measured: Measurements) -> list[Estimate]:
     return [_usual_space(measured), overhead]
 
 
-def telling(measured: Measurements) -> list[Overwritten]:
+def telling(measured: Measurements) -> list[OverwriteRun]:
     """Uniform runs whose amplification was counted in the steady state."""
     rows = [row for row in measured.overwritten if row.pattern.kind == "uniform" and row.amplification is not None]
     return [row for row in rows if row.overwrites >= _STEADY_OVERWRITES]
 
 
-def mended(estimates: Estimates, rows: Sequence[Overwritten], twin: Sequence[Overwritten]) -> list[Estimate]:
-    """Space and overhead, moved by what the law says otherwise of the twin than of the drive; intervals go along.
+def mended(estimates: Estimates, rows: Sequence[OverwriteRun], twin: Sequence[OverwriteRun]) -> list[Estimate]:
+    """Space and overhead, moved by the difference of the law's fits to twin and drive; intervals go along.
 
     With one fill, the overhead stays.
 
@@ -64,7 +64,7 @@ def mended(estimates: Estimates, rows: Sequence[Overwritten], twin: Sequence[Ove
 
 
 def _space_of_times(space: Estimate, used_gib: float, times: float) -> Estimate:
-    """The space with which a drive amplifies so many times as much as with this one."""
+    """The space with which a drive amplifies this many times as much as with the present one."""
     target = max(float(laws.amplification(space.number, used_gib)) * times, 1.0 + 1e-6)
     value = float(brentq(lambda t: float(laws.amplification(t, used_gib)) - target, used_gib * 1.0005, used_gib * 50))
     return _moved(space, value / space.number)
@@ -75,7 +75,7 @@ def _moved(one: Estimate, times: float) -> Estimate:
     return replace(one, value=one.number * times, low=low, high=high)
 
 
-def _of_fills(rows: Sequence[Overwritten]) -> list[Estimate]:
+def _of_fills(rows: Sequence[OverwriteRun]) -> list[Estimate]:
     used = np.array([row.fill_gib for row in rows])
     found = np.array([row.amplification for row in rows], dtype=float)
 
@@ -93,7 +93,7 @@ def _of_fills(rows: Sequence[Overwritten]) -> list[Estimate]:
     ]
 
 
-def _space_of_one(rows: list[Overwritten], overhead: Estimate) -> Estimate:
+def _space_of_one(rows: list[OverwriteRun], overhead: Estimate) -> Estimate:
     used = rows[0].fill_gib
     values = [float(row.amplification or 0.0) for row in rows]
 

@@ -49,7 +49,7 @@ class OpenLoop:
 
 
 @dataclass(frozen=True)
-class Overwritten:
+class OverwriteRun:
     """Write amplification and rate of a pattern, closed loop (`write-amplification.csv`)."""
 
     fill_gib: float
@@ -64,7 +64,7 @@ class Overwritten:
 
 
 @dataclass(frozen=True)
-class Steady:
+class SteadyWrites:
     """4 KB writes a second in steady state, closed loop (`steady-writes.csv`)."""
 
     series: str
@@ -75,7 +75,7 @@ class Steady:
 
 @dataclass(frozen=True)
 class Datasheet:
-    """What the maker promises (`datasheets.csv`); None where the sheet says nothing."""
+    """The maker's specification (`datasheets.csv`); None where the sheet has no value."""
 
     model: str
     capacity_gb: float | None
@@ -88,8 +88,8 @@ class Measurements:
 
     drive: str
     open_loop: tuple[OpenLoop, ...] = ()
-    overwritten: tuple[Overwritten, ...] = ()
-    steady: tuple[Steady, ...] = ()
+    overwritten: tuple[OverwriteRun, ...] = ()
+    steady: tuple[SteadyWrites, ...] = ()
     datasheet: Datasheet | None = None
     #: Experiments that no table has, from fio.
     probes: Probes = field(default_factory=Probes)
@@ -138,8 +138,8 @@ def gathered(folder: Path, found: Mapping[str, Sequence[object]], drive: str | N
     return Measurements(
         chosen,
         tuple(sorted(_of(OpenLoop, rows), key=lambda row: row.offered_per_s)),
-        tuple(_of(Overwritten, rows)),
-        tuple(_of(Steady, rows)),
+        tuple(_of(OverwriteRun, rows)),
+        tuple(_of(SteadyWrites, rows)),
         sheet if sheet is not None and _likeness(sheet.model, chosen) >= 1.0 else None,
         next(iter(_of(Probes, rows)), Probes()),
     )
@@ -271,15 +271,15 @@ def _open_loop(line: _Reading) -> OpenLoop | None:
     )  # fmt: skip
 
 
-def _overwritten(line: _Reading) -> Overwritten:
-    return Overwritten(
+def _overwritten(line: _Reading) -> OverwriteRun:
+    return OverwriteRun(
         line.positive("fill_gib"), line.pattern(), line.text("file"), line.positive("overwrites"),
         line.number("wa_last_quarter"), line.positive("writes_per_s_last_quarter"),
     )  # fmt: skip
 
 
-def _steady(line: _Reading) -> Steady:
-    return Steady(line.text("series"), line.pattern(), line.positive("writes_per_s"), line.times("write_us"))
+def _steady(line: _Reading) -> SteadyWrites:
+    return SteadyWrites(line.text("series"), line.pattern(), line.positive("writes_per_s"), line.times("write_us"))
 
 
 def _datasheet(line: _Reading) -> Datasheet:

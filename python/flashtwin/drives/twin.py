@@ -1,6 +1,6 @@
 """Measuring a twin as drives are measured: the same load, the same percentiles.
 
-The twin has the dies of the drive and fewer blocks: what a read meets depends on dies, programs and the share of valid
+The twin has the dies of the drive and fewer blocks: the wait of a read depends on dies, programs and the share of valid
 pages, and not on how many blocks there are.
 """
 
@@ -61,7 +61,7 @@ def small(drive: System) -> System:
 
 def open_loop(drive: System, row: OpenLoop, space_gib: float, *, seed: int = 0) -> OpenLoop:
     """The row as the twin has it: response times and rates under the same load."""
-    # Tables differ in what they count as offered; a drive that keeps up serves it all.
+    # Tables differ in the meaning of offered; a drive that keeps up serves it all.
     per_s = row.reads_per_s + row.writes_per_s if row.is_reached else row.offered_per_s
     warm = _WARM if row.is_reached else _WARM_SATURATED
     seconds = min(max(REQUESTS / per_s, SHORTEST_S) / (1.0 - warm), LONGEST_S)
@@ -112,14 +112,14 @@ def reads_at_depth(drive: System, depth: int, fill_gib: float, space_gib: float,
 
 
 @dataclass(frozen=True)
-class _Closed:
-    """What is seen of a closed loop once it has warmed up."""
+class _ClosedLoop:
+    """The measurements of a closed loop once it has warmed up."""
 
     per_s: float
     response_ns: np.ndarray
 
 
-def _closed(drive: System, op: str, requests: int, depth: int, fill: float, seed: int) -> _Closed:
+def _closed(drive: System, op: str, requests: int, depth: int, fill: float, seed: int) -> _ClosedLoop:
     """Requests of 4 KB to random addresses, `depth` of them under way at any time."""
     units = _units(drive, fill)
     pages = np.random.default_rng(seed).integers(0, units, requests)
@@ -132,7 +132,7 @@ def _closed(drive: System, op: str, requests: int, depth: int, fill: float, seed
     # At the end fewer than `depth` are under way.
     first, last = order[int(_WARM_SATURATED * requests)], order[requests - depth]
     seen = (done_ns > done_ns[first]) & (done_ns <= done_ns[last])
-    return _Closed(float(seen.sum() / (done_ns[last] - done_ns[first]) * 1e9), response_ns[seen])
+    return _ClosedLoop(float(seen.sum() / (done_ns[last] - done_ns[first]) * 1e9), response_ns[seen])
 
 
 def _units(drive: System, fill: float) -> int:
@@ -166,7 +166,7 @@ def _answers(trace: Trace, drive: System, requests: int) -> pa.Table:
 
 
 def _trace(times_ns: np.ndarray, is_write: np.ndarray, pages: np.ndarray, queues: np.ndarray, used: int) -> Trace:
-    """Requests, and reads of all `used` pages after the last: what no request touches is not on the drive."""
+    """Requests, and reads of all `used` pages after the last, so that the drive holds pages that no request touches."""
     begins = np.arange(0, used, _LARGE_PAGES)
     sizes = np.concatenate([np.ones(pages.size), np.minimum(_LARGE_PAGES, used - begins)]).astype(np.int64)
     at_end = np.full(begins.size, times_ns[-1])

@@ -1,1 +1,1 @@
-"""What figures of traces and runs mean, in words: one list of verdicts, shown by `explain`, `advise` and the report."""
+"""The meaning of figures in words: one list of verdicts, shown by `explain`, `advise` and the report."""

@@ -16,12 +16,12 @@ from flashtwin.results.reading import SavedRun
 
 
 def explained(of: Evidence, runs: Iterable[SavedRun]) -> Mapping[str, Any]:
-    """What was found to hold the first of the runs back that was explained; nothing where none was."""
+    """The bottleneck of the first run that was explained; nothing where none was."""
     return next((of.explained[run.name] for run in runs if run.name in of.explained), {})
 
 
 def removing(of: Evidence, runs: Iterable[SavedRun]) -> Action:
-    """What removes the bottleneck of the first run that was explained; nothing where none was."""
+    """The remedy for the bottleneck of the first run that was explained; nothing where none was."""
     found = explained(of, runs)
     if not found:
         return Action()

@@ -1,4 +1,4 @@
-"""Which system to choose, with which settings: what the candidates of a study say (`flashtwin.causes.choosing`).
+"""The system to choose, and its settings, from the candidates of a study (`flashtwin.causes.choosing`).
 
 A lead is one only where it is larger than what chance moves, and where there are enough requests to tell.
 """
@@ -16,9 +16,9 @@ from flashtwin.judgement.evidence import Evidence
 from flashtwin.judgement.verdict import UNKNOWN, Action, Verdict, joined
 
 TOPIC = "verdict"
-#: Requests of the goal's kind without which nothing is chosen; of a percentile, at least so many beyond it. Ours.
+#: Least requests of the goal's kind for a choice; of a percentile, least requests beyond it. Ours.
 LEAST, BEYOND = 100, 10
-#: Figures that differ by less than this share are equal, whatever the seed. Ours.
+#: Figures that differ by less than this share are equal, for any seed. Ours.
 EQUAL = 0.01
 #: Beyond every response time.
 _NEVER_NS = 1e18
@@ -31,7 +31,7 @@ Candidate = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedSystem:
     """A system by its best candidate, and where that stands."""
 
     best: Candidate
@@ -60,7 +60,7 @@ class Ranked:
         return float(self.best["after_ns"])
 
 
-def ranking(found: Mapping[str, Any]) -> list[Ranked]:
+def ranking(found: Mapping[str, Any]) -> list[RankedSystem]:
     """The systems by their best candidates, the best first."""
     of: dict[str, list[Candidate]] = {}
     for one in found["candidates"]:
@@ -72,7 +72,7 @@ def ranking(found: Mapping[str, Any]) -> list[Ranked]:
     most = least + max(EQUAL * least, _spread(found))
     base = best.get(found["baseline"])
     ranked = [
-        Ranked(
+        RankedSystem(
             one,
             next((other for other in of[name] if other["cached"]), None),
             next((other for other in of[name] if not other["cached"]), None),
@@ -85,7 +85,7 @@ def ranking(found: Mapping[str, Any]) -> list[Ranked]:
 
 
 def _cost(one: Candidate) -> float:
-    """What candidates are ranked by: the goal's figure; of those that fall behind the trace, by how much they do."""
+    """The rank of a candidate: the goal's figure; of one that falls behind the trace, by how much it does."""
     return float(one["after_ns"]) if one["late"] is None else _NEVER_NS * float(one["late"])
 
 
@@ -104,8 +104,8 @@ def _spread(found: Mapping[str, Any]) -> float:
     return max(ranges, default=0.0)
 
 
-def chosen(found: Mapping[str, Any]) -> Ranked | None:
-    """The candidate to choose: of equals the baseline, else what programs least; None where too little is known."""
+def chosen(found: Mapping[str, Any]) -> RankedSystem | None:
+    """The candidate to choose: of equals the baseline, else the fewest programs; None where too little is known."""
     ranked = ranking(found)
     if not ranked or too_few(found):
         return None
@@ -125,7 +125,7 @@ def too_few(found: Mapping[str, Any]) -> str:
     if count >= least:
         return ""
     noun = {"read": "read", "write": "write"}.get(kind, "request")
-    return f"{units.plural(count, noun)}, where {least:,} are the least for {found['goal_words']}"
+    return f"{units.plural(count, noun)}, fewer than the {least:,} needed for {found['goal_words']}"
 
 
 def choice(of: Evidence) -> Verdict | None:
@@ -144,7 +144,7 @@ def choice(of: Evidence) -> Verdict | None:
         claim = f"Too few requests to choose a system by: {few}." if few else "No candidate could be replayed."
         return Verdict(TOPIC, claim, UNKNOWN, "", figures, evidence, weight=_WEIGHT)
     claim = _claim(found, first, ranked)
-    action = Action("Its run", str(first.best["command"]), dict(first.best["sets"]))
+    action = Action("Run it", str(first.best["command"]), dict(first.best["sets"]))
     reason = joined(_equals(first, ranked), _costs(first, ranked, found), _elsewhere(found, first))
     return Verdict(TOPIC, claim, first.name, reason, figures, evidence, action, _WEIGHT)
 
@@ -155,7 +155,7 @@ def settings(candidate: Candidate) -> str:
     return f"with {units.names_plain(list(words))}" if words else "as it is"
 
 
-def _claim(found: Mapping[str, Any], first: Ranked, ranked: Sequence[Ranked]) -> str:
+def _claim(found: Mapping[str, Any], first: RankedSystem, ranked: Sequence[RankedSystem]) -> str:
     if first.best["late"] is not None:
         how = f"`{first.name}` {settings(first.best)}"
         times = f"{units.significant(float(first.best['late']))} times as long as the trace"
@@ -181,7 +181,7 @@ def _claim(found: Mapping[str, Any], first: Ranked, ranked: Sequence[Ranked]) ->
     return f"{claim}."
 
 
-def _equals(first: Ranked, ranked: Sequence[Ranked]) -> str:
+def _equals(first: RankedSystem, ranked: Sequence[RankedSystem]) -> str:
     """Who is as good, or comes next."""
     others = [one for one in ranked if one.name != first.name]
     equal = [f"`{one.name}`" for one in others if one.ties]
@@ -196,8 +196,8 @@ def _equals(first: Ranked, ranked: Sequence[Ranked]) -> str:
     return f"Next is `{others[0].name}` {settings(others[0].best)}: {after}."
 
 
-def _costs(first: Ranked, ranked: Sequence[Ranked], found: Mapping[str, Any]) -> str:
-    """What the choice writes more or less than the baseline; where that is chosen, who of its equals writes least."""
+def _costs(first: RankedSystem, ranked: Sequence[RankedSystem], found: Mapping[str, Any]) -> str:
+    """Writes and RAM of the choice against the baseline; if that is chosen, the equal that writes least."""
     base = next((one for one in ranked if one.name == found["baseline"]), None)
     if base is None or len(ranked) == 1:
         return ""
@@ -220,7 +220,7 @@ def _costs(first: Ranked, ranked: Sequence[Ranked], found: Mapping[str, Any]) ->
     return f"`{first.name}` {' and '.join(parts)} than `{base.name}`." if parts else ""
 
 
-def _elsewhere(found: Mapping[str, Any], first: Ranked) -> str:
+def _elsewhere(found: Mapping[str, Any], first: RankedSystem) -> str:
     """Whether the choice is the best on the other drive as well."""
     there = {name: float(one["after_ns"]) for name, one in found["elsewhere"].items() if not one["is_late"]}
     if len(there) < 2 or first.name not in there:

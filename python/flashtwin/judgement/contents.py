@@ -1,7 +1,7 @@
-"""What looking at contents does: deduplication, copies, and the choice of a chip for a read.
+"""The effects of mechanisms that look at contents: deduplication, copies, and the choice of a chip for a read.
 
-Runs go before the trace: where a run with the thing stands beside one without, they decide, and what the trace's
-figures alone make one expect comes second. Both are one verdict, with one answer.
+Runs go before the trace: if a run with the mechanism stands beside one without it, these two decide, and the estimate
+from the trace comes second. Both are one verdict, with one answer.
 
 CA-SSD is A. Gupta et al., FAST '11; RR-SSD is the paper on read redirection.
 """
@@ -32,8 +32,8 @@ FINGERPRINT_BYTES = 28
 STABLE_PERCENT = 50.0
 #: A tenth of the contents gets a tenth of the reads when popularity tells nothing; twice that tells something.
 UNSTABLE_PERCENT = 20.0
-#: What no characterization can tell.
-HASHING = "Whether hashing keeps up with bursts of writes, only a replay on `ca-ssd` tells."
+#: The limit of any characterization.
+HASHING = "Replay it on `ca-ssd` to see whether hashing keeps up with bursts of writes."
 #: A choice of chips brings less than this, in percent, even at its bound: there is little to gain.
 LITTLE_PERCENT = 3.0
 #: A design that reaches less than this share of its bound has a reason for it.
@@ -45,7 +45,7 @@ PERIODS = 12
 
 
 def deduplication(of: Evidence) -> Verdict | None:
-    """What looking contents up does to writes and to responses, and the fingerprint store it takes."""
+    """The effect of content lookups on writes and on responses, and the fingerprint store it takes."""
     expected = _expected_deduplication(of) if of.row is not None else None
     run = _plainest([one for one in of.runs if "deduplicates" in one.traits])
     found = _replayed_deduplication(of.study, run, expected) if of.study is not None and run is not None else None
@@ -62,7 +62,7 @@ def replication(of: Evidence) -> Verdict | None:
 
 
 def _together(found: Verdict | None, expected: Verdict | None) -> Verdict | None:
-    """One verdict: what runs say, with what the trace alone does beside it."""
+    """One verdict: the claim from the runs, with the estimate from the trace beside it."""
     if found is None or expected is None:
         return found or expected
     estimate = expected.claim.removesuffix(HASHING).rstrip()
@@ -75,7 +75,7 @@ def _pays(expected: Verdict | None) -> str:
 
 
 def _decided(answer: str, expected: Verdict | None, *runs: SavedRun) -> str:
-    """What runs say; the trace's own answer where they looked at contents that nobody recorded."""
+    """The answer of the runs; the trace's own where they looked at contents that nobody recorded."""
     return (expected.answer if expected else UNKNOWN) if facts.made_up_contents(*runs) else answer
 
 
@@ -88,11 +88,11 @@ def _plainest(runs: list[SavedRun]) -> SavedRun | None:
 
 
 def _expected_deduplication(of: Evidence) -> Verdict:
-    """What deduplication would save and the fingerprint store it takes (CA-SSD 3, 4.1)."""
+    """The saving that deduplication promises and the fingerprint store it takes (CA-SSD 3, 4.1)."""
     share, entries, space = of.number("info.duplicate_write_percent"), of.number(ENTRIES), of.number(SPACE)
     if share is None:
         why = "the trace carries no content" if of.has_no_contents else "no page write has a known content"
-        return untold("deduplication", "what deduplication saves", why, Action())
+        return untold("deduplication", "the saving by deduplication", why, Action())
     figures = of.figures("info.duplicate_write_percent", ENTRIES, SPACE)
     saved = f"it would save {share:.1f} % of the page writes"
     saved += f" and would leave {space:.0f} % of the space in use" if space is not None else ""
@@ -108,7 +108,7 @@ def _expected_deduplication(of: Evidence) -> Verdict:
 
 
 def _replayed_deduplication(study: StudyFolder, run: SavedRun, expected: Verdict | None) -> Verdict | None:
-    """What it does in the plainest run that deduplicates, and in the fastest, against a run that does not."""
+    """The effect in the plainest run that deduplicates, and in the fastest, against a run that does not."""
     base = facts.without(study, "deduplicates")
     timed = facts.by_mean((one for one in facts.designs(study) if "deduplicates" in one.traits), "all")
     share = facts.share_of(run, "page_ops.duplicate_writes", "page_ops.write")
@@ -125,9 +125,9 @@ def _replayed_deduplication(study: StudyFolder, run: SavedRun, expected: Verdict
         responses = f", {'longer' if facts.loses(of_best) else 'equal'} responses"
         answer = f"fewer writes{responses if of_best is not None else ''}"
     words = {kind: units.longer_or_shorter(one) for kind, one in changes.items() if one is not None}
-    claim = [f"`{run.label}` is held against `{base.label}`"]
+    claim = [f"`{run.label}` is compared with `{base.label}`"]
     if share is not None:
-        claim = [f"{units.percent(share)} of the page writes bring a content that `{run.label}` already holds"]
+        claim = [f"{units.percent(share)} of the page writes are duplicates under `{run.label}`"]
     if programs is not None:
         claim.append(f"it programs {units.more_or_fewer(programs, 'pages', f'`{base.label}`')}")
     if kinds := [f"{kind}s are {words[kind]}" for kind in ("write", "read") if kind in words]:
@@ -155,7 +155,7 @@ def _why_deduplication(run: SavedRun, base: SavedRun, write: float | None) -> st
     return joined(
         reasons.parts(run, base, "write"),
         reasons.hashing(run) if facts.loses(write) else "",
-        f"{units.percent(missed)} of its programs are of contents that were on flash already."
+        f"{units.percent(missed)} of its programs are duplicates that the fingerprint store missed."
         if missed >= facts.WORTH_A_WORD_PERCENT
         else "",
         reasons.unlike_ground(run, base),
@@ -163,20 +163,20 @@ def _why_deduplication(run: SavedRun, base: SavedRun, write: float | None) -> st
 
 
 def _try_deduplication(of: Evidence, run: SavedRun | None) -> Action:
-    """About the run that shows deduplication: what removes its bottleneck, or a smaller store of fingerprints."""
+    """For the run that shows deduplication: the remedy for its bottleneck, or a smaller store of fingerprints."""
     if of.has_no_contents:
-        words = "Contents of one's own for every page (`replay.content`) show what looking them up costs at least"
+        words = "Give every page its own content (`replay.content`) to see the least cost of lookups"
         return actions.compare(of, words, "conventional,ca-ssd", "--content unique")
     if run is None:
         words = "Replay it with and without deduplication (`ftl.mapping`)"
         return actions.compare(of, words, "conventional,ca-ssd")
     done = actions.removing(of, [run])
     if not done:
-        words = "What holds deduplication (`ftl.mapping = content`) back, and what removes that, is found by"
+        words = "Find the bottleneck of deduplication (`ftl.mapping = content`)"
         return Action(words, f"flashtwin explain {of.trace} --system ca-ssd")
     if done.sets and of.explained[run.name]["answer"] in ("hash", "fingerprints"):
         return replace(done, words=f"{done.words} ({', '.join(f'`{key}`' for key in done.sets)})")
-    words = "What it takes with a store of 16,384 fingerprints (`ftl.dedup.fingerprint_entries`)"
+    words = "Try a store of 16,384 fingerprints (`ftl.dedup.fingerprint_entries`)"
     return actions.further(of, [run], words, {"ftl.dedup.fingerprint_entries": 16384})
 
 
@@ -206,7 +206,7 @@ def _expected_replication(of: Evidence) -> Verdict:
 
 
 def _replayed_replication(study: StudyFolder, expected: Verdict | None) -> Verdict | None:
-    """What the best run with copies does to reads, against the one without."""
+    """Reads of the best run with copies, against the one without."""
     copying = facts.by_mean((one for one in facts.designs(study) if "replicates" in one.traits), "read")
     ref = facts.reference(study)
     if {"replicates", "bound"} & ref.traits:
@@ -218,7 +218,7 @@ def _replayed_replication(study: StudyFolder, expected: Verdict | None) -> Verdi
     claim = f"{_choosing(best, ref, change)}."
     answer = _pays(expected) if facts.gains(change) else "longer reads" if facts.loses(change) else "no gain"
     if not any(one.number("replication.copies") for _, one in copying):
-        answer, claim = "no copy made", f"{claim} No copy was made, so that this says nothing of copies."
+        answer, claim = "no copy made", f"{claim} No copy was made, so this does not judge copies."
     return Verdict(
         "replication", claim, _decided(answer, expected, best, ref), **_reads([*(one for _, one in copying), ref])
     )
@@ -228,14 +228,14 @@ def _try_replication(of: Evidence, answer: str) -> Action:
     """Another number of copies, shorter periods, or contents to copy, as the answer asks for."""
     compared = "ca-ssd,rr-ssd,oracle"
     if of.has_no_contents:
-        words = "Made-up contents (`replay.content`), drawn by popularity, show what copies of popular ones could do"
+        words = "Try Zipf contents (`replay.content`) to see what copies of popular contents could gain"
         return actions.compare(of, words, compared, "--content 'zipf(0.8,100000)'")
     lasts_s = (of.number("info.duration_ns") or 0.0) / 1e9
     if lasts_s > 0 and (of.number("drift.periods") in (None, 0, 1) or answer == "no copy made"):
         words = f"Shorter periods (`replay.period_s`), some {PERIODS} in this trace"
         # One digit, no shorter than a millisecond, which is the shortest that is taken.
         return actions.compare(of, words, compared, f"--period {max(float(f'{lasts_s / PERIODS:.0e}'), 0.001):g}s")
-    words = "See what one copy more of a content at most does instead (`ftl.replication.most_copies`)"
+    words = "Try at most one more copy per content (`ftl.replication.most_copies`)"
     if answer in ("no gain", "longer reads", "no"):
         words = f"Leave `ftl.replication.policy = none`, or {lower(words)}"
     makers = [run for run in of.runs if "replicates" in run.traits and not run.is_ideal]
@@ -245,7 +245,7 @@ def _try_replication(of: Evidence, answer: str) -> Action:
 
 
 def redirection(of: Evidence, study: StudyFolder) -> Verdict | None:
-    """What a choice of chips does to reads, what it could do at best, and what stands in the way."""
+    """The effect of a choice of chips on reads, its bound, and the obstacles."""
     ref = facts.reference(study)
     choosing = [run for _, run in facts.by_mean(study.others(ref), "read") if "redirects" in run.traits]
     designs = [run for run in choosing if not run.is_ideal]
@@ -263,15 +263,15 @@ def redirection(of: Evidence, study: StudyFolder) -> Verdict | None:
         claim, reason = f"{claim}{_beside(best, bound, ref)}", _why_redirection(best, ref, change, limit)
     others = reasons.besides(best, ref, CHOICE_KEYS)
     alone = (
-        f"`{best.label}` and `{ref.label}` differ in {units.names(others)} as well: what the choice alone does, a run "
-        f"of `{best.label}` with `redirection.policy = home` beside it would tell."
+        f"`{best.label}` and `{ref.label}` also differ in {units.names(others)}; to isolate the choice of chips, "
+        f"replay `{best.label}` with `redirection.policy = home`."
     )
-    words = "What serving waiting reads of a page together brings beside it"
+    words = "Try merging waiting reads of a page as well"
     runs = [*dict.fromkeys((best, *choosing)), ref]
     return Verdict(
         "redirection", f"{claim}.", answer, joined(reason, alone if others else ""), **_reads(runs),
         action=actions.further(of, runs, words, {"engine.merge_reads": "same-page"}),
-        # Redirection is what these systems are compared for: said even when the effect is small.
+        # Redirection is the purpose of these systems: reported even when the effect is small.
         weight=0.5 + facts.weight(change, limit),
     )  # fmt: skip
 
@@ -289,7 +289,7 @@ def _choosing(run: SavedRun, ref: SavedRun, change: float) -> str:
 
 
 def _beside(best: SavedRun, bound: SavedRun | None, ref: SavedRun) -> str:
-    """What the bound does, and how much of that a design does."""
+    """The effect of the bound, and the share of it that a design reaches."""
     change = facts.mean_change(best, ref, "read") or 0.0
     limit = facts.mean_change(bound, ref, "read") if bound is not None else None
     if bound is None or limit is None:
@@ -298,7 +298,7 @@ def _beside(best: SavedRun, bound: SavedRun | None, ref: SavedRun) -> str:
     # A share of the bound is one of the same cause only where all else is equal.
     alone = not any(reasons.besides(run, ref, CHOICE_KEYS) for run in (best, bound))
     if alone and facts.gains(change) and limit <= change:
-        text += f", so {units.percent(change / limit * 100.0)} of what is possible is reached"
+        text += f", so it reaches {units.percent(change / limit * 100.0)} of the possible gain"
     return text
 
 
@@ -335,7 +335,7 @@ def _why_redirection(run: SavedRun, ref: SavedRun, change: float, limit: float |
 
 
 def _gap(run: SavedRun) -> str:
-    """What there was to choose from under a replicating system that stays behind its bound."""
+    """The copies to choose from under a replicating system that stays behind its bound."""
     if run.number("replication.copies") == 0:
         return _no_copy(run)
     replicated = facts.share_of(run, "page_ops.replicated_value_reads", "page_ops.read")
@@ -357,7 +357,7 @@ def _no_copy(run: SavedRun) -> str:
 
 
 def cost(of: Evidence, study: StudyFolder) -> Verdict | None:
-    """What replicas cost in programs, pages and RAM."""
+    """The cost of replicas in programs, pages and RAM."""
     made = [(facts.share_of(run, "flash_writes.replica", "pages_programmed") or 0.0, run) for run in study.runs]
     share, run = max(made, key=lambda pair: pair[0])
     if share == 0 or "replicates" not in run.traits:
@@ -366,7 +366,7 @@ def cost(of: Evidence, study: StudyFolder) -> Verdict | None:
     programs = facts.change_of(run, study.baseline, "pages_programmed")
     if programs is not None and run is not study.baseline:
         claim += f" ({units.change(programs)} pages in all against `{study.baseline.label}`)"
-    words, sets = "With one copy more of a content at most", {"ftl.replication.most_copies": 2}
+    words, sets = "Try at most one more copy per content", {"ftl.replication.most_copies": 2}
     return Verdict(
         "cost", f"{claim}.", units.percent(share), _copying(run), {f"{run.name}:replica_percent": share}, (run.name,),
         actions.further(of, [run], words, sets), share / 100.0,
@@ -381,7 +381,7 @@ def _copying(run: SavedRun) -> str:
         made += f" in {units.count(passes)} passes"
         made += f", {units.duration(parallel_ns / passes)} a pass with all chips at work" if parallel_ns else ""
     used = facts.share_of(run, "space.pages_in_use_peak", "replication.budget_pages")
-    room = f"At most {units.percent(min(used or 0.0, 100.0))} of its room was in use (`replication.alpha`)."
+    room = f"At most {units.percent(min(used or 0.0, 100.0))} of the space for copies was in use (`replication.alpha`)."
     return joined(f"{made}." if made else "", room if used is not None else "")
 
 

@@ -1,4 +1,4 @@
-"""What verdicts are made from: finished runs of a trace with what was found to hold them back, and its figures."""
+"""The input of verdicts: finished runs of a trace with their bottlenecks, and the trace's figures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Evidence:
 
     @classmethod
     def of(cls, results: TraceResults) -> Evidence:
-        """What a folder holds.
+        """The evidence of a folder.
 
         Raises:
             ReportError: a table cannot be read.
@@ -41,7 +41,7 @@ class Evidence:
 
     @functools.cached_property
     def explained(self) -> Mapping[str, Mapping[str, Any]]:
-        """What was found to hold runs back, by run, as `Explanation.data`."""
+        """The bottlenecks of the runs, by run, as `Explanation.data`."""
         return self.study.explained if self.study is not None else {}
 
     @property

@@ -1,4 +1,4 @@
-"""What can be computed from the results of several systems: changes, shares, who is compared with whom.
+"""Computations on the results of several systems: changes, shares, and the run to compare with.
 
 Pure functions on `SavedRun` and `StudyFolder`. A ratio whose parts are missing or whose
 denominator is zero is None, never NaN. No wording here but the names of parts.
@@ -13,7 +13,7 @@ from flashtwin import units
 from flashtwin.results.reading import SavedRun, StudyFolder, as_number
 from flashtwin.results.trees import dig
 
-#: The parts of a response time that are waiting, by what is waited for, in the order in which they are stacked.
+#: The parts of a response time that are waiting, by the resource waited for, in the order in which they are stacked.
 WAITS = (
     ("queueing", "queueing at the chips"),
     ("channel_wait", "waiting for the channels"),
@@ -144,12 +144,12 @@ def designs(study: StudyFolder) -> tuple[SavedRun, ...]:
 
 
 def without(study: StudyFolder, trait: str) -> SavedRun | None:
-    """What a trait is judged against: the baseline if it has it not, else the first design that has not."""
+    """The run to judge a trait against: the baseline if it has it not, else the first design that has not."""
     return next((run for run in (study.baseline, *designs(study)) if not {trait, "bound"} & run.traits), None)
 
 
 def reference(study: StudyFolder) -> SavedRun:
-    """What copies and a choice of chips are compared with: the first run that only deduplicates, else the baseline."""
+    """The reference of copies and of a choice of chips: the first run that only deduplicates, else the baseline."""
     chooses = {"redirects", "replicates"}
     plain = (run for run in study.runs if "deduplicates" in run.traits and not chooses & run.traits)
     return next(plain, study.baseline)

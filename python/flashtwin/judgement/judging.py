@@ -9,11 +9,11 @@ from flashtwin.judgement import choosing, contents, facts, systems, workload
 from flashtwin.judgement.evidence import Evidence
 from flashtwin.judgement.verdict import BOTTLENECK, Action, Verdict, with_made_up_contents
 
-#: What runs say, whatever is known of the trace.
+#: Verdicts from runs alone.
 _ON_RUNS = (systems.choice, contents.redirection, systems.wear, systems.tail, systems.load, contents.cost)
-#: What runs and the trace say.
+#: Verdicts from runs and the trace.
 _ON_CONTENTS = (contents.deduplication, contents.replication)
-#: What the trace alone says.
+#: Verdicts from the trace alone.
 _ON_TRACE = (workload.partitions, workload.page_size, workload.partial_reads, workload.waiting)
 
 #: The topics of advice, in order.
@@ -54,7 +54,7 @@ def findings(verdicts: Sequence[Verdict], count: int | None = None) -> list[Verd
 
 
 def advice(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """What would pay on the workload, in the order of the topics."""
+    """Advice for the workload, in the order of the topics."""
     return sorted((one for one in verdicts if one.topic in ADVICE), key=lambda one: ADVICE.index(one.topic))
 
 

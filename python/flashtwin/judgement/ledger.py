@@ -21,7 +21,7 @@ REQUESTS = (
 )
 
 SERVICE = "service"
-#: What is waited for, in the order in which it is stacked: as a legend names it, and as a sentence does.
+#: The resources waited for, in the order in which they are stacked: as a legend names them, and as a sentence does.
 #: The first ten are waits for a chip (its die, or its plane, where these work on their own).
 WAITS: Mapping[str, tuple[str, str]] = {
     "host_read": ("chip: host reads", "reads of the host at the chip"),
@@ -47,12 +47,12 @@ WAITS: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Ledger:
-    """The mean response time of some requests of a run, by what it is charged to."""
+    """The mean response time of some requests of a run, by charge."""
 
-    #: How many requests, and what the fastest of them took at least.
+    #: How many requests, and the least time that any of them took.
     count: float
     from_ns: float
-    #: Means in ns, waits by what was waited for.
+    #: Means in ns, waits by charge.
     waits: Mapping[str, float]
     service_ns: float
 
@@ -68,7 +68,7 @@ class Ledger:
 
     @property
     def longest(self) -> tuple[str, float] | None:
-        """What was waited for longest, and how long; None when nothing was."""
+        """The longest wait and its length; None when nothing waited."""
         charge = max(self.waits, key=lambda key: self.waits[key], default=None)
         return None if charge is None or self.waits[charge] <= 0 else (charge, self.waits[charge])
 
@@ -79,7 +79,7 @@ def label(charge: str) -> str:
 
 
 def words(charge: str) -> str:
-    """A charge as a sentence names it: what was waited for."""
+    """A charge as a sentence names it, for example "waiting for the hash unit"."""
     return WAITS[charge][1] if charge in WAITS else charge.replace("_", " ")
 
 

@@ -1,4 +1,4 @@
-"""What findings give as reasons: the parts of a mean, what was waited for, what else differs.
+"""Reasons of findings: the parts of a mean, the waits, other differences.
 
 All of it is measured. That one thing is so because of another is said nowhere but where a run beside it
 differs in that one thing alone; the wait ledger is no guess either: it says what held the chip, the channel
@@ -23,7 +23,7 @@ def parts(run: SavedRun, base: SavedRun, kind: str) -> str:
     total = sum(deltas.values())
     if units.unchanged(facts.share(total, sum(old.values())) or 0.0):
         return ""
-    # What went the other way is part of the truth.
+    # Parts that went the other way are part of the truth.
     told = [words for words in deltas if abs(deltas[words]) >= facts.WORTH_A_WORD_PERCENT / 100.0 * abs(total)]
     told.sort(key=lambda words: -abs(deltas[words]))
     signs = {words: "+" if deltas[words] > 0 else units.MINUS for words in told}
@@ -33,7 +33,7 @@ def parts(run: SavedRun, base: SavedRun, kind: str) -> str:
 
 
 def hashing(run: SavedRun) -> str:
-    """What looking a content up costs a write: hashing it, and waiting for the unit that does, told apart."""
+    """The cost of a content lookup to a write: hashing it, and waiting for the unit, as separate parts."""
     split, wait = facts.split(run, "write"), facts.waiting_share(run, "write", ("hash_wait",)) or 0.0
     if split is None or split["hash"] <= 0:
         return ""
@@ -44,20 +44,20 @@ def hashing(run: SavedRun) -> str:
     text += f" and waiting for the hash unit {units.duration(split['hash_wait'])}"
     if busy is None or lanes is None:
         return f"{text}."
-    text += f": the unit, with {units.plural(lanes, 'lane')}, works {units.percent(busy * 100.0)} of the time"
-    text += f", and up to {units.count(queue)} pages stand before it at once" if queue else ""
+    text += f": the unit, with {units.plural(lanes, 'lane')}, is busy {units.percent(busy * 100.0)} of the time"
+    text += f", and up to {units.count(queue)} pages queue for it" if queue else ""
     return f"{text} (`engine.hash_lanes`)."
 
 
 def slowest(run: SavedRun, base: SavedRun, kind: str) -> str:
-    """What the slowest requests of two runs wait for longest."""
+    """The longest waits of the slowest requests of two runs."""
     known = [(one, ledger.ledger(one, kind, ledger.SLOWEST_PERCENT)) for one in (run, base)]
     told = [waited(one, found) for one, found in known if found is not None]
     return f"They take {'; '.join(told)}." if told else ""
 
 
 def waited(run: SavedRun, of: ledger.Ledger) -> str:
-    """The mean of some requests, and what they wait for longest: `3 ms under a, 48 % of it waiting for b`."""
+    """The mean of some requests, and their longest wait: `3 ms under a, 48 % of it waiting for b`."""
     charge, ns = of.longest or ("", 0.0)
     share = f"{units.percent(facts.share(ns, of.total_ns))} of it waiting for {ledger.words(charge)}"
     return f"{units.duration(of.total_ns)} on average under `{run.label}`, {share if ns else 'none of it waiting'}"
@@ -78,7 +78,7 @@ def unlike_ground(run: SavedRun, other: SavedRun) -> str:
 
 
 def of_choice(run: SavedRun, base: SavedRun) -> str:
-    """In which parts of the time two runs differ, and what else does."""
+    """The parts of the time in which two runs differ, and other differences."""
     return joined(parts(run, base, "all"), unlike_ground(run, base))
 
 

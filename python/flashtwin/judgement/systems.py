@@ -23,7 +23,7 @@ WITH_THE_MEAN, ERASES = 0.6, 0.4
 
 
 def choice(of: Evidence, study: StudyFolder) -> Verdict | None:
-    """Which system that could be built has the shortest mean response time; of one run, what its time is made of."""
+    """The buildable system with the shortest mean response time; of one run, the parts of its time."""
     base = study.baseline
     if len(study.runs) == 1:
         return _single(of, base)
@@ -31,7 +31,7 @@ def choice(of: Evidence, study: StudyFolder) -> Verdict | None:
     if len(timed) < 2:
         return None
     change = facts.mean_change(timed[0][1], base, "all")
-    # What is practically as fast as the baseline does not beat it.
+    # A system that is practically as fast as the baseline does not beat it.
     equal = [one for one in timed if one[1] is base and not facts.gains(change)]
     shortest, best = (equal or timed)[0]
     second, next_best = next(one for one in timed if one[1] is not best)
@@ -45,7 +45,7 @@ def choice(of: Evidence, study: StudyFolder) -> Verdict | None:
         place = "practically as fast" if units.unchanged(behind) else "next"
         claim += f"; `{next_best.label}` is {place} with {units.duration(second)} ({units.change(behind)})"
     # With candidates, the verdict is about systems at their best.
-    claim = f"As they are: {lower(claim)}" if study.candidates else claim
+    claim = f"With the settings as given, {lower(claim)}" if study.candidates else claim
     runs = [run for _, run in timed]
     return Verdict(
         "choice", f"{claim}.", best.name, reasons.of_choice(next_best if best is base else best, base),
@@ -95,7 +95,7 @@ def wear(of: Evidence, study: StudyFolder) -> Verdict | None:
     return Verdict(
         "wear", f"{claim}.", answer, f"Write amplification is {', '.join(told)}." if told else "",
         {f"{run.name}:erases.total": value, f"{base.name}:erases.total": before}, (run.name, base.name),
-        actions.further(of, (run, base), "Whether levelling wear changes that", {"ftl.wear.policy": "static"}),
+        actions.further(of, (run, base), "Try static wear levelling", {"ftl.wear.policy": "static"}),
         facts.weight(change) * ERASES,
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""One judgement: what is claimed, the figures behind it, the runs that show it, and what to do about it.
+"""One judgement: the claim, the figures behind it, the runs that show it, and the action.
 
 `flashtwin explain`, `flashtwin advise` and the report's findings are three ways to show the same list
 (`judging.judge`), so that no two of them can say different things of one topic.
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-#: The topic of what `explain` finds, one verdict a run.
+#: The topic of bottlenecks, one verdict a run.
 BOTTLENECK = "bottleneck"
 #: The answer where a number is missing.
 UNKNOWN = "unknown"
@@ -18,9 +18,9 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True)
 class Action:
-    """What to do; false where there is nothing."""
+    """An action; false where there is nothing to do."""
 
-    #: What, and with which key; without a full stop.
+    #: The action and its key; without a full stop.
     words: str = ""
     command: str = ""
     #: The keys that the command sets for this; empty where it tries something.
@@ -37,14 +37,14 @@ class Action:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What figures say about one topic."""
+    """The judgement on one topic, from figures."""
 
     topic: str
-    #: What is so, with the numbers; one sentence or two.
+    #: The claim, with the numbers; one sentence or two.
     claim: str
     #: In a word or two: `yes`, `no gain`, `6 partitions`, `hash`.
     answer: str = ""
-    #: What the claim is made of: parts of a time, what was waited for, what else differs.
+    #: The reason of the claim: parts of a time, waits, other differences.
     reason: str = ""
     #: The values behind the words, by where they come from: `rr-ssd:response.read.mean_ns`, `info.writes`.
     figures: Mapping[str, float] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Verdict:
     action: Action = field(default_factory=Action)
     #: How large the effect is: the logarithm of a ratio, or a share. Orders the findings.
     weight: float = 0.0
-    #: What the trace alone says, where the claim is what runs say.
+    #: The estimate from the trace alone, where the claim comes from runs.
     estimate: str = ""
 
     def __str__(self) -> str:
@@ -66,13 +66,13 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
-        """What runs say, then what the trace alone does: a piece of advice, without its action."""
+        """The claim from runs, then the estimate from the trace: a piece of advice, without its action."""
         replayed = f"Replayed here: {lower(self.claim)}" if self.evidence else self.claim
         return f"{replayed} From the trace alone: {lower(self.estimate)}" if self.estimate else replayed
 
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> Verdict:
-        """What `as_json` wrote, among whatever else stands there."""
+        """Reads the fields that `as_json` wrote; others are ignored."""
         known = {one.name: found[one.name] for one in fields(cls)}
         return cls(**{**known, "evidence": tuple(found["evidence"]), "action": Action(**found["action"])})
 

@@ -1,4 +1,4 @@
-"""What a trace's figures alone decide: partitions, page size, partial reads, waiting.
+"""Verdicts from a trace's figures alone: partitions, page size, partial reads, waiting.
 
 A number that is missing is never guessed: the claim then says that this cannot be told, and why.
 
@@ -42,7 +42,7 @@ PARTITIONS = (2, 32)
 
 
 def partitions(of: Evidence) -> Verdict:
-    """How many partitions: the knee at f_r <= 3, and what it brings (SWC, Finding 6)."""
+    """How many partitions: the knee at f_r <= 3, and its gain (SWC, Finding 6)."""
     keys = ("partitions_fr3", "partitions_fr2", "wa_partitions_1", "wa_fr3", "overhead_fr3")
     needed, finer, one, knee, overhead = map(of.number, keys)
     if needed is None:
@@ -57,7 +57,7 @@ def partitions(of: Evidence) -> Verdict:
         claim = f"{count}, but {taken} at OP 7 %: this footprint is too small to be partitioned"
     elif not one or knee is None:
         why = lower(str((of.row or {}).get("wa_why_missing") or "the write amplification was not simulated"))
-        answer, claim = UNKNOWN, f"{count}; what that saves cannot be told, because {why.rstrip('.')}"
+        answer, claim = UNKNOWN, f"{count}; the saving is unknown, because {why.rstrip('.')}"
     else:
         figures["saved_percent"] = saved = (one - knee) / one * 100.0
         told = f"at OP 7 % the write amplification is {one:.2f} with one partition, {knee:.2f} with {needed:.0f}"
@@ -76,20 +76,20 @@ def _try_partitions(of: Evidence, answer: str) -> Action:
     count = min(max(int(of.number("partitions_fr3") or 0), PARTITIONS[0]), PARTITIONS[1])
     # Filters tell two temperatures apart, no more.
     policies = "none,bloom-filters,offline" if count == PARTITIONS[0] else "none,offline"
-    words = "Leave `ftl.partition.policy = none`; this shows the others"
+    words = "Leave `ftl.partition.policy = none`; this command shows the alternatives"
     if answer.endswith("partitions"):
         words = (
-            "Set hot pages apart (`ftl.partition.policy`) and compare the write amplification on equal flash: "
-            "`offline` is the bound, `bloom-filters` with two partitions what a drive can do"
+            "Separate hot from cold pages (`ftl.partition.policy`) and compare the write amplification on equal flash: "
+            "`offline` is the bound, `bloom-filters` with two partitions the practical policy"
         )
     elif answer == UNKNOWN:
-        words = "What partitions do on a full drive (`ftl.partition.policy`), a replay tells"
+        words = "Replay a full drive with partitions (`ftl.partition.policy`)"
     keys = f"--set ftl.partition.policy={policies} --set ftl.partition.partitions={count} {FULL} --trade wa,programs"
     return actions.sweep(of, words, keys)
 
 
 def page_size(of: Evidence) -> Verdict:
-    """Which page size costs what in writing and reading (SWC, Findings 5, 7, 8)."""
+    """The cost of each page size in writing and reading (SWC, Findings 5, 7, 8)."""
     judges_reading = _enough_reads(of)
     costs = {size: value for size in PAGE_SIZES if judges_reading and (value := of.number(f"read_full_ns_{size}"))}
     amplified = {size: value for size in PAGE_SIZES if (value := of.number(f"wa_fr3_{size}"))}
@@ -113,7 +113,7 @@ def page_size(of: Evidence) -> Verdict:
 
 
 def _try_page_size(of: Evidence, kilobytes: int) -> Action:
-    words = f"Replay with pages of {kilobytes} KB (`nand.page_bytes`), on a system that does not look at contents"
+    words = f"Replay with pages of {kilobytes} KB (`nand.page_bytes`), on a system that ignores contents"
     return actions.replay(of, words, f"--set nand.page_bytes={kilobytes * 1024}")
 
 
@@ -132,14 +132,14 @@ def _near(costs: Mapping[int, float], size: int) -> bool:
 
 def partial_reads(of: Evidence) -> Verdict:
     """Whether reading parts of large pages pays (SWC, Finding 9)."""
-    words = "A replay reads whole pages; how much smaller ones read (`nand.page_bytes`) is the next best thing to see"
+    words = "Replays read whole pages; try smaller pages instead (`nand.page_bytes`)"
     action = actions.replay(of, words, "--set nand.page_bytes=4096")
     keys = (f"read_full_ns_{LARGE_PAGE}", f"read_partial_ns_{LARGE_PAGE}")
     full, partial = map(of.number, keys)
     if not full or partial is None or not _enough_reads(of):
         why = "no page is read, or the cost of reading was not measured"
         if full and partial is not None:
-            why = f"there are {of.number('info.reads'):,.0f} reads and it takes {READS_MIN:,}"
+            why = f"there are {of.number('info.reads'):,.0f} reads, fewer than {READS_MIN:,}"
         return untold("partial reads", "whether partial reads pay", why, action)
     saved = (full - partial) / full * 100.0
     told = f"with 16 KB pages they take {partial / 1e9:,.1f} s of flash time against {full / 1e9:,.1f} s"
@@ -163,16 +163,16 @@ def waiting(of: Evidence) -> Verdict:
         why = _no_writes(of, "logical locality was not measured")
         return untold("waiting", "whether waiting helps", why, _try_waiting(of, UNKNOWN))
     if max(wait, distance) < GAIN_MIN:
-        answer, claim = "no", "Neither waiting nor a wider view finds company for writes"
+        answer, claim = "no", "Neither waiting nor a wider window finds neighbours for writes"
     elif wait < GAIN_MIN:
-        answer, claim = "no", "Look further instead of waiting longer"
+        answer, claim = "no", "A wider window helps, waiting does not"
     elif distance > wait:
-        answer, claim = "some", "Waiting helps, a wider view helps more"
+        answer, claim = "some", "Waiting helps, a wider window helps more"
     else:
-        answer, claim = "yes", "Waiting helps more than a wider view"
+        answer, claim = "yes", "Waiting helps more than a wider window"
     claim += (
-        f": within 64 pages waiting raises the chance that a write meets another by {wait * 100:.0f} points, "
-        f"within 250 requests a larger distance does by {distance * 100:.0f}."
+        f": the chance that a write has a neighbour rises by {wait * 100:.0f} points with waiting (within 64 pages), "
+        f"by {distance * 100:.0f} with distance (within 250 requests)."
     )
     return Verdict("waiting", claim, answer, figures=of.figures(*keys), action=_try_waiting(of, answer))
 
@@ -180,13 +180,13 @@ def waiting(of: Evidence) -> Verdict:
 def _try_waiting(of: Evidence, answer: str) -> Action:
     words = f"Let writes wait in a write-back cache of {CACHE_PAGES:,} pages (`engine.write_cache_pages`)"
     if answer not in ("yes", "some"):
-        words = "Leave `engine.write_cache_pages = 0`, as far as this goes; what such a cache does besides, this shows"
+        words = "Leave `engine.write_cache_pages = 0`, or see its other effects with this command"
     return actions.replay(of, words, f"--set engine.write_cache_pages={CACHE_PAGES}")
 
 
 def untold(topic: str, what: str, why: str, action: Action) -> Verdict:
     """The verdict where a number is missing."""
-    return Verdict(topic, f"{upper(what)} cannot be told, because {why}.", UNKNOWN, action=action)
+    return Verdict(topic, f"{upper(what)} is unknown, because {why}.", UNKNOWN, action=action)
 
 
 def _no_writes(of: Evidence, otherwise: str) -> str:
@@ -203,8 +203,8 @@ def _caution(of: Evidence) -> str:
     """A reservation when the trace does not write enough for a steady state."""
     writes, each = (of.number(f"write_amplification.{name}") for name in ("page_writes", "writes_per_sector_mean"))
     if writes is not None and writes < PAGE_WRITES_MIN:
-        return f" (a weak statement: {writes:,.0f} page writes, where {PAGE_WRITES_MIN:,} are asked for)"
+        return f" (weak: {writes:,.0f} page writes; a steady state needs {PAGE_WRITES_MIN:,})"
     if each is not None and each < WRITES_PER_SECTOR_MIN:
-        asked = f"where {WRITES_PER_SECTOR_MIN:.0f} are asked for"
-        return f" (a weak statement: {each:.1f} writes of each sector on average, {asked})"
+        needed = f"a steady state needs {WRITES_PER_SECTOR_MIN:.0f}"
+        return f" (weak: {each:.1f} writes per sector on average; {needed})"
     return ""

@@ -1,1 +1,1 @@
-"""Real bytes: what is served to a running system, and recorded on the way."""
+"""Real bytes: serves drives to a running system, and records its requests."""

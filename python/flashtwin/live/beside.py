@@ -21,10 +21,16 @@ if TYPE_CHECKING:
 
 
 def drive_system(image: str | PathLike[str]) -> presets.System:
-    """The system of a drive, to be replayed: its controller and geometry; new, without what the drive holds.
+    """The system of a drive, to be replayed: its controller and geometry; new, without the drive's data.
 
     Raises:
         LiveError: this is no drive, or another process writes to it.
+
+    >>> import flashtwin as ft
+    >>> with ft.serve("system.img", system="rr-ssd", size_bytes=64 << 20):
+    ...     pass
+    >>> ft.drive_system("system.img").config["ftl"]["redirection"]["policy"]
+    'replicas'
     """
     found = drive_info(image)
     sets = [(key, _literal(value)) for key, value in leaves(found["config"])]
@@ -39,7 +45,7 @@ def _literal(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Beside:
+class FigurePair:
     """One figure of a served drive and of a replay; one that either lacks is None."""
 
     figure: str
@@ -48,7 +54,7 @@ class Beside:
 
     @property
     def difference_percent(self) -> float | None:
-        """By how much of what was served the replay is higher; None where that is nothing, or missing."""
+        """By how much the replay is above the served value; None where that is 0, or missing."""
         if self.served is None or self.replayed is None or self.served == 0:
             return None
         return 100 * (self.replayed - self.served) / self.served
@@ -63,8 +69,8 @@ class Beside:
         }
 
 
-def compare_drive(served: str | PathLike[str], result: Result | str | PathLike[str]) -> list[Beside]:
-    """What a drive did while it was served and what a replay did, by the names that both have for it.
+def compare_drive(served: str | PathLike[str], result: Result | str | PathLike[str]) -> list[FigurePair]:
+    """The figures of a served drive and of a replay, by their common names.
 
     Args:
         served: The folder of `flashtwin serve --out`.
@@ -99,7 +105,7 @@ def _summary(result: Result | str | PathLike[str]) -> Mapping[str, Any]:
     return documents.read_json(runs[0] if runs[0].is_file() else runs[0] / names.SUMMARY)
 
 
-def _figures(served: Mapping[str, Any], summary: Mapping[str, Any]) -> Iterator[Beside]:
+def _figures(served: Mapping[str, Any], summary: Mapping[str, Any]) -> Iterator[FigurePair]:
     both = [served, summary]
     yield _one("host_pages_written", both)
     yield _one("pages_programmed", both)
@@ -111,15 +117,15 @@ def _figures(served: Mapping[str, Any], summary: Mapping[str, Any]) -> Iterator[
         yield _one(path, both)
 
 
-def _one(path: str, both: list[Mapping[str, Any]]) -> Beside:
+def _one(path: str, both: list[Mapping[str, Any]]) -> FigurePair:
     served, replayed = (dig(figures, schema.summary_field(path)) for figures in both)
-    return Beside(path, served, replayed)
+    return FigurePair(path, served, replayed)
 
 
-def _times(served: Mapping[str, Any], summary: Mapping[str, Any]) -> Iterator[Beside]:
+def _times(served: Mapping[str, Any], summary: Mapping[str, Any]) -> Iterator[FigurePair]:
     for one in dig(served, "server.operations") or []:
         name = one["operation"]
         if name in ("read", "write", "flush") and (name != "flush" or one["requests"]):
             took_ns = one["time_ns"] / one["requests"] if one["requests"] else None
             path = schema.summary_field(f"response.{name}.mean_ns")
-            yield Beside(path, took_ns, dig(summary, path))
+            yield FigurePair(path, took_ns, dig(summary, path))

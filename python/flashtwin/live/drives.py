@@ -47,9 +47,9 @@ def serve(
     twin_time: bool = False,
     **sets: Value | Mapping[str, str],
 ) -> Server:
-    """Serves a drive: what is written goes through the system's controller and stays in `image`.
+    """Serves a drive: writes go through the system's controller and stay in `image`.
 
-    There is no `progress`: serving has no end that it could be a part of. `Server.figures` says at any time what was
+    There is no `progress`: serving has no end to measure it by. `Server.figures` has, at any time, the requests
     done.
 
     Args:
@@ -151,10 +151,16 @@ def _is_there(image: str | PathLike[str]) -> bool:
 
 
 def drive_info(image: str | PathLike[str]) -> dict[str, Any]:
-    """What a drive is, without opening it: system, sizes in bytes, format, configuration.
+    """The description of a drive, without opening it: system, sizes in bytes, format, configuration.
 
     Raises:
         LiveError: this is no drive, or another process writes to it.
+
+    Examples:
+        >>> with serve("info.img", system="rr-ssd", size_bytes=64 << 20):
+        ...     pass
+        >>> drive_info("info.img")["size_bytes"]
+        67108864
     """
     expect_linux("looking at a drive")
     found: dict[str, Any] = json.loads(_core.drive_info_json(image))
@@ -169,13 +175,19 @@ def check_drive(image: str | PathLike[str], *, all_pages: bool = False) -> dict[
         all_pages: Read every page that is in use and compare it with its digest.
 
     Returns:
-        `problems`, a list that is empty for a drive that is whole; `notes`, what exists twice and is whole once;
+        `problems`, a list that is empty for a drive that is whole; `notes`, damage to one of two copies;
         `unreadable`, the bytes of the drive that cannot be read until they are written or trimmed (the first 100 runs,
         each with `offset_bytes` and `length_bytes`), and `unreadable_pages`, how many pages they are in all;
-        `retired_blocks`; counts of what was looked at.
+        `retired_blocks`; counts of the parts checked.
 
     Raises:
         LiveError: the drive cannot be opened at all.
+
+    Examples:
+        >>> with serve("checked.img", system="rr-ssd", size_bytes=64 << 20):
+        ...     pass
+        >>> check_drive("checked.img")["problems"]
+        []
     """
     expect_linux("checking a drive")
     found: dict[str, Any] = json.loads(_core.check_drive_json(image, all_pages))

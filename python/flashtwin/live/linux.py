@@ -12,7 +12,7 @@ HERE = {"darwin": "macOS", "win32": "Windows"}.get(sys.platform, sys.platform)
 
 
 def expect_linux(what: str) -> None:
-    """Refuses what the core can on Linux alone; `what` is what somebody wants to do.
+    """Refuses functions that need Linux; `what` names the function.
 
     Raises:
         LiveError: this is another system.

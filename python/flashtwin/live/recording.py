@@ -1,4 +1,4 @@
-"""Recording: a network block device in front of a file, a device or another server, and a trace of what passes."""
+"""Recording: a network block device in front of a file, a device or another server, and a trace of its requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from flashtwin.progress import Progress, named
 if TYPE_CHECKING:
     from flashtwin.replays.running import Result
 
-#: What a recording is written as.
+#: The formats of a recording.
 Format = Literal["parquet", "fiu"]
 
 
@@ -46,7 +46,7 @@ class Server:
 
     @property
     def figures(self) -> dict[str, Any]:
-        """What it has done so far: `server` with a list of `operations`; `recording`, or `drive` and `twin`."""
+        """The figures so far: `server` with a list of `operations`; `recording`, or `drive` and `twin`."""
         found: dict[str, Any] = json.loads(self._native.figures_json())
         return found
 
@@ -64,7 +64,7 @@ class Server:
         return Result(json.loads(native.summary_json)["system"], native)
 
     def stop(self) -> None:
-        """Finishes what was begun, makes it durable, and ends; a second time does nothing.
+        """Finishes requests under way, makes them durable, and ends; a second call does nothing.
 
         Raises:
             LiveError: not everything could be made durable, or written down.
@@ -108,7 +108,7 @@ def record(
     Args:
         target: A file, a block device, or the URI of another server: `nbd://HOST:PORT/NAME`,
             `nbd+unix:///NAME?socket=PATH`.
-        out: The trace. What is there is replaced.
+        out: The trace. An existing one is replaced.
         socket: The Unix socket to serve on, for its owner alone; one in a folder of its own unless told otherwise.
         listen: `HOST:PORT` in place of a socket; loopback only unless clients prove who they are. Port 0 is any.
         key_file: The key of the digests, 64 hex digits; made where there is none. Without one, a key that is forgotten.
@@ -167,9 +167,9 @@ def import_log(
 
     Args:
         path: The log.
-        out: The trace. What is there is replaced.
+        out: The trace. An existing one is replaced.
         key_file: As of `record`.
-        progress: Called with what is being done, entries done and entries in all.
+        progress: Called with the step, entries done and entries in all.
 
     Returns:
         Requests of the trace, flushes among them.
@@ -182,7 +182,7 @@ def import_log(
 
 
 def recover(path: str | PathLike[str]) -> tuple[int, int]:
-    """Cuts a recording that was interrupted back to what is whole, so that every tool can read it.
+    """Cuts an interrupted recording back to its complete part, so that every tool can read it.
 
     flashtwin itself reads an interrupted recording as it is.
 
@@ -191,5 +191,12 @@ def recover(path: str | PathLike[str]) -> tuple[int, int]:
 
     Raises:
         TraceError: this is no recording, or somebody is recording to it.
+
+    Examples:
+        >>> _ = Path("cut.img").write_bytes(bytes(1 << 20))
+        >>> with record("cut.img", "cut.parquet"):
+        ...     pass
+        >>> recover("cut.parquet")
+        (0, 0)
     """
     return _core.recover_recording(path)

@@ -1,4 +1,4 @@
-"""The papers: what they published beside what flashtwin measures, item by item (docs/reproduction.md)."""
+"""The papers: published and measured results, item by item (docs/reproduction.md)."""
 
 from __future__ import annotations
 

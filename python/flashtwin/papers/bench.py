@@ -11,7 +11,7 @@ from typing import Any
 
 from flashtwin.characterization.measuring import Characterization, measure, options
 from flashtwin.papers.model import PaperWorkload
-from flashtwin.papers.search import Found, rate_for
+from flashtwin.papers.search import RateResult, rate_for
 from flashtwin.papers.sources import WorkloadSource
 from flashtwin.replays.presets import System, system, systems
 from flashtwin.replays.running import compare
@@ -25,7 +25,7 @@ from flashtwin.traces.trace import Trace
 LATE, SLACK_NS = 1.1, 20e6
 
 
-#: Folder of the characterizations of what was made from a workload.
+#: Folder of the characterizations of traces made from a workload.
 VARIANTS = "variants"
 
 
@@ -73,7 +73,7 @@ class Stand:
         self.period_s, self.threads = period_s, threads
         self.setup = dict(setup or {})
         self.replayed = 0
-        #: What items of one paper share.
+        #: State shared by the items of one paper.
         self.memo: dict[str, Any] = {}
         self._options = dict(options or {})
         self._stop = stop or threading.Event()
@@ -97,7 +97,7 @@ class Stand:
         self._trace = None
 
     def lasting(self, days: int) -> Stand | None:
-        """The same workload of so many days; None of a recorded one, which lasts as long as it does."""
+        """The same workload of this many days; None of a recorded one, which has its own length."""
         if self.source.lasting is None:
             return None
         return Stand(
@@ -107,13 +107,13 @@ class Stand:
 
     @cached_property
     def characterization(self) -> Characterization:
-        """What the workload is like."""
+        """The characterization of the workload."""
         return self._characterized(self.path, lambda trace: trace, {})
 
     def variant(
         self, name: str, make: Callable[[Trace], Trace], sets: Mapping[str, Any]
     ) -> Characterization:  # fmt: skip
-        """What a trace made from the workload's is like, with options set otherwise; kept under that name."""
+        """The characterization of a trace made from the workload's, with options changed; kept under that name."""
         return self._characterized(self.path / VARIANTS / name, make, sets)
 
     def _characterized(
@@ -179,7 +179,7 @@ class Stand:
         if self._stop.is_set():
             raise Stopped
 
-    def rate(self, target: float, baseline: str, bound: str, **sets: Value) -> Found:
+    def rate(self, target: float, baseline: str, bound: str, **sets: Value) -> RateResult:
         """The speed at which the bound's mean read takes `target` percent less time than the baseline's.
 
         Only speeds that the baseline keeps up with: it ends at most `LATE` times as long after the first

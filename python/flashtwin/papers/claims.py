@@ -41,11 +41,11 @@ class Agreement(StrEnum):
 
 @dataclass(frozen=True)
 class Claim:
-    """One published number, or range of numbers, beside what was measured."""
+    """One published number, or range of numbers, beside the measured one."""
 
-    #: What it is about: a workload, a system.
+    #: The subject: a workload, a system.
     subject: str
-    #: What is measured; claims of one quantity are put in order.
+    #: The quantity; claims of one quantity are put in order.
     quantity: str
     #: The published value: lower and upper end, equal for a single number; None where there is no end.
     low: float | None
@@ -116,7 +116,7 @@ def number(
 
 @dataclass(frozen=True)
 class Judgement:
-    """The verdict on an item and what it stands on."""
+    """The verdict on an item and the counts behind it."""
 
     verdict: Agreement
     #: Claims with each verdict.

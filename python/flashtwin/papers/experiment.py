@@ -23,7 +23,7 @@ from flashtwin.settings import Value
 from flashtwin.sweeps.design import Effects, Factor, Row, balanced, effects, sets_of
 
 ID = "set-ups"
-#: A number that is further off than this many tolerances counts as so many: no single one decides.
+#: Cap of a number's error, in tolerances: no single number decides.
 FARTHEST = 5.0
 #: Set-ups that the table of the nearest shows.
 SHOWN = 5
@@ -37,7 +37,7 @@ Worked = Callable[[Stand], Mapping[str, Value] | None]
 
 @dataclass(frozen=True)
 class Experiment:
-    """What a paper leaves open, and what it published.
+    """The open choices of a paper, and its published numbers.
 
     Example: `Experiment(factors, 48, measure, claims, headlines, {"units": ("chip", "die")}, {...})` replays 48 rows of
     the design, then both units with everything else as `fixed` says.
@@ -49,9 +49,9 @@ class Experiment:
     rows: int
     #: The figures of one workload with these keys set; None where they mean nothing, as on a drive that falls behind.
     measure: Callable[[Stand, Mapping[str, Value]], Facts | None]
-    #: All published numbers beside what one set-up gives, from the figures by workload.
+    #: All published numbers beside those of one set-up, from the figures by workload.
     claims: Callable[[Mapping[str, Facts]], Sequence[Claim]]
-    #: The numbers that the paper is remembered for: what each choice moves of them is shown.
+    #: The paper's headline numbers: the effect of each choice on them is shown.
     headlines: Sequence[Headline]
     #: The few that matter: levels by factor, replayed in all combinations.
     few: Mapping[str, Sequence[str]]
@@ -125,7 +125,7 @@ def _figures_of(plan: Experiment, stand: Stand, sets: Mapping[str, Value]) -> Fa
 
 
 @dataclass(frozen=True)
-class Tried:
+class SetupTrial:
     """A set-up with its numbers beside the published ones."""
 
     name: str
@@ -150,7 +150,7 @@ class Tried:
         return sum(one.measured is not None for one in self.claims)
 
 
-def tried(plan: Experiment, facts: Mapping[str, Facts]) -> dict[str, Tried]:
+def tried(plan: Experiment, facts: Mapping[str, Facts]) -> dict[str, SetupTrial]:
     """All set-ups that were measured on every workload of the run, by their names."""
     rows = dict(plan.rows_of())
     found = {}
@@ -159,7 +159,7 @@ def tried(plan: Experiment, facts: Mapping[str, Facts]) -> dict[str, Tried]:
         if None in of.values():
             continue
         figures = [headline.value(of) for headline in plan.headlines]
-        found[name] = Tried(name, rows.get(name, {}), plan.claims(of), figures)
+        found[name] = SetupTrial(name, rows.get(name, {}), plan.claims(of), figures)
     return found
 
 
@@ -186,7 +186,7 @@ def judge(plan: Experiment, facts: Mapping[str, Facts], workloads: int) -> Outco
     return Outcome(claims, _chart(plan, every, best), _notes(plan, every, best, facts, workloads), tables)
 
 
-def _effects(plan: Experiment, every: Mapping[str, Tried]) -> dict[str, Effects]:
+def _effects(plan: Experiment, every: Mapping[str, SetupTrial]) -> dict[str, Effects]:
     """Main effects on each headline and on the distance, over the rows that were measured on every workload."""
     rows = [(row, every.get(f"screen {at}")) for at, row in enumerate(plan.screen)]
     known = [(row, one) for row, one in rows if one is not None]
@@ -217,7 +217,7 @@ def _range(found: Effects, factor: str) -> str:
     return f"{found.range_of(factor):.2g} ({max(levels, key=lambda level: levels[level])})"
 
 
-def _nearest(plan: Experiment, every: Mapping[str, Tried], ranked: Sequence[Tried]) -> dict[str, Any]:
+def _nearest(plan: Experiment, every: Mapping[str, SetupTrial], ranked: Sequence[SetupTrial]) -> dict[str, Any]:
     """The nearest set-ups, the paper's, and the presets."""
     rows = [(str(place), one) for place, one in enumerate(ranked[:SHOWN], start=1)]
     rows += [("", every[name]) for name in (SETUP, PRESETS) if name in every]
@@ -229,8 +229,8 @@ def _nearest(plan: Experiment, every: Mapping[str, Tried], ranked: Sequence[Trie
     }
 
 
-def _described(plan: Experiment, one: Tried) -> str:
-    """`order PDWC, units chip`: what is otherwise than in the presets; the set-up with one level, by its name."""
+def _described(plan: Experiment, one: SetupTrial) -> str:
+    """`order PDWC, units chip`: changes against the presets; the set-up with one level, by its name."""
     if not one.row:
         return one.name
     otherwise = [
@@ -239,7 +239,7 @@ def _described(plan: Experiment, one: Tried) -> str:
     return ", ".join(otherwise) or PRESETS
 
 
-def _alone(plan: Experiment, factor: Factor, every: Mapping[str, Tried]) -> dict[str, Any]:
+def _alone(plan: Experiment, factor: Factor, every: Mapping[str, SetupTrial]) -> dict[str, Any]:
     rows = [[level, *_figures(every[name])] for level in factor.levels if (name := f"{factor.name} {level}") in every]
     titles = [headline.title for headline in plan.headlines]
     return {
@@ -249,13 +249,13 @@ def _alone(plan: Experiment, factor: Factor, every: Mapping[str, Tried]) -> dict
     }
 
 
-def _figures(one: Tried) -> list[str]:
+def _figures(one: SetupTrial) -> list[str]:
     figures = [NOTHING if value is None else f"{round(value, 1) + 0.0:.1f}" for value in one.figures]
     return [*figures, f"{one.distance:.2f}" if one.distance is not None else NOTHING, f"{one.agree} of {one.known}"]
 
 
 def _notes(
-    plan: Experiment, every: Mapping[str, Tried], best: Tried, facts: Mapping[str, Facts], workloads: int
+    plan: Experiment, every: Mapping[str, SetupTrial], best: SetupTrial, facts: Mapping[str, Facts], workloads: int
 ) -> list[str]:
     all_of = next(iter(facts.values()))
     notes = [
@@ -275,7 +275,7 @@ def _notes(
     return notes
 
 
-def _chart(plan: Experiment, every: Mapping[str, Tried], best: Tried) -> dict[str, Any]:
+def _chart(plan: Experiment, every: Mapping[str, SetupTrial], best: SetupTrial) -> dict[str, Any]:
     """The headlines as published, at the nearest set-up, under the paper's, and under the presets."""
     shown = {"the nearest": best} | {name: every[name] for name in (SETUP, PRESETS) if name in every}
     as_published = [headline.published for headline in plan.headlines]

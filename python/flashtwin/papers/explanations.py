@@ -185,5 +185,5 @@ ALL: dict[str, dict[str, str]] = {"rr-ssd": RR_SSD, "ca-ssd": CA_SSD, "ds-ftl": 
 
 
 def why_different(paper: str, item: str) -> str:
-    """What is known about an item; empty where nothing is."""
+    """The explanation of an item; empty where there is none."""
     return ALL[paper].get(item, "")

@@ -7,18 +7,18 @@ from typing import Any
 
 from flashtwin.papers.claims import Agreement
 
-#: What stands behind a measured value.
+#: The mark behind a measured value.
 MARKS = {Agreement.AGREES: "✓", Agreement.SIGN: "~", Agreement.DISAGREES: "✗"}
-#: Columns beside the subject; what has more is laid out as one claim a row.
+#: Columns beside the subject; a wider table is laid out as one claim a row.
 COLUMNS_MAX = 5
 
 
-#: Above the tables of what the engine's choices move in all papers.
+#: Above the tables of the engine's choices and their effects in all papers.
 CHOICES = "Which conclusions depend on which choice"
 
 
 def page(papers: Sequence[Mapping[str, Any]], choices: Sequence[Mapping[str, Any]] = ()) -> str:
-    """All papers, and before them what the engine's choices move in all of them."""
+    """All papers, after the effects of the engine's choices in all of them."""
     lines: list[str] = [f"## {CHOICES}"] if choices else []
     for table in choices:
         lines += ["", f"{table['title']}:", "", *_table(table["header"], table["rows"])]
@@ -34,7 +34,7 @@ def page(papers: Sequence[Mapping[str, Any]], choices: Sequence[Mapping[str, Any
 
 
 def words(papers: Sequence[Mapping[str, Any]]) -> str:
-    """All papers without the tables of claims: the verdict of each item and what there is to say of it."""
+    """All papers without the tables of claims: the verdict of each item and its notes."""
     lines: list[str] = []
     for paper in papers:
         lines += _head(paper)
@@ -55,7 +55,7 @@ def _words(item: Mapping[str, Any]) -> list[str]:
 
 
 def _sentence(item: Mapping[str, Any]) -> str:
-    """The verdict with what it stands on."""
+    """The verdict with the counts behind it."""
     counts = item["counts"]
     parts = [f"{counts[verdict]} {word}" for verdict, word in _WORDS.items() if counts[verdict]]
     held, pairs = item["orders"]

@@ -1,4 +1,4 @@
-"""What a paper is made of here: workloads, items, and for each item how it is measured and judged."""
+"""Types of a reproduction: papers, workloads, items, and for each item its measurement and judgement."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 #: A series of bars: its name, the measured and the published values by group.
 Series = tuple[str, Sequence[float | None], Sequence[float | None]]
 
-#: What was measured of one item on one workload; JSON values.
+#: Measurements of one item on one workload; JSON values.
 Facts = dict[str, Any]
 
 #: A share of the published workloads' size, or the name of one that each paper chooses for itself.
@@ -37,7 +37,7 @@ class Statistic:
 
 @dataclass(frozen=True)
 class PaperWorkload:
-    """A trace of the paper: its name there, the recipe, the names of recorded files, what was published of it."""
+    """A trace of the paper: its name there, the recipe, the names of recorded files, its published numbers."""
 
     name: str
     recipe: str
@@ -52,7 +52,7 @@ class PaperWorkload:
 
 @dataclass
 class Outcome:
-    """What an item's claims came to, with its chart and what is to be said."""
+    """The claims of an item, with its chart and notes."""
 
     claims: list[Claim]
     #: Panels of the chart, as `flashtwin.report` draws them; none where there is nothing to draw.
@@ -85,7 +85,7 @@ class Paper:
     id: str
     title: str
     citation: str
-    #: What was simulated, and how the rate of arrival was chosen.
+    #: The simulated systems, and how the rate of arrival was chosen.
     setting: str
     workloads: tuple[PaperWorkload, ...]
     items: tuple[Item, ...]
@@ -94,11 +94,11 @@ class Paper:
     quick_scale: float
     #: Options of the characterization that the paper's figures ask for.
     options: Mapping[str, Any] = field(default_factory=dict)
-    #: Where the workloads are whatever traces there are: finds them, in a folder of recorded ones or without.
+    #: Where any traces will do as workloads: finds them, in a folder of recorded ones or without.
     population: Callable[[Path | None], tuple[PaperWorkload, ...]] | None = None
     #: Its headlines under other choices of the engine; none where nothing is replayed.
     sensitivity: Sensitivity | None = None
-    #: What its text fixes and what was found, otherwise than in the presets; none where items say it themselves.
+    #: Keys fixed by its text or found, that differ from the presets; none where items say it themselves.
     setup: Setup | None = None
 
     def workload(self, name: str) -> PaperWorkload:

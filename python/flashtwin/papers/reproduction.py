@@ -1,4 +1,4 @@
-"""The papers from Python: what `flashtwin reproduce` does."""
+"""The papers from Python: the work of `flashtwin reproduce`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def reproduce(
     shard: str | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
-    """Measures the tables and figures of a paper and puts them beside what was published (docs/reproduction.md).
+    """Re-runs the tables and figures of a paper and compares them with the published numbers (docs/reproduction.md).
 
     Args:
         paper: `"rr-ssd"`, `"ca-ssd"`, `"ds-ftl"` or `"swc"`; all four where none is named.
@@ -38,7 +38,7 @@ def reproduce(
         out: folder of the results and the report. Every replay is kept there as it finishes and not done again.
         traces: folder of recorded traces; recipes stand in for those that are not there.
         scale: size of the synthetic workloads, as a share of the published one (above 0, at most 1); `"default"`
-            and `"quick"` are what each paper takes for less than half an hour and three minutes altogether.
+            and `"quick"` take less than half an hour and three minutes, for all papers together.
         seed: seed of the synthetic workloads.
         period_s: length of a day of the traces in seconds.
         workloads: only these.
@@ -49,14 +49,14 @@ def reproduce(
         progress: told `"items"`, how many are measured (one a workload) and how many there are (`flashtwin.progress`).
 
     Returns:
-        Where the report is (`report`; None of a part), what was found (`papers`), and how many
+        The report's path (`report`; None of a part), the results (`papers`), and how many
         replays it took (`replayed`).
 
     Raises:
         ArgumentError: the scale is neither such a share nor one of the two names.
         FlashtwinError: a name is not known, or the folder holds something else.
     """
-    # The report draws charts: what only opens a trace need not wait for that.
+    # The report draws charts: a program that only opens a trace need not load them.
     from flashtwin.papers import choose
     from flashtwin.papers.running import ReproductionOptions, run
     from flashtwin.sweeps import plan

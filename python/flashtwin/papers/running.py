@@ -30,7 +30,7 @@ CACHE = "traces"
 
 @dataclass(frozen=True)
 class ReproductionOptions:
-    """What a reproduction is made from."""
+    """The options of a reproduction."""
 
     traces: Path | None = None
     scale: Scale = "default"
@@ -46,7 +46,7 @@ class ReproductionOptions:
 
 @dataclass
 class PaperBench:
-    """One paper's workload on the bench: its stand, what was measured of each item, and why not."""
+    """One paper's workload on the bench: its stand, the measurements of each item, and why some are missing."""
 
     paper: Paper
     workload: PaperWorkload
@@ -61,7 +61,7 @@ class PaperBench:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A finished reproduction: where it is, what it found, how many replays it took."""
+    """A finished reproduction: its folder, its results, its number of replays."""
 
     path: Path
     #: The page; None of one part of several.
@@ -74,7 +74,7 @@ def run(
     chosen: Sequence[tuple[Paper, Sequence[Item]]], out: Path, how: ReproductionOptions, *,
     progress: Progress | None = None, notify: Notify | None = None,
 ) -> Reproduction:  # fmt: skip
-    """Measures the items of the papers and writes what was found, every claim as a row, a page and the report.
+    """Measures the items of the papers and writes the results: every claim as a row, a page and the report.
 
     Every replay is kept as it finishes; done again with the same folder, none is made twice.
 
@@ -111,7 +111,7 @@ def _part(
     chosen: Sequence[tuple[Paper, Sequence[Item]]], out: Path, how: ReproductionOptions, shard: tuple[int, int],
     progress: Progress | None,
 ) -> Reproduction:  # fmt: skip
-    """Measures one part of the workloads; their replays stay in the folder for whoever puts the papers together."""
+    """Measures one part of the workloads; the folder keeps their replays for the last call, without --shard."""
     with folder.unlocked(out, holding=names.REPRODUCTION) as path:
         store.clear_left_over(path)
         store.write_synced(path / names.MADE_FROM, b"{}\n")
@@ -125,7 +125,7 @@ def _part(
 
 
 def _elsewhere(found: Sequence[PaperBench], path: Path, how: ReproductionOptions, progress: Progress | None) -> None:
-    """Measures workloads on a cluster; what fails there fails here again, with its reason."""
+    """Measures workloads on a cluster; a failure there is raised here again, with its reason."""
     for done, _ in enumerate(crew.at_work(spread.tasks(found, path, how), 1, how.on), start=1):
         if progress:
             progress("workloads", done, len(found))
@@ -254,7 +254,7 @@ def _paper(
 
 
 def _sensitivity(chosen: Sequence[tuple[Paper, Sequence[Item]]], benches: Sequence[PaperBench]) -> list[dict[str, Any]]:
-    """What the engine's choices move in several papers, as one table; of a single paper, its item tells."""
+    """The effects of the engine's choices in several papers, as one table; a single paper's own item has them."""
     measured = []
     for paper, _ in chosen:
         facts = {

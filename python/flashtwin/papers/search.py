@@ -1,4 +1,4 @@
-"""The one free parameter: the arrival rate at which Oracle gains what was published. Pure."""
+"""The one free parameter: the arrival rate at which Oracle's gain is the published one. Pure."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ BRACKET, BISECT = 12, 10
 LOWEST = 1 / 256
 
 
-#: What a rate yields; None for one that is too high.
+#: The result at a rate; None for one that is too high.
 Measure = Callable[[float], float | None]
 
 
 @dataclass(frozen=True)
-class Found:
-    """A rate and what it yields."""
+class RateResult:
+    """A rate and its result."""
 
     rate: float
     value: float
@@ -32,7 +32,7 @@ class Found:
     tried: tuple[tuple[float, float], ...]
 
 
-def rate_for(target: float, measure: Measure, start: float = 1.0) -> Found:
+def rate_for(target: float, measure: Measure, start: float = 1.0) -> RateResult:
     """The rate at which `measure`, which rises with it on the whole, yields the target; bisected logarithmically.
 
     `measure` gives None for a rate that is too high to mean anything. Where the target is not reached below
@@ -63,7 +63,7 @@ def rate_for(target: float, measure: Measure, start: float = 1.0) -> Found:
     seen = _known(tried)
     rate = min(seen, key=lambda known: (abs(seen[known] - target), known), default=start)
     nearest = seen.get(rate, 0.0)
-    return Found(rate, nearest, rate in seen and abs(nearest - target) <= CLOSE, tuple(sorted(seen.items())))
+    return RateResult(rate, nearest, rate in seen and abs(nearest - target) <= CLOSE, tuple(sorted(seen.items())))
 
 
 def _known(tried: dict[float, float | None]) -> dict[float, float]:

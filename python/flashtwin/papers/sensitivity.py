@@ -1,4 +1,4 @@
-"""What the engine's main choices move: a paper's headlines again, with one choice at a time made otherwise.
+"""The effects of the engine's main choices: a paper's headlines again, with one choice at a time made otherwise.
 
 All papers have the same table, so that those of a run stand under one another as one.
 """
@@ -22,7 +22,7 @@ AS_DECIDED = "as decided"
 CLOSE_POINTS = 2.0
 HOLDS = "holds within 2 points"
 NOTHING = "–"
-#: What stands where a variant is what is decided already.
+#: The mark of a variant that is the present choice.
 SAME = "="
 
 
@@ -36,7 +36,7 @@ class Variant:
 
     @property
     def label(self) -> str:
-        """Choice and what is chosen."""
+        """Choice and option."""
         return f"{self.choice} = {self.name}"
 
 
@@ -44,7 +44,7 @@ def _of(choice: str, key: str, values: Mapping[str, Value]) -> tuple[Variant, ..
     return tuple(Variant(choice, name, {key: value}) for name, value in values.items())
 
 
-#: Every choice with what may be chosen; what a paper's set-up or the presets have is among it.
+#: Every choice with its options; that of a paper's set-up or of the presets is among them.
 CHOICES: dict[str, tuple[Variant, ...]] = {
     "concurrency": _of("concurrency", "engine.concurrency", {"chip": "chip", "die": "die", "plane": "plane"}),
     "load": _of("load", "engine.load", {"reads-waiting": "reads-waiting", "expected-wait": "expected-wait"}),
@@ -91,7 +91,7 @@ class Headline:
 
     title: str
     published: float
-    #: From what was measured of each workload under one variant.
+    #: From the measurements of each workload under one variant.
     value: Callable[[Mapping[str, Facts]], float | None]
     #: Whether its sign has a meaning.
     effect: bool = True
@@ -113,7 +113,7 @@ class Sensitivity:
     headlines: Sequence[Headline]
     #: Choices, or single variants by their label, that are not measured, and why.
     left_out: Mapping[str, str] = field(default_factory=dict)
-    #: What else is to be said of it.
+    #: Further notes.
     note: str = ""
     #: Further tables, from the facts by workload.
     details: Callable[[Mapping[str, Facts]], list[dict[str, Any]]] | None = None
@@ -131,7 +131,7 @@ class Sensitivity:
 
 
 class Move(IntEnum):
-    """What a variant does to a headline, by how much it matters."""
+    """The effect of a variant on a headline, by how much it matters."""
 
     NONE = 0
     POINTS = 1
@@ -142,7 +142,7 @@ class Move(IntEnum):
 
 
 def move(decided: Claim, otherwise: Claim) -> Move | None:
-    """What becomes of a headline; None where it is not known as decided either."""
+    """The fate of a headline; None where it is not known as decided either."""
     if decided.measured is None:
         return None
     if otherwise.measured is None:
@@ -158,7 +158,7 @@ def move(decided: Claim, otherwise: Claim) -> Move | None:
 
 
 def _sign(value: float) -> int:
-    """0 for what is no effect."""
+    """0 for no effect."""
     return 0 if abs(value) < EFFECT_POINTS else 1 if value > 0 else -1
 
 
@@ -177,7 +177,7 @@ def measure(plan: Sensitivity, stand: Stand) -> Facts:
 
 
 def judge(plan: Sensitivity, facts: Mapping[str, Facts]) -> Outcome:
-    """A conclusion holds whatever is chosen where both the lowest and the highest figure agree."""
+    """A conclusion holds for all options where both the lowest and the highest figure agree."""
     lines = [_Line(plan, headline, facts) for headline in plan.headlines]
     claims = [claim for line in lines for claim in line.extremes()]
     notes = [plan.note] if plan.note else []
@@ -189,7 +189,7 @@ def judge(plan: Sensitivity, facts: Mapping[str, Facts]) -> Outcome:
 
 
 def together(papers: Iterable[tuple[str, Sensitivity, Mapping[str, Facts]]]) -> list[dict[str, Any]]:
-    """The tables of several papers as one: every headline by every choice, and what each choice moves."""
+    """The tables of several papers as one: every headline by every choice, and the effect of each choice."""
     lines = [
         (paper, _Line(plan, headline, facts))
         for paper, plan, facts in papers
@@ -276,7 +276,7 @@ def _plain(value: float) -> str:
 
 
 def _cell(claim: Claim | None) -> str:
-    """A figure with its verdict; a dash for what is not measured."""
+    """A figure with its verdict; a dash for a missing one."""
     if claim is None or claim.measured is None:
         return NOTHING
     return f"{_plain(claim.measured)} {MARKS[claim.verdict]}"

@@ -1,4 +1,4 @@
-"""The set-up of a paper's experiments: what its text says and what was found, as keys that differ from the presets.
+"""The set-up of a paper's experiments: keys that its text fixes or that were found, as differences to the presets.
 
 A preset is the same drive for all papers. What one paper alone says or leaves open is declared here once, with the
 paper's words, and all items of that paper run under it.
@@ -27,7 +27,7 @@ class Choice:
     value: Value
     #: Where the paper speaks of it.
     place: str
-    #: The paper's words; what was found, where it has none.
+    #: The paper's words; the finding, where it has none.
     words: str
 
     @property
@@ -49,7 +49,7 @@ class Setup:
 
     @property
     def command(self) -> str:
-        """What leads from a preset to the set-up: `--set engine.hash_lanes=0`."""
+        """The options that turn a preset into the set-up: `--set engine.hash_lanes=0`."""
         return " ".join(f"--set {one.text}" for one in self.choices)
 
     def without(self, key: str) -> Mapping[str, Value]:

@@ -34,7 +34,7 @@ class WorkloadSource:
     #: Share of the full workload: requests, footprint and length of its days, so that the rate is the whole one's.
     scale: float
     open: Callable[[Progress | None], Trace]
-    #: The same workload of so many days; None of a recorded one.
+    #: The same workload of this many days; None of a recorded one.
     lasting: Callable[[int], WorkloadSource] | None = None
 
 
@@ -105,7 +105,7 @@ def _open_files(files: Sequence[Path], volume: str | None, key: str, cache: Path
 
 def _from_recipe(name: str, scale: float, seed: int, days: int | None = None) -> WorkloadSource:
     recipe = workload(name)
-    # The text of the recipe and not its name alone: results of what it said before are of another trace.
+    # The text of the recipe and not its name alone: results of an earlier text are of another trace.
     made_of = ["synthetic", recipe.toml, scale, seed, days]
     key = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
     return WorkloadSource(

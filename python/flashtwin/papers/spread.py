@@ -1,6 +1,6 @@
 """A paper's workloads measured elsewhere: by one of several parts, or on a cluster.
 
-Whoever measures a workload keeps its replays in the folder, as always; who puts the paper together finds them there.
+Each part keeps its replays in the folder; the last call, which puts the paper together, finds them there.
 """
 
 from __future__ import annotations

@@ -21,15 +21,15 @@ from flashtwin.sweeps import across
 from flashtwin.sweeps.batch import find
 from flashtwin.traces.trace import requests_by_volume
 
-#: Figure 1(a): partitions for f_r <= 2, lowest and highest; 75 % of database traces need so many at most, 75 %
-#: of the mail servers' so many at least.
+#: Figure 1(a): partitions for f_r <= 2, lowest and highest; 75 % of database traces need at most this many, 75 %
+#: of the mail servers' at least this many.
 PARTITIONS, DATABASE_P75, MAIL_P25 = (2.0, 16.0), 9.0, 14.0
 #: Fig. 1(b): the same for other ratios.
 BY_RATIO = {1.5: (3.0, 26.0), 3.0: (2.0, 11.0)}
 #: Fig. 1(c): f_min(N): highest, median where it is given; share of traces with f_min(8) of 2 or less.
 F_MIN: dict[int, tuple[float, float | None]] = {2: (1_000.0, 77.7), 4: (33.8, 6.6), 8: (5.0, None)}
 F_MIN_8_LOW = 28.0
-#: Fig. 3: almost so many percent of the traces have a WA below 1.05 with 4 partitions at OP 50 %.
+#: Fig. 3: almost this percentage of the traces have a WA below 1.05 with 4 partitions at OP 50 %.
 LOW_WA = 80.0
 #: 3.3: "the figure for block size 256 is very similar": within a tenth, our reading.
 LARGE_BLOCK, SIMILAR = 256, 10.0
@@ -54,12 +54,12 @@ DATABASE_WORDS = ("trans", "financial", "oltp", "tpc", "db", "ycsb", "postgres",
 WHY = "no trace enters this statistic"
 
 
-class Across:
+class TraceStatistics:
     """The traces that were measured, and the statistics over them."""
 
     def __init__(self, facts: Mapping[str, Facts]) -> None:
         """Sorts out which trace enters which statistic."""
-        traces = [across.Traced(name, "", found["row"], found["tables"]) for name, found in facts.items()]
+        traces = [across.CharacterizedTrace(name, "", found["row"], found["tables"]) for name, found in facts.items()]
         self.who = across.entrants(traces)
         self._rows = across.distributions(self.who)
 
@@ -103,7 +103,7 @@ def judge_fig_1a(facts: Mapping[str, Facts]) -> Outcome:
 
 
 def _partitions_needed(facts: Mapping[str, Facts]) -> Outcome:
-    found = Across(facts)
+    found = TraceStatistics(facts)
     low, high = (found.get("1a", "all", 2.0, name) for name in ("minimum", "maximum"))
     databases, mail = _needed(found.who, DATABASE_WORDS), _needed(found.who, MAIL_WORDS)
     at_75 = float(np.percentile(databases, 75)) if databases else None
@@ -128,7 +128,7 @@ def _needed_of(who: across.Entrants, name: str) -> list[float]:
     return found or [0.0]
 
 
-def _entered(found: Across) -> list[str]:
+def _entered(found: TraceStatistics) -> list[str]:
     counts = found.who.counts
     return [
         f"{counts['traces']} traces; {counts['large_enough']} have 10,000 requests and 5,000 writes; "
@@ -143,7 +143,7 @@ def judge_fig_1b(facts: Mapping[str, Facts]) -> Outcome:
 
 
 def _by_ratio(facts: Mapping[str, Facts]) -> Outcome:
-    found = Across(facts)
+    found = TraceStatistics(facts)
     claims = [
         number(name, f"partitions for f_r <= {ratio:g}", value, found.get("1b", "all", ratio, statistic), "", why=WHY)
         for ratio, ends in BY_RATIO.items()
@@ -152,7 +152,7 @@ def _by_ratio(facts: Mapping[str, Facts]) -> Outcome:
     return Outcome(claims, _lines(found, "1b", "all", "f_r", "partitions"))
 
 
-def _lines(found: Across, figure: str, series: str, x_label: str, y_label: str, *, y_log: bool = False) -> Any:
+def _lines(found: TraceStatistics, figure: str, series: str, x_label: str, y_label: str, *, y_log: bool = False) -> Any:
     """Percentiles along x."""
     drawn = [(name, *found.points(figure, series, name)) for name in ("minimum", "p25", "median", "p75", "maximum")]
     return chart(lines(drawn, x_label, y_label, y_log=y_log)) if drawn[0][1] else None
@@ -160,7 +160,7 @@ def _lines(found: Across, figure: str, series: str, x_label: str, y_label: str, 
 
 def judge_fig_1c(facts: Mapping[str, Facts]) -> Outcome:
     """Highest and median of f_min."""
-    found = Across(facts)
+    found = TraceStatistics(facts)
     claims = []
     for count, (highest, median) in F_MIN.items():
         measured = found.get("1c", "all", float(count), "maximum")
@@ -181,7 +181,7 @@ def judge_fig_1c(facts: Mapping[str, Facts]) -> Outcome:
 
 def judge_fig_2(facts: Mapping[str, Facts]) -> Outcome:
     """More partitions write less at OP 7 %, ever less so, and hardly anything at 28 %."""
-    found = Across(facts)
+    found = TraceStatistics(facts)
     curves = {op: dict(zip(*found.points("2", f"OP {op} %", "mean"), strict=True)) for op in (7, 28)}
     gains: dict[tuple[int, int, int], float | None] = {}
     for op, first, last in ((7, 1, 4), (7, 4, 16), (28, 1, 16)):
@@ -195,7 +195,9 @@ def judge_fig_2(facts: Mapping[str, Facts]) -> Outcome:
         Claim("OP 7 %", "and by less from 4 to 16", 0.0, None, fades, "points", True, WHY),
         Claim("OP 28 %", "falls by less than at OP 7 %", 0.0, None, less, "points", True, WHY),
     ]
-    apart = _apart(Across({name: swc_causes.in_blocks_of(of, LARGE_BLOCK) for name, of in facts.items()}), curves)
+    apart = _apart(
+        TraceStatistics({name: swc_causes.in_blocks_of(of, LARGE_BLOCK) for name, of in facts.items()}), curves
+    )
     claims.append(Claim("OP 7 %", "blocks of 256 pages: mean WA differs by", None, SIMILAR, apart, "%",
                         why=WHY))  # fmt: skip
     series = [(f"OP {op} %", *found.points("2", f"OP {op} %", "mean")) for op in (7, 28)]
@@ -203,7 +205,7 @@ def judge_fig_2(facts: Mapping[str, Facts]) -> Outcome:
     return Outcome(claims, panel, _entered(found))
 
 
-def _apart(large: Across, curves: Mapping[int, Mapping[float, float | None]]) -> float | None:
+def _apart(large: TraceStatistics, curves: Mapping[int, Mapping[float, float | None]]) -> float | None:
     """By how many percent the mean write amplification with larger blocks differs at most, at OP 7 %."""
     of_large = dict(zip(*large.points("2", "OP 7 %", "mean"), strict=True))
     ratios = [
@@ -220,7 +222,7 @@ def judge_fig_3(facts: Mapping[str, Facts]) -> Outcome:
 
 
 def _converged(facts: Mapping[str, Facts]) -> Outcome:
-    found = Across(facts)
+    found = TraceStatistics(facts)
     measured = found.get("3", "OP 50 %", 4.0, "below_1.05_percent")
     claims = [number("traces", "WA < 1.05, OP 50 %, 4 partitions", LOW_WA, measured, why=WHY)]
     series = [(name, *found.points("3", name, "median")) for name in found.series("3")]
@@ -236,12 +238,12 @@ def _converged(facts: Mapping[str, Facts]) -> Outcome:
 
 
 def judge_fig_4(facts: Mapping[str, Facts]) -> Outcome:
-    """What f_r <= 3 costs and saves beside f_r <= 2; and where each page's writes are evenly spaced."""
+    """Cost and saving of f_r <= 3 beside f_r <= 2; and where each page's writes are evenly spaced."""
     return swc_causes.beside(facts, _fewer, swc_causes.EVENLY)
 
 
 def _fewer(facts: Mapping[str, Facts]) -> Outcome:
-    found = Across(facts)
+    found = TraceStatistics(facts)
     two, three = (found.get("1b", "all", ratio, "median") for ratio in (2.0, 3.0))
     fewer = None if not two or three is None else (1.0 - three / two) * 100.0
     claims = [number("median", "fewer partitions for f_r <= 3", FEWER, fewer, effect=True, why=WHY)]
@@ -250,11 +252,11 @@ def _fewer(facts: Mapping[str, Facts]) -> Outcome:
 
 def judge_fig_9(facts: Mapping[str, Facts]) -> Outcome:
     """The same with 16 KB pages."""
-    found = Across(facts)
+    found = TraceStatistics(facts)
     return Outcome(_changed(found, "9", FALLS_LARGE), _histogram(found, "9"))
 
 
-def _changed(found: Across, figure: str, falls: float) -> list[Claim]:
+def _changed(found: TraceStatistics, figure: str, falls: float) -> list[Claim]:
     below, down = (found.get(figure, CHANGE, None, name) for name in ("below_5_percent", "down_percent"))
     return [
         Claim("traces", "WA rises by less than 5 %", ALMOST_ALL, None, below, why=WHY),
@@ -265,14 +267,14 @@ def _changed(found: Across, figure: str, falls: float) -> list[Claim]:
 CHANGE = "f_r <= 3 instead of 2"
 
 
-def _histogram(found: Across, figure: str) -> Any:
+def _histogram(found: TraceStatistics, figure: str) -> Any:
     x, y = found.points(figure, CHANGE, "traces")
     return chart(bars([f"{edge:g}" for edge in x], [(CHANGE, y, [])], "traces, by change of WA in %")) if x else None
 
 
 def judge_fig_6(facts: Mapping[str, Facts]) -> Outcome:
     """Beyond 4 KB the page size hardly changes the number of partitions."""
-    found = Across(facts)
+    found = TraceStatistics(facts)
     differences = []
     for trace in found.who.any:
         needed = [
@@ -291,8 +293,8 @@ def judge_fig_6(facts: Mapping[str, Facts]) -> Outcome:
 
 
 def judge_fig_7(facts: Mapping[str, Facts]) -> Outcome:
-    """What doubling the page size from 4 KB does to the write amplification."""
-    found = Across(facts)
+    """The effect of doubling the page size from 4 KB on the write amplification."""
+    found = TraceStatistics(facts)
     claims = []
     for count, published in LARGER_PAGE.items():
         ratios = []
@@ -322,7 +324,7 @@ def judge_fig_7(facts: Mapping[str, Facts]) -> Outcome:
 
 def judge_fig_10(facts: Mapping[str, Facts]) -> Outcome:
     """Read amplification against the page size."""
-    found = Across(facts)
+    found = TraceStatistics(facts)
     shares = [trace.number("read_amplification.highest_percent_of_page") for trace in found.who.reading]
     highest = max(shares, default=None)
     claims = [Claim("highest trace", "read amplification, of a page's sectors", None, HALF_PAGE, highest, why=WHY)]
@@ -336,7 +338,7 @@ def judge_fig_12(facts: Mapping[str, Facts]) -> Outcome:
 
 
 def _reading(facts: Mapping[str, Facts]) -> Outcome:
-    found = Across(facts)
+    found = TraceStatistics(facts)
     cheapest = [trace.number("read_cost.cheapest_full_page_bytes") for trace in found.who.reading]
     at_4k = 100.0 * sum(size == rows.PAGE_BYTES for size in cheapest) / len(cheapest) if cheapest else None
     rises = [trace.number("read_full_ns_32768") > trace.number("read_full_ns_4096") for trace in found.who.reading]
@@ -354,7 +356,7 @@ def _reading(facts: Mapping[str, Facts]) -> Outcome:
 
 def judge_fig_15(facts: Mapping[str, Facts]) -> Outcome:
     """Distance gains more than waiting."""
-    found = Across(facts)
+    found = TraceStatistics(facts)
     claims = []
     for kind in ("write", "read"):
         waiting = [found.get("15", f"{kind}, D = {at:g}", None, "median") for at in across.DISTANCES]
@@ -376,7 +378,7 @@ def judge_fig_15(facts: Mapping[str, Facts]) -> Outcome:
 
 def judge_fig_18(facts: Mapping[str, Facts]) -> Outcome:
     """What locality explains of the reads that a cache saves: a line, the nearer to the model the larger the pages."""
-    found = Across(facts)
+    found = TraceStatistics(facts)
     small, large = (f"pages of {page}, cache of {cache}" for page, cache in (across.REGRESSED[0], across.REGRESSED[-1]))
     slope, fit = (found.get("18", large, None, name) for name in ("slope", "r_squared"))
     of_small = found.get("18", small, None, "slope")

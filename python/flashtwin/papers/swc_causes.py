@@ -23,18 +23,18 @@ from flashtwin.traces.trace import Trace
 Pages = NDArray[np.int64]
 #: Tables that the statistics are made from.
 TABLES = (*rows.TABLES, "f_min")
-#: Where facts hold what was measured without a cause, by its id.
+#: Where facts hold measurements without a cause, by its id.
 WITHOUT = "without"
 #: Seed of the time at which a page is first written, where writes are spaced evenly.
 SEED = 0
 
 
 @dataclass(frozen=True)
-class SwitchedOff:
+class CauseRemoval:
     """Something that may make a finding disagree, and how it is switched off."""
 
     id: str
-    #: The column of its table: what was done.
+    #: The column of its table: the change made.
     title: str
     make: Callable[[Trace], Trace]
     #: Options of the characterization that differ.
@@ -60,7 +60,7 @@ def measure(stand: Stand) -> dict[str, Facts]:
 
 
 def in_blocks_of(found: Facts, pages: int) -> Facts:
-    """The same with blocks of so many pages in the place of usual ones."""
+    """The same with blocks of this many pages instead of the usual ones."""
     grid = [
         {**row, "block_pages": across.BLOCK_PAGES}
         for row in found["tables"]["write_amplification"]
@@ -70,7 +70,7 @@ def in_blocks_of(found: Facts, pages: int) -> Facts:
 
 
 def beside(
-    facts: Mapping[str, Facts], judge: Callable[[Mapping[str, Facts]], Outcome], *causes: SwitchedOff
+    facts: Mapping[str, Facts], judge: Callable[[Mapping[str, Facts]], Outcome], *causes: CauseRemoval
 ) -> Outcome:
     """An outcome with a table that has its claims without each cause."""
     outcome = judge(facts)
@@ -168,11 +168,11 @@ SMALL_BLOCKS = {
     "partitions": [4], "over_provisioning_percent": [50], "other_page_bytes": [],
     "block_pages": [across.BLOCK_PAGES // part for part in PARTS],
 }  # fmt: skip
-SHORT = SwitchedOff("short", "the first 10,000 requests of each", head, NO_DRIVES, "short")
-LARGER = SwitchedOff("larger", "requests twice as large", twice_as_large, NO_DRIVES, "larger")
+SHORT = CauseRemoval("short", "the first 10,000 requests of each", head, NO_DRIVES, "short")
+LARGER = CauseRemoval("larger", "requests twice as large", twice_as_large, NO_DRIVES, "larger")
 #: By the pages that are overwritten together.
 TOGETHER = {
-    part: SwitchedOff(
+    part: CauseRemoval(
         f"together-{part}",
         f"{part} neighbours overwritten together",
         lambda trace: trace,
@@ -182,6 +182,6 @@ TOGETHER = {
     )
     for part in PARTS
 }
-EVENLY = SwitchedOff("evenly", "the writes of each page evenly spaced", evenly, NO_DRIVES, "evenly")
-ALIKE = SwitchedOff("alike", "all pages overwritten alike", without_hot_pages, NO_DRIVES, "alike")
+EVENLY = CauseRemoval("evenly", "the writes of each page evenly spaced", evenly, NO_DRIVES, "evenly")
+ALIKE = CauseRemoval("alike", "all pages overwritten alike", without_hot_pages, NO_DRIVES, "alike")
 CAUSES = (SHORT, LARGER, EVENLY, ALIKE, *TOGETHER.values())

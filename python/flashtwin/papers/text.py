@@ -8,7 +8,7 @@ from flashtwin.papers.model import Facts
 
 
 def percent(value: float | None) -> str:
-    """`12.3 %`; an en dash for what is missing."""
+    """`12.3 %`; an en dash for a missing number."""
     # Adding 0 makes of -0.0 a 0.
     return "–" if value is None else f"{round(value, 1) + 0.0:.1f} %"
 

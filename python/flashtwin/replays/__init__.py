@@ -1,1 +1,1 @@
-"""Systems, and what each of them does with a trace: replays, comparisons, studies."""
+"""Systems, and their runs on a trace: replays, comparisons, studies."""

@@ -1,7 +1,7 @@
 """Aged drives that are kept between runs: where, how many bytes of them, and replays that use them.
 
 A drive that is filled and written over before a replay (`replay.preload = "footprint"`) takes minutes to age where it
-is large. What it has become is kept in a folder, so that the next run with the same trace, controller, flash and seed
+is large. The aged drive is kept in a folder, so that the next run with the same trace, controller, flash and seed
 reads it back (crates/sim/src/aged.rs). Results do not depend on it, byte by byte.
 """
 
@@ -88,7 +88,7 @@ def kept() -> list[KeptDrive]:
 
 
 def clear() -> list[KeptDrive]:
-    """Takes all aged drives away, and what was left half-written of them; returns what is gone."""
+    """Deletes all aged drives, and files of them left half-written; returns the deleted ones."""
     gone = []
     for file, one in _files(half_written=True):
         file.unlink(missing_ok=True)
@@ -124,7 +124,7 @@ def run(
 ) -> list[_core.RunResult]:
     """Replays a trace on systems (`_core.run`), with drives that were aged before where there are any.
 
-    What was wrong with a kept drive is told to the log `flashtwin`, a line each. With `informed`, the trace's numbers
+    Faults of a kept drive go to the log `flashtwin`, a line each. With `informed`, the trace's numbers
     are wanted afterwards: they are worked out beside the runs, where there are processors for it. The timeline is that
     of the first system.
     """

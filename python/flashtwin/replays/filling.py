@@ -16,7 +16,7 @@ from flashtwin.traces.scan import Replayable
 #: What sweeps call the share: no key of the configuration, but what decides one.
 FILL = "fill"
 BLOCKS = K.nand.blocks_per_plane
-#: A drive that is so much less full than asked for is said to be.
+#: A note is made if the drive is less full than asked for by this much.
 _COARSE = 0.02
 
 
@@ -58,8 +58,8 @@ def filled(
 
 
 def kind(system: System) -> str:
-    """What drives have in common that differ in their blocks at most."""
-    # What no run depends on makes no other kind.
+    """The common keys of drives that differ in their blocks at most."""
+    # A key that no run depends on makes no other kind.
     same = ground.LABELS | ground.QUIET | {BLOCKS}
     return repr(sorted((key, value) for key, value in system.config["nand"].items() if f"nand.{key}" not in same))
 

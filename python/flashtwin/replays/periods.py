@@ -26,7 +26,7 @@ _ROUND_S = tuple(
 ) + tuple(number / 1000 for number in (500, 200, 100, 50, 20, 10, 5, 2, 1))
 #: How many whole periods a trace has at least.
 _PERIODS = 8
-#: A trace of so many days is told by days.
+#: From this many days on, a trace has daily periods.
 _DAYS = 3
 
 
@@ -50,7 +50,7 @@ def with_periods(duration_ns: int, chosen: Mapping[str, System], notify: Notify 
     Args:
         duration_ns: of the trace, by its own clock.
         chosen: the systems by name.
-        notify: called with a sentence on what was chosen, or where what was set lets nothing be copied.
+        notify: called with a sentence on the period chosen, or where the period that was set allows no copies.
     """
     named = {name: period for name, system in chosen.items() if (period := _set_by_somebody(system)) is not None}
     open_ = [name for name in chosen if name not in named]

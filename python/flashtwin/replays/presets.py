@@ -1,4 +1,4 @@
-"""Systems and devices: what there is, and a system with some of its keys set otherwise."""
+"""Systems and devices: the presets, and systems with some keys changed."""
 
 from __future__ import annotations
 
@@ -26,34 +26,62 @@ def systems() -> list[str]:
 
 
 def devices() -> list[str]:
-    """Names of the NAND devices that come with flashtwin."""
+    """Names of the NAND devices that come with flashtwin.
+
+    >>> import flashtwin as ft
+    >>> "rr-ssd" in ft.devices()
+    True
+    """
     return _core.devices()
 
 
 def system_toml(name: str) -> str:
-    """The preset of a system: the policies it is made of, as TOML."""
+    """The preset of a system: the policies it is made of, as TOML.
+
+    >>> import flashtwin as ft
+    >>> "[ftl" in ft.system_toml("rr-ssd")
+    True
+    """
     return _core.system_toml(name)
 
 
 def device_toml(name: str) -> str:
-    """A NAND device, by name or TOML file: geometry, timing and where the numbers come from, as TOML."""
+    """A NAND device, by name or TOML file: geometry, timing and where the numbers come from, as TOML.
+
+    >>> import flashtwin as ft
+    >>> "read_us" in ft.device_toml("rr-ssd")
+    True
+    """
     return _core.device_toml(name)
 
 
 def config_schema() -> dict[str, Any]:
-    """The JSON schema of the whole configuration; descriptions carry units and sources."""
+    """The JSON schema of the whole configuration; descriptions carry units and sources.
+
+    >>> import flashtwin as ft
+    >>> "nand" in ft.config_schema()["properties"]
+    True
+    """
     schema: dict[str, Any] = json.loads(_core.config_schema())
     return schema
 
 
 @dataclass(frozen=True)
 class System:
-    """A complete SSD design under test, with every key decided and checked. Made by `system`."""
+    """A complete SSD design under test, with every key decided and checked. Made by `system`.
+
+    You can change any key, for example the capacity:
+
+    >>> import flashtwin as ft
+    >>> system = ft.system("rr-ssd", settings={"nand.blocks_per_plane": 64})
+    >>> system.config["nand"]["blocks_per_plane"]
+    64
+    """
 
     #: As its results are called: the preset's, or what `name` is in its file; of a file without one, the file's.
     name: str
     _resolved: _core.Resolved = field(repr=False)
-    #: What it was made from: a preset or a file, and the keys set otherwise, as text.
+    #: Its origin: a preset or a file, and the keys set otherwise, as text.
     _made_from: tuple[str, tuple[tuple[str, str], ...]] = field(repr=False)
 
     @cached_property
@@ -149,7 +177,7 @@ def resolve_text(name: str, sets: list[tuple[str, str]]) -> System:
 
 
 def as_system(chosen: str | Path | System, sets: Mapping[str, Value]) -> System:
-    """A system from what callers may pass for one."""
+    """A system from an argument that names or holds one."""
     if not isinstance(chosen, System):
         return system(chosen, settings=sets)
     if sets:

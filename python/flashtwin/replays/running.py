@@ -19,7 +19,7 @@ from flashtwin.replays.periods import with_periods
 from flashtwin.replays.presets import System, as_system
 from flashtwin.replays.timelines import wanted
 from flashtwin.results import earlier, folder, ground, names, schema, together
-from flashtwin.results.frames import Framed, StoredRun, Table, one_row, shown, stacked, table_of
+from flashtwin.results.frames import StoredRun, Table, Tabular, one_row, shown, stacked, table_of
 from flashtwin.results.responses import Responses
 from flashtwin.results.trees import dig
 from flashtwin.settings import Value, merged
@@ -31,8 +31,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Result(Framed):
-    """What one system did with one trace. As a frame: one row, every number of the summary under its dotted name."""
+class Result(Tabular):
+    """The result of one system on one trace. As a frame: one row, every number of the summary under its dotted name.
+
+    >>> import flashtwin as ft
+    >>> result = ft.replay("traces/webvm-small.fiu.zst", "rr-ssd", period_s=120)
+    >>> result.row["response.all.mean_ns"] == result.summary["response"]["all"]["mean_ns"]
+    True
+    """
 
     def __init__(self, name: str, native: _core.RunResult | StoredRun) -> None:
         """Wraps the core's result, or a stored one; use `flashtwin.replay` or `Result.read`."""
@@ -120,7 +126,7 @@ def _same(table: pyarrow.Table) -> pyarrow.Table:
     return table
 
 
-class Comparison(Framed):
+class Comparison(Tabular):
     """What several systems did with one trace, by name; the first is the baseline.
 
     It is used as a mapping of names to results. As a frame: one row a run, every number of the summaries under its
@@ -177,7 +183,7 @@ class Comparison(Framed):
         >>> list(ft.Comparison.of(one, two))
         ['rr-ssd (replay.period_s=120)', 'rr-ssd (replay.period_s=60)']
         """
-        saved: list[together.Saved] = []
+        saved: list[together.SavedResult] = []
         objects: dict[int, Result] = {}
         for run in runs:
             if isinstance(run, str | Path):
@@ -185,7 +191,7 @@ class Comparison(Framed):
                 continue
             for name, result in run.items() if isinstance(run, Comparison) else [(run.name, run)]:
                 objects[len(saved)] = result
-                saved.append(together.Saved(name, name, Path(), result.summary, {}))
+                saved.append(together.SavedResult(name, name, Path(), result.summary, {}))
         if not saved:
             raise ArgumentError("no run is named; name results, or folders of them")
         labelled = together.labelled(saved)
@@ -196,8 +202,8 @@ class Comparison(Framed):
 
     @property
     def warnings(self) -> list[str]:
-        """What to know before figures are held against one another: other traces, other versions of flashtwin."""
-        runs = [together.Saved(name, name, Path(), one.summary, {}) for name, one in self._results.items()]
+        """Warnings before figures are compared: other traces, other versions of flashtwin."""
+        runs = [together.SavedResult(name, name, Path(), one.summary, {}) for name, one in self._results.items()]
         return together.warnings(runs, folder.VERSION)
 
     def __getitem__(self, name: str) -> Result:
@@ -243,7 +249,7 @@ class Comparison(Framed):
 
     @property
     def ground(self) -> list[ground.Difference]:
-        """What differs between the systems beyond what defines them; see `flashtwin.results.ground`."""
+        """Differences between the systems beyond their mechanisms; see `flashtwin.results.ground`."""
         return ground.ground({name: result.summary["config"] for name, result in self._results.items()})
 
     def table(self, name: str) -> Table:
@@ -251,7 +257,7 @@ class Comparison(Framed):
         return Table(stacked({run: result.table(name) for run, result in self._results.items()}, "run"))
 
     def to_arrow(self) -> pyarrow.Table:
-        """One row a run: its name in `run`, then `Result.row`; what a run does not have is missing."""
+        """One row a run: its name in `run`, then `Result.row`; a figure that a run has not is missing."""
         return table_of([{"run": name, **result.row} for name, result in self._results.items()])
 
     def _repr_html_(self) -> str:
@@ -268,7 +274,7 @@ class Comparison(Framed):
         return ready
 
 
-def _named(result: Result | None, run: together.Saved) -> Result:
+def _named(result: Result | None, run: together.SavedResult) -> Result:
     """A result under the label that tells it from others."""
     if result is not None:
         return Result(run.label, result._native)
@@ -280,7 +286,7 @@ def _compared(info: Mapping[str, Any], results: Mapping[str, Result], equal_grou
     return Comparison(info, results, equal_ground=equal_ground)
 
 
-#: What a notebook shows of runs: the figure, where it stands in the summary.
+#: The figures of a run in a notebook: name, and path in the summary.
 _SHOWN = (
     ("mean read, ns", "response.read.mean_ns"),
     ("p99 of reads, ns", "response.read.p99_ns"),
@@ -394,7 +400,7 @@ def compare(
         threads: how many run at once; 0 is one for each core. Results do not depend on it.
         progress: told how far reading and each system are (`flashtwin.progress`).
         equal_ground: whether every system gets the baseline's device, engine, allocation, collection and
-            replay keys, so that nothing differs but what the systems are about. Without it, see
+            replay keys, so that only their mechanisms differ. Without it, see
             `Comparison.ground` for what else differs.
         per_request: as in `replay`, of every system.
         **sets: the same as keywords.
@@ -425,7 +431,7 @@ def fitted(
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> dict[str, System]:
-    """Systems with what a trace decides: the period where nobody has set it, and how many blocks it is to fill.
+    """Systems with the keys that depend on the trace: the period where nobody has set it, and the blocks to fill.
 
     Raises:
         ArgumentError: `fill` is no share above 0 and up to 1.
@@ -513,5 +519,5 @@ def _write(
 
 
 def what_else_differs(configs: Mapping[str, Mapping[str, Any]], *, equal_ground: bool) -> dict[str, Any]:
-    """What a result folder says of the ground that the systems stand on."""
+    """The note in a result folder on the ground of the systems."""
     return {"equal_ground": equal_ground, "ground": [one.as_json() for one in ground.ground(configs)]}

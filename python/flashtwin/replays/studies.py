@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 #: The systems of a study unless others are asked for; the first is the baseline.
 SYSTEMS = ("conventional", "ca-ssd", "rr-ssd", "oracle")
 
-#: Page operations of replays that find the best choice and what holds each system back, unless otherwise asked for.
+#: Page operations of replays that find the best choice and the bottlenecks, by default.
 EFFORT = 50_000_000
-#: Of these, the share that finds the choice; what it leaves goes to the rest. Ours.
+#: Of these, the share for the choice; the rest is for the bottlenecks. Ours.
 _FOR_THE_CHOICE = 0.7
 
 
 @dataclass(frozen=True)
 class Study:
-    """A finished study: where it is, and what it found."""
+    """A finished study: its folder and its results."""
 
     path: Path
     report: Path
     findings: list[str]
-    #: What holds each system back, as `Explanation.data`; of those that no device could be built as nothing.
+    #: The bottleneck of each system, as `Explanation.data`; of those that cannot be explained, none.
     limits: list[Mapping[str, Any]] = field(default_factory=list)
 
     @classmethod
@@ -98,7 +98,7 @@ def study(
     device: str | None = None,
     **sets: Value,
 ) -> Study:
-    """Characterizes a trace, replays it on every system, says which to choose and what holds each back.
+    """Characterizes a trace, replays it on every system, finds the best choice and the bottlenecks.
 
     Runs are written as they finish; done again with the same folder, those that were made from the
     same trace and configuration are not made again.
@@ -137,13 +137,13 @@ def study(
             chosen = dict(without_contents(opened, chosen, notify))
         chosen = fitted(opened, chosen, fill, notify, progress)
         replay_into(path, opened, chosen, threads, progress, notify, equal_ground=equal_ground, per_request=per_request)
-        asked = Asked(effort, goal, device, fill, more_systems=nobody_named)
+        asked = StudyQuestions(effort, goal, device, fill, more_systems=nobody_named)
         return finish(path, opened, chosen, asked, threads, progress, notify)
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a study is asked beside its runs."""
+class StudyQuestions:
+    """The questions of a study beside its runs."""
 
     #: As in `study`.
     effort: int | None = 0
@@ -155,11 +155,11 @@ class Asked:
 
 
 class Contents(Protocol):
-    """What is asked of a trace before it is replayed."""
+    """The options of reading a trace that a replay depends on."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the trace."""
 
     @property
     def has_content(self) -> bool:
@@ -260,14 +260,14 @@ def _replay(
 
 
 def _summary_of(system: System, trace: Replayable) -> dict[str, Any]:
-    """What the summary of a run will say of what it is."""
+    """The identity of a run, as its summary will have it."""
     return {"flashtwin": folder.VERSION, "config": system.config, "trace": {"name": trace.name, "digest": trace.digest}}
 
 
 def _bring_back(
     path: Path, trace: Replayable, systems: Mapping[str, System], key: Callable[[str], str], notify: Notify | None
 ) -> None:
-    """Takes runs that the folder holds as earlier ones for what they are."""
+    """Moves runs that the folder holds to the earlier ones, under their own names."""
     finished = folder.finished_runs(path)
     for name, system in systems.items():
         if finished.get(name) == key(name):
@@ -291,7 +291,7 @@ def finish(
     path: Path,
     trace: Replayable,
     systems: Mapping[str, System],
-    asked: Asked,
+    asked: StudyQuestions,
     threads: int = 0,
     progress: Progress | None = None,
     notify: Notify | None = None,
@@ -311,12 +311,12 @@ def _explain(
     path: Path,
     trace: Replayable,
     systems: Mapping[str, System],
-    asked: Asked,
+    asked: StudyQuestions,
     threads: int,
     progress: Progress | None,
     notify: Notify | None,
 ) -> list[Mapping[str, Any]]:
-    """Which system to choose, and what holds each back; an earlier study's is taken away first."""
+    """The system to choose, and the bottlenecks; those of an earlier study are deleted first."""
     from flashtwin.causes import choosing, explaining
     from flashtwin.causes.budget import Budget
     from flashtwin.causes.figures import goal as named_goal
@@ -357,7 +357,7 @@ def _characterize(path: Path, trace: Replayable, period_s: float, progress: Prog
         return
 
     def heard(_: str, done: int, total: int) -> None:
-        # All that is found out about the trace is one thing here, whatever the steps are called.
+        # One progress bar for all that is computed about the trace.
         if progress:
             progress("workload", done, total)
 

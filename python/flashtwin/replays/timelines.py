@@ -1,4 +1,4 @@
-"""Timelines of runs: which part of a run is drawn, and into what file."""
+"""Timelines of runs: the part of a run to draw, and its file."""
 
 from __future__ import annotations
 

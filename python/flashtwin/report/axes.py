@@ -1,6 +1,6 @@
 """Axes that several workload charts share: sizes, counts and shares on a logarithmic scale.
 
-Ticks are few, round and written in the units of the page; nothing here knows what is drawn.
+Ticks are few, round and written in the units of the page; nothing here depends on the chart.
 """
 
 from __future__ import annotations

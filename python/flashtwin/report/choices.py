@@ -56,7 +56,7 @@ def settings(run: SavedRun) -> list[tuple[str, str]]:
 
 
 def differences(study: StudyFolder) -> list[tuple[str, list[str], str]]:
-    """The keys in which the runs' configurations differ, with one value a run, and what each difference is."""
+    """The keys in which the runs' configurations differ, with one value a run, and the kind of each difference."""
     configs = [dict(settings(run)) for run in study.runs]
     keys = dict.fromkeys(key for config in configs for key in config)
     rows = [(key, [config.get(key, units.MISSING) for config in configs]) for key in keys]
@@ -65,7 +65,7 @@ def differences(study: StudyFolder) -> list[tuple[str, list[str], str]]:
 
 
 def _what_it_is(one: ground.Difference | None, key: str) -> str:
-    """The design of a system, with the reason, or the ground, with what it moves."""
+    """The design of a system, with the reason, or the ground, with its effect."""
     if one is None:
         other = "a label" if key in ground.LABELS else "of no matter to those that differ"
         return "a part of the device" if key.startswith("nand.") else other
@@ -80,11 +80,11 @@ def _configs(study: StudyFolder) -> dict[str, Mapping[str, Any]]:
 
 
 def unequal_ground(study: StudyFolder) -> list[ground.Difference]:
-    """What differs between the systems beyond what defines them; what moves reads or writes comes first."""
+    """Differences between the systems beyond their mechanisms; those that move reads or writes come first."""
     return sorted(ground.ground(_configs(study)), key=lambda one: not one.warns)
 
 
-#: What differs between runs that were made at different times, beside their settings: field, title, what it is.
+#: Differences between runs made at different times, beside their settings: field, title, meaning.
 _GATHERED = (
     ("folder", "results", "where the run was saved"),
     ("trace", "trace", "what was replayed"),
@@ -94,7 +94,7 @@ _GATHERED = (
 
 
 def gathered(study: StudyFolder) -> list[tuple[str, list[str], str]]:
-    """What differs between runs that were made at different times, with one value a run; nothing of one study."""
+    """Differences between runs that were made at different times, with one value a run; nothing of one study."""
     found = study.info.get("gathered") or ()
     sources = {str(one.get("label")): one for one in found if isinstance(one, Mapping)}
     if not sources:
@@ -116,12 +116,12 @@ def was_made_equal(study: StudyFolder) -> bool:
 #: Faults of fewer requests than this (percent) are told in the footer, not on top.
 MINOR_PERCENT = 0.1
 
-#: Counters of the reader that say how much there was, not what was wrong.
+#: Counters of the reader that count good lines, not faults.
 _NOT_A_FAULT = ("lines", "joined_lines", "partial_writes", "partial_trims")
 
 
 def warnings(study: TraceResults) -> list[str]:
-    """What a reader must know before trusting the numbers: trace quality, sampling, runs left out, unlike ground."""
+    """Warnings about the numbers: trace quality, sampling, runs left out, unlike ground."""
     notes = [*study.problems, *(text for text, minor in _quality_of(study) if not minor)]
     rate = study.measured("options.sample_rate")
     if rate is not None and rate < 1.0:

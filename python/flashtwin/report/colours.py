@@ -95,7 +95,7 @@ def of_systems(systems: Iterable[tuple[str, str]]) -> dict[str, Pair]:
     chosen: dict[str, Pair] = {}
     free = [GREY, *HUES]
     wishes = [
-        # What a system is called counts before what it was made from: `rr-ssd` stands beside `rr-ssd (alpha=0.5)`.
+        # The name of a system counts before its origin: `rr-ssd` stands beside `rr-ssd (alpha=0.5)`.
         [(name, name) for name, _ in known],
         [(name, preset) for name, preset in known],
     ]

@@ -1,4 +1,4 @@
-"""The table of candidates on the first screen: what each brings at its best, and what that costs."""
+"""The table of candidates on the first screen: the best figure of each, and its cost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from flashtwin import units
 from flashtwin.judgement import choosing, facts
-from flashtwin.judgement.choosing import Ranked
+from flashtwin.judgement.choosing import RankedSystem
 from flashtwin.results.reading import StudyFolder
 
 from .charts.candidates import shown, times
@@ -45,12 +45,12 @@ def table(study: StudyFolder) -> dict[str, Any]:
     return {"candidates": rows, "candidate_columns": columns, "few_candidates": len(few)}
 
 
-def _row(one: Ranked, found: Mapping[str, Any], drive: str | None, first: Ranked | None) -> CandidateRow:
+def _row(one: RankedSystem, found: Mapping[str, Any], drive: str | None, first: RankedSystem | None) -> CandidateRow:
     is_choice = first is not None and one.name == first.name
     return CandidateRow(one.name, choosing.settings(one.best), is_choice, _cells(one, found, drive))
 
 
-def _cells(one: Ranked, found: Mapping[str, Any], drive: str | None) -> list[Cell]:
+def _cells(one: RankedSystem, found: Mapping[str, Any], drive: str | None) -> list[Cell]:
     falls_behind = one.best["late"] is not None
     cells: list[Cell] = [(units.duration(value), value, "") for value in times(one)]
     sense = "better" if facts.gains(one.change) else "worse" if facts.loses(one.change) else ""

@@ -16,7 +16,7 @@ from fontTools.ttLib import TTFont
 from matplotlib import font_manager
 
 WHOLE = "DejaVu Sans"
-#: What the cut font is called, so that nothing else in the process is drawn with it.
+#: The name of the cut font, so that nothing else in the process is drawn with it.
 CUT = "flashtwin Sans"
 #: Latin, Greek, signs, arrows, mathematics.
 _LETTERS = [*range(0x20, 0x250), *range(0x370, 0x400), *range(0x2000, 0x2300)]

@@ -12,7 +12,7 @@ from flashtwin.results.reading import Collection, SavedTable
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedTrace:
     """A trace: its name, where its own report lies beside the page (if anywhere), and its figures as text."""
 
     name: str
@@ -53,7 +53,7 @@ COLUMNS: tuple[tuple[str, str, Get, Callable[[float | None], str]], ...] = (
 )
 
 
-def listed(results: Collection) -> list[Listed]:
+def listed(results: Collection) -> list[ListedTrace]:
     """A row a trace, in the order of the table of traces; none where there is no such table."""
     table = results.traces
     if table is None:
@@ -62,5 +62,5 @@ def listed(results: Collection) -> list[Listed]:
     for row, name in enumerate(table.texts.get("trace", ())):
         page = f"{names.TRACES}/{names.file_name(name)}/{names.REPORT}"
         link = page if (results.folder / page).is_file() else ""
-        found.append(Listed(name, link, tuple(write(get(table, row)) for _, _, get, write in COLUMNS)))
+        found.append(ListedTrace(name, link, tuple(write(get(table, row)) for _, _, get, write in COLUMNS)))
     return found

@@ -33,7 +33,7 @@ from . import choices, deciding, listing, rendering, style
 from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, Chart, knee
 from .charts.workload import CHART as BRIEF
 from .charts.workload import table_of_facts
-from .rendering import Rendered, figure_of
+from .rendering import RenderedChart, figure_of
 
 _CHARACTERIZATION = (
     ("contents", "Contents"),
@@ -58,7 +58,7 @@ ACROSS_SECTIONS = (
 )
 
 
-def render(results: TraceResults | Collection) -> list[Rendered]:
+def render(results: TraceResults | Collection) -> list[RenderedChart]:
     """Draws every chart of the results."""
     return [rendering.render(chart, results) for chart in _charts(results)]
 
@@ -73,14 +73,14 @@ def _charts(results: TraceResults | Collection) -> list[Chart[Any]]:
 
 
 def _of_runs(study: StudyFolder) -> list[Chart[StudyFolder]]:
-    """The charts of runs; those of what holds them back only where that was looked for."""
+    """The charts of runs; those of bottlenecks only where they were looked for."""
     absent = {"knee"} if study.explained and knee.knee(study) is None else set()
     absent |= {"causes", "knee"} if not study.explained else set()
     absent |= {"candidates"} if not study.candidates else set()
     return [chart for name, chart in CHARTS.items() if name not in absent]
 
 
-def page(results: TraceResults | Collection, rendered: list[Rendered]) -> str:
+def page(results: TraceResults | Collection, rendered: list[RenderedChart]) -> str:
     """The whole page as text."""
     study = results if isinstance(results, StudyFolder) else None
     verdicts = judging.judge(Evidence.of(results)) if isinstance(results, TraceResults) else []
@@ -141,7 +141,7 @@ def page(results: TraceResults | Collection, rendered: list[Rendered]) -> str:
 
 
 def _of_workload(results: TraceResults, verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """What the page says of one trace, with or without runs."""
+    """The content of the page of one trace, with or without runs."""
     replayed = isinstance(results, StudyFolder)
     options = results.characterization.get("options")
     values: dict[str, Any] = {
@@ -163,7 +163,7 @@ def _of_workload(results: TraceResults, verdicts: Sequence[Verdict]) -> dict[str
 
 
 def _of_collection(results: Collection) -> dict[str, Any]:
-    """What the page says of many traces."""
+    """The content of the page of many traces."""
     counts = results.info.get("counts")
     number = counts if isinstance(counts, dict) else {}
     labels = (

@@ -1,4 +1,4 @@
-"""From a chart to its files and to what stands on the page: each drawn on both widths."""
+"""From a chart to its files and its part of the page: each drawn on both widths."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from flashtwin.results import names
 from . import files, saving, sheet, style
 from .charts.base import Chart, Drawing
 
-#: The environment variable that says what is drawn of charts. PAGE: only SVG; NONE: nothing, their numbers are left.
+#: The environment variable that selects drawings of charts. PAGE: only SVG; NONE: nothing, their numbers are left.
 VARIABLE, PAGE, NONE = "FLASHTWIN_CHARTS", "page", "none"
 #: Every file that a chart may have, after its name.
 ENDINGS = (".svg", ".pdf", ".png", "-column.svg", "-column.pdf", ".csv")
-#: What stands in a chart's place.
+#: The note in a chart's place.
 _NOT_DRAWN = Markup("<p>Not drawn: {} was {}. <code>flashtwin report</code> draws it.</p>").format(VARIABLE, NONE)
 
 
 @dataclass(frozen=True)
-class Rendered:
+class RenderedChart:
     """A chart with its files, by what follows its name; none when there was nothing to draw."""
 
     chart: Chart[Any]
@@ -33,7 +33,7 @@ class Rendered:
     files: Mapping[str, str | bytes] = field(default_factory=dict)
 
 
-def render(chart: Chart[Any], results: Any) -> Rendered:
+def render(chart: Chart[Any], results: Any) -> RenderedChart:
     """Draws a chart on both widths."""
     found: dict[str, str | bytes] = {}
     drawn = os.environ.get(VARIABLE) != NONE
@@ -56,10 +56,10 @@ def render(chart: Chart[Any], results: Any) -> Rendered:
             if files_too and not suffix:
                 found[".png"] = saving.png(drawing.figure)
     assert first is not None  # noqa: S101 - there are media
-    return Rendered(chart, first, found)
+    return RenderedChart(chart, first, found)
 
 
-def write(target: Path, rendered: Iterable[Rendered]) -> None:
+def write(target: Path, rendered: Iterable[RenderedChart]) -> None:
     """Writes the files of charts into a folder of results; takes those of an earlier build away that are no more."""
     for one in rendered:
         for ending in ENDINGS:
@@ -71,8 +71,8 @@ def write(target: Path, rendered: Iterable[Rendered]) -> None:
                 path.unlink(missing_ok=True)
 
 
-def figure_of(one: Rendered, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """What a template needs of a chart: the drawings of both widths, of which the page shows one, and its files."""
+def figure_of(one: RenderedChart, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """A chart for a template: the drawings of both widths, of which the page shows one, and its files."""
     if not one.files:
         return {"chart": one.chart, "svg": Markup(""), "saved": Markup(""), "drawing": one.drawing}
     if ".svg" not in one.files:
@@ -82,13 +82,13 @@ def figure_of(one: Rendered, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]
     )
     return {
         "chart": one.chart,
-        "svg": Markup(drawn),  # noqa: S704 - Matplotlib escapes what it writes
+        "svg": Markup(drawn),  # noqa: S704 - Matplotlib escapes its output
         "saved": _links(one),
         "drawing": one.drawing,
     }
 
 
-def _inline(one: Rendered, medium: sheet.Medium, pairs: Sequence[tuple[str, str]]) -> str:
+def _inline(one: RenderedChart, medium: sheet.Medium, pairs: Sequence[tuple[str, str]]) -> str:
     suffix = f"-{medium.name}" if medium.name else ""
     document = one.files[f"{suffix}.svg"]
     assert isinstance(document, str)  # noqa: S101 - as `render` makes them
@@ -97,7 +97,7 @@ def _inline(one: Rendered, medium: sheet.Medium, pairs: Sequence[tuple[str, str]
     return themed.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
 
 
-def _links(one: Rendered) -> Markup:
+def _links(one: RenderedChart) -> Markup:
     """Links to the files beside the page."""
 
     def link(text: str, ending: str) -> str:

@@ -17,7 +17,7 @@ from . import files, rendering, style
 from .charts import reproduced
 from .charts.base import Chart
 from .page import resource, template
-from .rendering import Rendered, figure_of
+from .rendering import RenderedChart, figure_of
 
 #: Verdicts with the class that paints them.
 VERDICTS = {
@@ -73,7 +73,7 @@ def build(folder: Path, target: Path) -> Path:
     return html
 
 
-def _render(name: str, item: Mapping[str, Any]) -> Rendered | None:
+def _render(name: str, item: Mapping[str, Any]) -> RenderedChart | None:
     panels = (item.get("chart") or {}).get("panels")
     if not panels:
         return None

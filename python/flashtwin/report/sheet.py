@@ -26,7 +26,7 @@ from . import fitting
 class Medium:
     """A width, and whether panels stand one below the other on it."""
 
-    #: What it is called in the names of files; nothing for the usual one.
+    #: Its name in file names; empty for the usual one.
     name: str
     width_in: float
     stacked: bool
@@ -48,7 +48,7 @@ _HEIGHT_SCALE = 0.77
 
 @contextmanager
 def on(medium: Medium) -> Iterator[None]:
-    """What is drawn within is drawn for this medium."""
+    """Charts made within are drawn for this medium."""
     token = _medium.set(medium)
     try:
         yield

@@ -55,7 +55,7 @@ Dash = Literal["-"] | tuple[float, Sequence[float]]
 #: Line styles that tell more systems apart than there are hues.
 DASHES: tuple[Dash, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)))
 
-#: What the id of a mark begins with that has a tip.
+#: The beginning of the id of a mark that has a tip.
 TIP = "tip "
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from flashtwin import units
 from flashtwin.results import figures, names, over
-from flashtwin.results.sweeps import Swept, is_sweep, load, number
+from flashtwin.results.sweeps import SavedSweep, is_sweep, load, number
 from flashtwin.results.variation import alike, joined
 
 from . import files, rendering, style
@@ -56,7 +56,7 @@ def build(folder: Path, target: Path) -> Path:
     return html
 
 
-def _charts(found: Swept) -> list[Chart[Swept]]:
+def _charts(found: SavedSweep) -> list[Chart[SavedSweep]]:
     across, up = found.trade
     question = f"What does {across.label} cost in {up.label}, and which points does no other one beat?"
     charts = [Chart("trade", _sentence(f"{across.label} against {up.label}"), question, "trade", swept.trade)]
@@ -77,14 +77,14 @@ def _sentence(text: str) -> str:
     return text if text[1:2].isdigit() else text[0].upper() + text[1:]
 
 
-def _lead(found: Swept) -> str:
+def _lead(found: SavedSweep) -> str:
     parts = [units.plural(len(found.rows), "point"), units.plural(len(found.systems), "system")]
     parts.append(found.traces[0] if len(found.traces) == 1 else units.plural(len(found.traces), "trace"))
     return " · ".join(parts)
 
 
-def _warnings(found: Swept) -> list[str]:
-    """What keeps the sweep from being whole, said before any figure."""
+def _warnings(found: SavedSweep) -> list[str]:
+    """Reasons why the sweep is not complete, before any figure."""
     said = []
     missing, failed = found.counts["missing"], found.counts["failed"]
     if missing:
@@ -100,11 +100,11 @@ def _warnings(found: Swept) -> list[str]:
     return said + [effect.line for effect in found.effects]
 
 
-def _facts(found: Swept) -> list[tuple[str, str]]:
+def _facts(found: SavedSweep) -> list[tuple[str, str]]:
     search = found.search
     rows = [("Traces", ", ".join(found.traces)), ("Systems", ", ".join(found.systems))]
     for key, values in found.axes.items():
-        # Of a range, the ends are known: what was drawn lies between them.
+        # Of a range, the ends are known: the drawn values lie between them.
         drawn = len(values) == 2 and any(
             point["settings"].get(key) not in (*values, None) for point in found.plan["points"]
         )
@@ -127,8 +127,8 @@ def _facts(found: Swept) -> list[tuple[str, str]]:
     return rows
 
 
-def _equal(found: Swept) -> list[str]:
-    """What is the same at every point, which has no column."""
+def _equal(found: SavedSweep) -> list[str]:
+    """Figures that are equal at every point, and have no column."""
     same = [("trace", found.traces), ("system", found.systems)]
     said = [f"{what} {values[0]}" for what, values in same if len(values) == 1]
     return said + [f"{one.label} {one.written(value)}" for one, value in found.columns.equal]
@@ -140,7 +140,7 @@ def _few(values: list[str]) -> str:
     )
 
 
-def _best(found: Swept, row: Mapping[str, Any]) -> dict[str, Any]:
+def _best(found: SavedSweep, row: Mapping[str, Any]) -> dict[str, Any]:
     plan = found.plan["points"][found.rows.index(row)]
     if found.best_trial is not None:
         return _best_over(found, found.best_trial, plan)
@@ -152,8 +152,8 @@ def _best(found: Swept, row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _best_over(found: Swept, trial: over.Trial, plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a search over several traces: the setting, what it brings over all of them and on each."""
+def _best_over(found: SavedSweep, trial: over.Trial, plan: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a search over several traces: the setting, its gain over all of them and on each."""
     one = figures.figure(found.goals[0])
     each = ", ".join(
         f"{one.written(number(row, one))} on {row['trace']} ({units.ratio(row[f'ratio.{one.path}'])})"
@@ -169,7 +169,7 @@ def _best_over(found: Swept, trial: over.Trial, plan: Mapping[str, Any]) -> dict
     }
 
 
-def _point(found: Swept, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _point(found: SavedSweep, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """A line of the table: a run, with the points that it stands for."""
     first = rows[0]
     return {

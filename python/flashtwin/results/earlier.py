@@ -1,8 +1,8 @@
 """Runs that a result folder held before: kept, when a run of the same name with other settings takes their place.
 
-    OUT/runs/rr-ssd/                              what was asked for last
+    OUT/runs/rr-ssd/                              the last run
     OUT/earlier/rr-ssd (replication.alpha=0.5)/   the run that was there before
-    OUT/earlier/.made-from.json                   what it was made from, so that it need not be made again
+    OUT/earlier/.made-from.json                   the input of each, so that it need not be made again
 
 A run that is the same in all but the build of flashtwin is replaced: nobody could tell the two apart.
 """
@@ -52,7 +52,7 @@ def holds_any(path: Path) -> bool:
 
 
 def restore(path: Path, name: str, key: str, summary: identity.Summary) -> str | None:
-    """Brings back the earlier run that was made from `key`; returns what it was called, None where there is none.
+    """Brings back the earlier run that was made from `key`; returns its old name, None where there is none.
 
     What has its name now is kept in its stead; `summary` tells the settings of the run that comes back.
     """

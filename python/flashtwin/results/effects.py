@@ -70,7 +70,7 @@ def _alike(group: Sequence[Row]) -> bool:
 
 
 def _reason(key: str, rows: Sequence[Row]) -> str:
-    """What the figures say of why; that all results are the same is said in any case."""
+    """Explains a result by its figures; equal results are always mentioned."""
     same = "responses, flash operations and erases are the same for all its values"
 
     def all_rows(name: str, holds: Any) -> bool:

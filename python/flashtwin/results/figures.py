@@ -1,4 +1,4 @@
-"""Figures of a run by short names: what a sweep draws, what a search makes small or large, what it must keep below.
+"""Figures of a run by short names: for the charts of a sweep, the goals of a search, and its limits.
 
 `read.p99`, `wa`, `ram`, `iops`; every number of docs/results.md under its whole name as well. Pure.
 """
@@ -45,7 +45,7 @@ _LABELS = {
     "throughput.read.mb_per_s": "MB/s read",
     "throughput.write.mb_per_s": "MB/s written",
 }
-#: Units that a bound may be written with, by what the figure is in.
+#: Units that a bound may be written with, by the unit of the figure.
 _TIMES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 _SIZES = {
     "B": 1.0, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3,
@@ -54,7 +54,7 @@ _SIZES = {
 
 @dataclass(frozen=True)
 class Figure:
-    """A number of a run: what it was asked for as, its field in the summary, what it is called on a chart."""
+    """A number of a run: the name asked for, its field in the summary, its name on a chart."""
 
     name: str
     path: str
@@ -85,7 +85,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Bound:
-    """What a figure must not exceed (`<=`), or fall below (`>=`)."""
+    """A limit that a figure must not exceed (`<=`), or not fall below (`>=`)."""
 
     figure: Figure
     sign: str

@@ -131,7 +131,7 @@ def has_requests(path: Path, name: str) -> bool:
 
 
 def requests_part(path: Path, name: str) -> Path:
-    """Where the table of a run's requests grows while the run goes on; what a killed process left is taken away."""
+    """Where the table of a run's requests grows while the run goes on; files of a killed process are deleted."""
     return path / f".{name}-{names.REQUESTS}{_PARTIAL}"
 
 
@@ -196,7 +196,7 @@ def write_table(path: Path, table: Any) -> None:
 
 
 def table_bytes(table: Any) -> bytes:
-    """What `write_table` writes, for whoever writes files in another way."""
+    """The content of a table as `write_table` writes it, for code that writes files in another way."""
     from pyarrow import parquet
 
     buffer = io.BytesIO()
@@ -230,7 +230,7 @@ def read_characterization(path: Path) -> dict[str, Any]:
 
 
 def _what_instead(path: Path) -> str:
-    """What a folder without a characterization is, and where one is to be had."""
+    """An error for a folder without a characterization, with the command that makes one."""
     if (path / names.TRACES).is_dir():
         return f"it holds many traces, each with its own in `{path / names.TRACES}/NAME`"
     if (path / names.RUNS).is_dir() or (path / names.STUDY).is_file():
@@ -244,7 +244,7 @@ def _what_instead(path: Path) -> str:
 def write_study(path: Path, trace: Mapping[str, Any], runs: Sequence[str], more: Mapping[str, Any]) -> None:
     """Writes the file that makes a folder a result folder; `more` is what else it says of the runs together.
 
-    What was chosen from other runs is taken away.
+    A choice made from other runs is deleted.
     """
     write_json(
         path / names.STUDY,
@@ -254,7 +254,7 @@ def write_study(path: Path, trace: Mapping[str, Any], runs: Sequence[str], more:
 
 
 def characterization_key(*parts: Any) -> str:
-    """Names all that a characterization depends on: the core itself and what the caller adds."""
+    """Names all that a characterization depends on: the core itself and the caller's additions."""
     return hashlib.sha256(json.dumps([core_digest(), *parts], sort_keys=True).encode()).hexdigest()
 
 
@@ -268,7 +268,7 @@ def characterized_from(path: Path) -> str | None:
 
 
 def record_characterization(path: Path, key: str) -> None:
-    """Notes what a characterization was made from; an empty key says that it is under way."""
+    """Notes the input of a characterization; an empty key says that it is under way."""
     write_json(path / names.CHARACTERIZED_FROM, key)
 
 
@@ -290,7 +290,7 @@ def finished_runs(path: Path) -> dict[str, str]:
 
 
 def record_run(path: Path, name: str, key: str) -> None:
-    """Notes what a finished run was made from."""
+    """Notes the input of a finished run."""
     write_json(path / names.MADE_FROM, dict(sorted({**finished_runs(path), name: key}.items())))
 
 
@@ -303,7 +303,7 @@ def forget_run(path: Path, name: str) -> None:
 
 @contextmanager
 def _writing(final: Path) -> Iterator[Path]:
-    """A name beside `final` to write under; what is left under it is removed, errors are said in words."""
+    """A name beside `final` to write under; a file left under it is removed, errors are put in words."""
     partial = final.with_name(f".{final.name}{_PARTIAL}")
     try:
         _remove(partial)
@@ -317,7 +317,7 @@ def _writing(final: Path) -> Iterator[Path]:
 
 
 def outward(error: FlashtwinError, final: Path) -> FlashtwinError:
-    """An error about a file under a temporary name, as one about what the user knows; any other error as it is."""
+    """Turns an error about a temporary name into one about the name that the user knows; others stay as they are."""
     partial = rf"(?:.*/)?\.[^/]*{re.escape(_PARTIAL)}[^:]*: "
     about = re.match(rf"{partial}(?:External: )?(.*?)(?: \(os error \d+\))?$", str(error))
     return OutputError(cannot_be_written(final, about[1].lower())) if about else error
@@ -344,7 +344,7 @@ def _is_left_over(entry: Path) -> bool:
 
 
 def _remove_left_over(path: Path) -> None:
-    """Takes away what killed processes left half-written; only by who holds the folder."""
+    """Deletes files that killed processes left half-written; only the holder of the folder may."""
     for partial in [place for ending in _TEMPORARY for place in path.rglob(f".*{ending}")]:
         # It is gone when the folder that it lay in was removed before it.
         if partial.exists():
@@ -353,7 +353,7 @@ def _remove_left_over(path: Path) -> None:
 
 @cache
 def core_digest() -> str:
-    """What tells one build of the core from another."""
+    """The identity of a build of the core."""
     with Path(_core.__file__).open("rb") as library:
         return hashlib.file_digest(library, "sha256").hexdigest()
 

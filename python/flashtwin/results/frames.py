@@ -25,8 +25,8 @@ class ArrowTable(Protocol):
         """The table as a stream of record batches."""
 
 
-class Framed:
-    """What can be looked at as a table: by Polars, pandas, PyArrow and DuckDB as it is, by people in a notebook.
+class Tabular:
+    """A base of results that are tables: for Polars, pandas, PyArrow and DuckDB as they are, for people in a notebook.
 
     `polars.DataFrame(x)` and `pyarrow.table(x)` take it without copying; `pandas.DataFrame(x)` takes it row by
     row, `to_pandas` whole.
@@ -81,8 +81,8 @@ class Row(tuple[Any, ...]):
         return self[self._fields.index(name)]
 
 
-class Rows(Framed):
-    """What is a table in the first place: it has a length, and rows to go through."""
+class Rows(Tabular):
+    """The basics of a table: a length, and rows to go through."""
 
     def __iter__(self) -> Iterator[Row]:
         """The rows, each a tuple that knows the names of its columns; it is these that pandas reads."""
@@ -172,7 +172,7 @@ def one_row(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def table_of(rows: Sequence[Mapping[str, Any]]) -> pyarrow.Table:
-    """Rows of different keys as one table; what a row does not have is missing, and so is what all have as None."""
+    """Rows of different keys as one table; a key that a row has not is missing, and so is one that all have as None."""
     import pyarrow
 
     keys = dict.fromkeys(key for row in rows for key in row)

@@ -46,7 +46,7 @@ class Difference:
 
     @property
     def moves(self) -> str:
-        """What the key moves by itself, and how; empty for nothing."""
+        """The effect of the key by itself; empty for none."""
         return KEYS[self.key].moves if self.key in KEYS else ""
 
     @property
@@ -56,7 +56,7 @@ class Difference:
 
     @property
     def setting(self) -> str:
-        """What gives all systems the first one's value, as `--set` takes it."""
+        """The option that gives all systems the first one's value, as `--set` takes it."""
         return f"{self.key}={literal(next(iter(self.values.values())))}"
 
     @property
@@ -69,7 +69,7 @@ class Difference:
 
     @property
     def line(self) -> str:
-        """The warning: key, values, what it moves, and what makes it equal."""
+        """The warning: key, values, effect, and cure."""
         return f"{self.key}: {self.grouped}; moves {self.moves}; equal with --set {self.setting}"
 
     def as_json(self) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class Difference:
 def differences(configs: Mapping[str, Config]) -> list[Difference]:
     """Every key that differs and matters to the systems that differ in it, in the order of the configuration.
 
-    What a system does not use is left out: a page map hashes nothing, so its hashing time is no difference.
+    Keys that a system does not use are left out: a page map hashes nothing, so its hashing time is no difference.
     Where devices differ, the device stands for its numbers.
     """
     flat = {name: dict(leaves(config)) for name, config in configs.items()}
@@ -104,7 +104,7 @@ def differences(configs: Mapping[str, Config]) -> list[Difference]:
 
 
 def ground(configs: Mapping[str, Config]) -> list[Difference]:
-    """The differences that are more than what defines the systems."""
+    """The differences beyond the mechanisms of the systems."""
     return [one for one in differences(configs) if one.unequal]
 
 
@@ -147,7 +147,7 @@ def _difference(key: str, values: dict[str, Any], configs: Mapping[str, Config])
 
 
 def _reason(key: str, name: str, reference: str, configs: Mapping[str, Config]) -> str:
-    """Why a key that differs between two systems is what one of them is about; empty where it is ground."""
+    """Why a key that differs between two systems belongs to the design of one; empty where it is ground."""
     if key in KEYS and KEYS[key].design:
         return KEYS[key].design
     pair = (configs[name], configs[reference])
@@ -183,7 +183,7 @@ def _reference(key: str, configs: Mapping[str, Config]) -> str:
 
 
 def _arrays_differ(flat: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Whether the flash arrays do, whatever their devices are called."""
+    """Whether the flash arrays do, even if their devices have different names."""
     arrays = [
         {key: value for key, value in config.items() if key.startswith("nand.") and key not in LABELS}
         for config in flat.values()

@@ -1,4 +1,4 @@
-"""What a saved run is, and how runs of one name are told apart: by what differs in their settings.
+"""The identity of a saved run, and labels for runs of one name, by the settings in which they differ.
 
 A run is its system with all its settings, the trace it replayed, and the version of flashtwin that made it. Pure.
 """
@@ -34,7 +34,7 @@ def trace_of(summary: Summary) -> str:
 
 
 def trace_name(summary: Summary) -> str:
-    """What the trace is called."""
+    """The name of the trace."""
     return str((summary.get("trace") or {}).get("name") or "unknown")
 
 

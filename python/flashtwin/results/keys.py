@@ -1,4 +1,4 @@
-"""What each key of the configuration says of itself, and what a system is by its policies.
+"""Properties of each key of the configuration, and the traits of a system by its policies.
 
 The core declares both beside the keys and the policies (`x-when`, `x-moves`, `x-design`, `x-traits` in
 [`flashtwin.config_schema`][]); a configuration is a mapping as results store it.
@@ -25,12 +25,12 @@ Config = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Key:
-    """A key and what it says of itself."""
+    """A key and its properties."""
 
     name: str
     #: The condition under which it matters; "always" where there is none.
     when: str
-    #: What it moves by itself, and how; empty for nothing.
+    #: Its effect by itself; empty for none.
     moves: str
     #: Why it defines a system by its paper; empty for ground.
     design: str
@@ -76,7 +76,7 @@ def matters(key: str, config: Config) -> bool:
 
 
 def value_words(key: str, value: Any) -> str:
-    """What a value of a key does, in the core's words: the first sentence without its end; empty of plain numbers."""
+    """The effect of a value of a key: the first sentence of the core's words, without its end; empty of numbers."""
     node = _schema()
     for part in key.split("."):
         node = node.get("properties", {}).get(part, {})
@@ -85,7 +85,7 @@ def value_words(key: str, value: Any) -> str:
 
 
 def traits(config: Config) -> frozenset[str]:
-    """What a system is: `deduplicates`, `spreads`, `replicates`, `redirects`, `weighs-load`, ..."""
+    """The traits of a system: `deduplicates`, `spreads`, `replicates`, `redirects`, `weighs-load`, ..."""
     return _meaning(_text(config))[1]
 
 

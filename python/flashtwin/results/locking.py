@@ -1,7 +1,7 @@
 """One at a time in a result folder: a lock that dies with its process.
 
 The lock is one of the operating system on the file `.lock`, so that one left by a killed process holds nobody up.
-What the file says is for the message to those who come second.
+The content of the file is for the message to the second process.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ class BusyError(Exception):
 
 
 @dataclass
-class _Held:
+class _HeldLock:
     thread: int
     times: int
     handle: int | None
 
 
 _guard = threading.Lock()
-_held: dict[Path, _Held] = {}
+_held: dict[Path, _HeldLock] = {}
 
 
 @contextmanager
@@ -57,7 +57,7 @@ def held(path: Path) -> Iterator[bool]:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Puts Ctrl-C off until what is in here is done, so that a lock is either known to be ours or not there."""
+    """Delays Ctrl-C to the end of the block, so that a lock is either known to be ours or not there."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is None:
         yield
         return
@@ -79,7 +79,7 @@ def _acquire(key: Path) -> bool:
             return False
         if mine is not None:
             raise BusyError("another thread of this process is at work in it")
-        _held[key] = _Held(threading.get_ident(), 1, _lock(key / LOCK))
+        _held[key] = _HeldLock(threading.get_ident(), 1, _lock(key / LOCK))
         return True
 
 

@@ -6,7 +6,7 @@ No other module of the package knows a file's name; a test looks.
     OUT/runs/NAME/          summary.json and tables of one run
     OUT/characterization.json, advice.json
     OUT/workload/           tables about the trace
-    OUT/causes/             what holds each system back, and the replays that say so
+    OUT/causes/             the bottleneck of each system, and the replays behind it
     OUT/candidates.json     which system to choose: each with its best cheap settings
     OUT/volumes/NAME/       each volume by itself, where that was asked for; names.json
     OUT/earlier/NAME (KEY=VALUE)/   a run that another of its name, with other settings, has replaced
@@ -25,7 +25,7 @@ The papers, published beside measured:
 
 A drive that was served:
 
-    OUT/served.json         what it did; beside it, of one that kept its modelled time, twin/, the results of a run
+    OUT/served.json         figures of a served drive; beside it, with --twin-time, twin/, the results of a run
 
 A sweep, and the store of its runs, which several may share:
 
@@ -33,7 +33,7 @@ A sweep, and the store of its runs, which several may share:
     OUT/sweep.parquet       a row for each point
     OUT/report.html, charts/
     STORE/runs/KEY[:2]/KEY.json     the summary of a run; KEY.tables/ its tables, where they were asked for
-    STORE/traces/KEY.json           what a file holds, so that it need not be read to be known
+    STORE/traces/KEY.json           facts of a file, so that it need not be read again
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ ADVICE = "advice.json"
 WORKLOAD = "workload"
 VOLUMES = "volumes"
 CAUSES = "causes"
-#: The systems with their best cheap settings, and what these bring.
+#: The systems with their best cheap settings, and the gain of these.
 CANDIDATES = "candidates.json"
 #: In the folder of causes: the figures of every replay, by all that it depends on.
 REPLAYS = "replays.json"
@@ -60,13 +60,13 @@ LATENCY = "latency.csv"
 WRITE_AMPLIFICATION = "write-amplification.csv"
 STEADY_WRITES = "steady-writes.csv"
 DRIVE_IDENTITY = "drive.json"
-#: The ending of what was found of a run, after its name.
+#: The ending of a bottleneck's file, after the run's name.
 EXPLAINED = ".explained.json"
 #: In the folder of volumes: the folder of each, by its name.
 VOLUME_NAMES = "names.json"
 
 TRACES = "traces"
-#: What makes a folder one of many characterized traces.
+#: The file that marks a folder of many characterized traces.
 COLLECTION = "traces.json"
 FAILURES = "failures.json"
 #: Tables of many traces: a row for each, and the distributions over them.
@@ -87,7 +87,7 @@ CHARTS = "charts"
 #: The table of a run with every request by itself, there where it was asked for.
 REQUESTS = "requests"
 
-#: What each finished run was made from, so that the same run need not be made again.
+#: The input of each finished run, so that the same run need not be made again.
 MADE_FROM = ".made-from.json"
 #: The same for a characterization.
 CHARACTERIZED_FROM = ".characterized-from.json"
@@ -95,13 +95,13 @@ CHARACTERIZED_FROM = ".characterized-from.json"
 #: How tables are stored.
 TABLE = ".parquet"
 
-#: What a drive did while it was served, in the folder that `flashtwin serve --out` names.
+#: The figures of a served drive, in the folder that `flashtwin serve --out` names.
 SERVED = "served.json"
 
-#: Endings of what lies beside traces and is none.
+#: Endings of files that lie beside traces and are none.
 NOT_TRACES = (".md", ".json", ".html", ".toml")
 
-#: What makes a folder one of an explained trace, without runs.
+#: The file that marks a folder of an explained trace, without runs.
 EXPLAINED_FROM = ".explained-from.json"
 
 
@@ -121,7 +121,7 @@ def stored_tables(store: Path, key: str) -> Path:
 
 
 def stored_trace(store: Path, key: str) -> Path:
-    """The file of a store that says what a trace's file holds."""
+    """The file of a store with the facts of a trace's file."""
     return store / TRACES / f"{key}.json"
 
 
@@ -131,17 +131,17 @@ def stored_requests(store: Path, digest: str, name: str) -> Path:
 
 
 def explained_file(path: Path, name: str) -> Path:
-    """The file of what was found to hold a run back."""
+    """The file with the bottleneck of a run."""
     return path / CAUSES / f"{file_name(name)}{EXPLAINED}"
 
 
 def explained(path: Path) -> list[Path]:
-    """The files of what was found to hold runs back, in the order of their names."""
+    """The files with the bottlenecks of runs, in the order of their names."""
     return sorted((path / CAUSES).glob(f"*{EXPLAINED}"))
 
 
 def part_of(trace: str, volume: str | None, from_s: float | None = None, to_s: float | None = None) -> str:
-    """What results of a volume of a trace, or of a span of its time, are called."""
+    """The name of results of a volume of a trace, or of a span of its time."""
     parts = [trace]
     parts += [] if volume is None else [file_name(volume)]
     parts += [] if from_s is None else [f"from-{from_s:g}s"]
@@ -160,5 +160,5 @@ def tables(path: Path) -> dict[str, Path]:
 
 
 def file_name(name: str) -> str:
-    """A name without what file names had better not hold."""
+    """A name without letters that are unsafe in file names."""
     return re.sub(r"[^A-Za-z0-9_.,@+-]", "-", name).lstrip(".") or "volume"

@@ -1,4 +1,4 @@
-"""Searches over several traces: settings compared by what they bring on each of them, as ratios to a reference.
+"""Searches over several traces: settings compared by their gain on each of them, as ratios to a reference.
 
 A figure of one trace says nothing beside that of another, so each is divided by what the reference, the first system
 as it is, has on the same trace. Over the traces, the ratio of a setting is its geometric mean (as SPEC does it: which

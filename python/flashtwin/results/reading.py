@@ -101,7 +101,7 @@ class SavedRun:
 
     @cached_property
     def traits(self) -> frozenset[str]:
-        """What the system is by its policies, as the core wrote it: `deduplicates`, `redirects`, `bound`, ..."""
+        """The traits of the system by its policies, as the core wrote it: `deduplicates`, `redirects`, `bound`, ..."""
         return frozenset(self.summary.get("traits") or ())
 
     def number(self, path: str) -> float | None:
@@ -109,7 +109,7 @@ class SavedRun:
         return as_number(dig(self.summary, schema.summary_field(path)))
 
     def count(self, path: str) -> float:
-        """Like `number`, with 0 for what is missing: for counters that a system may not have."""
+        """Like `number`, with 0 for a missing one: for counters that a system may not have."""
         return self.number(path) or 0.0
 
     def setting(self, key: str) -> Any:
@@ -126,7 +126,7 @@ class SavedRun:
 
 @dataclass(frozen=True, eq=False)
 class TraceResults:
-    """What is known of one trace: its facts, its characterization where there is one, and tables."""
+    """The facts of one trace: its info, its characterization where there is one, and tables."""
 
     folder: Path
     info: Mapping[str, Any]
@@ -135,7 +135,7 @@ class TraceResults:
 
     @property
     def trace(self) -> Mapping[str, Any]:
-        """What is known of the trace: its TraceInfo, empty when nothing is."""
+        """The facts of the trace: its TraceInfo, empty where there is none."""
         found = self.info.get("trace")
         return found if isinstance(found, Mapping) else {}
 
@@ -178,7 +178,7 @@ class StudyFolder(TraceResults):
 
     @property
     def trace(self) -> Mapping[str, Any]:
-        """What is known of the trace: the study's TraceInfo, else what the baseline recorded."""
+        """The facts of the trace: the study's TraceInfo, else the baseline's."""
         for candidate in (self.info.get("trace"), self.baseline.summary.get("trace")):
             if isinstance(candidate, Mapping) and candidate:
                 return candidate
@@ -186,7 +186,7 @@ class StudyFolder(TraceResults):
 
     @cached_property
     def explained(self) -> Mapping[str, Mapping[str, Any]]:
-        """What was found to hold the runs back, by run, in their order; empty where nobody looked.
+        """The bottlenecks of the runs, by run, in their order; empty where nobody looked.
 
         Raises:
             ReportError: another version of flashtwin looked, and wrote something else.
@@ -221,7 +221,7 @@ class StudyFolder(TraceResults):
 
 @dataclass(frozen=True, eq=False)
 class Collection:
-    """Many characterized traces: a row a trace, the distributions over them, and what failed."""
+    """Many characterized traces: a row a trace, the distributions over them, and failures."""
 
     folder: Path
     info: Mapping[str, Any]
@@ -268,7 +268,7 @@ def load_any(folder: Path | str) -> TraceResults | Collection:
 
 
 def load(folder: Path | str) -> StudyFolder:
-    """Like `load_any`, for what needs runs; `ReportError` when the folder holds none."""
+    """Like `load_any`, for readers that need runs; `ReportError` when the folder holds none."""
     found = load_any(folder)
     if not isinstance(found, StudyFolder):
         raise ReportError(f"{folder}: holds no runs; expected a folder that `flashtwin study` or `compare` wrote")
@@ -339,7 +339,7 @@ def read_table(path: Path, known: tuple[str, ...] | None = None) -> SavedTable |
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a Parquet file as they are; what is missing is None."""
+    """The rows of a Parquet file as they are; missing values are None."""
     try:
         rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
     except (pa.ArrowException, OSError) as error:

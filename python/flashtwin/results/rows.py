@@ -22,7 +22,7 @@ BLOCK_PAGES, LOW_PROVISION = 128, 7.0
 PAGE_SIZES = (4_096, 8_192, 16_384, 32_768)
 #: The largest distance of SWC Fig. 15 in pages, and the longest time of Fig. 16 in requests.
 DISTANCE, TIME = 64, 250
-#: Page size of the figures about partitions: what file systems write (SWC 4).
+#: Page size of the figures about partitions: the write size of file systems (SWC 4).
 PAGE_BYTES = 4_096
 
 #: Where the row holds fingerprints for 90 % of the repeats, and the space that distinct contents take.
@@ -31,7 +31,7 @@ SPACE = "space.contents_of_pages_held_percent"
 
 
 def flat(summary: Mapping[str, Any], tables: Mapping[str, Rows]) -> dict[str, Scalar]:
-    """The row: scalars of the summary under dotted names, then what follows from the tables."""
+    """The row: scalars of the summary under dotted names, then figures derived from the tables."""
     row: dict[str, Scalar] = {key: value for key, value in leaves(summary) if not isinstance(value, list)}
     for part in (_partitions, _reading, _locality):
         row.update(part(tables))

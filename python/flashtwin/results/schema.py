@@ -1,4 +1,4 @@
-"""What results hold: the names of all fields and columns. Whoever reads one by its name is checked against these.
+"""The names of all fields and columns of results. Code that reads one by its name is checked against these.
 
 The names come from the types that write results: `make docs` writes them beside this module, as JSON, so that a report
 is made without the core; a test compares the two. A column that is renamed in the core is a mistake where it is read,
@@ -44,7 +44,7 @@ TABLES = _tables("run")
 CHARACTERIZATION = _fields("characterization")
 #: Tables of a characterization, with their columns.
 WORKLOAD_TABLES = _tables("characterization")
-#: What a run carries its whole configuration under; its keys are those of docs/configuration.md.
+#: The field of a run with its whole configuration; its keys are those of docs/configuration.md.
 CONFIG = "config"
 
 
@@ -69,7 +69,7 @@ def characterization_field(path: str) -> str:
 
 
 def trace_field(path: str) -> str:
-    """A path into what is known of a trace: as a characterization has it, or as a run does; as `summary_field`."""
+    """A path into the facts of a trace: as a characterization has it, or as a run does; as `summary_field`."""
     of_runs = {field.removeprefix("trace.") for field in SUMMARY if field.startswith("trace.")}
     of_traces = {field.removeprefix("info.") for field in CHARACTERIZATION if field.startswith("info.")}
     return _known(path, _branches(frozenset(of_runs | of_traces)), "trace in numbers")

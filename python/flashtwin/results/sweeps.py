@@ -19,7 +19,7 @@ from flashtwin.results.variation import PointColumns, columns, is_seed
 
 #: The key that says how many requests are under way in a closed loop; with 0 the trace's clock says when they come.
 DEPTH = K.replay.queue_depth
-#: What became of a point: replayed, refused by the core, or not replayed yet.
+#: The state of a point: replayed, refused by the core, or not replayed yet.
 DONE, FAILED, MISSING = "done", "failed", "missing"
 #: Figures in a table of points.
 FIGURES_MAX = 8
@@ -41,7 +41,7 @@ def is_closed(rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Swept:
+class SavedSweep:
     """A sweep that was written down: a row for each point."""
 
     folder: Path
@@ -86,7 +86,7 @@ class Swept:
 
     @property
     def search(self) -> Mapping[str, Any]:
-        """What a search was for; nothing of a sweep."""
+        """The goals of a search; none of a sweep."""
         found: Mapping[str, Any] = self.plan.get("search") or {}
         return found
 
@@ -97,7 +97,7 @@ class Swept:
 
     @property
     def bounds(self) -> list[figures.Bound]:
-        """What a search had to keep."""
+        """The limits of a search."""
         return figures.bounds(str(self.search.get("subject_to", "")))
 
     @property
@@ -112,18 +112,18 @@ class Swept:
 
     @property
     def is_closed(self) -> bool:
-        """Whether requests were kept under way at some point, so that rates say what a drive can do."""
+        """Whether a closed loop was replayed at some point, so that rates are those of the drive."""
         return is_closed(self.rows)
 
     @cached_property
     def columns(self) -> PointColumns:
-        """The figures of the table: what was searched for, the trade-off, and what varies most."""
+        """The figures of the table: the goals, the trade-off, and the figures that vary most."""
         asked = [figures.figure(name) for name in dict.fromkeys([*self.goals, *self.plan["trade"]])]
         return columns(self.rows, asked, closed=self.is_closed, at_most=FIGURES_MAX)
 
     @property
     def best(self) -> Mapping[str, Any] | None:
-        """What a search of one figure found; None without one."""
+        """The result of a search of one figure; None without one."""
         if len(self.goals) != 1:
             return None
         figure = figures.figure(self.goals[0])
@@ -140,7 +140,7 @@ class Swept:
 
     @property
     def tried(self) -> list[across.Trial]:
-        """Of a search over several traces, the settings by what was searched for first."""
+        """Of a search over several traces, the settings by the first goal."""
         if self.over is None or not self.goals:
             return []
         return across.trials(self.rows, [figures.figure(self.goals[0])], self.bounds, self.over)
@@ -161,7 +161,7 @@ def is_sweep(folder: Path | str) -> bool:
     return (Path(folder) / names.SWEEP).is_file()
 
 
-def load(folder: Path | str) -> Swept:
+def load(folder: Path | str) -> SavedSweep:
     """Reads the folder of a sweep.
 
     Raises:
@@ -172,4 +172,4 @@ def load(folder: Path | str) -> Swept:
     rows = read_rows(names.table(path, names.SWEEP_ROWS))
     if not {"traces", "systems", "axes", "points", "trade"} <= plan.keys() or len(rows) != len(plan["points"]):
         raise ReportError(f"{path}: table and points of the sweep do not belong together; sweep again")
-    return Swept(path, plan, rows)
+    return SavedSweep(path, plan, rows)

@@ -19,7 +19,7 @@ from flashtwin.results.documents import read_json
 
 
 @dataclass(frozen=True)
-class Saved:
+class SavedResult:
     """A run that lies somewhere."""
 
     label: str
@@ -51,7 +51,7 @@ def is_results(path: Path | str) -> bool:
     return path.suffix == ".json" and path.is_file() and "summary" in _body(path)
 
 
-def gather(paths: Sequence[Path | str]) -> list[Saved]:
+def gather(paths: Sequence[Path | str]) -> list[SavedResult]:
     """The runs that lie at the paths, in order, each with a label of its own.
 
     A path is a result folder (all its runs), the folder of one run, `OUT/earlier`, the folder of a sweep (all points
@@ -64,19 +64,19 @@ def gather(paths: Sequence[Path | str]) -> list[Saved]:
     return labelled(found)
 
 
-def differences(runs: Sequence[Saved]) -> list[ground.Difference]:
-    """What differs in the configurations of the runs, the ground that moves times first."""
+def differences(runs: Sequence[SavedResult]) -> list[ground.Difference]:
+    """Differences in the configurations of the runs, the ground that moves times first."""
     configs = {run.label: run.summary["config"] for run in runs if isinstance(run.summary.get("config"), Mapping)}
     return sorted(ground.differences(configs), key=lambda one: (not one.warns, not one.unequal))
 
 
-def same_trace(runs: Sequence[Saved]) -> bool:
+def same_trace(runs: Sequence[SavedResult]) -> bool:
     """Whether all runs replayed one trace."""
     return len({identity.trace_of(run.summary) for run in runs}) < 2
 
 
-def warnings(runs: Sequence[Saved], version: str) -> list[str]:
-    """What a reader must know before the figures: traces that differ, versions that are not this one's."""
+def warnings(runs: Sequence[SavedResult], version: str) -> list[str]:
+    """Warnings about the figures: traces that differ, results of other versions."""
     said = []
     if not same_trace(runs):
         traces: dict[str, list[str]] = {}
@@ -96,7 +96,7 @@ def warnings(runs: Sequence[Saved], version: str) -> list[str]:
     return said
 
 
-def _runs_at(path: Path) -> list[Saved]:
+def _runs_at(path: Path) -> list[SavedResult]:
     if path.is_file() and path.suffix == ".json":
         return [_of_store(path, path)]
     if (path / names.SWEEP).is_file():
@@ -121,13 +121,15 @@ def _children(path: Path) -> list[Path]:
     return sorted(child for child in path.iterdir() if (child / names.SUMMARY).is_file())
 
 
-def _of_folder(name: str, place: Path, run: Path) -> Saved:
+def _of_folder(name: str, place: Path, run: Path) -> SavedResult:
     # A run's own folder is called after it; of others the folder above tells where it comes from.
     where = run.parent.parent if run == place and run.parent.name == names.RUNS else place
-    return Saved(name, run.name if run == place else name, where, read_json(run / names.SUMMARY), names.tables(run))
+    return SavedResult(
+        name, run.name if run == place else name, where, read_json(run / names.SUMMARY), names.tables(run)
+    )
 
 
-def _of_sweep(path: Path) -> list[Saved]:
+def _of_sweep(path: Path) -> list[SavedResult]:
     plan = read_json(path / names.SWEEP)
     store = path / names.STORE
     files = [names.stored_run(store, str(point.get("key"))) for point in plan.get("points", ())]
@@ -137,17 +139,17 @@ def _of_sweep(path: Path) -> list[Saved]:
     return found
 
 
-def _of_store(file: Path, place: Path) -> Saved:
+def _of_store(file: Path, place: Path) -> SavedResult:
     summary = _body(file).get("summary")
     if not isinstance(summary, Mapping):
         raise ReportError(f"{file}: holds no run; expected an entry of a sweep's store, such as STORE/runs/ab/KEY.json")
     tables = file.with_suffix(".tables")
     name = str(summary.get("system") or file.stem)
-    return Saved(name, name, place, summary, names.tables(tables) if tables.is_dir() else {})
+    return SavedResult(name, name, place, summary, names.tables(tables) if tables.is_dir() else {})
 
 
 def _body(file: Path) -> Mapping[str, Any]:
-    """What an entry of a store holds, after the digest in its first line; nothing where it is none."""
+    """The content of an entry of a store, after the digest in its first line; nothing where it is none."""
     try:
         digest, _, text = file.read_bytes().partition(b"\n")
         body = json.loads(text) if hashlib.sha256(text.removesuffix(b"\n")).hexdigest().encode() == digest else {}
@@ -156,9 +158,9 @@ def _body(file: Path) -> Mapping[str, Any]:
     return body if isinstance(body, dict) else {}
 
 
-def labelled(runs: Sequence[Saved]) -> list[Saved]:
+def labelled(runs: Sequence[SavedResult]) -> list[SavedResult]:
     """Each run with a label that no other has."""
-    found: list[Saved] = []
+    found: list[SavedResult] = []
     for run in runs:
         # A name from `OUT/earlier` says already how its run differs.
         plain = run.name.split(" (", 1)[0]
@@ -171,7 +173,7 @@ def labelled(runs: Sequence[Saved]) -> list[Saved]:
     return found
 
 
-def _told_apart(name: str, run: Saved, others: Sequence[Saved]) -> str:
+def _told_apart(name: str, run: SavedResult, others: Sequence[SavedResult]) -> str:
     """By few settings, else by where each lies; by the first settings where all lie in one place."""
     summaries = [one.summary for one in others]
     places = {one.place.resolve() for one in (run, *others)}
@@ -182,16 +184,16 @@ def _told_apart(name: str, run: Saved, others: Sequence[Saved]) -> str:
 
 
 def _place_name(place: Path) -> str:
-    """What a folder of results is called; of earlier runs the folder that they were in."""
+    """The name of a folder of results; of earlier runs the folder that they were in."""
     where = place.resolve()
     return f"{where.parent.name} ({where.name})" if where.name == names.EARLIER else where.name
 
 
-def _by_place(run: Saved, place: int, labels: Sequence[str]) -> Saved:
+def _by_place(run: SavedResult, place: int, labels: Sequence[str]) -> SavedResult:
     del place, labels
     return replace(run, label=f"{run.label} in {_place_name(run.place)}")
 
 
-def _by_number(run: Saved, place: int, labels: Sequence[str]) -> Saved:
+def _by_number(run: SavedResult, place: int, labels: Sequence[str]) -> SavedResult:
     number = list(labels[: place + 1]).count(run.label)
     return run if number == 1 else replace(run, label=f"{run.label} {number}")

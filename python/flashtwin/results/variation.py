@@ -13,7 +13,7 @@ from typing import Any
 from flashtwin.results import figures
 from flashtwin.results.figures import Figure
 
-#: Figures that may be shown, by what they are about; of those that vary alike the first is the one to look at.
+#: Figures that may be shown, by topic; of those that vary alike the first is the one to look at.
 FAMILIES = {
     "writes": ("write.mean", "write.p99", "write.p50", "write.p99_9"),
     "reads": ("read.mean", "read.p99", "read.p50", "read.p99_9"),
@@ -64,13 +64,13 @@ class Line:
 
     trace: str
     system: str
-    #: What the other keys are set to.
+    #: The values of the other keys.
     others: tuple[tuple[str, Any], ...]
     cells: tuple[RunGroup, ...]
 
     @property
     def runs(self) -> frozenset[tuple[Any, str]]:
-        """What is drawn: each value with the runs it has."""
+        """The data of a chart: each value with the runs it has."""
         return frozenset((_plain(cell.value), str(row["key"])) for cell in self.cells for row in cell.rows)
 
     @property

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 Rows = Sequence[Mapping[str, Any]]
 Floats = NDArray[np.float64]
 
-#: SWC 2.2: what a trace must hold to enter any statistic.
+#: SWC 2.2: the least content of a trace that enters any statistic.
 REQUESTS_MIN, WRITES_MIN = 10_000, 5_000
 #: SWC 4.3: ... those of reading.
 READS_MIN = 5_000
@@ -45,7 +45,7 @@ COLUMNS = ("figure", "series", "x", "statistic", "value", "trace")
 
 
 @dataclass(frozen=True)
-class Traced:
+class CharacterizedTrace:
     """One characterized trace: its name and category, its row, and the tables as rows."""
 
     name: str
@@ -76,10 +76,10 @@ class Traced:
 class Entrants:
     """Which traces enter which statistics."""
 
-    all: Sequence[Traced]
-    any: Sequence[Traced]
-    writing: Sequence[Traced]
-    reading: Sequence[Traced]
+    all: Sequence[CharacterizedTrace]
+    any: Sequence[CharacterizedTrace]
+    writing: Sequence[CharacterizedTrace]
+    reading: Sequence[CharacterizedTrace]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -92,7 +92,7 @@ class Entrants:
         }
 
 
-def entrants(traces: Sequence[Traced]) -> Entrants:
+def entrants(traces: Sequence[CharacterizedTrace]) -> Entrants:
     """Sorts out which traces are large enough for what; of writing the core knows (SWC 3.2)."""
     enough = [
         trace
@@ -123,7 +123,9 @@ _FIGURES = ("1a", "1b", "1c", "2", "3", "4", "6", "7", "9", "10", "12", "15", "1
 Key = tuple[str, float]
 
 
-def _gather(traces: Iterable[Traced], read: Callable[[Traced], Iterator[tuple[Key, float]]]) -> dict[Key, list[float]]:
+def _gather(
+    traces: Iterable[CharacterizedTrace], read: Callable[[CharacterizedTrace], Iterator[tuple[Key, float]]]
+) -> dict[Key, list[float]]:
     """The values of all traces under (series, x)."""
     found: dict[Key, list[float]] = {}
     for trace in traces:
@@ -141,14 +143,14 @@ def _natural(text: str) -> list[tuple[int, float, str]]:
 def _partitions(who: Entrants) -> list[Row]:
     """Fig. 1(a): partitions for f_r <= 2 by category. Fig. 1(b): for every f_r."""
 
-    def by_category(trace: Traced) -> Iterator[tuple[Key, float]]:
+    def by_category(trace: CharacterizedTrace) -> Iterator[tuple[Key, float]]:
         for row in trace.at_sector("partitions"):
             if row["frequency_ratio"] == 2.0:
                 yield ("all", 2.0), float(row["partitions"])
                 if trace.category:
                     yield (trace.category, 2.0), float(row["partitions"])
 
-    def by_ratio(trace: Traced) -> Iterator[tuple[Key, float]]:
+    def by_ratio(trace: CharacterizedTrace) -> Iterator[tuple[Key, float]]:
         for row in trace.at_sector("partitions"):
             yield ("all", row["frequency_ratio"]), float(row["partitions"])
 
@@ -161,11 +163,11 @@ def _f_min(who: Entrants) -> list[Row]:
     def value(row: Mapping[str, Any]) -> float:
         return F_MIN_MAX if row["f_min"] is None else float(row["f_min"])
 
-    def own(trace: Traced) -> Iterator[tuple[Key, float]]:
+    def own(trace: CharacterizedTrace) -> Iterator[tuple[Key, float]]:
         for row in trace.at_sector("f_min"):
             yield ("all", float(row["partitions"])), value(row)
 
-    def by_page(trace: Traced) -> Iterator[tuple[Key, float]]:
+    def by_page(trace: CharacterizedTrace) -> Iterator[tuple[Key, float]]:
         for row in trace.tables.get("f_min", ()):
             yield (f"{row['page_bytes']}", float(row["partitions"])), value(row)
 
@@ -182,12 +184,12 @@ def _write_amplification(who: Entrants) -> list[Row]:
             if row["purpose"] == "grid" and row["block_pages"] == BLOCK_PAGES and row["write_amplification"] is not None
         ]
 
-    def own(trace: Traced) -> Iterator[tuple[Key, float]]:
+    def own(trace: CharacterizedTrace) -> Iterator[tuple[Key, float]]:
         for row in grid(trace.at_grid("write_amplification")):
             series = f"OP {row['over_provisioning_percent']:g} %"
             yield (series, float(row["partitions_asked"])), float(row["write_amplification"])
 
-    def by_page(trace: Traced) -> Iterator[tuple[Key, float]]:
+    def by_page(trace: CharacterizedTrace) -> Iterator[tuple[Key, float]]:
         for row in grid(trace.tables.get("write_amplification", ())):
             series = f"OP {row['over_provisioning_percent']:g} %, {row['partitions_asked']} partitions"
             yield (series, float(row["page_bytes"])), float(row["write_amplification"])
@@ -201,7 +203,7 @@ def _write_amplification(who: Entrants) -> list[Row]:
 
 
 def _fewer_partitions(who: Entrants) -> list[Row]:
-    """Fig. 4: what f_r <= 3 instead of 2 does to the write amplification. Fig. 9: with 16 KB pages."""
+    """Fig. 4: the effect of f_r <= 3 instead of 2 on the write amplification. Fig. 9: with 16 KB pages."""
     own = [change for trace in who.writing if (change := wa_change(trace.at_sector("write_amplification"))) is not None]
     large = []
     for trace in who.writing:
@@ -246,7 +248,7 @@ def _changes(figure: str, values: list[float]) -> list[Row]:
 def _read_amplification(who: Entrants) -> list[Row]:
     """Fig. 10: with a buffer of one page."""
 
-    def read(trace: Traced) -> Iterator[tuple[Key, float]]:
+    def read(trace: CharacterizedTrace) -> Iterator[tuple[Key, float]]:
         for row in trace.tables.get("read_amplification", ()):
             if row["cache_pages"] == 1 and row["read_amplification"] is not None:
                 yield ("buffer of one page", float(row["page_bytes"])), float(row["read_amplification"])
@@ -257,7 +259,7 @@ def _read_amplification(who: Entrants) -> list[Row]:
 def _read_cost(who: Entrants) -> list[Row]:
     """Fig. 12: cost of reading relative to whole reads of the smallest pages, with and without partial reads."""
 
-    def read(trace: Traced) -> Iterator[tuple[Key, float]]:
+    def read(trace: CharacterizedTrace) -> Iterator[tuple[Key, float]]:
         for chip in ("slc-mlc", "tlc"):
             rows = [row for row in trace.tables.get("read_cost", ()) if row["chip"] == chip]
             base = _smallest_cost(trace)
@@ -274,7 +276,7 @@ def _read_cost(who: Entrants) -> list[Row]:
     return [*_spread("12", found), *halved]
 
 
-def _smallest_cost(trace: Traced) -> float:
+def _smallest_cost(trace: CharacterizedTrace) -> float:
     rows = [row for row in trace.at_sector("read_cost") if row["chip"] == "slc-mlc"]
     return float(rows[0]["full_ns"] or 0.0) if rows else 0.0
 

@@ -1,6 +1,6 @@
 """Many traces: each characterized into a folder of its own, then the statistics over all of them.
 
-Work is handed to worker processes (`crew`); what is finished is not done again; a trace that cannot be read is
+Work goes to worker processes (`crew`); finished work is not done again; a trace that cannot be read is
 noted and the others go on. Results do not depend on the number of workers.
 """
 
@@ -17,7 +17,7 @@ from flashtwin.characterization.measuring import options as resolved
 from flashtwin.errors import OutputError
 from flashtwin.progress import Notify, Progress
 from flashtwin.results import folder, names, rows
-from flashtwin.results.frames import Framed, table_of
+from flashtwin.results.frames import Tabular, table_of
 from flashtwin.settings import Setting, merged
 from flashtwin.sweeps import crew, jobs, plan, store
 from flashtwin.traces.reading import Reading
@@ -26,7 +26,7 @@ from flashtwin.traces.trace import OnBadLine
 if TYPE_CHECKING:
     import pyarrow
 
-    from flashtwin.sweeps.across import Traced
+    from flashtwin.sweeps.across import CharacterizedTrace
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Batch(Framed):
+class Batch(Tabular):
     """Many characterized traces: where they are, which failed, how many enter which statistic.
 
     As a frame: one row a trace.
@@ -54,7 +54,7 @@ class Batch(Framed):
     rows: list[dict[str, Any]] = field(repr=False)
 
     def to_arrow(self) -> pyarrow.Table:
-        """`rows` as a table of PyArrow; what a trace does not have is missing."""
+        """`rows` as a table of PyArrow; a figure that a trace has not is missing."""
         return table_of(self.rows)
 
 
@@ -98,6 +98,11 @@ def characterize_many(
         progress: told `"traces"`, how many are done and how many there are (`flashtwin.progress`).
         notify: called with a sentence when results are reused.
         **sets: the same as keywords.
+
+    >>> import flashtwin as ft
+    >>> done = ft.characterize_many(["traces/webvm-small.fiu.zst"], "out/many", workers=1, reports=False)
+    >>> done.failures
+    []
     """
     options = resolved({"sample_rate": sample, **merged(settings, sets)})
     given = [paths] if isinstance(paths, str | Path) else list(paths)
@@ -233,7 +238,7 @@ def _do_all(work: Sequence[jobs.Job], workers: int, on: Any, progress: Progress 
     """Does all jobs; returns the messages of those that failed, by name."""
     failures: dict[str, str] = {}
     if on is not None:
-        # Whoever works elsewhere may work in another folder.
+        # A worker elsewhere may work in another folder.
         work = [replace(job, path=str(Path(job.path).resolve()), out=str(Path(job.out).resolve())) for job in work]
     each = crew.at_work(work, workers, on)
     if progress:
@@ -284,18 +289,18 @@ def _failed(failures: Mapping[str, str]) -> list[Failure]:
     return [Failure(name, message) for name, message in sorted(failures.items())]
 
 
-def _traced(job: jobs.Job, category: str) -> list[Traced]:
+def _traced(job: jobs.Job, category: str) -> list[CharacterizedTrace]:
     """A finished trace as the statistics see it, from its folder alone: its volumes where they were taken apart."""
     found = Characterization.read(job.out)
     parts = {f"{job.name}:{name}": volume for name, volume in found.volumes.items()} or {job.name: found}
     return [_as_traced(name, category, part) for name, part in parts.items()]
 
 
-def _as_traced(name: str, category: str, found: Characterization) -> Traced:
+def _as_traced(name: str, category: str, found: Characterization) -> CharacterizedTrace:
     import pyarrow
 
-    from flashtwin.sweeps.across import Traced
+    from flashtwin.sweeps.across import CharacterizedTrace
 
     wanted = {*rows.TABLES, "f_min"} & set(found.table_names)
     tables = {table: pyarrow.table(found.table(table)).to_pylist() for table in sorted(wanted)}
-    return Traced(name, category, found.row, tables)
+    return CharacterizedTrace(name, category, found.row, tables)

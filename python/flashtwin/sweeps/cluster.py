@@ -2,7 +2,7 @@
 
 A worker writes into the store, which must be a folder that it sees under the same name; what comes back is whether it
 could. Threads of one worker share one copy of a trace. A worker that dies is Dask's affair: it gives the task to
-another. A scheduler that dies is found out and said; what was finished is in the store.
+another. A scheduler that dies is detected and reported; finished runs are in the store.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def at_work(tasks: Sequence[AnyTask], on: Any) -> Iterator[tuple[AnyTask, Answer
     """Does tasks on a cluster and yields each with its answer as it ends.
 
     Args:
-        tasks: what is to be done.
+        tasks: the work.
         on: a Dask client, a cluster, `dask://HOST:PORT`, or `dask:FILE` of the scheduler.
 
     Raises:
@@ -42,7 +42,7 @@ def at_work(tasks: Sequence[AnyTask], on: Any) -> Iterator[tuple[AnyTask, Answer
         return
     with _client(on) as client:
         ended: SimpleQueue[Any] = SimpleQueue()
-        # A name of their own: what a cluster remembers of an earlier sweep is not asked for.
+        # A name of their own, so that the cluster does not answer from an earlier sweep.
         session = uuid.uuid4().hex
         futures = {}
         for number, task in enumerate(tasks):

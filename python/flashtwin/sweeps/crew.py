@@ -23,7 +23,7 @@ from flashtwin.errors import FlashtwinError
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-#: What a task answers: nothing when it is done, otherwise the message under `error`.
+#: The answer of a task: nothing when it is done, otherwise the message under `error`.
 Answer = dict[str, str]
 
 
@@ -33,7 +33,7 @@ class Task(ABC):
     #: How often it is tried when the process that does it ends. What a process died of another would, too, mostly: it
     #: does not fit into memory.
     ATTEMPTS: ClassVar[int] = 1
-    #: What a worker is told under `kind`, so that it knows which class the rest is of.
+    #: The field `kind` of a message to a worker: which class the rest is of.
     KIND: ClassVar[str]
 
     def as_json(self) -> dict[str, Any]:
@@ -43,7 +43,7 @@ class Task(ABC):
     @property
     @abstractmethod
     def place(self) -> str:
-        """What a message names."""
+        """The fields of a message."""
 
     @property
     @abstractmethod
@@ -56,7 +56,7 @@ class Task(ABC):
 
     @abstractmethod
     def do(self) -> object:
-        """Does it, in this process; what is returned goes nowhere.
+        """Does it, in this process; the return value goes nowhere.
 
         Raises:
             FlashtwinError: it cannot be done; the message says why.
@@ -146,7 +146,7 @@ class _Worker(Generic[AnyTask]):
         self._thread.start()
 
     def tell(self) -> None:
-        """Tells the process to end, which first takes away what is incomplete."""
+        """Tells the process to end, which first deletes incomplete files."""
         with self._starting:
             self._stopped = True
             self._process.terminate()
@@ -196,7 +196,7 @@ class _Worker(Generic[AnyTask]):
             answer = stdout.readline()
         except BrokenPipeError:
             return ""
-        # Half a line is what a process that was killed while it answered leaves.
+        # A process that was killed while it answered leaves half a line.
         return answer if answer.endswith("\n") else ""
 
 
@@ -206,11 +206,11 @@ def _close(process: subprocess.Popen[str]) -> None:
             try:
                 stream.close()
             except BrokenPipeError:
-                # What was written and not yet read goes with the process.
+                # Output not yet read goes with the process.
                 continue
 
 
-#: What a worker runs.
+#: The program of a worker.
 WORKER = (sys.executable, "-c", "from flashtwin.sweeps.worker import main; main()")
 
 

@@ -1,4 +1,4 @@
-"""Designed experiments: many choices varied at once, in few runs, and what each of them moves.
+"""Designed experiments: many factors varied at once, in few runs, and the effect of each of them.
 
 One choice at a time would need a run for each level of each choice, and would say nothing of any other ground than
 one. In a balanced design every level of a choice stands in equally many rows, beside all levels of the others. So each
@@ -87,13 +87,13 @@ def sets_of(factors: Sequence[Factor], row: Row) -> dict[str, Value]:
 
 @dataclass(frozen=True)
 class Effects:
-    """What each level of each factor moves a figure by, from the mean over all rows.
+    """The effect of each level of each factor on a figure, from the mean over all rows.
 
     Example: `Effects({"wear": {"none": -0.1, "dynamic": 0.1}}, 0.02)`: the two differ by 0.2.
     """
 
     of: Mapping[str, Mapping[str, float]]
-    #: Standard deviation of what the factors by themselves leave unexplained; None where no row is left for it.
+    #: Standard deviation that the factors by themselves leave unexplained; None where no row is left for it.
     residual: float | None
 
     def range_of(self, factor: str) -> float:

@@ -1,4 +1,4 @@
-"""One trace of many: what is to be done with it, and doing it. Runs in this process or in a worker's."""
+"""One trace of many as a job, and its execution, in this process or in a worker's."""
 
 from __future__ import annotations
 

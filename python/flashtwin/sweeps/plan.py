@@ -54,7 +54,7 @@ class Range:
         return str(round(value)) if self.whole else f"{float(f'{value:.12g}')!r}"
 
 
-#: What a key is set to in turn.
+#: The values of a key.
 Axis = tuple[str, ...] | Range
 
 

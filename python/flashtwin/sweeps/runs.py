@@ -1,4 +1,4 @@
-"""One run of a sweep: what is to be replayed, and doing it into the store. In this process or in a worker's."""
+"""One run of a sweep, and its execution into the store, in this process or in a worker's."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Searches: which of many settings makes a figure smallest and keeps the bounds, without replaying them all.
 
-The sampler (Optuna's TPE) is asked for some points at a time and told what they gave, in an order that does not depend
+The sampler (Optuna's TPE) is asked for some points at a time and told their results, in an order that does not depend
 on which of them ended first; so with the same seed it asks the same again. An interrupted search is therefore simply
-begun anew: what it asks for the second time lies in the store. No state of its own is kept that could be torn.
+begun anew: points asked for again lie in the store. No state of its own is kept that could be torn.
 
 Of several traces, each setting is replayed on all of them, and judged by its ratios to the first system as it is.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 AT_ONCE = 8
 #: A sampler asks for some points again when there are few; how many of its asks a trial may take before it is enough.
 ASKS = 10
-#: What the sampler calls the choice of the system.
+#: The sampler's name for the choice of the system.
 _SYSTEM = "system"
 
 #: Settings that were asked for (points of the first trace), each with its run on every trace.
@@ -38,7 +38,7 @@ Seen = dict[plan.Point, list[Planned]]
 
 @dataclass(frozen=True)
 class SearchGoal:
-    """What is to be small or, where more is better, large; and what is to be kept."""
+    """The figures to minimize or, where more is better, maximize; and the limits."""
 
     best: list[figures.Figure]
     bounds: list[figures.Bound]
@@ -60,7 +60,7 @@ def search(
     progress: Progress | None = None,
     notify: Notify | None = None,
 ) -> Sweep:
-    """Replays what the sampler asks for until the trials are used up, or nothing new is left.
+    """Replays the points that the sampler asks for until the trials are used up, or nothing new is left.
 
     Raises:
         ArgumentError: figures or bounds are wrong, what is asked for makes no search, or the reference has nothing to
@@ -227,7 +227,7 @@ def _judged(
     excesses = []
     for bound in goal.bounds:
         found = [dig(summary, bound.figure.path) for summary in summaries]
-        # What has no such figure does not keep the bound, but nobody can say by how much.
+        # A point without the figure breaks the limit, by an unknown amount.
         excesses.append(max(1.0 if value is None else bound.excess(value) for value in found))
     return values, excesses
 

@@ -1,4 +1,4 @@
-"""The traces of a sweep: what each file holds, known without reading it where it was read before."""
+"""The traces of a sweep: the facts of each file, known without reading it where it was read before."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from flashtwin.traces.reading import Reading, Source
 from flashtwin.traces.scan import Scan
 from flashtwin.traces.trace import Trace
 
-#: What is noted of a file; what an earlier version noted less of is read again.
+#: Facts noted of a file; a file with fewer, noted by an earlier version, is read again.
 _FACTS = {"digest", "has_content", "duration_ns"}
 
 
 @dataclass(frozen=True)
-class Known:
-    """A trace of a sweep: what it is called, how it is read, what its requests are."""
+class SweepTrace:
+    """A trace of a sweep: its name, how to read it, its requests."""
 
     name: str
     #: As given, for the command of a point.
@@ -46,7 +46,7 @@ def known(
     progress: Progress | None = None,
     *,
     stream: bool = False,
-) -> list[Known]:
+) -> list[SweepTrace]:
     """The traces by name; files and folders of files, scans, or traces in memory, which are written into the store.
 
     Raises:
@@ -71,8 +71,8 @@ def known(
     return found
 
 
-def _of_file(name: str, source: Source, store: Store) -> Known:
-    """A file is known again by its place, size and time; whoever replays it looks whether it is what was expected."""
+def _of_file(name: str, source: Source, store: Store) -> SweepTrace:
+    """A file is recognised by its place, size and time; each replay checks that it is the expected one."""
     status = Path(source.path).stat()
     parts = [asdict(source.absolute()), status.st_size, status.st_mtime_ns]
     key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -81,7 +81,7 @@ def _of_file(name: str, source: Source, store: Store) -> Known:
         trace = source.replayable()
         facts = {"digest": trace.digest, "has_content": trace.has_content, "duration_ns": trace.duration_ns}
         store.put_trace(key, facts)
-    return Known(name, source, str(facts["digest"]), bool(facts["has_content"]), int(facts["duration_ns"]))
+    return SweepTrace(name, source, str(facts["digest"]), bool(facts["has_content"]), int(facts["duration_ns"]))
 
 
 def _source_of(trace: Scan) -> Source:
@@ -89,9 +89,9 @@ def _source_of(trace: Scan) -> Source:
     return Source(str(how.pop("path")), Reading(**how), stream=True)
 
 
-def _of_memory(trace: Trace, store: Store) -> Known:
+def _of_memory(trace: Trace, store: Store) -> SweepTrace:
     path = names.stored_requests(store.path, trace.digest, trace.name)
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
         trace.write_parquet(path)
-    return Known(trace.name, Source(str(path)), trace.digest, trace.has_content, trace.duration_ns)
+    return SweepTrace(trace.name, Source(str(path)), trace.digest, trace.has_content, trace.duration_ns)

@@ -2,7 +2,7 @@
 
 Sweeps, shards and machines may share one, at the same time and on a network folder: nobody holds it, nothing in it is
 ever changed. A run is written under a name of its own beside its place, synced to the disk and renamed; who comes
-second with the same key replaces a file by an equal one. The file carries a digest of what it says, so that one that
+second with the same key replaces a file by an equal one. The file carries a digest of its content, so that one that
 a failing disk or network has torn counts as absent and is made again.
 """
 
@@ -25,7 +25,7 @@ from flashtwin.errors import FlashtwinError, OutputError, cannot_be_written
 from flashtwin.results import names
 from flashtwin.results.folder import WritableRun, outward
 
-#: Ending of what is being written; the name before it tells by whom.
+#: Ending of incomplete files; the name before it tells the writer.
 _PARTIAL = ".partial"
 #: Such names.
 _LEFT_OVER = f".*~*~*~*{_PARTIAL}"
@@ -74,15 +74,15 @@ class Store:
         _write(names.stored_run(self.path, key), {"key": key, "error": error})
 
     def trace(self, key: str) -> dict[str, Any] | None:
-        """What is known of a trace's file; None where nothing is."""
+        """The facts of a trace's file; None where there are none."""
         return _read(names.stored_trace(self.path, key))
 
     def put_trace(self, key: str, facts: Mapping[str, Any]) -> None:
-        """Keeps what a trace's file holds."""
+        """Keeps the facts of a trace's file."""
         _write(names.stored_trace(self.path, key), facts)
 
     def clear_left_over(self) -> None:
-        """Takes away what processes of this machine left half-written in the store when they were killed."""
+        """Deletes files that killed processes of this machine left half-written in the store."""
         _clear(self.path.rglob(_LEFT_OVER))
 
     def _put_tables(self, key: str, run: WritableRun) -> None:
@@ -106,7 +106,7 @@ class Store:
 
 
 def clear_left_over(out: Path) -> None:
-    """Takes away what processes of this machine left half-written beside the files of a sweep when they were killed."""
+    """Deletes files that killed processes of this machine left half-written beside the files of a sweep."""
     _clear(out.glob(_LEFT_OVER))
 
 
@@ -145,7 +145,7 @@ def _write(path: Path, body: Mapping[str, Any]) -> None:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """What a file says; None where it is absent or not what was written."""
+    """The content of a file; None where it is absent or damaged."""
     try:
         digest, _, text = path.read_bytes().partition(b"\n")
     except OSError:
@@ -163,7 +163,7 @@ def _beside(path: Path) -> Path:
 
 
 def _sync(path: Path) -> None:
-    # Windows has no call for what was written through another handle, nor for folders.
+    # Windows cannot sync data written through another handle, nor folders.
     if sys.platform == "win32":
         return
     handle = os.open(path, os.O_RDONLY)

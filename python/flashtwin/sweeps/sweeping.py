@@ -1,6 +1,6 @@
 """Sweeps: traces on systems with keys set to one value after another, each run kept as it ends.
 
-What is finished is not done again, whoever did it: runs lie in a store under the digest of what they were made from.
+Finished runs, of any process, are not made again: they lie in a store under the digest of their input.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from flashtwin.settings import literal, merged
 from flashtwin.sweeps import crew, plan
 from flashtwin.sweeps.plan import Point, Sets
 from flashtwin.sweeps.runs import RunTask
-from flashtwin.sweeps.sources import Known, known
+from flashtwin.sweeps.sources import SweepTrace, known
 from flashtwin.sweeps.store import Store, clear_left_over
 from flashtwin.sweeps.swept import Plan, Planned, Sweep
 from flashtwin.traces.reading import Reading
@@ -95,7 +95,7 @@ def sweep(
     """Replays traces on systems with keys set to one value after another; one row a point, one page.
 
     Each run is kept as it ends, complete or not at all; done again with the same folder, or with the same store,
-    only what is missing is replayed. Points that the core refuses are rows with the reason.
+    only missing runs are replayed. Points that the core refuses are rows with the reason.
 
     Args:
         traces: files, folders of files, what `open` or `scan` returned, or several of these.
@@ -108,7 +108,7 @@ def sweep(
         seed: another one draws, or searches, otherwise.
         minimize: search instead: the figure to make small (`"read.p99"`), or several for the trade-off between them.
         maximize: the same of throughput, of which more is better: `"iops"`, `"read.mb_per_s"`; both may be given.
-        subject_to: what the search must keep: `"wa<=1.2,ram<=64MB"`.
+        subject_to: the limits of the search: `"wa<=1.2,ram<=64MB"`.
         trials: how many points a search replays at most; of several traces, how many settings, each on all of them.
         over: how a search judges a setting on several traces: by the geometric `"mean"` of its ratios to the first
             system as it is, or by the `"worst"` of them. Bounds are kept on every trace.
@@ -146,7 +146,7 @@ def sweep(
 
 
 def as_axis(key: str, value: Any) -> plan.Axis:
-    """What a key is set to in turn, from what Python callers give: one value, several, or a range as text.
+    """The values of a key, from those of a Python caller: one value, several, or a range as text.
 
     Raises:
         ArgumentError: a value is none that a key can have.
@@ -221,7 +221,7 @@ def made_ready(out: Path) -> None:
 
 
 def finish(out: Path, *, alone: bool, notify: Notify | None = None) -> Sweep:
-    """Writes table and page. One shard of several leaves them to whoever comes last, and finds the sweep complete."""
+    """Writes table and page. One shard of several leaves them to the last, which finds the sweep complete."""
     found = Sweep.read(out)
     if alone or found.complete:
         found.write()
@@ -247,9 +247,11 @@ def _points(bench: SweepBench, axes: Mapping[str, plan.Axis], notify: Notify | N
 
 
 class SweepBench:
-    """What points are made on: traces, systems, the store, and who replays."""
+    """The environment of points: traces, systems, the store, and the replayer."""
 
-    def __init__(self, traces: Sequence[Known], systems: Mapping[str, System], store: Store, how: SweepOptions) -> None:
+    def __init__(
+        self, traces: Sequence[SweepTrace], systems: Mapping[str, System], store: Store, how: SweepOptions
+    ) -> None:
         """Systems are those of the sweep with nothing swept yet."""
         self.traces = traces
         self.systems = systems
@@ -309,7 +311,7 @@ class SweepBench:
         *,
         say_reused: bool = False,
     ) -> None:
-        """Replays what the store does not have, each run once; what fails otherwise than by refusal is said."""
+        """Replays runs that the store has not, each once; failures other than refusals are reported."""
         keys = plan.shared(list(dict.fromkeys(point.key for point in points if point.key)), self.how.shard)
         missing = [key for key in keys if not self.store.has(key, tables=self.how.keep_tables)]
         if say_reused and notify and len(missing) < len(keys):
@@ -337,7 +339,7 @@ class SweepBench:
         return key
 
     def _fitted(self, point: Point, system: System) -> System | str:
-        """The system with what the trace decides: the period where nobody has set it, the blocks that it is to fill."""
+        """The system with the keys that depend on the trace: the period where nobody has set it, the blocks to fill."""
         fill = dict(point.sets).get(FILL)
         if fill is not None:
             blocks = self._blocks.get((point.trace, fill, kind(system)))
@@ -360,7 +362,7 @@ class SweepBench:
         return {name: int(one.config["nand"]["blocks_per_plane"]) for name, one in made.items()}
 
     def _equal_flash(self, points: Sequence[Point], notify: Notify | None) -> None:
-        """Points that fill drives of one kind as far get as many blocks, whatever else is set."""
+        """Points that fill drives of one kind to one share get equally many blocks, for any other keys."""
         drives: dict[tuple[int, str, str], dict[str, System]] = {}
         each = {one for point in points for one in point.sets}
         swept = {key for key, _ in each if key != FILL and sum(other == key for other, _ in each) > 1}
@@ -410,7 +412,7 @@ class SweepBench:
         return made | {name: system.with_sets(more[name]) for name, system in good.items()}
 
     def _command(self, point: Point, system: System | str) -> str:
-        """What makes the run by itself."""
+        """The command that makes the run by itself."""
         source, base = self.traces[point.trace].source, self.systems[point.system]
         name, before = base.recipe
         sets = [*before, *point.sets] if isinstance(system, str) else system.recipe[1]

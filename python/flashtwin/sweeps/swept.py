@@ -1,4 +1,4 @@
-"""A sweep as it stands in its folder: the points, what the store has of them, one tidy table."""
+"""A sweep in its folder: the points, their runs in the store, one tidy table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flashtwin.errors import ArgumentError, ReportError
 from flashtwin.replays.running import Result
 from flashtwin.results import figures, folder, names, over, variation
 from flashtwin.results.effects import NoEffect, without_effect
-from flashtwin.results.frames import Framed, StoredRun, one_row, shown, table_of
+from flashtwin.results.frames import StoredRun, Tabular, one_row, shown, table_of
 from flashtwin.results.sweeps import DONE, FAILED, MISSING, is_closed, is_whole, tally
 from flashtwin.sweeps.store import Store, write_synced
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Planned:
-    """A point of a sweep: what is replayed, under which key its run is kept, how it is made by itself."""
+    """A point of a sweep: trace and system, the key of its run in the store, and the command that makes it alone."""
 
     #: Its number, counted from 1, in the order of the sweep.
     point: int
@@ -44,7 +44,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a sweep's folder says of it."""
+    """The description of a sweep in its folder."""
 
     #: `grid`, `zip`, `sample` or `search`.
     mode: str
@@ -91,10 +91,10 @@ def _relative(store: Path, path: Path) -> str:
     return str(store.relative_to(path)) if store.is_relative_to(path) else str(store)
 
 
-class Sweep(Framed):
+class Sweep(Tabular):
     """Many replays: a row for each point, whether it is done, refused or missing.
 
-    As a frame: `point`, `trace`, `system`, `status` (done, failed, missing), `error`, `key`, what was swept, then every
+    As a frame: `point`, `trace`, `system`, `status` (done, failed, missing), `error`, `key`, the swept keys, then every
     number of the summaries under its dotted name; a point that is not done has none. A sweep that is not `complete`
     says so wherever it is shown.
     """
@@ -122,7 +122,7 @@ class Sweep(Framed):
         return f"<flashtwin.Sweep {str(self.path)!r}: {self.state}>"
 
     def __len__(self) -> int:
-        """Number of points, whatever became of them."""
+        """Number of points, done or not."""
         return len(self.plan.points)
 
     @property
@@ -262,7 +262,7 @@ class Sweep(Framed):
 
 
 def _table(plan: Plan) -> pyarrow.Table:
-    """A row for each point in the order of the plan: the same bytes in whatever order the runs have ended."""
+    """A row for each point in the order of the plan: the same bytes for any order in which runs end."""
     import pyarrow
 
     store = Store(plan.store)
@@ -284,7 +284,7 @@ def _row(planned: Planned, store: Store, axes: Mapping[str, Sequence[str]]) -> d
     error = planned.error or (kept.error if kept is not None else None)
     found = one_row(kept.summary) if kept is not None and kept.summary is not None else {}
     status = FAILED if error is not None else DONE if found else MISSING
-    # What a system does not look at is in the point, but not in the run that stands for it.
+    # A key that a system ignores is in the point, but not in the run that stands for it.
     made = {name: value for name, value in found.items() if name.removeprefix("config.") not in planned.ignored}
     swept = {f"config.{key}": made.get(f"config.{key}", _value(planned.settings.get(key))) for key in axes}
     first = {

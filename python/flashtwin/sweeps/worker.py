@@ -25,7 +25,7 @@ def main() -> None:
             sys.stdout.write(json.dumps(answer(json.loads(line))) + "\n")
             sys.stdout.flush()
     except BrokenPipeError:
-        # The parent was killed; what is done is done. Python would complain once more at exit.
+        # The parent was killed; finished work is kept. Python would complain once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,1 +1,1 @@
-"""Traces: what the host asked for, read, made from frames and columns, looked at as a table."""
+"""Traces: requests of a host, read, made from frames and columns, viewed as a table."""

@@ -16,7 +16,7 @@ from flashtwin.traces.trace import open as open_trace
 if TYPE_CHECKING:
     import pyarrow
 
-#: What a request consists of, with the canonical column of each (docs/trace-formats.md).
+#: The fields of a request, with the canonical column of each (docs/trace-formats.md).
 CANONICAL = {
     "time": "time_ns",
     "op": "op",
@@ -37,13 +37,13 @@ FLUSH = 3
 CONTENT_BYTES, LENGTH_MAX = 4_096, 2**32 - 1
 #: A content that nobody knows.
 UNKNOWN = 2**32 - 1
-#: Submission queues that requests can be of, and what the first bit of a queue counts in the column `flags`.
+#: Submission queues of requests, and the unit of a queue's first bit in the column `flags`.
 QUEUES, QUEUE_FLAG = 32, 8
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns hold what, and in which units."""
+    """The columns of the fields, and their units."""
 
     columns: Mapping[str, str] | None = None
     time_unit: TimeUnit = "ns"
@@ -52,7 +52,7 @@ class Columns:
     length_unit: int = 1
 
     def __post_init__(self) -> None:
-        """Refuses what cannot be meant."""
+        """Refuses impossible combinations."""
         if self.columns is not None and not isinstance(self.columns, Mapping):
             raise ArgumentError("columns is a mapping of what a request consists of to names: {'time': 'Timestamp'}")
         unknown = sorted(set(self.columns or ()) - set(CANONICAL))
@@ -83,7 +83,7 @@ def from_csv(path: Path, how: Columns, delimiter: str) -> Trace:
     from pyarrow import csv
 
     wanted = {**CANONICAL, **(how.columns or {})}
-    # A digest of digits only is no number: what is a content is only ever compared.
+    # A digest of digits only is no number: contents are only ever compared.
     types = {wanted["content"]: pyarrow.string(), wanted["op"]: pyarrow.string()}
     try:
         table = csv.read_csv(
@@ -135,7 +135,7 @@ def _canonical(table: pyarrow.Table, place: str, how: Columns) -> pyarrow.Table:
     for part, unit, most in (("offset", how.offset_unit, 2**63 - 1), ("length", how.length_unit, LENGTH_MAX)):
         _refuse_missing(compute.and_not(compute.is_null(found[part]), flushes), part, place)
         asked = _bytes(found[part], unit, part, most, place)
-        # A flush has no address, whatever stands there.
+        # A flush has no address; the field is ignored.
         columns[CANONICAL[part]] = compute.if_else(flushes, pyarrow.scalar(0, asked.type), asked)
     if "volume" in found:
         columns["volume"] = compute.dictionary_encode(found["volume"]).indices.cast(pyarrow.uint32())

@@ -1,4 +1,4 @@
-"""How the file of a trace is read: one set of options for the command line, for workers and for whoever stores them."""
+"""Options of reading a trace's file: one set for the command line, for workers and for stored results."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class Reading:
         return excerpt_ns(self.from_s, self.to_s)
 
     def label(self, trace: str) -> str:
-        """What results of the part that is read are called."""
+        """The name of results of the part that is read."""
         return part_of(trace, self.volume, self.from_s, self.to_s)
 
     @property
     def words(self) -> list[str]:
-        """What is not as usual, as the command line takes it."""
+        """Options that differ from the default, as the command line takes them."""
         usual = Reading()
         flags = {
             "--format": self.format,

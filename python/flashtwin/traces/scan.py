@@ -44,7 +44,7 @@ class Scan:
 
     @property
     def name(self) -> str:
-        """What the trace is called: the file's name without endings."""
+        """The name of the trace: the file's name without endings."""
         return self._native.name
 
     @property
@@ -86,7 +86,7 @@ class Scan:
         return open_trace(**self.source, progress=progress)
 
 
-#: What can be replayed.
+#: The types that can be replayed.
 Replayable = Trace | Scan
 
 
@@ -105,7 +105,7 @@ def scan(
     """A trace that is replayed from its file, in memory that does not grow with its requests.
 
     The file is read once before the replays, to find out which pages and contents there are, and once for each
-    system; it must not change meanwhile. What is held: a few numbers for each page that the trace touches and for
+    system; it must not change meanwhile. Memory holds a few numbers for each page that the trace touches and for
     each distinct content, some windows of requests, and the tables of the systems, whose physical pages count, too.
 
     Args:
@@ -113,7 +113,7 @@ def scan(
             cannot be read twice.
         format: its format; by default it is told by the content.
         on_bad_line: as in `open`.
-        sort_window_ns: as in `open`; what is so late is held.
+        sort_window_ns: as in `open`; requests within the window are held.
         blkparse_action: as in `open`.
         volume: only the requests of the volume of this name.
         from_s: only the requests from this many seconds after the first one on.
@@ -152,7 +152,7 @@ def memory_in_whole(
 ) -> tuple[int, int | None]:
     """Bytes of memory that a trace takes whole, as its beginning lets expect, and bytes that can be had, if known.
 
-    Standard input, and files so small that they fit whatever is in them, take 0.
+    Standard input, and files so small that they fit with any content, take 0.
 
     Raises:
         TraceError: the file cannot be read so.
@@ -166,7 +166,7 @@ def _again(source: Mapping[str, Any]) -> Scan:
 
 
 def as_replayable(given: Replayable | str | Path, progress: Progress | None = None) -> Replayable:
-    """What can be replayed from what callers may pass for it: itself, or the path of a trace, which is read.
+    """A replayable trace from an argument: the trace itself, or the path of one, which is read.
 
     Raises:
         ArgumentError: it is none of these.

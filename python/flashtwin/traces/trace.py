@@ -1,4 +1,4 @@
-"""Traces: what the host asked for."""
+"""Traces: the requests of a host."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from flashtwin.results.frames import Rows, Table, shown
 if TYPE_CHECKING:
     import pyarrow
 
-#: What to do with a line that cannot be read.
+#: How to treat a line that cannot be read.
 OnBadLine = Literal["fail", "skip"]
 
 #: Which event of blkparse text is the request: queued, issued to the driver, completed.
 BlkparseAction = Literal["Q", "D", "C"]
 
-#: What times of a frame or a CSV file are in.
+#: Units of the times of a frame or a CSV file.
 TimeUnit = Literal["s", "ms", "us", "ns"]
 
-#: What a sample of a trace is drawn by.
+#: The unit of a sample of a trace.
 SampleBy = Literal["address", "content"]
 
 
@@ -61,7 +61,7 @@ class Trace(Rows):
     def __init__(self, native: _core.Trace, source: Mapping[str, Any] | None = None) -> None:
         """Wraps the core's trace; use `flashtwin.open`."""
         self._native = native
-        #: The file it was read from and how, as `open` takes it; None for what came from no file.
+        #: The file it was read from and how, as `open` takes it; None for a trace from no file.
         self.source = source
 
     def __len__(self) -> int:
@@ -73,7 +73,7 @@ class Trace(Rows):
 
     @property
     def name(self) -> str:
-        """What the trace is called: the file's name without endings."""
+        """The name of the trace: the file's name without endings."""
         return self._native.name
 
     @property
@@ -83,7 +83,7 @@ class Trace(Rows):
 
     @cached_property
     def digest(self) -> str:
-        """A digest of all columns; the same whatever format or compression the trace was read from."""
+        """A digest of all columns; the same for any format or compression the trace was read from."""
         return self._native.digest
 
     @property
@@ -107,7 +107,7 @@ class Trace(Rows):
     def excerpt(self, *, from_s: float | None = None, to_s: float | None = None) -> Trace:
         """The requests of a span of time as a trace of its own, which begins with its first request.
 
-        What pages held before is not in it: pages that are first read hold what was read.
+        Earlier writes are not in it: pages that are first read hold the content read.
 
         Args:
             from_s: seconds after the trace's first request; from the beginning by default.
@@ -129,7 +129,7 @@ class Trace(Rows):
     def info(self) -> dict[str, Any]:
         """The workload in numbers: counts, bytes, footprint, duplicates, quality of the trace.
 
-        Percentages are of 100; what is undefined (a mean of no requests, say) is None.
+        Percentages are of 100; undefined values are None, for example the mean of no requests.
         """
         info: dict[str, Any] = json.loads(self._native.info_json())
         return info
@@ -152,7 +152,7 @@ class Trace(Rows):
         Args:
             rate: share kept, above 0 up to 1.
             seed: another one keeps other items.
-            by: what is chosen, `"address"` (pages) or `"content"`.
+            by: the unit, `"address"` (pages) or `"content"`.
         """
         return Trace(self._native.sample(rate, seed, by))
 
@@ -190,7 +190,7 @@ class Trace(Rows):
 
         Args:
             frame: a row a request, in any order of time.
-            name: what the trace is called.
+            name: the name of the trace.
             **how: which columns hold what, and in which units, as in `from_csv`. By default they are the canonical
                 ones of docs/trace-formats.md.
 
@@ -272,7 +272,7 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
         progress: told `"reading"`, bytes read and bytes in all (`flashtwin.progress`).
 
     Raises:
-        TraceError: the message names file, line and field, and what was expected.
+        TraceError: the message names file, line and field, and the expected value.
 
     >>> import flashtwin as ft
     >>> trace = ft.open("traces/webvm-small.fiu.zst")
@@ -303,7 +303,7 @@ def as_trace(given: Trace | str | Path, progress: Progress | None = None) -> Tra
 
 
 def refuse_what_is_no_trace(given: object) -> None:
-    """Says what is expected in the place of a trace.
+    """An error that names the types a trace may have.
 
     Raises:
         ArgumentError: it is neither a trace nor a path.

@@ -27,7 +27,7 @@ SMALL_STORE = 16_384
 
 
 def measure_anchor(stand: Stand) -> Facts:
-    """What CA-SSD saves at each clock, in percent, and with 16 K hashes in milliseconds."""
+    """The saving of CA-SSD at each clock, in percent, and with 16 K hashes in milliseconds."""
     blocks = blocks_for(stand, traditional_wa(stand.name))
     small = entries(stand, SMALL_STORE)
     found: Facts = {drive: {} for drive in DRIVES}
@@ -52,7 +52,7 @@ def _saved(before: PaperRun, after: PaperRun, limited: PaperRun) -> Facts:
 
 
 def nearest(homes: Mapping[str, Facts]) -> float | None:
-    """The clock at which homes becomes shorter by most nearly what was published."""
+    """The clock at which the cut of homes is nearest to the published one."""
     off = {
         speed: abs(saved - published.SHORTER_MS)
         for speed in SPEEDS

@@ -1,4 +1,4 @@
-"""What the items of the CA-SSD paper share: its drive, its two systems, and how they compare."""
+"""Shared by the items of the CA-SSD paper: its drive, its two systems, and their comparison."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def pair(stand: Stand, drive: dict[str, Value] | None = None, **sets: Value) -> 
 
 
 def compared(runs: Mapping[str, PaperRun]) -> Facts:
-    """Everything of Fig. 7: cuts of response time, writes, writes by collection and erases; and what they are of."""
+    """Everything of Fig. 7: cuts of response time, writes, writes by collection and erases; with their totals."""
     before, after = runs[TRADITIONAL], runs[CA_SSD]
     found: Facts = {
         "response": reduction(before, after, ALL),

@@ -59,7 +59,7 @@ def blocks_for(stand: Stand, wa: float) -> int:
 
 
 def run_on(stand: Stand, name: str, blocks: int, holds: str, **sets: Value) -> PaperRun:
-    """A system on the paper's device with so many blocks, which hold that at the beginning."""
+    """A system on the paper's device with this many blocks, and these full at the beginning."""
     drive = {**device(stand), "blocks_per_plane": blocks}
     return stand.run(name, **drive, **{"replay.preload": holds, **sets})
 

@@ -18,7 +18,7 @@ from flashtwin.papers.text import column
 from flashtwin.settings import Value
 from flashtwin.sweeps.design import Factor
 
-#: What is compared, and what was published of it by workload.
+#: The quantities compared, with the published values by workload.
 CUTS = {"response": published.RESPONSE, "writes": published.WRITES, "gc": published.GC_WRITES,
         "erases": published.ERASES}  # fmt: skip
 #: A level that only CA-SSD has, as a key of ours: what lies on its drive at the beginning.
@@ -46,7 +46,7 @@ FACTORS = (
     Factor("collection", {"8 pages a write": {"ftl.gc.step_pages": 8}, "a block at once": {"ftl.gc.step_pages": 64}}),
     Factor("wear rule", _levels("ftl.wear.policy", "dynamic", "static")),
 )  # fmt: skip
-#: What the screening finds to matter, all combinations.
+#: The factors that the screening found to matter, all combinations.
 FEW = {
     "rate": ("1 times", "0.25 times", "0.5 times", "2 times"),
     "drive": ("has room", "begins full", "begins full, CA-SSD's empty"),
@@ -57,7 +57,7 @@ ROWS = 32
 
 
 def _begins_full(ca_ssd: str) -> Callable[[Stand], Mapping[str, Value]]:
-    """Drives as `begins-full` finds them, with so much on CA-SSD's."""
+    """Drives as `begins-full` finds them, with this much data on CA-SSD's."""
     return lambda stand: {
         "blocks_per_plane": blocks_for(stand, traditional_wa(stand.name)), "replay.preload": FULL, BEGINS: ca_ssd,
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""CA-SSD: what its text says of value locality, in words and single numbers. Sections 3 and 5.3."""
+"""CA-SSD: statements of its text on value locality, in words and single numbers. Sections 3 and 5.3."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SEED = 0
 
 
 def measure_locality(stand: Stand) -> Facts:
-    """Writes of what the address holds, and hits of reads by value and by address in a cache of any size."""
+    """Writes of the value already at the address, and hits of reads by value and by address in caches of any size."""
     found: Facts = {"same_content": stand.fact("space.rewrite_percent")}
     for of in ("content", "address"):
         rows = [row for row in stand.table("miss_ratio") if (row["kind"], row["of"]) == ("read", of)]
@@ -52,7 +52,7 @@ def judge_locality(facts: Mapping[str, Facts]) -> Outcome:
 
 
 def values_for_half(exponent: float, values: int, writes: int) -> int:
-    """Values with half of so many writes, each drawn by Zipf's law."""
+    """The number of values that draw half of the writes, by Zipf's law."""
     weights = np.arange(1, values + 1, dtype=float) ** -exponent
     drawn = np.random.default_rng(SEED).poisson(writes * weights / weights.sum())
     most = np.sort(drawn)[::-1].cumsum()

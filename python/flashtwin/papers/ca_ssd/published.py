@@ -1,4 +1,4 @@
-"""What the CA-SSD paper published."""
+"""Published numbers of the CA-SSD paper."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ RESPONSE = {"web": 65.0, "mail": 84.0, "homes": 59.0}
 WRITES = {"web": 77.0, "mail": 93.0, "homes": 70.0}
 GC_WRITES = {"web": 94.0, "mail": 100.0, "homes": 87.0}
 ERASES = {"web": 77.0, "mail": 100.0 * (1 - 2_876 / 47_819), "homes": 70.0}
-#: Section 3: writes that bring what their address holds, of all writes.
+#: Section 3: writes of the content already at their address, of all writes.
 SAME_CONTENT = {"mail": 8.0, "homes": 8.0}
 #: 5.2: by how much the mean response of homes with 16 K entries is shorter, in milliseconds.
 SHORTER_MS = 7.0

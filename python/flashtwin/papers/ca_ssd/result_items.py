@@ -1,4 +1,4 @@
-"""CA-SSD: what deduplication brings. Fig. 6-8, and the size of the store."""
+"""CA-SSD: the gain of deduplication. Fig. 6-8, and the size of the store."""
 
 from __future__ import annotations
 

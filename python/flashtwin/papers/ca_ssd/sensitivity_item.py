@@ -12,7 +12,7 @@ from flashtwin.papers.model import Facts
 from flashtwin.papers.sensitivity import Headline, Sensitivity
 from flashtwin.settings import Value
 
-#: By the names of what is measured: what is cut, and by how much as published.
+#: By the names of the quantities: the cut, and its published size.
 CUTS = {
     "response": ("mean response", published.RESPONSE),
     "writes": ("pages written", published.WRITES),
@@ -21,7 +21,7 @@ CUTS = {
 
 
 def measure(stand: Stand, sets: Mapping[str, Value]) -> Facts:
-    """What CA-SSD cuts, both systems on the paper's drive."""
+    """The cuts of CA-SSD, both systems on the paper's drive."""
     found = compared(pair(stand, {**device(stand), **sets}))
     return {key: found[key] for key in CUTS}
 

@@ -1,4 +1,4 @@
-"""CA-SSD: what its workloads are like. Tables 2 and 3, Fig. 2-4."""
+"""CA-SSD: its workloads. Tables 2 and 3, Fig. 2-4."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def measure_fig_3(stand: Stand) -> Facts:
 
 
 def judge_fig_3(facts: Mapping[str, Facts]) -> Outcome:
-    """Positions with 90 % of the repeated writes, and what a queue so short saves."""
+    """Positions with 90 % of the repeated writes, and the saving of a queue of that length."""
     title = "LRU positions with 90 % of the repeated writes"
     claims = [number("homes", title, published.POSITIONS_HOMES, facts.get("homes", {}).get("content"), "positions")]
     claims += [

@@ -1,4 +1,4 @@
-"""What the items of the DS-FTL paper share: its four schemes on its device."""
+"""Shared by the items of the DS-FTL paper: its four schemes on its device."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ FACTORS = (
 )  # fmt: skip
 #: Keys that only DS-FTL is measured with: the others stand for an allocation of their own and compare nothing.
 OF_DS_FTL = ("ftl.allocation.policy", "ftl.spread.", "engine.idle_us")
-#: What the screening finds to matter, all combinations.
+#: The factors that the screening found to matter, all combinations.
 FEW = {
     "pages before the next": ("1", "2"),
     "units": ("die", "chip"),

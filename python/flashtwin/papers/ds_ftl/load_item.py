@@ -41,7 +41,7 @@ def measure_load(stand: Stand) -> Facts:
 
 
 def _halves(stand: Stand, speed: float, static: PaperRun, ds_ftl: PaperRun) -> Facts:
-    """What DS-FTL's reads gain with equal merging, what merging of twins adds, what remains where nothing merges."""
+    """The gain of DS-FTL's reads with equal merging, the extra gain of merging twins, and the gain without merging."""
     of_pages = runs_at(stand, "ds-ftl", speed=speed, **{"engine.merge_reads": "same-page"})["ds-ftl"]
     none = runs_at(stand, "static", "ds-ftl", speed=speed, **{"engine.merge_reads": "none"})
     pairs = {
@@ -54,7 +54,7 @@ def _halves(stand: Stand, speed: float, static: PaperRun, ds_ftl: PaperRun) -> F
 
 
 def judge_load(facts: Mapping[str, Facts]) -> Outcome:
-    """One rate for all workloads, at which reads gain over static allocation what was published; the rest follows."""
+    """One rate for all workloads, at which the gain of reads over static allocation is the published one."""
     means = _means_by_load(facts)
     kept = {speed: sum(found[f"{speed:g}"]["keeps_up"] for found in facts.values()) for speed in LOADS}
     whole = len(facts) == len(NAMES)
@@ -127,7 +127,7 @@ def _merging_table(means: Mapping[float, Mapping[str, float | None]]) -> dict[st
 def _nearest(
     means: Mapping[float, Mapping[str, float | None]], kept: Mapping[float, int], workloads: int, target: float
 ) -> float | None:
-    """The clock at which all drives keep up and reads gain over static allocation most nearly what they should."""
+    """The clock at which all drives keep up and the gain of reads over static allocation is nearest to its target."""
     off = {
         speed: abs(gained - target)
         for speed, of in means.items()

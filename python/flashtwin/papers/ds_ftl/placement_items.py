@@ -37,7 +37,7 @@ def spread_claims(
     facts: Mapping[str, Facts], as_published: Mapping[str, tuple[float, float, float]], what: str, unit: str,
     workloads: int = len(NAMES),
 ) -> list[Claim]:  # fmt: skip
-    """Lowest, highest and mean over so many workloads, scheme by scheme."""
+    """Lowest, highest and mean over the workloads, scheme by scheme."""
     claims = []
     for scheme, (low, high, average) in as_published.items():
         values = [value for value in column(facts, NAMES, scheme) if value is not None]

@@ -1,4 +1,4 @@
-"""What the DS-FTL paper published, by section, table and figure. Percentages unless the name says otherwise."""
+"""Published numbers of the DS-FTL paper, by section, table and figure. Percentages unless the name says otherwise."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FILES = {
     "webresearch": ("webresearch-030409-033109",),
     "webusers": ("webusers-030409-033109",),
 }
-#: 2.3.1, Fig. 2: chips differ by so much in utilisation.
+#: 2.3.1, Fig. 2: spread of the utilisation of chips.
 CHIPS_DIFFER = 34.0
 #: 2.3.2, Fig. 3: the highest share of duplicates; Fig. 4: lowest and highest over the planes.
 DUPLICATES, ON_PLANES = 70.4, (5.1, 44.5)

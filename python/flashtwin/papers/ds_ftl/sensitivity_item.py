@@ -38,7 +38,7 @@ def measure(stand: Stand, sets: Mapping[str, Value]) -> Facts:
 
 
 def _headlines(speed: float) -> Iterator[Headline]:
-    """What the paper is remembered for: cuts as means, redirected pages by workload where they were published so."""
+    """The paper's headlines: cuts as means, redirected pages by workload where they were published so."""
     faster = "" if speed == 1.0 else f", clock x {speed:g}"
 
     def average(key: str) -> Callable[[Mapping[str, Facts]], float | None]:

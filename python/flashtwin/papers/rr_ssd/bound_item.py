@@ -1,4 +1,4 @@
-"""RR-SSD: what copies made at the end of a day can reach of Oracle's gain at all, however many there are."""
+"""RR-SSD: the part of Oracle's gain within reach of copies made at the end of a day, for any number of copies."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def measure(stand: Stand) -> Facts:
 
 
 def _read_time(run: PaperRun) -> list[float]:
-    """What all reads of each day take together, in nanoseconds."""
+    """The total time of the reads of each day, in nanoseconds."""
     return [(row["reads"] or 0) * (row["read_mean_ns"] or 0.0) for row in run.rows("periods")]
 
 

@@ -1,4 +1,4 @@
-"""What the items of the RR-SSD paper share: systems at the recorded clock, and at the rate that Oracle's reads set."""
+"""Shared by the items of the RR-SSD paper: systems at the recorded clock, and at the rate that Oracle's reads set."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from flashtwin.papers.bench import PaperRun, Stand, reduction, share
 from flashtwin.papers.claims import EFFECT_POINTS, Claim
 from flashtwin.papers.model import Facts, mean
 from flashtwin.papers.rr_ssd import published
-from flashtwin.papers.search import Found
+from flashtwin.papers.search import RateResult
 from flashtwin.papers.text import column
 from flashtwin.settings import Value
 
-#: RR-SSD's published share of what Oracle gains for reads, in percent.
+#: RR-SSD's published share of Oracle's gain for reads, in percent.
 PUBLISHED_SHARE = {name: 100.0 * published.RR_SSD[name][0] / published.ORACLE[name][0] for name in published.WORKLOADS}
 #: The trace's own clock.
 RECORDED = 1.0
 READ, ALL = "response.read.mean_ns", "response.all.mean_ns"
 
 
-def matched(stand: Stand, **sets: Value) -> Found:
+def matched(stand: Stand, **sets: Value) -> RateResult:
     """The one free parameter: the speed at which Oracle's read improvement is the published one."""
     key = f"rate {sorted(sets.items())}"
     if key not in stand.memo:
         stand.memo[key] = stand.rate(published.ORACLE[stand.name][0], "ca-ssd", "oracle", **sets)
-    found: Found = stand.memo[key]
+    found: RateResult = stand.memo[key]
     return found
 
 
@@ -45,7 +45,7 @@ def gains(runs: Mapping[str, PaperRun], name: str, baseline: str = "ca-ssd") -> 
 
 
 def share_of_oracle(gained: float | None, oracle: float | None) -> float | None:
-    """RR-SSD's share of what Oracle gains, in percent; a share of next to nothing is none."""
+    """RR-SSD's share of Oracle's gain, in percent; a share of next to nothing is none."""
     return share(gained, oracle) if oracle is not None and oracle >= EFFECT_POINTS else None
 
 

@@ -23,7 +23,7 @@ SYSTEMS = ("conventional", "ca-ssd", "rr-ssd", "oracle", "oracle-conventional")
 ORDERS = tuple("".join(levels) for levels in itertools.permutations("CWDP"))
 
 
-#: The age of the drive, and what is done about its wear.
+#: The age of the drive, and its wear levelling.
 DRIVE, AGED = "the set-up, drive", "sized to the workload and aged, wear rule {}"
 
 
@@ -57,7 +57,7 @@ FACTORS = (
     }),
     Factor("Pop", _levels("ftl.replication.score_popularity", "mean", "sum")),
 )  # fmt: skip
-#: What the screening finds to matter, all combinations; the rest is as the set-up and the presets have it.
+#: The factors that the screening found to matter, all combinations; the rest is as in the set-up and the presets.
 FEW = {
     "order": ("CWDP", "PDWC"),
     "pages before the next": ("1", "2", "4"),

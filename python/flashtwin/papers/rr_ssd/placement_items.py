@@ -1,4 +1,4 @@
-"""RR-SSD: where copies are placed, and why the score does what it does. Fig. 11."""
+"""RR-SSD: the placement of copies, and the reasons behind the score. Fig. 11."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _more(one: float | None, other: float | None) -> float | None:
 
 
 def measure_causes(stand: Stand) -> Facts:
-    """What reads gain and how evenly chips share the copies, cause by cause, on a large and on a full drive."""
+    """The gain of reads and the evenness of copies over the chips, cause by cause, on a large and on a full drive."""
     drives: dict[str, Mapping[str, Value] | None] = {LARGE: {}, SIZED: sized(stand)}
     found: Facts = {}
     for drive, keys in drives.items():
@@ -86,7 +86,7 @@ def measure_causes(stand: Stand) -> Facts:
 
 
 def busiest_chip(run: PaperRun) -> float | None:
-    """How long passes take with all chips at work, of what they take one copy after another, in percent.
+    """The time of passes with all chips at work, as a share of their time with one copy after another, in percent.
 
     The busiest chip decides: the more copies it has, the longer they are.
     """

@@ -1,4 +1,4 @@
-"""RR-SSD: what its text claims beside tables and figures. II.B, II.C, II.D."""
+"""RR-SSD: claims of its text beside tables and figures. II.B, II.C, II.D."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def judge_space(facts: Mapping[str, Facts]) -> Outcome:
 
 
 def measure_periods(stand: Stand) -> Facts:
-    """What reads gain and how many pages are copied, by how often copies are made."""
+    """The gain of reads and the number of copies, by how often copies are made."""
     found: Facts = {}
     for label, days in PERIODS.items():
         sets: dict[str, Value] = {"replay.period_s": stand.period_s * days}
@@ -65,7 +65,7 @@ def judge_periods(facts: Mapping[str, Facts]) -> Outcome:
 
 
 def measure_degrees(stand: Stand) -> Facts:
-    """What reads gain by how many copies a content earns, in the same space."""
+    """The gain of reads by how many copies a content earns, in the same space."""
     base = at_clock(stand, "ca-ssd")
     return {
         label: gains(base | at_clock(stand, "rr-ssd", **sets), "rr-ssd")[0] for label, sets in DEGREES.items()

@@ -1,4 +1,4 @@
-"""What the RR-SSD paper published, by table and figure. Percentages unless the name says otherwise."""
+"""Published numbers of the RR-SSD paper, by table and figure. Percentages unless the name says otherwise."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ REPLICA_WRITES = {"webvm": 9.27, "mail": 12.39, "homes": 11.41, "hadoop": 12.16,
 COPIES = {"mail": (160.9, 1253.2), "homes": (5.6, 39.4), "webvm": (2.2, 17.2)}
 MINUTES = {"mail": (7.96, 62.01), "homes": (0.28, 1.95), "webvm": (0.11, 0.85)}
 
-#: II.C: a weekly pass takes so many times as long as a daily one, almost.
+#: II.C: a weekly pass takes almost this many times as long as a daily one.
 WEEKLY_TO_DAILY = 7.0
 #: IV.B.6: writes more than CA-SSD's, on average, about.
 MORE_WRITES = 10.0
@@ -66,7 +66,7 @@ SPACE = (15.0, 70.0)
 
 #: I, Fig. 1: shares of queueing and transfer in a response time, lowest and highest over the workloads.
 QUEUEING_READS, QUEUEING_WRITES = (25.0, 77.0), (80.0, 90.0)
-#: I, Fig. 2: at times the longest queue is so many times the shortest.
+#: I, Fig. 2: at times the longest queue is this many times the shortest.
 QUEUE_RATIO = 32.0
 #: I, Fig. 3: Ideal-All-Chip Replication over a conventional SSD: lowest, highest, mean; reads, all.
 IDEAL_READS, IDEAL_ALL = (17.0, 57.0, 38.37), (12.0, 48.0, 25.32)

@@ -15,7 +15,7 @@ NAMES = published.WORKLOADS
 
 
 def measure(stand: Stand) -> Facts:
-    """What RR-SSD and Oracle gain when requests arrive as they were recorded."""
+    """The gains of RR-SSD and Oracle when requests arrive as they were recorded."""
     runs = at_clock(stand, "ca-ssd", "rr-ssd", "oracle")
     (rr_read, rr_all), (oracle_read, oracle_all) = gains(runs, "rr-ssd"), gains(runs, "oracle")
     base = runs["ca-ssd"]

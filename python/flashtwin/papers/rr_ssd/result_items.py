@@ -1,4 +1,4 @@
-"""RR-SSD: what replication and redirection bring. Tables I, IV, V, Fig. 9-13, the fair test by decision."""
+"""RR-SSD: the gain of replication and redirection. Tables I, IV, V, Fig. 9-13, the fair test by decision."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FEWER_COPIES: dict[str, Mapping[str, Value]] = {
     "two at most": {"ftl.replication.most_copies": 2},
     "of what is read twice": {"ftl.replication.least_popularity": 2},
 }
-#: What Table IV's columns are on average.
+#: Means of Table IV's columns.
 MEANS = {
     "Oracle, reads": published.ORACLE_MEAN[0],
     "Oracle, all": published.ORACLE_MEAN[1],
@@ -73,7 +73,7 @@ def measure_table_4(stand: Stand) -> Facts:
 
 
 def _read_again(stand: Stand) -> float | None:
-    """Reads of values read before, in percent: all that copies of what was read can serve."""
+    """Reads of values read before, in percent: the most that copies of read values can serve."""
     unique = stand.fact("info.unique_values_read_percent")
     return None if unique is None else 100.0 - unique
 
@@ -164,13 +164,13 @@ def measure_fair_variants(stand: Stand) -> Facts:
 
 
 def fair_variants() -> dict[str, Mapping[str, Value]]:
-    """Keys by what is taken back."""
+    """Keys by the choice that is reverted."""
     single = {f"without {one.text}": SETUP.without(one.key) for one in SETUP.choices}
     return {"the set-up": SETUP.sets, **single, "the presets": {}}
 
 
 def judge_fair_variants(facts: Mapping[str, Facts]) -> Outcome:
-    """The means over all workloads, choice by choice: what the set-up owes to each."""
+    """The means over all workloads, choice by choice: the effect of each choice of the set-up."""
     claims, rows = [], []
     titles = ("Oracle, reads", "share of Oracle's", "RR-SSD, reads", "RR-SSD, all", "Oracle, all")
     for label in fair_variants():

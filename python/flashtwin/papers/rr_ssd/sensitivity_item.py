@@ -18,7 +18,7 @@ NAMES = published.WORKLOADS
 
 
 def measure(stand: Stand, sets: Mapping[str, Value]) -> Facts:
-    """What RR-SSD gains for reads and for all requests, and its share of what Oracle gains for reads."""
+    """The gains of RR-SSD for reads and for all requests, and its share of Oracle's gain for reads."""
     # What only copies depend on need not be measured where there are none.
     shared = {key: value for key, value in sets.items() if not key.startswith("ftl.replication.")}
     runs = at_clock(stand, "ca-ssd", "oracle", **shared) | at_clock(stand, "rr-ssd", **sets)
@@ -48,7 +48,7 @@ def _mean(key: str) -> Callable[[Mapping[str, Facts]], float | None]:
 
 
 def details(facts: Mapping[str, Facts]) -> list[dict[str, Any]]:
-    """What the shares are of, and what is gained for all requests."""
+    """The totals of the shares, and the gain for all requests."""
     tables = []
     for title, keys in (
         ("Reads, RR-SSD and Oracle: time saved over ca-ssd", ("read", "oracle")),

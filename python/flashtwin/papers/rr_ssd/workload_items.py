@@ -1,4 +1,4 @@
-"""RR-SSD: what the workloads are like, and what they meet on SSDs that do not replicate. Table III, Fig. 1-6."""
+"""RR-SSD: the workloads, and their waits on SSDs that do not replicate. Table III, Fig. 1-6."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RULES = {
     "writes complete when hashed": ("hashed", "hashed"),
     "ca-ssd alone has battery-backed RAM": ("programmed", "hashed"),
 }
-#: What the paper's "queueing and transfer" is: its transfer has the wait for the channel in it.
+#: The paper's "queueing and transfer": its transfer includes the wait for the channel.
 QUEUEING_AND_TRANSFER = ("queueing at the chip", "waiting for the channel", "transfer")
 #: Days that Fig. 5 shows, and the width of Fig. 2 in seconds.
 DAYS, WINDOW_S = 7, 100.0
@@ -95,7 +95,7 @@ def judge_table_3(facts: Mapping[str, Facts]) -> Outcome:
 
 
 def _readings(times: Mapping[str, Any], kind: str) -> list[float | None]:
-    """The column as a reduction, as a speed-up, and as what is left of the time; in percent."""
+    """The column as a reduction, as a speed-up, and as the remaining share of the time; in percent."""
     before, after = (times.get(name, {}).get(kind) for name in ("conventional", "ca-ssd"))
     if not before or not after:
         return [None, None, None]

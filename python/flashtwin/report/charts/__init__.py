@@ -57,7 +57,7 @@ def _named(charts: Iterable[Chart[Results]]) -> dict[str, Chart[Results]]:
     return {chart.name: chart for chart in charts}
 
 
-#: What the trace is like: drawn from a characterization, with or without runs beside it.
+#: Charts of the trace: drawn from a characterization, with or without runs beside it.
 WORKLOAD_CHARTS: dict[str, Chart[TraceResults]] = _named(
     (
         workload.CHART,
@@ -79,7 +79,7 @@ WORKLOAD_CHARTS: dict[str, Chart[TraceResults]] = _named(
     )
 )
 
-#: What systems did with it: drawn from a study.
+#: Charts of systems: drawn from a study.
 CHARTS: dict[str, Chart[StudyFolder]] = _named(
     (
         candidates.CHART,

@@ -1,4 +1,4 @@
-"""What charts over many traces share: boxes, lines with intervals and histograms out of `distributions`."""
+"""Shared by charts over many traces: boxes, lines with intervals and histograms out of `distributions`."""
 
 from __future__ import annotations
 

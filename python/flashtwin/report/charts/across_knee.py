@@ -1,4 +1,4 @@
-"""What fewer partitions do: f_r <= 3 instead of 2 over many traces (SWC, Fig. 4 and 9)."""
+"""The effect of fewer partitions: f_r <= 3 instead of 2 over many traces (SWC, Fig. 4 and 9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What waiting and distance add to logical locality over many traces (SWC, Fig. 15 and 16)."""
+"""Gains of waiting and distance in logical locality over many traces (SWC, Fig. 15 and 16)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a chart is: a name, a question, and a function from results to a drawing."""
+"""The type of a chart: a name, a question, and a function from results to a drawing."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .. import style
 
 Cell = str | float | int | None
 
-#: What a chart is drawn from: a `StudyFolder`, the `TraceResults` it has in common with a characterization, or a
+#: The input of a chart: a `StudyFolder`, the `TraceResults` it has in common with a characterization, or a
 #: `Collection` of traces.
 Results_contra = TypeVar("Results_contra", contravariant=True)
 
 
 @dataclass
 class Data:
-    """The numbers behind a chart, as rows: what the CSV button gives."""
+    """The numbers behind a chart, as rows: the content of its CSV file."""
 
     header: tuple[str, ...]
     rows: list[tuple[Cell, ...]] = field(default_factory=list)

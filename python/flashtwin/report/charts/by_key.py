@@ -12,7 +12,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, LogLocator, 
 
 from flashtwin import units
 from flashtwin.results.figures import Figure
-from flashtwin.results.sweeps import Swept
+from flashtwin.results.sweeps import SavedSweep
 from flashtwin.results.variation import BARELY, Line, RunGroup, Variation, candidates, in_turn, lines, plain, variations
 
 from .. import axes as scales
@@ -40,18 +40,18 @@ class Panel:
     lines: tuple[Line, ...]
 
 
-def draw(found: Swept, key: str) -> Drawing:
+def draw(found: SavedSweep, key: str) -> Drawing:
     """Figures against the values of a key."""
     return _draw(found, key, panels_of(found, key), joined=found.plan["mode"] in ("grid", "zip"))
 
 
-def keys_of(found: Swept) -> list[str]:
+def keys_of(found: SavedSweep) -> list[str]:
     """What charts are drawn by: each key but seeds; the settings as a whole where they were put side by side."""
     keys = [key for key in found.axes if key not in found.seeds] or list(found.axes)
     return [SETTING] if found.plan["mode"] == "zip" and len(keys) > 1 else keys
 
 
-def panels_of(found: Swept, key: str) -> list[Panel]:
+def panels_of(found: SavedSweep, key: str) -> list[Panel]:
     """The panels of a key, in the order of the sweep."""
     rows, others = found.rows, [one for one in found.axes if one != key and one not in found.seeds]
     if found.plan["mode"] != "grid":
@@ -73,13 +73,13 @@ def panels_of(found: Swept, key: str) -> list[Panel]:
     ]  # fmt: skip
 
 
-def _setting(found: Swept, row: Mapping[str, Any]) -> str:
+def _setting(found: SavedSweep, row: Mapping[str, Any]) -> str:
     """The values of all keys of a row but seeds, as a label."""
     return ", ".join(plain(row.get(f"config.{key}")) for key in found.axes if key not in found.seeds)
 
 
-def _title(found: Swept, settings: Sequence[tuple[Any, ...]], short: dict[str, str]) -> str:
-    """What is set in a panel; of several settings with the same runs, each value."""
+def _title(found: SavedSweep, settings: Sequence[tuple[Any, ...]], short: dict[str, str]) -> str:
+    """The setting of a panel; of several settings with the same runs, each value."""
     said = [] if len(found.traces) == 1 else [style.shorten(settings[0][0], 22)]
     for place, (key, _) in enumerate(settings[0][1:], start=1):
         values = dict.fromkeys(plain(setting[place][1]) for setting in settings)
@@ -93,7 +93,7 @@ def short_names(keys: Sequence[str]) -> dict[str, str]:
     return {key: one if last.count(one) == 1 else key for key, one in zip(keys, last, strict=True)}
 
 
-def _draw(found: Swept, key: str, every: Sequence[Panel], *, joined: bool) -> Drawing:
+def _draw(found: SavedSweep, key: str, every: Sequence[Panel], *, joined: bool) -> Drawing:
     varied = variations(
         [line.cells for panel in every for line in panel.lines], candidates(found.done, closed=found.is_closed)
     )
@@ -136,7 +136,9 @@ def _places(figures: int, number: int, across: int) -> tuple[Any, list[list[Axes
     return fig, found
 
 
-def _row(places: Sequence[Axes], found: Swept, key: str, shown: Sequence[Panel], one: Figure, *, joined: bool) -> None:
+def _row(
+    places: Sequence[Axes], found: SavedSweep, key: str, shown: Sequence[Panel], one: Figure, *, joined: bool
+) -> None:
     """One figure in all panels, on one scale."""
     values = [cell.value for panel in shown for line in panel.lines for cell in line.cells]
     words = None if all(_is_number(value) for value in values) else list(dict.fromkeys(map(str, values)))
@@ -155,7 +157,7 @@ def _row(places: Sequence[Axes], found: Swept, key: str, shown: Sequence[Panel],
         scaled(places[0], "y", one, heights)
 
 
-def _line(axes: Axes, found: Swept, line: Line, one: Figure, words: list[str] | None, *, joined: bool) -> None:
+def _line(axes: Axes, found: SavedSweep, line: Line, one: Figure, words: list[str] | None, *, joined: bool) -> None:
     hue = colours(found)[line.system]
     width = style.widths(len(found.systems))[found.systems.index(line.system)]
     if line.is_one_run:
@@ -211,7 +213,7 @@ def _many(axes: Axes) -> Locator:
 
 
 def _seen(key: str, varied: Sequence[Variation], drawn: Sequence[Variation]) -> list[str]:
-    """What varies most, what else varies, and what does not."""
+    """The figure that varies most, the others that vary, and those that do not."""
     top = max(varied, key=lambda one: one.share)
     if top.share == 0:
         return [f"No figure varies with `{key}`."]
@@ -230,8 +232,8 @@ def _ranges(found: Sequence[Variation]) -> str:
     )
 
 
-def _explained(found: Swept, key: str, shown: Sequence[Panel], *, joined: bool) -> list[str]:
-    """What lines, bands and dashes are, where there are any."""
+def _explained(found: SavedSweep, key: str, shown: Sequence[Panel], *, joined: bool) -> list[str]:
+    """The legend of lines, bands and dashes, where there are any."""
     if not joined:
         return ["Each dot is a run; other keys differ between them."]
     said = []

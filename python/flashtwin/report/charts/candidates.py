@@ -10,7 +10,7 @@ from matplotlib.ticker import LogLocator
 
 from flashtwin import units
 from flashtwin.judgement import choosing
-from flashtwin.judgement.choosing import Candidate, Ranked
+from flashtwin.judgement.choosing import Candidate, RankedSystem
 from flashtwin.results.reading import StudyFolder
 
 from .. import style
@@ -20,7 +20,7 @@ from .base import Chart, Data, Drawing, nothing
 SHOWN = 6
 #: Values that are further apart than this are drawn on a logarithmic axis.
 _LOGARITHMIC = 8.0
-#: What is marked: its colour and its mark.
+#: Marked points: colour and mark.
 _MARKS = (
     ("as it is", style.GREY[0], "o"),
     ("best settings", style.HUES[0][0], "s"),
@@ -28,15 +28,15 @@ _MARKS = (
 )
 
 
-def shown(found: Mapping[str, Any], most: int = SHOWN) -> list[Ranked]:
-    """The choice, the best systems beside it, and the baseline whatever its place."""
+def shown(found: Mapping[str, Any], most: int = SHOWN) -> list[RankedSystem]:
+    """The choice, the best systems beside it, and the baseline at any place."""
     first, ranked = choosing.chosen(found), choosing.ranking(found)
     ordered = sorted(ranked, key=lambda one: first is None or one.name != first.name)
     base = [one for one in ordered[most:] if one.name == found["baseline"]]
     return [*ordered[: most - len(base)], *base]
 
 
-def times(one: Ranked) -> tuple[float | None, float | None, float | None]:
+def times(one: RankedSystem) -> tuple[float | None, float | None, float | None]:
     """The goal's figure in ns as the system is, with its best settings, and with a write cache; None where unknown."""
     return one.as_is_ns, _ns(one.plain), _ns(one.cached)
 
@@ -72,7 +72,7 @@ def draw(study: StudyFolder) -> Drawing:
     return Drawing(fig, _sees(study), data=_data(study))
 
 
-def _finish(study: StudyFolder, rows: list[Ranked], values: list[float], axes: Axes) -> None:
+def _finish(study: StudyFolder, rows: list[RankedSystem], values: list[float], axes: Axes) -> None:
     style.quiet(axes, "x")
     axes.set_yticks(range(len(rows)), [style.shorten(row.name) for row in rows])
     axes.set_ylim(len(rows) - 0.45, -0.55)

@@ -1,4 +1,4 @@
-"""What holds each system back: by how much the goal's figure falls with one thing ideal at a time."""
+"""The bottleneck of each system: how much the goal's figure falls with one resource at a time ideal."""
 
 from __future__ import annotations
 

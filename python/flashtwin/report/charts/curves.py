@@ -1,4 +1,4 @@
-"""What charts of curves share: reading a curve off a table, and reading a value off a curve."""
+"""Shared by charts of curves: reading a curve off a table, and reading a value off a curve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a larger distance and a longer wait add to logical locality (SWC, Fig. 15 and 16)."""
+"""Gains of logical locality by a larger distance and by a longer wait (SWC, Fig. 15 and 16)."""
 
 from __future__ import annotations
 

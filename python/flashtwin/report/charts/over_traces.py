@@ -1,4 +1,4 @@
-"""A search over several traces: what its best settings bring on each, beside the reference."""
+"""A search over several traces: the gain of its best settings on each, beside the reference."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from matplotlib.lines import Line2D
 from flashtwin import units
 from flashtwin.results import figures
 from flashtwin.results.over import Trial
-from flashtwin.results.sweeps import Swept
+from flashtwin.results.sweeps import SavedSweep
 
 from .. import style
 from .base import Data, Drawing, nothing
@@ -19,8 +19,8 @@ TRIALS_MAX = 20
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 
 
-def draw(found: Swept) -> Drawing:
-    """A column for each setting, the best first: a mark for each trace, a bar for what they are together."""
+def draw(found: SavedSweep) -> Drawing:
+    """A column for each setting, the best first: a mark for each trace, a bar for all of them."""
     one = figures.figure(found.goals[0])
     tried = sorted(found.tried, key=lambda trial: (not trial.kept, one.cost(trial.ratios[0]), trial.number))[
         :TRIALS_MAX
@@ -53,7 +53,7 @@ def draw(found: Swept) -> Drawing:
     return Drawing(fig, sees=_seen(found, tried, one), data=_data(found, tried, one))
 
 
-def _seen(found: Swept, tried: list[Trial], one: figures.Figure) -> list[str]:
+def _seen(found: SavedSweep, tried: list[Trial], one: figures.Figure) -> list[str]:
     said = []
     best = found.best_trial
     if best is not None:
@@ -64,7 +64,7 @@ def _seen(found: Swept, tried: list[Trial], one: figures.Figure) -> list[str]:
     return said
 
 
-def _data(found: Swept, tried: list[Trial], one: figures.Figure) -> Data:
+def _data(found: SavedSweep, tried: list[Trial], one: figures.Figure) -> Data:
     data = Data(("trial", "system", "kept", f"over.{one.path}", *(f"ratio on {trace}" for trace in found.traces)))
     data.rows += [
         (trial.number, trial.rows[0]["system"], trial.kept, trial.ratios[0],

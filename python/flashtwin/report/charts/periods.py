@@ -85,7 +85,7 @@ def _improvement(
 def _shares(study: StudyFolder, runs: tuple[SavedRun, ...]) -> list[tuple[str, SavedRun, Floats, Floats]]:
     """(New, run) once, as it is the trace's, and (Rep, run) for every run that has replicas.
 
-    A page map does not know what was read before, and counts none.
+    A page map does not know earlier reads, and counts none.
     """
     found: list[tuple[str, SavedRun, Floats, Floats]] = []
     for run in (*runs, *study.runs):

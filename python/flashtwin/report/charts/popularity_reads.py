@@ -1,4 +1,4 @@
-"""Reads and writes over contents sorted by reads: what replication of the popular ones reaches (RR-SSD, Fig. 4)."""
+"""Reads and writes over contents sorted by reads: the reach of replicating popular ones (RR-SSD, Fig. 4)."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def _queue_axis(axes: Axes, longest: float) -> None:
 
 
 def _legend(fig: Figure, hashes: bool) -> None:
-    """What stands under each heat map."""
+    """The caption of each heat map."""
     shown: list[tuple[Artist, str]] = [
         (Patch(facecolor=style.MUTED, alpha=0.35, linewidth=0), "chips, shortest to longest"),
         (Line2D([], [], color=style.INK, linewidth=1.1), "mean of the chips"),

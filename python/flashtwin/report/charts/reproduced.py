@@ -23,7 +23,7 @@ Panel = Mapping[str, Any]
 BARS_ACROSS, LINES_ACROSS = 1, 3
 #: Groups up to this many let two panels of bars stand side by side.
 FEW_GROUPS = 4
-#: What a published value looks like.
+#: The mark of a published value.
 MARK: dict[str, Any] = {
     "marker": "D",
     "markersize": 5.0,
@@ -113,7 +113,7 @@ def _lines(axes: Axes, panel: Panel, colours: Mapping[str, str]) -> None:
 
 
 def _legend(fig: Figure, panels: Sequence[Panel], colours: Mapping[str, str]) -> None:
-    """One name a colour, and the mark of what was published; none where there is nothing to tell apart."""
+    """One name a colour, and the mark of published values; none where one colour is used."""
     bars = panels[0]["form"] == "bars"
     handles: list[Artist] = [
         Patch(facecolor=colour, edgecolor="none") if bars else Line2D([], [], color=colour)

@@ -1,4 +1,4 @@
-"""Mean response time of each system, split into what it is made of (RR-SSD paper, Fig. 1)."""
+"""Mean response time of each system, split into its parts (RR-SSD paper, Fig. 1)."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ SLICES = ledger.REQUESTS[1:]
 
 @dataclass(frozen=True)
 class Course:
-    """What the requests of a kind took, bucket by bucket of their arrival; a bucket without any has NaN."""
+    """Response times of the requests of a kind, bucket by bucket of their arrival; a bucket without any has NaN."""
 
     start_ns: Floats
     width_ns: float
@@ -138,7 +138,7 @@ def _sees(study: StudyFolder, kinds: list[str]) -> list[str]:
 
 
 def _concentration(run: SavedRun, kind: str, course: Course) -> str:
-    """In how much of the time half of the slowest 1 % came, when most, and what these waited for."""
+    """How much of the time holds half of the slowest 1 %, its busiest part, and the waits of these."""
     name, words = SLICES[0]
     counts = course.slowest[name]
     descending = np.sort(counts)[::-1]

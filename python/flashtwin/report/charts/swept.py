@@ -1,4 +1,4 @@
-"""The trade-off of two figures over the points of a sweep, and what the charts of a sweep share."""
+"""The trade-off of two figures over the points of a sweep, and code that the charts of a sweep share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 
 from flashtwin import units
 from flashtwin.results import figures
-from flashtwin.results.sweeps import Swept, number
+from flashtwin.results.sweeps import SavedSweep, number
 from flashtwin.results.variation import distinct
 
 from .. import axes as scales
@@ -28,12 +28,12 @@ WIDE = 20.0
 Row = Mapping[str, Any]
 
 
-def colours(found: Swept) -> dict[str, str]:
+def colours(found: SavedSweep) -> dict[str, str]:
     """One colour a system, as in the report of a study."""
     return {name: light for name, (light, _) in style.of_systems((name, name) for name in found.systems).items()}
 
 
-def trade(found: Swept) -> Drawing:
+def trade(found: SavedSweep) -> Drawing:
     """Every point by two figures; those that no other one beats are joined."""
     across, up = found.trade
     there = [trace for trace in found.traces if _of(found, trace, (across, up))]
@@ -62,12 +62,12 @@ def trade(found: Swept) -> Drawing:
     return Drawing(fig, sees=sees, data=data(found, (across, up)))
 
 
-def _is_flat(found: Swept, trace: str, one: figures.Figure) -> bool:
+def _is_flat(found: SavedSweep, trace: str, one: figures.Figure) -> bool:
     """Whether a figure is the same in all runs of a trace."""
     return len({number(row, one) for row in _of(found, trace, (one,))}) == 1
 
 
-def _seen(found: Swept, trace: str, rows: Sequence[Row], best: Sequence[int]) -> str:
+def _seen(found: SavedSweep, trace: str, rows: Sequence[Row], best: Sequence[int]) -> str:
     numbers = ", ".join(str(rows[place]["point"]) for place in best[:12])
     more = ", …" if len(best) > 12 else ""
     where = f"On {trace}, " if len(found.traces) > 1 else ""
@@ -79,14 +79,14 @@ def _seen(found: Swept, trace: str, rows: Sequence[Row], best: Sequence[int]) ->
     )
 
 
-def _of(found: Swept, trace: str, wanted: Sequence[figures.Figure]) -> list[Row]:
+def _of(found: SavedSweep, trace: str, wanted: Sequence[figures.Figure]) -> list[Row]:
     """The runs of a trace that have all of the figures; points of equal configuration are one."""
     mine = [row for row in found.done if row["trace"] == trace]
     return [row for row in distinct(mine) if all(number(row, one) is not None for one in wanted)]
 
 
 def panels(number_of: int, across: int, height: float) -> tuple[Drawn, list[Axes]]:
-    """A figure with places for so many panels, some side by side."""
+    """A figure with places for this many panels, some side by side."""
     # On a column they stand one below the other, and a place without a panel would be a gap.
     across = 1 if style.is_column() else max(1, min(across, number_of))
     rows = math.ceil(number_of / across)
@@ -97,7 +97,7 @@ def panels(number_of: int, across: int, height: float) -> tuple[Drawn, list[Axes
     return fig, places[:number_of]
 
 
-def _cloud(axes: Axes, found: Swept, rows: Sequence[Row], wanted: tuple[figures.Figure, figures.Figure]) -> None:
+def _cloud(axes: Axes, found: SavedSweep, rows: Sequence[Row], wanted: tuple[figures.Figure, figures.Figure]) -> None:
     across, up = wanted
     kept = [figures.keeps(row, found.bounds) for row in rows]
     # What lies under another point stays to be seen: the first system is the largest.
@@ -128,7 +128,7 @@ def _front(axes: Axes, wanted: tuple[figures.Figure, figures.Figure], best: Sequ
         axes.step(*zip(*points, strict=True), where=where, color=style.INK, linewidth=0.9, zorder=1)
 
 
-def _limits(axes: Axes, found: Swept, across: figures.Figure, up: figures.Figure) -> None:
+def _limits(axes: Axes, found: SavedSweep, across: figures.Figure, up: figures.Figure) -> None:
     for bound in found.bounds:
         if bound.figure.path == across.path:
             axes.axvline(bound.limit, color=style.MUTED, linewidth=0.9, linestyle=(0, (4, 3)))
@@ -169,7 +169,7 @@ def _time(value: float, values: Sequence[float]) -> str:
     return f"{value:,.0f} ns"
 
 
-def legend(fig: Drawn, found: Swept, *, front: bool = False) -> None:
+def legend(fig: Drawn, found: SavedSweep, *, front: bool = False) -> None:
     """A colour for each system, above the panels."""
     hues = colours(found)
     handles = [Line2D([], [], linestyle="none", marker="o", color=hues[name]) for name in found.systems]
@@ -180,7 +180,7 @@ def legend(fig: Drawn, found: Swept, *, front: bool = False) -> None:
     style.legend_above(fig, handles, labels)
 
 
-def data(found: Swept, wanted: Sequence[figures.Figure]) -> Data:
+def data(found: SavedSweep, wanted: Sequence[figures.Figure]) -> Data:
     """Every point with its keys and these figures."""
     keys = list(found.axes)
     data = Data(("point", "trace", "system", *keys, *(one.path for one in wanted)))

@@ -1,4 +1,4 @@
-"""Throughput against response time: what a sweep of the queue depth says, a line for each system."""
+"""Throughput against response time: the points of a sweep of the queue depth, a line for each system."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from flashtwin import units
 from flashtwin.results import figures
-from flashtwin.results.sweeps import DEPTH, Swept, number
+from flashtwin.results.sweeps import DEPTH, SavedSweep, number
 
 from .. import style
 from . import swept
@@ -23,12 +23,12 @@ UP = (figures.figure("all.mean"), figures.figure("all.p99"))
 Row = Mapping[str, Any]
 
 
-def is_swept(found: Swept) -> bool:
+def is_swept(found: SavedSweep) -> bool:
     """Whether there are several depths to draw a line through."""
     return len({row[f"config.{DEPTH}"] for row in _rows(found)}) > 1 if DEPTH in found.axes else False
 
 
-def draw(found: Swept) -> Drawing:
+def draw(found: SavedSweep) -> Drawing:
     """Mean and 99th percentile of the response by the requests served a second, one depth after the other."""
     rows = _rows(found)
     traces = [trace for trace in found.traces if any(row["trace"] == trace for row in rows)][: swept.TRACES_MAX]
@@ -51,7 +51,7 @@ def draw(found: Swept) -> Drawing:
     return Drawing(fig, sees=sees, data=data)
 
 
-def _rows(found: Swept) -> list[Row]:
+def _rows(found: SavedSweep) -> list[Row]:
     """Points of a closed loop with all figures, by depth."""
     column = f"config.{DEPTH}"
     whole = [
@@ -60,8 +60,8 @@ def _rows(found: Swept) -> list[Row]:
     return sorted(whole, key=lambda row: row[column])
 
 
-def _lines(found: Swept, rows: Sequence[Row]) -> dict[tuple[Any, ...], list[Row]]:
-    """The points of each system and of each combination of what else was swept, by depth."""
+def _lines(found: SavedSweep, rows: Sequence[Row]) -> dict[tuple[Any, ...], list[Row]]:
+    """The points of each system and of each combination of the other swept keys, by depth."""
     others = [f"config.{key}" for key in found.axes if key != DEPTH]
     lines: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
@@ -70,7 +70,7 @@ def _lines(found: Swept, rows: Sequence[Row]) -> dict[tuple[Any, ...], list[Row]
     return dict(sorted(lines.items(), key=lambda line: order[line[0][0]]))
 
 
-def _panel(axes: Axes, found: Swept, lines: Mapping[tuple[Any, ...], list[Row]], up: figures.Figure) -> None:
+def _panel(axes: Axes, found: SavedSweep, lines: Mapping[tuple[Any, ...], list[Row]], up: figures.Figure) -> None:
     hues = swept.colours(found)
     wide = dict(zip(found.systems, style.widths(len(found.systems)), strict=True))
     for (system, *_), rows in lines.items():
@@ -88,7 +88,7 @@ def _panel(axes: Axes, found: Swept, lines: Mapping[tuple[Any, ...], list[Row]],
     style.quiet(axes, "both")
 
 
-def _seen(found: Swept, trace: str, lines: Mapping[tuple[Any, ...], list[Row]]) -> list[str]:
+def _seen(found: SavedSweep, trace: str, lines: Mapping[tuple[Any, ...], list[Row]]) -> list[str]:
     """The most that each system serves, with how many requests under way, and how long these then take."""
     sentences = []
     where = f"On {trace}, " if len(found.traces) > 1 else ""
@@ -103,5 +103,5 @@ def _seen(found: Swept, trace: str, lines: Mapping[tuple[Any, ...], list[Row]]) 
     return sentences
 
 
-def _first_values(found: Swept) -> list[list[str]]:
+def _first_values(found: SavedSweep) -> list[list[str]]:
     return [values for key, values in found.axes.items() if key != DEPTH]

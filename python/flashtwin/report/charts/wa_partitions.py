@@ -10,7 +10,7 @@ from .. import style
 from .base import Chart, Data, Drawing, nothing
 from .curves import curve
 
-#: What is drawn when there are several: the paper's block size and the standard page.
+#: Sizes to draw when there are several: the paper's block size and the standard page.
 PAGE_BYTES, BLOCK_PAGES = 4096.0, 128.0
 
 

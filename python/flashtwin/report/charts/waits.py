@@ -1,4 +1,4 @@
-"""What requests wait for, on average and at the slow end: the wait ledger of each system."""
+"""Waits of requests, on average and at the slow end: the wait ledger of each system."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .. import style
 from .base import Chart, Data, Drawing, nothing
 
 KINDS = (("read", "Reads"), ("write", "Writes"))
-#: What is below this share of the longest bar of its panel in every panel is drawn as one piece, in percent.
+#: Parts below this share of the longest bar of their panel in every panel are drawn as one piece, in percent.
 SMALL_PERCENT = 1.0
 OTHER = "other"
 
@@ -59,12 +59,12 @@ def _small(panels: Collection[Panel]) -> set[str]:
         for one in known:
             seen |= {charge for charge, ns in one.waits.items() if ns > 0}
             large |= {charge for charge, ns in one.waits.items() if ns * 100.0 >= longest * SMALL_PERCENT and ns > 0}
-    # What has no colour of its own is among the others, however much it is.
+    # A charge without a colour of its own is among the others, even if it is large.
     return (seen - large) | (seen - style.WAIT_COLOURS.keys())
 
 
 def _pieces(one: Ledger, small: set[str]) -> dict[str, float]:
-    """What a bar is made of, from left to right."""
+    """The parts of a bar, from left to right."""
     pieces = {charge: ns for charge, ns in one.waits.items() if charge not in small and ns > 0}
     other = sum(ns for charge, ns in one.waits.items() if charge in small)
     if other > 0:
@@ -102,7 +102,7 @@ def _label(key: str) -> str:
 
 
 def _sees(study: StudyFolder, kinds: Sequence[tuple[str, str]]) -> list[str]:
-    """For reads and for writes: what the slowest wait for longest, where they are slowest and where they are not."""
+    """Longest waits of the slowest reads and writes, where they are slowest and where they are not."""
     sentences = []
     for kind, title in kinds:
         known = [(one, run) for run in study.runs if (one := ledger.ledger(run, kind, ledger.SLOWEST_PERCENT))]

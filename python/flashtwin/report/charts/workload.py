@@ -1,4 +1,4 @@
-"""What the trace is like: requests over time and how unevenly contents are used (RR-SSD paper, Fig. 4)."""
+"""The trace: requests over time and the skew of its contents (RR-SSD paper, Fig. 4)."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _past(kind: str) -> str:
 
 
 def table_of_facts(study: TraceResults) -> list[tuple[str, str]]:
-    """The trace in brief, as label and value; what is not known is left out."""
+    """The trace in brief, as label and value; unknown ones are left out."""
     fact, rows = study.fact, list[tuple[str, str]]()
 
     def add(label: str, path: str, text: str | None, *more: str) -> None:

@@ -1,4 +1,4 @@
-"""Pages programmed by cause, with what they do to the device's life (CA-SSD paper: W_total and its parts)."""
+"""Pages programmed by cause, with their effect on the device's life (CA-SSD paper: W_total and its parts)."""
 
 from __future__ import annotations
 
