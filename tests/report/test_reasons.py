@@ -26,7 +26,7 @@ def test_a_queue_before_the_hash_unit_is_not_the_time_to_hash(made: Made) -> Non
     found = texts(folder)
     assert "waiting for the hash unit" in found["choice"]
     assert "hashing is 12.0 µs and waiting for the hash unit 28." in found["deduplication"]
-    assert "with 1 lane, works 27.0 % of the time" in found["deduplication"]
+    assert "with 1 lane, is busy 27.0 % of the time" in found["deduplication"]
     assert "up to 212 pages queue for it" in found["deduplication"]
     assert "`engine.hash_lanes`" in found["deduplication"]
     assert "ms hashing" not in " ".join(found.values())
@@ -53,7 +53,7 @@ def test_choice_is_no_cause_without_a_run_that_lacks_it(made: Made) -> None:
     assert "By the choice" not in found["redirection"]
     assert "Reads under `rr-ssd`, which chooses their chips, are" in found["redirection"]
     assert "what is possible" not in found["redirection"]
-    assert "`rr-ssd` and `conventional` differ in `ftl.mapping` as well" in found["redirection"]
+    assert "`rr-ssd` and `conventional` also differ in `ftl.mapping`" in found["redirection"]
 
 
 def test_bound_with_another_allocation_gives_no_share(study: Path) -> None:
