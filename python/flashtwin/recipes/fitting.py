@@ -1,4 +1,4 @@
-"""From a trace to the recipe that imitates it. What each estimate rests on: docs/workloads.md."""
+"""From a trace to the recipe that imitates it. The base of each estimate: docs/workloads.md."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ COMPARED = (
 class Fit:
     """A recipe that imitates a trace, and how well it does. Made by `fit`."""
 
-    #: The recipe; its targets are what was measured on the trace.
+    #: The recipe; its targets are the trace's statistics.
     workload: Workload
     #: The trace's statistics beside those of a trace made from the recipe.
     achieved: list[Achieved]
@@ -358,7 +358,7 @@ def _burst(time_ns: Any, hour_ns: float, days: int, swing: float) -> float:
 def _footprint(
     found: Characterization, requests: dict[str, Any], writes: dict[str, Any], reads: dict[str, Any]
 ) -> tuple[int, str]:
-    """The footprint, and what had to be changed for it: in a recipe pages that are read are not overwritten."""
+    """The footprint, and a note on changes made for it: in a recipe pages that are read are not overwritten."""
     info = found.summary["info"]
     wanted = int(info["footprint_pages"])
     of = found.summary["value_locality"]

@@ -1,4 +1,4 @@
-"""Whether an imitation does to a drive what its original does: both replayed, side by side."""
+"""An imitation beside its original: both replayed on the same drives."""
 
 from __future__ import annotations
 

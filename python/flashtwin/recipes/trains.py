@@ -58,7 +58,7 @@ def measure(time_ns: _Column, write: _Column, follows: _Column, busiest: float) 
     within = min(1.0, max((follows.mean() - joins.mean() / mean) / max(1 - 1 / mean, 1e-9), 1e-9))
     joined = min(float(joins.mean()), 0.95 * (1 - mixed) ** 2 * within)
     stretches = (1 - joined / within + mixed) / mean
-    # Runs of writes end with what a train is at.
+    # A run of writes ends when the train turns to reads.
     if follows[write].mean() > 1 - stretches:
         return None
     recipe = {
@@ -93,7 +93,7 @@ def _with_mean(points: list[list[float]], mean: float) -> list[list[float]]:
     starts = [1, *(value + 1 for value, _ in points[:-1])]
     means = [_mean(int(start), int(value)) for start, (value, _) in zip(starts, points, strict=True)]
     shares = np.diff([0.0, *(upto for _, upto in points)]) / 100
-    # What the last two ranges have together is divided so that the mean of all is the one wanted.
+    # The last two ranges share their trains so that the mean of all is the one wanted.
     rest = mean - float(np.dot(shares[:-2], means[:-2]))
     both = float(shares[-2] + shares[-1])
     longest = float(np.clip((rest - both * means[-2]) / (means[-1] - means[-2]), 1e-4, both - 1e-4))

@@ -1,4 +1,4 @@
-"""Synthetic workloads: recipes, traces made from them, and whether these are what was asked for."""
+"""Synthetic workloads: recipes, traces made from them, and checks of their targets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Target:
 
     #: Which one: a key of `flashtwin.characterization.statistics.METRICS`.
     metric: str
-    #: What was published, at scale 1.
+    #: The published value, at scale 1.
     value: float
     #: Where.
     source: str
@@ -39,18 +39,18 @@ class Target:
     bound: Bound = "equal"
     #: The other published number that it contradicts; None where there is none.
     conflict: str | None = None
-    #: How far it may be off, in percent of the value: what the source itself leaves open.
+    #: How far it may be off, in percent of the value: the uncertainty of the source, for example 10.
     within_percent: float = WITHIN_PERCENT
 
 
 @dataclass(frozen=True)
 class Achieved:
-    """A target beside what a trace has."""
+    """A target beside the trace's value."""
 
     target: Target
     #: The target at the scale of the trace.
     wanted: float
-    #: What was measured; None where it is undefined (of no reads, say).
+    #: The measured value; None where it is undefined, for example without reads.
     found: float | None
 
     @property
@@ -98,16 +98,16 @@ class Workload:
 
     @property
     def description(self) -> str:
-        """What the workload is, where its numbers come from, and what is assumed."""
+        """The workload, the source of its numbers, and the assumptions."""
         return " ".join(str(self.recipe.get("description", "")).split())
 
     @property
     def targets(self) -> list[Target]:
-        """What was published about it."""
+        """Published statistics of it."""
         return [Target(**target) for target in self.recipe.get("targets", [])]
 
     def period_s(self, scale: float = 1.0) -> float:
-        """Length of the workload's day in seconds at a scale: what `replay.period_s` should be."""
+        """Length of the workload's day in seconds at a scale: set `replay.period_s` to it."""
         return float(self.recipe.get("arrivals", {}).get("day_s", 86_400.0)) * scale
 
     def check_scale(self) -> float:
@@ -144,7 +144,7 @@ class Workload:
         return characterize(trace, period_s=self.period_s(scale))
 
     def check(self, *, scale: float | None = None, seed: int = 0) -> list[Achieved]:
-        """Makes a trace, characterizes it and puts what was measured beside the targets.
+        """Makes a trace, characterizes it and puts its statistics beside the targets.
 
         Args:
             scale: of the trace; by default one that is done in seconds.
@@ -159,7 +159,7 @@ class Workload:
 
 
 def compared(targets: list[Target], found: Any, scale: float) -> list[Achieved]:
-    """Targets beside what a characterization measured.
+    """Targets beside a characterization's statistics.
 
     Raises:
         TraceError: a target names a statistic that is not known.
@@ -186,7 +186,7 @@ def workloads() -> list[str]:
 
 
 def recipe_schema() -> dict[str, Any]:
-    """The JSON schema of recipes; descriptions say what each key means and in which unit."""
+    """The JSON schema of recipes; descriptions give each key's meaning and unit."""
     schema: dict[str, Any] = json.loads(_core.recipe_schema())
     return schema
 

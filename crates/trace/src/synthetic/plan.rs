@@ -1,4 +1,4 @@
-//! From a recipe to whole numbers: what is decided before the first request is made.
+//! From a recipe to whole numbers: all decisions before the first request.
 
 use super::course::{READ, WRITE};
 use super::keys::Keys;
@@ -44,7 +44,7 @@ pub(super) struct ValuesPlan {
     pub(super) writes: OrderPlan,
     /// Of runs, not of pages.
     pub(super) reads: OrderPlan,
-    /// Pages written with what they hold.
+    /// Pages written with their own content.
     pub(super) same_content: u64,
     /// Pages written with a value that lies nowhere any more; not looked after where there is no number.
     pub(super) reborn: Option<u64>,
@@ -55,7 +55,7 @@ pub(super) struct ValuesPlan {
     pub(super) pages_kept: u64,
     /// Further pages that were there and hold values of these.
     pub(super) pages_copied: u64,
-    /// The same for each further round, in which what recurs is not new.
+    /// The same for each further round, in which recurring reads are not new.
     pub(super) later: LaterPages,
     pub(super) agreement: f64,
     /// Runs of reads that go to pages which are overwritten.
@@ -91,7 +91,7 @@ impl ValuesPlan {
 const REQUESTS_MAX: f64 = 4e9;
 
 impl Plan {
-    /// `place` is what the recipe is called in messages.
+    /// `place` is the recipe's name in messages.
     pub(super) fn new(recipe: &Recipe, place: &str, scale: f64) -> Result<Plan, TraceError> {
         let keys = Keys(place);
         if !(scale > 0.0 && scale.is_finite()) {
@@ -363,7 +363,7 @@ fn check_read_before(keys: &Keys<'_>, wanted: u64, there: u64, written: u64) -> 
     ))
 }
 
-/// The share of a day's reads that come again; refuses what has no meaning beside it.
+/// The share of a day's reads that come again; refuses keys that have no meaning beside it.
 fn recurring(keys: &Keys<'_>, reads: &ReadsRecipe) -> Result<f64, TraceError> {
     let beside = [
         ("reads.locality", reads.locality.is_some()),

@@ -8,7 +8,7 @@ use super::writes::Writes;
 use crate::random::Random;
 use flashtwin_bits::mix;
 
-/// The reads of a workload. What is read, again and again, is an extent: a run of pages that lay there
+/// The reads of a workload. Each read goes to an extent: a run of pages that lay there
 /// before the trace or that it wrote and kept.
 #[derive(Debug)]
 pub(super) struct Reads {
@@ -80,7 +80,7 @@ impl Sizes {
     }
 }
 
-/// From so many reads on, the length of an extent is chosen so that it makes up for extents that were too long or too
+/// From this number of reads on, the length of an extent is chosen so that it makes up for extents that were too long or too
 /// short; extents that are read once take the length that comes.
 const OFTEN: u64 = 2;
 const TRIES: u64 = 8;
@@ -88,7 +88,7 @@ const TRIES: u64 = 8;
 const MADE_UP_AFTER: f64 = 8.0;
 /// Extents that count as recent.
 const RECENT: usize = 1024;
-/// A run of writes that is longer than so many mean runs of reads is read in parts.
+/// A run of writes that is longer than this number of mean runs of reads is read in parts.
 const LONG: f64 = 4.0;
 
 impl Reads {
@@ -132,12 +132,12 @@ impl Reads {
         self.random = random;
     }
 
-    /// Runs to come. They may turn out shorter than planned: what is missing is read once more.
+    /// Runs to come. They may turn out shorter than planned: then some extents are read once more.
     pub(super) fn left(&self) -> u64 {
         if self.requests > 0 { self.runs.max(1) } else { 0 }
     }
 
-    /// Says that so many pages that were to be kept are not.
+    /// Takes note that `pages` pages to be kept are not.
     pub(super) fn not_kept(&mut self, pages: u64) {
         self.kept -= pages;
         self.there += pages;
@@ -302,11 +302,11 @@ impl Reads {
         let often = repeats + 1 >= OFTEN;
         let wanted = if often || every_day {
             let surplus = if every_day { self.surplus_every_day } else { self.surplus };
-            // Those that are read once vary in length: what one has too much, some more have less.
+            // Extents that are read once vary in length: others make up for one that is too long.
             let over = if often { (repeats + 1) as f64 } else { MADE_UP_AFTER };
             (self.run_pages - surplus / over).clamp(self.run_pages / 2.0, self.run_pages * 2.0)
         } else {
-            // Such that the extents left have the pages left: the last one takes what there is.
+            // Such that the extents left have the pages left: the last one takes all of them.
             if self.extents() == 1.0 && !self.single {
                 return (self.there.max(1), self.random.next() as u32);
             }
@@ -315,7 +315,7 @@ impl Reads {
         self.cut_to(wanted, often, repeats)
     }
 
-    /// How many pages an extent has that is to have about so many, and how it is cut into requests. Those that are read
+    /// How many pages an extent has that is to have about `wanted`, and how it is cut into requests. Those that are read
     /// `often`, `repeats` times more, come near to it; the others vary.
     fn cut_to(&mut self, wanted: f64, often: bool, repeats: u64) -> (u64, u32) {
         let mean = (wanted / self.sizes.mean).max(1.0);
@@ -328,7 +328,7 @@ impl Reads {
             let more = libm::log(self.random.unit()) / libm::log1p(-1.0 / (mean + 1e-9));
             1 + more.min(21.0 * mean) as u64
         };
-        // Of what is read often the surplus is kept small: of some extents the one nearest to what is wanted.
+        // Extents that are read often keep the surplus small: of some, the one nearest to `wanted`.
         let tries = if often && !self.single { (repeats + 1).min(TRIES) } else { 1 };
         let mut best = (0, 0, f64::INFINITY);
         for number in 0..tries {

@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{ErrorCause, TraceError};
 
-/// A workload described by its statistics: what `flashtwin trace synthesize` makes a trace from.
+/// A workload described by its statistics. `flashtwin trace synthesize` makes a trace from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
     /// Name of the workload; the trace is called so.
     pub name: String,
-    /// What the workload is, where its numbers come from, and what is assumed.
+    /// The workload, the source of its numbers, and the assumptions.
     pub description: String,
     /// How many requests of which kind and size.
     pub requests: RequestsRecipe,
@@ -25,7 +25,7 @@ pub struct Recipe {
     /// Contents of the pages read.
     #[serde(default)]
     pub reads: ReadsRecipe,
-    /// What the trace must measure, by flashtwin's own characterization.
+    /// Targets of the trace, as flashtwin's characterization measures it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<Target>,
 }
@@ -129,7 +129,7 @@ pub struct AddressesRecipe {
     /// density proportional to `(x / n)^-skew`. 0 (evenly) to below 1.
     #[serde(default)]
     pub overwrite_skew: f64,
-    /// Share of the pages that are written once and hold what another page holds, too, in percent. The more there
+    /// Share of the pages that are written once with the content of another page, in percent. The more there
     /// are, the less space a store needs that keeps every content once.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub shared_percent: f64,
@@ -147,16 +147,16 @@ pub struct WritesRecipe {
     /// Zipf's law, with several all values between two points are equally popular, as are all values without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub popularity: Vec<(f64, f64)>,
-    /// In place of both: each page written holds value `i` of so many with a probability proportional to
+    /// In place of both: each page written holds value `i` of `values` with a probability proportional to
     /// `i^-exponent`, and so does each page at the beginning (CA-SSD paper 5.3).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zipf: Option<ZipfRecipe>,
-    /// Page writes that bring what the page already holds, in percent of the pages written.
+    /// Page writes of the content that the page already holds, in percent of the pages written.
     #[serde(default)]
     pub same_content_percent: f64,
     /// Page writes of a value that was written before but lies on no page any more, in percent of the pages
     /// written: pages to overwrite are sought so that it is no more, as far as there are such. Without it
-    /// overwrites do not look at what they overwrite.
+    /// overwrites do not consider the old content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reborn_percent: Option<f64>,
     /// Share of the values written that the trace read before it wrote them, in percent: contents that lay on the
@@ -206,7 +206,7 @@ pub struct ReadsRecipe {
     /// same values are read from the same pages in the same order, day after day; the others are of one day.
     pub recurring_percent: f64,
     /// Share of the reads that go to pages which the trace writes and overwrites, in percent: to those written so far,
-    /// the ones overwritten most the most, and what lies there is read. All other keys are about the rest of the reads.
+    /// the ones overwritten most the most, and the read returns their content. All other keys are about the rest of the reads.
     #[serde(skip_serializing_if = "is_zero")]
     pub live_percent: f64,
     /// Distinct pages among the pages read in the whole trace, in percent of the pages read: more than there are values
@@ -219,7 +219,7 @@ pub struct ReadsRecipe {
     /// Share of the values read that the trace has written before, in percent; the others lay on the
     /// device when it began. Each of these is read where it was written first, and stays there.
     pub written_percent: f64,
-    /// How far reads and writes agree on what is popular: values that are written and read are drawn by
+    /// How far reads and writes agree on the popular values: values that are written and read are drawn by
     /// their popularity among writes with this probability (percent), evenly otherwise.
     pub agreement_percent: f64,
     /// How soon values come again; see `writes.locality`.
@@ -250,7 +250,7 @@ fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
 
-/// What a share of distinct values is of.
+/// The time over which distinct values are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Within {
@@ -273,12 +273,12 @@ impl Within {
 pub struct Target {
     /// Which one; `flashtwin workloads --help` lists them.
     pub metric: String,
-    /// What was published, at scale 1.
+    /// The published value, at scale 1.
     pub value: f64,
     /// Whether the statistic must be met (`equal`), or must not be above (`at-most`) or below (`at-least`) the value.
     #[serde(default, skip_serializing_if = "Bound::is_equal")]
     pub bound: Bound,
-    /// How far it may be off, in percent of the value: 5, or what the source itself leaves open.
+    /// How far it may be off, in percent of the value: 5, or the uncertainty of the source, for example 10.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within_percent: Option<f64>,
     /// Where it was published.
@@ -308,7 +308,7 @@ impl Bound {
 }
 
 impl Recipe {
-    /// Reads a recipe. `place` is what it is called in messages.
+    /// Reads a recipe. `place` is its name in messages.
     ///
     /// # Errors
     /// [`Malformed`](ErrorCause::Malformed) with line and column where the text is no recipe.

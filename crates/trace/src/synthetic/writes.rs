@@ -9,7 +9,7 @@ use super::pool::{Extent, GROUP, NONE, Occurrence};
 use super::runs::Runs;
 use crate::random::Random;
 
-/// What a page holds, and the entry of that value in the order of writes.
+/// The value on a page, and the entry of that value in the order of writes.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     value: u32,
@@ -24,14 +24,14 @@ struct Held {
 pub(super) struct Writes {
     order: Order,
     pub(super) runs: Runs,
-    /// What each page holds that may be overwritten and has been written, in the order of the first writes
+    /// The content of each page that may be overwritten and has been written, in the order of the first writes
     /// ([`Places::index`]).
     held: Vec<Held>,
     /// Which of the pages that may be overwritten is written next.
     places: Places,
     /// How many pages are still to be written once and then kept to be read.
     to_keep: u64,
-    /// How many pages were to be kept and could not be, because no run of writes fitted: whoever plans the
+    /// How many pages were to be kept and could not be, because no run of writes fitted: the plan of the
     /// reads takes this number and sets it to 0.
     pub(super) not_kept: u64,
     /// The end of the pages that are written to be kept next: that part of the address space fills downwards.
@@ -40,9 +40,9 @@ pub(super) struct Writes {
     /// are next.
     to_share: u64,
     share_next: u64,
-    /// What they were last written with, and how many of them may hold the same.
+    /// The content of their last write, and how many more of them may hold it.
     sharing: (Held, u32),
-    /// How many page writes of the whole workload are to bring what their page holds already.
+    /// How many page writes of the whole workload are to bring the content that their page already holds.
     same_content: u64,
     /// Page writes of the whole workload.
     pages: u64,
@@ -123,7 +123,7 @@ impl Writes {
     pub(super) fn go_on(&mut self, values: &ValuesPlan, runs: Runs, base: u64, random: Random) {
         self.order.go_on(&values.writes);
         self.order.reserved = values.later.kept;
-        // What was to come of a value has come.
+        // All occurrences of the last round's values have come.
         self.held.iter_mut().for_each(|held| held.entry = NONE);
         self.kept.clear();
         self.sharing.1 = 0;
@@ -154,19 +154,19 @@ impl Writes {
         (start, &self.sizes)
     }
 
-    /// The first of so many pages in a row that have been written, at a place drawn as overwrites are; none where
+    /// The first of `pages` pages in a row that have been written, at a place drawn as overwrites are; none where
     /// fewer have been.
     pub(super) fn live(&mut self, pages: u64) -> Option<u64> {
         self.places.again(pages, &mut self.random)
     }
 
-    /// What so many pages from `start` on hold, all of which have been written.
+    /// The contents of `pages` pages from `start` on, all of which have been written.
     pub(super) fn contents(&self, start: u64, pages: u64, values: &mut Vec<u32>) {
         values.clear();
         values.extend((start..start + pages).map(|page| self.held[self.places.index(page)].value));
     }
 
-    /// Whether the run in hand, of so many pages, is written to be kept; `left` page writes are still to come.
+    /// Whether the run in hand, of `pages` pages, is written to be kept; `left` page writes are still to come.
     fn keeps(&mut self, pages: u64, left: u64) -> bool {
         if self.to_keep == 0 {
             return false;
@@ -236,8 +236,8 @@ impl Writes {
     fn overwrite(&mut self, pages: u64, left: u64, next_value: &mut u32, values: &mut Vec<u32>) -> u64 {
         // Of the page writes left, some will be of pages to be kept; the others are overwrites.
         let left = left.saturating_sub(self.to_keep + self.to_share);
-        // A value written lately will probably be written again. So where too few writes have brought what
-        // their page holds, pages written lately are overwritten, in the hope of meeting their value.
+        // A value written lately will probably be written again. So where too few writes have brought the
+        // content of their page, pages written lately are overwritten, in the hope of meeting their value.
         let behind = self.same_due() && self.recent.iter().any(|&start| start != NOWHERE);
         let wanted = if behind {
             Some(self.recent[self.random.below(RECENT as u64) as usize]).filter(|&start| start != NOWHERE)
@@ -262,7 +262,7 @@ impl Writes {
         start
     }
 
-    /// Whether fewer pages were written with what they hold than should have been by now.
+    /// Whether fewer pages were rewritten with their own content than should have been by now.
     #[inline]
     fn same_due(&self) -> bool {
         let (done, wanted) = (u128::from(self.same_done), u128::from(self.same_content));
@@ -311,8 +311,8 @@ impl Writes {
         }
     }
 
-    /// Chooses what is written to a page that holds `old`: the same again where that is due, else what the order
-    /// of writes says.
+    /// Chooses the content to write to a page that holds `old`: the same again where that is due, else the next in
+    /// the order of writes.
     #[inline]
     fn page(&mut self, old: Held, next_value: &mut u32) -> Held {
         self.pages_done += 1;
