@@ -11,7 +11,7 @@
 //!   at its recent end; from the first it leaves the classes.
 //! * A page that a read brings into a class above the first gets one more copy, up to one on each chip, on the
 //!   least loaded chip. Copies of a page are made one after another; those earned while one is under way follow.
-//!   ReplicaSpace is made by the least recent replica of the lowest class, no higher than its own.
+//!   Space is made by the least recent replica of the lowest class, no higher than its own.
 //! * A page without references leaves the classes, and its copies are dropped.
 
 use flashtwin_bits::By;
