@@ -10,18 +10,10 @@ import click
 
 from .test_docs import verbs
 
-#: Options whose help has no example yet.
-WITHOUT_EXAMPLE = {
-    ("flashtwin trace fit", "--period"),
-    ("flashtwin trace sample", "--by"),
-    ("flashtwin trace sample", "--seed"),
-    ("flashtwin trace synthesize", "--seed"),
-}
-
 
 def test_options_with_a_value_have_an_example() -> None:
     missing = {(path, option.opts[0]) for path, command, option in valued_options() if not examples(command, option)}
-    assert missing == WITHOUT_EXAMPLE
+    assert missing == set()
 
 
 def test_examples_of_options_are_valid() -> None:

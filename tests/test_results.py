@@ -29,6 +29,8 @@ RESULTS = re.compile(r"\S*\w\.(json|parquet|csv|md|html)")
 #: What people are shown of the command line, and the only file of the package that is none of results.
 SHOWN = {
     ("cli", "trace.py"): {"OUTPUT.parquet"}, ("cli", "fit.py"): {"FILE.md"}, ("results", "schema.py"): {"schema.json"},
+    # Data of the package: verdicts on the papers' items.
+    ("cli", "_reproducing.py"): {"verdicts.json"},
 }  # fmt: skip
 
 

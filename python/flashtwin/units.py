@@ -76,7 +76,7 @@ def ratio(value: float | None) -> str:
 
 
 def percent(value: float | None, digits: int = 3) -> str:
-    """A share in percent, unsigned: `62.1 %`. Between 0 and 0.01 it is said to be less than that."""
+    """A share in percent, unsigned: `62.1 %`. A share between 0 and 0.01 reads `< 0.01 %`."""
     if value is None:
         return MISSING
     if 0 < abs(value) < 0.01:

@@ -213,7 +213,7 @@ def explain_runs(
 ) -> Explanations:
     """Explains runs that exist, with their systems; writes the result into the folder, if there is one.
 
-    How replays are made is told to `replay_all`: threads, progress.
+    `replay_all` takes the options of the replays: threads, progress.
 
     Raises:
         InterruptedExplanation: Ctrl-C; replays that had ended are in the folder, an earlier answer there is left.

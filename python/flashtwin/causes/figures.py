@@ -1,4 +1,4 @@
-"""The figures of one replay that causes are told from, and the one of them that a user wants better.
+"""The figures of one replay that show causes, and the one of them that a user wants better.
 
 Pure: plain numbers, kept as JSON, so that a replay done once answers for every goal.
 """

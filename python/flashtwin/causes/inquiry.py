@@ -1,6 +1,6 @@
 """Chooses the next replay in the search for a system's bottleneck, and draws conclusions from those made.
 
-An inquiry replays nothing: it names keys to set, is told figures, and may be asked for causes at any time, however
+An inquiry replays nothing: it names keys to set, takes figures, and may be asked for causes at any time, however
 few of its wishes were granted. Its order is fixed by the figures alone: the wait ledger proposes, replays decide.
 """
 

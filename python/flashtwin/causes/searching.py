@@ -1,6 +1,6 @@
 """The best cheap settings of one system, with or without a write cache, in few replays.
 
-A search replays nothing: like an inquiry it names keys to set and is told figures. It begins with the system as it is,
+A search replays nothing: like an inquiry it names keys to set and takes figures. It begins with the system as it is,
 and with what mostly helps at once, with another placement and without. From the best so far it changes one setting at a
 time, until no change is better. tests/causes/test_choosing.py holds it against every combination.
 """

@@ -26,7 +26,7 @@ _WORDS: dict[str, str] = {
     Agreement.SIGN: "agree in sign and order",
     Agreement.DISAGREES: "disagree",
 }
-#: Reasons that are said.
+#: Reasons that the summary gives.
 REASONS_MAX = 3
 SYNTHETIC = "synthetic"
 

@@ -283,7 +283,7 @@ def _histogram(one: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def _warn_of_others(host: str) -> None:
-    """Figures that other machines can read are told to everybody there; who did not mean that is to know."""
+    """Warns if other machines can read the figures."""
     try:
         places = {found[4][0] for found in socket.getaddrinfo(host, None)}
         alone = all(ipaddress.ip_address(str(place).partition("%")[0]).is_loopback for place in places)

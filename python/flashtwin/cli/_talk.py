@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def say(text: str) -> None:
-    """One line of talk, to stderr; where that cannot be written, nobody can be told."""
+    """One line of talk, to stderr; a failure to write is ignored."""
     with suppress(OSError):
         click.echo(text, err=True)
 

@@ -1,4 +1,4 @@
-"""`flashtwin trace`: looking at traces, converting them, thinning them out, making them up."""
+"""`flashtwin trace`: traces inspected, converted, cut, sampled, made and imitated."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal
 import click
 
 from flashtwin.cli._comparing import as_row, comparison, replayed_row, side_by_side
-from flashtwin.cli._options import Duration, json_option, reading_options
+from flashtwin.cli._options import Duration, force_option, json_option, reading_options, seed_option
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, duration, pairs, say
 from flashtwin.errors import FlashtwinError
@@ -18,9 +18,9 @@ from flashtwin.results.folder import write_text
 from flashtwin.traces.reading import Source
 
 
-@click.group(short_help="Look at traces, convert them, thin them out, make them.")
+@click.group(short_help="Inspect, convert, cut, sample, make and imitate traces.")
 def trace() -> None:
-    """Look at traces, convert them, thin them out, make them.
+    """Inspect, convert, cut, sample, make and imitate traces.
 
     \b
     Example:
@@ -28,11 +28,11 @@ def trace() -> None:
     """
 
 
-@trace.command(short_help="What a trace is like, in numbers.")
+@trace.command(short_help="Print requests, bytes, footprint and duplicates of a trace.")
 @reading_options
 @json_option
 def info(source: Source, as_json: bool) -> None:
-    """Print what TRACE is like: requests, bytes, footprint, duplicates, and the quality of the file.
+    """Print requests, bytes, footprint and duplicates of TRACE, and the quality of the file.
 
     \b
     Example:
@@ -47,7 +47,7 @@ def info(source: Source, as_json: bool) -> None:
 @trace.command(short_help="Convert a trace to canonical Parquet.")
 @reading_options
 @click.argument("output", type=click.Path(path_type=Path, dir_okay=False), metavar="OUTPUT.parquet")
-@click.option("--force", is_flag=True, help="Replace OUTPUT if it exists.")
+@force_option
 def convert(source: Source, output: Path, force: bool) -> None:
     """Convert TRACE to the canonical Parquet file that docs/trace-formats.md describes.
 
@@ -61,22 +61,22 @@ def convert(source: Source, output: Path, force: bool) -> None:
 @trace.command(short_help="Cut a span of time out of a trace.")
 @reading_options
 @click.argument("output", type=click.Path(path_type=Path, dir_okay=False), metavar="OUTPUT.parquet")
-@click.option("--force", is_flag=True, help="Replace OUTPUT if it exists.")
+@force_option
 def cut(source: Source, output: Path, force: bool) -> None:
-    """Keep what arrives from --from on and before --to, as a trace of its own.
+    """Write the requests from --from on and before --to as a new trace.
 
-    What pages held before is not in it. All verbs that read a trace know --from and --to as well.
+    Contents of pages from before --from are lost. All verbs that read a trace take --from and --to as well.
 
     \b
     Example:
       flashtwin trace cut mail.fiu.zst mail-day-2.parquet --from 1d --to 2d
     """
     if source.reading.from_s is None and source.reading.to_s is None:
-        raise FlashtwinError("nothing is to be cut; give --from TIME or --to TIME, or both")
+        raise FlashtwinError("nothing is to be cut; give --from TIME, --to TIME or both, for example --from 1d")
     _convert(source, output, force=force)
 
 
-@trace.command(short_help="Thin a trace out, by pages or by contents.")
+@trace.command(short_help="Sample a trace by pages or by contents.")
 @reading_options
 @click.argument("output", type=click.Path(path_type=Path, dir_okay=False), metavar="OUTPUT.parquet")
 @click.option(
@@ -84,23 +84,23 @@ def cut(source: Source, output: Path, force: bool) -> None:
     type=click.FloatRange(min=0, max=1, min_open=True),
     required=True,
     metavar="RATE",
-    help="Share of pages or contents to keep, above 0 up to 1.",
+    help="Share of pages or contents to keep, above 0 up to 1. Example: --rate 0.1",
 )
 @click.option(
     "--by",
     type=click.Choice(["address", "content"]),
     default="address",
     show_default=True,
-    help="What is chosen: 4 KB pages by address, or contents.",
+    help="Unit of sampling: pages of 4 KiB by address, or contents. Example: --by content",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Another seed keeps others.")
-@click.option("--force", is_flag=True, help="Replace OUTPUT if it exists.")
+@seed_option(0)
+@force_option
 def sample(
     source: Source, output: Path, rate: float, by: Literal["address", "content"], seed: int, force: bool
 ) -> None:
-    """Keep a share of TRACE's pages (or contents), chosen by hash, with all that happens to them.
+    """Keep a share of TRACE's pages (or contents), chosen by hash, with all their requests.
 
-    The load shrinks by the same share: replay the result faster (--speed) where queues should build up.
+    The load shrinks by the same share: replay the result faster, for example with --speed 10, to keep queues alike.
 
     \b
     Example:
@@ -131,13 +131,13 @@ def sample(
     show_default=True,
     help="Multiplies requests, footprint, values and the length of days; the rate stays.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Another seed, another trace.")
+@seed_option(0)
 @click.option(
     "--days",
     type=click.IntRange(min=1),
     help="Days to make; by default the recipe's. Fewer are the first of them, more go on after them.",
 )
-@click.option("--force", is_flag=True, help="Replace OUTPUT if it exists.")
+@force_option
 def synthesize(recipe: str, output: Path, scale: float, seed: int, days: int | None, force: bool) -> None:
     """Make a trace from RECIPE: a name that `flashtwin workloads` lists, or a TOML file.
 
@@ -155,7 +155,7 @@ def synthesize(recipe: str, output: Path, scale: float, seed: int, days: int | N
     say(f"{made:,} requests: {output}")
 
 
-@trace.command(short_help="Write the recipe that imitates a trace.")
+@trace.command(short_help="Write a recipe that imitates a trace.")
 @reading_options
 @click.option(
     "--period",
@@ -163,16 +163,16 @@ def synthesize(recipe: str, output: Path, scale: float, seed: int, days: int | N
     default="1d",
     show_default=True,
     metavar="TIME",
-    help="Length of the trace's days.",
+    help="Length of the trace's days. Example: --period 2h",
 )
 @click.option(
     "--out",
     "output",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="RECIPE.toml",
-    help="Write the recipe here.",
+    help="Write the recipe to this file. Example: --out mail.toml",
 )
-@click.option("--force", is_flag=True, help="Replace RECIPE if it exists.")
+@force_option
 @click.option(
     "--replay/--no-replay",
     default=True,
@@ -181,7 +181,7 @@ def synthesize(recipe: str, output: Path, scale: float, seed: int, days: int | N
 )
 @json_option
 def fit(source: Source, period: float, output: Path | None, force: bool, replay: bool, as_json: bool) -> None:
-    """Write the recipe that imitates TRACE, and print how well a trace made from it does.
+    """Write a recipe that imitates TRACE, and compare a trace made from it with TRACE.
 
     \b
     Example:

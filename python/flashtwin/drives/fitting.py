@@ -45,7 +45,7 @@ _RATE_STEPS, _RATE_GOOD, _RATE_POWER = 5, 0.01, 1.1
 _RATE_STEP = 1.5
 #: Pages of power-protected RAM behind which a write is complete: no table of these tells how many there are.
 BUFFER_PAGES = 4096
-#: Types of flash page by which the share of fast ones is told.
+#: Types of flash page that decide the share of fast ones.
 _PAGE_TYPES = 12
 
 

@@ -13,7 +13,7 @@ PERCENTILES: Mapping[str, float] = {"50p": 0.5, "90p": 0.9, "99p": 0.99, "99p9":
 #: Response times in microseconds, by the names of `PERCENTILES`.
 Times = Mapping[str, float]
 
-#: Width of the smoothing by which modes are told, as a share of the time. fio's bins are up to 1.6 % wide.
+#: Width of the smoothing before modes are sought, as a share of the time. fio's bins are up to 1.6 % wide.
 _SMOOTH = 0.02
 #: A mode has this share of all requests at least, and the valley beside it is this deep.
 _LEAST_SHARE, _VALLEY = 0.05, 0.6

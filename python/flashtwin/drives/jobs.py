@@ -70,7 +70,7 @@ class ProbePlan:
 
     @property
     def bytes(self) -> int:
-        """The size that times are told for."""
+        """The size for which the script gives times."""
         return self.size_bytes or USUAL_BYTES
 
 

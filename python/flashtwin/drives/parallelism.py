@@ -1,6 +1,6 @@
 """Parallel units, service times and buses of a drive, from experiments that only this module looks at.
 
-Times are microseconds. Each law names its source; a figure that the data do not determine is said to be undetermined.
+Times are microseconds. Each law names its source; a figure that the data do not determine counts as undetermined.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def parallel_units(
         alone: response times of reads one at a time; None: as if all were alike.
         capacity_bytes: of the drive, to which D is rounded.
         fixed_us: about how long Z is, for example a write that RAM takes: it passes the same host, link and controller.
-            Without it, D and S are told worse than their quotient.
+            Without it, D and S are less certain than their quotient.
     """
     depths = np.array([row.depth for row in rows], dtype=float)
     found = np.array([row.per_s for row in rows])

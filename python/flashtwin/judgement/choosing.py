@@ -22,7 +22,7 @@ LEAST, BEYOND = 100, 10
 EQUAL = 0.01
 #: Beyond every response time.
 _NEVER_NS = 1e18
-#: From which change on it is said that a system as good programs fewer pages. Ours.
+#: The least change for the claim that a system as good programs fewer pages. Ours.
 _WORTH_A_WORD_PERCENT = 5.0
 #: The verdict comes before all findings.
 _WEIGHT = 10.0

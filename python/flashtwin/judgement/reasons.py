@@ -1,6 +1,6 @@
 """Reasons of findings: the parts of a mean, the waits, other differences.
 
-All of it is measured. That one thing is so because of another is said nowhere but where a run beside it
+All of it is measured. That one thing is so because of another is claimed only where a run beside it
 differs in that one thing alone; the wait ledger is no guess either: it says what held the chip, the channel
 or the hash unit while a request waited.
 """

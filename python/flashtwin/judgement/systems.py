@@ -1,7 +1,7 @@
 """What runs beside one another say of the systems: which to choose, wear, slow ends, and how loaded the drive is.
 
-Nothing is said that was not computed from the results, and a system that loses is said to lose. That one thing makes
-another so is said only where a run beside it differs in that thing alone.
+Every claim is computed from the results, and names a system that loses. A cause is claimed only where a run beside it
+differs in that cause alone.
 """
 
 from __future__ import annotations

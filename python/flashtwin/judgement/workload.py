@@ -1,6 +1,6 @@
 """Verdicts from a trace's figures alone: partitions, page size, partial reads, waiting.
 
-A number that is missing is never guessed: the claim then says that this cannot be told, and why.
+A number that is missing is never guessed: the claim then says so, and why.
 
 SWC is G. Yadgar et al., "SSD-based Workload Characteristics and Their Performance Implications", ACM TOS 17(1), 2021.
 """
@@ -23,7 +23,7 @@ WA_CHANGE_PERCENT = 5.0
 OVERHEAD_MAX = 1.0
 #: SWC 3.2: fewer page writes, or fewer writes of each sector, do not reach a steady state.
 PAGE_WRITES_MIN, WRITES_PER_SECTOR_MIN = 100_000, 4.0
-#: SWC 4.3: with fewer reads nothing is said of reading.
+#: SWC 4.3: fewer reads allow no claim about reading.
 READS_MIN = 5_000
 #: Ours: a page size within this of the cheapest one is as good.
 PAGE_COST_TOLERANCE_PERCENT = 10.0
@@ -194,7 +194,7 @@ def _no_writes(of: Evidence, otherwise: str) -> str:
 
 
 def _enough_reads(of: Evidence) -> bool:
-    """Whether something can be said of reading; also where the number of reads is not known."""
+    """Whether the reads allow a claim; also where the number of reads is not known."""
     reads = of.number("info.reads")
     return reads is None or reads >= READS_MIN
 

@@ -18,7 +18,7 @@ from flashtwin.results.keys import K, matters, value_words
 from flashtwin.results.reading import SavedRun, StudyFolder, TraceResults, as_number
 from flashtwin.results.trees import dig, leaves, literal
 
-#: The keys that are told, of the systems to which they matter.
+#: The keys that the page lists, of the systems to which they matter.
 _KEYS = (
     K.engine.write_completes, K.engine.flush, K.engine.concurrency, K.replay.preload, K.replay.partial_write,
     K.engine.load, K.replay.content, K.replay.period_s, K.engine.hash_us, K.engine.hash_lanes,
@@ -113,7 +113,7 @@ def was_made_equal(study: StudyFolder) -> bool:
     return study.info.get("equal_ground") is True
 
 
-#: Faults of fewer requests than this (percent) are told in the footer, not on top.
+#: Faults of fewer requests than this (percent) stand in the footer, not on top.
 MINOR_PERCENT = 0.1
 
 #: Counters of the reader that count good lines, not faults.

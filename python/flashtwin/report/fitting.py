@@ -26,7 +26,7 @@ from matplotlib.transforms import Bbox
 _STROKE = 0.75
 #: Bars shorter than this are outlined, so that what is not nothing is not invisible. In points.
 _LEAST_BAR_PT = 0.9
-#: Curves closer than this, in points, over this share of what both span cannot be told apart.
+#: Curves closer than this, in points, over this share of what both span look like one.
 _CLOSE_PT, _SHARE = 0.6, 0.35
 #: Points at which two curves are compared.
 _SAMPLES = 160

@@ -279,7 +279,7 @@ def run_key(digest: str, config: Mapping[str, Any]) -> str:
 
 
 def finished_runs(path: Path) -> dict[str, str]:
-    """Keys of the complete runs in a folder, by name; nothing when that cannot be told."""
+    """Keys of the complete runs in a folder, by name; empty if the folder does not say."""
     try:
         keys = json.loads((path / names.MADE_FROM).read_text(encoding="utf-8"))
     except (OSError, ValueError):

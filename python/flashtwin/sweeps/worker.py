@@ -1,8 +1,8 @@
 """A worker process: takes tasks as lines of JSON from standard input, answers with one line each.
 
 Started by `flashtwin.sweeps.crew`. A process of its own keeps what one task
-does (memory, a crash) away from the others. It ends when its input does, or when it is told to
-(SIGTERM), and leaves complete files only.
+does (memory, a crash) away from the others. It ends with its input, or on SIGTERM,
+and leaves complete files only.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class Scan:
         return self.informed()
 
     def informed(self, progress: Progress | None = None) -> dict[str, Any]:
-        """`info`, found out anew, with somebody who is told how far it is."""
+        """`info`, measured again, with progress reports."""
         info: dict[str, Any] = json.loads(self._native.info_json(named(progress, "looking over the trace")))
         return info
 
@@ -111,7 +111,7 @@ def scan(
     Args:
         path: the file, in any format of docs/trace-formats.md; canonical Parquet is read fastest. Standard input
             cannot be read twice.
-        format: its format; by default it is told by the content.
+        format: its format, for example `fiu`; by default the content decides.
         on_bad_line: as in `open`.
         sort_window_ns: as in `open`; requests within the window are held.
         blkparse_action: as in `open`.

@@ -259,7 +259,7 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
 
     Args:
         path: the file.
-        format: its format; by default it is told by the content.
+        format: its format, for example `fiu`; by default the content decides.
         on_bad_line: `"fail"` at a line that cannot be read, or `"skip"` and count it.
         sort_window_ns: requests up to this much earlier than one before them are sorted into place and
             counted; anything earlier is an error.

@@ -119,7 +119,7 @@ def _hash_unit_line(axes: Axes | None, queue: timelines.HashQueue | None, most: 
 
 
 def _queue_axis(axes: Axes, longest: float) -> None:
-    """A y axis of queue lengths on which 0, 1 and thousands can be told apart."""
+    """A y axis of queue lengths on which 0, 1 and thousands differ visibly."""
     axes.set_yscale("symlog", linthresh=1.0, linscale=0.6)
     axes.set_ylim(0, max(longest, 1.0) * 1.15)
     axes.yaxis.set_major_locator(_decades(longest))
