@@ -1,7 +1,8 @@
 """What CONTRIBUTING says that one more of a kind takes, done on a copy of the sources: all of it compiles and works.
 
 Policies of replication and placement, the metric, and the reason to wait are those that docs/adding-a-policy.md works
-through; victim, allocation, trace format and chart are copies of existing ones under another name.
+through; trace format and chart are copies of existing ones under another name. `make new-policy` adds one more of each
+family.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from docs import new_policy
 
 from .conftest import ROOT
 
@@ -64,12 +66,9 @@ def additions() -> dict[str, Addition]:
     least_popular, one_each, trims, batches = (
         of_page(f"mod {name};") for name in ("least_popular", "one_each", "trims", "batches")
     )
-    victim, allocation = f"{FTL}/flash/victim", f"{FTL}/flash/allocation"
     formats, analysis, charts = "crates/trace/src/format", "crates/analysis/src", "python/flashtwin/report/charts"
     host = "crates/sim/src/engine/host"
     pblru = "        priority_lru::PriorityLru::new(parts.geometry.chips(), parts.rules.class_pages);\n"
-    oldest = "    /// The oldest.\n    Oldest => Box::new(oldest::Oldest::new(geometry));\n"
-    turns = "    /// In turn.\n    Turns => Box::new(turns::Turns::new(config.order, geometry));\n"
     found = """
 #[cfg(test)]
 mod tests {
@@ -100,20 +99,6 @@ mod tests {
             (
                 (f"{REPLICATION}/mod.rs", "mod on_line;\n", one_each[0]),
                 (f"{REPLICATION}/mod.rs", pblru, one_each[1]),
-            ),
-        ),
-        "victim": Addition(
-            {f"{victim}/oldest.rs": renamed(f"{victim}/fifo.rs", ("Fifo", "Oldest"))},
-            (
-                (f"{victim}/mod.rs", "mod greedy;\n", "mod oldest;\n"),
-                (f"{victim}/mod.rs", "    Fifo => Box::new(fifo::Fifo::new(geometry));\n", oldest),
-            ),
-        ),
-        "allocation": Addition(
-            {f"{allocation}/turns.rs": renamed(f"{allocation}/dynamic.rs", ("Dynamic", "Turns"))},
-            (
-                (f"{allocation}/mod.rs", "mod static_order;\n", "mod turns;\n"),
-                (f"{allocation}/mod.rs", "    Hipa => Box::new(hipa::Hipa::new(config, geometry));\n", turns),
             ),
         ),
         "trace format": Addition(
@@ -211,6 +196,11 @@ class Grown:
     took: Mapping[str, tuple[int, int]]
 
 
+def kind_of(family: str) -> str:
+    """The name under which a policy of `make new-policy` is counted."""
+    return f"new {family}"
+
+
 def put_behind(path: Path, last: str, more: str) -> None:
     """Adds lines where their like already stand: behind the last of them."""
     text = path.read_text(encoding="utf-8")
@@ -251,6 +241,10 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Grown:
             put_behind(sources / file, last, more)
         now = texts(sources)
         took[name], before = changed(before, now), now
+    for kind in new_policy.FAMILIES:
+        new_policy.add(kind, f"one-more-{kind}", root=sources)
+        now = texts(sources)
+        took[kind_of(kind)], before = changed(before, now), now
     return Grown(sources, took)
 
 
@@ -296,10 +290,41 @@ def test_one_more_takes_what_contributing_says(kind: str, grown: Grown) -> None:
     assert grown.took[kind] == (files, additions()[kind].places)
 
 
+@pytest.mark.parametrize("family", new_policy.FAMILIES)
+def test_new_policy_takes_two_files_and_three_places(family: str, grown: Grown) -> None:
+    assert grown.took[kind_of(family)] == (FILES_AT_MOST, PLACES_AT_MOST)
+
+
+def test_new_policy_names_cause_and_cure(grown: Grown) -> None:
+    for kind, name, model, cause in (
+        ("victims", "oldest", None, "give one of allocation, victim"),
+        ("victim", "Oldest", None, "write it like least-worn"),
+        ("victim", "greedy", None, "choose another name"),
+        ("victim", "oldest", "none", "name another with MODEL="),
+    ):
+        before = texts(grown.sources)
+        with pytest.raises(new_policy.PolicyError, match=cause):
+            new_policy.add(kind, name, model, root=grown.sources)
+        assert texts(grown.sources) == before
+
+
+@pytest.mark.slow
+def test_additions_pass_all_tests_of_the_controller_and_the_simulator(grown: Grown) -> None:
+    done = subprocess.run(
+        ["cargo", "test", "--locked", "--offline", "--quiet", "-p", "flashtwin-ftl", "-p", "flashtwin-sim"],
+        cwd=grown.sources,
+        env={**os.environ, "CARGO_TARGET_DIR": os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+
+
 def test_additions_compile_and_pass_their_tests(told: str) -> None:
     for name in NAMED[:-2]:
         assert re.search(rf"{name} \.\.\. ok", told), name
-    # Allocation's own test, and its copy's.
+    # The model's own test, and its copy's.
     assert len(re.findall(rf"{NAMED[2]} \.\.\. ok", told)) == 2
     assert all(re.search(rf"{shared}::\S+ \.\.\. ok", told) for shared in NAMED[-2:])
 

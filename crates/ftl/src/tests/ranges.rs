@@ -30,11 +30,9 @@ fn spreading_takes_up_to_64_channels_and_a_map_of_pages() {
 
 #[test]
 fn replication_takes_up_to_256_chips_and_a_map_of_contents() {
-    for (policy, name) in [
-        (ReplicationPolicy::EndOfPeriod, "end-of-period"),
-        (ReplicationPolicy::OnLine, "on-line"),
-        (ReplicationPolicy::PriorityLru, "priority-lru"),
-    ] {
+    for policy in ReplicationPolicy::ALL.into_iter().filter(|&policy| policy != ReplicationPolicy::None) {
+        let name = crate::names::in_configurations(policy);
+        let name = name.as_str();
         let mut config = FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() };
         assert_eq!(check(&config, 257, 1), Ok(()), "without replication");
         config.replication.policy = policy;

@@ -273,11 +273,10 @@ fn replicated(policy: ReplicationPolicy) -> Driver {
 
 #[test]
 fn copies_die_with_the_last_logical_page_of_their_content() {
-    for policy in [ReplicationPolicy::EndOfPeriod, ReplicationPolicy::OnLine, ReplicationPolicy::PriorityLru]
-    {
+    for policy in ReplicationPolicy::ALL.into_iter().filter(|&policy| policy != ReplicationPolicy::None) {
         let mut driver = replicated(policy);
         let (copies, made) = (driver.ftl.replica_pages(), driver.ftl.counters().replication.copies);
-        assert!(copies == 3 && copies == made, "{policy:?}: {copies} of {made}");
+        assert!(copies > 0 && copies == made, "{policy:?}: {copies} of {made}");
         trim(&mut driver, 1);
         assert_eq!(driver.ftl.replica_pages(), copies, "page 0 holds the content still");
         trim(&mut driver, 0);

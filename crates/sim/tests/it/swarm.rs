@@ -397,7 +397,7 @@ fn without_idle_time(resolved: &mut Resolved) {
     resolved.config.ftl.dedup.out_of_line = OutOfLinePolicy::None;
     resolved.config.ftl.mapping_cache.checkpoint_s = 0.0;
     let policy = &mut resolved.config.ftl.replication.policy;
-    if matches!(policy, ReplicationPolicy::OnLine | ReplicationPolicy::PriorityLru) {
+    if *policy != ReplicationPolicy::None && !policy.copies_at_period_ends() {
         *policy = ReplicationPolicy::EndOfPeriod;
     }
 }

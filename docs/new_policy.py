@@ -1,0 +1,118 @@
+"""`make new-policy KIND=victim NAME=oldest`: a new policy as a copy of an existing one, in both places that it needs.
+
+Writes the policy's file, and its module and row in `mod.rs`. The copy works at once; change its body, its comments and,
+where it behaves differently, the traits of its row. docs/adding-a-policy.md has the contracts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Family:
+    """A kind of policy."""
+
+    #: Of its files, from the root of the repository.
+    folder: str
+    #: The policy that is copied by default: the shortest one.
+    model: str
+
+
+FAMILIES = {
+    "allocation": Family("crates/ftl/src/flash/allocation", "dynamic"),
+    "victim": Family("crates/ftl/src/flash/victim", "fifo"),
+    "eviction": Family("crates/ftl/src/dedup/eviction", "lru-writes"),
+    "redirection": Family("crates/ftl/src/redirection", "home"),
+    "replication": Family("crates/ftl/src/content/replication", "on-line"),
+    "degree": Family("crates/ftl/src/content/replication/degree", "many-of-few"),
+    "placement": Family("crates/ftl/src/content/replication/placement", "random"),
+}
+
+
+class PolicyError(ValueError):
+    """A policy that cannot be added; the message names the cause and the cure."""
+
+
+def add(kind: str, name: str, model: str | None = None, root: Path = ROOT) -> list[Path]:
+    """Adds a policy under a name for TOML, such as `least-worn`; returns the files that it wrote.
+
+    Raises:
+        PolicyError: there is no such kind or model, or the name is taken or not of small letters and hyphens.
+    """
+    if kind not in FAMILIES:
+        raise PolicyError(f"there is no kind '{kind}'; give one of {', '.join(FAMILIES)}")
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
+        raise PolicyError(f"'{name}' is no name of a policy; write it like least-worn")
+    folder = root / FAMILIES[kind].folder
+    doors = folder / "mod.rs"
+    text = doors.read_text(encoding="utf-8")
+    model = model or FAMILIES[kind].model
+    row = _row(text, model)
+    module = folder / f"{name.replace('-', '_')}.rs"
+    if module.exists() or _row(text, name) is not None:
+        raise PolicyError(f"{module}: there is a policy '{name}' already; choose another name")
+    found = None if row is None else re.search(r"\b([a-z_]+)::([A-Z]\w+)", row[1])
+    if row is None or found is None:
+        raise PolicyError(f"{doors}: has no policy '{model}' with a file of its own; name another with MODEL=")
+    old_module, old_type = found.groups()
+    names = {old_module: module.stem, old_type: _camel(name), _camel(model): _camel(name)}
+    source = (folder / f"{old_module}.rs").read_text(encoding="utf-8")
+    module.write_text(_renamed(_without_header(source, model, name), names), encoding="utf-8")
+    comment, body = row
+    line = f"    /// Like `{model}`, of which it is a copy.\n"
+    text = text.replace(comment + body, comment + body + line + _attributes(comment) + _renamed(body, names))
+    text = text.replace(f"mod {old_module};\n", f"mod {old_module};\nmod {module.stem};\n", 1)
+    doors.write_text(text, encoding="utf-8")
+    return [module, doors]
+
+
+def _row(text: str, name: str) -> tuple[str, str] | None:
+    """The comment and the row of a policy in its `mod.rs`."""
+    found = re.search(rf"((?:    (?:///|#\[)[^\n]*\n)+)(    {_camel(name)}\b[^;\n]*=>[^;]*;\n)", text)
+    return None if found is None else (found[1], found[2])
+
+
+def _attributes(comment: str) -> str:
+    """The traits of a row; there is one default already."""
+    return "".join(line for line in comment.splitlines(keepends=True) if line.lstrip().startswith("#[schemars"))
+
+
+def _renamed(text: str, names: dict[str, str]) -> str:
+    return re.sub("|".join(rf"\b{old}\b" for old in names), lambda found: names[found[0]], text)
+
+
+def _without_header(source: str, model: str, name: str) -> str:
+    body = re.sub(r"\A(?://![^\n]*\n)+", "", source)
+    return f"//! `{name}`: a copy of `{model}`, to be changed. Name its source here.\n{body}"
+
+
+def _camel(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("-"))
+
+
+def main() -> int:
+    """Adds a policy from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kind")
+    parser.add_argument("name")
+    parser.add_argument("--model")
+    asked = parser.parse_args()
+    try:
+        written = add(asked.kind, asked.name, asked.model or None)
+    except PolicyError as error:
+        print(f"flashtwin: {error}", file=sys.stderr)
+        return 2
+    for path in written:
+        print(path.relative_to(ROOT))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
