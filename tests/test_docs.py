@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import os
 import re
 import shlex
@@ -29,6 +30,7 @@ PAGES = sorted(
 TRACE = "webvm-small.fiu.zst"
 API_MODULES = (
     "flashtwin",
+    "flashtwin.causes.explaining",
     "flashtwin.results.figures",
     "flashtwin.sweeps.batch",
     "flashtwin.sweeps.plan",
@@ -37,13 +39,19 @@ API_MODULES = (
     "flashtwin.live.beside",
     "flashtwin.live.drives",
     "flashtwin.live.recording",
+    "flashtwin.papers.reproduction",
     "flashtwin.papers.search",
     "flashtwin.replays.presets",
     "flashtwin.replays.running",
     "flashtwin.replays.studies",
+    "flashtwin.traces.scan",
     "flashtwin.traces.trace",
+    "flashtwin.recipes.fitting",
     "flashtwin.recipes.workloads",
 )
+
+#: Public functions whose examples need a server that has run, or a log of writes: tests/live runs them.
+RUN_LIVE = {"compare_drive", "import_log"}
 
 
 @pytest.fixture(scope="session")
@@ -165,6 +173,13 @@ def test_docstring_examples_run(module: str, at_a_clone: Path) -> None:
     (at_a_clone / "traces").symlink_to(ROOT / "traces")
     failed, _ = doctest.testmod(importlib.import_module(module), raise_on_error=False, optionflags=doctest.ELLIPSIS)
     assert failed == 0
+
+
+def test_public_functions_have_an_example() -> None:
+    functions = {name: value for name in ft.__all__ if inspect.isfunction(value := getattr(ft, name))}
+    without = {name for name, function in functions.items() if ">>>" not in (function.__doc__ or "")}
+    assert without == RUN_LIVE
+    assert {function.__module__ for name, function in functions.items() if name not in RUN_LIVE} <= set(API_MODULES)
 
 
 def test_generated_pages_are_fresh() -> None:

@@ -55,6 +55,11 @@ def reproduce(
     Raises:
         ArgumentError: the scale is neither such a share nor one of the two names.
         FlashtwinError: a name is not known, or the folder holds something else.
+
+    >>> import flashtwin as ft
+    >>> found = ft.reproduce("swc", ["fig-1a"], out="out/swc", scale=0.001)
+    >>> [item["id"] for paper in found.papers for item in paper["items"]]
+    ['fig-1a']
     """
     # The report draws charts: a program that only opens a trace need not load them.
     from flashtwin.papers import choose

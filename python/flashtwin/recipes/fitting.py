@@ -140,6 +140,11 @@ def fit(
     Raises:
         ArgumentError: the trace stays in its file, as `scan` leaves it.
         TraceError: the trace has no contents, or too few requests to imitate.
+
+    >>> import flashtwin as ft
+    >>> found = ft.fit("traces/webvm-small.fiu.zst", replay=False)
+    >>> found.workload.recipe["requests"]["count"]
+    229508
     """
     trace = as_trace(trace, progress)
     if not trace.has_content:

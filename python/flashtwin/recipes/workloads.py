@@ -186,7 +186,12 @@ def workloads() -> list[str]:
 
 
 def recipe_schema() -> dict[str, Any]:
-    """The JSON schema of recipes; descriptions give each key's meaning and unit."""
+    """The JSON schema of recipes; descriptions give each key's meaning and unit.
+
+    >>> import flashtwin as ft
+    >>> "writes" in ft.recipe_schema()["properties"]
+    True
+    """
     schema: dict[str, Any] = json.loads(_core.recipe_schema())
     return schema
 
@@ -197,6 +202,10 @@ def workload(name: str | Path) -> Workload:
     Raises:
         ConfigError: no workload has this name.
         TraceError: the file cannot be read, or is no recipe.
+
+    >>> import flashtwin as ft
+    >>> ft.workload("rr-ssd/webvm").recipe["requests"]["write_percent"]
+    77.0
     """
     label = str(name)
     if not label.endswith(".toml"):
