@@ -21,6 +21,7 @@ import pytest
 
 import flashtwin as ft
 from flashtwin.cli import flashtwin
+from flashtwin.replays import presets
 
 from .conftest import ROOT
 
@@ -180,6 +181,19 @@ def test_public_functions_have_an_example() -> None:
     without = {name for name, function in functions.items() if ">>>" not in (function.__doc__ or "")}
     assert without == RUN_LIVE
     assert {function.__module__ for name, function in functions.items() if name not in RUN_LIVE} <= set(API_MODULES)
+
+
+def test_values_of_keys_can_be_set_as_the_reference_shows_them() -> None:
+    section, shown = "", []
+    page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    for line in page.partition("## When a key matters")[0].splitlines():
+        if line.startswith("## "):
+            section = f"{line[4:-1]}." if line.endswith("`") else ""
+        elif section and (key := re.match(r"\* `(\w+)` = `(.*?)`", line)):
+            shown.append((section + key[1], key[2]))
+    assert len(shown) > 90
+    for key, value in shown:
+        presets.resolve_text("conventional", [(key, value)])
 
 
 def test_generated_pages_are_fresh() -> None:
