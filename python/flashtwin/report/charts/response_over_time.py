@@ -109,8 +109,10 @@ def _all_of_them(axes: Axes, courses: list[Course | None]) -> None:
 
 
 def _scales(times: Axes, slowest: Axes) -> None:
-    times.set_yscale("log")
-    times.yaxis.set_major_locator(LogLocator(numticks=7))
+    # Reads of pages that hold nothing take no time at all: a logarithm has no place for them.
+    if any(np.nanmax(line.get_ydata(), initial=0) > 0 for line in times.lines):
+        times.set_yscale("log")
+        times.yaxis.set_major_locator(LogLocator(numticks=7))
     times.yaxis.set_minor_formatter(NullFormatter())
     times.yaxis.set_major_formatter(FuncFormatter(lambda value, _: style.plain_duration(value)))
     style.quiet(times, "both")
