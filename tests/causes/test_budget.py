@@ -113,6 +113,7 @@ def test_what_tells_most_is_replayed_first(monkeypatch: pytest.MonkeyPatch) -> N
 def test_how_long_the_rest_lasts_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, said = AskedCase.of(), list[str]()
     monkeypatch.setattr(replaying, "_run", Machine(asked.inquiry.base).run)
+    monkeypatch.setattr(replaying, "NOTED_S", 0.0)
     replay_all(asked.trace, [asked.inquiry], KeptFigures(None), Budget(10**6, 1), notify=said.append)
     assert len(said) == 1
     assert re.fullmatch(r"causes: .+ more at most, for .+ page operations", said[0])

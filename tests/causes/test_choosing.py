@@ -157,7 +157,9 @@ def test_fifteen_writes_choose_nothing(tmp_path: Path) -> None:
     done = ft.study(scenarios.Scenario("few", "ca-ssd", rows).trace(), tmp_path / "out", ["conventional", "ca-ssd"])
     assert done.choice is not None
     assert done.choice.answer == "unknown"
-    assert done.choice.claim.startswith("Too few requests to choose a system by: 15 requests, where 100 are the least")
+    assert done.choice.claim.startswith(
+        "Too few requests to choose a system by: 15 requests, fewer than the 100 needed"
+    )
     assert not done.choice.action
 
 

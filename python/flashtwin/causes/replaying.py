@@ -119,6 +119,12 @@ def base_replays(
     return {name: kept.figures[key] for name, key in keys.items()}
 
 
+#: Replays of all later rounds over those of the first, at most: for the estimate of the time left. Ours.
+_MORE_TIMES = 8
+#: Seconds from which on the time left is worth a line.
+NOTED_S = 5.0
+
+
 def replay_all(
     trace: Replayable,
     inquiries: Sequence[ReplaySource],
@@ -143,10 +149,12 @@ def replay_all(
             return
         _run(trace, batch, kept, threads, _watched(progress, what, done, total))
         if notify and not done and budget.left:
-            left_s = (time.monotonic() - began) / len(batch) * budget.fits(budget.left)
-            notify(
-                f"{what}: {units.duration(left_s * 1e9)} more at most, for {units.count(budget.left)} page operations"
-            )
+            more = min(budget.fits(budget.left), _MORE_TIMES * len(wishes))
+            left_s = (time.monotonic() - began) / len(batch) * more
+            if left_s >= NOTED_S:
+                notify(
+                    f"{what}: {units.duration(left_s * 1e9)} more at most, for {units.count(budget.left)} page operations"
+                )
         done += len(batch)
 
 

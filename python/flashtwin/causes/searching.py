@@ -127,13 +127,33 @@ class Search:
         return [(*point[:place], 0, *point[place + 1 :]) for place, level in enumerate(point) if level]
 
     def _beside(self, point: Point) -> list[Point]:
-        """The points that differ in one setting."""
+        """The points that differ in one setting; and in a second one, where only the first makes that one matter.
+
+        For example, `conventional` weighs loads only if it places pages on the least loaded chip.
+        """
+        one = self._changed(point)
+        here = self.made(point)
+        two = [
+            next_point
+            for changed in one
+            if self._sensible(changed)
+            for next_point in self._changed(changed)
+            if here is not None and self._opens(here, changed, next_point)
+        ]
+        return [*one, *two]
+
+    def _changed(self, point: Point) -> list[Point]:
         return [
             (*point[:place], level, *point[place + 1 :])
             for place, axis in enumerate(self.axes)
             for level in range(len(axis) + 1)
             if level != point[place]
         ]
+
+    def _opens(self, here: System, changed: Point, next_point: Point) -> bool:
+        """Whether `next_point` sets a key that does not matter `here`."""
+        places = [place for place, level in enumerate(next_point) if level and level != changed[place]]
+        return any(not self._matters(here, self.axes[place], next_point[place]) for place in places)
 
     def _points(self) -> list[Point]:
         """The points that were replayed."""

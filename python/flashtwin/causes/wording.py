@@ -143,12 +143,11 @@ def _action(inquiry: Inquiry, of: str, command: Command) -> Action:
     if of == UNKNOWN or (best is None and inquiry.left_out()["steps"]):
         return Action("Try every candidate", _with_all(inquiry, command))
     if best is None:
-        words = f"None of {units.plural(len(steps), 'change')} shortens {inquiry.goal.words}"
+        words = f"No change shortens {inquiry.goal.words} ({len(steps)} tried)"
         return Action(f"{words}; ask about another figure", command.explain("--goal read.p99 --effort all"))
     words = f"{upper(best.what_if.words)}: "
-    if of == NOTHING:
-        needed = "No change is needed. " if best.percent < attribution.NAMED_PERCENT else ""
-        words = f"{needed}Largest gain: {best.what_if.words}: "
+    if of == NOTHING and best.percent < attribution.NAMED_PERCENT:
+        words = f"No change is needed. Largest gain: {best.what_if.words}: "
     words += _brings(best.after_ns, best.percent, _takes(best))
     return Action(words, command.replay(best.what_if.sets), dict(best.what_if.sets))
 

@@ -336,8 +336,9 @@ def _explain(
     goal = usual_goal(next(iter(systems.values())).config) if asked.goal is None else named_goal(asked.goal)
     replay_ops = explaining.replay_ops(runs)
     for_choice = Budget(None if asked.effort is None else round(asked.effort * _FOR_THE_CHOICE), replay_ops)
+    competing = without_contents(trace, choosing.contenders(systems, more=asked.more_systems))
     choosing.choose(
-        path, trace, choosing.contenders(systems, more=asked.more_systems), goal, for_choice,
+        path, trace, competing, goal, for_choice,
         device=asked.device or choosing.TODAY, fill=asked.fill, threads=threads, progress=progress, notify=notify,
     )  # fmt: skip
     rest = None if asked.effort is None else max(asked.effort - for_choice.begun * replay_ops, 1)
