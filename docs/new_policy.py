@@ -31,7 +31,6 @@ FAMILIES = {
     "eviction": Family("crates/ftl/src/dedup/eviction", "lru-writes"),
     "redirection": Family("crates/ftl/src/redirection", "home"),
     "replication": Family("crates/ftl/src/content/replication", "on-line"),
-    "degree": Family("crates/ftl/src/content/replication/degree", "many-of-few"),
     "placement": Family("crates/ftl/src/content/replication/placement", "random"),
 }
 

@@ -81,7 +81,7 @@ mod tests {
         let read: Value = toml::from_str(&text).unwrap();
         assert_eq!(read, resolved.json());
         assert!(
-            text.contains("# Name of the system, as results are labelled.\nname = \"rr-ssd\"\n"),
+            text.contains("# Name of the system, the label of its results.\nname = \"rr-ssd\"\n"),
             "{text}"
         );
     }
