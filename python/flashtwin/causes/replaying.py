@@ -152,9 +152,8 @@ def replay_all(
             more = min(budget.fits(budget.left), _MORE_TIMES * len(wishes))
             left_s = (time.monotonic() - began) / len(batch) * more
             if left_s >= NOTED_S:
-                notify(
-                    f"{what}: {units.duration(left_s * 1e9)} more at most, for {units.count(budget.left)} page operations"
-                )
+                more_time, operations = units.duration(left_s * 1e9), units.count(budget.left)
+                notify(f"{what}: {more_time} more at most, for {operations} page operations")
         done += len(batch)
 
 
