@@ -314,6 +314,21 @@ def test_a_fit_imitates_duplicates() -> None:
         assert by_name[metric].found == pytest.approx(by_name[metric].wanted, abs=points), metric
 
 
+@pytest.mark.parametrize(("values", "reads"), [(11_805, 3), (6_706, 1)])
+def test_a_fit_of_values_all_read_before_holds_at_any_scale(values: int, reads: int) -> None:
+    ops = ["read"] * (values * reads) + ["write"] * values
+    trace = ft.Trace.from_frame({
+        "time_ns": [1_000_000 * at for at in range(len(ops))],
+        "op": ops,
+        "offset_bytes": [4096 * (at % values + (5 * values if op == "write" else 0)) for at, op in enumerate(ops)],
+        "length_bytes": [4096] * len(ops),
+        "content": [[at % values] for at in range(len(ops))],
+    }, name="read-first")  # fmt: skip
+    recipe = ft.fit(trace, replay=False).workload
+    for scale in (0.013, 0.1, 0.37, 0.5, 0.777, 1.5):
+        assert len(recipe.synthesize(scale=scale)) == pytest.approx(scale * len(ops), abs=1)
+
+
 def test_a_fit_replays_the_trace_and_its_imitation(cli: Cli) -> None:
     done = cli("trace", "fit", WEBVM, "--json")
     assert done.status == 0, done.err

@@ -378,6 +378,9 @@ def _footprint(
         lasting = pages_written * writes["unique_percent"] / 100 * (1 - writes["of_the_day_percent"] / 100)
         reads["written_percent"] = min(reads["written_percent"], round(95 * lasting / values, 4), 90.0)
         kept = values * reads["written_percent"] / 100
+        # As above, so that no rounding at another scale asks for more than there are.
+        written = pages_written * writes["unique_percent"] / 100
+        writes["read_before_percent"] = min(writes["read_before_percent"], round(95 * (values - kept) / written, 4))
     largest = max(size for size, _ in requests["pages"])
     least = math.ceil(pages_read + max(largest, 0.02 * pages_written)) + 1
     most = math.floor(pages_read + pages_written - kept) - 1

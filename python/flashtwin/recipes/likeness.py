@@ -51,12 +51,12 @@ def replayed(
 def _figures(summary: dict[str, Any]) -> dict[str, float | None]:
     """The figures that are shown, by their names."""
     read, write = summary["response"]["read"], summary["response"]["write"]
-    written = summary["host_pages_written"]
+    programs = summary["write_amplification"]
     return {
         "mean read, us": _us(read["mean_ns"]),
         "p99 of reads, us": _us(read["p99_ns"]),
         "mean write, us": _us(write["mean_ns"]),
-        "flash programs, % of the pages written": 100 * summary["pages_programmed"] / written if written else None,
+        "flash programs, % of the pages written": None if programs is None else 100 * programs,
     }
 
 
