@@ -14,8 +14,12 @@ const REQUEST_BYTES: u64 = 64 << 10;
 /// that is more, and never more than the machine has free. This stops a few lines of text that ask
 /// for terabytes.
 pub fn memory_allowed_bytes(requests: u64) -> u64 {
+    allowed_bytes(requests, available_bytes())
+}
+
+fn allowed_bytes(requests: u64, available_bytes: Option<u64>) -> u64 {
     let by_requests = requests.saturating_mul(REQUEST_BYTES).max(LEAST_BYTES);
-    by_requests.min(available_bytes().unwrap_or(u64::MAX))
+    by_requests.min(available_bytes.unwrap_or(u64::MAX))
 }
 
 /// Memory that this process can still have without swapping, by the machine, its control group (a container) and its own
@@ -100,10 +104,17 @@ mod tests {
 
     #[test]
     fn few_requests_get_a_gibibyte_and_many_more() {
-        let available = available_bytes().unwrap_or(u64::MAX);
-        assert_eq!(memory_allowed_bytes(65), LEAST_BYTES.min(available));
-        assert_eq!(memory_allowed_bytes(1_000_000), (1_000_000 * REQUEST_BYTES).min(available));
-        assert_eq!(memory_allowed_bytes(u64::MAX), available);
+        assert_eq!(allowed_bytes(65, None), LEAST_BYTES);
+        assert_eq!(allowed_bytes(1_000_000, None), 1_000_000 * REQUEST_BYTES);
+        assert_eq!(allowed_bytes(u64::MAX, None), u64::MAX);
+    }
+
+    #[test]
+    fn no_more_is_allowed_than_is_free() {
+        let free_bytes = 3 << 29;
+        assert_eq!(allowed_bytes(65, Some(free_bytes)), LEAST_BYTES);
+        assert_eq!(allowed_bytes(65, Some(1000)), 1000);
+        assert_eq!(allowed_bytes(1_000_000, Some(free_bytes)), free_bytes);
     }
 
     #[test]
