@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import inspect
+import itertools
 import os
 import re
 import shlex
@@ -12,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -20,6 +22,7 @@ import pyarrow as pa
 import pytest
 
 import flashtwin as ft
+from flashtwin.characterization.measuring import options_from_text
 from flashtwin.cli import flashtwin
 from flashtwin.replays import presets
 
@@ -36,7 +39,9 @@ API_MODULES = (
     "flashtwin.sweeps.batch",
     "flashtwin.sweeps.plan",
     "flashtwin.sweeps.sweeping",
+    "flashtwin.sweeps.swept",
     "flashtwin.characterization.measuring",
+    "flashtwin.judgement.verdict",
     "flashtwin.live.beside",
     "flashtwin.live.drives",
     "flashtwin.live.recording",
@@ -51,7 +56,7 @@ API_MODULES = (
     "flashtwin.recipes.workloads",
 )
 
-#: Public functions whose examples need a server that has run, or a log of writes: tests/live runs them.
+#: Functions whose examples need a server that has run, or a log of writes: tests/live runs them.
 RUN_LIVE = {"compare_drive", "import_log"}
 
 
@@ -176,24 +181,70 @@ def test_docstring_examples_run(module: str, at_a_clone: Path) -> None:
     assert failed == 0
 
 
-def test_public_functions_have_an_example() -> None:
-    functions = {name: value for name in ft.__all__ if inspect.isfunction(value := getattr(ft, name))}
-    without = {name for name, function in functions.items() if ">>>" not in (function.__doc__ or "")}
-    assert without == RUN_LIVE
-    assert {function.__module__ for name, function in functions.items() if name not in RUN_LIVE} <= set(API_MODULES)
+def test_example_of_the_errors_runs() -> None:
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    (example,) = doctest.DocTestFinder().find(ft.FlashtwinError, "FlashtwinError")
+    assert runner.run(example).failed == 0
+
+
+def test_public_functions_and_classes_have_an_example() -> None:
+    public = {name: getattr(ft, name) for name in ft.__all__}
+    public = {name: value for name, value in public.items() if inspect.isfunction(value) or inspect.isclass(value)}
+    without = {name for name, value in public.items() if ">>>" not in (value.__doc__ or "")}
+    errors = {name for name, value in public.items() if inspect.isclass(value) and issubclass(value, Exception)}
+    assert without == RUN_LIVE | errors - {"FlashtwinError"}
+    assert {public[name].__module__ for name in public.keys() - without - errors} <= set(API_MODULES)
+
+
+@dataclass(frozen=True)
+class ReferenceKey:
+    """A key as docs/configuration.md shows it."""
+
+    name: str
+    default: str | None
+    text: str
+    #: Its values are names that the page lists.
+    has_choices: bool
+
+    @property
+    def example(self) -> str | None:
+        """The value behind "for example", without its quotes."""
+        found = re.search(r"[Ff]or example (?:`([^`]+)`|(\d[\d.]*?)(?=[.,;:]?( |$)))", self.text)
+        return (found[1] or found[2]).strip('"') if found else None
+
+
+def reference_keys(page: str) -> list[ReferenceKey]:
+    """All keys of a part of the page."""
+    section, keys = "", []
+    for line, after in itertools.pairwise([*page.splitlines(), ""]):
+        if line.startswith("## "):
+            section = f"{line[4:-1]}." if line.endswith("`") else ""
+        elif key := re.match(r"\* `(\w+)`(?: = `(.*?)`)?(?: \([^)]*\))?: (.*)", line):
+            keys.append(ReferenceKey(section + key[1], key[2], key[3], after.startswith("    * ")))
+    return keys
 
 
 def test_values_of_keys_can_be_set_as_the_reference_shows_them() -> None:
-    section, shown = "", []
     page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
-    for line in page.partition("## When a key matters")[0].splitlines():
-        if line.startswith("## "):
-            section = f"{line[4:-1]}." if line.endswith("`") else ""
-        elif section and (key := re.match(r"\* `(\w+)` = `(.*?)`", line)):
-            shown.append((section + key[1], key[2]))
-    assert len(shown) > 90
-    for key, value in shown:
-        presets.resolve_text("conventional", [(key, value)])
+    systems, _, rest = page.partition("## When a key matters")
+    of_systems, of_options = reference_keys(systems), reference_keys(rest)
+    assert len(of_systems) > 110
+    assert len(of_options) > 14
+    for key in of_systems:
+        for value in {key.default, key.example} - {None}:
+            presets.resolve_text("conventional", [*NEEDED_BY.get(key.name, ()), (key.name, str(value))])
+    for key in of_options:
+        for value in {key.default, key.example} - {None}:
+            options_from_text([(key.name, str(value))])
+    # The label of a system, its description and the source of a device are free text.
+    without = [
+        key.name for key in [*of_systems, *of_options] if not key.has_choices and key.example in (None, key.default)
+    ]
+    assert without == ["name", "description", "nand.source"]
+
+
+#: Keys that other keys must go with, so that their example makes a drive.
+NEEDED_BY: dict[str, list[tuple[str, str]]] = {}
 
 
 def test_generated_pages_are_fresh() -> None:

@@ -7,7 +7,15 @@ from __future__ import annotations
 
 
 class FlashtwinError(ValueError):
-    """Bad input, in one message: the fault, its place, and the cure. The parent of all others."""
+    """Bad input, in one message: the fault, its place, and the cure. The parent of all others.
+
+    >>> import flashtwin as ft
+    >>> try:
+    ...     ft.system("rr-sdd")
+    ... except ft.FlashtwinError as error:
+    ...     print(error)
+    there is no system 'rr-sdd'; did you mean 'rr-ssd'? There are: ...
+    """
 
 
 class TraceError(FlashtwinError):

@@ -58,3 +58,11 @@ def test_percentiles_of_reads_are_those_of_drawn_ones(law: ReadLaw, load: float)
     shares = np.array([0.2, 0.9, 0.99, 0.999])
     found = law.percentiles(shares, np.array([load]))[0]
     assert found == pytest.approx(np.quantile(time, shares), rel=0.03)
+
+
+def test_quantiles_of_idle_reads_are_those_of_the_law() -> None:
+    law = ReadLaw(60, 40, 90, 1.0, 0.0, 1.0, 0.2)
+    at = law.idle_quantiles(12)
+    assert law.share_below(at, np.array(0.0)) == pytest.approx((np.arange(12) + 0.5) / 12)
+    assert at.mean() == pytest.approx(60.0)
+    assert at.std() == pytest.approx(0.2 * 60.0, rel=0.1)

@@ -17,7 +17,7 @@ const SIMULATED_MAX: usize = 10_000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Length of a period in seconds of the trace's clock, for example 86400 (RR-SSD paper: a day);
+    /// Length of a period in seconds of the trace's clock, for example 3600 (RR-SSD paper: a day);
     /// 0: one period for the whole trace. The shortest possible period is a 100,000th of the trace.
     #[schemars(range(min = 0.0))]
     pub period_s: f64,
@@ -25,9 +25,10 @@ pub struct Options {
     /// example 0.01; 1: all.
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0))]
     pub sample_rate: f64,
-    /// Seed of the sample.
+    /// Seed of the sample. For example 1.
     pub sample_seed: u64,
-    /// Numbers of planes for counting duplicates (DS-FTL paper, Fig. 3 and 4).
+    /// Numbers of planes for counting duplicates (DS-FTL paper, Fig. 3 and 4). For example `[1,
+    /// 64]`.
     #[schemars(inner(range(min = 1, max = 65_536)))]
     pub planes: Vec<u32>,
     /// The window of logical locality (SWC paper, section 5.1).
@@ -49,11 +50,11 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Window {
-    /// Furthest distance D, in pages of the trace's granularity (1,024 in the paper). Read amplification
-    /// needs 128 of 512 B, or 16 of 4 KB, for its locality discount.
+    /// Furthest distance D, in pages of the trace's granularity (1,024 in the paper). Read
+    /// amplification needs 128 of 512 B, or 16 of 4 KB, for its locality discount. For example 128.
     #[schemars(range(max = 16_384))]
     pub distance_max: u32,
-    /// Longest time T, in requests of the kind (5,000 in the paper).
+    /// Longest time T, in requests of the kind (5,000 in the paper). For example 1000.
     #[schemars(range(min = 1, max = 65_536))]
     pub time_max: u32,
     /// Direction in which a request can hit others.

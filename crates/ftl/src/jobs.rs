@@ -15,6 +15,7 @@ use crate::error::RangeError;
 #[serde(deny_unknown_fields, default)]
 pub struct BackgroundConfig {
     /// Most jobs that wait for idle time or are under way; further ones are dropped and counted.
+    /// For example 256.
     #[schemars(extend("x-moves" = "reads and writes: which work in idle time is dropped"))]
     pub jobs: u32,
 }

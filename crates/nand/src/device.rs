@@ -18,19 +18,19 @@ pub struct NandConfig {
     /// Channels (buses) of the device. For example 8.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub channels: u32,
-    /// Chips that share one channel.
+    /// Chips that share one channel. For example 8.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub chips_per_channel: u32,
-    /// Dies in a chip.
+    /// Dies in a chip. For example 2.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub dies_per_chip: u32,
-    /// Planes in a die.
+    /// Planes in a die. For example 4.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub planes_per_die: u32,
-    /// Erase blocks in a plane. Lower it to make a small trace collect garbage.
+    /// Erase blocks in a plane. Lower it to make a small trace collect garbage. For example 64.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub blocks_per_plane: u32,
-    /// Pages in an erase block.
+    /// Pages in an erase block. For example 256.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub pages_per_block: u32,
     /// User bytes of a page, the unit of mapping. For example 4096.
@@ -63,11 +63,11 @@ pub struct NandConfig {
     #[serde(default)]
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub parity_stripe: u32,
-    /// Spare bytes of a page (ECC and metadata), transferred with it.
+    /// Spare bytes of a page (ECC and metadata), transferred with it. For example 128.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub metadata_bytes: u32,
     /// tR in microseconds: array to page register. With `nand.read_types_us`, the mean that
-    /// controllers assume.
+    /// controllers assume. For example 60.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub read_us: f64,
     /// tR in microseconds by type of flash page, for example `[60, 100]` for the two pages of an
@@ -76,22 +76,23 @@ pub struct NandConfig {
     #[serde(default)]
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub read_types_us: Vec<f64>,
-    /// tPROG in microseconds: page register to array.
+    /// tPROG in microseconds: page register to array. For example 600.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub program_us: f64,
-    /// tBERS in microseconds: one block.
+    /// tBERS in microseconds: one block. For example 3500.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub erase_us: f64,
     /// Channel speed in megatransfers per second. For example 1200.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub bus_mt_s: f64,
-    /// Channel width in bits.
+    /// Channel width in bits. For example 8.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub bus_width_bits: u32,
-    /// Command and address cycles of every operation, in nanoseconds of channel time.
+    /// Command and address cycles of every operation, in nanoseconds of channel time. For example
+    /// 200.
     #[schemars(extend("x-moves" = "reads and writes: the flash array is another one"))]
     pub command_ns: u64,
-    /// Program/erase cycles that a block endures.
+    /// Program/erase cycles that a block endures. For example 3000 for TLC.
     pub pe_cycles: u32,
 }
 

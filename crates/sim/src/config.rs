@@ -22,9 +22,10 @@ pub struct Config {
     /// file. It fills the table `nand`, whose keys you can also set one by one.
     #[schemars(extend("x-moves" = "reads and writes: geometry and timing are another drive's"))]
     pub device: String,
-    /// Seed of every random choice. Same inputs and seed: same bytes.
+    /// Seed of every random choice. Same inputs and seed: same bytes. For example 7.
     pub seed: u64,
-    /// Checks every step against a plain model of the data. Slow.
+    /// Checks every step against a plain model of the data. Slow. For example `true` while you
+    /// write a policy.
     #[schemars(extend("x-label" = true))]
     pub verify: bool,
     /// Policies of the controller.
@@ -161,23 +162,24 @@ pub struct EngineConfig {
     #[schemars(extend("x-moves" = "writes: when one is complete"))]
     pub write_completes: WriteCompletes,
     /// For `write_completes = "hashed"`: power-protected RAM in pages. A page keeps its place until
-    /// it is programmed. 0: no limit.
+    /// it is programmed. 0: no limit. For example 4096: 16 MiB of pages of 4 KB.
     #[schemars(extend("x-when" = "engine.write_completes = hashed", "x-moves" = "writes: how many of them are complete before they are programmed"))]
     pub write_buffer_pages: u32,
     /// Whether a flush waits for earlier writes (`writes`) or not (`none`).
     #[schemars(extend("x-moves" = "flushes: whether they wait for writes; reads and writes: whether they empty a volatile cache"))]
     pub flush: Flush,
-    /// Reads overtake a waiting write this many times; then the write goes. 0: no limit.
+    /// Reads overtake a waiting write this many times; then the write goes. 0: no limit. For
+    /// example 16.
     #[schemars(extend("x-moves" = "reads and writes: which of them goes first"))]
     pub reads_before_write: u32,
     /// Whether reads also overtake the collection that a plane without erased blocks waits for. If
     /// false, a read waits until a whole victim is collected; with large blocks this takes
-    /// milliseconds.
+    /// milliseconds. For example `true`.
     #[schemars(extend("x-moves" = "reads and writes: which of them goes first"))]
     pub reads_before_urgent: bool,
     /// Whether collection and other internal work take turns with host programs, in order of
     /// arrival at the die. If false, they wait while the die has host programs, and collection
-    /// comes in bursts when a plane runs out of erased blocks.
+    /// comes in bursts when a plane runs out of erased blocks. For example `true`.
     #[schemars(extend("x-moves" = "reads and writes: which of them goes first"))]
     pub collection_in_turn: bool,
     /// Whether waiting host reads of one chip share a flash read: `none`, `same-page` or
@@ -185,7 +187,7 @@ pub struct EngineConfig {
     #[schemars(extend("x-moves" = "reads: those that wait for one page are served together, or each by itself"))]
     pub merge_reads: MergeReads,
     /// Whether controller RAM serves a host read of a page that is still being programmed. If
-    /// false, the read waits for the program and reads the flash.
+    /// false, the read waits for the program and reads the flash. For example `false`.
     #[schemars(extend("x-moves" = "reads: whether controller RAM serves those of a page being programmed"))]
     pub buffer_reads: bool,
     /// Waiting operations of a die that start together as one multi-plane command: `none`,
@@ -198,24 +200,24 @@ pub struct EngineConfig {
     /// `"buffered"`.
     #[schemars(extend("x-moves" = "reads and writes: what the DRAM of the controller takes"))]
     pub write_cache_pages: u32,
-    /// Time of DRAM and link for a page of the write cache, in microseconds. For example 9: four
+    /// Time of DRAM and link for a page of the write cache, in microseconds. For example 8; four
     /// data-centre drives take 8 to 10 for a buffered write at light load, as a median (SSD-iq,
     /// PVLDB 18(11), 2025).
     #[schemars(extend("x-when" = "engine.write_cache_pages != 0", "x-moves" = "reads and writes: how long the DRAM of the controller takes"))]
     pub write_cache_us: f64,
     /// Share of the cache that may be dirty before the least recently written pages go to the
-    /// flash; above 0, up to 1.
+    /// flash; above 0, up to 1. For example 0.9.
     #[schemars(extend("x-when" = "engine.write_cache_pages != 0", "x-moves" = "reads and writes: what the DRAM of the controller takes"))]
     pub write_cache_dirty: f64,
-    /// Whether the cache survives a power cut, for example by capacitors (PLP); a flush
-    /// then need not write it out.
+    /// Whether the cache survives a power cut, by capacitors (PLP); a flush then need not write it
+    /// out. For example `true` for most data-centre drives.
     #[schemars(extend("x-when" = "engine.write_cache_pages != 0 and engine.flush = writes", "x-moves" = "reads and writes: whether a flush writes the DRAM of the controller out"))]
     pub write_cache_protected: bool,
     /// Operations that a read may suspend: `none`, `erase` or `program-erase` (Wu and He, FAST
     /// '12).
     #[schemars(extend("x-moves" = "reads and writes: whether programs and erases make way for reads"))]
     pub suspend: Suspend,
-    /// Time to suspend a program or erase, in microseconds.
+    /// Time to suspend a program or erase, in microseconds. For example 5.
     #[schemars(extend("x-when" = "engine.suspend != none", "x-moves" = "reads and writes: what an interruption costs each of them"))]
     pub suspend_us: f64,
     /// Mean time until a program or erase reaches a point at which it can be suspended (the rest of
@@ -224,18 +226,18 @@ pub struct EngineConfig {
     /// moment.
     #[schemars(extend("x-when" = "engine.suspend != none", "x-moves" = "reads and writes: what an interruption costs each of them"))]
     pub suspend_slice_us: f64,
-    /// Time to resume, in microseconds.
+    /// Time to resume, in microseconds. For example 2.
     #[schemars(extend("x-when" = "engine.suspend != none", "x-moves" = "reads and writes: what an interruption costs each of them"))]
     pub resume_us: f64,
-    /// Most suspensions of one operation. 0: no limit.
+    /// Most suspensions of one operation. 0: no limit. For example 1.
     #[schemars(extend("x-when" = "engine.suspend != none", "x-moves" = "reads and writes: what an interruption costs each of them"))]
     pub suspend_times: u32,
-    /// Most reads served during one suspension.
+    /// Most reads served during one suspension. For example 4.
     #[schemars(range(min = 1))]
     #[schemars(extend("x-when" = "engine.suspend != none", "x-moves" = "reads and writes: what an interruption costs each of them"))]
     pub suspend_reads: u32,
     /// Idle time of a unit before a background job's operation begins on it, in microseconds
-    /// (Golding et al., USENIX 1995: a fixed timer). 0: at once.
+    /// (Golding et al., USENIX 1995: a fixed timer). 0: at once. For example 100.
     #[schemars(extend("x-when" = "background-jobs or collects-in-idle-time", "x-moves" = "reads and writes: when work in idle time meets them"))]
     pub idle_us: f64,
     /// Controller time per request, in microseconds. For example 1.5.
@@ -250,7 +252,7 @@ pub struct EngineConfig {
     #[schemars(extend("x-when" = "engine.slots != 0", "x-moves" = "reads and writes: which of them the controller works on"))]
     pub arbitration: Arbitration,
     /// Requests that a submission queue may send in its turn (NVMe base specification 2.0, 3.4.4:
-    /// arbitration burst).
+    /// arbitration burst). For example 8.
     #[schemars(range(min = 1))]
     #[schemars(extend("x-when" = "engine.slots != 0 and engine.arbitration = round-robin", "x-moves" = "reads and writes: how long they wait for the turn of their queue"))]
     pub arbitration_burst: u32,
@@ -260,10 +262,11 @@ pub struct EngineConfig {
     #[schemars(extend("x-moves" = "reads and writes: how long their data take between host and drive"))]
     pub link_mb_s: f64,
     /// Hashing time per page, in microseconds (RR-SSD paper, Table II: 12; CA-SSD paper 5.1: 32).
-    /// Only content-addressed systems hash.
+    /// Only content-addressed systems hash. For example 1: a hash unit in hardware.
     #[schemars(extend("x-when" = "deduplicates", "x-moves" = "writes: how long each page is hashed, and waits for it"))]
     pub hash_us: f64,
-    /// Pages hashed in parallel. 0: a pipelined unit in which no page waits for another.
+    /// Pages hashed in parallel. 0: a pipelined unit in which no page waits for another. For
+    /// example 4.
     #[schemars(range(min = 0, max = 65_536))]
     #[schemars(extend("x-when" = "deduplicates", "x-moves" = "writes: how long each page waits to be hashed"))]
     pub hash_lanes: u32,
@@ -371,16 +374,17 @@ pub struct ReplayConfig {
     #[schemars(extend("x-moves" = "reads and writes: how fast requests arrive"))]
     pub speed: f64,
     /// Requests kept under way (closed loop); 0: requests arrive at the trace's times (open loop).
+    /// For example 32.
     #[schemars(extend("x-moves" = "reads and writes: how many requests are under way"))]
     pub queue_depth: u32,
     /// With the trace's times: most requests of each submission queue (the trace's column `queue`)
     /// under way; 0: no limit. A request that finds its queue full is submitted when one of the
     /// queue is answered, and its response time begins then (as with fio's `iodepth` and a rate).
-    /// Not with `queue_depth`.
+    /// Not with `queue_depth`. For example 64.
     #[schemars(extend("x-when" = "replay.queue_depth = 0", "x-moves" = "reads and writes: how many requests are under way"))]
     pub queue_limit: u32,
-    /// Length of a profiling period, in seconds of the trace's own clock. For example 86400: a day,
-    /// as in the RR-SSD paper.
+    /// Length of a profiling period, in seconds of the trace's own clock. For example 3600: an hour.
+    /// The RR-SSD paper has a day.
     #[schemars(extend("x-moves" = "reads and writes: how often copies are made"))]
     pub period_s: f64,
     /// Preloading: the drive's state before the trace begins. It takes no simulated time and is not

@@ -44,7 +44,14 @@ _ROWS = {"causes": "cause", "pairs": "pair", "steps": "step"}
 
 
 class Explanation(Tabular):
-    """The bottleneck of a trace on one system. As a frame: a row for each cause, pair and step, with its command."""
+    """The bottleneck of a trace on one system. As a frame: a row for each cause, pair and step, with its command.
+
+    >>> import flashtwin as ft
+    >>> trace = ft.open("traces/webvm-small.fiu.zst").excerpt(to_s=120)
+    >>> found = ft.explain(trace, "ca-ssd", speed=100)["ca-ssd"]
+    >>> found.answer, "hash_lanes" in found.command
+    ('hash', True)
+    """
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         """Wraps a result; use `flashtwin.explain` or `Explanations.read`."""
@@ -87,7 +94,14 @@ class Explanation(Tabular):
 
 
 class Explanations(Tabular, Mapping[str, Explanation]):
-    """The bottlenecks of a trace, by system. As a frame: the rows of all."""
+    """The bottlenecks of a trace, by system. As a frame: the rows of all.
+
+    >>> import flashtwin as ft
+    >>> trace = ft.open("traces/webvm-small.fiu.zst").excerpt(to_s=60)
+    >>> found = ft.explain(trace, ["conventional", "ca-ssd"], speed=100)
+    >>> {system: one.answer for system, one in found.items()}
+    {'conventional': 'placement', 'ca-ssd': 'hash'}
+    """
 
     def __init__(self, found: Iterable[Mapping[str, Any]]) -> None:
         """Wraps the results of the systems; use `flashtwin.explain` or `Explanations.read`."""

@@ -81,7 +81,13 @@ def options_schema() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Characterization(Tabular):
-    """The properties of a workload. Made by `characterize`, or read back by `read`. As a frame: `row`."""
+    """The properties of a workload. Made by `characterize`, or read back by `read`. As a frame: `row`.
+
+    >>> import flashtwin as ft
+    >>> found = ft.characterize(ft.open("traces/webvm-small.fiu.zst").excerpt(to_s=10))
+    >>> found.row["info.requests"], "miss_ratio" in found.table_names
+    (4049, True)
+    """
 
     #: All scalars, one object a metric; undefined ones are None.
     summary: dict[str, Any] = field(repr=False)

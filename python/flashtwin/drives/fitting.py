@@ -45,8 +45,8 @@ _RATE_STEPS, _RATE_GOOD, _RATE_POWER = 5, 0.01, 1.1
 _RATE_STEP = 1.5
 #: Pages of power-protected RAM behind which a write is complete: no table of these tells how many there are.
 BUFFER_PAGES = 4096
-#: Types of flash page that decide the share of fast ones.
-_PAGE_TYPES = 12
+#: Types of flash page that decide the share of fast ones, or spread the times of an idle die by more than this share.
+_PAGE_TYPES, _EVEN = 12, 0.05
 
 
 def fit_drive(measured: Measurements, note: Notify = lambda _: None, *, seed: int = 0) -> FittedDrive:
@@ -154,10 +154,15 @@ def _read_times(law: ReadLaw, estimates: Estimates) -> list[Estimate]:
     mean = fast + (1.0 - law.fast_share) * law.slower_us
     low, high = (None if end is None else max(end - rest, 0.0) for end in (known.low, known.high))
     found = [Estimate("nand.read_us", round(mean, 2), "us", low, high, known.source)]
+    types: list[float] = []
     if law.slower_us > 0:
         few = round(law.fast_share * _PAGE_TYPES)
-        types = [round(fast, 2)] * few + [round(fast + law.slower_us, 2)] * (_PAGE_TYPES - few)
-        found.append(Estimate("nand.read_types_us", types, "us", source="steps of the median of reads"))
+        types = [fast] * few + [fast + law.slower_us] * (_PAGE_TYPES - few)
+    elif law.jitter > _EVEN:
+        types = [max(fast + time - law.base_us, 1.0) for time in law.idle_quantiles(_PAGE_TYPES)]
+    if types:
+        rounded = [round(time, 2) for time in types]
+        found.append(Estimate("nand.read_types_us", rounded, "us", source="rise of the median of reads"))
     return found
 
 

@@ -23,6 +23,9 @@ _TWO_TYPES_GAIN = 0.7
 _KNOWN = 1e-3
 #: Weight of the prior of the busy share beside one percentile's logarithm.
 _PRIOR_WEIGHT = 0.1
+#: Standard deviation of reads of an idle die, as a share of their mean: of one type of page at first, and at most. Pages
+#: of TLC take 40 to 80 us, which is 0.3.
+_SPREAD, _SPREAD_LOW, _SPREAD_HIGH = 0.08, 0.01, 0.3
 
 
 @dataclass(frozen=True)
@@ -82,8 +85,10 @@ def read_law(
 
 def _law(x: np.ndarray, types: int, sensing: float) -> ReadLaw:
     base, suspend, piece, busy, *rest = (float(value) for value in x)
-    share, slower = rest if types == 2 else (1.0, 0.0)
-    return ReadLaw(base, suspend, piece, share, slower, busy, sensing=sensing)
+    if types == 2:
+        return ReadLaw(base, suspend, piece, *rest, busy, sensing=sensing)
+    spread = {"jitter": rest[0]} if rest else {}
+    return ReadLaw(base, suspend, piece, 1.0, 0.0, busy, sensing=sensing, **spread)
 
 
 def _fitted(data: _Rows, types: int, idle: IdleReads | None, sensing: float) -> OptimizeResult:
@@ -100,6 +105,9 @@ def _fitted(data: _Rows, types: int, idle: IdleReads | None, sensing: float) -> 
         low, high = [*low, 0.0, 0.0], [*high, 1.0, 3 * base]
         pairs = itertools.product(starts, (0.2, 0.5, 0.6, 0.9))
         starts = [[*start, share, 0.4 * base] for start, share in pairs]
+    elif idle is None:
+        low, high = [*low, _SPREAD_LOW], [*high, _SPREAD_HIGH]
+        starts = [[*start, _SPREAD] for start in starts]
     if idle is not None:
         known = {0: idle.base_us, 4: idle.fast_share, 5: idle.slower_us}
         for at, value in known.items() if types == 2 else [(0, idle.base_us)]:
@@ -129,7 +137,7 @@ def _figures(best: OptimizeResult, types: int, rows: int) -> list[Estimate]:
     margins = 1.96 * np.sqrt(np.maximum(np.diag(variance), 0.0))
     source = f"read percentiles of open loop at {rows} rates"
     names = ["idle_read_us", "engine.suspend_us", "engine.suspend_slice_us", "busy_share"]
-    names += ["fast_page_share", "slow_page_more_us"] if types == 2 else []
+    names += ["fast_page_share", "slow_page_more_us"] if types == 2 else ["idle_read_spread"]
     return [
         Estimate(
             name,
@@ -139,5 +147,5 @@ def _figures(best: OptimizeResult, types: int, rows: int) -> list[Estimate]:
             float(value + margin),
             source,
         )
-        for name, value, margin in zip(names, best.x, margins, strict=True)
+        for name, value, margin in zip(names, best.x, margins, strict=False)
     ]

@@ -37,7 +37,13 @@ class Action:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The judgement on one topic, from figures."""
+    """The judgement on one topic, from figures.
+
+    >>> import flashtwin as ft
+    >>> advice = ft.characterize("traces/webvm-small.fiu.zst", period_s=120).advice
+    >>> {one.topic: one.answer for one in advice}["deduplication"]
+    'yes'
+    """
 
     topic: str
     #: The claim, with the numbers; one sentence or two.

@@ -27,6 +27,11 @@ class Server:
     """A network block device that is being served. Made by `record`; ends with the `with` that it is used in.
 
     It runs on threads of its own. `figures` may be asked at any time.
+
+    >>> _ = Path("served.img").write_bytes(bytes(1 << 20))
+    >>> with record("served.img", "served.parquet") as server:
+    ...     server.size_bytes
+    1048576
     """
 
     def __init__(self, native: _core.Server, folder: Path | None = None) -> None:

@@ -66,7 +66,13 @@ COMPARED = (
 
 @dataclass(frozen=True)
 class Fit:
-    """A recipe that imitates a trace, and how well it does. Made by `fit`."""
+    """A recipe that imitates a trace, and how well it does. Made by `fit`.
+
+    >>> import flashtwin as ft
+    >>> found = ft.fit("traces/webvm-small.fiu.zst", replay=False)
+    >>> {one.verdict for one in found.achieved} <= {"met", "missed"}
+    True
+    """
 
     #: The recipe; its targets are the trace's statistics.
     workload: Workload

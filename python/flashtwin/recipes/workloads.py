@@ -77,7 +77,13 @@ class Achieved:
 
 @dataclass(frozen=True)
 class Workload:
-    """A workload described by a recipe. Made by `workload`."""
+    """A workload described by a recipe. Made by `workload`.
+
+    >>> import flashtwin as ft
+    >>> workload = ft.workload("rr-ssd/webvm")
+    >>> workload.recipe["requests"]["write_percent"], len(workload.synthesize(scale=0.001))
+    (77.0, 3800)
+    """
 
     #: Its name among `workloads()`, or the path of its file.
     name: str

@@ -132,6 +132,11 @@ class Comparison(Tabular):
     It is used as a mapping of names to results. As a frame: one row a run, every number of the summaries under its
     dotted name. (It is no `collections.abc.Mapping`: of such, Polars would take the names alone. So would pandas, which
     goes by rows: `to_pandas()`.)
+
+    >>> import flashtwin as ft
+    >>> both = ft.compare("traces/webvm-small.fiu.zst", ["conventional", "ca-ssd"], period_s=120)
+    >>> list(both), both.baseline.name
+    (['conventional', 'ca-ssd'], 'conventional')
     """
 
     def __init__(

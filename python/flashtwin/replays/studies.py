@@ -37,7 +37,13 @@ _FOR_THE_CHOICE = 0.7
 
 @dataclass(frozen=True)
 class Study:
-    """A finished study: its folder and its results."""
+    """A finished study: its folder and its results.
+
+    >>> import flashtwin as ft
+    >>> trace = ft.open("traces/webvm-small.fiu.zst").excerpt(to_s=60)
+    >>> ft.study(trace, "out/short", ["conventional", "rr-ssd"]).comparison.baseline.name
+    'conventional'
+    """
 
     path: Path
     report: Path

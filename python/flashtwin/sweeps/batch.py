@@ -42,6 +42,12 @@ class Batch(Tabular):
     """Many characterized traces: where they are, which failed, how many enter which statistic.
 
     As a frame: one row a trace.
+
+    >>> import flashtwin as ft
+    >>> ft.open("traces/webvm-small.fiu.zst").excerpt(to_s=10).write_parquet("short.parquet")
+    >>> done = ft.characterize_many(["short.parquet"], "out/batch", workers=1, reports=False)
+    >>> done.traces
+    ['short']
     """
 
     path: Path

@@ -97,6 +97,12 @@ class Sweep(Tabular):
     As a frame: `point`, `trace`, `system`, `status` (done, failed, missing), `error`, `key`, the swept keys, then every
     number of the summaries under its dotted name; a point that is not done has none. A sweep that is not `complete`
     says so wherever it is shown.
+
+    >>> import flashtwin as ft
+    >>> trace = ft.open("traces/webvm-small.fiu.zst").sample(0.02)
+    >>> swept = ft.sweep(trace, "out/swept", ["conventional", "ca-ssd"], speed=[1, 10], workers=1)
+    >>> swept.best("pages_programmed")["system"]
+    'ca-ssd'
     """
 
     def __init__(self, path: Path, plan: Plan, table: pyarrow.Table) -> None:

@@ -20,6 +20,11 @@ class Scan:
 
     `replay`, `compare`, `study`, `explain` and `characterize` take it where they take a `Trace`, and find the same, to
     the byte. What needs all requests at once is not here: `open` reads them, or a part of them, into memory.
+
+    >>> import flashtwin as ft
+    >>> trace = ft.scan("traces/webvm-small.fiu.zst")
+    >>> len(trace), trace.has_content
+    (229508, True)
     """
 
     def __init__(self, native: _core.Scan, source: Mapping[str, Any]) -> None:

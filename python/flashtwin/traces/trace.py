@@ -56,6 +56,11 @@ class Trace(Rows):
     """A trace in memory: requests sorted by time, contents where the trace carries them. Made by `open`.
 
     It never changes, and any number of replays may share it.
+
+    >>> import flashtwin as ft
+    >>> trace = ft.open("traces/webvm-small.fiu.zst")
+    >>> len(trace), trace.has_content
+    (229508, True)
     """
 
     def __init__(self, native: _core.Trace, source: Mapping[str, Any] | None = None) -> None:

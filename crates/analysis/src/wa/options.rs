@@ -9,29 +9,31 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WaOptions {
-    /// Page size of the whole grid, in bytes; a power of two, for example 4096.
+    /// Page size of the whole grid, in bytes; a power of two, for example 16384.
     #[schemars(range(min = 512, max = 16_777_216))]
     pub page_bytes: u32,
-    /// Numbers of partitions at that page size (2 to 24 in the paper).
+    /// Numbers of partitions at that page size (2 to 24 in the paper). For example `[1, 8]`.
     #[schemars(inner(range(min = 1, max = 256)))]
     pub partitions: Vec<u32>,
-    /// Over-provisioning at that page size, in percent (7 to 100 in the paper).
+    /// Over-provisioning at that page size, in percent (7 to 100 in the paper). For example `[7]`.
     #[schemars(inner(range(min = 1, max = 1_000)))]
     pub over_provisioning_percent: Vec<u32>,
     /// Other page sizes, in bytes, powers of two; those below the trace's granularity are left out.
+    /// For example `[16384]`.
     #[schemars(inner(range(min = 512, max = 16_777_216)))]
     pub other_page_bytes: Vec<u32>,
-    /// Numbers of partitions at the other page sizes.
+    /// Numbers of partitions at the other page sizes. For example `[2]`.
     #[schemars(inner(range(min = 1, max = 256)))]
     pub other_partitions: Vec<u32>,
-    /// Over-provisioning at the other page sizes, in percent.
+    /// Over-provisioning at the other page sizes, in percent. For example `[28]`.
     #[schemars(inner(range(min = 1, max = 1_000)))]
     pub other_over_provisioning_percent: Vec<u32>,
     /// Limits of the update frequency ratio f_r; each adds the partitions that it needs, at every
-    /// page size (2, 2.5, 3 and 5 in section 4.2 of the paper). Also in the table `partitions`.
+    /// page size (2, 2.5, 3 and 5 in section 4.2 of the paper). Also in the table `partitions`. For
+    /// example `[2.5, 5.0]`.
     #[schemars(inner(range(min = 1.0, max = 1_000_000.0)))]
     pub frequency_ratios: Vec<f64>,
-    /// Pages of a block (128 and 256 in the paper).
+    /// Pages of a block (128 and 256 in the paper). For example `[256]`.
     #[schemars(inner(range(min = 1, max = 32_767)))]
     pub block_pages: Vec<u32>,
 }

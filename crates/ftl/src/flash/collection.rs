@@ -20,31 +20,33 @@ pub struct GcConfig {
     /// Choice of the next block to collect (the victim).
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub victim: VictimPolicy,
-    /// For `victim = "d-choices"`: number of blocks drawn.
+    /// For `victim = "d-choices"`: number of blocks drawn. For example 2.
     #[schemars(extend("x-when" = "ftl.gc.victim = d-choices", "x-moves" = "reads and writes, once blocks are collected"))]
     pub choices: u32,
     /// Share of free blocks at which a plane starts collecting (at least `urgent` + 1 blocks). For
-    /// example 0.05.
+    /// example 0.1.
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub start: f64,
     /// Share of free blocks at which a plane stops collecting (at least one block above the start).
+    /// For example 0.1.
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub stop: f64,
-    /// Free blocks at which collection goes ahead of the host. At least 1.
+    /// Free blocks at which collection goes ahead of the host. At least 1. For example 2.
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub urgent: u32,
     /// Valid pages moved for each host page while a plane collects; a step ends with a whole flash
-    /// page (`nand.sense_pages`).
+    /// page (`nand.sense_pages`). For example 64: collection ends sooner, and writes wait longer.
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub step_pages: u32,
     /// Whether planes collect in idle time of their die (after `engine.idle_us`).
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub idle: IdlePolicy,
-    /// For `idle = "reserve"`: target share of free blocks in a plane. Not given in the papers.
+    /// For `idle = "reserve"`: target share of free blocks in a plane. Not given in the papers. For
+    /// example 0.2.
     #[schemars(extend("x-when" = "ftl.gc.idle != none", "x-moves" = "reads and writes, once blocks are collected"))]
     pub idle_reserve: f64,
     /// For `idle = "reserve"`: largest share of valid pages of a block worth collecting. Not given
-    /// in the papers. For example 0.75: a freed page costs three moves at most.
+    /// in the papers. For example 0.5: a freed page costs one move at most.
     #[schemars(extend("x-when" = "ftl.gc.idle != none", "x-moves" = "reads and writes, once blocks are collected"))]
     pub idle_valid: f64,
 }

@@ -50,12 +50,14 @@ pub struct MappingCacheConfig {
     #[schemars(extend("x-moves" = "reads and writes: they wait for mapping tables on flash"))]
     pub bytes: CacheBytes,
     /// Interval of checkpoints, which write all changed pages of the mapping tables to flash, in
-    /// seconds of simulated time. 0: never.
+    /// seconds of simulated time. 0: never. For example 60: at most a minute of changes is lost
+    /// with the power.
     #[schemars(extend("x-moves" = "reads and writes: they wait for mapping tables on flash"))]
     pub checkpoint_s: f64,
     /// Whether the fingerprint store is on flash and in the same cache as well, as in the RR-SSD
     /// paper (III.B); a lookup may then wait for a page of it. If false, it is in RAM, limited by
-    /// `dedup.fingerprint_entries` (CA-SSD paper 4.1).
+    /// `dedup.fingerprint_entries` (CA-SSD paper 4.1). For example `true` for a store larger than
+    /// RAM.
     #[schemars(extend("x-when" = "deduplicates and ftl.mapping_cache.bytes != unlimited or deduplicates and ftl.mapping_cache.checkpoint_s != 0.0", "x-moves" = "reads and writes: they wait for mapping tables on flash"))]
     pub fingerprints: bool,
 }

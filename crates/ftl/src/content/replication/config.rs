@@ -22,7 +22,8 @@ pub struct ReplicationConfig {
     /// Number of copies that a content earns.
     #[schemars(extend("x-when" = "counts-popularity"))]
     pub degree: DegreePolicy,
-    /// For `degree = "few-of-many"`: copies of every content that was read, the first included.
+    /// For `degree = "few-of-many"`: copies of every content that was read, the first included. For
+    /// example 3.
     #[schemars(extend("x-when" = "counts-popularity and ftl.replication.degree = few-of-many"))]
     pub few_copies: u32,
     /// For `degree = "popularity"`: copies that a read earns, rounded down; above 0, up to 256. For
@@ -31,11 +32,13 @@ pub struct ReplicationConfig {
     /// sufficient.
     #[schemars(extend("x-when" = "counts-popularity and ftl.replication.degree = popularity"))]
     pub copies_per_read: f64,
-    /// Most copies of a content, the first included; 1 to 256. A chip never has more than one.
+    /// Most copies of a content, the first included; 1 to 256. A chip never has more than one. For
+    /// example 8.
     #[schemars(extend("x-when" = "counts-popularity"))]
     pub most_copies: u32,
     /// Contents read less often than this in a period get no copies. At least 1, and at most the
-    /// number of chips less one, where counters saturate.
+    /// number of chips less one, where counters saturate. For example 2: what is read once gets no
+    /// copy.
     #[schemars(extend("x-when" = "counts-popularity"))]
     pub least_popularity: u32,
     /// Choice of the chip for a copy.
@@ -51,12 +54,12 @@ pub struct ReplicationConfig {
     #[schemars(extend("x-when" = "ftl.replication.policy = end-of-period"))]
     pub equals: Equals,
     /// Periods between clean-ups, which drop replicas that their content's popularity no longer
-    /// earns. For example 7: weekly for daily periods (RR-SSD paper III.B: less often than
-    /// replication).
+    /// earns. For example 1: after each. 7: weekly for daily periods (RR-SSD paper III.B: less often
+    /// than replication).
     #[schemars(extend("x-when" = "counts-popularity"))]
     pub adjust_every: u32,
     /// For `policy = "priority-lru"`: pages of a class. The least recent page of a full class falls
-    /// to the class of half its number of reads. Not given in the paper.
+    /// to the class of half its number of reads. Not given in the paper. For example 1024.
     #[schemars(extend("x-when" = "ftl.replication.policy = priority-lru"))]
     pub class_pages: u32,
 }

@@ -63,24 +63,25 @@ pub struct AllocationConfig {
     #[schemars(extend("x-moves" = "reads and writes: which chips hold what is asked for together"))]
     pub policy: AllocationPolicy,
     /// For `static`, `dynamic` and `hipa`: the levels from the fastest changing to the slowest:
-    /// C(hannel), W(ay, a chip of the channel), D(ie), P(lane) in any order. For example `CWDP`.
+    /// C(hannel), W(ay, a chip of the channel), D(ie), P(lane) in any order. For example `PDWC`.
     #[schemars(extend("x-when" = "ftl.allocation.policy != least-loaded or spreads", "x-moves" = "reads and writes: which chips hold what is asked for together"))]
     pub order: Order,
     /// For `static` and `hipa`: neighbouring pages that go to one plane before the next one's turn;
-    /// from 1 to 65,536. For example with `PDWC`, 8 planes a chip and 4 pages, a chip gets 32
-    /// neighbours. Not given in the papers.
+    /// from 1 to 65,536. For example 4: with `PDWC` and 8 planes a chip, a chip gets 32 neighbours.
+    /// Not given in the papers.
     #[schemars(extend("x-when" = "ftl.allocation.policy = static|hipa", "x-moves" = "reads and writes: which chips hold what is asked for together"))]
     pub stripe_pages: u32,
-    /// For `hipa`: a die is avoided if its predicted load exceeds the mean by this factor.
+    /// For `hipa`: a die is avoided if its predicted load exceeds the mean by this factor. For
+    /// example 2.
     #[schemars(extend("x-when" = "ftl.allocation.policy = hipa", "x-moves" = "reads and writes: which chips hold what is asked for together"))]
     pub hipa_threshold: f64,
     /// For `hipa`: weight of the newest load sample in the prediction, an exponentially weighted
-    /// mean; above 0, up to 1. Not given in the papers.
+    /// mean; above 0, up to 1. Not given in the papers. For example 0.5.
     #[schemars(extend("x-when" = "ftl.allocation.policy = hipa", "x-moves" = "reads and writes: which chips hold what is asked for together"))]
     pub hipa_weight: f64,
     /// For `hipa`: interval of the load samples, in microseconds; from 0.001 to 1e9. Not given in
     /// the papers; by default, four samples, which make up most of a prediction, take about a page
-    /// program.
+    /// program. For example 1000.
     #[schemars(extend("x-when" = "ftl.allocation.policy = hipa", "x-moves" = "reads and writes: which chips hold what is asked for together"))]
     pub hipa_sample_us: f64,
 }

@@ -63,14 +63,14 @@ pub struct PartitionConfig {
     #[schemars(extend("x-when" = "always"))]
     pub policy: PartitionPolicy,
     /// Partitions, from 1 to 32; 2 for `policy = "bloom-filters"`. Each has two active blocks in
-    /// every plane, one for the host and one for collection.
+    /// every plane, one for the host and one for collection. For example 4.
     pub partitions: u32,
     /// For `policy = "bloom-filters"`: share of the logical pages that the host writes until the
-    /// oldest of the four filters is emptied.
+    /// oldest of the four filters is emptied. For example 0.5.
     #[schemars(extend("x-when" = "ftl.partition.policy = bloom-filters"))]
     pub window: f64,
     /// For `policy = "bloom-filters"`: bits of one filter for each write of a window. For example
-    /// 8, as in the paper (4,096 bits and 512 writes).
+    /// 16; 8 in the paper (4,096 bits and 512 writes).
     #[schemars(extend("x-when" = "ftl.partition.policy = bloom-filters"))]
     pub filter_bits: u32,
 }

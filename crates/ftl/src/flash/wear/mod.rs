@@ -38,11 +38,11 @@ pub struct WearConfig {
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub policy: WearPolicy,
     /// For `policy = "static"`: the lead in erases of the plane's most worn block at which a
-    /// block's data are moved. At least 1.
+    /// block's data are moved. At least 1. For example 4: wear more even, more pages moved.
     #[schemars(extend("x-when" = "ftl.wear.policy = static", "x-moves" = "reads and writes, once blocks are collected"))]
     pub threshold: u32,
     /// For `policy = "static"`: collected blocks of a plane between two moved ones. At least 1, so
-    /// that no more than half of the erases are for wear levelling.
+    /// that no more than half of the erases are for wear levelling. For example 64.
     #[schemars(extend("x-when" = "ftl.wear.policy = static", "x-moves" = "reads and writes, once blocks are collected"))]
     pub every: u32,
 }

@@ -27,27 +27,29 @@ pub struct SpreadConfig {
     pub policy: SpreadPolicy,
     /// Plane of such a page on its new channel.
     pub place: PlacePolicy,
-    /// Bits of a channel's Bloom filter for each physical page of the channel.
+    /// Bits of a channel's Bloom filter for each physical page of the channel. For example 16:
+    /// fewer false positives.
     pub bloom_bits_per_page: u32,
-    /// Bits that an entry sets in the filter; 1 to 16.
+    /// Bits that an entry sets in the filter; 1 to 16. For example 4.
     pub bloom_hashes: u32,
     /// Share of dead entries at which a filter is rebuilt (entries cannot be deleted); above 0, up
-    /// to 1, which is never.
+    /// to 1, which is never. For example 0.25.
     pub bloom_rebuild: f64,
     /// Whether idle time verifies a positive answer by reading both pages. If false, equal contents
-    /// are known at once, at no cost.
+    /// are known at once, at no cost. For example `false` as an upper bound.
     #[schemars(extend("x-traits" = ["background-jobs"]))]
     pub verify: bool,
-    /// Most pages that one read may choose from.
+    /// Most pages that one read may choose from. For example 2: its own page and one duplicate.
     pub candidates: u32,
     /// Whether rewriting a page with its own content counts as a duplicate, so that the write moves
     /// to another channel. True in the DS-FTL paper, which asks the fingerprint table before the
     /// map changes (4.2.1) and spreads such duplicates in its webmail trace (5.2.3). Ageing
-    /// (`replay.preload = "footprint"`) never counts them.
+    /// (`replay.preload = "footprint"`) never counts them. For example `false`: such a write stays
+    /// on its channel.
     pub own_copy_counts: bool,
     /// Whether the run counts page writes that repeat an earlier content of their plane
     /// (`redundancy.written_mean`; DS-FTL paper, Fig. 4 and 11), under any allocation. Takes 16
-    /// bytes a content for each 64 planes.
+    /// bytes a content for each 64 planes. For example `true`.
     #[schemars(extend("x-when" = "ftl.mapping = page"))]
     pub count_written: bool,
 }
