@@ -321,6 +321,19 @@ def test_additions_pass_all_tests_of_the_controller_and_the_simulator(grown: Gro
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
 
 
+@pytest.mark.slow
+def test_report_with_one_more_chart_passes_its_tests(grown: Grown) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/report"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(grown.sources / "python")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+
+
 def test_additions_compile_and_pass_their_tests(told: str) -> None:
     for name in NAMED[:-2]:
         assert re.search(rf"{name} \.\.\. ok", told), name

@@ -50,9 +50,7 @@ MEASURED = (
 
 def test_median_does_not_step_at_a_rate_because_a_row_happens_to_lie_on_the_step() -> None:
     """At 40,000/s the drive's median is 71 us. Two types of page that meet one row in the middle of a step say 116."""
-    rows = tuple(
-        OpenLoop(894, rate, 0.0, rate, dict(zip(FITTED, times, strict=True)), {}) for rate, *times in MEASURED
-    )
+    rows = tuple(OpenLoop(894, rate, 0.0, rate, dict(zip(FITTED, times, strict=True)), {}) for rate, *times in MEASURED)
     law, figures = reads.read_law(rows, 79_352.0)
     assert law.percentiles(np.array([0.5]), np.array([0.5]))[0, 0] == pytest.approx(71.0, rel=0.15)
     assert {one.key for one in figures} >= {"idle_read_us", "idle_read_spread"}

@@ -94,7 +94,6 @@ class ReadLaw:
             high, low = np.where(enough, middle, high), np.where(enough, low, middle)
         return high
 
-
     def idle_quantiles(self, count: int) -> Array:
         """Times in us of fast pages on an idle die, one for each of `count` equal shares of them."""
         shares = (np.arange(count) + 0.5) / count

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import OptimizeResult, least_squares
@@ -23,8 +23,8 @@ _TWO_TYPES_GAIN = 0.7
 _KNOWN = 1e-3
 #: Weight of the prior of the busy share beside one percentile's logarithm.
 _PRIOR_WEIGHT = 0.1
-#: Standard deviation of reads of an idle die, as a share of their mean: of one type of page at first, and at most. Pages
-#: of TLC take 40 to 80 us, which is 0.3.
+#: Standard deviation of reads of an idle die with one type of page, as a share of their mean: at first, and its range.
+#: Pages of TLC take 40 to 80 us, which is 0.3.
 _SPREAD, _SPREAD_LOW, _SPREAD_HIGH = 0.08, 0.01, 0.3
 
 
@@ -85,10 +85,9 @@ def read_law(
 
 def _law(x: np.ndarray, types: int, sensing: float) -> ReadLaw:
     base, suspend, piece, busy, *rest = (float(value) for value in x)
-    if types == 2:
-        return ReadLaw(base, suspend, piece, *rest, busy, sensing=sensing)
-    spread = {"jitter": rest[0]} if rest else {}
-    return ReadLaw(base, suspend, piece, 1.0, 0.0, busy, sensing=sensing, **spread)
+    share, slower = rest if types == 2 else (1.0, 0.0)
+    law = ReadLaw(base, suspend, piece, share, slower, busy, sensing=sensing)
+    return replace(law, jitter=rest[0]) if types == 1 and rest else law
 
 
 def _fitted(data: _Rows, types: int, idle: IdleReads | None, sensing: float) -> OptimizeResult:
