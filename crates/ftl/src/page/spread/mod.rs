@@ -352,7 +352,9 @@ impl Spreader {
         }
         let mut plane = proposal;
         for channel in others {
-            let Some(place) = self.places.find(channel, proposal, &flash.blocks, loads) else { continue };
+            let Some(place) = self.places.next_plane(channel, proposal, &flash.blocks, loads) else {
+                continue;
+            };
             if holders >> channel.number() & 1 == 0 {
                 self.places.taken(channel, place);
                 plane = place;

@@ -56,7 +56,7 @@ impl PlaneTurns {
     /// The plane of `channel` for a page that was proposed for the plane `proposal` of another channel; `None`
     /// if there is no room for it.
     #[inline]
-    pub(super) fn find(
+    pub(super) fn next_plane(
         &self,
         channel: Channel,
         proposal: Plane,
@@ -136,9 +136,10 @@ mod tests {
             let mut went = Vec::new();
             for turn in 0..9 {
                 // Turns of other channels do not matter.
-                let other = places.find(Channel::new(turn % 3), Plane::new(63), &blocks, &idle).unwrap();
+                let other =
+                    places.next_plane(Channel::new(turn % 3), Plane::new(63), &blocks, &idle).unwrap();
                 places.taken(Channel::new(turn % 3), other);
-                let plane = places.find(Channel::new(5), Plane::new(0), &blocks, &idle).unwrap();
+                let plane = places.next_plane(Channel::new(5), Plane::new(0), &blocks, &idle).unwrap();
                 places.taken(Channel::new(5), plane);
                 went.push(plane);
             }
@@ -159,10 +160,10 @@ mod tests {
         (chip[3], chip[13]) = (0, 3);
         unit[27] = 1;
         let plane =
-            places.find(Channel::new(5), Plane::new(0), &blocks, &LoadView::new(&chip, &unit)).unwrap();
+            places.next_plane(Channel::new(5), Plane::new(0), &blocks, &LoadView::new(&chip, &unit)).unwrap();
         assert_eq!(plane, g.plane_at(5, 1, 1, 0));
         let by_unit = LoadView { units_decide: true, ..LoadView::new(&[0; 16], &unit) };
-        assert_eq!(places.find(Channel::new(5), Plane::new(0), &blocks, &by_unit), Some(plane));
+        assert_eq!(places.next_plane(Channel::new(5), Plane::new(0), &blocks, &by_unit), Some(plane));
     }
 
     #[test]
@@ -170,7 +171,13 @@ mod tests {
         let (g, blocks, places) = scene(PlacePolicy::SamePlace, "CWDP");
         let idle = LoadView::new(&[0; 16], &[0; 32]);
         let proposal = g.plane_at(2, 1, 0, 1);
-        assert_eq!(places.find(Channel::new(7), proposal, &blocks, &idle), Some(g.plane_at(7, 1, 0, 1)));
-        assert_eq!(places.find(Channel::new(0), proposal, &blocks, &idle), Some(g.plane_at(0, 1, 0, 1)));
+        assert_eq!(
+            places.next_plane(Channel::new(7), proposal, &blocks, &idle),
+            Some(g.plane_at(7, 1, 0, 1))
+        );
+        assert_eq!(
+            places.next_plane(Channel::new(0), proposal, &blocks, &idle),
+            Some(g.plane_at(0, 1, 0, 1))
+        );
     }
 }

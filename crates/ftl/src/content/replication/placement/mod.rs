@@ -148,7 +148,8 @@ policies! {
     Static => Box::new(successors::Successors);
 }
 
-fn open(chip: Chip, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> bool {
+/// Whether a chip has room for a copy and holds none yet.
+fn may_hold(chip: Chip, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> bool {
     chips[chip].free_pages > 0 && !holds.contains(chip)
 }
 

@@ -3,7 +3,7 @@
 use flashtwin_bits::By;
 use flashtwin_nand::Chip;
 
-use super::{ChipSet, ChipView, Placement, open};
+use super::{ChipSet, ChipView, Placement, may_hold};
 use crate::rng::Rng;
 
 pub(super) struct Random {
@@ -12,7 +12,7 @@ pub(super) struct Random {
 
 impl Placement for Random {
     fn choose(&mut self, _home: Chip, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> Option<Chip> {
-        let candidates: Vec<Chip> = chips.ids().filter(|&chip| open(chip, chips, holds)).collect();
+        let candidates: Vec<Chip> = chips.ids().filter(|&chip| may_hold(chip, chips, holds)).collect();
         if candidates.is_empty() {
             return None;
         }

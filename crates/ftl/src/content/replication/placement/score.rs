@@ -7,7 +7,7 @@
 use flashtwin_bits::By;
 use flashtwin_nand::Chip;
 
-use super::{ChipSet, ChipView, Placement, ScorePopularity, ScoreTies, open};
+use super::{ChipSet, ChipView, Placement, ScorePopularity, ScoreTies, may_hold};
 
 pub(super) struct Score {
     popularity: ScorePopularity,
@@ -65,10 +65,10 @@ impl Score {
 const MARGIN: f64 = 1.0 / (1u64 << 40) as f64;
 
 impl Score {
-    /// The score, nearly. Counts of pages, erases and reads are far below 2^63, so that they convert as signed numbers
+    /// The score in floating point. Counts of pages, erases and reads are far below 2^63, so that they convert as signed numbers
     /// do, which is an instruction.
     #[inline]
-    fn nearly(&self, chip: &ChipView) -> f64 {
+    fn approximate(&self, chip: &ChipView) -> f64 {
         let number = |count: u64| count as i64 as f64;
         let below = number(chip.erases + chip.blocks)
             * number(chip.popularity + (1 << 16))
@@ -93,7 +93,7 @@ impl Score {
         let (mut surely_less, mut surely_more) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
         for half in [self.next..chips.len() as u32, 0..self.next] {
             for chip in half.map(Chip::new).filter(|&chip| may_be(chip)) {
-                let score = self.nearly(&chips[chip]);
+                let score = self.approximate(&chips[chip]);
                 if score < surely_less {
                     continue;
                 }
@@ -111,9 +111,9 @@ impl Score {
     /// The best of the chips that have received the fewest copies.
     #[inline(never)]
     fn best_of_fewest(&self, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> Option<Chip> {
-        let open = |chip: Chip| open(chip, chips, holds);
-        let fewest = chips.ids().filter(|&chip| open(chip)).map(|chip| chips[chip].received).min()?;
-        self.best(chips, |chip| open(chip) && chips[chip].received == fewest)
+        let is_open = |chip: Chip| may_hold(chip, chips, holds);
+        let fewest = chips.ids().filter(|&chip| is_open(chip)).map(|chip| chips[chip].received).min()?;
+        self.best(chips, |chip| is_open(chip) && chips[chip].received == fewest)
     }
 }
 
@@ -121,7 +121,7 @@ impl Placement for Score {
     fn choose(&mut self, _home: Chip, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> Option<Chip> {
         let best = match self.even {
             true => self.best_of_fewest(chips, holds),
-            false => self.best(chips, |chip| open(chip, chips, holds)),
+            false => self.best(chips, |chip| may_hold(chip, chips, holds)),
         };
         if let (ScoreTies::InTurn, Some(chip)) = (self.ties, best) {
             self.next = (chip.number() + 1) % chips.len() as u32;
@@ -140,7 +140,7 @@ mod tests {
     /// The first of the chips with the largest score, by fractions alone.
     fn by_fractions(score: &Score, chips: &[ChipView], holds: &ChipSet) -> Option<Chip> {
         let chips = By::new(chips);
-        let open = chips.ids().filter(|&chip| open(chip, chips, holds));
+        let open = chips.ids().filter(|&chip| may_hold(chip, chips, holds));
         let scores = open.map(|chip| (chip, score.of(&chips[chip])));
         let best = scores.reduce(|best, next| if next.1.exceeds(&best.1) { next } else { best });
         best.map(|(chip, _)| chip)

@@ -3,7 +3,7 @@
 use flashtwin_bits::By;
 use flashtwin_nand::Chip;
 
-use super::{ChipSet, ChipView, Placement, open};
+use super::{ChipSet, ChipView, Placement, may_hold};
 
 pub(super) struct Successors;
 
@@ -12,7 +12,7 @@ impl Placement for Successors {
         let count = chips.len() as u32;
         (1..count)
             .map(|step| Chip::new((home.number() + step) % count))
-            .find(|&chip| open(chip, chips, holds))
+            .find(|&chip| may_hold(chip, chips, holds))
     }
 }
 
