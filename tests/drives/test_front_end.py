@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from flashtwin.drives import front_end
-from flashtwin.drives.estimates import Estimates
+from flashtwin.drives.estimates import Estimate, Estimates
 from flashtwin.drives.tables import OpenLoop
 
 
@@ -103,3 +103,27 @@ def test_a_burst_grows_with_the_wait_of_reads_for_their_turn() -> None:
     # 60 us more than without a wait, where the twin's reads wait 20 us with one request in a turn.
     slots, burst = front_end.mended(estimates, [busy, row], saturated(160, 2000, 4000))
     assert (slots.value, burst.value) == (137, 3)
+
+
+@pytest.mark.parametrize(("unit", "smaller"), [(48, 24), (24, 12), (12, None), (4, None)])
+def test_program_unit_shrinks_where_reads_wait_less_than_in_turn(unit: int, smaller: int | None) -> None:
+    busy, row = replace(saturated(135, 10, 10), offered_per_s=80_000.0), saturated(425, 2130, 3242)
+    array = [
+        Estimate("nand.program_pages", unit, is_measured=False),
+        Estimate("nand.program_us", 40.0 * unit, "us", 39.0 * unit, 41.0 * unit),
+        Estimate("nand.sense_pages", 4),
+    ]
+    estimates = Estimates([*front_end.front_end(row), *array])
+    # The drive's reads wait 290 us for their turn, the twin's 605 us.
+    found = {one.key: one for one in front_end.mended(estimates, [busy, row], saturated(740, 2130, 3242))}
+    assert found[front_end.BURST].value == 1
+    if smaller is None:
+        assert found.keys() == {front_end.SLOTS, front_end.BURST}
+    else:
+        program = found["nand.program_us"]
+        assert (found["nand.program_pages"].value, found["nand.program_pages"].is_measured) == (smaller, True)
+        # As many pages a second.
+        assert (program.low, program.value, program.high) == (39.0 * smaller, 40.0 * smaller, 41.0 * smaller)
+        # Reads that wait as long leave it alone.
+        as_long = front_end.mended(estimates, [busy, row], saturated(440, 2130, 3242))
+        assert {one.key for one in as_long} == {front_end.SLOTS, front_end.BURST}

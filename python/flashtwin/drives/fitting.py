@@ -72,7 +72,9 @@ def fit_drive(measured: Measurements, note: Notify = lambda _: None, *, seed: in
     used = max(row.fill_gib for row in measured.open_loop)
     idle = _idle(measured)
     idle_us = idle.base_us if idle is not None else min(row.read_us["50p"] for row in measured.open_loop)
-    sensing = sensing_share(estimates, saturated.number, used, idle_us)
+    # Reads for collection follow from the amplification; where it was not measured, no percentile of reads is theirs.
+    is_known = estimates[spare.SPACE].is_measured
+    sensing = sensing_share(estimates, saturated.number, used, idle_us) if is_known else 0.0
     law, figures = reads.read_law(measured.open_loop, saturated.number, None, idle, sensing)
     estimates = estimates.with_all(
         [saturated, *figures, *controller(measured), *front_end.front_end(front_end.telling(measured.open_loop))]
@@ -284,7 +286,7 @@ def _step(tried: Sequence[_TwinTrial], law: ReadLaw) -> np.ndarray:
 
 
 def _saturated(estimates: Estimates, measured: Measurements, used_gib: float, seed: int) -> Estimates:
-    """tPROG, slots and burst, moved until the saturated twin is as fast as the drive and its requests wait as long."""
+    """Programs, slots and burst, moved until the saturated twin is as fast as the drive and requests wait as long."""
     row, target = front_end.telling(measured.open_loop), estimates.number(knee.SATURATED)
     # Flash reads for collection are a fixed part of a page's cost.
     sensing = sensing_share(estimates, target, used_gib, estimates.number("nand.read_us"))
@@ -298,10 +300,11 @@ def _saturated(estimates: Estimates, measured: Measurements, used_gib: float, se
             rate, slots = again.writes_per_s, front_end.mended(estimates, measured.open_loop, again)
         if abs(rate / target - 1.0) < _RATE_GOOD:
             return estimates.with_all(slots)
-        program = estimates["nand.program_us"]
         times = (rate / target) ** (_RATE_POWER / (1.0 - sensing))
         times = min(max(times, 1.0 / _RATE_STEP), _RATE_STEP)
-        estimates = estimates.with_all([*slots, _moved(program, program.number * times)])
+        estimates = estimates.with_all(slots)
+        program = estimates["nand.program_us"]
+        estimates = estimates.with_all([_moved(program, program.number * times)])
     return estimates
 
 

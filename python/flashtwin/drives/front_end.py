@@ -9,12 +9,16 @@ from flashtwin.drives.estimates import Estimate, Estimates
 from flashtwin.drives.tables import OpenLoop
 
 SLOTS, ARBITRATION, BURST = "engine.slots", "engine.arbitration", "engine.arbitration_burst"
+UNIT, PROGRAM = "nand.program_pages", "nand.program_us"
 #: Most requests that a queue sends in a turn.
 _MOST_BURST = 64
 #: Share of the way that slots move at once: on some drives waits follow them nearly twice as fast as by Little's law.
 _SHARE = 0.7
 #: Most that one step may change the slots by, as a factor.
 _LONGEST_STEP = 1.5
+#: Where reads wait less than this share of the twin's time, though each queue sends one request in its turn, so many
+#: slots are not freed at once: the program unit is half as large.
+_SMALLER_UNIT = 0.7
 #: Where writes of a queue that sends few wait less than this share of the others' time, queues take turns.
 _IN_TURN = 0.85
 #: Reads take this share of the time of writes at least where both share one queue, and that at most where they pass.
@@ -53,10 +57,11 @@ def front_end(row: OpenLoop | None) -> list[Estimate]:
 
 
 def mended(estimates: Estimates, rows: Sequence[OpenLoop], twin: OpenLoop) -> list[Estimate]:
-    """Slots and burst, moved by how much longer requests of the drive wait than those of the twin.
+    """Slots, burst and program unit, moved by how much longer requests of the drive wait than those of the twin.
 
     Slots follow the wait of writes; in a FIFO, where reads wait as well, how much longer it is than theirs. A burst
-    follows the wait of reads, beyond that of the greatest rate that the drive reaches.
+    follows the wait of reads, beyond that of the greatest rate that the drive reaches. A program frees the slots of all
+    its writes at once, and a read waits for that: where no burst is short enough, the unit is smaller.
 
     Args:
         estimates: of the twin.
@@ -77,5 +82,20 @@ def mended(estimates: Estimates, rows: Sequence[OpenLoop], twin: OpenLoop) -> li
     if BURST in estimates and served and twin.read_us["50p"] > served[-1]:
         times = (row.read_us["50p"] - served[-1]) / (twin.read_us["50p"] - served[-1])
         burst = min(max(round(estimates.number(BURST) * times), 1), _MOST_BURST)
+        if estimates.number(BURST) == 1 and times < _SMALLER_UNIT:
+            found += _smaller_unit(estimates, row)
         found.append(replace(estimates[BURST], value=burst))
     return found
+
+
+def _smaller_unit(estimates: Estimates, row: OpenLoop) -> list[Estimate]:
+    """Half the pages of a program, in half the time; nothing where flash pages would not fit."""
+    unit, program = round(estimates.number(UNIT)), estimates[PROGRAM]
+    if unit // 2 % round(estimates.number("nand.sense_pages")) or unit % 2:
+        return []
+    source = f"reads at {row.offered_per_s:,.0f}/s wait for programs that free slots"
+    low, high = (None if end is None else end / 2.0 for end in (program.low, program.high))
+    return [
+        replace(estimates[UNIT], value=unit // 2, source=source, is_measured=True),
+        replace(program, value=program.number / 2.0, low=low, high=high),
+    ]

@@ -19,6 +19,8 @@ from flashtwin.errors import DriveError
 _BUSY, _BUSY_DEVIATION = 0.92, 0.06
 #: Two page types must explain the rest to this share at most.
 _TWO_TYPES_GAIN = 0.7
+#: Logarithm of a percentile's error beyond which more of it counts in proportion, and no longer in its square.
+_SOFT = 0.2
 #: Width of what reads one at a time tell, as a share.
 _KNOWN = 1e-3
 #: Weight of the prior of the busy share beside one percentile's logarithm.
@@ -76,7 +78,8 @@ def read_law(
     )
     if idle is None and like is None:
         one, two = _fitted(data, 1, None, sensing), _fitted(data, 2, None, sensing)
-        best, types = (two, 2) if two.cost < _TWO_TYPES_GAIN * one.cost else (one, 1)
+        gain = _misfit(_law(two.x, 2, sensing), data) / _misfit(_law(one.x, 1, sensing), data)
+        best, types = (two, 2) if gain < _TWO_TYPES_GAIN else (one, 1)
     else:
         types = 2 if (idle or like).slower_us > 0 else 1  # type: ignore[union-attr]
         best = _fitted(data, types, idle, sensing)
@@ -88,6 +91,17 @@ def _law(x: np.ndarray, types: int, sensing: float) -> ReadLaw:
     share, slower = rest if types == 2 else (1.0, 0.0)
     law = ReadLaw(base, suspend, piece, share, slower, busy, sensing=sensing)
     return replace(law, jitter=rest[0]) if types == 1 and rest else law
+
+
+def _misfit(law: ReadLaw, data: _Rows) -> float:
+    """Sum of the losses of all percentiles, at loads as uncertain as the busy share is.
+
+    A median that lies in the middle of a step agrees with any measured one, and only at that very load.
+    """
+    shares = np.array([PERCENTILES[name] for name in tables.FITTED])
+    loads = (data.load * times for times in (1.0 - _BUSY_DEVIATION, 1.0, 1.0 + _BUSY_DEVIATION))
+    misses = np.array([np.log(law.percentiles(shares, load) / data.read_us) for load in loads])
+    return float(np.sum(np.sqrt(1.0 + (misses / _SOFT) ** 2) - 1.0))
 
 
 def _fitted(data: _Rows, types: int, idle: IdleReads | None, sensing: float) -> OptimizeResult:
@@ -120,7 +134,7 @@ def _fitted(data: _Rows, types: int, idle: IdleReads | None, sensing: float) -> 
             start,
             bounds=(low, high),
             loss="soft_l1",
-            f_scale=0.2,
+            f_scale=_SOFT,
             x_scale=np.abs(start),
             diff_step=1e-3,
             max_nfev=80,
