@@ -161,7 +161,7 @@ def _read_times(law: ReadLaw, estimates: Estimates) -> list[Estimate]:
         few = round(law.fast_share * _PAGE_TYPES)
         types = [fast] * few + [fast + law.slower_us] * (_PAGE_TYPES - few)
     elif law.jitter > _EVEN:
-        types = [max(fast + time - law.base_us, 1.0) for time in law.idle_quantiles(_PAGE_TYPES)]
+        types = [max(fast + time - law.base_us, 1.0) for time in law.idle_quantiles(_PAGE_TYPES).tolist()]
     if types:
         rounded = [round(time, 2) for time in types]
         found.append(Estimate("nand.read_types_us", rounded, "us", source="rise of the median of reads"))
