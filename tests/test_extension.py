@@ -255,9 +255,13 @@ def told(grown: Grown) -> str:
     results.write_text(results.read_text(encoding="utf-8") + SHOWN, encoding="utf-8")
     packages = [word for name in ("ftl", "analysis", "trace", "sim") for word in ("--package", f"flashtwin-{name}")]
     done = subprocess.run(
-        ["cargo", "test", "--locked", "--offline", *packages, "--lib", "--", *NAMED],
+        ["cargo", "test", "--locked", "--offline", *QUICKLY, *packages, "--lib", "--", *NAMED],
         cwd=grown.sources,
-        env={**os.environ, **QUICKLY, "CARGO_TARGET_DIR": os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))},
+        env={
+            **os.environ,
+            "CARGO_INCREMENTAL": "0",
+            "CARGO_TARGET_DIR": os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target")),
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -268,7 +272,11 @@ def told(grown: Grown) -> str:
 
 
 #: The libraries are those that all tests have; of the copy, little is run, so that compiling it counts.
-QUICKLY = {"CARGO_PROFILE_DEV_OPT_LEVEL": "0", "CARGO_PROFILE_DEV_DEBUG": "0", "CARGO_INCREMENTAL": "0"}
+QUICKLY = [
+    word
+    for name in ("bits", "nand", "settings", "trace", "analysis", "ftl", "sim")
+    for word in ("--config", f"profile.dev.package.flashtwin-{name}.opt-level=0")
+]
 #: Tests of the additions, and tests that all policies of a family share.
 NAMED = (
     "popularity_alone_decides_among_the_chips_that_may_be_chosen",
