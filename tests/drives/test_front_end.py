@@ -115,15 +115,16 @@ def test_program_unit_shrinks_where_reads_wait_less_than_in_turn(unit: int, smal
     ]
     estimates = Estimates([*front_end.front_end(row), *array])
     # The drive's reads wait 290 us for their turn, the twin's 605 us.
-    found = {one.key: one for one in front_end.mended(estimates, [busy, row], saturated(740, 2130, 3242))}
-    assert found[front_end.BURST].value == 1
+    twin = saturated(740, 2130, 3242)
+    found = {one.key: one for one in front_end.smaller_unit(estimates, [busy, row], twin)}
     if smaller is None:
-        assert found.keys() == {front_end.SLOTS, front_end.BURST}
+        assert found == {}
     else:
         program = found["nand.program_us"]
         assert (found["nand.program_pages"].value, found["nand.program_pages"].is_measured) == (smaller, True)
         # As many pages a second.
         assert (program.low, program.value, program.high) == (39.0 * smaller, 40.0 * smaller, 41.0 * smaller)
-        # Reads that wait as long leave it alone.
-        as_long = front_end.mended(estimates, [busy, row], saturated(440, 2130, 3242))
-        assert {one.key for one in as_long} == {front_end.SLOTS, front_end.BURST}
+    # Reads that wait as long leave it alone, and so do those of queues that send several requests in a turn.
+    assert front_end.smaller_unit(estimates, [busy, row], saturated(440, 2130, 3242)) == []
+    several = estimates.with_all([replace(estimates[front_end.BURST], value=2)])
+    assert front_end.smaller_unit(several, [busy, row], twin) == []

@@ -226,10 +226,10 @@ def _refined(
     tried: list[_TwinTrial] = []
     for round_ in range(ROUNDS):
         note(f"the twin, round {round_ + 1} of {ROUNDS}")
-        estimates = _saturated(_moved_reads(tried, law) if tried else estimates, measured, used, seed)
+        estimates = _saturated(_next(tried, law, measured) if tried else estimates, measured, used, seed)
         answers = _answers(estimates, measured, seed)
         found, _ = reads.read_law(answers, saturated, law, idle, law.sensing)
-        tried.append(_TwinTrial(estimates, found, _distance(measured.open_loop, answers)))
+        tried.append(_TwinTrial(estimates, found, _distance(measured.open_loop, answers), answers))
         if tried[-1].distance < _NEAR:
             break
     # What two keys do alike no step tells apart: a later round is not always nearer.
@@ -243,11 +243,20 @@ class _TwinTrial:
     estimates: Estimates
     law: ReadLaw
     distance: float
+    answers: tuple[OpenLoop, ...]
 
     @property
     def keys(self) -> np.ndarray:
         """Suspend delay and slice."""
         return np.array([self.estimates.number(key) for key in _SUSPENSION])
+
+
+def _next(tried: Sequence[_TwinTrial], law: ReadLaw, measured: Measurements) -> Estimates:
+    """What the next twin is to be: the keys of reads moved, and a smaller program unit where waits ask for it."""
+    estimates, saturated = _moved_reads(tried, law), front_end.telling(tried[-1].answers)
+    if saturated is None:
+        return estimates
+    return estimates.with_all(front_end.smaller_unit(estimates, measured.open_loop, saturated))
 
 
 def _moved_reads(tried: Sequence[_TwinTrial], law: ReadLaw) -> Estimates:
@@ -286,7 +295,7 @@ def _step(tried: Sequence[_TwinTrial], law: ReadLaw) -> np.ndarray:
 
 
 def _saturated(estimates: Estimates, measured: Measurements, used_gib: float, seed: int) -> Estimates:
-    """Programs, slots and burst, moved until the saturated twin is as fast as the drive and requests wait as long."""
+    """tPROG, slots and burst, moved until the saturated twin is as fast as the drive and its requests wait as long."""
     row, target = front_end.telling(measured.open_loop), estimates.number(knee.SATURATED)
     # Flash reads for collection are a fixed part of a page's cost.
     sensing = sensing_share(estimates, target, used_gib, estimates.number("nand.read_us"))
@@ -300,11 +309,10 @@ def _saturated(estimates: Estimates, measured: Measurements, used_gib: float, se
             rate, slots = again.writes_per_s, front_end.mended(estimates, measured.open_loop, again)
         if abs(rate / target - 1.0) < _RATE_GOOD:
             return estimates.with_all(slots)
+        program = estimates["nand.program_us"]
         times = (rate / target) ** (_RATE_POWER / (1.0 - sensing))
         times = min(max(times, 1.0 / _RATE_STEP), _RATE_STEP)
-        estimates = estimates.with_all(slots)
-        program = estimates["nand.program_us"]
-        estimates = estimates.with_all([_moved(program, program.number * times)])
+        estimates = estimates.with_all([*slots, _moved(program, program.number * times)])
     return estimates
 
 

@@ -57,11 +57,10 @@ def front_end(row: OpenLoop | None) -> list[Estimate]:
 
 
 def mended(estimates: Estimates, rows: Sequence[OpenLoop], twin: OpenLoop) -> list[Estimate]:
-    """Slots, burst and program unit, moved by how much longer requests of the drive wait than those of the twin.
+    """Slots and burst, moved by how much longer requests of the drive wait than those of the twin.
 
     Slots follow the wait of writes; in a FIFO, where reads wait as well, how much longer it is than theirs. A burst
-    follows the wait of reads, beyond that of the greatest rate that the drive reaches. A program frees the slots of all
-    its writes at once, and a read waits for that: where no burst is short enough, the unit is smaller.
+    follows the wait of reads, beyond that of the greatest rate that the drive reaches.
 
     Args:
         estimates: of the twin.
@@ -78,20 +77,34 @@ def mended(estimates: Estimates, rows: Sequence[OpenLoop], twin: OpenLoop) -> li
     # Far off, waits are those of another rate as well.
     value = min(max(slots.number + more, slots.number / _LONGEST_STEP), slots.number * _LONGEST_STEP)
     found = [replace(slots, value=max(round(value), 1))]
-    served = [one.read_us["50p"] for one in rows if one.is_reached and "50p" in one.read_us]
-    if BURST in estimates and served and twin.read_us["50p"] > served[-1]:
-        times = (row.read_us["50p"] - served[-1]) / (twin.read_us["50p"] - served[-1])
+    times = _wait_for_turn(estimates, rows, twin)
+    if times is not None:
         burst = min(max(round(estimates.number(BURST) * times), 1), _MOST_BURST)
-        if estimates.number(BURST) == 1 and times < _SMALLER_UNIT:
-            found += _smaller_unit(estimates, row)
         found.append(replace(estimates[BURST], value=burst))
     return found
 
 
-def _smaller_unit(estimates: Estimates, row: OpenLoop) -> list[Estimate]:
-    """Half the pages of a program, in half the time; nothing where flash pages would not fit."""
+def _wait_for_turn(estimates: Estimates, rows: Sequence[OpenLoop], twin: OpenLoop) -> float | None:
+    """Wait of the drive's reads for the turn of their queue, by that of the twin's; None where there are no turns."""
+    row = telling(rows)
+    served = [one.read_us["50p"] for one in rows if one.is_reached and "50p" in one.read_us]
+    if BURST not in estimates or row is None or not served or twin.read_us.get("50p", 0.0) <= served[-1]:
+        return None
+    return (row.read_us["50p"] - served[-1]) / (twin.read_us["50p"] - served[-1])
+
+
+def smaller_unit(estimates: Estimates, rows: Sequence[OpenLoop], twin: OpenLoop) -> list[Estimate]:
+    """Half the pages of a program, in half the time, where reads wait for their turn much shorter than the twin's.
+
+    A program frees the slots of all its writes at once, and a read waits for that. Nothing where a shorter burst may be
+    the cause, or where flash pages would not fit. The arguments are those of `mended`; the twin must be as fast as the
+    drive, since waits of a slower one are longer.
+    """
+    times, row = _wait_for_turn(estimates, rows, twin), telling(rows)
+    if times is None or row is None or times >= _SMALLER_UNIT or estimates.number(BURST) > 1:
+        return []
     unit, program = round(estimates.number(UNIT)), estimates[PROGRAM]
-    if unit // 2 % round(estimates.number("nand.sense_pages")) or unit % 2:
+    if unit % 2 or unit // 2 % round(estimates.number("nand.sense_pages")):
         return []
     source = f"reads at {row.offered_per_s:,.0f}/s wait for programs that free slots"
     low, high = (None if end is None else end / 2.0 for end in (program.low, program.high))

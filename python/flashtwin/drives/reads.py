@@ -151,6 +151,7 @@ def _figures(best: OptimizeResult, types: int, rows: int) -> list[Estimate]:
     source = f"read percentiles of open loop at {rows} rates"
     names = ["idle_read_us", "engine.suspend_us", "engine.suspend_slice_us", "busy_share"]
     names += ["fast_page_share", "slow_page_more_us"] if types == 2 else ["idle_read_spread"]
+    names = names[: best.x.size]
     return [
         Estimate(
             name,
@@ -160,5 +161,5 @@ def _figures(best: OptimizeResult, types: int, rows: int) -> list[Estimate]:
             float(value + margin),
             source,
         )
-        for name, value, margin in zip(names, best.x, margins, strict=False)
+        for name, value, margin in zip(names, best.x, margins, strict=True)
     ]

@@ -70,8 +70,8 @@ class Fit:
 
     >>> import flashtwin as ft
     >>> found = ft.fit("traces/webvm-small.fiu.zst", replay=False)
-    >>> {one.verdict for one in found.achieved} <= {"met", "missed"}
-    True
+    >>> sorted({one.verdict for one in found.achieved})
+    ['met', 'missed']
     """
 
     #: The recipe; its targets are the trace's statistics.
