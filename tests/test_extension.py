@@ -158,9 +158,9 @@ COUNTERS = {
             "        /// Page writes that were not fingerprinted.\n        pub not_hashed: u64,\n",
         ),
         (
-            "crates/ftl/src/content/mod.rs",
-            "        flash.counters.dedup.hashes_inline += u64::from(fingerprinted);\n",
-            "        flash.counters.dedup.not_hashed += u64::from(!fingerprinted);\n",
+            "crates/ftl/src/host.rs",
+            "    let program = scheme.write(page, fingerprinted, flash, loads, ops)?;\n",
+            "    flash.counters.dedup.not_hashed += u64::from(!fingerprinted);\n",
         ),
     ),
 }

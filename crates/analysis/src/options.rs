@@ -17,8 +17,9 @@ const SIMULATED_MAX: usize = 10_000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Length of a period in seconds of the trace's clock, for example 3600 (RR-SSD paper: a day);
-    /// 0: one period for the whole trace. The shortest possible period is a 100,000th of the trace.
+    /// Length of a period in seconds of the trace's clock, for example 3600: an hour
+    /// (RR-SSD paper: a day). 0: one period for the whole trace. The shortest possible period is a
+    /// 100,000th of the trace.
     #[schemars(range(min = 0.0))]
     pub period_s: f64,
     /// Share of pages and contents in the sample, chosen by hash, with all their accesses. For

@@ -35,7 +35,7 @@ pub struct GcConfig {
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub urgent: u32,
     /// Valid pages moved for each host page while a plane collects; a step ends with a whole flash
-    /// page (`nand.sense_pages`). For example 64: collection ends sooner, and writes wait longer.
+    /// page (`nand.sense_pages`). For example 64.
     #[schemars(extend("x-moves" = "reads and writes, once blocks are collected"))]
     pub step_pages: u32,
     /// Whether planes collect in idle time of their die (after `engine.idle_us`).

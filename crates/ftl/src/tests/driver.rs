@@ -122,6 +122,16 @@ impl Options {
         let fingerprint_entries = self.config.dedup.fingerprint_entries;
         self.config.dedup = crate::DedupConfig { fingerprint_entries, ..crate::DedupConfig::default() };
     }
+
+    /// The same with a placement that the reference models of copies have: `score` in place of any other one, such as
+    /// `random`.
+    pub(super) fn modelled_placement(&mut self) {
+        use PlacementPolicy::{EvenScore, Score, Static};
+        let placement = &mut self.config.replication.placement;
+        if ![Score, EvenScore, Static].contains(placement) {
+            *placement = Score;
+        }
+    }
 }
 
 fn config(rng: &mut Rng) -> FtlConfig {

@@ -228,12 +228,10 @@ fn options(seed: u64) -> Options {
     options.config.mapping = Mapping::Content;
     options.config.spread = SpreadConfig::default();
     options.plain_dedup();
+    options.modelled_placement();
     let replication = &mut options.config.replication;
     replication.policy = ReplicationPolicy::OnLine;
     replication.alpha = [0.0, 0.05, 0.5, 3.0][seed as usize % 4];
-    if replication.placement == PlacementPolicy::Random {
-        replication.placement = PlacementPolicy::Score;
-    }
     // Turns are taken from copy to copy, whether it is made in the end or not.
     replication.score_ties = ScoreTies::First;
     options.config.background.jobs = 4096;

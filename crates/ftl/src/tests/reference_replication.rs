@@ -217,12 +217,10 @@ fn options(seed: u64) -> Options {
     options.config.mapping = Mapping::Content;
     options.config.spread = SpreadConfig::default();
     options.plain_dedup();
+    options.modelled_placement();
     let replication = &mut options.config.replication;
     replication.policy = ReplicationPolicy::EndOfPeriod;
     replication.alpha = ALPHAS[seed as usize % ALPHAS.len()].0;
-    if replication.placement == PlacementPolicy::Random {
-        replication.placement = PlacementPolicy::Score;
-    }
     // Turns are taken from pass to pass, and a model is of one.
     replication.score_ties = ScoreTies::First;
     options.read_percent = 70;

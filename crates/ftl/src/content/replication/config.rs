@@ -37,8 +37,8 @@ pub struct ReplicationConfig {
     #[schemars(extend("x-when" = "counts-popularity"))]
     pub most_copies: u32,
     /// Contents read less often than this in a period get no copies. At least 1, and at most the
-    /// number of chips less one, where counters saturate. For example 2: what is read once gets no
-    /// copy.
+    /// number of chips less one, where counters saturate. For example 2: contents read once
+    /// get none.
     #[schemars(extend("x-when" = "counts-popularity"))]
     pub least_popularity: u32,
     /// Choice of the chip for a copy.

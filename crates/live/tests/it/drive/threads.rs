@@ -70,9 +70,10 @@ fn threads_read_their_writes_and_keep_flushed_ones_after_a_cut() {
             let threads: Vec<_> = (0..THREADS).map(start).collect();
             threads.into_iter().map(|thread| thread.join().unwrap().unwrap()).collect()
         });
-        let whole = !medium.is_cut();
+        // Power may also go in this last flush.
+        let whole = !medium.is_cut() && drive.flush().is_ok();
+        assert!(whole || medium.is_cut(), "{system}, round {round}: a flush failed with power on");
         if whole {
-            drive.flush().unwrap();
             drive.audit().unwrap();
         }
         drop(drive);
