@@ -286,6 +286,7 @@ NAMED = (
     "of_nothing_written_no_share_is_trimmed",
     "what_was_added_is_counted_and_shown",
     "writes_go_on_in_order_when_a_batch_ends",
+    "every_policy_of_replication_declares_that_it_replicates",
     "swarm",
     "copying",
 )

@@ -61,6 +61,18 @@ fn traits_of_the_presets_are_what_their_papers_say() {
     assert!(spreading.contains(&"spreads") && spreading.contains(&"looks-at-contents"), "{spreading:?}");
 }
 
+/// Keys of copies matter where a policy says that it makes some: one without that trait would use keys that "do not
+/// matter".
+#[test]
+fn every_policy_of_replication_declares_that_it_replicates() {
+    for policy in flashtwin_ftl::ReplicationPolicy::ALL {
+        let name = serde_json::to_value(policy).unwrap();
+        let declared = traits(&config("rr-ssd", &[("replication.policy", name.as_str().unwrap())]));
+        let copies = policy != flashtwin_ftl::ReplicationPolicy::None;
+        assert_eq!(declared.contains(&"replicates"), copies, "x-traits in the row of {name}");
+    }
+}
+
 #[test]
 fn a_policy_counts_only_where_its_key_matters() {
     // Late fingerprints are of a system that deduplicates.
