@@ -62,12 +62,12 @@ RUN_LIVE = {"compare_drive", "import_log"}
 
 @pytest.fixture(scope="session")
 def short_traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every twentieth second of the trace that comes with flashtwin: as many days, and examples that take no time."""
+    """Every sixtieth second of the trace that comes with flashtwin: as many days, and examples that take no time."""
     folder = tmp_path_factory.mktemp("short")
     with pa.CompressedInputStream(pa.OSFile(str(ROOT / "traces" / TRACE)), "zstd") as text:
         lines = text.read().splitlines(keepends=True)
     with pa.CompressedOutputStream(pa.OSFile(str(folder / TRACE), "wb"), "zstd") as out:
-        out.write(b"".join(line for line in lines if int(line.split(maxsplit=1)[0]) // 10**9 % 20 == 0))
+        out.write(b"".join(line for line in lines if int(line.split(maxsplit=1)[0]) // 10**9 % 60 == 0))
     return folder
 
 

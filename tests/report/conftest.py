@@ -29,11 +29,20 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def built(four: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the report of `four`, every chart in all its files."""
+def unlike(four: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of systems that differ in more than their design, for all parts that a page may have; only to read."""
+    folder = Path(shutil.copytree(four, tmp_path_factory.mktemp("unlike") / "study"))
+    for key, value in (("write_completes", "buffered"), ("concurrency", "chip"), ("hash_lanes", 64)):
+        tiny.edit_summary(folder, "rr-ssd", lambda s, key=key, value=value: s["config"]["engine"].update({key: value}))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def built(unlike: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the report of `unlike`, every chart in all its files: made once, for it takes longest of all."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FLASHTWIN_CHARTS", "files")
-        return report.build(four, out=tmp_path_factory.mktemp("built")).parent
+        return report.build(unlike, out=tmp_path_factory.mktemp("built")).parent
 
 
 @pytest.fixture

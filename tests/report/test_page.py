@@ -7,7 +7,6 @@ import contextlib
 import hashlib
 import os
 import re
-import shutil
 import subprocess
 import sys
 import zlib
@@ -23,10 +22,10 @@ from tests.browser import chromium, look, readable
 
 from flashtwin import report
 from flashtwin.errors import ReportError
-from flashtwin.report import choices, style
+from flashtwin.report import choices, sheet, style
 from flashtwin.report.charts import CHARTS, WORKLOAD_CHARTS
 from flashtwin.report.page import page, systems_table
-from flashtwin.report.rendering import ENDINGS
+from flashtwin.report.rendering import ENDINGS, render
 from flashtwin.results.reading import load
 
 #: The parts of a study's page.
@@ -166,33 +165,46 @@ def digests(folder: Path) -> dict[str, str]:
     }
 
 
-def test_same_bytes_elsewhere(built: Path, four: Path, tmp_path: Path) -> None:
-    """Another process, another style, another time zone."""
+def test_same_bytes_elsewhere(built: Path, unlike: Path, tmp_path: Path) -> None:
+    """Another process, another style, another time zone: every drawing, and of every fourth chart all files."""
     (tmp_path / "matplotlibrc").write_text("axes.facecolor: pink\nfont.size: 20\nsvg.hashsalt: other\n")
     code = (
-        "import sys, types; bare = types.ModuleType('flashtwin'); bare.__path__ = [sys.argv[1]]\n"
+        "import os, sys, types; bare = types.ModuleType('flashtwin'); bare.__path__ = [sys.argv[1]]\n"
         "sys.modules['flashtwin'] = bare\n"
-        "from flashtwin import report; report.build(sys.argv[2], out=sys.argv[3])\n"
+        "from flashtwin import report; from flashtwin.report import rendering\n"
+        "draw, number = rendering.render, iter(range(999))\n"
+        "def render(*of):\n"
+        "    os.environ['FLASHTWIN_CHARTS'] = 'page' if next(number) % 4 else 'files'\n"
+        "    return draw(*of)\n"
+        "rendering.render = render\n"
+        "report.build(sys.argv[2], out=sys.argv[3])\n"
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
     package = Path(report.__file__).parent.parent
     subprocess.run(
-        [sys.executable, "-c", code, str(package), str(four), str(tmp_path / "out")],
+        [sys.executable, "-c", code, str(package), str(unlike), str(tmp_path / "out")],
         check=True,
-        env={
-            **os.environ,
-            "FLASHTWIN_CHARTS": "files",
-            "PYTHONHASHSEED": "77",
-            "TZ": "Asia/Tokyo",
-            "MATPLOTLIBRC": str(tmp_path),
-        },
+        env={**os.environ, "PYTHONHASHSEED": "77", "TZ": "Asia/Tokyo", "MATPLOTLIBRC": str(tmp_path)},
     )
-    assert digests(tmp_path / "out") == digests(built)
+    found, known = digests(tmp_path / "out"), digests(built)
+    pages = [(folder / "report.html").read_text(encoding="utf-8") for folder in (tmp_path / "out", built)]
+    # Pages differ in nothing but in links to files that were not made.
+    assert len({re.sub(r"<a href=\"charts/.*?</a>", "", page) for page in map(without_places, pages)}) == 1
+    del found["report.html"]
+    assert found == {name: known[name] for name in found}
+    made = {ending: sum(name.endswith(ending) for name in found) for ending in (".svg", ".csv", ".pdf", ".png")}
+    fourth = len(NAMES[::4])
+    assert made == {".svg": 2 * len(NAMES), ".csv": len(NAMES), ".pdf": 2 * fourth, ".png": fourth}
 
 
-def test_says_findings_choices_and_origin(built: Path, four: Path) -> None:
+def without_places(page: str) -> str:
+    """A page without the words around links to files: they stand only where there are files."""
+    return re.sub(r"<span>(Files beside this page|of 3.3 in) .*?</span> ?", "", page)
+
+
+def test_says_findings_choices_and_origin(built: Path, unlike: Path) -> None:
     text = re.sub(r"\s+", " ", check(built / "report.html").text.replace("\u00a0", " "))
-    for finding in report.findings(four):
+    for finding in report.findings(unlike):
         assert finding.claim.replace("`", "") in text
     for words in (
         "programmed: when the page is programmed",
@@ -220,22 +232,29 @@ def test_the_words_of_a_report(four: Path, unlike: Path, golden: Callable[[str, 
     golden("report-words.txt", "\n".join(parts) + "\n")
 
 
-def test_names_are_escaped(made: Callable[..., Path]) -> None:
+def test_names_are_escaped(made: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     name = '<img src=x onerror="alert(1)">&`'
     folder = made({"conventional": "conventional", name.replace("/", ""): "rr-ssd"}, requests=1000)
-    checker = check(report.build(folder))
+    # Charts of the workload name no system, and both widths write the same words.
+    monkeypatch.setattr(sheet, "MEDIA", (sheet.TEXT,))
+    study = load(folder)
+    drawn = [render(chart, study) for key, chart in CHARTS.items() if key not in ("causes", "candidates", "knee")]
+    (folder / "report.html").write_text(page(study, drawn), encoding="utf-8")
+    checker = check(folder / "report.html")
     assert "img" not in checker.tags
     assert '<img src=x onerror="alert(1)">' in checker.text
 
 
-def test_a_chart_that_is_no_more_is_removed(made: Callable[..., Path]) -> None:
+def test_a_chart_that_is_no_more_is_removed(made: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    # Undrawn, charts leave their numbers: what is gone is gone because there is no such chart.
+    monkeypatch.setenv("FLASHTWIN_CHARTS", "none")
     folder = made(["conventional"], requests=1000)
     (folder / "charts").mkdir()
-    (folder / "charts" / "copies.svg").write_text("<svg/>")
-    (folder / "charts" / "mine.svg").write_text("<svg/>")
+    for name in ("copies.svg", "copies.csv", "mine.svg", "mine.csv", "response.csv"):
+        (folder / "charts" / name).write_text("of an earlier build")
     report.build(folder)
-    assert not (folder / "charts" / "copies.svg").exists()
-    assert (folder / "charts" / "mine.svg").exists()
+    assert not list((folder / "charts").glob("copies.*"))
+    assert {"mine.svg", "mine.csv", "response.csv"} <= {path.name for path in (folder / "charts").iterdir()}
 
 
 def test_unwritable_folder(four: Path, tmp_path: Path) -> None:
@@ -262,15 +281,6 @@ def test_poor_results_make_a_page(study: Path) -> None:
     assert "too little to conclude" in text
 
 
-@pytest.fixture(scope="module")
-def unlike(four: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of systems that differ in more than their design, with all parts that a page may have."""
-    folder = Path(shutil.copytree(four, tmp_path_factory.mktemp("unlike") / "study"))
-    for key, value in (("write_completes", "buffered"), ("concurrency", "chip"), ("hash_lanes", 64)):
-        tiny.edit_summary(folder, "rr-ssd", lambda s, key=key, value=value: s["config"]["engine"].update({key: value}))
-    return report.build(folder).parent
-
-
 def test_looks_like_a_page_in_a_browser(built: Path, tmp_path: Path) -> None:
     shot = tmp_path / "shot.png"
     log = chromium(built / "report.html", shot, tmp_path / "profile", f"--screenshot={shot}")
@@ -285,16 +295,16 @@ def test_looks_like_a_page_in_a_browser(built: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [1280, 768, 390])
-def test_every_chart_can_be_read(width: int, unlike: Path, tmp_path: Path) -> None:
-    assert readable(unlike / "report.html", tmp_path, width) == len(NAMES)
+def test_every_chart_can_be_read(width: int, built: Path, tmp_path: Path) -> None:
+    assert readable(built / "report.html", tmp_path, width) == len(NAMES)
 
 
-def test_every_picture_is_loaded(unlike: Path, tmp_path: Path) -> None:
+def test_every_picture_is_loaded(built: Path, tmp_path: Path) -> None:
     ask = (
         "[...document.querySelectorAll('img.probe')].filter((img) => img.complete && img.naturalWidth > 0).length"
         " + ' ' + document.querySelectorAll('svg image').length"
     )
-    loaded, pictures = look(unlike / "report.html", tmp_path, 1280, ask).split(" ")
+    loaded, pictures = look(built / "report.html", tmp_path, 1280, ask).split(" ")
     assert int(loaded) == int(pictures) >= 6
 
 
@@ -340,14 +350,14 @@ def test_explanation_of_another_version_is_refused(study: Path) -> None:
 
 
 @pytest.mark.parametrize(("width", "screens"), [(1280, 1), (390, 2)])
-def test_the_first_screen_is_the_answer(width: int, screens: int, unlike: Path, tmp_path: Path) -> None:
+def test_the_first_screen_is_the_answer(width: int, screens: int, built: Path, tmp_path: Path) -> None:
     """Verdict, table and chart lie within 900 pixels, of a phone within two screens; few words come before."""
     ask = (
         "document.querySelector('#chart-candidates .chart').getBoundingClientRect().bottom.toFixed(0) + ' ' +"
         "document.querySelector('main').innerText.split(/\\s+/).indexOf('Cheap') + ' ' +"
         "[...document.querySelectorAll('section')].map((one) => one.id)[0]"
     )
-    bottom, words, first = look(unlike / "report.html", tmp_path, width, ask).split(" ")
+    bottom, words, first = look(built / "report.html", tmp_path, width, ask).split(" ")
     assert first == "verdict"
     assert int(bottom) <= 900 * screens
     assert 0 < int(words) < 400

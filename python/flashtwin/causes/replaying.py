@@ -51,6 +51,8 @@ class KeptFigures:
 
     path: Path | None
     figures: dict[str, Figures] = field(default_factory=dict)
+    #: Figures as the file has them: to write all of them anew for each replay would take longer than the replays.
+    _written: dict[str, str] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, path: Path | None) -> KeptFigures:
@@ -70,8 +72,15 @@ class KeptFigures:
         self.figures[key] = figures
         if self.path is not None:
             (self.path / names.CAUSES).mkdir(exist_ok=True)
-            found = {key: one.as_json() for key, one in sorted(self.figures.items())}
-            folder.write_text(self.path / names.CAUSES / names.REPLAYS, json.dumps(found, separators=(",", ":")))
+            self._written.pop(key, None)
+            for other in self.figures.keys() - self._written.keys():
+                self._written[other] = f"{json.dumps(other)}:{_compact(self.figures[other].as_json())}"
+            text = ",".join(self._written[key] for key in sorted(self.figures))
+            folder.write_text(self.path / names.CAUSES / names.REPLAYS, f"{{{text}}}")
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 @dataclass(frozen=True)

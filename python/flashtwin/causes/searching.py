@@ -16,7 +16,7 @@ from flashtwin.causes.figures import Figures, Goal
 from flashtwin.errors import ConfigError
 from flashtwin.replays.presets import System
 from flashtwin.results.ground import LABELS
-from flashtwin.results.keys import K, matters
+from flashtwin.results.keys import K, mattering, matters
 from flashtwin.results.trees import leaves, literal
 
 #: Of settings whose figures are this near to the best, the cheapest is taken; cheap settings shorten waits alone, so
@@ -206,5 +206,6 @@ def shape(system: System) -> list[tuple[str, str]]:
     """A system with everything cheap, without labels: two of one shape are one candidate."""
     search = Search(system, Goal("all", "mean"))
     made = search.made(search.all) or system
-    flat = leaves(made.config)
-    return [(key, literal(value)) for key, value in flat if key not in LABELS and matters(key, made.config)]
+    flat = dict(leaves(made.config))
+    told = mattering(flat, made.config) - LABELS
+    return [(key, literal(value)) for key, value in flat.items() if key in told]

@@ -57,9 +57,9 @@ def reproduce(
         FlashtwinError: a name is not known, or the folder holds something else.
 
     >>> import flashtwin as ft
-    >>> found = ft.reproduce("swc", ["fig-1a"], out="out/swc", scale=0.001)
+    >>> found = ft.reproduce("ca-ssd", ["fig-8"], out="out/ca-ssd", scale=0.001)
     >>> [item["id"] for paper in found.papers for item in paper["items"]]
-    ['fig-1a']
+    ['fig-8']
     """
     # The report draws charts: a program that only opens a trace need not load them.
     from flashtwin.papers import choose

@@ -41,7 +41,7 @@ class Study:
 
     >>> import flashtwin as ft
     >>> trace = ft.open("traces/webvm-small.fiu.zst").excerpt(to_s=60)
-    >>> ft.study(trace, "out/short", ["conventional", "rr-ssd"]).comparison.baseline.name
+    >>> ft.study(trace, "out/short", ["conventional", "rr-ssd"], effort=0).comparison.baseline.name
     'conventional'
     """
 
@@ -131,7 +131,8 @@ def study(
         **sets: the same as keywords.
 
     >>> import flashtwin as ft
-    >>> done = ft.study("traces/webvm-small.fiu.zst", "out/study", ["conventional", "rr-ssd"], period_s=120)
+    >>> trace = ft.open("traces/webvm-small.fiu.zst").excerpt(to_s=60)
+    >>> done = ft.study(trace, "out/study", ["conventional", "rr-ssd"], effort=1_000_000)
     >>> done.report.name
     'report.html'
     """

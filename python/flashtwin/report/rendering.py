@@ -40,7 +40,7 @@ def render(chart: Chart[Any], results: Any) -> RenderedChart:
     files_too = drawn and os.environ.get(VARIABLE) != PAGE
     first: Drawing | None = None
     for medium in sheet.MEDIA:
-        with sheet.on(medium), style.styled():
+        with sheet.on(medium), style.styled(saved=drawn):
             drawing = chart.draw(results)
             first = first or drawing
             if drawing.figure is None:

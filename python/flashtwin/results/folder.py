@@ -209,7 +209,9 @@ def read_table(path: Path) -> Any:
     from pyarrow import lib, parquet
 
     try:
-        return parquet.read_table(path)
+        # `parquet.read_table` takes folders, too, for which it loads much, pandas among it.
+        with parquet.ParquetFile(path) as file:
+            return file.read()
     except (lib.ArrowException, OSError) as error:
         raise OutputError(f"{path}: not a readable Parquet file ({error}); characterize the trace again") from None
 

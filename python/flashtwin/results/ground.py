@@ -14,11 +14,11 @@ design.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from flashtwin.results.keys import KEYS, Config, K, matters, table_of, traits
+from flashtwin.results.keys import KEYS, Config, K, mattering, table_of, traits
 from flashtwin.results.trees import leaves, literal
 
 #: Names and labels: no result depends on them.
@@ -93,11 +93,12 @@ def differences(configs: Mapping[str, Config]) -> list[Difference]:
     flat = {name: dict(leaves(config)) for name, config in configs.items()}
     keys = dict.fromkeys(key for config in flat.values() for key in config if key not in LABELS)
     same_device = not _arrays_differ(flat) or len({config.get("device") for config in flat.values()}) == 1
+    concerned = {name: mattering(config, configs[name]) for name, config in flat.items()}
     found = []
     for key in keys:
         if (key == "device" and not _arrays_differ(flat)) or (key.startswith("nand.") and not same_device):
             continue
-        values = {name: config[key] for name, config in flat.items() if key in config and matters(key, configs[name])}
+        values = {name: config[key] for name, config in flat.items() if key in concerned[name]}
         if len(set(map(literal, values.values()))) > 1:
             found.append(_difference(key, values, configs))
     return found
@@ -121,9 +122,10 @@ def equal(configs: Mapping[str, Config]) -> dict[str, dict[str, Any]]:
     """
     flat = {name: dict(leaves(config)) for name, config in configs.items()}
     sets: dict[str, dict[str, Any]] = {name: {} for name in configs}
+    references = _references({key for config in flat.values() for key in config}, configs)
     for name, config in flat.items():
         for key, value in config.items():
-            reference = _reference(key, configs)
+            reference = references[key]
             if key in LABELS or key not in flat[reference] or value == flat[reference][key]:
                 continue
             if not _reason(key, name, reference, configs):
@@ -177,9 +179,12 @@ def _merges_twins(config: Config) -> bool:
     return {"spreads", "merges-twin-reads"} <= traits(config)
 
 
-def _reference(key: str, configs: Mapping[str, Config]) -> str:
-    """The system whose value the others are held against: the first that the key concerns."""
-    return next((name for name, config in configs.items() if matters(key, config)), next(iter(configs)))
+def _references(keys: Iterable[str], configs: Mapping[str, Config]) -> dict[str, str]:
+    """The system whose value of each key the others are held against: the first that the key concerns."""
+    found = dict.fromkeys(keys, next(iter(configs)))
+    for name, config in reversed(list(configs.items())):
+        found |= dict.fromkeys(mattering(found, config), name)
+    return found
 
 
 def _arrays_differ(flat: Mapping[str, Mapping[str, Any]]) -> bool:

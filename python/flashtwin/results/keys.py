@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -72,7 +72,13 @@ def matters(key: str, config: Config) -> bool:
 
     A key that the core does not know, of another version's results, is taken to matter.
     """
-    return key not in KEYS or key in _meaning(_text(config))[0]
+    return key in mattering([key], config)
+
+
+def mattering(keys: Iterable[str], config: Config) -> frozenset[str]:
+    """Those of the keys that matter under a configuration; for many keys, as its text is made only once."""
+    known = _meaning(_text(config))[0]
+    return frozenset(key for key in keys if key not in KEYS or key in known)
 
 
 def value_words(key: str, value: Any) -> str:

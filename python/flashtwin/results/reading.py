@@ -322,7 +322,7 @@ def read_table(path: Path, known: tuple[str, ...] | None = None) -> SavedTable |
     if not path.is_file():
         return None
     try:
-        table = pq.read_table(path)
+        table = _whole(path)
     except (pa.ArrowException, OSError) as error:
         raise ReportError(f"{path}: not a readable Parquet file ({error}); run the study again") from None
     if table.num_rows == 0:
@@ -341,10 +341,16 @@ def read_table(path: Path, known: tuple[str, ...] | None = None) -> SavedTable |
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """The rows of a Parquet file as they are; missing values are None."""
     try:
-        rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+        rows: list[dict[str, Any]] = _whole(path).to_pylist()
     except (pa.ArrowException, OSError) as error:
         raise ReportError(f"{path}: not a readable Parquet file ({error}); make it again") from None
     return rows
+
+
+def _whole(path: Path) -> pa.Table:
+    """A file's table. `pq.read_table` takes folders, too, for which it loads much, pandas among it."""
+    with pq.ParquetFile(path) as file:
+        return file.read()
 
 
 def as_number(value: Any) -> float | None:
