@@ -308,13 +308,12 @@ def _saturated(estimates: Estimates, measured: Measurements, used_gib: float, se
         else:
             again = twin.open_loop(little, row, space, seed=seed)
             rate, slots = again.writes_per_s, front_end.mended(estimates, measured.open_loop, again)
+        if abs(rate / target - 1.0) < _RATE_GOOD:
+            return estimates.with_all(slots)
         program = estimates["nand.program_us"]
         times = (rate / target) ** (_RATE_POWER / (1.0 - sensing))
         times = min(max(times, 1.0 / _RATE_STEP), _RATE_STEP)
         estimates = estimates.with_all([*slots, _moved(program, program.number * times)])
-        # The last difference counts as well: where a die also reads, 1 % of the rate is 2 % of tPROG and more.
-        if abs(rate / target - 1.0) < _RATE_GOOD:
-            break
     return estimates
 
 
