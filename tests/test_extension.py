@@ -120,7 +120,7 @@ mod tests {
             ),
         ),
         "chart": Addition(
-            {f"{charts}/busy.py": renamed(f"{charts}/utilisation.py", ('"utilisation"', '"busy"'))},
+            {f"{charts}/busy.py": renamed(f"{charts}/utilisation.py", ('    "utilisation",\n', '    "busy",\n'))},
             (
                 (f"{charts}/__init__.py", "    across_write_amplification,\n", "    busy,\n"),
                 (f"{charts}/__init__.py", "        utilisation.CHART,\n", "        busy.CHART,\n"),
