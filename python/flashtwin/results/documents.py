@@ -1,4 +1,4 @@
-"""Reads JSON files of results; by itself, because the rest of reading loads PyArrow, which takes its time."""
+"""Reads files of results; by itself, because the rest of reading loads PyArrow, which takes its time."""
 
 from __future__ import annotations
 
@@ -23,3 +23,14 @@ def read_json(path: Path) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise ReportError(f"{path}: expected a JSON object")
     return value
+
+
+def read_parquet(path: Path) -> Any:
+    """The PyArrow table of one Parquet file; errors are PyArrow's.
+
+    `pyarrow.parquet.read_table` takes folders, too, for which it loads much, pandas among it.
+    """
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        return file.read()

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from flashtwin import _core
 from flashtwin.errors import ConfigError, FlashtwinError, OutputError, cannot_be_written
-from flashtwin.results import locking, names
+from flashtwin.results import documents, locking, names
 
 
 class WritableRun(Protocol):
@@ -206,12 +206,10 @@ def table_bytes(table: Any) -> bytes:
 
 def read_table(path: Path) -> Any:
     """A Parquet file as a PyArrow table."""
-    from pyarrow import lib, parquet
+    from pyarrow import lib
 
     try:
-        # `parquet.read_table` takes folders, too, for which it loads much, pandas among it.
-        with parquet.ParquetFile(path) as file:
-            return file.read()
+        return documents.read_parquet(path)
     except (lib.ArrowException, OSError) as error:
         raise OutputError(f"{path}: not a readable Parquet file ({error}); characterize the trace again") from None
 

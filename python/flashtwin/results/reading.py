@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from flashtwin.errors import ReportError
@@ -322,7 +321,7 @@ def read_table(path: Path, known: tuple[str, ...] | None = None) -> SavedTable |
     if not path.is_file():
         return None
     try:
-        table = _whole(path)
+        table = documents.read_parquet(path)
     except (pa.ArrowException, OSError) as error:
         raise ReportError(f"{path}: not a readable Parquet file ({error}); run the study again") from None
     if table.num_rows == 0:
@@ -341,16 +340,10 @@ def read_table(path: Path, known: tuple[str, ...] | None = None) -> SavedTable |
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """The rows of a Parquet file as they are; missing values are None."""
     try:
-        rows: list[dict[str, Any]] = _whole(path).to_pylist()
+        rows: list[dict[str, Any]] = documents.read_parquet(path).to_pylist()
     except (pa.ArrowException, OSError) as error:
         raise ReportError(f"{path}: not a readable Parquet file ({error}); make it again") from None
     return rows
-
-
-def _whole(path: Path) -> pa.Table:
-    """A file's table. `pq.read_table` takes folders, too, for which it loads much, pandas among it."""
-    with pq.ParquetFile(path) as file:
-        return file.read()
 
 
 def as_number(value: Any) -> float | None:
