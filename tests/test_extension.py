@@ -120,7 +120,14 @@ mod tests {
             ),
         ),
         "chart": Addition(
-            {f"{charts}/busy.py": renamed(f"{charts}/utilisation.py", ('    "utilisation",\n', '    "busy",\n'))},
+            {
+                f"{charts}/busy.py": renamed(
+                    f"{charts}/utilisation.py",
+                    ('    "utilisation",\n', '    "busy",\n'),
+                    ("How evenly the device is used", "What is busy"),
+                    ("Is the work spread over all chips", "Are all chips busy"),
+                )
+            },
             (
                 (f"{charts}/__init__.py", "    across_write_amplification,\n", "    busy,\n"),
                 (f"{charts}/__init__.py", "        utilisation.CHART,\n", "        busy.CHART,\n"),
@@ -332,15 +339,31 @@ def test_additions_pass_all_tests_of_the_controller_and_the_simulator(grown: Gro
 
 @pytest.mark.slow
 def test_report_with_one_more_chart_passes_its_tests(grown: Grown) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/report"],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(grown.sources / "python")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+    for name in ("tests", "docs"):
+        shutil.copytree(ROOT / name, grown.sources / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", grown.sources)
+
+    def tests(*args: str) -> None:
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *args],
+            cwd=grown.sources,
+            env={**os.environ, "PYTHONPATH": str(grown.sources / "python")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+
+    # As CONTRIBUTING says: the words of a report are written again, and the difference is read.
+    tests("tests/report", "-k", "own_sentences or words_of_a_report", "--update-golden")
+    for name in ("chart-sentences.txt", "report-words.txt"):
+        before, now = (
+            (root / "tests" / "golden" / name).read_text(encoding="utf-8").splitlines()
+            for root in (ROOT, grown.sources)
+        )
+        edits = difflib.SequenceMatcher(a=before, b=now, autojunk=False).get_opcodes()
+        assert {edit[0] for edit in edits} == {"equal", "insert"}, f"{name}: one more chart changes what others say"
+    tests("tests/report")
 
 
 def test_additions_compile_and_pass_their_tests(told: str) -> None:

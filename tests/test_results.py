@@ -54,7 +54,7 @@ def test_no_other_module_knows_the_name_of_a_file(path: Path) -> None:
 def test_tables_are_read_and_written_in_one_room() -> None:
     using = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if PARQUET.search(path.read_text())}
     # Requests from a frame become a trace's file: no results.
-    assert using == {"results/folder.py", "results/frames.py", "results/reading.py", "traces/frames.py"}
+    assert using == {"results/documents.py", "results/folder.py", "results/frames.py", "traces/frames.py"}
 
 
 def fields(summary: Any) -> Iterator[str]:

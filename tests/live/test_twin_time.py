@@ -95,7 +95,10 @@ found["read"] = [timed(lambda at=at: h.pread(4096, at * 4096)) for at in range(8
         )
     assert model_of(server)["response"]["write"]["max_ns"] == 3_000_000
     assert min(found["write"] + found["read"]) >= 3_000_000
-    assert server.figures["twin"]["held_back"] == 16 + model_of(server)["requests"]["flush"]
+    # A disk may take longer for the flush.
+    held, slower = server.figures["twin"]["held_back"], server.figures["twin"]["store_was_slower"]
+    assert held >= 16
+    assert held + slower == 16 + model_of(server)["requests"]["flush"]
 
 
 @pytest.mark.parametrize("system", ["conventional", "ca-ssd", "rr-ssd", "ds-ftl"])

@@ -39,13 +39,15 @@ fn traits_of_the_presets_are_what_their_papers_say() {
     assert_eq!(
         of("rr-ssd"),
         [
+            "breaks-ties",
             "copies-at-period-ends",
             "counts-popularity",
             "deduplicates",
             "looks-at-contents",
             "redirects",
             "replicates",
-            "weighs-load"
+            "weighs-load",
+            "weighs-popularity"
         ]
     );
     assert_eq!(

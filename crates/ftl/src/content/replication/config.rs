@@ -44,11 +44,11 @@ pub struct ReplicationConfig {
     /// Choice of the chip for a copy.
     #[schemars(extend("x-when" = "counts-popularity"))]
     pub placement: PlacementPolicy,
-    /// For `placement = "score"`: the popularity of a chip, Pop.
-    #[schemars(extend("x-when" = "counts-popularity and ftl.replication.placement = score|even-score"))]
+    /// For placements such as `score`: the popularity of a chip, Pop.
+    #[schemars(extend("x-when" = "weighs-popularity"))]
     pub score_popularity: ScorePopularity,
     /// For `placement = "score"`: choice among chips with equal scores.
-    #[schemars(extend("x-when" = "counts-popularity and ftl.replication.placement = score|even-score"))]
+    #[schemars(extend("x-when" = "breaks-ties"))]
     pub score_ties: ScoreTies,
     /// For `policy = "end-of-period"`: order in which contents with equal counters are copied.
     #[schemars(extend("x-when" = "ftl.replication.policy = end-of-period"))]

@@ -43,10 +43,8 @@ pub(crate) struct Summary {
     trace: TraceOfRun,
     /// Every key of the configuration, nested as in TOML ([configuration](configuration.md)).
     config: Value,
-    /// Traits of the system by its policies, in alphabetical order: `deduplicates`,
-    /// `looks-at-contents`, `replicates`, `counts-popularity`, `redirects`, `spreads`,
-    /// `partitions`, `weighs-load`, `background-jobs`, `collects-in-idle-time`, `bound` (a bound
-    /// that no real device can reach).
+    /// Traits of the system by its policies, such as `deduplicates`, in alphabetical order; a `bound`
+    /// is one that no real device can reach.
     traits: Vec<&'static str>,
     /// Time of the last request, trace's clock.
     duration_ns: i64,

@@ -137,10 +137,12 @@ policies! {
     /// The largest S / (E x Pop): free pages, mean erase count, popularity already stored
     /// (RR-SSD paper II.D); on-line S / (E x Pop x QL), with the chip's load (IV.B.4).
     #[default]
+    #[schemars(extend("x-traits" = ["breaks-ties", "weighs-popularity"]))]
     Score => Box::new(score::Score::new(popularity, ties, false));
     /// The largest score among the chips that have received the fewest copies: no chip gets many in
     /// a row. Not in the papers; it separates the effect of the score's choice from that of piling
     /// up.
+    #[schemars(extend("x-traits" = ["breaks-ties", "weighs-popularity"]))]
     EvenScore => Box::new(score::Score::new(popularity, ties, true));
     /// A random chip.
     Random => Box::new(random::Random { rng });
