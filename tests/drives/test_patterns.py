@@ -57,3 +57,19 @@ def test_a_pattern_is_read_as_it_is_written(pattern: str, details: str) -> None:
 def test_fio_has_no_exponent_of_one() -> None:
     with pytest.raises(DriveError, match="fio has no exponent of 1"):
         Pattern.read("fiozipf", "1.0")
+
+
+@pytest.mark.parametrize("exponent", [0.2, 0.8, 1.0, 1.2])
+def test_the_first_groups_are_as_popular_as_their_ranks(exponent: float) -> None:
+    """On the 20 pages that stand for 40,000 ranks, beside a sum over all of them."""
+    weights = np.arange(1, 40_001, dtype=float) ** -exponent
+    known = weights.reshape(20, -1).sum(axis=1) / weights.sum()
+    drawn = Pattern("zipf", exponent=exponent).addresses(20, 400_000, np.random.default_rng(1), ranks=40_000)
+    assert np.bincount(drawn, minlength=20) / drawn.size == pytest.approx(known, abs=0.003)
+
+
+def test_the_first_page_of_fio_stands_for_its_ranks() -> None:
+    weights = np.arange(1, 4_000_001, dtype=float) ** -0.8
+    drawn = Pattern("fiozipf", exponent=0.8).addresses(4000, 400_000, np.random.default_rng(1), ranks=4_000_000)
+    first = np.bincount(drawn).max() / drawn.size
+    assert first == pytest.approx(weights[:1000].sum() / weights.sum(), rel=0.03)

@@ -226,7 +226,7 @@ pub struct EngineConfig {
     /// moment.
     #[schemars(extend("x-when" = "engine.suspend != none", "x-moves" = "reads and writes: what an interruption costs each of them"))]
     pub suspend_slice_us: f64,
-    /// Time to resume, in microseconds. For example 2.
+    /// Time to resume, in microseconds, in which a read may suspend it again. For example 2.
     #[schemars(extend("x-when" = "engine.suspend != none", "x-moves" = "reads and writes: what an interruption costs each of them"))]
     pub resume_us: f64,
     /// Most suspensions of one operation. 0: no limit. For example 1.

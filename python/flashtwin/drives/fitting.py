@@ -14,7 +14,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from flashtwin.drives import front_end, history, knee, laws, measuring, parallelism, reads, spare, twin, victims
+from flashtwin.drives import (
+    front_end,
+    history,
+    knee,
+    laws,
+    measuring,
+    parallelism,
+    reads,
+    resuming,
+    spare,
+    twin,
+    victims,
+)
 from flashtwin.drives.drive import (
     BUS_MT_S,
     COMMAND_NS,
@@ -40,7 +52,7 @@ _LEAST_SLOPE, _LONGEST_STEP_US = 0.1, 40.0
 #: Mean logarithm by which percentiles are off that more rounds do not better: it is that of another seed.
 _NEAR = 0.015
 #: Steps by which the rate is brought near, and how near: a rate moves by less than tPROG does, as dies read as well.
-_RATE_STEPS, _RATE_GOOD, _RATE_POWER = 5, 0.01, 1.1
+_RATE_STEPS, _RATE_GOOD, _RATE_POWER = 6, 0.01, 1.1
 #: Most that one step may lengthen tPROG by, as a factor.
 _RATE_STEP = 1.5
 #: Pages of power-protected RAM behind which a write is complete: no table of these tells how many there are.
@@ -85,6 +97,7 @@ def fit_drive(measured: Measurements, note: Notify = lambda _: None, *, seed: in
     estimates = estimates.with_all(_victim(measured, estimates, used, seed))
     estimates = estimates.with_all(_mended_space(measured, estimates, seed))
     estimates = estimates.with_all(flash_array(estimates, saturated, used))
+    estimates = estimates.with_all(_writes_alone(measured, estimates, used, seed))
     estimates = _refined(estimates, measured, law, idle, note, seed)
     rates = ", ".join(f"{row.offered_per_s / 1e3:g}" for row in measured.open_loop)
     return FittedDrive(measured.drive, estimates, f"open loop at {rates} thousand requests/s")
@@ -197,6 +210,14 @@ def _mended_space(measured: Measurements, estimates: Estimates, seed: int) -> li
     return spare.mended(estimates, *zip(*both, strict=True)) if both else []
 
 
+def _writes_alone(measured: Measurements, estimates: Estimates, used_gib: float, seed: int) -> list[Estimate]:
+    drive, saturated = conventional(estimates), estimates[knee.SATURATED]
+    amplified = float(laws.amplification(estimates.number(spare.SPACE), used_gib))
+    cost = measuring.Cost(drive, saturated.number, amplified)
+    played = measuring.closed_loop(drive, measured, cost, used_gib, seed=seed)
+    return resuming.writes_alone(measured, played, saturated)
+
+
 def _answers(estimates: Estimates, measured: Measurements, seed: int) -> tuple[OpenLoop, ...]:
     """The twin under the loads below the knee, and under one that saturates it."""
     rows = knee.below(measured.open_loop, estimates.number(knee.SATURATED))
@@ -296,24 +317,32 @@ def _step(tried: Sequence[_TwinTrial], law: ReadLaw) -> np.ndarray:
 
 
 def _saturated(estimates: Estimates, measured: Measurements, used_gib: float, seed: int) -> Estimates:
-    """tPROG, slots and burst, moved until the saturated twin is as fast as the drive and its requests wait as long."""
+    """tPROG, slots and burst, moved until the saturated twin is as fast as the drive and its requests wait as long.
+
+    Where it is known how fast writes alone are, the time to resume moves as well.
+    """
     row, target = front_end.telling(measured.open_loop), estimates.number(knee.SATURATED)
     # Flash reads for collection are a fixed part of a page's cost.
     sensing = sensing_share(estimates, target, used_gib, estimates.number("nand.read_us"))
     for _ in range(_RATE_STEPS):
         little, space = twin.small(conventional(estimates)), estimates.number(spare.SPACE)
-        slots: list[Estimate] = []
+        moved: list[Estimate] = []
         if row is None:
-            rate = twin.saturated_per_s(little, used_gib, space, seed=seed)
+            times = twin.saturated_per_s(little, used_gib, space, seed=seed) / target
         else:
             again = twin.open_loop(little, row, space, seed=seed)
-            rate, slots = again.writes_per_s, front_end.mended(estimates, measured.open_loop, again)
-        if abs(rate / target - 1.0) < _RATE_GOOD:
-            return estimates.with_all(slots)
+            times, moved = again.writes_per_s / target, front_end.mended(estimates, measured.open_loop, again)
+        if abs(times - 1.0) < _RATE_GOOD:
+            if row is None or resuming.ALONE not in estimates:
+                return estimates.with_all(moved)
+            alone = twin.saturated_per_s(little, used_gib, space, seed=seed)
+            resume = resuming.mended(estimates, row, again.writes_per_s, alone)
+            if not resume:
+                return estimates.with_all(moved)
+            moved, times = moved + resume, alone / estimates.number(resuming.ALONE)
         program = estimates["nand.program_us"]
-        times = (rate / target) ** (_RATE_POWER / (1.0 - sensing))
-        times = min(max(times, 1.0 / _RATE_STEP), _RATE_STEP)
-        estimates = estimates.with_all([*slots, _moved(program, program.number * times)])
+        times = min(max(times ** (_RATE_POWER / (1.0 - sensing)), 1.0 / _RATE_STEP), _RATE_STEP)
+        estimates = estimates.with_all([*moved, _moved(program, program.number * times)])
     return estimates
 
 

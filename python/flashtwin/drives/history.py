@@ -1,7 +1,8 @@
 """The amplification of a drive after a series of patterns: the controller of the twin, without a clock.
 
 Amplification depends on earlier writes, so a series of runs is played from the erased drive on. The drive is
-smaller than the real one: `BLOCKS` superblocks, enough to decide the valid pages of a victim, of fewer pages each.
+smaller than the real one: `BLOCKS` superblocks, enough to decide the valid pages of a victim, of fewer pages each. A
+page stands for as many neighbours in popularity of the real drive.
 """
 
 from __future__ import annotations
@@ -51,8 +52,11 @@ def played(rows: Sequence[OverwriteRun], space_gib: float, drive: System, *, see
     usable = (BLOCKS - KEPT_BACK) * BLOCK_PAGES
     pages_of = {row.fill_gib: int(usable * row.fill_gib / space_gib) for row in rows}
     flash = _core.Overwriting(drive.with_sets({**_ONE_PLANE, "seed": seed})._resolved, max(pages_of.values()))
-    random = np.random.default_rng(seed)
-    return [HistoryRun(tuple(_written(flash, row, pages_of[row.fill_gib], random))) for row in rows]
+    random, page_bytes = np.random.default_rng(seed), int(drive.config["nand"]["page_bytes"])
+    return [
+        HistoryRun(tuple(_written(flash, row, pages_of[row.fill_gib], int(row.fill_gib * 2**30) // page_bytes, random)))
+        for row in rows
+    ]
 
 
 def begin_collection(blocks: int) -> dict[str, float]:
@@ -70,9 +74,12 @@ def playable(rows: Iterable[OverwriteRun]) -> list[list[OverwriteRun]]:
     return [series for series in by_series(rows) if all(row.pattern.is_known for row in series)]
 
 
-def _written(drive: _core.Overwriting, row: OverwriteRun, pages: int, random: np.random.Generator) -> Iterator[float]:
-    addresses = row.pattern.addresses(pages, max(int(row.overwrites * pages), _PARTS), random).astype(np.uint32)
-    for part in np.array_split(addresses, _PARTS):
+def _written(
+    drive: _core.Overwriting, row: OverwriteRun, pages: int, ranks: int, random: np.random.Generator
+) -> Iterator[float]:
+    count = max(int(row.overwrites * pages), _PARTS)
+    addresses = row.pattern.addresses(pages, count, random, ranks=ranks)
+    for part in np.array_split(addresses.astype(np.uint32), _PARTS):
         host, programs, _, _ = drive.write(part.tobytes())
         yield programs / host
 

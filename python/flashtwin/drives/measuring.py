@@ -162,9 +162,9 @@ def _overwritten(drive: System, rows: Sequence[OverwriteRun], cost: Cost, seed: 
 def _steady(
     drive: System, rows: Sequence[SteadyWrites], used_gib: float, cost: Cost, seed: int
 ) -> Iterator[SteadyWrites]:
-    """Each pattern by itself, after the drive was filled in order and overwritten at random."""
+    """Each pattern by itself, after the drive was erased and filled in order (SSD-iq, scripts/benchwa.sh)."""
     for row in (one for one in rows if one.pattern.is_known):
-        before = [(SEQUENTIAL, 1.0), (UNIFORM, 2.0), (row.pattern, OVERWRITES)]
-        series = [OverwriteRun(used_gib, pattern, "", times, None, 0.0) for pattern, times in before]
+        runs = [(SEQUENTIAL, 1.0), (row.pattern, OVERWRITES)]
+        series = [OverwriteRun(used_gib, pattern, "", times, None, 0.0) for pattern, times in runs]
         found = history.played(series, space_gib(drive), drive, seed=seed)[-1].last_quarter
         yield replace(row, writes_per_s=cost.per_s(found), write_us={})

@@ -169,6 +169,27 @@ fn a_suspended_program_is_two_slices_with_the_read_between() {
 }
 
 #[test]
+fn a_program_is_suspended_again_while_it_resumes() {
+    let sets =
+        [("suspend", "program-erase"), ("suspend_us", "20"), ("resume_us", "5"), ("suspend_slice_us", "0")];
+    let resumed = 1_070_000 + COMMAND + SENSE + TRANSFER;
+    let second = resumed + 2_000;
+    let asks = [write(0, 1, 0), write(1_000_000, 0, 0), read(1_050_000, 1), read(second as i64, 1)];
+    let slices = slices("suspended-again", &asks, &sets, [1, 1, 1, 1, 64, 8]);
+    let left = 1_000_000 + WRITE_ALL - 1_050_000;
+    let again = second + 20_000 + COMMAND + SENSE + TRANSFER;
+    let of_chip: Vec<_> =
+        slices.iter().filter(|slice| slice.group == "dies" && slice.depth == 0).map(Slice::short).collect();
+    let expected = [
+        ("die 0", "host program", resumed, second + 20_000),
+        ("die 0", "host read", second + 20_000, again),
+        // The first 2 of the 5 us are over, and 5 more come.
+        ("die 0", "host program", again, again + 5_000 + 3_000 + left),
+    ];
+    assert_eq!(of_chip[3..], expected);
+}
+
+#[test]
 fn collection_slice_spans_first_read_to_end_of_erase() {
     let resolved = system_on([1, 1, 1, 1, 8, 4], "conventional", &[("preload", "none")]);
     let to = Temporary::new("collected");

@@ -118,6 +118,8 @@ impl Array {
             _ => self.timing.program_ns,
         };
         // During the transfer of the data the array has not begun: it is suspended when it does.
+        // Once resumed, it also has the time to resume before it, and may be suspended in that again.
+        let array_ns = if state.suspensions > 0 { array_ns + self.suspension.resume_ns } else { array_ns };
         let begins_ns = state.busy_until_ns.saturating_sub(array_ns);
         let from_ns = self.now_ns.max(begins_ns) + self.suspension.slices.draw_ns();
         let remaining_ns = state.busy_until_ns.saturating_sub(from_ns);
