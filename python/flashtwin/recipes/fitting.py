@@ -175,9 +175,7 @@ def fit(
 
 
 def _recipe(trace: Trace, found: Characterization, days: int, day_s: float, name: str) -> dict[str, Any]:
-    import pyarrow
-
-    columns = pyarrow.table(trace)
+    columns = trace.to_arrow()
     column = {key: np.asarray(columns[key]) for key in ("time_ns", "volume", "op", "offset_bytes", "length_bytes")}
     flushes = int((column["op"] == FLUSH).sum())
     asked = column["op"] < 2

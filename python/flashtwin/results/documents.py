@@ -34,3 +34,13 @@ def read_parquet(path: Path) -> Any:
 
     with parquet.ParquetFile(path) as file:
         return file.read()
+
+
+def arrow_table(source: Any) -> Any:
+    """The PyArrow table of what speaks the Arrow PyCapsule interface.
+
+    `pyarrow.table` looks first whether it is a data frame, and loads pandas for that: half a second.
+    """
+    import pyarrow
+
+    return pyarrow.RecordBatchReader.from_stream(source).read_all()

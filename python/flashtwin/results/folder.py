@@ -137,14 +137,13 @@ def requests_part(path: Path, name: str) -> Path:
 
 def write_workload(path: Path, tables: Mapping[str, Any]) -> None:
     """Writes the tables about the trace, which speak the Arrow PyCapsule interface."""
-    import pyarrow
     from pyarrow import parquet
 
     final = path / names.WORKLOAD
     with _writing(final) as partial:
         partial.mkdir()
         for name, table in tables.items():
-            parquet.write_table(pyarrow.table(table), names.table(partial, name), compression="zstd")
+            parquet.write_table(documents.arrow_table(table), names.table(partial, name), compression="zstd")
         _remove(final)
         partial.replace(final)
 

@@ -123,9 +123,10 @@ class Table(Rows):
 
     def to_arrow(self) -> pyarrow.Table:
         """The table of PyArrow."""
-        import pyarrow
+        from flashtwin.results import documents
 
-        return pyarrow.table(self._source)
+        table: pyarrow.Table = documents.arrow_table(self._source)
+        return table
 
 
 class StoredRun:
@@ -153,14 +154,13 @@ class StoredRun:
 
     def write(self, path: str | Path) -> None:
         """Writes the summary and the tables into a folder that exists."""
-        import pyarrow
         from pyarrow import parquet
 
-        from flashtwin.results import names
+        from flashtwin.results import documents, names
 
         place = Path(path)
         for name in self._tables:
-            parquet.write_table(pyarrow.table(self.table(name)), names.table(place, name), compression="zstd")
+            parquet.write_table(documents.arrow_table(self.table(name)), names.table(place, name), compression="zstd")
         (place / names.SUMMARY).write_text(self.summary_json, encoding="utf-8")
 
 
@@ -192,9 +192,11 @@ def stacked(tables: Mapping[str, ArrowTable], column: str) -> pyarrow.Table:
     """Tables of one kind below one another, each row with the name of its table in a first column."""
     import pyarrow
 
+    from flashtwin.results import documents
+
     parts = []
     for name, table in tables.items():
-        part = pyarrow.table(table)
+        part = documents.arrow_table(table)
         names = pyarrow.array([name] * part.num_rows, pyarrow.string())
         parts.append(part.add_column(0, column, names))
     return pyarrow.concat_tables(parts, promote_options="default")

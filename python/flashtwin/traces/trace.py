@@ -173,7 +173,8 @@ class Trace(Rows):
         """The canonical columns, a row a request, as a table of PyArrow."""
         import pyarrow
 
-        return pyarrow.table(self._native)
+        # `pyarrow.table` would load pandas, to see whether this is a data frame.
+        return pyarrow.RecordBatchReader.from_stream(self._native).read_all()
 
     def _repr_html_(self) -> str:
         import pyarrow
