@@ -21,7 +21,7 @@ class Progress(Protocol):
 
 
 #: Is called with one sentence, without a full stop or a line's end, when there is something to say. It is for people:
-#: whatever a program may want to know is in what the function returns. An exception that it raises stops the work.
+#: whatever a program may want to know is in the result. An exception that it raises stops the work.
 Notify = Callable[[str], None]
 
 

@@ -192,7 +192,7 @@ def fit(source: Source, period: float, output: Path | None, force: bool, replay:
         _check_name(output, ".toml", "the ending of recipes", force=force)
     with Bars() as bars:
         opened = source.open(bars.reading())
-    # Only this verb needs what it brings along.
+    # Only this verb needs these modules.
     from flashtwin.recipes.fitting import fit as fitted
 
     with Bars() as bars:

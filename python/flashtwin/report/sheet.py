@@ -1,4 +1,4 @@
-"""What a chart is drawn on: the width of a text, or that of one column of two.
+"""The sheet of a chart: the width of a text, or that of one column of two.
 
 Every chart is drawn twice by the same function. On the width of a text, 7 inches, panels stand side by side; this
 is what a desk's screen and a printed page show. On a column, 3.3 inches, they stand one below the other; this is
@@ -81,7 +81,7 @@ class Sheet(Figure):
         return out.getvalue()
 
     def subplots(self, nrows: int = 1, ncols: int = 1, **how: Any) -> Any:
-        """As Matplotlib's, also in what is returned: panels [row][column], wherever they stand."""
+        """As Matplotlib's, also in its result: panels [row][column], wherever they stand."""
         if not is_column() or ncols == 1:
             return super().subplots(nrows, ncols, **how)
         heights = how.pop("height_ratios", None) or [1.0] * nrows

@@ -30,7 +30,7 @@ Answer = dict[str, str]
 class Task(ABC):
     """Something that a worker process can do."""
 
-    #: How often it is tried when the process that does it ends. What a process died of another would, too, mostly: it
+    #: How often it is tried when the process that does it ends. Another process would mostly die of the same: it
     #: does not fit into memory.
     ATTEMPTS: ClassVar[int] = 1
     #: The field `kind` of a message to a worker: which class the rest is of.
