@@ -65,7 +65,7 @@ def test_while_the_program_is_loaded(tmp_path: Path) -> None:
 
 
 def test_finished_runs_are_kept_and_used_again(tmp_path: Path) -> None:
-    (tmp_path / "long.fiu").write_text(fiu_trace(300_000, footprint=100_000))
+    (tmp_path / "long.fiu").write_text(fiu_trace(100_000, footprint=30_000))
     systems = "conventional,ca-ssd,rr-ssd,oracle"
     options = ("study", "long.fiu", "--systems", systems, "--period", "2s", "--threads", "1", "--out", "out")
     program = start(tmp_path, *options)
