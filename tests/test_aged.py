@@ -66,7 +66,7 @@ def newest() -> Path:
     """The file of the drive used last."""
     folder = aged.folder()
     assert folder is not None
-    return folder / aged.kept()[0].name
+    return folder / aged.drives()[0].name
 
 
 def replayed(trace: ft.Trace, system: str, **sets: Any) -> dict[str, bytes]:
@@ -81,7 +81,7 @@ def test_results_are_the_same_from_a_kept_drive(
 ) -> None:
     sets = {"replay.preload_contents": contents}
     made = replayed(trace, system, **sets)
-    assert len(aged.kept()) == 1
+    assert len(aged.drives()) == 1
     file = newest()
     bytes_of_file = file.read_bytes()
     os.utime(file, (1000, 1000))
@@ -99,7 +99,7 @@ def test_results_are_the_same_from_a_kept_drive(
 @pytest.mark.parametrize(("system", "sets"), MORE)
 def test_what_no_preset_has_is_kept_as_well(trace: ft.Trace, system: str, sets: dict[str, Any]) -> None:
     made = replayed(trace, system, **sets)
-    assert len(aged.kept()) == 1
+    assert len(aged.drives()) == 1
     assert replayed(trace, system, **sets) == made
 
 
@@ -136,14 +136,14 @@ def test_another_drive_is_another_file(trace: ft.Trace) -> None:
         {"nand.pages_per_block": 64},
         {"replay.preload_contents": "trace"},
     ):
-        before = len(aged.kept())
+        before = len(aged.drives())
         replayed(trace, "conventional", **sets)
-        assert len(aged.kept()) == before + 1
-    before = len(aged.kept())
+        assert len(aged.drives()) == before + 1
+    before = len(aged.drives())
     # What comes after ageing does not matter to it, nor does a drive that nobody ages.
     replayed(trace, "conventional", **{"replay.speed": 2.0})
     replayed(trace, "conventional", **{"replay.preload": "none"})
-    assert len(aged.kept()) == before
+    assert len(aged.drives()) == before
 
 
 @pytest.mark.parametrize("damage", ["cut", "bit", "foreign", "header", "empty", "other"])
@@ -187,19 +187,19 @@ def test_a_folder_that_cannot_be_written_is_said_and_no_more(
 def test_drives_used_longest_ago_make_room(trace: ft.Trace, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     replayed(trace, "conventional", seed=1)
     replayed(trace, "conventional", seed=2)
-    first, second = (cache / one.name for one in reversed(aged.kept()))
+    first, second = (cache / one.name for one in reversed(aged.drives()))
     os.utime(first, (1000, 1000))
     os.utime(second, (500, 500))
     monkeypatch.setenv(aged.BYTES_VARIABLE, str(first.stat().st_size * 2 + first.stat().st_size // 2))
     replayed(trace, "conventional", seed=3)
-    names = {one.name for one in aged.kept()}
+    names = {one.name for one in aged.drives()}
     assert len(names) == 2
     assert first.name in names
     assert second.name not in names
     # One that takes all by itself stays until the next.
     monkeypatch.setenv(aged.BYTES_VARIABLE, "1")
     replayed(trace, "conventional", seed=4)
-    assert len(aged.kept()) == 1
+    assert len(aged.drives()) == 1
     monkeypatch.setenv(aged.BYTES_VARIABLE, "much")
     with pytest.raises(ft.FlashtwinError, match="whole number of bytes"):
         replayed(trace, "conventional", seed=4)
@@ -209,7 +209,7 @@ def test_drives_aged_quickly_and_verified_ones_are_not_kept(trace: ft.Trace, mon
     replayed(trace, "conventional", verify=True)
     monkeypatch.setattr(aged, "LEAST_S", 1000.0)
     replayed(trace, "conventional")
-    assert aged.kept() == []
+    assert aged.drives() == []
 
 
 def test_two_processes_at_one_drive_do_no_harm(trace: ft.Trace, cache: Path) -> None:
@@ -228,7 +228,7 @@ def test_two_processes_at_one_drive_do_no_harm(trace: ft.Trace, cache: Path) -> 
 def test_the_command_shows_and_clears_what_is_kept(trace: ft.Trace, cli: Any, cache: Path) -> None:
     replayed(trace, "conventional")
     (cache / ".aged-conventional-0-1-0.part").write_text("half")
-    name = aged.kept()[0].name
+    name = aged.drives()[0].name
     assert name in cli("cache", "info").out
     assert name in cli("cache", "info", "--json").out
     done = cli("cache", "clear")

@@ -119,11 +119,11 @@ def test_an_interrupt_on_the_way_to_a_lock_leaves_none(tmp_path: Path, monkeypat
         signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(locking, "_write", interrupted)
-    with pytest.raises(KeyboardInterrupt), locking.held(tmp_path):
+    with pytest.raises(KeyboardInterrupt), locking.lock(tmp_path):
         pytest.fail("nothing is begun after an interrupt")
     assert not (tmp_path / locking.LOCK).exists()
     monkeypatch.undo()
-    with locking.held(tmp_path) as fresh:
+    with locking.lock(tmp_path) as fresh:
         assert fresh
 
 

@@ -217,7 +217,7 @@ def test_bottlenecks(kind: str, system: str, waits: bool, times: list[float], ro
     for place in range(rounds):
         for number, sets in enumerate(inquiry.wanted()):
             inquiry.known[tuple(sorted(sets.items()))] = replayed(times[(number * 3 + place) % len(times)])
-    found = wording.told(inquiry, wording.Command("TRACE", system, system, {}))
+    found = wording.document(inquiry, wording.Command("TRACE", system, system, {}))
     texts = [found["claim"], f"{found['action']['words']}.", *found["more"]]
     assert [fault for text in texts for fault in faults(text)] == []
     blamed = [one for one in found["causes"] if one["name"] == found["answer"]]

@@ -259,7 +259,7 @@ def buildable(runs: Runs) -> Runs:
 def _told(trace: Replayable, asked: Mapping[str, Inquiry], *, interrupted: bool = False) -> Explanations:
     """The answer from the replays so far."""
     return Explanations(
-        wording.told(inquiry, command_of(trace, name, inquiry.system), interrupted=interrupted)
+        wording.document(inquiry, command_of(trace, name, inquiry.system), interrupted=interrupted)
         for name, inquiry in asked.items()
     )
 

@@ -57,7 +57,7 @@ class Command:
         return " ".join(words)
 
 
-def told(inquiry: Inquiry, command: Command, *, interrupted: bool = False) -> dict[str, Any]:
+def document(inquiry: Inquiry, command: Command, *, interrupted: bool = False) -> dict[str, Any]:
     """All results of one system, with sentences; the content of its file."""
     causes, of, content = inquiry.causes(), inquiry.answer(), inquiry.case["replay.content"]
     made_up = "looks-at-contents" in inquiry.case.traits and content != "recorded"

@@ -34,7 +34,7 @@ def info(as_json: bool) -> None:
     Example:
       flashtwin cache info
     """
-    where, kept = aged.folder(), aged.kept()
+    where, kept = aged.folder(), aged.drives()
     if as_json:
         folder = None if where is None else str(where)
         data_json({"folder": folder, "most_bytes": aged.most_bytes(), "drives": [asdict(one) for one in kept]})

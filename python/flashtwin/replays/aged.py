@@ -82,7 +82,7 @@ def most_bytes() -> int:
     return int(text)
 
 
-def kept() -> list[KeptDrive]:
+def drives() -> list[KeptDrive]:
     """The aged drives in the folder, those used last first."""
     return sorted((one for _, one in _files()), key=lambda one: (-one.used_s, one.name))
 

@@ -89,7 +89,7 @@ def locked(path: Path) -> Iterator[bool]:
             probe = path / f".writable-{os.getpid()}{_PARTIAL}"
             probe.touch()
             probe.unlink(missing_ok=True)
-            fresh = stack.enter_context(locking.held(path))
+            fresh = stack.enter_context(locking.lock(path))
         except locking.BusyError as busy:
             raise OutputError(f"{path}: {busy}; wait until it has ended, or choose another folder") from None
         except OSError as error:

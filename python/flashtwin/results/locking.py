@@ -38,7 +38,7 @@ _held: dict[Path, _HeldLock] = {}
 
 
 @contextmanager
-def held(path: Path) -> Iterator[bool]:
+def lock(path: Path) -> Iterator[bool]:
     """Holds the lock of a folder; yields whether it is new, for the thread that has it may have it again.
 
     Raises:

@@ -77,7 +77,7 @@ def best(found: Sequence[Trial], figure: Figure) -> Trial | None:
     return min((one for one in found if one.kept), key=lambda one: figure.cost(one.ratios[0]), default=None)
 
 
-def said(rows: Sequence[Row], wanted: Sequence[Figure], over: Over) -> list[dict[str, Any]]:
+def with_ratios(rows: Sequence[Row], wanted: Sequence[Figure], over: Over) -> list[dict[str, Any]]:
     """The rows with two columns more for each figure: `ratio.FIELD` on the row's trace, `over.FIELD` over all."""
     of_trial = {
         one.path: {trial.number: trial.ratios[0] for trial in trials(rows, [one], (), over)} for one in wanted

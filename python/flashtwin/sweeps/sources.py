@@ -34,7 +34,7 @@ class SweepTrace:
     duration_ns: int
 
     @property
-    def said(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """For the sweep's folder."""
         return {"name": self.name, "path": self.source.path, "digest": self.digest}
 

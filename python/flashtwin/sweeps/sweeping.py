@@ -272,7 +272,7 @@ class SweepBench:
         return Plan(
             "sample" if drawn else self.how.mode,
             self.store.path,
-            [trace.said for trace in self.traces],
+            [trace.as_json for trace in self.traces],
             list(self.systems),
             values,
             [self.planned(number, point) for number, point in enumerate(points, start=1)],

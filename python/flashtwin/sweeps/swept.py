@@ -275,7 +275,7 @@ def _table(plan: Plan) -> pyarrow.Table:
     rows = [_row(planned, store, plan.axes) for planned in plan.points]
     if plan.search.get("over"):
         goals = [figures.figure(name) for name in (*plan.search["minimize"], *plan.search["maximize"])]
-        rows = over.said(rows, goals, plan.search["over"])
+        rows = over.with_ratios(rows, goals, plan.search["over"])
     table = table_of(rows)
     for name in ("error", "key"):
         # All of them may be missing, which has no type of its own.
