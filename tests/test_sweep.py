@@ -382,13 +382,14 @@ def test_only_into_folders_of_sweeps(cli: Cli, small_trace: Path, tmp_path: Path
         ft.Sweep.read(tmp_path)
 
 
-def test_shards_of_characterize(cli: Cli, tmp_path: Path) -> None:
+@pytest.mark.parametrize("of", [1, 2])
+def test_shards_of_characterize(cli: Cli, tmp_path: Path, of: int) -> None:
     for number in (500, 600, 700):
         (tmp_path / f"in/t{number}.fiu").parent.mkdir(exist_ok=True)
         (tmp_path / f"in/t{number}.fiu").write_text(fiu_trace(number), encoding="ascii")
     common = ("characterize", "in", "--no-reports", "--period", "0.05s")
-    for part in ("1/2", "2/2"):
-        done = cli(*common, "--shard", part, "--out", "out")
+    for part in range(1, of + 1):
+        done = cli(*common, "--shard", f"{part}/{of}", "--out", "out")
         assert done.status == 0
         assert "without --shard" in done.err
     last = cli(*common, "--out", "out")

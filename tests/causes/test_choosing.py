@@ -63,7 +63,7 @@ def every(search: Search) -> list[Point]:
     return [point for point in itertools.product(*levels) if search._sensible(point)]
 
 
-@settings(max_examples=25, deadline=None, derandomize=True, database=None)
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(
     factors=st.lists(st.floats(0.5, 2.0), min_size=12, max_size=12), name=st.sampled_from(["conventional", "rr-ssd"])
 )

@@ -16,7 +16,7 @@ from flashtwin import _core
 from flashtwin.errors import FlashtwinError, ReportError
 from flashtwin.judgement.verdict import Verdict
 from flashtwin.progress import Progress, named
-from flashtwin.results import documents, folder, names, rows
+from flashtwin.results import folder, names, rows
 from flashtwin.results.frames import ArrowTable, Table, Tabular, shown, table_of
 from flashtwin.settings import Setting, merged, texts
 from flashtwin.traces.reading import Reading
@@ -145,9 +145,7 @@ class Characterization(Tabular):
     @cached_property
     def row(self) -> dict[str, Any]:
         """Every scalar under one dotted name, with what advice is made from: one row of the table of many traces."""
-        tables = {
-            name: documents.arrow_table(self.table(name)).to_pylist() for name in rows.TABLES if name in self._tables
-        }
+        tables = {name: self.table(name).to_arrow().to_pylist() for name in rows.TABLES if name in self._tables}
         return dict(rows.flat(self.summary, tables))
 
     @cached_property
@@ -302,7 +300,7 @@ def _words(source: Trace | str | Path, reading: Reading) -> str:
 
 def _volumes(whole: Characterization) -> list[str]:
     """Names of the volumes that have requests."""
-    rows: list[dict[str, Any]] = documents.arrow_table(whole.table("volumes")).to_pylist()
+    rows: list[dict[str, Any]] = whole.table("volumes").to_arrow().to_pylist()
     return [row["volume"] for row in rows if row["reads"] + row["writes"] + row["trims"] > 0]
 
 

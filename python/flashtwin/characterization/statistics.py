@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flashtwin.characterization.measuring import Characterization
-from flashtwin.results import documents, schema
+from flashtwin.results import schema
 from flashtwin.results.trees import dig
 
 #: Entries of the fingerprint cache with which CA-SSD states miss rates (section 4.1).
@@ -108,7 +108,7 @@ def by_day(found: Characterization) -> list[dict[str, float | None]]:
 
 
 def _rows(found: Characterization, name: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = documents.arrow_table(found.table(name)).to_pylist()
+    rows: list[dict[str, Any]] = found.table(name).to_arrow().to_pylist()
     return rows
 
 

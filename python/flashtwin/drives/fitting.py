@@ -183,9 +183,7 @@ def _read_times(law: ReadLaw, estimates: Estimates) -> list[Estimate]:
 
 
 def _victim(measured: Measurements, estimates: Estimates, used_gib: float, seed: int) -> list[Estimate]:
-    drive = conventional(estimates)
-    amplified = float(laws.amplification(estimates.number(spare.SPACE), used_gib))
-    cost = measuring.Cost(drive, estimates.number(knee.SATURATED), amplified)
+    drive, cost = conventional(estimates), _cost(estimates, used_gib)
     try:
         victim, errors = victims.chosen_victim(drive, measured, cost, used_gib, seed=seed)
     except DriveError:
@@ -193,6 +191,12 @@ def _victim(measured: Measurements, estimates: Estimates, used_gib: float, seed:
         return [Estimate("ftl.gc.victim", "greedy", source=unknown, is_measured=False)]
     told = ", ".join(f"{name} {error:.0f} %" for name, error in sorted(errors.items(), key=lambda one: one[1]))
     return [Estimate("ftl.gc.victim", victim, source=f"skewed patterns; mean error of each: {told}")]
+
+
+def _cost(estimates: Estimates, used_gib: float) -> measuring.Cost:
+    """The time that writes take of the dies, from the saturated rate of uniform ones."""
+    amplified = float(laws.amplification(estimates.number(spare.SPACE), used_gib))
+    return measuring.Cost(conventional(estimates), estimates.number(knee.SATURATED), amplified)
 
 
 def _mended_space(measured: Measurements, estimates: Estimates, seed: int) -> list[Estimate]:
@@ -211,11 +215,12 @@ def _mended_space(measured: Measurements, estimates: Estimates, seed: int) -> li
 
 
 def _writes_alone(measured: Measurements, estimates: Estimates, used_gib: float, seed: int) -> list[Estimate]:
-    drive, saturated = conventional(estimates), estimates[knee.SATURATED]
-    amplified = float(laws.amplification(estimates.number(spare.SPACE), used_gib))
-    cost = measuring.Cost(drive, saturated.number, amplified)
+    # Without a rate among reads there is nothing to compare, and patterns take a quarter of a minute.
+    if not measured.saturated:
+        return []
+    drive, cost = conventional(estimates), _cost(estimates, used_gib)
     played = measuring.closed_loop(drive, measured, cost, used_gib, seed=seed)
-    return resuming.writes_alone(measured, played, saturated)
+    return resuming.writes_alone(measured, played, estimates[knee.SATURATED])
 
 
 def _answers(estimates: Estimates, measured: Measurements, seed: int) -> tuple[OpenLoop, ...]:

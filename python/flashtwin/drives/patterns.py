@@ -91,8 +91,8 @@ class Pattern:
             count: how many are written.
             random: what draws them.
             ranks: pages in use on the drive that these stand for, if it has more: each page here is as popular as the
-                ranks of that drive that fall to it. Without that, the first of a small drive is a hundred times too
-                cold: with an exponent of 1, a third of the writes to 900 million pages go to the first thousand.
+                ranks of that drive that fall to it. Without that, the first page of a small drive is too cold:
+                with an exponent of 1, a third of the writes to 900 million pages go to the first thousand.
         """
         ranks = max(ranks or pages, pages)
         if self.kind == "sequential":

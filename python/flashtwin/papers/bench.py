@@ -15,7 +15,7 @@ from flashtwin.papers.search import RateResult, rate_for
 from flashtwin.papers.sources import WorkloadSource
 from flashtwin.replays.presets import System, system, systems
 from flashtwin.replays.running import compare
-from flashtwin.results import documents, folder, names, schema
+from flashtwin.results import folder, names, schema
 from flashtwin.results.trees import dig
 from flashtwin.settings import Value
 from flashtwin.traces.reading import Reading
@@ -200,7 +200,7 @@ def table_of(found: Characterization, name: str) -> list[dict[str, Any]]:
     """A table of a characterization as rows; none where the trace has nothing for it."""
     if schema.workload_table(name) not in found.table_names:
         return []
-    rows: list[dict[str, Any]] = documents.arrow_table(found.table(name)).to_pylist()
+    rows: list[dict[str, Any]] = found.table(name).to_arrow().to_pylist()
     return rows
 
 

@@ -16,7 +16,7 @@ from flashtwin.characterization.measuring import Characterization, Options
 from flashtwin.characterization.measuring import options as resolved
 from flashtwin.errors import OutputError
 from flashtwin.progress import Notify, Progress
-from flashtwin.results import documents, folder, names, rows
+from flashtwin.results import folder, names, rows
 from flashtwin.results.frames import Tabular, table_of
 from flashtwin.settings import Setting, merged
 from flashtwin.sweeps import crew, jobs, plan, store
@@ -306,5 +306,5 @@ def _as_traced(name: str, category: str, found: Characterization) -> Characteriz
     from flashtwin.sweeps.across import CharacterizedTrace
 
     wanted = {*rows.TABLES, "f_min"} & set(found.table_names)
-    tables = {table: documents.arrow_table(found.table(table)).to_pylist() for table in sorted(wanted)}
+    tables = {table: found.table(table).to_arrow().to_pylist() for table in sorted(wanted)}
     return CharacterizedTrace(name, category, found.row, tables)

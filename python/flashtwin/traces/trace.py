@@ -171,10 +171,10 @@ class Trace(Rows):
 
     def to_arrow(self) -> pyarrow.Table:
         """The canonical columns, a row a request, as a table of PyArrow."""
-        import pyarrow
+        from flashtwin.results import documents
 
-        # `pyarrow.table` would load pandas, to see whether this is a data frame.
-        return pyarrow.RecordBatchReader.from_stream(self._native).read_all()
+        table: pyarrow.Table = documents.arrow_table(self._native)
+        return table
 
     def _repr_html_(self) -> str:
         import pyarrow
