@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from evidence.stages.ranges import FACTORS, ROWS, SEEDS
-from flashtwin.sweeps.design import Effects, Factor, effects
+from flashtwin.experiments import Effects, Factor, effects
 
 #: Less than this is nothing.
 LEAST = 0.01

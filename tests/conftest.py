@@ -121,17 +121,26 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
 @pytest.fixture
 def golden_digests(request: pytest.FixtureRequest) -> Callable[[str, dict[str, str]], None]:
-    """Compares digests by part with those of a case in `tests/golden/TEST.json`; `--update-golden` writes them."""
+    """Compares digests by field with those of a case in `tests/golden/TEST.json`; `--update-golden` writes them.
+
+    The file names the fields once and has the digests of a case, in their order, on one line.
+    """
     path = ROOT / "tests" / "golden" / f"{request.path.stem.removeprefix('test_')}.json"
 
     def check(case: str, found: dict[str, str]) -> None:
-        known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        known: dict[str, str] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        fields = known.pop("fields", "").split()
         if request.config.getoption("--update-golden"):
-            known[case] = found
-            path.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n", encoding="utf-8")
+            fields += [field for field in found if field not in fields]
+            known[case] = " ".join(found.get(field, "-") for field in fields)
+            entries = {"fields": " ".join(fields), **dict(sorted(known.items()))}
+            lines = (f"{json.dumps(name)}: {json.dumps(text)}" for name, text in entries.items())
+            path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
             return
         assert case in known, f"{path.name} does not know {case!r}; write it with `pytest tests --update-golden`"
-        changed = sorted(part for part in found.keys() | known[case].keys() if found.get(part) != known[case].get(part))
+        # A field that a case written earlier does not have is no field of it.
+        before = {field: digest for field, digest in zip(fields, known[case].split(), strict=False) if digest != "-"}
+        changed = sorted(field for field in found.keys() | before.keys() if found.get(field) != before.get(field))
         assert not changed, f"{case}: {', '.join(changed)}"
 
     return check

@@ -12,9 +12,9 @@ from typing import Any
 from evidence.stage import CAPTURED, Lab, Stage
 from evidence.stages.drives import AGED, PERIOD_S, SPEED, blocks, figures, named
 from evidence.store import KeptReplay
+from flashtwin.experiments import Factor, balanced, sets_of
 from flashtwin.replays.presets import System
 from flashtwin.settings import Value
-from flashtwin.sweeps.design import Factor, balanced, sets_of
 
 #: Under one placement `static`, `dynamic` and `hipa` are `conventional`; `modern` is another array.
 SYSTEMS = ("conventional", "ds-ftl", "ca-ssd", "caftl", "rr-ssd", "rr-ssd-online", "pblru", "oracle")

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from flashtwin.errors import ArgumentError
-from flashtwin.sweeps.design import Factor, balanced, effects, sets_of
+from flashtwin.experiments import Factor, balanced, effects, sets_of
 
 FACTORS = (
     Factor("wear", {"dynamic": {"ftl.wear.policy": "dynamic"}, "none": {"ftl.wear.policy": "none"}}),

@@ -46,6 +46,52 @@ class Factor:
         return frozenset(key for sets in self.levels.values() for key in sets)
 
 
+def levels(key: str, *values: Value) -> dict[str, Mapping[str, Value]]:
+    """Levels that are the values of one key, named by them.
+
+    Example:
+        >>> levels("engine.concurrency", "die", "chip")["chip"]
+        {'engine.concurrency': 'chip'}
+    """
+    return {str(value): {key: value} for value in values}
+
+
+_COPY = {"rr-ssd", "rr-ssd-online", "pblru"}
+_DEDUPLICATE = {"ca-ssd", "caftl", "oracle", *_COPY}
+#: Choices that only some designs look at, each with these designs: on all others its levels give equal results.
+PARTIAL: tuple[tuple[Factor, set[str]], ...] = (
+    (Factor("background jobs", levels("ftl.background.jobs", 4096, 64)), {"caftl", "ds-ftl", "rr-ssd-online", "pblru"}),
+    (Factor("hash unit", {
+        "1 lane": {"engine.hash_lanes": 1}, "16 lanes": {"engine.hash_lanes": 16}, "pipeline": {"engine.hash_lanes": 0},
+    }), {*_DEDUPLICATE, "ds-ftl"}),
+    # CAFTL is defined by its small store.
+    (Factor("fingerprints", levels("ftl.dedup.fingerprint_entries", "unlimited", 65_536)), _DEDUPLICATE - {"caftl"}),
+    (Factor("copies", {
+        "one a read": {},
+        "at most 2": {"ftl.replication.most_copies": 2},
+        "for pages read twice": {"ftl.replication.least_popularity": 2},
+        "one in four reads": {"ftl.replication.copies_per_read": 0.25},
+        "popularity a sum": {"ftl.replication.score_popularity": "sum"},
+        "dropped each period": {"ftl.replication.adjust_every": 1, "ftl.replication.class_pages": 256},
+    }), _COPY),
+    (Factor("spreading", {
+        "in turn": {},
+        "by load": {"ftl.spread.place": "least-loaded"},
+        "own copy stays": {"ftl.spread.own_copy_counts": False},
+        "small filters, one candidate": {
+            "ftl.spread.bloom_bits_per_page": 6, "ftl.spread.bloom_hashes": 4, "ftl.spread.bloom_rebuild": 0.25,
+            "ftl.spread.candidates": 1,
+        },
+    }), {"ds-ftl"}),
+)  # fmt: skip
+
+
+def defining_kept(system: str, keys: Mapping[str, Value]) -> dict[str, Value]:
+    """The keys without those that define the system: the small fingerprint store of CAFTL."""
+    own = {"ftl.dedup.fingerprint_entries"} if system == "caftl" else set()
+    return {key: value for key, value in keys.items() if key not in own}
+
+
 def balanced(factors: Sequence[Factor], rows: int, seed: int = 1, tries: int = 400) -> list[dict[str, str]]:
     """A design in which each level of a factor stands in equally many rows (one more or less).
 
