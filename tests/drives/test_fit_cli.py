@@ -268,7 +268,7 @@ def test_a_made_drive_is_fitted_from_results_of_fio(cli: Cli, tmp_path: Path) ->
 
     for number, fill in enumerate((450, 625, 760, 894)):
         made.overwriting(results, number, fill, float(amplification(1073, fill, 1.03)))
-    done = cli("fit", "results", "--out", "mine.toml", "--every-other", "--json", timeout=580)
+    done = cli("fit", "results", "--out", "mine.toml", "--every-other", "--json")
     assert done.status == 0, done.err
     found = {one["key"]: one for one in json.loads(done.out)["estimates"]}
     assert found["space_gib"]["value"] == pytest.approx(1073, rel=0.01)

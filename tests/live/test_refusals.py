@@ -13,7 +13,7 @@ import pytest
 
 import flashtwin as ft
 
-from ..conftest import PROGRAM, Cli, clean_environment
+from ..conftest import PROGRAM, Cli, Process, clean_environment
 from .nbd import Client
 from .test_record import needs
 
@@ -66,9 +66,9 @@ def test_ctrl_c_is_heard_while_a_big_image_is_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", [("serve",), ("drive", "info"), ("drive", "check"), ("drive", "system")])
-def test_a_pipe_is_no_image(verb: tuple[str, ...], cli: Cli, tmp_path: Path) -> None:
+def test_a_pipe_is_no_image(verb: tuple[str, ...], process: Process, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.img")
-    done = cli(*verb, "pipe.img", timeout=20)
+    done = process(*verb, "pipe.img", timeout=20)
     assert (done.status, "neither a file nor a block device" in done.err) == (2, True), done.err
 
 

@@ -205,6 +205,8 @@ while h.aio_in_flight():
     assert server.figures["twin"]["chip_queues"] == []
 
 
+# Matplotlib warns of a page of so few requests.
+@pytest.mark.filterwarnings("default:Attempting to set identical low and high ylims")
 def test_from_the_command_line(cli: Cli, tmp_path: Path) -> None:
     script = "h.pwrite(bytes(range(256)) * 16, 0); h.pwrite(bytes(range(256)) * 16, 4096); h.pread(8192, 0)"
     shell = f'PATH=/usr/bin:$PATH exec nbdsh -u "$NBD_URI" -c "{script}"'
