@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -11,6 +12,8 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, TextIO
+from unittest import mock
 
 import pytest
 
@@ -50,6 +53,7 @@ class Outcome:
 
 
 Cli = Callable[..., Outcome]
+Process = Callable[..., Outcome]
 
 
 def clean_environment() -> dict[str, str]:
@@ -60,7 +64,47 @@ def clean_environment() -> dict[str, str]:
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    """Runs `flashtwin ARGUMENTS` in an empty folder."""
+    """Runs `flashtwin ARGUMENTS` in an empty folder, within this process, because Python takes its time to start.
+
+    Standard input is empty: Rust reads ahead in it, and would hand the rest to the next test.
+    """
+    from flashtwin.cli import run
+
+    def call(*arguments: str | Path) -> Outcome:
+        words = list(map(str, arguments))
+        with (
+            Path(os.devnull).open("rb") as nothing, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err,
+            _standard_stream(0, nothing) as stdin, _standard_stream(1, out) as stdout, _standard_stream(2, err) as talk,
+            contextlib.chdir(tmp_path), mock.patch.dict(os.environ, clean_environment(), clear=True),
+            mock.patch.multiple(sys, argv=[str(PROGRAM), *words], stdin=stdin, stdout=stdout, stderr=talk),
+        ):  # fmt: skip
+            status = run(words)
+            stdout.flush()
+            talk.flush()
+            for file in (out, err):
+                file.seek(0)
+            return Outcome(status, out.read().decode(), err.read().decode())
+
+    return call
+
+
+@contextlib.contextmanager
+def _standard_stream(number: int, file: IO[bytes]) -> Iterator[TextIO]:
+    """Puts a file in the place of a standard stream, for Rust and for processes that are started as well."""
+    before = os.dup(number)
+    os.dup2(file.fileno(), number)
+    try:
+        mode = "r" if number == 0 else "w"
+        with open(number, mode, encoding="utf-8", errors="surrogateescape", closefd=False) as stream:
+            yield stream
+    finally:
+        os.dup2(before, number)
+        os.close(before)
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Process:
+    """Runs `flashtwin ARGUMENTS` in an empty folder as a process, for tests of what only a process has."""
 
     def run(*arguments: str | Path, stdin: bytes = b"", timeout: float = 120) -> Outcome:
         done = subprocess.run(
