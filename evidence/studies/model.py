@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 import flashtwin as ft
-from evidence.places import ROOT
-from evidence.stage import Lab, Stage
-from evidence.stages.drives import figures, named
-from evidence.store import KeptReplay
+from evidence.code import ROOT
+from evidence.studies.drives import figures, named
+from evidence.study import Data, Lab, Replay, Study
 from flashtwin.replays.presets import System
 from flashtwin.settings import Value
 
@@ -60,17 +59,17 @@ def hot_writes(lab: Lab, name: str, pages: int, hot_share: float, writes_to_hot:
     with path.open("w", encoding="ascii") as out:
         for at, page in enumerate(order):
             out.write(f"{128166372000000000 + at * 50_000},made,0,Write,{page * PAGE},{PAGE},0\n")
-    return lab.keep(ft.open(path))
+    return lab.note(ft.open(path))
 
 
-def wear(kept: KeptReplay) -> dict[str, Any]:
+def wear(kept: Replay) -> dict[str, Any]:
     """How unevenly blocks were erased."""
     keys = ("min", "max", "mean", "stddev")
     found = {f"erases_{key}": kept.get(f"erases.per_block_{key}") for key in keys}
     return {**found, "write_amplification": kept.get("write_amplification")}
 
 
-def measure(lab: Lab) -> Mapping[str, Any]:
+def measure(lab: Lab) -> Data:
     """Everything, by section of the page."""
     return {
         "wear_made": _wear_made(lab),
@@ -85,7 +84,7 @@ def _wear_made(lab: Lab) -> dict[str, Any]:
     trace = hot_writes(lab, "tenth-takes-all", 768, 0.1, 1.0, 200 * 768)
     drive: dict[str, Value] = {**ONE_PLANE, "nand.blocks_per_plane": 64, "nand.pages_per_block": 16}
     systems = {label: named(label, "conventional", drive, keys) for label, keys in LEVELLING.items()}
-    return {label: wear(kept) for label, kept in lab.store.replays(trace, systems).items()}
+    return {label: wear(kept) for label, kept in lab.replays(trace, systems).items()}
 
 
 def _partitions_made(lab: Lab) -> dict[str, Any]:
@@ -101,7 +100,7 @@ def _partitions_made(lab: Lab) -> dict[str, Any]:
         for victim in ("greedy", "fifo")
         for label in ("none", "bloom-filters", "offline 2")
     }
-    return {label: kept.get("write_amplification") for label, kept in lab.store.replays(trace, systems).items()}
+    return {label: kept.get("write_amplification") for label, kept in lab.replays(trace, systems).items()}
 
 
 def _trans(lab: Lab) -> dict[str, Any]:
@@ -122,7 +121,7 @@ def _trans(lab: Lab) -> dict[str, Any]:
         # 64 planes of 88 blocks have no room for eight pairs of active blocks.
         if (drive, label) != ("64/greedy", "offline 8")
     }
-    kept = lab.store.replays(trace, {**{f"wear/{label}": one for label, one in wearing.items()}, **parts})
+    kept = lab.replays(trace, {**{f"wear/{label}": one for label, one in wearing.items()}, **parts})
     return {
         "wear_trans": {label: wear(kept[f"wear/{label}"]) for label in wearing},
         "partitions_trans": {label: kept[label].get("write_amplification") for label in parts},
@@ -140,9 +139,9 @@ def _cached() -> Iterator[tuple[str, System]]:
 
 
 def _tables(lab: Lab) -> dict[str, Any]:
-    trace = lab.keep(ft.open(ROOT / "traces" / "webvm-small.fiu.zst"))
+    trace = lab.note(ft.open(ROOT / "traces" / "webvm-small.fiu.zst"))
     found = {}
-    for label, kept in lab.store.replays(trace, dict(_cached())).items():
+    for label, kept in lab.replays(trace, dict(_cached())).items():
         found[label] = {
             **figures(kept),
             "hit_ratio": kept.get("mapping_cache.hit_ratio"),
@@ -157,8 +156,22 @@ def _tables(lab: Lab) -> dict[str, Any]:
 def _modern(lab: Lab) -> dict[str, Any]:
     keys: dict[str, Value] = {"replay.speed": 10.0}
     systems = {order: named(order, "modern", keys, {"ftl.allocation.order": order}) for order in ("PCWD", "CWDP")}
-    kept = lab.store.replays(lab.trace("webvm"), systems)
+    kept = lab.replays(lab.trace("webvm"), systems)
     return {order: {**figures(kept[order]), "shared": kept[order].get("page_ops.multi_plane_ops")} for order in systems}
 
 
-STAGE = Stage("model", "wear levelling, partitions, mapping tables on flash, planes in one command", measure)
+def pages(data: Data) -> Data:
+    """All of it but the figures of a replay that no page states."""
+    wanted = {
+        "read_ns", "write_ns", "programs", "hit_ratio", "tables", "pages", "bytes_per_footprint_page",
+        "bytes_per_content", "read_p99_ns", "shared",
+    }  # fmt: skip
+    of_replays = ("tables", "modern")
+    short = {
+        part: {label: {key: one[key] for key in one if key in wanted} for label, one in data[part].items()}
+        for part in of_replays
+    }
+    return {**data, **short}
+
+
+STUDY = Study("model", "wear levelling, partitions, mapping tables on flash, planes in one command", measure, pages)

@@ -8,20 +8,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from evidence.places import ROOT
-
+ROOT = Path(__file__).resolve().parents[1]
 #: Files that decide the outcome of a replay.
 REPLAY = (
-    "crates/bits/src",
-    "crates/trace/src",
-    "crates/nand/src",
-    "crates/ftl/src",
-    "crates/sim/src",
-    "systems",
-    "devices",
-)
-#: What drives the recorded traces are replayed on, and which figures are kept of a replay.
-DRIVES = ("evidence/stages/drives.py",)
+    "crates/bits/src", "crates/trace/src", "crates/nand/src", "crates/ftl/src", "crates/sim/src", "systems", "devices",
+    "evidence/studies/drives.py",
+)  # fmt: skip
 #: Files that decide the facts of a trace.
 ANALYSIS = ("crates/bits/src", "crates/trace/src", "crates/analysis/src")
 #: Files that decide the traces made from recipes.
@@ -29,23 +21,21 @@ RECIPES = ("crates/bits/src", "crates/trace/src", "workloads")
 #: How the papers' figures are measured and judged.
 PAPERS = ("python/flashtwin/papers",)
 
-CODE = {".rs", ".py", ".toml"}
-
 
 @functools.cache
 def digest(paths: tuple[str, ...], root: Path = ROOT) -> str:
     """Sixteen hex digits that change with the code of these files and folders."""
     found = hashlib.sha256()
-    for path in sorted({file for name in paths for file in files(root / name)}):
-        found.update(f"{os.path.relpath(path, root)}\n{substance(path)}\n".encode())
+    for path in sorted({file for name in paths for file in _files(root / name)}):
+        found.update(f"{os.path.relpath(path, root)}\n{_substance(path)}\n".encode())
     return found.hexdigest()[:16]
 
 
-def files(path: Path) -> Iterator[Path]:
-    """The code of a folder but its tests, or the file itself.
+def _files(path: Path) -> Iterator[Path]:
+    """The code of a folder without its tests, or the file itself.
 
     Raises:
-        FileNotFoundError: there is no such file or folder; if it was renamed, rename it here as well.
+        FileNotFoundError: there is no such file or folder. If it was renamed, rename it here as well.
     """
     if path.is_file():
         yield path
@@ -53,11 +43,11 @@ def files(path: Path) -> Iterator[Path]:
     if not path.is_dir():
         raise FileNotFoundError(path)
     for file in path.rglob("*"):
-        if file.suffix in CODE and file.is_file() and "tests" not in file.relative_to(path).parts:
+        if file.suffix in {".rs", ".py", ".toml"} and file.is_file() and "tests" not in file.relative_to(path).parts:
             yield file
 
 
-def substance(path: Path) -> str:
+def _substance(path: Path) -> str:
     """The lines of a file that may change a figure: no comment lines, no blank ones, no unit tests at a file's end."""
     text = path.read_text(encoding="utf-8")
     comment = "#"
