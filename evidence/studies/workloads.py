@@ -10,11 +10,11 @@ from evidence import code
 from evidence.forms import NOTHING, grid, signed
 from evidence.studies.drives import PERIOD_S
 from evidence.study import Data, Lab, Study
-from flashtwin.recipes.fitting import fit
+from flashtwin.recipes.imitation import imitate
 from flashtwin.recipes.workloads import Achieved
 
 CODE = (
-    *code.RECIPES, *code.ANALYSIS, "python/flashtwin/recipes/workloads.py", "python/flashtwin/recipes/fitting.py",
+    *code.RECIPES, *code.ANALYSIS, "python/flashtwin/recipes/workloads.py", "python/flashtwin/recipes/imitation.py",
     "python/flashtwin/characterization/statistics.py", "python/flashtwin/recipes/trains.py",
 )  # fmt: skip
 #: In the order of the page.
@@ -42,7 +42,7 @@ def measure(lab: Lab) -> Data:
     fits = {}
     for name in IMITATED:
         lab.say(f"{name}: a recipe that imitates it")
-        fits[name] = _beside(fit(lab.trace(name), period_s=PERIOD_S).achieved)
+        fits[name] = _beside(imitate(lab.trace(name), period_s=PERIOD_S).achieved)
     return {"recipes": recipes, "fits": fits}
 
 
