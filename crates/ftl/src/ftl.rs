@@ -32,7 +32,6 @@ pub struct Ftl {
     sampling_pages: u32,
 }
 
-/// The tables, by their form.
 pub(crate) enum Scheme {
     Page(Box<PageScheme>),
     Content(Box<ContentScheme>),
@@ -95,9 +94,8 @@ impl Scheme {
 }
 
 impl Ftl {
-    /// A controller for an erased device that serves a trace of `footprint_pages` logical
-    /// pages and `contents` contents. `config` must have passed [`FtlConfig::check`]. Where fewer of them ever hold
-    /// something, [`Ftl::holds_at_most`] says so.
+    /// A controller for an erased device. `config` must have passed [`FtlConfig::check`]. Where fewer than
+    /// `footprint_pages` logical pages ever hold something, [`Ftl::holds_at_most`] says so.
     pub fn new(
         config: &FtlConfig,
         geometry: &Geometry,
@@ -126,9 +124,8 @@ impl Ftl {
         capacity_pages(Blocks::plane_limit_of(geometry, kept), geometry)
     }
 
-    /// Tells the controller the address of each LPN in the host's address space, ascending: they
-    /// decide which entries of the mapping tables share a page, where those are on flash. To be
-    /// called before the first write. Returns the logical pages that the device can hold then.
+    /// Sets the address of each LPN in the host's address space, ascending: they decide which entries of tables on
+    /// flash share a page. Call it before the first write. Returns the logical pages that the device can hold.
     pub fn lay_out_tables(&mut self, config: &FtlConfig, addresses: &[u64]) -> u64 {
         if config.mapping_cache.is_on() {
             self.put_tables_on_flash(config, addresses.iter().copied());
@@ -138,15 +135,13 @@ impl Ftl {
         capacity
     }
 
-    /// Limits the number of logical pages with data; copies may use a share of that. Call it before
-    /// the first write.
+    /// Limits the logical pages with data; copies may use a share of that. Call it before the first write.
     pub fn holds_at_most(&mut self, config: &FtlConfig, pages: u32) {
         let pages = u64::from(pages);
         let budget = pages.saturating_add(times(pages, config.replication.alpha));
         with_tables!(&mut self.tables, scheme => scheme.limit_budget(budget));
     }
 
-    /// Cuts the tables into pages and keeps blocks for them back.
     fn put_tables_on_flash(&mut self, config: &FtlConfig, addresses: impl ExactSizeIterator<Item = u64>) {
         let geometry = self.flash.geometry().clone();
         let layout = Layout::new(config.table_shape(), &geometry, addresses);
@@ -160,28 +155,21 @@ impl Ftl {
         }
     }
 
-    /// Keeps the plain truth beside the tables from now on and compares every step with it.
-    /// To be called before the first write.
+    /// Compares every step with a plain model from now on. Call it before the first write.
     pub fn verify(&mut self) {
         self.flash.verify();
     }
 
-    /// Gives [`crate::PartitionPolicy::Offline`] its knowledge of the trace: the partition of each
-    /// logical page, 0 the hottest. Call it before the first write. Pages beyond the list are in
-    /// the coldest partition.
+    /// Gives [`crate::PartitionPolicy::Offline`] the partition of each logical page, 0 the hottest. Call it before the
+    /// first write. Pages beyond the list are in the coldest partition.
     pub fn assign_partitions(&mut self, of_page: Vec<u8>) {
         let partitions = self.flash.blocks.partitions();
         self.flash.partitions.assign(partitions, of_page);
     }
 }
 
-/// Page operations of the host.
 impl Ftl {
-    /// Writes a logical page's content to another place, as ageing does: the mapping form
-    /// and its contents stay as they are. A page that is not mapped is left alone.
-    ///
-    /// # Errors
-    /// As [`Controller::write`].
+    /// Writes a logical page's content to another place, as ageing does. A page that is not mapped is left alone.
     pub fn rewrite(
         &mut self,
         lpn: Lpn,
@@ -206,7 +194,6 @@ impl Ftl {
     }
 }
 
-/// Rebuilds the tables from the state that another controller left.
 impl Ftl {
     pub(crate) fn restore_page(&mut self, page: PageImage<'_>) -> Result<(), String> {
         with_tables!(&mut self.tables, scheme => scheme.restore_page(page, &mut self.flash))

@@ -37,17 +37,13 @@ pub(crate) struct PageData {
     pub(crate) content: Content,
 }
 
-/// How much a trace touches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TraceSizes {
-    /// Logical pages.
     pub(crate) footprint_pages: u32,
-    /// Contents.
     pub(crate) contents: u32,
 }
 
 impl Owner {
-    /// The owner that the tables know by this id.
     #[inline]
     pub(crate) fn of(id: impl Id) -> Self {
         Self::new(id.number())

@@ -16,21 +16,16 @@ pub(crate) trait MappingScheme: Census + Restore + flashtwin_bits::State {
     /// Caps first copies and replicas at `pages` together, the device's capacity.
     fn limit_budget(&mut self, _pages: u64) {}
 
-    /// Whether prefetches differ between reads and writes.
     fn wants_kind(&self) -> bool {
         false
     }
 
-    /// Prefetches the tables that an operation some way ahead will look into first.
     fn prefetch_far(&self, lpn: Lpn, content: Content, write: bool);
 
-    /// Prefetches the entries that those tables point to; the operation is nearer now.
     fn prefetch_near(&self, lpn: Lpn, content: Content, write: bool, flash: &Flash);
 
-    /// Prefetches the last tables that the operation reads; it is next.
     fn prefetch_next(&self, _lpn: Lpn, _content: Content, _flash: &Flash) {}
 
-    /// Prefetches the entries that those tables point to in turn.
     fn prefetch_last(&self, _lpn: Lpn) {}
 
     /// The first copy of a logical page and its further ones.
@@ -47,8 +42,7 @@ pub(crate) trait MappingScheme: Census + Restore + flashtwin_bits::State {
         (self.places_of(lpn).0, &[])
     }
 
-    /// A name for the data that a read returns. Equal names mean equal data; by default only a page
-    /// equals itself.
+    /// A name for the data that a read returns. Equal names mean equal data.
     #[inline]
     fn data_name(&self, _lpn: Lpn, ppn: Ppn) -> u64 {
         u64::from(ppn.number())
@@ -89,11 +83,9 @@ pub(crate) trait MappingScheme: Census + Restore + flashtwin_bits::State {
         Ok(())
     }
 
-    /// Counts a read of a page's content. Returns whether this is its first read, and whether it
-    /// has further copies.
+    /// Counts a read of a page's content. Returns whether it is its first, and whether there are further copies.
     fn note_read(&mut self, lpn: Lpn, flash: &mut Flash) -> (bool, bool);
 
-    /// The read just counted is served from this page.
     #[inline]
     fn read_served(&mut self, _ppn: Ppn) {}
 
@@ -107,16 +99,13 @@ pub(crate) trait MappingScheme: Census + Restore + flashtwin_bits::State {
         ops: &mut Vec<FlashOp>,
     ) -> Result<Option<(Ppn, Cause)>, FtlError>;
 
-    /// Forgets a logical page.
     fn trim(&mut self, lpn: Lpn, flash: &mut Flash);
 
-    /// Begins the background jobs that the reads so far have earned.
     #[inline]
     fn begin_jobs(&mut self, _flash: &mut Flash, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         Ok(())
     }
 
-    /// An operation of a background job is done.
     fn job_done(
         &mut self,
         _job: u32,
@@ -135,13 +124,11 @@ pub(crate) trait MappingScheme: Census + Restore + flashtwin_bits::State {
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError>;
 
-    /// Ends a profiling period.
     fn end_period(&mut self, _flash: &mut Flash, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         Ok(())
     }
 
-    /// Moves the data of a mapped logical page to another physical page, as ageing does; returns
-    /// that page.
+    /// Moves a mapped logical page to another physical page, as ageing does; returns that page.
     fn rewrite(
         &mut self,
         lpn: Lpn,
@@ -151,13 +138,10 @@ pub(crate) trait MappingScheme: Census + Restore + flashtwin_bits::State {
         ops: &mut Vec<FlashOp>,
     ) -> Result<Ppn, FtlError>;
 
-    /// Preloading has ended.
     fn end_preload(&mut self) {}
 }
 
-/// Sizes and consistency checks of the tables.
 pub(crate) trait Census {
-    /// Physical pages that hold valid data.
     fn pages_in_use(&self) -> u64;
 
     /// Physical pages that hold replicas, which [`Census::pages_in_use`] counts, too.
@@ -165,60 +149,45 @@ pub(crate) trait Census {
         0
     }
 
-    /// Pages that first copies and replicas may occupy together; `None` without replication.
     fn budget_pages(&self) -> Option<u64> {
         None
     }
 
-    /// Statistics of the mapping tables' pages; `None` where all tables are in RAM and never
-    /// written.
     fn paging_sizes(&self, _flash: &Flash) -> Option<PagingSizes> {
         None
     }
 
-    /// Pages written without a fingerprint that wait to be read.
     fn unhashed_pages(&self) -> u64 {
         0
     }
 
-    /// Entries in each table; `blocks` bytes are those of the flash.
     fn table_sizes(&self, flash: &Flash) -> TableSizes;
 
-    /// Contents on flash by number of physical copies: index = copies (0 unused).
     fn copies(&self) -> Vec<u64> {
         Vec::new()
     }
 
-    /// Pages of replicas.
     fn replica_ppns(&self) -> Vec<Ppn> {
         Vec::new()
     }
 
-    /// Each valid page and the content in it; `None` where contents are not known.
     fn contents_on_flash(&self, flash: &Flash) -> Option<Vec<(Ppn, Content)>>;
 
-    /// Host writes by plane since preloading ended; `None` unless they are counted.
     fn contents_written(&self) -> Option<By<Plane, Vec<PlaneWrites>>> {
         None
     }
 
-    /// Compares all tables with one another and, where verification is on, with the truth.
     fn audit(&self, flash: &Flash) -> Result<(), FtlError>;
 }
 
-/// Rebuilds the tables from the state that another controller left.
 pub(crate) trait Restore {
-    /// Takes a page that another controller wrote, and the first logical page that points to it.
     fn restore_page(&mut self, page: PageImage<'_>, flash: &mut Flash) -> Result<(), String>;
 
-    /// Points another logical page at a page that [`Restore::restore_page`] took.
     fn restore_reference(&mut self, lpn: Lpn, home: Ppn, flash: &mut Flash) -> Result<(), String>;
 
-    /// Forgets that the device ever held `content`: its next write counts as unique, not as reborn.
     fn forget_content(&mut self, _content: Content) {}
 }
 
-/// The message for a listed LPN that is out of range or mapped twice.
 pub(crate) fn unfit(lpn: Lpn, lpns: u32) -> String {
     match lpn.number() < lpns {
         true => format!("LPN {lpn} is mapped twice"),
@@ -226,8 +195,7 @@ pub(crate) fn unfit(lpn: Lpn, lpns: u32) -> String {
     }
 }
 
-/// Compares logical pages, each with the owner and the place that a map gives it, with the owners of pages and with
-/// the truth.
+/// Compares logical pages, each with the owner and place that a map gives it, with the blocks and the truth.
 pub(crate) fn audit_pages(
     flash: &Flash,
     pages: impl Iterator<Item = (Lpn, Owner, Ppn)>,

@@ -29,7 +29,6 @@ use map::{ContentTables, Released};
 use out_of_line::OutOfLine;
 use replication::Replicator;
 
-/// The tables of a content-addressed SSD, and its background work.
 pub(crate) struct ContentScheme {
     pub(crate) tables: ContentTables,
     /// Pages without a fingerprint that wait for deduplication in idle time.
@@ -39,7 +38,6 @@ pub(crate) struct ContentScheme {
 }
 
 impl ContentScheme {
-    /// Empty tables, with at most `jobs` jobs in idle time.
     pub(crate) fn new(
         map: ContentMap,
         dedups_later: bool,
@@ -70,7 +68,6 @@ impl ContentScheme {
         }
     }
 
-    /// The page to program and why; none where the content was found.
     #[inline]
     fn write_content(
         &mut self,
@@ -113,7 +110,6 @@ impl ContentScheme {
         known != NO_VPN
     }
 
-    /// Writes a content to a page of its own; returns where.
     fn program(
         &mut self,
         page: Host,
@@ -169,7 +165,6 @@ impl ContentScheme {
         Ok(())
     }
 
-    /// Orders reads as idle time would, up to `budget`, for a test that says itself when they are done.
     #[cfg(test)]
     pub(crate) fn dedup_by_hand(
         &mut self,
@@ -182,7 +177,6 @@ impl ContentScheme {
         late.by_hand(budget, &self.tables.map, flash, ops, pages)
     }
 
-    /// Copies lie on different chips, are owned by their content and hold it.
     fn audit_copies(&self, flash: &Flash) -> Result<(), String> {
         let map = &self.tables.map;
         for (vpn, _) in map.replicas.live() {
@@ -379,7 +373,6 @@ impl MappingScheme for ContentScheme {
         self.tables.settle(flash, ops)
     }
 
-    /// Makes the copies that popularity has earned, then zeroes the counters.
     fn end_period(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         if let Some(replicator) = &mut self.replicator {
             replicator.end_period(&mut self.tables, flash, ops)?;
@@ -400,7 +393,7 @@ impl MappingScheme for ContentScheme {
         let (stream, partition) = flash.aged_stream(lpn);
         let plane = flash.pick_plane(stream, address, loads)?;
         let to = flash.take_page(plane, stream, Owner::of(vpn), &mut self.tables, ops)?;
-        // CopyContext room may have moved the page, so it is looked up only now.
+        // Making room may have moved the page, so it is looked up only now.
         let from = self.tables.map.home(vpn);
         flash.check_rewrite(from, to, partition)?;
         if !self.tables.map.relocate(vpn, from, to) {

@@ -40,7 +40,6 @@ impl OutOfLine {
         map.vpn_of(page.lpn) == page.vpn && self.tickets[page.vpn] == page.ticket
     }
 
-    /// `lpn` has been written to a page of its own, `vpn`.
     pub(crate) fn written(&mut self, map: &ContentMap, lpn: Lpn, vpn: Vpn, fingerprinted: bool) {
         if self.tickets.len() <= vpn.index() {
             self.tickets.resize(vpn.index() + 1, NONE);
@@ -62,18 +61,15 @@ impl OutOfLine {
         }
     }
 
-    /// The page that has waited longest, of those unchanged since.
     fn next(&mut self, map: &ContentMap) -> Option<Candidate> {
         std::iter::from_fn(|| self.waiting.pop_front())
             .find(|page| map.vpn_of(page.lpn) == page.vpn && self.tickets[page.vpn] == page.ticket)
     }
 
-    /// Pages that wait to be read.
     pub(crate) fn waiting(&self, map: &ContentMap) -> u64 {
         self.waiting.iter().filter(|page| self.is_waiting(map, page)).count() as u64
     }
 
-    /// Begins a background job for the page that has waited longest for its fingerprint: its read.
     pub(crate) fn step(
         &mut self,
         map: &ContentMap,
@@ -109,8 +105,6 @@ impl OutOfLine {
         true
     }
 
-    /// Orders reads as [`OutOfLine::step`] does, up to `budget`, for a test that says itself when they
-    /// are done.
     #[cfg(test)]
     pub(crate) fn by_hand(
         &mut self,
@@ -162,7 +156,6 @@ mod tests {
         ContentMap::new(400, fingerprints, History::new(9, false), 1)
     }
 
-    /// A page of its own for a logical page, without a fingerprint.
     fn write(late: &mut OutOfLine, map: &mut ContentMap, lpn: u32) {
         let vpn = map.create(Content::new(0));
         map.point(Lpn::new(lpn), vpn);

@@ -53,7 +53,6 @@ pub(crate) struct InvertedMap {
 }
 
 impl InvertedMap {
-    /// Tables for `footprint_pages` logical pages on a device of `page_index_len` physical ones.
     pub(crate) fn new(
         footprint_pages: u32,
         page_index_len: usize,
@@ -71,13 +70,11 @@ impl InvertedMap {
         }
     }
 
-    /// Where a logical page lies; [`NO_PPN`] when nowhere.
     #[inline]
     pub(crate) fn get(&self, lpn: Lpn) -> Ppn {
         self.ppns[lpn]
     }
 
-    /// Logical pages that the map covers.
     pub(crate) fn lpns(&self) -> u32 {
         self.ppns.len() as u32
     }
@@ -91,7 +88,6 @@ impl InvertedMap {
         self.live
     }
 
-    /// Prefetches the first tables that an operation on this page will look into.
     #[inline]
     pub(crate) fn prefetch_far(&self, lpn: Lpn, content: Content) {
         self.ppns.prefetch(lpn);
@@ -100,7 +96,6 @@ impl InvertedMap {
         self.hashes.prefetch(content);
     }
 
-    /// Prefetches the entries that those tables point to.
     #[inline]
     pub(crate) fn prefetch_near(&self, lpn: Lpn, content: Content) {
         self.pages.prefetch(self.get(lpn));
@@ -116,8 +111,7 @@ impl InvertedMap {
         }
     }
 
-    /// Points a logical page at `ppn` (or at nothing) in LPT and iLPT; returns the page that
-    /// thereby lost its last LPN, which HPT and iHPT forget.
+    /// Points a logical page at `ppn` (or nothing). Returns the page that lost its last LPN, which HPT and iHPT forget.
     #[inline]
     pub(crate) fn point(&mut self, lpn: Lpn, ppn: Ppn) -> Option<Ppn> {
         let old = std::mem::replace(&mut self.ppns[lpn], ppn);
@@ -166,7 +160,6 @@ impl InvertedMap {
         std::iter::successors(named(first), |&lpn| named(self.links[lpn][NEXT]))
     }
 
-    /// Whether the HPT knows a page.
     pub(crate) fn is_known(&self, ppn: Ppn) -> bool {
         self.pages[ppn][ENTRY] != NONE
     }
@@ -190,12 +183,10 @@ impl InvertedMap {
         page[FIRST] != NONE
     }
 
-    /// Bytes of the tables of logical pages and, for `used` physical pages, of their lists.
     pub(crate) fn page_bytes(&self, used: u64) -> u64 {
         (self.ppns.len() * (4 + size_of::<Links>())) as u64 + used * size_of::<Inverse>() as u64
     }
 
-    /// Bytes of the tables of contents.
     pub(crate) fn content_bytes(&self) -> u64 {
         self.hashes.bytes() + self.history.bytes()
     }

@@ -31,7 +31,6 @@ impl InvertedScheme {
         flash.blocks.invalidate(dead);
     }
 
-    /// Looks a written content up and, where it is known, points the page at it.
     #[inline]
     fn share(&mut self, page: Host, flash: &mut Flash) -> bool {
         let known = self.map.hashes.lookup(page.content);

@@ -20,7 +20,6 @@ pub(crate) use map::PageMap;
 use spread::Spreader;
 pub(crate) use written::WrittenContents;
 
-/// The page map and the spreader's tables: both are updated when a page moves.
 pub(crate) struct SpreadMap {
     pub(crate) map: PageMap,
     pub(crate) spreader: Option<Box<Spreader>>,
@@ -82,10 +81,8 @@ impl Map for SpreadMap {
     }
 }
 
-/// The tables of a conventional SSD.
 pub(crate) struct PageScheme {
     pub(crate) tables: Tables<SpreadMap>,
-    /// Contents written to each plane, if they are counted.
     written: Option<Box<WrittenContents>>,
 }
 
@@ -112,11 +109,10 @@ impl PageScheme {
         self.tables.map.spreader.as_deref()
     }
 
-    /// Reports a host write to the checker.
     fn check_write(&self, page: Host, content: Content, flash: &mut Flash) -> Option<u64> {
         let spreads = self.spreader().is_some();
         let checker = flash.checker.as_mut()?;
-        // Twins have equal contents, but different times of writing.
+        // Duplicate pages have equal contents, but different times of writing.
         let version = match spreads && content != NO_CONTENT {
             true => u64::from(content.number()),
             false => checker.next_version(),
@@ -200,7 +196,7 @@ impl MappingScheme for PageScheme {
         self.places_of(owner.id())
     }
 
-    /// Twins are known to be equal.
+    /// Duplicate pages are known to be equal.
     #[inline]
     fn data_name(&self, lpn: Lpn, ppn: Ppn) -> u64 {
         match self.spreader().and_then(|spreader| spreader.serial(lpn)) {

@@ -22,7 +22,6 @@ impl Paging {
         read
     }
 
-    /// Uses a page of the tables for a page operation of the host.
     fn look_up(
         &mut self,
         page: TablePage,
@@ -40,7 +39,6 @@ impl Paging {
         Ok(())
     }
 
-    /// The entry of a VPN changes in the background.
     #[inline]
     pub(super) fn touch_vpn(&mut self, vpn: Vpn) {
         if vpn != NO_VPN {
@@ -85,14 +83,12 @@ impl Paging {
 }
 
 impl<M: Map> OnFlash<'_, M> {
-    /// The page of the primary table that an operation looks into.
     pub(super) fn look_up_primary(&mut self, lpn: Lpn, flash: &mut Flash) -> Result<(), FtlError> {
         self.paging.lookups.clear();
         let primary = self.paging.layout.of_lpn(lpn);
         self.paging.look_up(primary, false, true, flash)
     }
 
-    /// The pages of the tables that a page read looks into.
     pub(super) fn look_up_read(&mut self, lpn: Lpn, flash: &mut Flash) -> Result<(), FtlError> {
         self.look_up_primary(lpn, flash)?;
         match self.map.vpn_of(lpn) {
@@ -101,7 +97,6 @@ impl<M: Map> OnFlash<'_, M> {
         }
     }
 
-    /// The page of the fingerprint store in which a written content would be found, where that is on flash.
     pub(super) fn look_up_fingerprint(
         &mut self,
         content: Content,
@@ -135,7 +130,6 @@ impl<M: Map> OnFlash<'_, M> {
         self.settle(flash, ops)
     }
 
-    /// Entries of the fingerprint store that changed: their pages are to be changed, too.
     #[inline]
     pub(super) fn touch_fingerprints(&mut self) {
         for content in self.map.take_changed_fingerprints() {
@@ -143,7 +137,6 @@ impl<M: Map> OnFlash<'_, M> {
         }
     }
 
-    /// Completes the table updates of page operations.
     #[inline]
     pub(super) fn settle(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         self.touch_fingerprints();
@@ -188,7 +181,6 @@ impl<M: Map> OnFlash<'_, M> {
         self.write(page, flash, ops)
     }
 
-    /// Writes every page of the mapping tables that was changed since it was last written.
     pub(super) fn checkpoint(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         self.settle(flash, ops)?;
         let before = flash.counters.mapping.checkpointed;

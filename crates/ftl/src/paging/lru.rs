@@ -21,7 +21,6 @@ pub(super) struct Lru {
 }
 
 impl Lru {
-    /// An empty cache for `capacity` of `pages` pages.
     pub(super) fn new(pages: u32, capacity: u32) -> Self {
         let ring = TablePage::new(pages);
         let mut links = By::new(vec![[TablePage::new(0); 2]; pages as usize + 1]);
@@ -29,7 +28,6 @@ impl Lru {
         Self { links, flags: By::new(vec![0; pages as usize]), capacity, len: 0 }
     }
 
-    /// The place that closes the ring.
     fn ring(&self) -> TablePage {
         TablePage::new(self.flags.len() as u32)
     }
@@ -48,7 +46,6 @@ impl Lru {
         self.links[ring][NEXT] = page;
     }
 
-    /// Pages in RAM.
     pub(super) fn len(&self) -> u32 {
         self.len
     }
@@ -61,13 +58,11 @@ impl Lru {
         self.flags[page] & DIRTY != 0
     }
 
-    /// A page in RAM is, or is not, as it is on flash. Its place in the order stays.
     pub(super) fn set_dirty(&mut self, page: TablePage, dirty: bool) {
         debug_assert!(self.is_cached(page));
         self.flags[page] = if dirty { CACHED | DIRTY } else { CACHED };
     }
 
-    /// Uses a page; whether it is in RAM.
     #[inline]
     pub(super) fn touch(&mut self, page: TablePage) -> bool {
         if !self.is_cached(page) {
@@ -111,7 +106,6 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
-    /// The same as a plain list, the last used first, and a map of dirty pages.
     #[derive(Default)]
     struct Reference {
         order: Vec<TablePage>,

@@ -6,7 +6,6 @@ use super::driver::{Driver, Options, geometry};
 use crate::flash::victim::VictimPolicy;
 use crate::{Cause, FtlConfig, FtlError};
 
-/// One plane of `blocks` blocks of four pages.
 fn one_plane(config: FtlConfig, blocks: u32, footprint: u32) -> Driver {
     Driver::new(&Options { levels: [1, 1, 1, 1, blocks, 4], config, footprint, ..Options::draw(0) })
 }

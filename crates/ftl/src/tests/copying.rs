@@ -29,7 +29,6 @@ pub(super) fn options(policy: ReplicationPolicy) -> Options {
     }
 }
 
-/// A controller that holds contents 0, 1, ... in its first pages.
 pub(super) fn holding(pages: u32, options: &Options) -> Driver {
     let mut driver = Driver::new(options);
     for lpn in 0..pages {
@@ -47,7 +46,6 @@ fn copies_of(driver: &Driver, lpn: u32) -> usize {
 fn reads_while_a_copy_is_under_way_earn_theirs_too() {
     for (policy, reads, copies) in [
         (ReplicationPolicy::OnLine, 5, 6),
-        // As many as there are chips.
         (ReplicationPolicy::OnLine, 30, 8),
         // The first read brings a page into the lowest class, which earns nothing.
         (ReplicationPolicy::PriorityLru, 5, 5),
@@ -157,7 +155,6 @@ fn the_budget_is_exact() {
     for (alpha, budget) in [(0.0, 100), (0.15, 115), (0.29, 129), (0.001, 100), (5.0, 600), (1e300, 639)] {
         let mut options = options(ReplicationPolicy::EndOfPeriod);
         (options.footprint, options.config.replication.alpha) = (100, alpha);
-        // No more than the device holds.
         options.levels[4] = 14;
         assert_eq!(Driver::new(&options).ftl.budget_pages(), Some(budget), "alpha = {alpha}");
     }
@@ -254,7 +251,6 @@ fn what_a_counter_never_reaches_is_no_least_popularity() {
     }
 }
 
-/// Reads and programs by collection, programs by wear levelling, and erases of either, among operations.
 fn collection(ops: &[FlashOp]) -> CopyingCounts {
     let count = |kind, causes: &[Cause]| {
         ops.iter().filter(|op| op.kind == kind && causes.contains(&op.cause)).count() as u64
@@ -312,7 +308,6 @@ fn periods_without_reads_or_contents_make_no_copies() {
             let mut options = options(policy);
             let rules = &mut options.config.replication;
             (rules.degree, rules.placement, rules.adjust_every) = (degree, placement, 1);
-            // Nothing was ever written.
             let mut driver = Driver::new(&options);
             let end = |driver: &mut Driver| {
                 let first = driver.ops.len();
@@ -323,7 +318,6 @@ fn periods_without_reads_or_contents_make_no_copies() {
             assert_eq!(end(&mut driver), 0);
             driver.read(3).unwrap();
             assert_eq!(end(&mut driver), 0);
-            // Written and never read.
             for lpn in 0..8 {
                 driver.write(lpn, lpn, false).unwrap();
             }

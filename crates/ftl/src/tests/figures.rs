@@ -14,8 +14,7 @@ use crate::{
     CacheBytes, Content, Controller, Entries, FtlConfig, Lpn, Mapping, OpKind, ReplicationPolicy, TableSizes,
 };
 
-/// Channels of one plane of twelve blocks of eight pages, for `footprint` logical pages and
-/// `contents` contents.
+/// Channels of one plane of twelve blocks of eight pages.
 fn device(config: &FtlConfig, channels: u32, footprint: u32, contents: u32) -> Driver {
     Driver::new(&Options {
         levels: [channels, 1, 1, 1, 12, 8],
@@ -107,7 +106,6 @@ fn a_map_of_contents_says_what_it_holds_and_what_that_takes() {
     };
     assert_eq!(driver.ftl.table_sizes(), expected);
     assert_eq!((driver.ftl.copies(), driver.ftl.pages_in_use()), (vec![0, 6], 6));
-    // Numbers of contents that died wait for others.
     [1, 3, 4].iter().for_each(|&lpn| driver.ftl.trim(Lpn::new(lpn)));
     let expected = TableSizes {
         mapped_lpns: 4,
@@ -125,7 +123,6 @@ fn copies_are_counted_by_content_by_chip_and_in_the_tables() {
     for (policy, listed_pages) in [(ReplicationPolicy::OnLine, 0), (ReplicationPolicy::PriorityLru, 2)] {
         let mut driver = holding(4, &options(policy));
         let before = driver.ftl.table_sizes();
-        // Page 1 earns three copies, page 2 one.
         let more = u32::from(policy == ReplicationPolicy::PriorityLru);
         for (lpn, reads) in [(1, 3 + more), (2, 1 + more)] {
             for _ in 0..reads {
@@ -138,7 +135,6 @@ fn copies_are_counted_by_content_by_chip_and_in_the_tables() {
         assert_eq!(sizes.listed_pages, listed_pages, "{policy:?}");
         let lists = sizes.content_table_bytes - before.content_table_bytes;
         match policy {
-            // A set of copies is a cache line.
             ReplicationPolicy::OnLine => assert_eq!(lists, 2 * 64),
             _ => assert!(lists >= 2 * 64 + 2 * 12, "{lists}"),
         }
@@ -203,7 +199,6 @@ fn partitions_take_what_tells_pages_apart() {
 fn victims_are_counted_by_the_valid_pages_that_they_held() {
     let mut config = FtlConfig::default();
     config.gc.victim = VictimPolicy::Fifo;
-    // One block at a time, whole, as late as possible.
     (config.gc.start, config.gc.stop, config.gc.step_pages) = (0.0, 0.0, 8);
     let mut driver =
         Driver::new(&Options { levels: [1, 1, 1, 1, 8, 2], config, footprint: 8, ..Options::draw(0) });
@@ -245,13 +240,12 @@ fn unhashed_pages_are_counted_until_read_or_gone() {
     assert_eq!((ops.len(), driver.ftl.unhashed_pages()), (1, 1));
 }
 
-/// A read of a page, and whether it was served elsewhere, as the counters of an engine's run have it.
+/// Reads of contents read for the first time, and of contents that have copies.
 fn new_and_replicated(driver: &Driver) -> (u64, u64) {
     let pages = driver.ftl.counters().pages;
     (pages.new_value_reads, pages.replicated_value_reads)
 }
 
-/// Through the trait, as an engine does it.
 fn read_in_ram(controller: &mut impl Controller, lpn: u32) {
     controller.was_read_in_ram(Lpn::new(lpn));
 }
@@ -299,7 +293,6 @@ fn equal_names_of_data_are_those_of_a_page_or_of_twins() {
     for twin in [first.1, third.1] {
         assert!(twin > u64::from(u32::MAX) && twin >> 32 & 1 == 1, "{twin:#x} is no page's");
     }
-    // Without duplicate pages, and in a map of contents: the page.
     for config in [FtlConfig::default(), content_addressed()] {
         let mut driver = device(&config, 2, 8, 10);
         write_all(&mut driver, &[(0, 4), (1, 5), (2, 6)]);
@@ -333,7 +326,6 @@ fn what_was_forgotten_is_written_as_if_for_the_first_time() {
             let expected = if forgotten { crate::Cause::Unique } else { crate::Cause::Reborn };
             assert_eq!(cause(&mut driver, 2, 4), expected, "{tables:?}");
             assert_eq!(cause(&mut driver, 3, 5), crate::Cause::Reborn, "the other was held before");
-            // Nor was it ever read.
             let before = new_and_replicated(&driver).0;
             driver.read(2).unwrap();
             assert_eq!(new_and_replicated(&driver).0 - before, u64::from(forgotten), "{tables:?}");

@@ -41,7 +41,6 @@ fn device_with(
     })
 }
 
-/// The cache as a list of pages, the last used first, and two sets.
 struct Naive {
     capacity: usize,
     order: Vec<u32>,
@@ -53,7 +52,6 @@ struct Naive {
 }
 
 impl Naive {
-    /// Uses a page; whether it must be read.
     fn touch(&mut self, page: u32, changes: bool) -> bool {
         let leaves = self.leaving.contains(&page);
         let cached = self.order.contains(&page) || leaves;
@@ -70,13 +68,11 @@ impl Naive {
         !cached && self.on_flash.contains(&page)
     }
 
-    /// Uses a page that a page operation waits for.
     fn wait_for(&mut self, page: u32, changes: bool, expected: &mut Vec<(u32, bool, bool)>) {
         let missed = self.touch(page, changes);
         expected.push((page, missed, true));
     }
 
-    /// Changes a page that was used a moment ago; whether it is still there.
     fn change(&mut self, page: u32) -> bool {
         let there = self.order.contains(&page);
         if there {
@@ -101,7 +97,6 @@ fn a_content_map_reads_and_writes_what_a_plain_list_would() {
     reads_and_writes_what_a_plain_list_would(Mapping::Content, false);
 }
 
-/// The fingerprint store is on flash as well.
 #[test]
 fn paged_content_map_has_the_traffic_of_a_plain_list() {
     reads_and_writes_what_a_plain_list_would(Mapping::Content, true);
@@ -122,7 +117,6 @@ fn store(content: u32) -> u32 {
     26 + ((u128::from(mix(u64::from(content) + 1)) * 76) >> 64) as u32
 }
 
-/// Content of each logical page, and the number of pages of each content.
 #[derive(Default)]
 struct HeldContents {
     of_lpn: HashMap<u32, u32>,

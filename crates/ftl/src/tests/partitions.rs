@@ -26,7 +26,6 @@ fn tiny(blocks: u32, partitions: u32, of_page: &[u8]) -> Driver {
     driver
 }
 
-/// Block and page within its plane.
 fn place(driver: &Driver, ppn: u32) -> (u32, u32) {
     let geometry = &driver.ftl.flash.blocks.geometry;
     (geometry.block_in_plane(geometry.block_index(Ppn::new(ppn))), geometry.page_in_block(Ppn::new(ppn)))
@@ -77,7 +76,6 @@ fn partitions_keep_separate_blocks_through_collection() {
     assert_eq!(write(&mut driver, 0), (0, 0));
     assert_eq!(partitions(&driver, &[0, 2, 6]), [0, 1, 1]);
     driver.ftl.audit().unwrap();
-    // Writes of preloading do not count.
     driver.ftl.end_preload();
     write(&mut driver, 0);
     let written: Vec<u64> = driver.ftl.partition_sizes().iter().map(|size| size.pages_written).collect();
@@ -100,12 +98,9 @@ const PAGES: u32 = 32;
 /// active blocks, two a partition, half is unwritten.
 const IDLE_BLOCKS: f64 = 4.5;
 
-/// Two temperatures in the steady state.
 struct Measured {
     write_amplification: f64,
-    /// Pages programmed / pages of the host, partition by partition.
     of_partition: Vec<f64>,
-    /// Blocks that held pages of each, in the mean.
     blocks: Vec<f64>,
 }
 
@@ -239,7 +234,6 @@ fn numbers_out_of_range_are_refused() {
     assert_eq!(refused(&|config| config.partition.filter_bits = 65).0, "partition.filter_bits");
 }
 
-/// It counts as written by the host.
 #[test]
 fn page_moved_by_ageing_stays_in_its_partition() {
     let mut driver = tiny(8, 2, &[0, 1, 1]);

@@ -5,7 +5,6 @@ use crate::error::RangeError;
 use crate::page::spread::SpreadPolicy;
 use crate::{FtlConfig, Mapping, ReplicationPolicy};
 
-/// The check's result on a device with `channels` channels of `chips` chips.
 fn check(config: &FtlConfig, channels: u32, chips: u32) -> Result<(), RangeError> {
     config.check(&geometry([channels, chips, 1, 1, 8, 2]))
 }

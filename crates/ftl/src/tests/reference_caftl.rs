@@ -13,7 +13,6 @@ use crate::dedup::{EvictionPolicy, OutOfLinePolicy};
 use crate::ids::{Content, Lpn, Vpn};
 use crate::{Cause, Entries, FlashOp, FtlConfig, Mapping, OpKind, ReplicationPolicy};
 
-/// A page on flash.
 struct ContentEntry {
     content: u32,
     lpns: HashSet<u32>,
@@ -92,7 +91,6 @@ impl Reference {
         }
     }
 
-    /// The page of `id` has been read; whether it was merged.
     fn fingerprint(&mut self, id: u32, moved: bool) -> bool {
         let Some(page) = self.held.get(&id) else { return false };
         if moved {
@@ -299,7 +297,6 @@ fn a_page_is_written_unhashed_read_in_idle_time_and_merged() {
         counters.dedup.duplicates_out_of_line,
     );
     assert_eq!(hashes, (2, 2, 1));
-    // 6 is known now.
     assert_eq!(driver.write(4, 6, false).unwrap().program, None);
     driver.ftl.dedup_by_hand(9, &mut driver.ops, &mut Vec::new());
     assert_eq!(driver.ops.len(), 2, "nothing is left to read");

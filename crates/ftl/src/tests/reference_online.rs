@@ -23,7 +23,6 @@ struct Content {
     listed: u64,
 }
 
-/// The chips at the moment when a copy is placed.
 #[derive(Clone)]
 struct Chips {
     space: Vec<u64>,
@@ -37,14 +36,12 @@ struct Model {
     rules: ReplicationConfig,
     redirects: bool,
     budget: usize,
-    /// By VPN.
     contents: BTreeMap<Vpn, Content>,
     /// Contents with replicas, in the order in which they were listed.
     order: Vec<Vpn>,
     periods: u32,
     made: u64,
     dropped: u64,
-    /// Copies that each chip has received.
     received: BTreeMap<usize, u64>,
 }
 
@@ -57,7 +54,6 @@ impl Model {
         wanted(&self.rules, reads, chips)
     }
 
-    /// Lists a content as the latest of those read as often.
     fn list(&mut self, vpn: Vpn, reads: u64) {
         self.order.retain(|&other| other != vpn);
         self.order.push(vpn);
@@ -125,13 +121,11 @@ impl Model {
         (0..count).filter(open).filter(even).reduce(|best, chip| if better(chip, best) { chip } else { best })
     }
 
-    /// Where a read of the content would be served: the place with the lowest load.
     fn source(&self, vpn: Vpn, load: &[u32]) -> usize {
         let chips = &self.contents[&vpn].chips;
         if self.redirects { chips.iter().copied().min_by_key(|&chip| load[chip]).unwrap() } else { chips[0] }
     }
 
-    /// A page has been read to be copied; returns whether its copy was placed.
     fn copy(&mut self, vpn: Vpn, now: &Chips) -> bool {
         let Some(Content { reads, chips, .. }) = self.contents.get(&vpn).cloned() else { return false };
         if chips.len() >= self.wanted(reads, now.space.len()) {
@@ -191,7 +185,6 @@ impl Model {
     }
 }
 
-/// Content and home chip of every VPN.
 fn homes(driver: &Driver) -> BTreeMap<Vpn, (crate::Content, usize)> {
     let map = driver.contents();
     let chip = |vpn| driver.ftl.flash.blocks.chip_of_page(map.home(vpn)).index();
@@ -255,7 +248,6 @@ fn model(driver: &Driver, options: &Options) -> Model {
     }
 }
 
-/// Several reads of one page, then idle time until nothing is left to do.
 fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
     let vpn = driver.contents().vpn_of(Lpn::new(lpn));
     let saturation = u64::from(driver.ftl.flash.blocks.geometry.chips()).saturating_sub(1).max(1);

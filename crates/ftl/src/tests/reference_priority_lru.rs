@@ -51,7 +51,6 @@ impl Model {
         self.chips.values().map(Vec::len).sum()
     }
 
-    /// The least recent of the lowest class.
     fn victim(&self) -> Option<Vpn> {
         self.replicated.iter().copied().min_by_key(|&vpn| self.class(vpn))
     }
@@ -65,7 +64,6 @@ impl Model {
         }
     }
 
-    /// Whether a read of `vpn` just now earned a copy.
     fn earns(&self, vpn: Vpn, chips: usize) -> bool {
         self.class(vpn) > 1 && self.chips[&vpn].len() < chips
     }
@@ -77,7 +75,6 @@ impl Model {
         self.used() < self.budget || self.victim().is_some_and(lower)
     }
 
-    /// The effect of a page read for a copy; `open` chips have room. Returns whether it was copied.
     fn copy(&mut self, vpn: Vpn, loads: &[u32], open: &[bool]) -> bool {
         let (class, held, count) = (self.class(vpn), &self.chips[&vpn], loads.len());
         if class < 2 {
@@ -101,7 +98,6 @@ impl Model {
         true
     }
 
-    /// Pages that the host's writes made and let die; copies are dropped if there is no room.
     fn follow(&mut self, homes: &BTreeMap<Vpn, Chip>) {
         let gone: Vec<Vpn> = self.chips.keys().copied().filter(|vpn| !homes.contains_key(vpn)).collect();
         for vpn in gone {
@@ -172,7 +168,6 @@ fn model(driver: &Driver, options: &Options) -> Model {
     }
 }
 
-/// Chips with a plane that takes a page.
 fn open(driver: &Driver) -> Vec<bool> {
     let blocks = &driver.ftl.flash.blocks;
     let planes: Vec<bool> =
@@ -180,7 +175,6 @@ fn open(driver: &Driver) -> Vec<bool> {
     planes.chunks(blocks.geometry.planes_per_chip() as usize).map(|chip| chip.contains(&true)).collect()
 }
 
-/// Several reads of one page, then idle time until nothing is left to do.
 fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
     let (vpn, mut at) = (driver.contents().vpn_of(Lpn::new(lpn)), driver.ops.len());
     let mut earned = 0;

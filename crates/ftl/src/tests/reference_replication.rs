@@ -12,7 +12,6 @@ use crate::ids::{Lpn, Vpn};
 use crate::{Cause, FlashOp, Mapping, ReplicationConfig, ReplicationPolicy};
 use flashtwin_nand as nand;
 
-/// One content: how often it was read in the period, and the chips that hold it, home first.
 #[derive(Debug, Clone, PartialEq)]
 struct Content {
     reads: u64,
@@ -25,11 +24,9 @@ struct Content {
 struct Chip {
     space: u64,
     erases: u64,
-    /// Copies received in this pass.
     received: u64,
 }
 
-/// The state at a period's end, as plain as it can be.
 struct Model<'a> {
     rules: &'a ReplicationConfig,
     budget: u64,
@@ -41,7 +38,6 @@ struct Model<'a> {
     drops: u64,
 }
 
-/// Copies that this number of reads earns, the first one included.
 pub(super) fn wanted(rules: &ReplicationConfig, reads: u64, chips: usize) -> usize {
     if reads < u64::from(rules.least_popularity) {
         return 1;
@@ -79,7 +75,6 @@ impl Model<'_> {
         here.map(|content| u128::from(share(content))).sum()
     }
 
-    /// Contents on a chip.
     fn stored(&self, chip: usize) -> u128 {
         self.contents.values().filter(|content| content.chips.contains(&chip)).count() as u128
     }
@@ -90,7 +85,6 @@ impl Model<'_> {
         self.drops += 1;
     }
 
-    /// Drops copies beyond those that the content's reads earn.
     fn adjust(&mut self) {
         for vpn in self.contents.keys().copied().collect::<Vec<_>>() {
             while self.contents[&vpn].chips.len() > self.wanted(self.contents[&vpn].reads) {
@@ -99,7 +93,6 @@ impl Model<'_> {
         }
     }
 
-    /// The least popular content with replicas that was read less than `reads` times.
     fn less_popular(&self, reads: u64) -> Option<Vpn> {
         let replicated = self.contents.iter().filter(|(_, content)| content.chips.len() > 1);
         let less = replicated.filter(|(_, content)| content.reads < reads);
@@ -118,7 +111,6 @@ impl Model<'_> {
             u128::from(self.chips[chip].erases + self.blocks_per_chip) * (self.popularity(chip) + 65_536)
         };
         let space = |chip: usize| u128::from(self.chips[chip].space);
-        // Divided by the pages that the popularity is the mean over.
         let over = |chip: usize| match self.rules.score_popularity {
             ScorePopularity::Mean | ScorePopularity::Replicas => self.stored(chip) + 1,
             ScorePopularity::Sum => 1,
@@ -131,7 +123,6 @@ impl Model<'_> {
         (0..count).filter(open).filter(even).reduce(|best, chip| if better(chip, best) { chip } else { best })
     }
 
-    /// One pass from the most popular down to those read once.
     fn replicate(&mut self) {
         let highest = self.contents.values().map(|content| content.reads).max().unwrap_or(0);
         for reads in (1..=highest).rev() {
@@ -229,7 +220,6 @@ fn options(seed: u64) -> Options {
     options
 }
 
-/// Ends the period in the model and in the controller, and compares.
 fn compare_period(driver: &mut Driver, options: &Options, period: u32, reads: &[u64]) -> u64 {
     let mut model = model(driver, options, reads);
     if period.is_multiple_of(options.config.replication.adjust_every) {

@@ -31,7 +31,6 @@ fn options(seed: u64) -> Options {
     options
 }
 
-/// Logical page to content and channel, and the rules of the paper read off it.
 struct Reference {
     held: HashMap<u32, (u32, u32)>,
     levels: Levels,
@@ -43,7 +42,6 @@ struct Reference {
     turns: Vec<usize>,
 }
 
-/// Inputs of allocation and placement when a page is written.
 struct Now {
     room: Vec<bool>,
     chip: Vec<u32>,
@@ -66,7 +64,6 @@ impl Reference {
         self.held.values().any(|&held| held == (content, channel))
     }
 
-    /// Whether a page other than `lpn` does.
     fn other_holds(&self, lpn: u32, content: u32, channel: u32) -> bool {
         self.held.iter().any(|(&other, &held)| other != lpn && held == (content, channel))
     }
@@ -100,7 +97,6 @@ impl Reference {
         plane / (self.levels[2] * self.levels[3]) % self.levels[0]
     }
 
-    /// The proposal of `static` or `dynamic`: its plane, or the next with room.
     fn proposal(&mut self, policy: AllocationPolicy, address: u64, now: &Now) -> Option<u32> {
         self.writes += 1;
         let index = match policy {
@@ -112,7 +108,6 @@ impl Reference {
         (0..self.planes()).map(|step| (plane + step) % self.planes()).find(|&plane| now.room[plane as usize])
     }
 
-    /// The plane of a channel other than the proposed one.
     fn place(&self, channel: u32, proposal: u32, now: &Now) -> Option<u32> {
         let own: Vec<u32> = self.in_order().into_iter().filter(|&p| self.channel(p) == channel).collect();
         let turn = self.turns[channel as usize];
@@ -133,7 +128,6 @@ impl Reference {
         }
     }
 
-    /// Where a page goes whose plane the allocation proposes.
     fn goes_to(&mut self, lpn: u32, content: u32, proposal: u32, now: &Now) -> u32 {
         let channels = self.levels[0];
         let holds = |channel| match self.spread.own_copy_counts {
@@ -223,7 +217,6 @@ fn page_avoids_channels_of_its_content_and_twins_are_equal() {
     );
 }
 
-/// Every page that a read may choose has the reference's content of the requested page.
 fn compare(driver: &Driver, reference: &Reference, footprint: u32) -> u64 {
     let Map::Page(map) = driver.ftl.map() else { unreachable!("the options say page") };
     let spreader = driver.ftl.spreader().unwrap();

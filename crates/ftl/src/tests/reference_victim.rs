@@ -17,7 +17,6 @@ struct Compared {
     policy: VictimPolicy,
     inner: Box<dyn VictimSelection>,
     geometry: Geometry,
-    /// When each closed block was closed.
     closed: HashMap<Block, u64>,
     /// When each closed block was closed or lost a page, by blocks closed in its plane.
     changed: HashMap<Block, u64>,
@@ -64,7 +63,6 @@ impl VictimSelection for Compared {
                 let score = |block: Block| {
                     let share = f64::from(blocks.valid(block)) / f64::from(self.geometry.pages_per_block);
                     let age = (self.planes[&plane] - self.changed[&block] + 1) as f64;
-                    // Nothing to move costs nothing.
                     if share == 0.0 { f64::INFINITY } else { age * (1.0 - share) / (2.0 * share) }
                 };
                 let best = candidates.map(score).max_by(f64::total_cmp);

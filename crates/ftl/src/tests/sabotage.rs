@@ -12,7 +12,6 @@ use crate::flash::partition::{PartitionConfig, PartitionPolicy};
 use crate::ids::{Lpn, Owner, Vpn};
 use crate::{Entries, FtlError, Mapping, ReplicationPolicy, Rng, SpreadConfig, WearConfig, WearPolicy};
 
-/// A bug that the code under test asks for where it would be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bug {
     /// Garbage collection moves a replica and leaves its entry as it was.
@@ -46,7 +45,6 @@ thread_local! {
     static PLANTED: Cell<Option<(Bug, u32)>> = const { Cell::new(None) };
 }
 
-/// Whether `bug` is to be made here and now.
 pub(crate) fn planted(bug: Bug) -> bool {
     match PLANTED.get() {
         Some((planted, 0)) if planted == bug => {
@@ -61,7 +59,6 @@ pub(crate) fn planted(bug: Bug) -> bool {
     }
 }
 
-/// The stream of another partition, where that is the bug.
 pub(crate) fn mislaid(stream: Stream, partitions: u32) -> Stream {
     if partitions == 1 || !planted(Bug::MixedPartitions) {
         return stream;
@@ -69,7 +66,6 @@ pub(crate) fn mislaid(stream: Stream, partitions: u32) -> Stream {
     Stream::gc((stream.partition(partitions) + 1) % partitions as u8)
 }
 
-/// A system with partitions of which its pages are drawn.
 fn partitioned(seed: u64) -> Options {
     let mut options = options(seed);
     options.config.partition.policy = PartitionPolicy::Offline;
@@ -80,7 +76,6 @@ fn partitioned(seed: u64) -> Options {
     options
 }
 
-/// A system that moves cold data whenever it may.
 fn levelling(seed: u64) -> Options {
     let mut options = partitioned(seed);
     options.config.partition = PartitionConfig::default();
@@ -89,7 +84,6 @@ fn levelling(seed: u64) -> Options {
     options
 }
 
-/// A system that spreads duplicates, many of them.
 fn spreading(seed: u64) -> Options {
     let mut options = options(seed);
     options.config.mapping = Mapping::Page;
@@ -100,7 +94,6 @@ fn spreading(seed: u64) -> Options {
     options
 }
 
-/// A system with inverted tables.
 fn inverted(seed: u64) -> Options {
     let mut options = options(seed);
     options.config.dedup.tables = TableKind::Inverted;
@@ -116,7 +109,6 @@ fn paging(seed: u64) -> Options {
     options
 }
 
-/// A system that fingerprints skipped pages in idle time.
 fn deduplicating_later(seed: u64) -> Options {
     let mut options = options(seed);
     (options.config.dedup.sampling_pages, options.config.dedup.out_of_line) = (4, OutOfLinePolicy::Unhashed);
@@ -124,7 +116,6 @@ fn deduplicating_later(seed: u64) -> Options {
     options
 }
 
-/// A system that copies as soon as a copy is earned.
 fn copying_on_line(seed: u64) -> Options {
     let mut options = options(seed);
     options.config.replication.policy = ReplicationPolicy::OnLine;
@@ -133,7 +124,6 @@ fn copying_on_line(seed: u64) -> Options {
     options
 }
 
-/// A system that copies contents read recently and often.
 fn copying_by_recency(seed: u64) -> Options {
     let mut options = copying_on_line(seed);
     options.config.replication.policy = ReplicationPolicy::PriorityLru;
@@ -141,7 +131,6 @@ fn copying_by_recency(seed: u64) -> Options {
     options
 }
 
-/// A system with everything in it: deduplication, copies, collection.
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
     options.levels = [2, 2, 1, 1, 8, 4];
@@ -185,7 +174,6 @@ fn serve_step(driver: &mut Driver, step: Step) -> Result<(), FtlError> {
     }
 }
 
-/// Runs with the bug in place; whether it was made, and whether anything was noticed.
 fn run_with(bug: Bug, options: &Options) -> (bool, bool) {
     // Pages that die while they are read are rare.
     PLANTED.set(Some((bug, if bug == Bug::LateMerge { 0 } else { 5 })));
@@ -249,7 +237,6 @@ fn nothing_is_noticed_where_nothing_is_planted() {
     }
 }
 
-/// A few pages written, then `damage` done to the tables.
 fn damaged(damage: impl Fn(&mut Driver)) -> FtlError {
     let options = options(0);
     let mut driver = Driver::new(&options);

@@ -5,7 +5,6 @@ use crate::content::replication::ReplicationPolicy;
 use crate::dedup::{EvictionPolicy, TableKind};
 use crate::{CacheBytes, Content, Controller, Entries, FtlConfig, Mapping, PlaneContents};
 
-/// A device of two chips whose host writes 40 pages of `contents` contents.
 fn device(config: &FtlConfig, contents: u32) -> Driver {
     Driver::new(&Options {
         levels: [2, 1, 1, 1, 20, 8],

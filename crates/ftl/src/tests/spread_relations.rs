@@ -31,8 +31,7 @@ fn place_of(driver: &Driver, lpn: u32) -> Ppn {
     }
 }
 
-/// Writes every page and ages the device; returns the operations that followed, and the wrong
-/// answers of the filters.
+/// Writes every page and ages the device; returns the outcome of each step, and the filters' wrong answers.
 fn begin_full(driver: &mut Driver, options: &Options) -> (Vec<String>, u64) {
     let mut rng = Rng::stream(options.seed, "ageing");
     let mut steps: Vec<String> =
@@ -58,7 +57,6 @@ fn serve(driver: &mut Driver, step: Step, next_content: &mut u32) -> String {
     }
 }
 
-/// On a new and on an aged drive.
 #[test]
 fn spreading_changes_nothing_without_equal_contents() {
     let (mut compared, mut aged) = (0, 0);

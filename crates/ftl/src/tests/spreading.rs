@@ -39,7 +39,6 @@ fn channel_of(driver: &Driver, lpn: u32) -> u32 {
     channel(driver, driver.ftl.copies_of(Lpn::new(lpn)).unwrap().0).number()
 }
 
-/// Pages that are read to be compared.
 fn compared(driver: &Driver) -> Vec<Ppn> {
     let reads = driver.ops.iter().filter(|op| op.cause == Cause::Verify);
     reads.inspect(|op| assert_eq!((op.kind, op.source), (OpKind::Read, NO_PPN))).map(|op| op.ppn).collect()
@@ -54,7 +53,6 @@ fn one_bit(config: &mut FtlConfig) {
     (config.spread.bloom_bits_per_page, config.spread.bloom_hashes) = (1, 1);
 }
 
-/// A content that shares its bit with content 0.
 fn taken_for_content_0() -> u32 {
     let wrong = (1..200).find(|&content| {
         let mut driver = crowded();
@@ -72,7 +70,6 @@ fn false_positive_reads_the_last_page_of_its_channel() {
     let last = write(&mut driver, 0, 0);
     let new = write(&mut driver, 3, wrong);
     assert_eq!((channel_of(&driver, 3), compared(&driver)), (1, vec![new, last]));
-    // The last page is no page of the host's any more.
     let mut driver = crowded();
     write(&mut driver, 0, 0);
     driver.ftl.trim(Lpn::new(0));

@@ -30,7 +30,6 @@ fn layout(driver: &Driver, config: &FtlConfig) -> Layout {
     Layout::new(config.table_shape(), &driver.ftl.flash.blocks.geometry, (0..160u32).map(u64::from))
 }
 
-/// The entries of a page, and whether it has any.
 fn entries(driver: &Driver, layout: &Layout, page: TablePage) -> (Vec<u32>, bool) {
     let mut entries = Vec::new();
     let mut take = |entry| entries.push(entry);

@@ -18,7 +18,6 @@ fn with_tables(options: &Options, tables: TableKind) -> Options {
     options
 }
 
-/// Random settings that inverted tables support, on a random device and workload.
 fn draw(seed: u64) -> Options {
     let mut options = Options::draw(seed);
     options.config.mapping = Mapping::Content;
@@ -80,7 +79,6 @@ fn both_forms_do_the_same_to_the_flash() {
     assert!(gc > 10_000 && evictions > 10_000 && shared > 10_000, "{gc} {evictions} {shared}");
 }
 
-/// One plane of `blocks` blocks of two pages.
 fn tiny(blocks: u32, entries: Entries, tables: TableKind) -> Driver {
     let mut config = FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() };
     config.dedup.fingerprint_entries = entries;
@@ -124,7 +122,6 @@ fn the_example_of_the_paper() {
     driver.ftl.audit().unwrap();
 }
 
-/// One in two-level tables, one for each LPN in inverted ones.
 #[test]
 fn collection_updates_one_entry_or_one_for_each_lpn() {
     let forms = [TableKind::TwoLevel, TableKind::Inverted];

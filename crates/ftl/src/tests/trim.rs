@@ -39,7 +39,6 @@ fn sharing(tables: TableKind) -> Driver {
     })
 }
 
-/// Writes a page; where it went, if anywhere.
 fn write(driver: &mut Driver, lpn: u32, content: u32) -> Option<(Ppn, Cause)> {
     driver.write(lpn, content, false).unwrap().program
 }
@@ -98,7 +97,6 @@ fn trimmed_page_is_unmapped_and_not_moved_by_collection() {
             _ => assert_eq!(driver.ops, [erased]),
         }
         driver.ftl.audit().unwrap();
-        // Written again it is a page like any other.
         write(&mut driver, 0, u32::MAX).unwrap();
         assert!(!target(&mut driver, 0).redirected);
     }
@@ -127,7 +125,6 @@ fn a_page_trimmed_while_its_block_is_collected_stays_behind() {
         gc(OpKind::Erase, from[0], NO_PPN),
     ];
     assert_eq!(driver.ops, expected.map(urgent));
-    // And a page that has been moved is trimmed where it is now.
     trim(&mut driver, 0);
     assert_eq!(driver.ftl.flash.blocks.owner(to[0]), None);
     assert_eq!(target(&mut driver, 2).ppn, to[1]);
@@ -149,7 +146,6 @@ fn a_shared_page_lives_until_its_last_logical_page_is_trimmed() {
             };
             assert_eq!((references, driver.ftl.table_sizes().mapped_lpns), (left, left));
         }
-        // A trimmed page may come to share again.
         assert_eq!(write(&mut driver, 1, 5), None);
         trim(&mut driver, 1);
         trim(&mut driver, 2);
@@ -224,11 +220,9 @@ fn a_twin_that_is_trimmed_is_read_no_more() {
     assert_eq!(driver.ftl.table_sizes().twin_pages, 2);
     assert_eq!(driver.ftl.flash.blocks.owner(home[1]), None);
     assert_ne!(places[0], places[1]);
-    // Though its chip would be idle.
     assert_ne!(target(&mut driver, 0).ppn, home[1]);
     idle(&mut driver, 2);
     assert_eq!(target(&mut driver, 0).ppn, home[2]);
-    // One page is no list.
     trim(&mut driver, twins[2]);
     let sizes = driver.ftl.table_sizes();
     assert_eq!((sizes.twin_lists, sizes.twin_pages), (0, 0));
@@ -311,8 +305,7 @@ fn page_trimmed_during_its_fingerprint_read_is_not_merged() {
     driver.ftl.audit().unwrap();
 }
 
-/// After any workload, trimming every page leaves nothing: no page, content, copy, duplicate page or fingerprint, and
-/// a device on which everything can be written again.
+/// Trimming every page leaves nothing, and a device on which everything can be written again.
 #[test]
 fn whatever_was_done_trimming_everything_leaves_nothing() {
     for seed in 0..120 {

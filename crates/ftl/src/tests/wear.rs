@@ -8,7 +8,6 @@ use crate::flash::victim::VictimPolicy;
 use crate::ids::{Content, Lpn};
 use crate::{Cause, FlashOp, Ftl, FtlConfig, Host, LoadView, NO_JOB, OpKind, Rng, WearConfig, WearPolicy};
 
-/// One plane of eight blocks of two pages.
 fn tiny(wear: WearConfig, blocks: u32, footprint: u32) -> Driver {
     let mut config = FtlConfig { wear, ..FtlConfig::default() };
     config.gc.victim = VictimPolicy::Fifo;
@@ -17,7 +16,6 @@ fn tiny(wear: WearConfig, blocks: u32, footprint: u32) -> Driver {
     Driver::new(&Options { levels, config, footprint, ..Options::draw(0) })
 }
 
-/// Writes a page; its block and place in the block.
 fn write(driver: &mut Driver, lpn: u32) -> (u32, u32) {
     let (ppn, _) = driver.write(lpn, u32::MAX, false).unwrap().program.unwrap();
     place(driver, ppn.number())
@@ -28,7 +26,6 @@ fn place(driver: &Driver, ppn: u32) -> (u32, u32) {
     (geometry.block_in_plane(geometry.block_index(Ppn::new(ppn))), geometry.page_in_block(Ppn::new(ppn)))
 }
 
-/// The blocks that the next writes of page 0 open.
 fn opened(driver: &mut Driver, writes: u32) -> Vec<u32> {
     (0..writes).map(|_| write(driver, 0)).filter(|place| place.1 == 0).map(|place| place.0).collect()
 }

@@ -12,7 +12,6 @@ const PAGES: u32 = 64;
 /// collects, and of the host's and the collector's active blocks half is unwritten.
 const IDLE_BLOCKS: f64 = 3.5;
 
-/// Measured pages programmed per page written, in the steady state.
 fn measured((victim, choices): (VictimPolicy, u32), logical_pages: u32) -> f64 {
     let geometry = geometry([1, 1, 1, 1, BLOCKS, PAGES]);
     let mut config = FtlConfig::default();
@@ -40,7 +39,6 @@ fn measured((victim, choices): (VictimPolicy, u32), logical_pages: u32) -> f64 {
     ftl.counters().since(&before).write_amplification().unwrap()
 }
 
-/// Physical over logical pages, as the models count them.
 fn pages_ratio(logical_pages: u32) -> f64 {
     (f64::from(BLOCKS) - IDLE_BLOCKS) * f64::from(PAGES) / f64::from(logical_pages)
 }
@@ -121,7 +119,6 @@ fn by_integration(ratio: f64, pages: u32, collect: impl Fn(&[f64], f64) -> Vec<f
     b * cycles / (b * cycles - moved)
 }
 
-/// The emptiest blocks first.
 fn emptiest(x: &[f64], share: f64) -> Vec<f64> {
     let mut left = share;
     let taken = x.iter().map(|&blocks| {
@@ -182,7 +179,6 @@ fn d_choices_write_amplification_is_that_of_the_mean_field() {
     }
 }
 
-/// Cost-benefit pays where some pages are hot: nine of ten writes go to a tenth of the pages.
 #[test]
 fn cost_benefit_beats_fifo_and_random_on_hot_and_cold_pages() {
     let write_amplification = |victim: VictimPolicy| {

@@ -1,5 +1,3 @@
-//! Keys of replication.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +83,6 @@ impl Default for ReplicationConfig {
 }
 
 impl ReplicationConfig {
-    /// Checks numbers.
     pub(crate) fn check(&self, chips: u32) -> Result<(), RangeError> {
         for (key, count) in [
             ("replication.adjust_every", self.adjust_every),

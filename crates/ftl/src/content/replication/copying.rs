@@ -27,7 +27,6 @@ use crate::jobs::Jobs;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
 
-/// The policy, and the state that all policies share.
 pub(crate) struct Replicator {
     policy: Policy,
     space: ReplicaSpace,
@@ -35,8 +34,7 @@ pub(crate) struct Replicator {
 }
 
 impl Replicator {
-    /// `None` where no copies are made. Copies and first copies share `alpha` of the footprint more than it has pages,
-    /// and no more than the `capacity_pages` of the device.
+    /// `None` where no copies are made.
     pub(crate) fn new(
         rules: &ReplicationConfig,
         geometry: &Geometry,
@@ -53,34 +51,28 @@ impl Replicator {
         Some(Self { policy, space, queue: CopyQueue::default() })
     }
 
-    /// Pages that first copies and replicas may occupy together.
     pub(crate) fn budget_pages(&self) -> u64 {
         self.space.budget_pages
     }
 
-    /// Caps the budget at `pages`.
     pub(crate) fn limit_budget(&mut self, pages: u64) {
         self.space.budget_pages = self.space.budget_pages.min(pages);
     }
 
-    /// Pages in lists of the policy, and their bytes here.
     pub(crate) fn lists(&self) -> (u64, u64) {
         (self.policy.listed_pages(), self.policy.bytes())
     }
 
-    /// Counts a read of a content; returns whether it is its first.
     #[inline]
     pub(crate) fn read(&mut self, vpn: Vpn, map: &mut ContentMap, flash: &Flash) -> bool {
         self.policy.read(vpn, map, &flash.blocks, &mut self.queue)
     }
 
-    /// The read just counted is served from `ppn`, so that a copy it has earned is made from there.
     #[inline]
     pub(crate) fn serve(&mut self, ppn: Ppn) {
         self.queue.serve(ppn);
     }
 
-    /// A logical page is about to leave its content, which may die of it.
     #[inline]
     pub(crate) fn before_leaving(&mut self, lpn: Lpn, map: &ContentMap, flash: &Flash) {
         let vpn = map.vpn_of(lpn);
@@ -100,8 +92,7 @@ impl Replicator {
         }
     }
 
-    /// A period ends; popularity counters are about to be reset. Work set off by copies is counted
-    /// as such.
+    /// A period ends. Work set off by copies is counted as such.
     pub(crate) fn end_period(
         &mut self,
         tables: &mut ContentTables,
@@ -115,8 +106,6 @@ impl Replicator {
         outcome
     }
 
-    /// Begins jobs for the copies that the reads so far have earned: reads of the pages to be
-    /// copied.
     #[inline]
     pub(crate) fn begin_copies(
         &mut self,
@@ -156,8 +145,7 @@ impl Replicator {
         Ok(())
     }
 
-    /// A page has been read to be copied: places the copy, if it is still earned and fits, and begins the next
-    /// if that has been earned meanwhile.
+    /// Places a copy whose page has been read, and begins the next if that has been earned meanwhile.
     pub(crate) fn finish_copy(
         &mut self,
         copy: CopyJob,
@@ -181,7 +169,6 @@ impl Replicator {
         self.begin_queued(&tables.map, jobs, flash, ops)
     }
 
-    /// Places a copy and orders its program.
     fn place(
         &mut self,
         copy: CopyJob,
@@ -206,7 +193,6 @@ impl Replicator {
         self.policy.earns_again(vpn, end, map, held) && !self.queue.earn(vpn)
     }
 
-    /// The classes of priority-LRU, where that is the policy.
     #[cfg(test)]
     pub(crate) fn recency(&self) -> Option<&super::PriorityLru> {
         match &self.policy {
@@ -215,13 +201,11 @@ impl Replicator {
         }
     }
 
-    /// Compares the policy's state with the contents.
     pub(crate) fn audit(&self, map: &ContentMap, flash: &Flash) -> Result<(), String> {
         self.policy.audit(map, &flash.blocks)
     }
 }
 
-/// The page of a content that a read would be served from now.
 fn served_from(vpn: Vpn, map: &ContentMap, flash: &Flash, loads: &LoadView<'_>) -> Ppn {
     match map.is_live(vpn) {
         true => flash.serve(map.home(vpn), map.replica_ppns(vpn), loads).ppn,

@@ -22,7 +22,6 @@ pub(super) struct EndOfPeriod {
     equals: Equals,
 }
 
-/// Contents that were read in this period, the most popular first.
 fn by_popularity(map: &ContentMap, equals: Equals) -> Vec<Vpn> {
     let mut levels: Vec<Vec<Vpn>> = vec![Vec::new(); 256];
     for vpn in Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
@@ -40,9 +39,8 @@ impl EndOfPeriod {
         Self { earning, equals }
     }
 
-    /// Copies one content until its degree is reached; `false` when the space is used up. Copies
-    /// are read in turn from the earlier places of the content (RR-SSD paper III.B: "one of the
-    /// previously-copied places").
+    /// Copies one content until its degree is reached; `false` when the space is used up. Copies are read in turn from
+    /// the content's earlier places (RR-SSD paper III.B).
     fn copy_to_degree(
         &mut self,
         vpn: Vpn,
@@ -83,8 +81,6 @@ impl Replication for EndOfPeriod {
         map.count_read(vpn)
     }
 
-    /// The operations are those of the replication phase, in which the host is served elsewhere (RR-SSD paper III.B:
-    /// by the mirror).
     fn end_period(&mut self, context: &mut CopyContext<'_>) -> Result<(), FtlError> {
         let order = by_popularity(&context.tables.map, self.equals);
         self.earning.end_period(context);

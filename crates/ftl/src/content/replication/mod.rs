@@ -31,7 +31,6 @@ use crate::ids::Vpn;
 use crate::loads::LoadView;
 use crate::rng::Rng;
 
-/// Parts that a policy is built from.
 struct Parts<'a> {
     rules: &'a ReplicationConfig,
     geometry: &'a Geometry,
@@ -89,12 +88,10 @@ macro_rules! replications {
             }
         }
 
-        /// The policy of one controller.
         enum Policy {
             $($Name($Policy),)+
         }
 
-        /// The same call, whichever policy it is.
         macro_rules! ask {
             ($policy:expr, $it:ident => $call:expr) => {
                 match $policy {

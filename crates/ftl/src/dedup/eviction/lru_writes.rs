@@ -1,6 +1,4 @@
-//! The least recently written content goes first.
-//!
-//! Source: CA-SSD paper 4.1 (LRU over writes of values).
+//! The least recently written content goes first (CA-SSD paper 4.1: LRU over writes of values).
 
 use super::Eviction;
 use super::lists::Lists;

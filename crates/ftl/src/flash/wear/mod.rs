@@ -1,5 +1,4 @@
-//! Wear levelling: which erased block is used next, and whether cold data are moved so that the blocks under
-//! them wear, too.
+//! Wear levelling: which erased block is used next, and whether cold data move so that the blocks under them wear.
 
 mod free_blocks;
 mod levelling;
@@ -54,12 +53,10 @@ impl Default for WearConfig {
 }
 
 impl WearConfig {
-    /// Whether data are moved on account of wear.
     pub(crate) fn levels(&self) -> bool {
         self.policy == WearPolicy::Static
     }
 
-    /// Checks numbers.
     pub(crate) fn check(&self) -> Result<(), crate::error::RangeError> {
         for (key, value) in [("wear.threshold", self.threshold), ("wear.every", self.every)] {
             if value == 0 {

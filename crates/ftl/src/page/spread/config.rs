@@ -1,5 +1,3 @@
-//! Keys of spreading.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +69,6 @@ impl Default for SpreadConfig {
 }
 
 impl SpreadConfig {
-    /// Checks numbers.
     pub(crate) fn check(&self) -> Result<(), crate::error::RangeError> {
         if !(1..=64).contains(&self.bloom_bits_per_page) {
             return Err(("spread.bloom_bits_per_page", self.bloom_bits_per_page.to_string(), "1 to 64 bits"));

@@ -26,7 +26,6 @@ struct Set {
     members: Members,
 }
 
-/// Pages, and the logical page of each.
 enum Members {
     Few {
         ppns: [Ppn; FEW],
@@ -57,7 +56,6 @@ impl Set {
         }
     }
 
-    /// Room for pages, and for the logical page of each.
     #[inline]
     fn rooms(&mut self) -> (&mut [Ppn], &mut [Lpn]) {
         match &mut self.members {
@@ -88,7 +86,6 @@ impl Set {
         self.len += 1;
     }
 
-    /// Takes a page off; the last one takes its place.
     fn swap_remove(&mut self, at: usize) {
         self.len -= 1;
         let last = self.len as usize;
@@ -96,7 +93,6 @@ impl Set {
         (ppns[at], lpns[at]) = (ppns[last], lpns[last]);
     }
 
-    /// Prefetches a page and the last one, where they do not lie here.
     #[inline]
     fn prefetch(&self, at: u32) {
         if let Members::Many(both) = &self.members {
@@ -116,7 +112,6 @@ pub(crate) struct DuplicateLists {
     sets: Slab<Set>,
     serials: u64,
     pages: u64,
-    /// Most pages that a read may choose from.
     most: usize,
 }
 
@@ -125,13 +120,11 @@ impl DuplicateLists {
         Self { sets: Slab::new(), serials: 0, pages: 0, most: most as usize }
     }
 
-    /// Prefetches the head of the list that a page is in.
     #[inline]
     pub(super) fn prefetch_list(&self, page: &PageLinks) {
         prefetch(&self.sets, page.set as usize);
     }
 
-    /// Prefetches the entries that taking the page off its list touches: its own, and the last, which moves there.
     #[inline]
     pub(super) fn prefetch_pages(&self, &PageLinks { set, at, .. }: &PageLinks) {
         if let Some(set) = self.sets.get(set as usize) {
@@ -139,7 +132,6 @@ impl DuplicateLists {
         }
     }
 
-    /// Prefetches the end of the list that a page is in, where the list grows.
     #[inline]
     pub(super) fn prefetch_end(&self, page: &PageLinks) {
         if let Some(set) = self.sets.get(page.set as usize) {
@@ -147,12 +139,10 @@ impl DuplicateLists {
         }
     }
 
-    /// Number of pages in lists.
     pub(crate) fn pages(&self) -> u64 {
         self.pages
     }
 
-    /// Number of lists.
     pub(crate) fn sets(&self) -> u64 {
         u64::from(self.sets.taken())
     }
@@ -187,7 +177,6 @@ impl DuplicateLists {
         &ppns[first..first + self.most]
     }
 
-    /// A duplicate page moved.
     #[inline]
     pub(super) fn moved(&mut self, &PageLinks { set, at, .. }: &PageLinks, to: Ppn) {
         if set != NO_SET {
@@ -207,8 +196,7 @@ impl DuplicateLists {
         list.push(lpn, ppn);
     }
 
-    /// Two logical pages turn out to hold the same: from now on one list has both, with all that
-    /// theirs had. Returns whether that is news.
+    /// Merges the lists of two logical pages that hold the same. Returns whether that is news.
     pub(super) fn join(&mut self, one: (Lpn, Ppn), other: (Lpn, Ppn), pages: &mut AllLinks) -> bool {
         match (pages[one.0].list(), pages[other.0].list()) {
             (None, None) if one.0 == other.0 => return false,
@@ -232,8 +220,7 @@ impl DuplicateLists {
         true
     }
 
-    /// The shorter list goes into the longer, so that no page is moved more often than lists can
-    /// double.
+    /// The shorter list goes into the longer, so that no page moves more often than lists can double.
     fn merge(&mut self, a: u32, b: u32, pages: &mut AllLinks) {
         let longer = self.sets[a as usize].ppns().len() >= self.sets[b as usize].ppns().len();
         let (into, from) = if longer { (a, b) } else { (b, a) };
@@ -244,7 +231,6 @@ impl DuplicateLists {
         self.sets.free(from);
     }
 
-    /// A logical page no longer holds the content of its duplicate pages.
     #[inline]
     pub(super) fn leave(&mut self, lpn: Lpn, pages: &mut AllLinks) {
         let page = &mut pages[lpn];
@@ -263,7 +249,6 @@ impl DuplicateLists {
             pages[lpn].at = at as u32;
         }
         if let &[last] = list.lpns() {
-            // One page alone has no duplicate page.
             *list = Set::new(0);
             self.pages -= 1;
             self.sets.free(set);
@@ -271,7 +256,6 @@ impl DuplicateLists {
         }
     }
 
-    /// Compares every list with its pages; `own` returns the place and content of a logical page.
     pub(super) fn audit(
         &self,
         blocks: &Blocks,
@@ -376,7 +360,6 @@ mod tests {
         }
     }
 
-    /// Those that are in one list with a page, in the order of the list.
     fn listed(twins: &DuplicateLists, lpn: u32, pages: &AllLinks) -> Vec<u32> {
         let PageLinks { set, .. } = pages[Lpn::new(lpn)];
         let list = &twins.sets[set as usize];
@@ -398,7 +381,6 @@ mod tests {
         assert_eq!(listed(&twins, 3, &pages), [3, 4]);
     }
 
-    /// Of equal lists the first absorbs the second.
     #[test]
     fn longer_list_absorbs_shorter_one() {
         for (one, other, first_stays) in [(3, 2, true), (2, 3, false), (2, 2, true)] {
@@ -435,7 +417,6 @@ mod tests {
         assert!(choices(30).is_empty());
     }
 
-    /// The list's own cache line has room for five pages.
     #[test]
     fn list_takes_a_cache_line_then_doubling_memory() {
         // Two numbers of 4 bytes for each page that there is room for.
@@ -472,13 +453,11 @@ mod tests {
         loaded.load(&mut from).unwrap();
         from.finish().unwrap();
         assert_eq!((loaded.sets(), loaded.pages(), loaded.serials), (3, 16, 3));
-        // Room for many is kept, and taken only by the list that needs it.
         assert_eq!(loaded.bytes(), 3 * 64 + 16 * 8 + 4 * loaded.sets.free_capacity() as u64);
         for (lpn, len) in [(0, 2), (10, 5), (20, 9)] {
             assert_eq!(listed(&loaded, lpn, &pages), (lpn..lpn + len).collect::<Vec<_>>());
             assert_eq!(loaded.serial(&pages[Lpn::new(lpn)]), twins.serial(&pages[Lpn::new(lpn)]));
         }
-        // They go on alike.
         assert!(loaded.join(at(14), at(15), &mut pages));
         assert_eq!(listed(&loaded, 10, &pages), [10, 11, 12, 13, 14, 15]);
         let blank = Set::blank().expect("lists of lists grow");
@@ -501,8 +480,7 @@ mod tests {
         (blocks, ppns, twins, pages)
     }
 
-    /// The audit's message after damage to the lists, to the pages' entries, and to the map's entry
-    /// of a page.
+    /// The audit's message after damage to the lists and their links, and to the map's entry of a page.
     fn audited(
         damage: impl Fn(&mut DuplicateLists, &mut AllLinks),
         told: impl Fn(Lpn, Ppn, Content) -> (Ppn, Content),
