@@ -21,7 +21,7 @@ use crate::loads::LoadView;
 use crate::op::{FlashOp, Host, Lookup, ReadOutcome, ReadTarget, WriteOutcome, is_page};
 use crate::page::spread::{SpreadPolicy, Spreader};
 use crate::page::{PageMap, PageScheme, WrittenContents};
-use crate::paging::{Layout, Paging};
+use crate::paging::{Layout, Map, Paging, Tables};
 use crate::scheme::{Census, MappingScheme, Restore};
 
 /// The controller of one device.
@@ -73,7 +73,7 @@ impl Scheme {
             TableKind::Inverted => {
                 let known = FingerprintStore::new(contents, dedup.fingerprint_entries, dedup.eviction);
                 let map = InvertedMap::new(footprint_pages, geometry.page_index_len(), known, history);
-                Self::Inverted(Box::new(InvertedScheme { map }))
+                Self::Inverted(Box::new(InvertedScheme { tables: Tables::new(map) }))
             }
             TableKind::TwoLevel => {
                 let known = FingerprintStore::new(contents, dedup.fingerprint_entries, dedup.eviction);
@@ -149,7 +149,7 @@ impl Ftl {
         let kept = config.streams() + paging.pool_blocks();
         self.flash.blocks.reserve_metadata_blocks(Blocks::plane_limit_of(&geometry, kept));
         match &mut self.tables {
-            Scheme::Page(scheme) => scheme.put_on_flash(paging),
+            Scheme::Page(scheme) => scheme.tables.put_on_flash(paging),
             Scheme::Content(scheme) => scheme.put_on_flash(paging),
             Scheme::Inverted(_) => unreachable!("FtlConfig::check refuses inverted tables on flash"),
         }
@@ -275,23 +275,29 @@ impl Controller for Ftl {
     }
 
     fn pages_tables(&self) -> bool {
-        with_tables!(&self.tables, scheme => scheme.pages_tables())
+        with_tables!(&self.tables, scheme => scheme.tables.may_be_missing())
     }
 
     fn take_lookups(&mut self, lookups: &mut Vec<Lookup>) {
-        with_tables!(&mut self.tables, scheme => scheme.take_lookups(lookups));
+        with_tables!(&mut self.tables, scheme => scheme.tables.take_lookups(lookups));
     }
 
     fn pages_fingerprints(&self) -> bool {
-        with_tables!(&self.tables, scheme => scheme.pages_fingerprints())
+        with_tables!(&self.tables, scheme => scheme.tables.fingerprints_may_be_missing())
     }
 
     fn look_up_fingerprint(&mut self, content: Content) -> Result<(), FtlError> {
-        with_tables!(&mut self.tables, scheme => scheme.look_up_fingerprint(content, &mut self.flash))
+        let flash = &mut self.flash;
+        with_tables!(&mut self.tables, scheme => {
+            scheme.tables.where_on_flash(|tables| tables.look_up_fingerprint(content, flash))
+        })
     }
 
     fn checkpoint(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        with_tables!(&mut self.tables, scheme => scheme.checkpoint(&mut self.flash, ops))
+        let flash = &mut self.flash;
+        with_tables!(&mut self.tables, scheme => {
+            scheme.tables.where_on_flash(|tables| tables.checkpoint(flash, ops))
+        })
     }
 
     fn pad_units(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
@@ -312,7 +318,7 @@ impl Controller for Ftl {
     }
 
     fn use_idle_time(&mut self, planes: &[Plane], ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        with_tables!(&mut self.tables, scheme => scheme.use_idle_time(planes, &mut self.flash, ops))?;
+        with_tables!(&mut self.tables, scheme => self.flash.collect_in_idle_time(planes, &mut scheme.tables, ops))?;
         self.begin_jobs(ops)
     }
 
@@ -341,22 +347,22 @@ impl Hints for Ftl {
 
     #[inline]
     fn prefetch_far(&self, lpn: Lpn, content: Content, write: bool) {
-        with_tables!(&self.tables, scheme => scheme.prefetch_far(lpn, content, write));
+        with_tables!(&self.tables, scheme => scheme.tables.map.prefetch_far(lpn, content, write));
     }
 
     #[inline]
     fn prefetch_near(&self, lpn: Lpn, content: Content, write: bool) {
-        with_tables!(&self.tables, scheme => scheme.prefetch_near(lpn, content, write, &self.flash));
+        with_tables!(&self.tables, scheme => scheme.tables.map.prefetch_near(lpn, content, write, &self.flash));
     }
 
     #[inline]
     fn prefetch_next(&self, lpn: Lpn, content: Content) {
-        with_tables!(&self.tables, scheme => scheme.prefetch_next(lpn, content, &self.flash));
+        with_tables!(&self.tables, scheme => scheme.tables.map.prefetch_next(lpn, content, &self.flash));
     }
 
     #[inline]
     fn prefetch_last(&self, lpn: Lpn) {
-        with_tables!(&self.tables, scheme => scheme.prefetch_last(lpn));
+        with_tables!(&self.tables, scheme => scheme.tables.map.prefetch_last(lpn));
     }
 
     #[inline]

@@ -47,7 +47,7 @@ pub(crate) fn read(
     lpn: Lpn,
     loads: &LoadView<'_>,
 ) -> Result<ReadOutcome, FtlError> {
-    scheme.look_up_read(lpn, flash)?;
+    scheme.tables().where_on_flash(|tables| tables.look_up_read(lpn, flash))?;
     let (new_value, replicated) = scheme.note_read(lpn, flash);
     let Some(target) = locate(scheme, flash, lpn, loads) else {
         flash.counters.unmapped_reads += 1;
@@ -77,7 +77,7 @@ pub(crate) fn prepare_write(
     partial: bool,
     loads: &LoadView<'_>,
 ) -> Result<Option<ReadTarget>, FtlError> {
-    scheme.look_up_write(lpn, partial, flash)?;
+    scheme.tables().where_on_flash(|tables| tables.look_up_write(lpn, partial, flash))?;
     let old = if partial { locate(scheme, flash, lpn, loads) } else { None };
     flash.counters.reads[Cause::ReadModifyWrite as usize] += u64::from(old.is_some());
     if let (Some(old), Some(checker)) = (old, &flash.checker) {

@@ -55,3 +55,18 @@ impl Owner {
         I::new(self.number())
     }
 }
+
+/// A stored link to no id.
+pub(crate) const NONE: u32 = 0;
+
+/// How a link to an id is stored: as its number plus one, so that zeroed memory holds no links.
+#[inline]
+pub(crate) fn link(id: impl Id) -> u32 {
+    id.number() + 1
+}
+
+/// The target of a link.
+#[inline]
+pub(crate) fn named<I: Id>(link: u32) -> Option<I> {
+    link.checked_sub(1).map(I::new)
+}

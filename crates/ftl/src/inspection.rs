@@ -69,7 +69,7 @@ impl Ftl {
 
     /// Statistics of table pages; `None` where all tables are in RAM and never written.
     pub fn paging_sizes(&self) -> Option<PagingSizes> {
-        with_tables!(&self.tables, scheme => scheme.paging_sizes(&self.flash))
+        with_tables!(&self.tables, scheme => scheme.tables.paging_sizes(&self.flash))
     }
 
     /// The partitions, hottest first; none where the host's data are not told apart.

@@ -5,7 +5,7 @@ use flashtwin_bits::{Loader, Saver, Slab, State, StateResult, unfit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::RangeError;
+use crate::error::{RangeError, at_least_one};
 
 /// Work in idle time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,10 +25,7 @@ impl Default for BackgroundConfig {
 
 impl BackgroundConfig {
     pub(crate) fn check(&self) -> Result<(), RangeError> {
-        match self.jobs {
-            0 => Err(("background.jobs", "0".into(), "at least 1")),
-            _ => Ok(()),
-        }
+        at_least_one([("background.jobs", self.jobs)])
     }
 }
 
@@ -135,12 +132,6 @@ mod tests {
         assert_eq!((jobs.under_way(job), jobs.under_way(job + 1)), (Some((&"work", 2)), None));
         assert_eq!([jobs.op_done(job), jobs.op_done(job)], [None, Some("work")]);
         assert_eq!(jobs.under_way(job), None);
-    }
-
-    #[test]
-    fn at_least_one_job_may_be_under_way() {
-        assert_eq!(BackgroundConfig { jobs: 1 }.check(), Ok(()));
-        assert_eq!(BackgroundConfig { jobs: 0 }.check(), Err(("background.jobs", "0".into(), "at least 1")));
     }
 
     #[test]

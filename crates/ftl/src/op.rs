@@ -71,6 +71,19 @@ pub struct FlashOp {
     pub job: u32,
 }
 
+impl FlashOp {
+    /// An operation that is neither urgent nor part of a job.
+    #[inline]
+    pub(crate) fn new(kind: OpKind, ppn: Ppn, source: Ppn, cause: Cause) -> Self {
+        Self { kind, ppn, source, cause, urgent: false, job: NO_JOB }
+    }
+
+    #[inline]
+    pub(crate) fn read(ppn: Ppn, cause: Cause) -> Self {
+        Self::new(OpKind::Read, ppn, NO_PPN, cause)
+    }
+}
+
 /// The job of operations that belong to none.
 pub const NO_JOB: u32 = u32::MAX;
 

@@ -9,24 +9,21 @@ use crate::flash::counters::{PlaneWrites, TableSizes};
 use crate::ids::{Content, Lpn, Owner};
 use crate::image::PageImage;
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes};
+use crate::op::{Cause, FlashOp, Host};
+use crate::paging::{Map, Tables};
 
 /// A mapping scheme. Optional capabilities have defaults.
 pub(crate) trait MappingScheme: Census + Restore + flashtwin_bits::State {
+    type Map: Map;
+
+    fn tables(&mut self) -> &mut Tables<Self::Map>;
+
     /// Caps first copies and replicas at `pages` together, the device's capacity.
     fn limit_budget(&mut self, _pages: u64) {}
 
     fn wants_kind(&self) -> bool {
         false
     }
-
-    fn prefetch_far(&self, lpn: Lpn, content: Content, write: bool);
-
-    fn prefetch_near(&self, lpn: Lpn, content: Content, write: bool, flash: &Flash);
-
-    fn prefetch_next(&self, _lpn: Lpn, _content: Content, _flash: &Flash) {}
-
-    fn prefetch_last(&self, _lpn: Lpn) {}
 
     /// The first copy of a logical page and its further ones.
     fn places_of(&self, lpn: Lpn) -> (Ppn, &[Ppn]);
@@ -48,41 +45,6 @@ pub(crate) trait MappingScheme: Census + Restore + flashtwin_bits::State {
         u64::from(ppn.number())
     }
 
-    /// Looks up the table pages on flash that a read of a logical page needs.
-    #[inline]
-    fn look_up_read(&mut self, _lpn: Lpn, _flash: &mut Flash) -> Result<(), FtlError> {
-        Ok(())
-    }
-
-    /// Looks up the table pages on flash that a page write needs.
-    #[inline]
-    fn look_up_write(&mut self, _lpn: Lpn, _partial: bool, _flash: &mut Flash) -> Result<(), FtlError> {
-        Ok(())
-    }
-
-    /// Looks up the page of the fingerprint store in which a written content would be found.
-    fn look_up_fingerprint(&mut self, _content: Content, _flash: &mut Flash) -> Result<(), FtlError> {
-        Ok(())
-    }
-
-    /// Moves the table pages that the last page operation looked up to the end of `lookups`.
-    fn take_lookups(&mut self, _lookups: &mut Vec<Lookup>) {}
-
-    /// Whether pages of the mapping tables may be missing in RAM.
-    fn pages_tables(&self) -> bool {
-        false
-    }
-
-    /// Whether looking a content up may have to wait for a page of the fingerprint store.
-    fn pages_fingerprints(&self) -> bool {
-        false
-    }
-
-    /// Writes every page of the mapping tables that was changed since it was last written.
-    fn checkpoint(&mut self, _flash: &mut Flash, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        Ok(())
-    }
-
     /// Counts a read of a page's content. Returns whether it is its first, and whether there are further copies.
     fn note_read(&mut self, lpn: Lpn, flash: &mut Flash) -> (bool, bool);
 
@@ -102,8 +64,8 @@ pub(crate) trait MappingScheme: Census + Restore + flashtwin_bits::State {
     fn trim(&mut self, lpn: Lpn, flash: &mut Flash);
 
     #[inline]
-    fn begin_jobs(&mut self, _flash: &mut Flash, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        Ok(())
+    fn begin_jobs(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        self.tables().settle(flash, ops)
     }
 
     fn job_done(
@@ -116,16 +78,13 @@ pub(crate) trait MappingScheme: Census + Restore + flashtwin_bits::State {
         Ok(())
     }
 
-    /// The planes' die has nothing else to do: collects a little, if the flash wants that.
-    fn use_idle_time(
-        &mut self,
-        planes: &[Plane],
-        flash: &mut Flash,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError>;
+    fn end_period(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+        self.tables().settle(flash, ops)
+    }
 
-    fn end_period(&mut self, _flash: &mut Flash, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        Ok(())
+    /// The plane for a page that ageing moves, where the allocation proposes one.
+    fn place_aged(&mut self, proposal: Plane, _lpn: Lpn, _flash: &mut Flash, _loads: &LoadView<'_>) -> Plane {
+        proposal
     }
 
     /// Moves a mapped logical page to another physical page, as ageing does; returns that page.
@@ -136,7 +95,26 @@ pub(crate) trait MappingScheme: Census + Restore + flashtwin_bits::State {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<Ppn, FtlError>;
+    ) -> Result<Ppn, FtlError> {
+        let Some(owner) = flash.blocks.owner(self.places_of(lpn).0) else {
+            return Err(FtlError::Broken(format!("LPN {lpn} lies in a page that nobody owns")));
+        };
+        let (stream, partition) = flash.aged_stream(lpn);
+        let proposal = flash.pick_plane(stream, address, loads)?;
+        let plane = self.place_aged(proposal, lpn, flash, loads);
+        let to = flash.take_page(plane, stream, owner, self.tables(), ops)?;
+        // Making room may have moved the page, so it is looked up only now.
+        let from = self.places_of(lpn).0;
+        flash.check_rewrite(from, to, partition)?;
+        let tables = self.tables();
+        if !tables.map.relocate(owner, from, to, flash) {
+            return Err(flash.strayed(owner, from));
+        }
+        tables.touch_owner(owner);
+        flash.rewritten(from, plane, tables, ops)?;
+        tables.settle(flash, ops)?;
+        Ok(to)
+    }
 
     fn end_preload(&mut self) {}
 }
@@ -150,10 +128,6 @@ pub(crate) trait Census {
     }
 
     fn budget_pages(&self) -> Option<u64> {
-        None
-    }
-
-    fn paging_sizes(&self, _flash: &Flash) -> Option<PagingSizes> {
         None
     }
 

@@ -97,40 +97,6 @@ impl ContentMap {
         1 + self.replica_ppns(vpn).len() as u32
     }
 
-    #[inline]
-    pub(crate) fn prefetch_far(&self, lpn: Lpn, content: Content) {
-        self.lpn_vpn.prefetch(lpn);
-        self.history.prefetch(content);
-        self.fingerprints.prefetch(content);
-    }
-
-    #[inline]
-    pub(crate) fn prefetch_near(&self, lpn: Lpn, content: Content) {
-        let held = self.vpn_of(lpn);
-        self.vpns.prefetch(held);
-        self.popularity.prefetch(held);
-        self.vpns.prefetch(self.fingerprints.foresee(content));
-    }
-
-    /// Prefetches what entering the written content touches; returns the page's home copy.
-    #[inline]
-    pub(crate) fn prefetch_next(&self, lpn: Lpn, content: Content) -> Option<Ppn> {
-        self.fingerprints.prefetch_neighbours(content);
-        let &ContentEntry { home, content, replicas, .. } = self.vpns.get(self.vpn_of(lpn))?;
-        self.fingerprints.prefetch(content);
-        self.history.prefetch(content);
-        self.replicas.prefetch(replicas);
-        Some(home)
-    }
-
-    #[inline]
-    pub(crate) fn prefetch_last(&self, lpn: Lpn) {
-        if let Some(&ContentEntry { content, replicas, .. }) = self.vpns.get(self.vpn_of(lpn)) {
-            self.replicas.prefetch_list(replicas);
-            self.fingerprints.prefetch_neighbours(content);
-        }
-    }
-
     pub(crate) fn popularity(&self, vpn: Vpn) -> u8 {
         self.popularity[vpn]
     }
@@ -145,6 +111,10 @@ impl ContentMap {
 
     pub(crate) fn vpn_slots(&self) -> u32 {
         self.vpns.len() as u32
+    }
+
+    pub(crate) fn live(&self) -> impl Iterator<Item = Vpn> {
+        Vpn::each(0..self.vpn_slots()).filter(|&vpn| self.is_live(vpn))
     }
 
     pub(crate) fn is_live(&self, vpn: Vpn) -> bool {
@@ -356,6 +326,46 @@ impl ContentMap {
 }
 
 impl Map for ContentMap {
+    #[inline]
+    fn prefetch_far(&self, lpn: Lpn, content: Content, _write: bool) {
+        self.lpn_vpn.prefetch(lpn);
+        self.history.prefetch(content);
+        self.fingerprints.prefetch(content);
+    }
+
+    #[inline]
+    fn prefetch_near(&self, lpn: Lpn, content: Content, _write: bool, _flash: &Flash) {
+        let held = self.vpn_of(lpn);
+        self.vpns.prefetch(held);
+        self.popularity.prefetch(held);
+        self.vpns.prefetch(self.fingerprints.foresee(content));
+    }
+
+    /// Prefetches what entering the written content touches.
+    #[inline]
+    fn prefetch_next(&self, lpn: Lpn, content: Content, flash: &Flash) {
+        self.fingerprints.prefetch_neighbours(content);
+        if let Some(&ContentEntry { home, content, replicas, .. }) = self.vpns.get(self.vpn_of(lpn)) {
+            self.fingerprints.prefetch(content);
+            self.history.prefetch(content);
+            self.replicas.prefetch(replicas);
+            flash.blocks.prefetch(home);
+        }
+    }
+
+    #[inline]
+    fn prefetch_last(&self, lpn: Lpn) {
+        if let Some(&ContentEntry { content, replicas, .. }) = self.vpns.get(self.vpn_of(lpn)) {
+            self.replicas.prefetch_list(replicas);
+            self.fingerprints.prefetch_neighbours(content);
+        }
+    }
+
+    #[inline]
+    fn relocate(&mut self, owner: Owner, from: Ppn, to: Ppn, _flash: &mut Flash) -> bool {
+        self.relocate(owner.id(), from, to)
+    }
+
     /// Counts the changes. Two levels change the VPN's PPN. Inverted tables would change the PPN of
     /// each LPN, the page's entry in the iLPT and, if its fingerprint is known, those in HPT and
     /// iHPT; they hold no replicas.

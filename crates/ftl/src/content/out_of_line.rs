@@ -17,7 +17,7 @@ use crate::flash::Flash;
 use crate::ids::NO_VPN;
 use crate::ids::{Lpn, Vpn};
 use crate::jobs::Jobs;
-use crate::op::{Cause, FlashOp, OpKind};
+use crate::op::{Cause, FlashOp};
 #[cfg(test)]
 use crate::sabotage::sabotaged;
 
@@ -139,8 +139,7 @@ fn plant_late_merge(map: &mut ContentMap, page: Candidate) {
 }
 
 fn read(ppn: Ppn, job: u32) -> FlashOp {
-    let (kind, cause) = (OpKind::Read, Cause::Fingerprint);
-    FlashOp { kind, ppn, source: NO_PPN, cause, urgent: false, job }
+    FlashOp { job, ..FlashOp::read(ppn, Cause::Fingerprint) }
 }
 
 flashtwin_bits::state!(OutOfLine { waiting, tickets, last_ticket, prune_at });

@@ -9,7 +9,7 @@ use super::Flash;
 use super::blocks::Stream;
 use super::idle::IdlePolicy;
 use super::victim::VictimPolicy;
-use crate::error::{FtlError, RangeError};
+use crate::error::{FtlError, RangeError, at_least_one};
 use crate::ids::Owner;
 use crate::op::{Cause, FlashOp, IDLE_STEP, NO_JOB, OpKind};
 
@@ -80,14 +80,11 @@ impl GcConfig {
                 return Err((key, share.to_string(), "a share from 0 up to but not including 1"));
             }
         }
-        for (key, count) in
-            [("gc.urgent", self.urgent), ("gc.step_pages", self.step_pages), ("gc.choices", self.choices)]
-        {
-            if count == 0 {
-                return Err((key, "0".into(), "at least 1"));
-            }
-        }
-        Ok(())
+        at_least_one([
+            ("gc.urgent", self.urgent),
+            ("gc.step_pages", self.step_pages),
+            ("gc.choices", self.choices),
+        ])
     }
 }
 

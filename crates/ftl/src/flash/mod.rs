@@ -29,7 +29,7 @@ use collection::Collector;
 pub use collection::GcConfig;
 pub(crate) use collection::{Moved, Owners};
 use counters::{Counters, Peak};
-use idle::IdleCollection;
+use idle::Reserve;
 use partition::{PartitionConfig, Partitions};
 use wear::WearConfig;
 
@@ -44,7 +44,7 @@ pub(crate) struct FlashKeys<'a> {
 pub(crate) struct Flash {
     pub(crate) blocks: Blocks,
     collector: Collector,
-    idle: Option<Box<dyn IdleCollection>>,
+    idle: Option<Reserve>,
     allocation: Box<dyn Allocation>,
     redirection: Box<dyn Redirection>,
     /// By partition: where the host's last page was proposed to go. Empty where pages do not stay on a plane until their

@@ -7,7 +7,7 @@ use super::Flash;
 use super::blocks::{Blocks, Stream};
 use crate::error::FtlError;
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
+use crate::op::{Cause, FlashOp, OpKind};
 
 impl Flash {
     /// The plane of the stream's last page while a program unit is open there; otherwise another one.
@@ -32,8 +32,7 @@ impl Flash {
         for plane in self.geometry().all_planes() {
             for partition in 0..self.blocks.partitions() as u8 {
                 while let Some(ppn) = self.blocks.pad(plane, Stream::host(partition)) {
-                    let (kind, source, cause) = (OpKind::Program, NO_PPN, Cause::Padding);
-                    self.order(FlashOp { kind, ppn, source, cause, urgent: false, job: NO_JOB }, ops)?;
+                    self.order(FlashOp::new(OpKind::Program, ppn, NO_PPN, Cause::Padding), ops)?;
                 }
             }
         }

@@ -8,13 +8,13 @@ use flashtwin_bits::By;
 use flashtwin_nand::{Channel, NO_PPN, Plane, Ppn};
 
 use crate::error::FtlError;
+use crate::flash::Flash;
 use crate::flash::counters::{PlaneWrites, TableSizes};
-use crate::flash::{Flash, Moved};
 use crate::ids::{Content, Lpn, NO_CONTENT, Owner, PageData, TablePage};
 use crate::image::PageImage;
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes, is_page};
-use crate::paging::{EntriesOf, Layout, Map, Paging, Tables};
+use crate::op::{Cause, FlashOp, Host, is_page};
+use crate::paging::{EntriesOf, Layout, Map, Tables};
 use crate::scheme::{Census, MappingScheme, Restore, audit_pages, unfit};
 pub(crate) use map::PageMap;
 use spread::Spreader;
@@ -26,16 +26,6 @@ pub(crate) struct SpreadMap {
 }
 
 impl SpreadMap {
-    /// A page lies elsewhere now. Says whether it was its logical page's.
-    #[inline]
-    fn relocate(&mut self, lpn: Lpn, from: Ppn, to: Ppn, flash: &mut Flash) -> bool {
-        let known = self.map.set(lpn, to) == from;
-        if let Some(spreader) = &mut self.spreader {
-            spreader.page_moved(PageData { lpn, content: self.map.content(lpn) }, from, to, flash);
-        }
-        known
-    }
-
     /// Points a logical page at another physical page (or none) with its content. If the logical
     /// page had the same content before, returns the channel of its old page.
     #[inline]
@@ -58,8 +48,40 @@ impl SpreadMap {
 
 impl Map for SpreadMap {
     #[inline]
-    fn page_moved(&mut self, page: Moved, flash: &mut Flash) -> bool {
-        self.relocate(page.owner.id(), page.from, page.to, flash)
+    fn prefetch_far(&self, lpn: Lpn, content: Content, write: bool) {
+        self.map.prefetch(lpn);
+        if let Some(spreader) = &self.spreader {
+            spreader.prefetch_far(lpn, if write { self.map.known(content) } else { NO_CONTENT });
+        }
+    }
+
+    #[inline]
+    fn prefetch_near(&self, lpn: Lpn, content: Content, write: bool, flash: &Flash) {
+        let map = &self.map;
+        flash.blocks.prefetch(map.get(lpn));
+        if let Some(spreader) = &self.spreader {
+            match write {
+                true => spreader.prefetch_near(lpn, map.content(lpn), map.known(content), map),
+                false => spreader.prefetch_near_read(lpn),
+            }
+        }
+    }
+
+    #[inline]
+    fn prefetch_next(&self, lpn: Lpn, content: Content, _flash: &Flash) {
+        if let Some(spreader) = &self.spreader {
+            spreader.prefetch_next(lpn, self.map.known(content));
+        }
+    }
+
+    #[inline]
+    fn relocate(&mut self, owner: Owner, from: Ppn, to: Ppn, flash: &mut Flash) -> bool {
+        let lpn = owner.id();
+        let known = self.map.set(lpn, to) == from;
+        if let Some(spreader) = &mut self.spreader {
+            spreader.page_moved(PageData { lpn, content: self.map.content(lpn) }, from, to, flash);
+        }
+        known
     }
 
     #[inline]
@@ -93,10 +115,6 @@ impl PageScheme {
         written: Option<Box<WrittenContents>>,
     ) -> Self {
         Self { tables: Tables::new(SpreadMap { map, spreader }), written }
-    }
-
-    pub(crate) fn put_on_flash(&mut self, paging: Paging) {
-        self.tables.put_on_flash(paging);
     }
 
     #[inline]
@@ -156,35 +174,15 @@ impl PageScheme {
 }
 
 impl MappingScheme for PageScheme {
+    type Map = SpreadMap;
+
+    #[inline]
+    fn tables(&mut self) -> &mut Tables<Self::Map> {
+        &mut self.tables
+    }
+
     fn wants_kind(&self) -> bool {
         self.spreader().is_some()
-    }
-
-    #[inline]
-    fn prefetch_far(&self, lpn: Lpn, content: Content, write: bool) {
-        self.map().prefetch(lpn);
-        if let Some(spreader) = self.spreader() {
-            spreader.prefetch_far(lpn, if write { self.map().known(content) } else { NO_CONTENT });
-        }
-    }
-
-    #[inline]
-    fn prefetch_near(&self, lpn: Lpn, content: Content, write: bool, flash: &Flash) {
-        let map = self.map();
-        flash.blocks.prefetch(map.get(lpn));
-        if let Some(spreader) = self.spreader() {
-            match write {
-                true => spreader.prefetch_near(lpn, map.content(lpn), map.known(content), map),
-                false => spreader.prefetch_near_read(lpn),
-            }
-        }
-    }
-
-    #[inline]
-    fn prefetch_next(&self, lpn: Lpn, content: Content, _flash: &Flash) {
-        if let Some(spreader) = self.spreader() {
-            spreader.prefetch_next(lpn, self.map().known(content));
-        }
     }
 
     #[inline]
@@ -203,32 +201,6 @@ impl MappingScheme for PageScheme {
             Some(serial) => 1 << 32 | serial << 33,
             None => u64::from(ppn.number()),
         }
-    }
-
-    #[inline]
-    fn look_up_read(&mut self, lpn: Lpn, flash: &mut Flash) -> Result<(), FtlError> {
-        self.tables.look_up_read(lpn, flash)
-    }
-
-    #[inline]
-    fn look_up_write(&mut self, lpn: Lpn, partial: bool, flash: &mut Flash) -> Result<(), FtlError> {
-        self.tables.look_up_write(lpn, partial, flash)
-    }
-
-    fn look_up_fingerprint(&mut self, content: Content, flash: &mut Flash) -> Result<(), FtlError> {
-        self.tables.look_up_fingerprint(content, flash)
-    }
-
-    fn take_lookups(&mut self, lookups: &mut Vec<Lookup>) {
-        self.tables.take_lookups(lookups);
-    }
-
-    fn pages_tables(&self) -> bool {
-        self.tables.may_be_missing()
-    }
-
-    fn checkpoint(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        self.tables.checkpoint(flash, ops)
     }
 
     #[inline]
@@ -251,23 +223,9 @@ impl MappingScheme for PageScheme {
         Ok(Some((ppn, Cause::Host)))
     }
 
-    fn use_idle_time(
-        &mut self,
-        planes: &[Plane],
-        flash: &mut Flash,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
-        flash.collect_in_idle_time(planes, &mut self.tables, ops)
-    }
-
     fn trim(&mut self, lpn: Lpn, flash: &mut Flash) {
         self.tables.touch_lpn(lpn);
         self.tables.map.point(lpn, NO_PPN, NO_CONTENT, flash);
-    }
-
-    #[inline]
-    fn begin_jobs(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        self.tables.settle(flash, ops)
     }
 
     fn job_done(
@@ -284,35 +242,10 @@ impl MappingScheme for PageScheme {
         self.tables.settle(flash, ops)
     }
 
-    fn end_period(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        self.tables.settle(flash, ops)
-    }
-
-    fn rewrite(
-        &mut self,
-        lpn: Lpn,
-        address: u64,
-        flash: &mut Flash,
-        loads: &LoadView<'_>,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<Ppn, FtlError> {
-        let (stream, partition) = flash.aged_stream(lpn);
-        let mut plane = flash.pick_plane(stream, address, loads)?;
-        let content = self.map().content(lpn);
-        if let Some(spreader) = &mut self.tables.map.spreader {
-            plane = spreader.place_aged(plane, PageData { lpn, content }, flash, loads);
-        }
-        let to = flash.take_page(plane, stream, Owner::of(lpn), &mut self.tables, ops)?;
-        // Making room may have moved the page, so it is looked up only now.
-        let from = self.map().get(lpn);
-        flash.check_rewrite(from, to, partition)?;
-        if !self.tables.map.relocate(lpn, from, to, flash) {
-            return Err(flash.strayed(Owner::of(lpn), from));
-        }
-        self.tables.touch_lpn(lpn);
-        flash.rewritten(from, plane, &mut self.tables, ops)?;
-        self.tables.settle(flash, ops)?;
-        Ok(to)
+    fn place_aged(&mut self, proposal: Plane, lpn: Lpn, flash: &mut Flash, loads: &LoadView<'_>) -> Plane {
+        let SpreadMap { map, spreader } = &mut self.tables.map;
+        let page = PageData { lpn, content: map.content(lpn) };
+        spreader.as_mut().map_or(proposal, |spreader| spreader.place_aged(proposal, page, flash, loads))
     }
 
     /// Forgets entries of places that ageing moved pages away from, and the writes so far.
@@ -332,10 +265,6 @@ impl Census for PageScheme {
         self.map().mapped()
     }
 
-    fn paging_sizes(&self, flash: &Flash) -> Option<PagingSizes> {
-        self.tables.paging_sizes(flash)
-    }
-
     fn contents_written(&self) -> Option<By<Plane, Vec<PlaneWrites>>> {
         self.written.as_ref().map(|written| written.planes())
     }
@@ -349,8 +278,8 @@ impl Census for PageScheme {
         match self.spreader() {
             None => sizes,
             Some(spreader) => TableSizes {
-                twin_lists: spreader.twin_lists(),
-                twin_pages: spreader.twin_pages(),
+                twin_lists: spreader.duplicate_lists(),
+                twin_pages: spreader.duplicate_pages(),
                 filter_bytes: spreader.filter_bytes(),
                 content_table_bytes: spreader.bytes(),
                 ..sizes

@@ -1,16 +1,17 @@
 //! Uses of table pages and their effects: reads, write-backs, checkpoints.
 
-use super::tables::{Map, OnFlash, Read, digest};
+use super::tables::{Map, OnFlash, digest};
 use super::{Paging, translation};
 use crate::error::FtlError;
 use crate::flash::Flash;
 use crate::ids::{Content, Lpn, NO_VPN, TablePage, Vpn};
 use crate::op::{FlashOp, Lookup, is_page};
 use crate::sabotage::sabotaged;
+use flashtwin_nand::Ppn;
 
 impl Paging {
     /// Uses a page of the tables; where it must be read from, if at all.
-    fn use_page(&mut self, page: TablePage, changes: bool, flash: &mut Flash) -> Read {
+    fn use_page(&mut self, page: TablePage, changes: bool, flash: &mut Flash) -> Option<Ppn> {
         let read = self.access(page);
         if changes && !sabotaged!(CleanPage if !self.lru.is_dirty(page)) {
             self.lru.set_dirty(page, true);
@@ -42,10 +43,14 @@ impl Paging {
     #[inline]
     pub(super) fn touch_vpn(&mut self, vpn: Vpn) {
         if vpn != NO_VPN {
-            let page = self.layout.of_vpn(vpn);
-            if self.touched.back() != Some(&page) {
-                self.touched.push_back(page);
-            }
+            self.touch(self.layout.of_vpn(vpn));
+        }
+    }
+
+    #[inline]
+    pub(super) fn touch(&mut self, page: TablePage) {
+        if self.touched.back() != Some(&page) {
+            self.touched.push_back(page);
         }
     }
 
@@ -83,13 +88,13 @@ impl Paging {
 }
 
 impl<M: Map> OnFlash<'_, M> {
-    pub(super) fn look_up_primary(&mut self, lpn: Lpn, flash: &mut Flash) -> Result<(), FtlError> {
+    fn look_up_primary(&mut self, lpn: Lpn, flash: &mut Flash) -> Result<(), FtlError> {
         self.paging.lookups.clear();
         let primary = self.paging.layout.of_lpn(lpn);
         self.paging.look_up(primary, false, true, flash)
     }
 
-    pub(super) fn look_up_read(&mut self, lpn: Lpn, flash: &mut Flash) -> Result<(), FtlError> {
+    pub(crate) fn look_up_read(&mut self, lpn: Lpn, flash: &mut Flash) -> Result<(), FtlError> {
         self.look_up_primary(lpn, flash)?;
         match self.map.vpn_of(lpn) {
             NO_VPN => Ok(()),
@@ -97,7 +102,17 @@ impl<M: Map> OnFlash<'_, M> {
         }
     }
 
-    pub(super) fn look_up_fingerprint(
+    /// A part of a page also waits for the table page of the content that it is a part of.
+    pub(crate) fn look_up_write(
+        &mut self,
+        lpn: Lpn,
+        partial: bool,
+        flash: &mut Flash,
+    ) -> Result<(), FtlError> {
+        if partial { self.look_up_read(lpn, flash) } else { self.look_up_primary(lpn, flash) }
+    }
+
+    pub(crate) fn look_up_fingerprint(
         &mut self,
         content: Content,
         flash: &mut Flash,
@@ -181,7 +196,7 @@ impl<M: Map> OnFlash<'_, M> {
         self.write(page, flash, ops)
     }
 
-    pub(super) fn checkpoint(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    pub(crate) fn checkpoint(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         self.settle(flash, ops)?;
         let before = flash.counters.mapping.checkpointed;
         for page in self.paging.layout.all_pages() {

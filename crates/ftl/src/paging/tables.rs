@@ -10,8 +10,24 @@ use crate::ids::{Content, Lpn, NO_VPN, Owner, TablePage, Vpn};
 use crate::op::{FlashOp, Lookup, PagingSizes};
 
 pub(crate) trait Map: flashtwin_bits::State {
-    /// Collection moved a page; counts the entries that change. Says whether the page was its owner's.
-    fn page_moved(&mut self, page: Moved, flash: &mut Flash) -> bool;
+    /// Prefetch what an operation on a page will use, in the order of the calls: what `lpn` and `content` say,
+    /// what that names, and so on.
+    fn prefetch_far(&self, lpn: Lpn, content: Content, write: bool);
+
+    fn prefetch_near(&self, lpn: Lpn, content: Content, write: bool, flash: &Flash);
+
+    fn prefetch_next(&self, _lpn: Lpn, _content: Content, _flash: &Flash) {}
+
+    fn prefetch_last(&self, _lpn: Lpn) {}
+
+    /// A page lies elsewhere now. Says whether it was its owner's.
+    fn relocate(&mut self, owner: Owner, from: Ppn, to: Ppn, flash: &mut Flash) -> bool;
+
+    /// Collection moved a page: counts the entries that change, too.
+    #[inline]
+    fn page_moved(&mut self, page: Moved, flash: &mut Flash) -> bool {
+        self.relocate(page.owner, page.from, page.to, flash)
+    }
 
     fn entry_of(&self, owner: Owner, layout: &Layout) -> TablePage;
 
@@ -39,7 +55,7 @@ pub(crate) struct Tables<M> {
 }
 
 /// A map with tables on flash, and their pages. Other maps skip all of this.
-pub(super) struct OnFlash<'a, M> {
+pub(crate) struct OnFlash<'a, M> {
     pub(super) map: &'a mut M,
     pub(super) paging: &'a mut Paging,
 }
@@ -95,13 +111,14 @@ impl<M: Map> Tables<M> {
         Some(OnFlash { map: &mut self.map, paging })
     }
 
+    /// Works on the pages of tables that are on flash.
     #[inline]
-    fn where_on_flash(
+    pub(crate) fn where_on_flash(
         &mut self,
-        what: impl FnOnce(&mut OnFlash<'_, M>) -> Result<(), FtlError>,
+        work: impl FnOnce(&mut OnFlash<'_, M>) -> Result<(), FtlError>,
     ) -> Result<(), FtlError> {
         match &mut self.on_flash() {
-            Some(tables) => what(tables),
+            Some(tables) => work(tables),
             None => Ok(()),
         }
     }
@@ -132,34 +149,7 @@ impl<M: Map> Tables<M> {
         })
     }
 
-    #[inline]
-    pub(crate) fn look_up_read(&mut self, lpn: Lpn, flash: &mut Flash) -> Result<(), FtlError> {
-        self.where_on_flash(|tables| tables.look_up_read(lpn, flash))
-    }
-
-    /// A part of a page also waits for the table page of the content that it is a part of.
-    #[inline]
-    pub(crate) fn look_up_write(
-        &mut self,
-        lpn: Lpn,
-        partial: bool,
-        flash: &mut Flash,
-    ) -> Result<(), FtlError> {
-        self.where_on_flash(|tables| match partial {
-            true => tables.look_up_read(lpn, flash),
-            false => tables.look_up_primary(lpn, flash),
-        })
-    }
-
-    pub(crate) fn look_up_fingerprint(
-        &mut self,
-        content: Content,
-        flash: &mut Flash,
-    ) -> Result<(), FtlError> {
-        self.where_on_flash(|tables| tables.look_up_fingerprint(content, flash))
-    }
-
-    /// A page write begins whose lookups are done ([`Tables::look_up_write`]). Returns the VPN that the page held
+    /// A page write begins whose lookups are done ([`OnFlash::look_up_write`]). Returns the VPN that the page held
     /// so far, where the tables are on flash: [`Tables::after_write`] wants to know.
     #[inline]
     pub(crate) fn before_write(&mut self, lpn: Lpn) -> Option<Vpn> {
@@ -195,6 +185,13 @@ impl<M: Map> Tables<M> {
     }
 
     #[inline]
+    pub(crate) fn touch_owner(&mut self, owner: Owner) {
+        if let Some(paging) = &mut self.paging {
+            paging.touch(self.map.entry_of(owner, &paging.layout));
+        }
+    }
+
+    #[inline]
     pub(crate) fn touch_vpn(&mut self, vpn: Vpn) {
         if let Some(paging) = &mut self.paging {
             paging.touch_vpn(vpn);
@@ -215,10 +212,6 @@ impl<M: Map> Tables<M> {
         self.where_on_flash(|tables| tables.settle(flash, ops))
     }
 
-    pub(crate) fn checkpoint(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        self.where_on_flash(|tables| tables.checkpoint(flash, ops))
-    }
-
     pub(crate) fn audit(&self, flash: &Flash) -> Result<(), String> {
         match &self.paging {
             Some(paging) => paging.audit(&self.map, flash),
@@ -232,9 +225,6 @@ pub(super) fn digest(map: &impl Map, layout: &Layout, page: TablePage) -> u64 {
     map.each_entry(layout, page, &mut |value| digest = fnv1a(digest, u64::from(value)));
     digest
 }
-
-/// Stands for no page where a lookup need not read one.
-pub(super) type Read = Option<Ppn>;
 
 flashtwin_bits::state!(any M: Map => Tables<M> { map, paging });
 

@@ -12,11 +12,11 @@ use crate::error::FtlError;
 use crate::flash::Flash;
 use crate::flash::block_table::METADATA;
 use crate::ids::{Owner, TablePage};
-use crate::op::{Cause, FlashOp, NO_JOB, OpKind, is_page};
+use crate::op::{Cause, FlashOp, OpKind, is_page};
 use crate::sabotage::sabotaged;
 
 fn op(kind: OpKind, ppn: Ppn, source: Ppn) -> FlashOp {
-    FlashOp { kind, ppn, source, cause: Cause::Metadata, urgent: false, job: NO_JOB }
+    FlashOp::new(kind, ppn, source, Cause::Metadata)
 }
 
 pub(super) fn read(ppn: Ppn) -> FlashOp {

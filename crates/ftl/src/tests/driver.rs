@@ -1,7 +1,7 @@
 //! Shared by the controller's tests: tiny devices, random options, an untimed driver.
 
 use crate::controller::Controller;
-use flashtwin_nand::Geometry;
+use flashtwin_nand::{Chip, Geometry, Plane, Ppn};
 
 use super::drawn;
 use super::reach::Map;
@@ -104,7 +104,19 @@ impl Options {
     }
 }
 
+/// Collects the block that was closed first, as late as possible.
+pub(super) fn late_fifo(mut config: FtlConfig) -> FtlConfig {
+    config.gc.victim = VictimPolicy::Fifo;
+    (config.gc.start, config.gc.stop) = (0.0, 0.0);
+    config
+}
+
 impl Options {
+    /// A system on a device, nothing of them drawn.
+    pub(super) fn of(levels: Levels, config: FtlConfig, footprint: u32, contents: u32) -> Self {
+        Self { levels, config, footprint, contents, units_per_chip: 1, ..Self::draw(0) }
+    }
+
     /// A partition for each page, at random; a tenth of the pages is left to the coldest.
     fn partitions(&self) -> Vec<u8> {
         let mut rng = Rng::stream(self.seed, "partitions");
@@ -289,6 +301,35 @@ impl Driver {
         }
     }
 
+    /// A system on a device, nothing of them drawn.
+    pub(super) fn of(levels: Levels, config: FtlConfig, footprint: u32, contents: u32) -> Self {
+        Self::new(&Options::of(levels, config, footprint, contents))
+    }
+
+    pub(super) fn geometry(&self) -> &Geometry {
+        self.ftl.flash.geometry()
+    }
+
+    /// A page of a block of the first plane.
+    pub(super) fn page(&self, block: u32, page: u32) -> Ppn {
+        self.geometry().ppn(Plane::new(0), block, page)
+    }
+
+    /// The block within its plane and the page within that.
+    pub(super) fn place(&self, ppn: Ppn) -> (u32, u32) {
+        let geometry = self.geometry();
+        (geometry.block_in_plane(geometry.block_index(ppn)), geometry.page_in_block(ppn))
+    }
+
+    pub(super) fn chip_of(&self, ppn: Ppn) -> Chip {
+        self.ftl.flash.blocks.chip_of_page(ppn)
+    }
+
+    /// The first copy of a logical page that is mapped.
+    pub(super) fn home(&self, lpn: u32) -> Ppn {
+        self.ftl.copies_of(Lpn::new(lpn)).unwrap().0
+    }
+
     pub(super) fn shake_loads(&mut self, rng: &mut Rng) {
         self.now_ns += 30_000;
         self.unit.iter_mut().for_each(|load| *load = rng.below(4));
@@ -355,7 +396,7 @@ impl Driver {
         Ok(outcome)
     }
 
-    pub(super) fn rewrite(&mut self, lpn: u32) -> Result<Option<flashtwin_nand::Ppn>, FtlError> {
+    pub(super) fn rewrite(&mut self, lpn: u32) -> Result<Option<Ppn>, FtlError> {
         let loads = LoadView::new(&self.chip, &self.unit).at(self.now_ns);
         self.ftl.rewrite(Lpn::new(lpn), u64::from(lpn) * 3 / 2, &loads, &mut self.ops)
     }
@@ -366,6 +407,39 @@ impl Driver {
         self.ftl.take_lookups(&mut self.lookups);
         self.ftl.begin_jobs(&mut self.ops)?;
         Ok(outcome)
+    }
+
+    pub(super) fn trim(&mut self, lpn: u32) {
+        self.ftl.trim(Lpn::new(lpn));
+    }
+
+    /// Writes pages with their contents. Returns where each was programmed.
+    pub(super) fn write_all(&mut self, pages: &[(u32, u32)]) -> Vec<Option<Ppn>> {
+        let written = |&(lpn, content): &(u32, u32)| self.write(lpn, content, false).unwrap().program;
+        pages.iter().map(written).map(|program| program.map(|(ppn, _)| ppn)).collect()
+    }
+
+    pub(super) fn serve(&mut self, step: Step) -> Result<(), FtlError> {
+        match step {
+            Step::Read { lpn } => self.read(lpn).map(drop),
+            Step::Write { lpn, content, partial } => self.write(lpn, content, partial).map(drop),
+            Step::Trim { lpn } => {
+                self.trim(lpn);
+                Ok(())
+            }
+            Step::EndPeriod => self.end_period(),
+        }
+    }
+
+    /// Serves a step. What came of it, to be compared with another driver's.
+    pub(super) fn outcome(&mut self, step: Step) -> String {
+        match step {
+            Step::Read { lpn } => format!("{:?}", self.read(lpn).unwrap()),
+            Step::Write { lpn, content, partial } => {
+                format!("{:?}", self.write(lpn, content, partial).unwrap())
+            }
+            Step::Trim { .. } | Step::EndPeriod => format!("{:?}", self.serve(step).unwrap()),
+        }
     }
 
     pub(super) fn checkpoint(&mut self) -> Result<(), FtlError> {

@@ -4,11 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use flashtwin_nand::{NO_PPN, Plane, Ppn};
 
-use super::driver::{Driver, Options, geometry};
+use super::driver::{Driver, geometry, late_fifo};
 use super::reach::Map;
-use crate::flash::victim::VictimPolicy;
 use crate::ids::{Lpn, NO_VPN, Vpn};
-use crate::{CacheBytes, Cause, FlashOp, FtlConfig, Lookup, Mapping, NO_JOB, OpKind, Rng, TablePage};
+use crate::{CacheBytes, Cause, FlashOp, FtlConfig, Lookup, Mapping, OpKind, Rng, TablePage};
 use flashtwin_bits::mix;
 
 /// A device of one plane on which nothing is ever collected, with room for `pages` translation pages of
@@ -28,17 +27,7 @@ fn device_with(
     let mut config = FtlConfig { mapping, ..FtlConfig::default() };
     config.mapping_cache.bytes = CacheBytes::Limited(pages * 64);
     config.mapping_cache.fingerprints = fingerprints;
-    config.gc.victim = VictimPolicy::Fifo;
-    (config.gc.start, config.gc.stop) = (0.0, 0.0);
-    let levels = [1, 1, 1, 1, blocks, pages_per_block];
-    Driver::new(&Options {
-        levels,
-        config,
-        footprint,
-        contents: 1 << 20,
-        units_per_chip: 1,
-        ..Options::draw(0)
-    })
+    Driver::of([1, 1, 1, 1, blocks, pages_per_block], late_fifo(config), footprint, 1 << 20)
 }
 
 struct Naive {
@@ -245,7 +234,7 @@ fn uniform_reads_hit_as_often_as_pages_fit() {
 }
 
 fn metadata(kind: OpKind, ppn: Ppn, source: Ppn) -> FlashOp {
-    FlashOp { kind, ppn, source, cause: Cause::Metadata, urgent: false, job: NO_JOB }
+    FlashOp::new(kind, ppn, source, Cause::Metadata)
 }
 
 #[test]

@@ -20,7 +20,7 @@ impl Ftl {
         match &self.tables {
             Scheme::Page(scheme) => Map::Page(scheme.map()),
             Scheme::Content(scheme) => Map::Content(&scheme.tables.map),
-            Scheme::Inverted(scheme) => Map::Inverted(&scheme.map),
+            Scheme::Inverted(scheme) => Map::Inverted(&scheme.tables.map),
         }
     }
 

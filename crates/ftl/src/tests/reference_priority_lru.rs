@@ -1,7 +1,6 @@
 //! Priority-LRU as its rules read (systems.md, section 6), on plain lists, compared after every operation
 //! with the classes and copies of the controller.
 
-use crate::controller::Controller;
 use std::collections::BTreeMap;
 
 use super::driver::{Driver, Options, Step, Workload};
@@ -115,21 +114,18 @@ impl Model {
     }
 }
 
-fn live(driver: &Driver) -> impl Iterator<Item = Vpn> {
-    let map = driver.contents();
-    Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn))
-}
-
 fn compare(driver: &Driver, model: &Model) {
     let map = driver.contents();
     let recency = driver.ftl.recency().unwrap();
     for (class, pages) in model.classes.iter().enumerate().skip(1) {
         assert_eq!(&recency.pages_of(class as u8).collect::<Vec<_>>(), pages, "class {class}");
     }
-    let found: BTreeMap<Vpn, Vec<Chip>> = live(driver)
+    let found: BTreeMap<Vpn, Vec<Chip>> = driver
+        .contents()
+        .live()
         .map(|vpn| {
             let pages = [map.home(vpn)].into_iter().chain(map.replica_ppns(vpn).iter().copied());
-            (vpn, pages.map(|ppn| driver.ftl.flash.blocks.chip_of_page(ppn)).collect())
+            (vpn, pages.map(|ppn| driver.chip_of(ppn)).collect())
         })
         .collect();
     assert_eq!(found, model.chips);
@@ -225,11 +221,13 @@ fn every_read_moves_copies_and_evicts_what_the_rules_say() {
                 Step::Write { lpn, content, partial } => {
                     driver.write(lpn, content, partial).unwrap();
                 }
-                Step::Trim { lpn } => driver.ftl.trim(Lpn::new(lpn)),
+                Step::Trim { lpn } => driver.trim(lpn),
                 Step::EndPeriod => driver.end_period().unwrap(),
             }
-            let homes: BTreeMap<Vpn, Chip> = live(&driver)
-                .map(|vpn| (vpn, driver.ftl.flash.blocks.chip_of_page(driver.contents().home(vpn))))
+            let homes: BTreeMap<Vpn, Chip> = driver
+                .contents()
+                .live()
+                .map(|vpn| (vpn, driver.chip_of(driver.contents().home(vpn))))
                 .collect();
             model.follow(&homes);
             compare(&driver, &model);

@@ -1,6 +1,5 @@
 //! Spreading of duplicates beside a plain map of each page's content and place.
 
-use crate::controller::Controller;
 use flashtwin_nand::{Plane, Ppn};
 use std::collections::HashMap;
 
@@ -159,8 +158,8 @@ fn now(driver: &Driver) -> Now {
 }
 
 #[test]
-fn page_avoids_channels_of_its_content_and_twins_are_equal() {
-    let (mut apart, mut twins, mut foreseen) = (0, 0, 0);
+fn page_avoids_channels_of_its_content_and_duplicates_are_equal() {
+    let (mut apart, mut duplicates, mut foreseen) = (0, 0, 0);
     for seed in 0..240 {
         let options = options(seed);
         let mut driver = Driver::new(&options);
@@ -199,7 +198,7 @@ fn page_avoids_channels_of_its_content_and_twins_are_equal() {
                     reference.held.insert(lpn, (content, chosen));
                 }
                 Step::Trim { lpn } => {
-                    driver.ftl.trim(Lpn::new(lpn));
+                    driver.trim(lpn);
                     reference.held.remove(&lpn);
                 }
                 Step::Read { lpn } => drop(driver.read(lpn).unwrap()),
@@ -208,19 +207,19 @@ fn page_avoids_channels_of_its_content_and_twins_are_equal() {
             driver.shake_loads(&mut workload.rng);
             driver.idle(Some(&mut workload.rng)).unwrap();
         }
-        twins += compare(&driver, &reference, options.footprint);
+        duplicates += compare(&driver, &reference, options.footprint);
     }
-    let reached = (apart, twins, foreseen);
+    let reached = (apart, duplicates, foreseen);
     assert!(
-        apart > 2_000 && twins > 2_000 && foreseen > 1_000,
-        "sent elsewhere, twins, foreseen: {reached:?}"
+        apart > 2_000 && duplicates > 2_000 && foreseen > 1_000,
+        "sent elsewhere, duplicates, foreseen: {reached:?}"
     );
 }
 
 fn compare(driver: &Driver, reference: &Reference, footprint: u32) -> u64 {
     let Map::Page(map) = driver.ftl.map() else { unreachable!("the options say page") };
     let spreader = driver.ftl.spreader().unwrap();
-    let mut twins = 0;
+    let mut duplicates = 0;
     for lpn in 0..footprint {
         let held = reference.held.get(&lpn).copied();
         let lpn = Lpn::new(lpn);
@@ -230,8 +229,8 @@ fn compare(driver: &Driver, reference: &Reference, footprint: u32) -> u64 {
         for &ppn in spreader.choices(lpn) {
             let owner = driver.ftl.flash.blocks.owner(ppn).unwrap();
             assert_eq!(reference.held[&owner.number()].0, held.unwrap().0);
-            twins += 1;
+            duplicates += 1;
         }
     }
-    twins
+    duplicates
 }

@@ -1,6 +1,5 @@
 //! Bugs planted on purpose: the checks that find nothing must be able to find something.
 
-use crate::controller::Controller;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -9,7 +8,7 @@ use crate::content::ContentMap;
 use crate::dedup::{OutOfLinePolicy, TableKind};
 use crate::flash::blocks::Stream;
 use crate::flash::partition::{PartitionConfig, PartitionPolicy};
-use crate::ids::{Lpn, Owner, Vpn};
+use crate::ids::{Owner, Vpn};
 use crate::{Entries, FtlError, Mapping, ReplicationPolicy, Rng, SpreadConfig, WearConfig, WearPolicy};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +20,7 @@ pub(crate) enum Bug {
     /// A dead content's fingerprint stays in the store.
     StaleFingerprint,
     /// A page stays on the list of its duplicate pages when it is overwritten.
-    KeptTwin,
+    KeptDuplicate,
     /// A dead content's popularity stays with the chips that held it.
     KeptShare,
     /// A page changes its class of priority-LRU, and its replicas stay listed under the old one.
@@ -157,21 +156,9 @@ fn options(seed: u64) -> Options {
 }
 
 fn try_to_serve(driver: &mut Driver, step: Step) -> Result<(), FtlError> {
-    serve_step(driver, step)?;
+    driver.serve(step)?;
     driver.idle(None)?;
     driver.ftl.audit()
-}
-
-fn serve_step(driver: &mut Driver, step: Step) -> Result<(), FtlError> {
-    match step {
-        Step::Read { lpn } => driver.read(lpn).map(|_| ()),
-        Step::Write { lpn, content, partial } => driver.write(lpn, content, partial).map(|_| ()),
-        Step::Trim { lpn } => {
-            driver.ftl.trim(Lpn::new(lpn));
-            Ok(())
-        }
-        Step::EndPeriod => driver.end_period(),
-    }
 }
 
 fn run_with(bug: Bug, options: &Options) -> (bool, bool) {
@@ -188,7 +175,7 @@ fn run_with(bug: Bug, options: &Options) -> (bool, bool) {
                 if step % 20 == 0 {
                     driver.idle(Some(&mut workload.rng))?;
                 }
-                return serve_step(&mut driver, workload.next()).and_then(|()| driver.ftl.audit());
+                return driver.serve(workload.next()).and_then(|()| driver.ftl.audit());
             }
             try_to_serve(&mut driver, workload.next())
         })
@@ -203,7 +190,8 @@ fn run_with(bug: Bug, options: &Options) -> (bool, bool) {
 fn every_planted_bug_is_noticed() {
     let deduplicating = [Bug::ForgottenMove, Bug::SkippedInvalidate, Bug::StaleFingerprint];
     let cases = deduplicating.map(|bug| (bug, options as fn(u64) -> Options));
-    let spread = [Bug::KeptTwin, Bug::SkippedInvalidate].map(|bug| (bug, spreading as fn(u64) -> Options));
+    let spread =
+        [Bug::KeptDuplicate, Bug::SkippedInvalidate].map(|bug| (bug, spreading as fn(u64) -> Options));
     let on_line =
         [Bug::KeptShare, Bug::ForgottenMove].map(|bug| (bug, copying_on_line as fn(u64) -> Options));
     let recency =

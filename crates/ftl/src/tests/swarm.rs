@@ -1,7 +1,6 @@
 //! Random devices, systems and workloads: after every step the tables agree with the plain
 //! truth beside them, and the counts with one another.
 
-use crate::controller::Controller;
 use flashtwin_nand::{Block, Plane};
 use std::collections::{BTreeMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::driver::{Driver, Options, Step, Workload, geometry};
 use super::reach::Map;
 use crate::flash::block_table::BlockState;
-use crate::ids::{Lpn, Vpn};
+use crate::ids::Vpn;
 use crate::{Cause, FlashOp, Mapping, OpKind, ReadOutcome, ReplicationPolicy, Rng};
 
 const SEEDS: u64 = 600;
@@ -73,7 +72,7 @@ fn serve(driver: &mut Driver, step: Step) {
             assert!(outcome.program.is_some() || driver.ftl.spreader().is_none());
         }
         Step::Trim { lpn } => {
-            driver.ftl.trim(Lpn::new(lpn));
+            driver.trim(lpn);
             assert_eq!(driver.read(lpn).unwrap(), ReadOutcome::Unmapped);
         }
         Step::EndPeriod => driver.end_period().unwrap(),
@@ -198,7 +197,7 @@ fn check_distinct_chips(driver: &Driver, options: &Options) {
     let Map::Content(map) = driver.ftl.map() else { return };
     let mut seen = HashSet::new();
     let mut copies = vec![0u64; 1 + geometry(options.levels).chips() as usize];
-    for vpn in Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
+    for vpn in map.live() {
         let pages = map.replica_ppns(vpn).iter().chain([&driver.ftl_home(vpn)]).copied().collect::<Vec<_>>();
         copies[pages.len()] += 1;
         for ppn in pages {
@@ -296,8 +295,8 @@ fn mechanisms(driver: &Driver, options: &Options) -> Vec<(&'static str, u64)> {
             only(matches!(ftl.map(), Map::Inverted(_)), counters.dedup.gc_updates_inverted),
         ),
         ("duplicates sent elsewhere", counters.pages.redirected_writes),
-        ("twins found", counters.spread.twins_found),
-        ("twins read", only(ftl.spreader().is_some(), counters.redirected_reads)),
+        ("duplicates found", counters.spread.twins_found),
+        ("duplicates read", only(ftl.spreader().is_some(), counters.redirected_reads)),
         ("comparisons void", counters.spread.comparisons_void),
         ("comparisons dropped", counters.spread.jobs_dropped),
         ("filters rebuilt", counters.spread.filter_rebuilds),

@@ -36,7 +36,7 @@ impl Chips {
 
     pub(super) fn of(map: &ContentMap, blocks: &Blocks, counted: ScorePopularity) -> Self {
         let mut chips = Self { views: By::new(empty_views(blocks).collect()), counted };
-        for vpn in Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn) && map.popularity(vpn) > 0) {
+        for vpn in map.live().filter(|&vpn| map.popularity(vpn) > 0) {
             chips.add(map, blocks, vpn);
         }
         chips

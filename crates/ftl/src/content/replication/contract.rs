@@ -11,7 +11,7 @@ use crate::flash::Flash;
 use crate::flash::blocks::{Blocks, Stream};
 use crate::ids::{Owner, Vpn};
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
+use crate::op::{Cause, FlashOp, OpKind};
 
 /// Replication: when contents are copied, and which copies are dropped.
 ///
@@ -152,9 +152,7 @@ impl CopyContext<'_> {
         self.flash.counters.replication.copies += 1;
         self.flash.note_peak(map.pages_in_use(), map.replicas.pages());
         self.tables.touch_vpn(vpn);
-        let (kind, cause) = (OpKind::Program, Cause::Replica);
-        let program = FlashOp { kind, ppn: to, source: from, cause, urgent: false, job: NO_JOB };
-        Ok(NewPage { plane, program })
+        Ok(NewPage { plane, program: FlashOp::new(OpKind::Program, to, from, Cause::Replica) })
     }
 }
 

@@ -14,9 +14,9 @@
 use flashtwin_bits::By;
 use flashtwin_nand::{Geometry, NO_PPN, Ppn};
 
-use super::{
-    CopyContext, CopyJob, CopyQueue, End, Parts, Policy, ReplicaSpace, ReplicationConfig, replica_gone,
-};
+use super::contract::{CopyContext, ReplicaSpace, Replication, replica_gone};
+use super::copy_queue::{CopyJob, CopyQueue, End};
+use super::{Parts, Policy, ReplicationConfig, ask};
 use crate::content::background::Background;
 use crate::content::map::{ContentMap, ContentTables};
 use crate::decimal::times;
@@ -25,7 +25,7 @@ use crate::flash::Flash;
 use crate::ids::{Lpn, NO_VPN, Vpn};
 use crate::jobs::Jobs;
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
+use crate::op::{Cause, FlashOp, NO_JOB};
 
 pub(crate) struct Replicator {
     policy: Policy,
@@ -60,12 +60,12 @@ impl Replicator {
     }
 
     pub(crate) fn lists(&self) -> (u64, u64) {
-        (self.policy.listed_pages(), self.policy.bytes())
+        ask!(&self.policy, policy => (policy.listed_pages(), policy.bytes()))
     }
 
     #[inline]
     pub(crate) fn read(&mut self, vpn: Vpn, map: &mut ContentMap, flash: &Flash) -> bool {
-        self.policy.read(vpn, map, &flash.blocks, &mut self.queue)
+        ask!(&mut self.policy, policy => policy.read(vpn, map, &flash.blocks, &mut self.queue))
     }
 
     #[inline]
@@ -77,7 +77,7 @@ impl Replicator {
     pub(crate) fn before_leaving(&mut self, lpn: Lpn, map: &ContentMap, flash: &Flash) {
         let vpn = map.vpn_of(lpn);
         if vpn != NO_VPN && map.references(vpn) <= 1 {
-            self.policy.dies(vpn, map, &flash.blocks);
+            ask!(&mut self.policy, policy => policy.dies(vpn, map, &flash.blocks));
         }
     }
 
@@ -86,7 +86,8 @@ impl Replicator {
     pub(crate) fn keep_within_budget(&mut self, tables: &mut ContentTables, flash: &mut Flash) {
         while tables.map.replicas.pages() > 0 && tables.map.pages_in_use() > self.space.budget_pages {
             let Some((vpn, _)) = tables.map.replicas.least_popular(256) else { return };
-            if let Some(ppn) = self.policy.gives_way(vpn, &mut tables.map, &flash.blocks) {
+            let map = &mut tables.map;
+            if let Some(ppn) = ask!(&mut self.policy, policy => policy.gives_way(vpn, map, &flash.blocks)) {
                 replica_gone(vpn, ppn, tables, flash);
             }
         }
@@ -101,7 +102,7 @@ impl Replicator {
     ) -> Result<(), FtlError> {
         let before = flash.counters;
         let mut context = CopyContext { tables, flash, space: &mut self.space, ops };
-        let outcome = self.policy.end_period(&mut context);
+        let outcome = ask!(&mut self.policy, policy => policy.end_period(&mut context));
         flash.counters.attribute_to_copies(&before);
         outcome
     }
@@ -126,9 +127,10 @@ impl Replicator {
     ) -> Result<(), FtlError> {
         while let Some((vpn, from)) = self.queue.pop() {
             // Nothing is read that has no place to go.
-            if !(map.is_live(vpn) && self.policy.may_fit(vpn, map, self.space.budget_pages)) {
+            let budget_pages = self.space.budget_pages;
+            if !(map.is_live(vpn) && ask!(&self.policy, policy => policy.may_fit(vpn, map, budget_pages))) {
                 self.queue.done(vpn);
-                self.policy.found_no_room(vpn);
+                ask!(&mut self.policy, policy => policy.found_no_room(vpn));
                 continue;
             }
             // Collection may have moved the page since.
@@ -139,8 +141,7 @@ impl Replicator {
                 flash.counters.spread.jobs_dropped += 1;
                 continue;
             };
-            let (kind, cause) = (OpKind::Read, Cause::Replica);
-            flash.order(FlashOp { kind, ppn, source: NO_PPN, cause, urgent: false, job }, ops)?;
+            flash.order(FlashOp { job, ..FlashOp::read(ppn, Cause::Replica) }, ops)?;
         }
         Ok(())
     }
@@ -179,7 +180,8 @@ impl Replicator {
         ops: &mut Vec<FlashOp>,
     ) -> Result<End, FtlError> {
         let mut context = CopyContext { tables, flash, space: &mut self.space, ops };
-        let Some(page) = self.policy.place(copy, &mut context, loads)? else { return Ok(End::Refused) };
+        let page = ask!(&mut self.policy, policy => policy.place(copy, &mut context, loads))?;
+        let Some(page) = page else { return Ok(End::Refused) };
         // The job of its read is over, so that there is room for another.
         let job = jobs.begin(Background::Copied, 1).unwrap_or(NO_JOB);
         flash.order(FlashOp { job, ..page.program }, ops)?;
@@ -190,7 +192,7 @@ impl Replicator {
     /// The copy of `vpn` under way has ended. Queues the next if one has been earned; returns whether it did.
     fn earn_again(&mut self, vpn: Vpn, end: End, map: &ContentMap) -> bool {
         let held = map.is_live(vpn).then(|| map.pages_of(vpn));
-        self.policy.earns_again(vpn, end, map, held) && !self.queue.earn(vpn)
+        ask!(&mut self.policy, policy => policy.earns_again(vpn, end, map, held)) && !self.queue.earn(vpn)
     }
 
     #[cfg(test)]
@@ -202,7 +204,7 @@ impl Replicator {
     }
 
     pub(crate) fn audit(&self, map: &ContentMap, flash: &Flash) -> Result<(), String> {
-        self.policy.audit(map, &flash.blocks)
+        ask!(&self.policy, policy => policy.audit(map, &flash.blocks))
     }
 }
 

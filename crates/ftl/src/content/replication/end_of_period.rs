@@ -4,8 +4,6 @@
 //! counter down to 1; each content gets copies on the best chips until its degree is reached
 //! or the space is used up.
 
-use flashtwin_nand::NO_PPN;
-
 use super::chips::Chips;
 use super::contract::{CopyContext, NewCopy, Replication, replica_room};
 use super::copy_queue::CopyQueue;
@@ -15,7 +13,7 @@ use crate::content::map::ContentMap;
 use crate::error::FtlError;
 use crate::flash::blocks::Blocks;
 use crate::ids::Vpn;
-use crate::op::{FlashOp, OpKind};
+use crate::op::{Cause, FlashOp};
 
 pub(super) struct EndOfPeriod {
     earning: Earning,
@@ -24,7 +22,7 @@ pub(super) struct EndOfPeriod {
 
 fn by_popularity(map: &ContentMap, equals: Equals) -> Vec<Vpn> {
     let mut levels: Vec<Vec<Vpn>> = vec![Vec::new(); 256];
-    for vpn in Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
+    for vpn in map.live() {
         levels[map.popularity(vpn) as usize].push(vpn);
     }
     // By number they are already.
@@ -61,9 +59,7 @@ impl EndOfPeriod {
             };
             gives_way.into_iter().for_each(|victim| context.drop_replica(victim));
             let page = add_shared_copy(NewCopy { vpn, source, chip, level }, context, chips)?;
-            let read =
-                FlashOp { kind: OpKind::Read, ppn: page.program.source, source: NO_PPN, ..page.program };
-            context.flash.order(read, context.ops)?;
+            context.flash.order(FlashOp::read(page.program.source, Cause::Replica), context.ops)?;
             context.flash.order(page.program, context.ops)?;
             context.flash.collect_behind(page.plane, context.tables, context.ops)?;
             source = if source + 1 == places { 0 } else { source + 1 };

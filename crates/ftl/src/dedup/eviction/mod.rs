@@ -1,6 +1,5 @@
 //! Eviction of fingerprints from a full store.
 
-mod lists;
 mod lru_writes;
 mod reference_count;
 

@@ -18,8 +18,8 @@
 //! stays until age 15: five times as long, and no longer, unless it is written.
 
 use super::Eviction;
-use super::lists::Lists;
 use crate::ids::Content;
+use crate::lists::Lists;
 use flashtwin_bits::By;
 
 /// Worths of kept entries lie between the age and this much above it, each with a list of its own: so a list is a
@@ -34,7 +34,7 @@ const LIST: usize = 1;
 
 /// Entries by part, worth and time. Every step takes constant time. 10 bytes a content.
 pub(super) struct ReferenceCount {
-    order: Lists,
+    order: Lists<Content>,
     entries: By<Content, Vec<[u8; 2]>>,
     recent: u32,
     most_recent: u32,
@@ -47,7 +47,7 @@ pub(super) struct ReferenceCount {
 impl ReferenceCount {
     pub(super) fn new(contents: u32, capacity: u32) -> Self {
         Self {
-            order: Lists::new(contents, usize::from(RING) + 1),
+            order: Lists::new(contents as usize, usize::from(RING) + 1),
             entries: By::new(vec![[0; 2]; contents as usize]),
             recent: 0,
             most_recent: capacity.div_ceil(2),

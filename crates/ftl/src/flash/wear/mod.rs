@@ -6,6 +6,7 @@ mod levelling;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::error::{RangeError, at_least_one};
 use crate::policies::policies;
 
 pub(crate) use free_blocks::FreeBlocks;
@@ -57,12 +58,7 @@ impl WearConfig {
         self.policy == WearPolicy::Static
     }
 
-    pub(crate) fn check(&self) -> Result<(), crate::error::RangeError> {
-        for (key, value) in [("wear.threshold", self.threshold), ("wear.every", self.every)] {
-            if value == 0 {
-                return Err((key, "0".into(), "at least 1"));
-            }
-        }
-        Ok(())
+    pub(crate) fn check(&self) -> Result<(), RangeError> {
+        at_least_one([("wear.threshold", self.threshold), ("wear.every", self.every)])
     }
 }

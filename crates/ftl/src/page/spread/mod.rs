@@ -26,7 +26,7 @@ use crate::flash::allocation::Order;
 use crate::ids::{Content, Lpn, NO_CONTENT, PageData, TraceSizes};
 use crate::jobs::Jobs;
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, NO_JOB, OpKind, is_page};
+use crate::op::{Cause, FlashOp, is_page};
 use crate::sabotage::sabotaged;
 use duplicate_lists::DuplicateLists;
 use filters::Filters;
@@ -52,7 +52,7 @@ pub(crate) struct Spreader {
     jobs: Jobs<Comparison>,
     filters: Filters,
     residents: Residents,
-    twins: DuplicateLists,
+    duplicates: DuplicateLists,
     pages: AllLinks,
     channels: u32,
     /// The channel of each plane: divisions are not free.
@@ -83,7 +83,7 @@ impl Spreader {
             jobs: Jobs::new(jobs),
             filters: Filters::new(channels, contents, geometry.pages() / u64::from(channels), config),
             residents: Residents::new(contents, channels, footprint_pages),
-            twins: DuplicateLists::new(config.candidates),
+            duplicates: DuplicateLists::new(config.candidates),
             pages: pages::fresh(footprint_pages),
             channels,
             channel_of_plane: By::new(
@@ -124,7 +124,7 @@ impl Spreader {
                 let list = self.pages[other].list();
                 if list.is_none_or(|list| !self.lists.contains(&list)) {
                     self.lists.extend(list);
-                    self.twins.prefetch_list(&self.pages[other]);
+                    self.duplicates.prefetch_list(&self.pages[other]);
                     pages.push((other, map.get(other)));
                 }
             } else if own_channel != Some(channel) && !self.residents.has_entry(content, channel) {
@@ -147,14 +147,14 @@ impl Spreader {
 
     #[inline]
     pub(crate) fn prefetch_near_read(&self, lpn: Lpn) {
-        self.twins.prefetch_list(&self.pages[lpn]);
+        self.duplicates.prefetch_list(&self.pages[lpn]);
     }
 
     /// `held` is the page's present content, `content` the one it may get.
     #[inline]
     pub(crate) fn prefetch_near(&self, lpn: Lpn, held: Content, content: Content, map: &PageMap) {
         pages::prefetch_neighbours(&self.pages, lpn);
-        self.twins.prefetch_list(&self.pages[lpn]);
+        self.duplicates.prefetch_list(&self.pages[lpn]);
         if content != NO_CONTENT {
             for other in self.residents.foresee_latest(content) {
                 self.pages.prefetch(other);
@@ -168,28 +168,30 @@ impl Spreader {
 
     #[inline]
     pub(crate) fn prefetch_next(&self, lpn: Lpn, content: Content) {
-        self.twins.prefetch_pages(&self.pages[lpn]);
+        self.duplicates.prefetch_pages(&self.pages[lpn]);
         if content != NO_CONTENT && !self.verify {
-            self.residents.latest(content).for_each(|other| self.twins.prefetch_list(&self.pages[other]));
+            self.residents
+                .latest(content)
+                .for_each(|other| self.duplicates.prefetch_list(&self.pages[other]));
         }
     }
 
     #[inline]
     pub(crate) fn choices(&self, lpn: Lpn) -> &[Ppn] {
-        self.twins.choices(&self.pages[lpn])
+        self.duplicates.choices(&self.pages[lpn])
     }
 
     #[inline]
     pub(crate) fn serial(&self, lpn: Lpn) -> Option<u64> {
-        self.twins.serial(&self.pages[lpn])
+        self.duplicates.serial(&self.pages[lpn])
     }
 
-    pub(crate) fn twin_lists(&self) -> u64 {
-        self.twins.sets()
+    pub(crate) fn duplicate_lists(&self) -> u64 {
+        self.duplicates.sets()
     }
 
-    pub(crate) fn twin_pages(&self) -> u64 {
-        self.twins.pages()
+    pub(crate) fn duplicate_pages(&self) -> u64 {
+        self.duplicates.pages()
     }
 
     #[inline]
@@ -231,7 +233,7 @@ impl Spreader {
             match to_come {
                 1 => {
                     map.prefetch(lpn);
-                    self.twins.prefetch_end(&self.pages[lpn]);
+                    self.duplicates.prefetch_end(&self.pages[lpn]);
                 }
                 _ => self.pages.prefetch(lpn),
             }
@@ -256,7 +258,7 @@ impl Spreader {
 
     pub(crate) fn bytes(&self) -> u64 {
         let pages = std::mem::size_of_val::<[_]>(&**self.pages) as u64;
-        self.filters.bytes() + self.residents.bytes() + self.twins.bytes() + pages
+        self.filters.bytes() + self.residents.bytes() + self.duplicates.bytes() + pages
     }
 }
 
@@ -368,8 +370,8 @@ impl Spreader {
         old: Ppn,
         flash: &mut Flash,
     ) {
-        if !sabotaged!(KeptTwin if !self.choices(lpn).is_empty()) {
-            self.twins.leave(lpn, &mut self.pages);
+        if !sabotaged!(KeptDuplicate if !self.choices(lpn).is_empty()) {
+            self.duplicates.leave(lpn, &mut self.pages);
         }
         if held == NO_CONTENT || !is_page(old) {
             return;
@@ -392,7 +394,7 @@ impl Spreader {
         to: Ppn,
         flash: &mut Flash,
     ) {
-        self.twins.moved(&self.pages[lpn], to);
+        self.duplicates.moved(&self.pages[lpn], to);
         let (left, came) = (self.channel_of(from, flash.geometry()), self.channel_of(to, flash.geometry()));
         if content == NO_CONTENT || left == came {
             return;
@@ -461,14 +463,7 @@ impl Spreader {
         ops: &mut Vec<FlashOp>,
     ) -> Result<(), FtlError> {
         let first = ops.len();
-        let read = |ppn| FlashOp {
-            kind: OpKind::Read,
-            ppn,
-            source: NO_PPN,
-            cause: Cause::Verify,
-            urgent: false,
-            job: NO_JOB,
-        };
+        let read = |ppn| FlashOp::read(ppn, Cause::Verify);
         let reads: u32 = (comparison.pages.len() + others.len()) as u32;
         ops.extend(comparison.pages.iter().map(|page| page.1).chain(others.iter().copied()).map(read));
         let Some(job) = self.jobs.begin(comparison, reads) else {
@@ -501,7 +496,7 @@ impl Spreader {
             flash.counters.spread.comparisons_void += void as u64;
             for &other in others.iter().filter(|page| holds(&first) && holds(page)) {
                 flash.counters.spread.twins_found +=
-                    u64::from(self.twins.join(first, other, &mut self.pages));
+                    u64::from(self.duplicates.join(first, other, &mut self.pages));
             }
         }
     }
@@ -512,7 +507,7 @@ impl Spreader {
     }
 
     pub(crate) fn audit(&self, map: &PageMap, flash: &Flash) -> Result<(), String> {
-        self.twins.audit(&flash.blocks, &self.pages, |lpn| (map.get(lpn), map.content(lpn)))?;
+        self.duplicates.audit(&flash.blocks, &self.pages, |lpn| (map.get(lpn), map.content(lpn)))?;
         let geometry = flash.geometry();
         self.residents.audit(&self.pages, |lpn| {
             let (ppn, content) = (map.get(lpn), map.content(lpn));
@@ -523,6 +518,6 @@ impl Spreader {
     }
 }
 
-flashtwin_bits::state!(Spreader { jobs, filters, residents, twins, pages, places, positive, first, last_page } kept {
+flashtwin_bits::state!(Spreader { jobs, filters, residents, duplicates, pages, places, positive, first, last_page } kept {
     channels, channel_of_plane, verify, own_copy_counts, lists, others
 });

@@ -30,18 +30,6 @@ pub(super) const NO_SET: u32 = u32::MAX;
 /// Entries of all logical pages. 16 bytes each.
 pub(super) type AllLinks = By<Lpn, HugeSlice<PageLinks>>;
 
-/// How a logical page is stored as a link; none is 0.
-#[inline]
-pub(super) fn link(lpn: Lpn) -> u32 {
-    lpn.number() + 1
-}
-
-/// The logical page that a link names.
-#[inline]
-pub(super) fn named(link: u32) -> Option<Lpn> {
-    link.checked_sub(1).map(Lpn::new)
-}
-
 pub(super) fn fresh(footprint_pages: u32) -> AllLinks {
     By::new(HugeSlice::filled(
         PageLinks { before: 0, after: 0, set: NO_SET, at: 0 },

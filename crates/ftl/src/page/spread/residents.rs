@@ -1,7 +1,7 @@
 //! Which logical pages hold which content, channel by channel.
 
-use super::pages::{AllLinks, PageLinks, link, named};
-use crate::ids::{Content, Lpn};
+use super::pages::{AllLinks, PageLinks};
+use crate::ids::{Content, Lpn, link, named};
 use flashtwin_bits::{HugeSlice, prefetch};
 use flashtwin_nand::Channel;
 
