@@ -21,6 +21,7 @@ mod image;
 mod inspection;
 mod inverted;
 mod jobs;
+mod lists;
 mod loads;
 mod names;
 mod op;

@@ -148,9 +148,6 @@ fn microseconds(key: &'static str, us: f64) -> Result<u64, DeviceError> {
 
 impl NandConfig {
     /// Checks the numbers and computes geometry and integer durations.
-    ///
-    /// # Errors
-    /// [`DeviceError`] with the key and the accepted values.
     pub fn resolve(&self) -> Result<NandDevice, DeviceError> {
         let geometry = Geometry::new([
             ("channels", self.channels),
@@ -222,9 +219,6 @@ impl NandConfig {
 
 impl NandDevice {
     /// Reads the flash of a device file. Its tables, such as `[engine]`, say how the controller works and are left out.
-    ///
-    /// # Errors
-    /// [`DeviceError`] when it is not TOML, has an unknown key, or describes no device.
     pub fn from_toml(text: &str) -> Result<Self, DeviceError> {
         let mut flash: toml::Table = toml::from_str(text)?;
         flash.retain(|_, value| !value.is_table());

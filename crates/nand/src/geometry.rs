@@ -31,9 +31,8 @@ pub struct Geometry {
     pub sense_pages: u32,
     page_bits: u32,
     plane_bits: u32,
-    /// The lowest `plane_bits` bits, and the lowest `page_bits`. Addresses are taken apart dozens
-    /// of times for a page operation, and making a mask anew takes as many instructions as all
-    /// else.
+    /// Masks of the lowest `plane_bits` and `page_bits` bits. Kept because addresses are taken apart dozens of times
+    /// for a page operation.
     plane_mask: u32,
     page_mask: u32,
 }
@@ -59,16 +58,12 @@ fn bits_for(count: u32) -> u32 {
     u32::BITS - (count - 1).leading_zeros()
 }
 
-/// A mask of the lowest `bits` bits.
 fn low_bits(bits: u32) -> u32 {
     1u32.unbounded_shl(bits).wrapping_sub(1)
 }
 
 impl Geometry {
     /// Checks the level sizes and computes the address fields.
-    ///
-    /// # Errors
-    /// [`GeometryError`] when a level is empty or the device needs more than 32 address bits.
     pub fn new(levels: [(&'static str, u32); 7]) -> Result<Self, GeometryError> {
         for (name, count) in levels {
             if count == 0 {

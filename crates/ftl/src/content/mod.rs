@@ -17,7 +17,7 @@ use crate::ids::{Content, Lpn, NO_VPN, Owner, Vpn};
 use crate::image::PageImage;
 use crate::jobs::Jobs;
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes};
+use crate::op::{Cause, FlashOp, Host};
 use crate::paging::{Paging, Tables};
 use crate::scheme::{Census, MappingScheme, Restore, audit_pages, unfit};
 use background::Background;
@@ -29,7 +29,6 @@ use map::{ContentTables, Released};
 use out_of_line::OutOfLine;
 use replication::Replicator;
 
-/// The tables of a content-addressed SSD, and its background work.
 pub(crate) struct ContentScheme {
     pub(crate) tables: ContentTables,
     /// Pages without a fingerprint that wait for deduplication in idle time.
@@ -39,7 +38,6 @@ pub(crate) struct ContentScheme {
 }
 
 impl ContentScheme {
-    /// Empty tables, with at most `jobs` jobs in idle time.
     pub(crate) fn new(
         map: ContentMap,
         dedups_later: bool,
@@ -70,7 +68,6 @@ impl ContentScheme {
         }
     }
 
-    /// The page to program and why; none where the content was found.
     #[inline]
     fn write_content(
         &mut self,
@@ -113,7 +110,6 @@ impl ContentScheme {
         known != NO_VPN
     }
 
-    /// Writes a content to a page of its own; returns where.
     fn program(
         &mut self,
         page: Host,
@@ -169,7 +165,6 @@ impl ContentScheme {
         Ok(())
     }
 
-    /// Orders reads as idle time would, up to `budget`, for a test that says itself when they are done.
     #[cfg(test)]
     pub(crate) fn dedup_by_hand(
         &mut self,
@@ -182,7 +177,6 @@ impl ContentScheme {
         late.by_hand(budget, &self.tables.map, flash, ops, pages)
     }
 
-    /// Copies lie on different chips, are owned by their content and hold it.
     fn audit_copies(&self, flash: &Flash) -> Result<(), String> {
         let map = &self.tables.map;
         for (vpn, _) in map.replicas.live() {
@@ -217,6 +211,13 @@ fn invalidate_all(released: Option<Released>, flash: &mut Flash) {
 }
 
 impl MappingScheme for ContentScheme {
+    type Map = ContentMap;
+
+    #[inline]
+    fn tables(&mut self) -> &mut Tables<Self::Map> {
+        &mut self.tables
+    }
+
     #[inline]
     fn copies_of(&self, lpn: Lpn) -> (Ppn, &[Ppn]) {
         self.places_of(lpn)
@@ -226,28 +227,6 @@ impl MappingScheme for ContentScheme {
         if let Some(replicator) = &mut self.replicator {
             replicator.limit_budget(pages);
         }
-    }
-
-    #[inline]
-    fn prefetch_far(&self, lpn: Lpn, content: Content, _write: bool) {
-        self.tables.map.prefetch_far(lpn, content);
-    }
-
-    #[inline]
-    fn prefetch_near(&self, lpn: Lpn, content: Content, _write: bool, _flash: &Flash) {
-        self.tables.map.prefetch_near(lpn, content);
-    }
-
-    #[inline]
-    fn prefetch_next(&self, lpn: Lpn, content: Content, flash: &Flash) {
-        if let Some(home) = self.tables.map.prefetch_next(lpn, content) {
-            flash.blocks.prefetch(home);
-        }
-    }
-
-    #[inline]
-    fn prefetch_last(&self, lpn: Lpn) {
-        self.tables.map.prefetch_last(lpn);
     }
 
     #[inline]
@@ -262,36 +241,6 @@ impl MappingScheme for ContentScheme {
     fn places_of_owner(&self, owner: Owner) -> (Ppn, &[Ppn]) {
         let vpn = owner.id();
         (self.tables.map.home(vpn), self.tables.map.replica_ppns(vpn))
-    }
-
-    #[inline]
-    fn look_up_read(&mut self, lpn: Lpn, flash: &mut Flash) -> Result<(), FtlError> {
-        self.tables.look_up_read(lpn, flash)
-    }
-
-    #[inline]
-    fn look_up_write(&mut self, lpn: Lpn, partial: bool, flash: &mut Flash) -> Result<(), FtlError> {
-        self.tables.look_up_write(lpn, partial, flash)
-    }
-
-    fn look_up_fingerprint(&mut self, content: Content, flash: &mut Flash) -> Result<(), FtlError> {
-        self.tables.look_up_fingerprint(content, flash)
-    }
-
-    fn take_lookups(&mut self, lookups: &mut Vec<Lookup>) {
-        self.tables.take_lookups(lookups);
-    }
-
-    fn pages_tables(&self) -> bool {
-        self.tables.may_be_missing()
-    }
-
-    fn pages_fingerprints(&self) -> bool {
-        self.tables.fingerprints_may_be_missing()
-    }
-
-    fn checkpoint(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        self.tables.checkpoint(flash, ops)
     }
 
     #[inline]
@@ -329,15 +278,6 @@ impl MappingScheme for ContentScheme {
         let program = self.write_content(page, fingerprinted, flash, loads, ops)?;
         self.tables.after_write(page.lpn, program.is_some(), before, flash, ops)?;
         Ok(program)
-    }
-
-    fn use_idle_time(
-        &mut self,
-        planes: &[Plane],
-        flash: &mut Flash,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
-        flash.collect_in_idle_time(planes, &mut self.tables, ops)
     }
 
     fn trim(&mut self, lpn: Lpn, flash: &mut Flash) {
@@ -379,37 +319,12 @@ impl MappingScheme for ContentScheme {
         self.tables.settle(flash, ops)
     }
 
-    /// Makes the copies that popularity has earned, then zeroes the counters.
     fn end_period(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
         if let Some(replicator) = &mut self.replicator {
             replicator.end_period(&mut self.tables, flash, ops)?;
         }
         self.tables.map.reset_popularity();
         self.tables.settle(flash, ops)
-    }
-
-    fn rewrite(
-        &mut self,
-        lpn: Lpn,
-        address: u64,
-        flash: &mut Flash,
-        loads: &LoadView<'_>,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<Ppn, FtlError> {
-        let vpn = self.tables.map.vpn_of(lpn);
-        let (stream, partition) = flash.aged_stream(lpn);
-        let plane = flash.pick_plane(stream, address, loads)?;
-        let to = flash.take_page(plane, stream, Owner::of(vpn), &mut self.tables, ops)?;
-        // CopyContext room may have moved the page, so it is looked up only now.
-        let from = self.tables.map.home(vpn);
-        flash.check_rewrite(from, to, partition)?;
-        if !self.tables.map.relocate(vpn, from, to) {
-            return Err(flash.strayed(Owner::of(vpn), from));
-        }
-        self.tables.touch_vpn(vpn);
-        flash.rewritten(from, plane, &mut self.tables, ops)?;
-        self.tables.settle(flash, ops)?;
-        Ok(to)
     }
 
     fn end_preload(&mut self) {
@@ -430,10 +345,6 @@ impl Census for ContentScheme {
 
     fn budget_pages(&self) -> Option<u64> {
         self.replicator.as_ref().map(Replicator::budget_pages)
-    }
-
-    fn paging_sizes(&self, flash: &Flash) -> Option<PagingSizes> {
-        self.tables.paging_sizes(flash)
     }
 
     fn unhashed_pages(&self) -> u64 {
@@ -460,7 +371,7 @@ impl Census for ContentScheme {
     fn copies(&self) -> Vec<u64> {
         let map = &self.tables.map;
         let mut contents = Vec::new();
-        for vpn in Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
+        for vpn in map.live() {
             let copies = map.pages_of(vpn) as usize;
             if contents.len() <= copies {
                 contents.resize(copies + 1, 0);
@@ -477,8 +388,7 @@ impl Census for ContentScheme {
 
     fn contents_on_flash(&self, _flash: &Flash) -> Option<Vec<(Ppn, Content)>> {
         let map = &self.tables.map;
-        let live = Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn));
-        Some(live.flat_map(|vpn| map.copies(vpn).map(move |ppn| (ppn, map.content(vpn)))).collect())
+        Some(map.live().flat_map(|vpn| map.copies(vpn).map(move |ppn| (ppn, map.content(vpn)))).collect())
     }
 
     fn audit(&self, flash: &Flash) -> Result<(), FtlError> {

@@ -22,7 +22,6 @@ impl History {
         Self { flags: By::new(vec![0; contents as usize]), copies: By::new(vec![0; counted]) }
     }
 
-    /// Contents that there are.
     pub(crate) fn contents(&self) -> u32 {
         self.flags.len() as u32
     }
@@ -33,7 +32,6 @@ impl History {
         self.copies.prefetch(content);
     }
 
-    /// Why a write of `content` that was not found on flash programs a page.
     #[inline]
     pub(crate) fn cause(&self, content: Content) -> Cause {
         if self.copies.get(content).is_some_and(|&copies| copies > 0) {
@@ -45,7 +43,6 @@ impl History {
         }
     }
 
-    /// A page of `content` comes into being.
     #[inline]
     pub(crate) fn born(&mut self, content: Content) {
         self.flags[content] |= EVER_HELD;
@@ -54,7 +51,6 @@ impl History {
         }
     }
 
-    /// Nobody points to a page of `content` any more.
     #[inline]
     pub(crate) fn died(&mut self, content: Content) {
         if let Some(copies) = self.copies.get_mut(content) {
@@ -62,7 +58,6 @@ impl History {
         }
     }
 
-    /// `content` is read; whether for the first time.
     #[inline]
     pub(crate) fn read(&mut self, content: Content) -> bool {
         let flags = &mut self.flags[content];
@@ -71,7 +66,6 @@ impl History {
         first
     }
 
-    /// A content that is not held was never held.
     pub(crate) fn forget(&mut self, content: Content) {
         self.flags[content] = 0;
     }

@@ -113,7 +113,6 @@ mod tests {
         assert_eq!([0, 1].map(|place| choose(plane(3, place), [2, 1])), [(plane(7, 2), true); 2]);
         assert_eq!([0, 1].map(|place| choose(plane(3, place), [1, 2]).0), [plane(7, 0), plane(7, 1)]);
         assert_eq!(choose(plane(7, 1), [2, 1]), (plane(7, 2), false), "the other die of the home chip");
-        // Equally loaded chips: it stays.
         assert_eq!(choose(plane(3, 1), [9, 9]), (plane(3, 1), false));
     }
 

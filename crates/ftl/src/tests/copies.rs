@@ -7,7 +7,6 @@ use super::driver::{Driver, Options};
 use crate::redirection::RedirectionPolicy;
 use crate::{Cause, FlashOp, Ftl, Lpn, OpKind, ReplicationPolicy};
 
-/// `reads` reads of a page, each with time for the copy that it has earned.
 fn read(driver: &mut Driver, lpn: u32, reads: u32) {
     for _ in 0..reads {
         driver.read(lpn).unwrap();
@@ -15,7 +14,6 @@ fn read(driver: &mut Driver, lpn: u32, reads: u32) {
     }
 }
 
-/// The operations of copies, in order.
 fn of_copies(ops: &[FlashOp]) -> impl Iterator<Item = &FlashOp> {
     ops.iter().filter(|op| op.cause == Cause::Replica)
 }

@@ -19,17 +19,9 @@ pub(super) fn options(policy: ReplicationPolicy) -> Options {
     config.replication.policy = policy;
     config.replication.alpha = 20.0;
     config.redirection.policy = RedirectionPolicy::Replicas;
-    Options {
-        levels: [8, 1, 1, 1, 12, 8],
-        config,
-        footprint: 20,
-        contents: 40,
-        units_per_chip: 1,
-        ..Options::draw(0)
-    }
+    Options::of([8, 1, 1, 1, 12, 8], config, 20, 40)
 }
 
-/// A controller that holds contents 0, 1, ... in its first pages.
 pub(super) fn holding(pages: u32, options: &Options) -> Driver {
     let mut driver = Driver::new(options);
     for lpn in 0..pages {
@@ -47,7 +39,6 @@ fn copies_of(driver: &Driver, lpn: u32) -> usize {
 fn reads_while_a_copy_is_under_way_earn_theirs_too() {
     for (policy, reads, copies) in [
         (ReplicationPolicy::OnLine, 5, 6),
-        // As many as there are chips.
         (ReplicationPolicy::OnLine, 30, 8),
         // The first read brings a page into the lowest class, which earns nothing.
         (ReplicationPolicy::PriorityLru, 5, 5),
@@ -137,7 +128,7 @@ fn on_line_copy_is_read_where_its_earning_read_was_served() {
         driver.chip[home] = 20;
         let map = driver.contents();
         let ppn = map.replica_ppns(map.vpn_of(Lpn::new(1)))[second - 1];
-        let chip = driver.ftl.flash.blocks.chip_of_page(ppn);
+        let chip = driver.chip_of(ppn);
         driver.chip[chip.index()] = 8;
         let since = driver.ops.len();
         driver.read(1).unwrap();
@@ -157,7 +148,6 @@ fn the_budget_is_exact() {
     for (alpha, budget) in [(0.0, 100), (0.15, 115), (0.29, 129), (0.001, 100), (5.0, 600), (1e300, 639)] {
         let mut options = options(ReplicationPolicy::EndOfPeriod);
         (options.footprint, options.config.replication.alpha) = (100, alpha);
-        // No more than the device holds.
         options.levels[4] = 14;
         assert_eq!(Driver::new(&options).ftl.budget_pages(), Some(budget), "alpha = {alpha}");
     }
@@ -229,32 +219,6 @@ fn how_many_copies_reads_earn_can_be_said() {
     }
 }
 
-#[test]
-fn what_a_counter_never_reaches_is_no_least_popularity() {
-    let geometry = super::geometry([4, 1, 1, 1, 12, 8]);
-    let mut config = options(ReplicationPolicy::EndOfPeriod).config;
-    config.replication.least_popularity = 3;
-    config.check(&geometry).unwrap();
-    config.replication.least_popularity = 4;
-    let (key, value, expected) = config.check(&geometry).unwrap_err();
-    assert_eq!((key, value.as_str()), ("replication.least_popularity", "4"));
-    assert!(expected.contains("chips less one"), "{expected}");
-    for refused in [
-        ("replication.copies_per_read", ReplicationConfig { copies_per_read: 0.0, ..Default::default() }),
-        (
-            "replication.copies_per_read",
-            ReplicationConfig { copies_per_read: f64::NAN, ..Default::default() },
-        ),
-        ("replication.most_copies", ReplicationConfig { most_copies: 0, ..Default::default() }),
-        ("replication.most_copies", ReplicationConfig { most_copies: 257, ..Default::default() }),
-        ("replication.least_popularity", ReplicationConfig { least_popularity: 0, ..Default::default() }),
-    ] {
-        config.replication = refused.1;
-        assert_eq!(config.check(&geometry).unwrap_err().0, refused.0);
-    }
-}
-
-/// Reads and programs by collection, programs by wear levelling, and erases of either, among operations.
 fn collection(ops: &[FlashOp]) -> CopyingCounts {
     let count = |kind, causes: &[Cause]| {
         ops.iter().filter(|op| op.kind == kind && causes.contains(&op.cause)).count() as u64
@@ -284,12 +248,7 @@ fn collection_that_copies_set_off_is_counted_apart() {
         for _ in 0..options.steps {
             let mut first = driver.ops.len();
             let step = workload.next();
-            match step {
-                Step::Read { lpn } => drop(driver.read(lpn).unwrap()),
-                Step::Write { lpn, content, partial } => drop(driver.write(lpn, content, partial).unwrap()),
-                Step::Trim { lpn } => driver.ftl.trim(Lpn::new(lpn)),
-                Step::EndPeriod => driver.end_period().unwrap(),
-            }
+            driver.serve(step).unwrap();
             if !matches!(step, Step::EndPeriod) {
                 first = driver.ops.len();
             }
@@ -312,7 +271,6 @@ fn periods_without_reads_or_contents_make_no_copies() {
             let mut options = options(policy);
             let rules = &mut options.config.replication;
             (rules.degree, rules.placement, rules.adjust_every) = (degree, placement, 1);
-            // Nothing was ever written.
             let mut driver = Driver::new(&options);
             let end = |driver: &mut Driver| {
                 let first = driver.ops.len();
@@ -323,7 +281,6 @@ fn periods_without_reads_or_contents_make_no_copies() {
             assert_eq!(end(&mut driver), 0);
             driver.read(3).unwrap();
             assert_eq!(end(&mut driver), 0);
-            // Written and never read.
             for lpn in 0..8 {
                 driver.write(lpn, lpn, false).unwrap();
             }
@@ -332,7 +289,7 @@ fn periods_without_reads_or_contents_make_no_copies() {
             for _ in 0..4 {
                 driver.read(3).unwrap();
             }
-            (0..8).for_each(|lpn| driver.ftl.trim(Lpn::new(lpn)));
+            (0..8).for_each(|lpn| driver.trim(lpn));
             driver.idle(None).unwrap();
             driver.read(3).unwrap();
             assert_eq!((end(&mut driver), driver.ftl.pages_in_use()), (0, 0), "{policy:?}");

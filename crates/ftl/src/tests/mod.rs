@@ -1,7 +1,6 @@
 //! Tests of the whole controller: properties, reference models, planted bugs, closed forms.
 
 mod adopted;
-mod allocation;
 mod collection;
 mod copies;
 mod copying;
@@ -24,7 +23,6 @@ mod restored;
 mod retired;
 mod sabotage;
 mod serving;
-mod sizes;
 mod spread_relations;
 mod spreading;
 mod swarm;

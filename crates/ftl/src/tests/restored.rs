@@ -75,8 +75,7 @@ pub(super) fn work(ftl: &mut Ftl, rng: &mut Rng, steps: u32, aware: bool) {
     }
 }
 
-/// The state that a drive would have kept: blocks, and each logical page with its copies and its
-/// content.
+/// Rebuilds a controller from what a drive would have kept: blocks, and each page with its copies and content.
 pub(super) fn restored(
     config: &FtlConfig,
     geometry: &Geometry,
@@ -93,14 +92,12 @@ pub(super) fn restored(
             continue;
         }
         seen.push(home);
-        // A content is known by its page here.
         let content = if config.looks_at_contents() { Content::new(seen.len() as u32) } else { NO_CONTENT };
         to.page(PageImage { lpn, content, home, replicas }).map_err(told)?;
     }
     to.finish().map_err(told)
 }
 
-/// Pages are valid that are copies of logical pages, and blocks are open that the list of blocks calls so.
 fn assert_valid_and_open(ftl: &Ftl) {
     let geometry = ftl.flash.geometry();
     let copies: std::collections::HashSet<_> = Lpn::each(0..PAGES)

@@ -32,7 +32,6 @@ impl OnLine {
         Self { chips: Chips::new(chips, earning.score_popularity), earning }
     }
 
-    /// Changes the copies of a content, and the chips' statistics.
     #[inline]
     fn around<T>(
         &mut self,
@@ -63,7 +62,6 @@ impl Replication for OnLine {
         first
     }
 
-    /// No chip stores the popularity of a content that dies.
     #[inline]
     fn dies(&mut self, vpn: Vpn, map: &ContentMap, blocks: &Blocks) {
         if !sabotaged!(KeptShare if map.popularity(vpn) > 0) {
@@ -71,7 +69,6 @@ impl Replication for OnLine {
         }
     }
 
-    /// Copies were made as they were earned.
     fn end_period(&mut self, context: &mut CopyContext<'_>) -> Result<(), FtlError> {
         self.earning.end_period(context);
         self.chips.forget_popularity();
@@ -82,7 +79,6 @@ impl Replication for OnLine {
         replica_room(map, map.popularity(vpn), budget_pages).is_some()
     }
 
-    /// On the best chip, if the content still earns one and there is room.
     fn place(
         &mut self,
         CopyJob { vpn, ppn, .. }: CopyJob,
@@ -114,7 +110,6 @@ impl Replication for OnLine {
         self.around(map, blocks, vpn, |map| map.drop_replica(vpn))
     }
 
-    /// Compares the popularity kept from read to read with that of all contents.
     fn audit(&self, map: &ContentMap, blocks: &Blocks) -> Result<(), String> {
         let chips = Chips::of(map, blocks, self.earning.score_popularity);
         let found: Vec<u64> = chips.stored_popularity().collect();

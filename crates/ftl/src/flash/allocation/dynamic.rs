@@ -1,5 +1,4 @@
-//! Dynamic allocation: every page written goes to the next plane in turn, independent of its
-//! address.
+//! Dynamic allocation: every page written goes to the next plane in turn, whatever its address.
 //!
 //! Source: Tavakkol et al., SIGMETRICS 2014 (the orders); DS-FTL paper, section 2.2 (round robin).
 
@@ -10,7 +9,6 @@ use super::static_order::{Order, planes_in};
 use crate::loads::LoadView;
 
 pub(super) struct Dynamic {
-    /// All planes in the order of their turns.
     planes: Vec<Plane>,
     next: usize,
 }

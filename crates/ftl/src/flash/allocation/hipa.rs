@@ -74,7 +74,6 @@ impl Hipa {
     }
 }
 
-/// A share to the power of `exponent`, rounded down.
 fn power(share: u64, exponent: u64) -> u64 {
     let times = |a: u64, b: u64| ((u128::from(a) * u128::from(b)) >> SHARE_BITS) as u64;
     let (mut result, mut square, mut rest) = (1 << SHARE_BITS, share, exponent);
@@ -128,7 +127,6 @@ mod tests {
         (g, hipa)
     }
 
-    /// The plane of page 0 where these are the loads of the dies at the `look`th look.
     fn plane_at(hipa: &mut Hipa, unit: &[u32], look: u64) -> u32 {
         hipa.plane(0, &LoadView::new(&[0; 16], unit).at(look * 100_000)).number()
     }

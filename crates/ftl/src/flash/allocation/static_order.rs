@@ -45,7 +45,6 @@ impl From<Order> for String {
 pub(super) struct StaticOrder {
     /// Plane of each residue of the page number modulo the number of planes.
     planes: Vec<Plane>,
-    /// Neighbouring pages that go to one plane before the next has its turn.
     stripe_pages: u64,
 }
 
@@ -64,7 +63,6 @@ impl StaticOrder {
     }
 }
 
-/// All planes in an order.
 pub(crate) fn planes_in(order: Order, geometry: &Geometry) -> Vec<Plane> {
     (0..geometry.planes()).map(|index| plane_of(order, geometry, index)).collect()
 }

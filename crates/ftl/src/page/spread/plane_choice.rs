@@ -26,7 +26,6 @@ policies! {
     SamePlace;
 }
 
-/// The planes of each channel and whose turn it is.
 pub(super) struct PlaneTurns {
     policy: PlacePolicy,
     /// Channel by channel, in the order of their turns.
@@ -53,8 +52,7 @@ impl PlaneTurns {
         after.iter().chain(before).copied().filter(|&plane| blocks.has_room(plane))
     }
 
-    /// The plane of `channel` for a page that was proposed for the plane `proposal` of another channel; `None`
-    /// if there is no room for it.
+    /// The plane of `channel` for a page proposed for the plane `proposal` of another; `None` without room.
     #[inline]
     pub(super) fn next_plane(
         &self,
@@ -91,7 +89,7 @@ impl PlaneTurns {
         }
     }
 
-    /// A page goes to a plane that [`PlaneTurns::find`] gave for `channel`: the turn is the next one's.
+    /// A page goes to `plane`, so the turn is the next one's.
     #[inline]
     pub(super) fn taken(&mut self, channel: Channel, plane: Plane) {
         let first = channel.index() * self.per_channel;
