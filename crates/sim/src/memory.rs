@@ -46,10 +46,6 @@ pub fn tables(config: &FtlConfig, geometry: &Geometry, footprint: u64, contents:
     TableBytes { reserved_bytes: device + trace, touched_bytes: trace }
 }
 
-/// Refuses a replay whose tables cannot be had.
-///
-/// # Errors
-/// [`ConfigError`] with the figures and the cure.
 pub(crate) fn check(resolved: &Resolved, footprint: u64, contents: u64) -> Result<(), ConfigError> {
     check_against(resolved, footprint, contents, memory_limits())
 }

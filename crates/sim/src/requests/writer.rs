@@ -1,4 +1,4 @@
-//! The table of requests as Parquet, written row group by row group into a file or into memory.
+//! The table of requests as Parquet, in a file or in memory.
 
 use std::fs::File;
 use std::io::Write;
@@ -37,7 +37,6 @@ enum Stored {
     File(Arc<PartFile>),
 }
 
-/// A file that is deleted on drop, unless it has been moved.
 #[derive(Debug)]
 struct PartFile(PathBuf);
 
@@ -70,7 +69,6 @@ impl Write for Sink {
     }
 }
 
-/// Writes lots of requests as row groups.
 #[derive(Debug)]
 pub(super) struct Writer {
     system: String,
@@ -139,7 +137,7 @@ impl RequestTable {
         }
     }
 
-    /// Brings the table to its place. A file is moved, from where it was on the same file system.
+    /// Brings the table to its place, on the same file system.
     pub(crate) fn write(&self, path: &Path) -> Result<(), SimError> {
         let outcome = match &self.0 {
             Stored::Memory(bytes) => {

@@ -38,7 +38,7 @@ pub fn results_schema() -> Value {
 pub(crate) fn collect(mut finished: Finished<'_>) -> RunResult {
     let tables = tables::tables(&mut finished);
     let end_ns = finished.engine.now_ns();
-    let bins = finished.engine.accounts.observer.hash_queue.finish(end_ns);
+    let bins = finished.engine.accounts_mut().observer.hash_queue.finish(end_ns);
     let area = bins.iter().flatten().map(|bin| bin.area as f64).sum();
     finished.hash_queue = (area, bins.iter().flatten().map(|bin| bin.max).max().unwrap_or(0));
     // Plain structures of numbers and strings always have a JSON form.

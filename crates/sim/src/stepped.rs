@@ -1,8 +1,6 @@
-//! A simulated drive on an external clock: the caller hands in requests as they come, and the drive
-//! reports when each completes.
+//! A simulated drive on an external clock: the caller hands in requests, and the drive reports their completions.
 //!
-//! A replay of the same requests at the same times gives the same results: engine, controller and
-//! figures are the same.
+//! A replay of the same requests at the same times gives the same results.
 
 use flashtwin_bits::By;
 use flashtwin_ftl::{Content, Ftl, Mapping};
@@ -22,7 +20,7 @@ use crate::run::MOST_PERIODS;
 
 /// A request, as pages.
 #[derive(Debug, Clone, Copy)]
-pub struct TwinRequest<'a> {
+pub struct SteppedRequest<'a> {
     /// Read, write, trim or flush, which has no pages.
     pub op: Op,
     /// Bytes that it asks for.
@@ -41,18 +39,18 @@ pub struct TwinRequest<'a> {
 }
 
 /// A drive and its clock. Times are nanoseconds since it was made, and never run backwards.
-pub struct Twin {
+pub struct SteppedDrive {
     engine: Engine<Ftl, Metrics>,
     resolved: Resolved,
-    /// The outline of a trace of the requests so far.
+    /// The trace of the requests so far.
     outline: Outline,
     periods: Periods,
     read_modify_write: bool,
-    /// Time reached so far. Requests that arrived may still wait for the controller's own time.
+    /// Requests that have arrived may still wait for the controller's own time.
     clock_ns: u64,
 }
 
-impl Twin {
+impl SteppedDrive {
     /// A drive of `pages` logical pages with their first contents; content ids are below
     /// `contents`.
     ///
@@ -80,7 +78,7 @@ impl Twin {
         let metrics = Metrics::new(geometry.chips());
         let device = &resolved.device;
         let mut engine = Engine::new(ftl, metrics, device, &config.engine, flash, hashes, config.seed);
-        engine.accounts.observer.following = Following::Caller(Box::default());
+        engine.accounts_mut().observer.following = Following::Caller(Box::default());
         let pages = logical_pages as usize;
         let outline = Outline {
             name: name.into(),
@@ -105,7 +103,7 @@ impl Twin {
     ///
     /// # Errors
     /// A controller error; later results have no meaning.
-    pub fn arrive(&mut self, now_ns: u64, request: &TwinRequest<'_>) -> Result<u64, SimError> {
+    pub fn arrive(&mut self, now_ns: u64, request: &SteppedRequest<'_>) -> Result<u64, SimError> {
         let number = self.outline.requests;
         self.clock_ns = now_ns.max(self.clock_ns).min(i64::MAX as u64);
         let time_ns = self.clock_ns as i64;
@@ -138,7 +136,7 @@ impl Twin {
 
     /// A content that is not needed any more: its number is another's from now on.
     pub fn forget_content(&mut self, content: u32) {
-        self.engine.controller.forget_content(Content::new(content));
+        self.engine.controller_mut().forget_content(Content::new(content));
     }
 
     /// Lets time pass.
@@ -162,7 +160,7 @@ impl Twin {
 
     /// Takes the requests completed since the last call: number and time.
     pub fn take_done(&mut self, into: &mut Vec<(u64, u64)>) {
-        if let Following::Caller(completions) = &mut self.engine.accounts.observer.following {
+        if let Following::Caller(completions) = &mut self.engine.accounts_mut().observer.following {
             let Completions { done, .. } = &mut **completions;
             into.append(done);
         }

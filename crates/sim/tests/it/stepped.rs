@@ -4,7 +4,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use flashtwin_ftl::Rng;
-use flashtwin_sim::{Resolved, RunResult, Twin, TwinRequest, run};
+use flashtwin_sim::{Resolved, RunResult, SteppedDrive, SteppedRequest, run};
 use flashtwin_trace::{NO_CONTENT, Op, PageSource, PageTrace};
 
 use crate::bench::{WRITE_ALL, nand, pick, system_with};
@@ -13,41 +13,42 @@ use crate::relations::{Shape, engine, footprint, levels, seen, trace};
 const SYSTEMS: [&str; 8] =
     ["conventional", "static", "ca-ssd", "ca-ssd-inverted", "rr-ssd", "rr-ssd-online", "pblru", "ds-ftl"];
 
-/// Results of a twin on a trace, and the completion time of each request.
-fn twin(pages: &PageTrace, resolved: &Resolved, rng: &mut Rng) -> (RunResult, Vec<(u64, u64)>) {
+/// Results of a stepped on a trace, and the completion time of each request.
+fn stepped(pages: &PageTrace, resolved: &Resolved, rng: &mut Rng) -> (RunResult, Vec<(u64, u64)>) {
     let outline = pages.outline();
     let (footprint, contents) = (outline.pages(), outline.content_count);
-    let mut twin = Twin::new(resolved.clone(), "relations", footprint, contents, std::iter::empty()).unwrap();
+    let mut stepped =
+        SteppedDrive::new(resolved.clone(), "relations", footprint, contents, std::iter::empty()).unwrap();
     let period_ns = (resolved.config.replay.period_s * 1e9) as u64;
     let (mut boundary, mut done) = (period_ns, Vec::new());
     let mut windows = pages.windows().unwrap();
     while let Some(window) = windows.next().unwrap() {
         for index in 0..window.len() {
             let now = window.time_ns[index] as u64;
-            while let Some(next) = twin.next_event_ns().filter(|&next| next < now && rng.below(3) == 0) {
+            while let Some(next) = stepped.next_event_ns().filter(|&next| next < now && rng.below(3) == 0) {
                 // It says truly when something will happen: before that, nothing is complete.
                 let before = done.len();
                 if next > 0 {
-                    twin.take_done(&mut done);
+                    stepped.take_done(&mut done);
                     let before = done.len();
-                    twin.advance((next - 1).min(boundary - 1)).unwrap();
-                    twin.take_done(&mut done);
+                    stepped.advance((next - 1).min(boundary - 1)).unwrap();
+                    stepped.take_done(&mut done);
                     assert_eq!(done.len(), before);
                 }
-                twin.advance(next.min(boundary - 1)).unwrap();
-                twin.take_done(&mut done);
+                stepped.advance(next.min(boundary - 1)).unwrap();
+                stepped.take_done(&mut done);
                 assert!(done[before..].iter().all(|&(_, at)| at <= next));
                 if next >= boundary {
                     break;
                 }
             }
             while now >= boundary {
-                twin.end_period(boundary).unwrap();
+                stepped.end_period(boundary).unwrap();
                 boundary += period_ns;
             }
             let ops = window.page_ops_of(index);
             let partial = window.marks[index];
-            let request = TwinRequest {
+            let request = SteppedRequest {
                 op: window.op[index],
                 bytes: 1,
                 lpns: &window.lpn[ops.clone()],
@@ -56,23 +57,23 @@ fn twin(pages: &PageTrace, resolved: &Resolved, rng: &mut Rng) -> (RunResult, Ve
                 last_is_partial: partial & 2 != 0,
                 durable: partial & 4 != 0,
             };
-            assert_eq!(twin.arrive(now, &request).unwrap(), index as u64);
+            assert_eq!(stepped.arrive(now, &request).unwrap(), index as u64);
         }
     }
     let mut last = 0;
-    while let Some(next) = twin.next_event_ns() {
+    while let Some(next) = stepped.next_event_ns() {
         assert!(next >= last);
         last = next;
-        twin.advance(next).unwrap();
+        stepped.advance(next).unwrap();
     }
-    twin.take_done(&mut done);
-    (twin.finish().unwrap(), done)
+    stepped.take_done(&mut done);
+    (stepped.finish().unwrap(), done)
 }
 
 #[test]
 fn the_same_requests_at_the_same_times_give_the_same_result() {
     for seed in 0..80 {
-        let mut rng = Rng::stream(seed, "twin");
+        let mut rng = Rng::stream(seed, "stepped");
         let (name, levels) = (pick(&mut rng, &SYSTEMS), levels(&mut rng));
         let mut engine = engine(&mut rng);
         engine.hash_us = pick(&mut rng, &[0.0, 12.0]);
@@ -91,7 +92,7 @@ fn the_same_requests_at_the_same_times_give_the_same_result() {
         resolved.config.engine.link_mb_s = pick(&mut rng, &[0.0, 0.0, 100.0]);
         let pages = PageTrace::build(&trace, 4096, resolved.content_source(true)).unwrap();
         let replayed = run(&pages, &resolved, &()).unwrap();
-        let (lived, done) = twin(&pages, &resolved, &mut rng);
+        let (lived, done) = stepped(&pages, &resolved, &mut rng);
         let [one, two] = [&replayed, &lived].map(seen);
         for (one, two) in one.0.iter().zip(&two.0) {
             assert_eq!(one, two, "seed {seed}: {name} {levels:?}");
@@ -110,7 +111,7 @@ fn what_it_holds_at_the_beginning_is_there_and_costs_nothing() {
     let mut resolved = system_with(nand([2, 2, 1, 1, 16, 8]), "ca-ssd", &[]);
     resolved.config.engine.hash_us = 12.0;
     let held = (0..64).map(|lpn| (lpn, lpn / 2));
-    let mut twin = Twin::new(resolved, "held", 80, 100, held).unwrap();
+    let mut stepped = SteppedDrive::new(resolved, "held", 80, 100, held).unwrap();
     let ask = |op, lpn: u32, content: u32| (op, [lpn], [content]);
     let mut done = Vec::new();
     for (at, (op, lpns, contents)) in
@@ -118,7 +119,7 @@ fn what_it_holds_at_the_beginning_is_there_and_costs_nothing() {
             .iter()
             .enumerate()
     {
-        let request = TwinRequest {
+        let request = SteppedRequest {
             op: *op,
             bytes: 4096,
             lpns,
@@ -127,30 +128,30 @@ fn what_it_holds_at_the_beginning_is_there_and_costs_nothing() {
             last_is_partial: false,
             durable: false,
         };
-        twin.arrive(1_000_000 * at as u64, &request).unwrap();
-        while let Some(next) = twin.next_event_ns() {
-            twin.advance(next).unwrap();
+        stepped.arrive(1_000_000 * at as u64, &request).unwrap();
+        while let Some(next) = stepped.next_event_ns() {
+            stepped.advance(next).unwrap();
         }
-        twin.take_done(&mut done);
+        stepped.take_done(&mut done);
     }
     let times: Vec<u64> = done.iter().map(|&(number, at)| at - 1_000_000 * number).collect();
     // A read takes the array and the channel; a duplicate only its hash; an unwritten page no time.
     assert_eq!(times, [crate::bench::COMMAND + 50_000 + crate::bench::TRANSFER, 12_000, 0]);
-    let result = twin.finish().unwrap();
+    let result = stepped.finish().unwrap();
     assert_eq!(result.summary["pages_programmed"], 0);
 }
 
 /// A drive of four chips on which nothing takes time but the flash, new.
-fn new_twin(name: &str, contents: u32) -> Twin {
+fn new_twin(name: &str, contents: u32) -> SteppedDrive {
     let mut resolved = system_with(nand([2, 2, 1, 1, 16, 8]), name, &[("verify", "false")]);
     resolved.config.engine.hash_us = 0.0;
-    Twin::new(resolved, "new", 80, contents, std::iter::empty()).unwrap()
+    SteppedDrive::new(resolved, "new", 80, contents, std::iter::empty()).unwrap()
 }
 
 /// Takes in a request of 512 bytes a page.
-fn arrive(twin: &mut Twin, now_ns: u64, op: Op, lpns: &[u32], contents: &[u32]) {
+fn arrive(stepped: &mut SteppedDrive, now_ns: u64, op: Op, lpns: &[u32], contents: &[u32]) {
     let bytes = 512 * lpns.len() as u64;
-    let request = TwinRequest {
+    let request = SteppedRequest {
         op,
         bytes,
         lpns,
@@ -159,11 +160,11 @@ fn arrive(twin: &mut Twin, now_ns: u64, op: Op, lpns: &[u32], contents: &[u32]) 
         last_is_partial: false,
         durable: false,
     };
-    twin.arrive(now_ns, &request).unwrap();
+    stepped.arrive(now_ns, &request).unwrap();
 }
 
-fn queues(twin: &Twin) -> Vec<u32> {
-    twin.queue_lengths().iter().copied().collect()
+fn queues(stepped: &SteppedDrive) -> Vec<u32> {
+    stepped.queue_lengths().iter().copied().collect()
 }
 
 fn ends(result: &RunResult) -> Vec<i64> {
@@ -173,17 +174,17 @@ fn ends(result: &RunResult) -> Vec<i64> {
 
 #[test]
 fn result_has_all_requests_and_queues_show_meanwhile() {
-    let mut twin = new_twin("conventional", 0);
-    assert_eq!(queues(&twin), [0; 4]);
-    arrive(&mut twin, 0, Op::Write, &[1, 2, 3, 4, 5], &[NO_CONTENT; 5]);
-    let lengths = queues(&twin);
+    let mut stepped = new_twin("conventional", 0);
+    assert_eq!(queues(&stepped), [0; 4]);
+    arrive(&mut stepped, 0, Op::Write, &[1, 2, 3, 4, 5], &[NO_CONTENT; 5]);
+    let lengths = queues(&stepped);
     assert_eq!((lengths.iter().sum::<u32>(), lengths.len()), (5, 4));
-    twin.advance(50_000_000).unwrap();
-    assert_eq!(queues(&twin), [0; 4]);
-    arrive(&mut twin, 50_000_000, Op::Read, &[1, 2], &[NO_CONTENT; 2]);
-    twin.end_period(60_000_000).unwrap();
-    arrive(&mut twin, 70_000_000, Op::Trim, &[1], &[NO_CONTENT]);
-    let result = twin.finish().unwrap();
+    stepped.advance(50_000_000).unwrap();
+    assert_eq!(queues(&stepped), [0; 4]);
+    arrive(&mut stepped, 50_000_000, Op::Read, &[1, 2], &[NO_CONTENT; 2]);
+    stepped.end_period(60_000_000).unwrap();
+    arrive(&mut stepped, 70_000_000, Op::Trim, &[1], &[NO_CONTENT]);
+    let result = stepped.finish().unwrap();
     assert_eq!(result.summary["trace"]["requests"], 3);
     assert_eq!(result.summary["trace"]["page_ops"], 8);
     let bytes = ["read", "write"].map(|kind| result.summary["throughput"][kind]["bytes"].as_u64());
@@ -195,9 +196,9 @@ fn result_has_all_requests_and_queues_show_meanwhile() {
 
 #[test]
 fn late_drive_is_measured_from_its_first_request() {
-    let mut twin = new_twin("conventional", 0);
-    arrive(&mut twin, 40_000_000, Op::Write, &[1], &[NO_CONTENT]);
-    let result = twin.finish().unwrap();
+    let mut stepped = new_twin("conventional", 0);
+    arrive(&mut stepped, 40_000_000, Op::Write, &[1], &[NO_CONTENT]);
+    let result = stepped.finish().unwrap();
     let told = |name: &str| result.summary["throughput"][name].as_u64().unwrap();
     assert_eq!(told("first_arrival_ns"), 40_000_000);
     assert_eq!(told("last_response_ns"), 40_000_000 + WRITE_ALL);
@@ -207,17 +208,17 @@ fn late_drive_is_measured_from_its_first_request() {
 #[test]
 fn a_content_that_is_forgotten_is_written_again() {
     let programs = |forgets: bool| {
-        let mut twin = new_twin("ca-ssd", 8);
-        arrive(&mut twin, 0, Op::Write, &[1], &[3]);
-        twin.advance(10_000_000).unwrap();
+        let mut stepped = new_twin("ca-ssd", 8);
+        arrive(&mut stepped, 0, Op::Write, &[1], &[3]);
+        stepped.advance(10_000_000).unwrap();
         // Nobody has it any more, though it lies on flash still.
-        arrive(&mut twin, 10_000_000, Op::Write, &[1], &[4]);
-        twin.advance(20_000_000).unwrap();
+        arrive(&mut stepped, 10_000_000, Op::Write, &[1], &[4]);
+        stepped.advance(20_000_000).unwrap();
         if forgets {
-            twin.forget_content(3);
+            stepped.forget_content(3);
         }
-        arrive(&mut twin, 20_000_000, Op::Write, &[2], &[3]);
-        let writes = twin.finish().unwrap().summary["flash_writes"].clone();
+        arrive(&mut stepped, 20_000_000, Op::Write, &[2], &[3]);
+        let writes = stepped.finish().unwrap().summary["flash_writes"].clone();
         ["unique", "reborn"].map(|cause| writes[cause].as_u64().unwrap())
     };
     assert_eq!(programs(false), [2, 1]);
@@ -226,11 +227,11 @@ fn a_content_that_is_forgotten_is_written_again() {
 
 #[test]
 fn as_many_periods_are_kept_as_of_a_replay_and_the_rest_is_one() {
-    let mut twin = new_twin("conventional", 0);
+    let mut stepped = new_twin("conventional", 0);
     for end in 1..=200_003 {
-        twin.end_period(end).unwrap();
+        stepped.end_period(end).unwrap();
     }
-    arrive(&mut twin, 300_000, Op::Trim, &[1], &[NO_CONTENT]);
-    let ends = ends(&twin.finish().unwrap());
+    arrive(&mut stepped, 300_000, Op::Trim, &[1], &[NO_CONTENT]);
+    let ends = ends(&stepped.finish().unwrap());
     assert_eq!((ends.len(), ends[199_999], ends[200_000]), (200_001, 200_000, 300_001));
 }

@@ -5,10 +5,9 @@ use flashtwin_nand::Ppn;
 
 use super::super::accounts::{Charge, Command};
 use super::op::Shared;
-use super::{Accounts, Array, Backend, NONE, Observer, Op, Work};
+use super::{Accounts, Array, NONE, Observer, Op, Work};
 
 impl Array {
-    /// Reports the command that a unit has just taken up.
     #[cold]
     #[inline(never)]
     pub(super) fn tell_command<O: Observer>(&self, unit: Unit, shared: Shared, accounts: &mut Accounts<O>) {
@@ -49,7 +48,6 @@ impl Array {
     }
 }
 
-/// The name of an operation.
 fn name(work: Work, cause: Cause, holder: Charge) -> &'static str {
     match (work, holder) {
         (Work::HostRead, _) => "host read",

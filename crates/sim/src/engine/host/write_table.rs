@@ -1,4 +1,4 @@
-//! Which page write that is not decided yet is the newest of its logical page.
+//! The newest undecided write of each logical page.
 
 use flashtwin_ftl::Lpn;
 
@@ -7,25 +7,23 @@ use super::NONE;
 /// Room to begin with: more than the writes that most hash units keep waiting.
 const FIRST_ROOM: usize = 64;
 
-/// Page writes by logical page, with open addressing and linear probing. The table's size is a
-/// power of two, and at most half of it is taken. Removals leave no mark: entries behind move up
-/// (Knuth, The Art of Computer Programming 3, 6.4, algorithm R).
+/// Page writes by logical page, with open addressing and linear probing. The table's size is a power of two, and at
+/// most half of it is taken. Removals leave no mark: entries behind move up (Knuth, The Art of Computer Programming 3,
+/// 6.4, algorithm R).
 ///
-/// Where pages are hashed, each write is entered, looked up and taken out again. A general hash map made a replay of
-/// `rr-ssd` 1.5 % longer, in instructions.
+/// A general hash map made a replay of `rr-ssd` 1.5 % longer, in instructions.
 #[derive(Debug)]
-pub(super) struct Newest {
+pub(super) struct WriteTable {
     /// Logical page and write; [`NONE`] for a write: nothing is here.
     places: Vec<(Lpn, u32)>,
     len: usize,
 }
 
-impl Newest {
+impl WriteTable {
     pub(super) fn new() -> Self {
         Self { places: vec![(Lpn::new(0), NONE); FIRST_ROOM], len: 0 }
     }
 
-    /// Where the search for a page begins.
     #[inline]
     fn home(&self, lpn: Lpn) -> usize {
         // The upper bits of a product spread pages that follow one another (Fibonacci hashing, in the same chapter).
@@ -33,7 +31,6 @@ impl Newest {
         ((u64::from(hash) * self.places.len() as u64) >> 32) as usize
     }
 
-    /// Where a page is, or where it would be entered.
     #[inline]
     fn find(&self, lpn: Lpn) -> usize {
         let mut at = self.home(lpn);
@@ -48,18 +45,16 @@ impl Newest {
         (at + 1) & (self.places.len() - 1)
     }
 
-    /// Whether no write waits.
     pub(super) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The newest write of a logical page; [`NONE`] where there is none.
     #[inline]
     pub(super) fn of(&self, lpn: Lpn) -> u32 {
         if self.len == 0 { NONE } else { self.places[self.find(lpn)].1 }
     }
 
-    /// A write of a logical page is its newest one from now on; returns which was before, or [`NONE`].
+    /// Enters the newest write of a page; returns the one before, or [`NONE`].
     #[inline]
     pub(super) fn replace(&mut self, lpn: Lpn, write: u32) -> u32 {
         let at = self.find(lpn);
@@ -73,7 +68,6 @@ impl Newest {
         before
     }
 
-    /// A logical page, which has a write here, has none any more.
     #[inline]
     pub(super) fn remove(&mut self, lpn: Lpn) {
         let mut hole = self.find(lpn);
@@ -117,7 +111,7 @@ mod tests {
         let mut rng = Rng::stream(1, "newest");
         // Few pages: most have a write. Many: the table grows, and chains meet.
         for pages in [1, 40, 3_000] {
-            let (mut ours, mut plain) = (Newest::new(), HashMap::new());
+            let (mut ours, mut plain) = (WriteTable::new(), HashMap::new());
             for write in 0..40_000 {
                 let lpn = Lpn::new(rng.below(pages) * 1_000_003);
                 assert_eq!(ours.of(lpn), plain.get(&lpn).copied().unwrap_or(NONE));

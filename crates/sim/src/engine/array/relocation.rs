@@ -1,10 +1,8 @@
 //! Pages that collection has decided to move and has not read yet.
 //!
-//! The tables name a page's new place as soon as the move is decided, but controller RAM has the
-//! page only once collection has read it. Until then the host reads the page at its old place.
-//! Linux's FTL for open-channel SSDs, pblk, does the same: it points its map to the copy in RAM
-//! when the page has been read (`pblk_write_gc_to_cache`). The victim's erase waits for such a read
-//! as for any other.
+//! The tables name a page's new place as soon as the move is decided, but controller RAM has the page only once
+//! collection has read it. Until then the host reads the page at its old place, and the victim's erase waits for that
+//! read. Linux's FTL for open-channel SSDs, pblk, does the same (`pblk_write_gc_to_cache`).
 
 use flashtwin_bits::{By, HugeSlice};
 use flashtwin_ftl::{FlashOp, OpKind};
@@ -12,20 +10,18 @@ use flashtwin_nand::{Block, Ppn};
 
 use super::{Array, NONE, Op, Pool};
 
-/// For each block that pages are moved to: the reads of those that are not read yet. They are linked by [`Op::other`] in
-/// the order in which they were ordered, which is nearly always that in which they end; [`Op::request`] is the place
-/// that the page is moved to.
-pub(super) struct Moves {
-    /// First and last read of each block, plus one each; 0: none. Memory that is never touched costs nothing.
+/// For each block that pages are moved to: the reads that have not ended. They are linked by [`Op::other`] in the order
+/// in which they were ordered, which is nearly always that in which they end. [`Op::request`] is the page's new place.
+pub(super) struct Relocations {
+    /// First and last read of each block, plus one each; 0: none. Untouched memory costs nothing.
     lists: By<Block, HugeSlice<[u32; 2]>>,
 }
 
-impl Moves {
+impl Relocations {
     pub(super) fn new(blocks: usize) -> Self {
         Self { lists: By::new(HugeSlice::zeroed(blocks)) }
     }
 
-    /// Enters the read `slot` of a page that is moved to `to`, in `block`.
     fn push(&mut self, block: Block, to: Ppn, slot: u32, ops: &mut Pool<Op>) {
         (ops[slot].request, ops[slot].other) = (to.number(), NONE);
         let [first, last] = &mut self.lists[block];
@@ -48,7 +44,6 @@ impl Moves {
         self.reads(block, ops).find(|&(_, slot)| ops[slot].request == to.number())
     }
 
-    /// Takes a read out of a block's list.
     fn unlink(&mut self, block: Block, (before, slot): (u32, u32), ops: &mut Pool<Op>) {
         let after = ops[slot].other;
         let [first, last] = &mut self.lists[block];
@@ -64,27 +59,27 @@ impl Moves {
 }
 
 impl Array {
-    /// The read `slot`, the first of these orders, is queued. If the next one programs its data,
-    /// the page is on its way there.
+    /// The read `slot`, the first of these orders, is queued. If the next one programs its data, the page is moved
+    /// there.
     #[inline]
     pub(super) fn note_move(&mut self, slot: u32, orders: &[FlashOp]) {
         if let Some(to) = destination(orders) {
-            self.moves.push(self.geometry.block_index(to), to, slot, &mut self.ops);
+            self.relocations.push(self.geometry.block_index(to), to, slot, &mut self.ops);
         }
     }
 
-    /// The first of these orders is to read a page that is not on flash. If it is not in RAM either, because it was moved and
-    /// not read yet, its one read is now for its next place.
+    /// The first of these orders is to read a page that is not on flash. If its move has not read it yet, that read is
+    /// now for its next place.
     pub(super) fn note_further_move(&mut self, orders: &[FlashOp]) {
         let (Some(read), Some(to)) = (orders.first(), destination(orders)) else { return };
         let block = self.geometry.block_index(read.ppn);
-        if let Some(found) = self.moves.find(block, read.ppn, &self.ops) {
-            self.moves.unlink(block, found, &mut self.ops);
-            self.moves.push(self.geometry.block_index(to), to, found.1, &mut self.ops);
+        if let Some(found) = self.relocations.find(block, read.ppn, &self.ops) {
+            self.relocations.unlink(block, found, &mut self.ops);
+            self.relocations.push(self.geometry.block_index(to), to, found.1, &mut self.ops);
         }
     }
 
-    /// A read of the controller's own has ended: if it was of a page to be moved, RAM has the page now.
+    /// A read of the controller's own has ended. If it was of a page to be moved, RAM has the page now.
     #[inline]
     pub(super) fn note_moved_page_read(&mut self, slot: u32) {
         let to = self.ops[slot].request;
@@ -92,30 +87,30 @@ impl Array {
             return;
         }
         let block = self.geometry.block_index(Ppn::new(to));
-        let found = self.moves.reads(block, &self.ops).find(|&(_, other)| other == slot);
+        let found = self.relocations.reads(block, &self.ops).find(|&(_, other)| other == slot);
         if let Some(found) = found {
-            self.moves.unlink(block, found, &mut self.ops);
+            self.relocations.unlink(block, found, &mut self.ops);
         }
     }
 
-    /// A block's erase is ordered: pages on their way there are obsolete.
     pub(super) fn forget_moves_to(&mut self, block: Block) {
         loop {
-            let first = self.moves.reads(block, &self.ops).next();
+            let first = self.relocations.reads(block, &self.ops).next();
             let Some(first) = first else { return };
-            self.moves.unlink(block, first, &mut self.ops);
+            self.relocations.unlink(block, first, &mut self.ops);
         }
     }
 
-    /// See [`super::Backend::place_on_flash`].
+    /// The flash page with the data that the controller's tables give for this page. `None` if controller RAM has them,
+    /// on their way to the flash.
     #[inline]
-    pub(super) fn place_on_flash(&self, ppn: Ppn) -> Option<Ppn> {
+    pub(crate) fn place_on_flash(&self, ppn: Ppn) -> Option<Ppn> {
         if self.holds(ppn) { Some(ppn) } else { self.place_before_move(ppn) }
     }
 
     #[inline(never)]
     fn place_before_move(&self, to: Ppn) -> Option<Ppn> {
-        let (_, slot) = self.moves.find(self.geometry.block_index(to), to, &self.ops)?;
+        let (_, slot) = self.relocations.find(self.geometry.block_index(to), to, &self.ops)?;
         Some(self.ops[slot].ppn)
     }
 }
