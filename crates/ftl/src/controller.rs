@@ -2,7 +2,7 @@
 
 use flashtwin_nand::{Block, Plane, Ppn};
 
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::ids::{Content, Lpn};
 use crate::loads::LoadView;
 use crate::op::{FlashOp, Host, Lookup, ReadOutcome, ReadTarget, WriteOutcome};
@@ -42,11 +42,11 @@ pub trait Hints {
 
 /// The controller as the engine sees it. [`crate::Ftl`] is one; tests and the bare loop of the benchmark bring others.
 ///
-/// Errors are [`FtlError::Broken`], if verification is on and finds the tables wrong, and [`FtlError::DeviceFull`], if
+/// Errors are [`crate::FtlError::Broken`], if verification is on and finds the tables wrong, and [`crate::FtlError::DeviceFull`], if
 /// no block can be reclaimed for a page.
 pub trait Controller: Hints {
     /// Serves a page read. It orders no operations; [`Controller::begin_jobs`] does.
-    fn read(&mut self, lpn: Lpn, loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError>;
+    fn read(&mut self, lpn: Lpn, loads: &LoadView<'_>) -> FtlResult<ReadOutcome>;
 
     /// The page that a read of a logical page would use now if only the copies that pass `there` counted, and the name
     /// of its data; `None` if no such copy may be chosen. The tables run ahead of the flash: this is for a driver that
@@ -56,7 +56,7 @@ pub trait Controller: Hints {
         _lpn: Lpn,
         _loads: &LoadView<'_>,
         _there: &dyn Fn(Ppn) -> bool,
-    ) -> Result<Option<(ReadTarget, u64)>, FtlError> {
+    ) -> FtlResult<Option<(ReadTarget, u64)>> {
         Ok(None)
     }
 
@@ -71,7 +71,7 @@ pub trait Controller: Hints {
         _lpn: Lpn,
         _partial: bool,
         _loads: &LoadView<'_>,
-    ) -> Result<Option<ReadTarget>, FtlError> {
+    ) -> FtlResult<Option<ReadTarget>> {
         Ok(None)
     }
 
@@ -89,7 +89,7 @@ pub trait Controller: Hints {
         fingerprinted: bool,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<WriteOutcome, FtlError>;
+    ) -> FtlResult<WriteOutcome>;
 
     /// Forgets a logical page. The next [`Controller::begin_jobs`] writes back the table pages that this changes.
     fn trim(&mut self, lpn: Lpn);
@@ -114,17 +114,17 @@ pub trait Controller: Hints {
 
     /// Looks up the page of the fingerprint store for a written content; [`Controller::take_lookups`] returns the pages
     /// to wait for. Call it when the hash is known, before [`Controller::write`].
-    fn look_up_fingerprint(&mut self, _content: Content) -> Result<(), FtlError> {
+    fn look_up_fingerprint(&mut self, _content: Content) -> FtlResult {
         Ok(())
     }
 
     /// Writes every page of the mapping tables that was changed since it was last written.
-    fn checkpoint(&mut self, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn checkpoint(&mut self, _ops: &mut Vec<FlashOp>) -> FtlResult {
         Ok(())
     }
 
     /// Fills the open program units of the host's streams with pages that hold nothing, so that they are programmed.
-    fn pad_units(&mut self, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn pad_units(&mut self, _ops: &mut Vec<FlashOp>) -> FtlResult {
         Ok(())
     }
 
@@ -141,27 +141,22 @@ pub trait Controller: Hints {
 
     /// The unit of these planes is idle: a step of collection is appended to `ops` (job [`crate::IDLE_STEP`]), if a
     /// plane wants one. To be called again when it is done, as long as nothing else comes.
-    fn use_idle_time(&mut self, _planes: &[Plane], _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn use_idle_time(&mut self, _planes: &[Plane], _ops: &mut Vec<FlashOp>) -> FtlResult {
         Ok(())
     }
 
     /// Ends a profiling period: makes the copies that popularity has earned, then zeroes the counters. The operations
     /// are those of the replication phase, in which the host is served elsewhere (RR-SSD paper III.B: by the mirror).
-    fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError>;
+    fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> FtlResult;
 
     /// Begins the background jobs that the reads so far have earned: reads of the pages to be copied, and writes of
     /// evicted table pages. To be called after each read, and after trims.
-    fn begin_jobs(&mut self, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn begin_jobs(&mut self, _ops: &mut Vec<FlashOp>) -> FtlResult {
         Ok(())
     }
 
     /// An operation of a background job ([`FlashOp::job`]) is done; follow-up operations are appended to `ops`.
-    fn job_done(
-        &mut self,
-        _job: u32,
-        _loads: &LoadView<'_>,
-        _ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    fn job_done(&mut self, _job: u32, _loads: &LoadView<'_>, _ops: &mut Vec<FlashOp>) -> FtlResult {
         Ok(())
     }
 }

@@ -26,6 +26,9 @@ pub enum FtlError {
     Broken(String),
 }
 
+/// What a step of a run comes to.
+pub type FtlResult<T = ()> = Result<T, FtlError>;
+
 /// A number out of range: the key below `ftl`, its value, the accepted values, for example
 /// `("replication.adjust_every", "0", "at least 1")`.
 pub type RangeError = (&'static str, String, &'static str);

@@ -10,7 +10,7 @@ use crate::content::{ContentMap, ContentScheme};
 use crate::controller::{Controller, Hints};
 use crate::decimal::times;
 use crate::dedup::{FingerprintStore, History, OutOfLinePolicy, TableKind};
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::blocks::Blocks;
 use crate::flash::{Flash, FlashKeys, capacity_pages};
 use crate::host;
@@ -19,7 +19,7 @@ use crate::image::PageImage;
 use crate::inverted::{InvertedMap, InvertedScheme};
 use crate::loads::LoadView;
 use crate::op::{FlashOp, Host, Lookup, ReadOutcome, ReadTarget, WriteOutcome, is_page};
-use crate::page::spread::{SpreadPolicy, Spreader};
+use crate::page::spread::{SpreadConfig, SpreadPolicy, Spreader};
 use crate::page::{PageMap, PageScheme, WrittenContents};
 use crate::paging::{Layout, Map, Paging, Tables};
 use crate::scheme::{Census, MappingScheme, Restore};
@@ -124,6 +124,30 @@ impl Ftl {
         capacity_pages(Blocks::plane_limit_of(geometry, kept), geometry)
     }
 
+    /// Bytes of a controller's tables, known before it is made: of the device's pages and blocks, whose untouched parts
+    /// take no memory, and of `pages` logical pages and `contents` contents.
+    pub fn table_bytes(config: &FtlConfig, geometry: &Geometry, pages: u64, contents: u64) -> (u64, u64) {
+        let physical = geometry.page_index_len() as u64;
+        let device = Blocks::bytes(geometry.block_index_len() as u64, physical);
+        // A place in the store and a byte of history.
+        let known = contents * (4 + 1);
+        match (config.mapping, config.dedup.tables) {
+            (Mapping::Page, _) => {
+                let SpreadConfig { policy, count_written, .. } = config.spread;
+                let spreads = policy == SpreadPolicy::Duplicates;
+                let spread = spreads.then(|| Spreader::bytes_of(pages, contents, geometry.channels));
+                let written = count_written.then(|| WrittenContents::bytes(contents, geometry.planes()));
+                (device, PageMap::bytes(pages) + spread.unwrap_or(0) + written.unwrap_or(0))
+            }
+            (Mapping::Content, TableKind::TwoLevel) => {
+                (device, ContentMap::page_bytes(pages) + ContentMap::entry_bytes(contents) + known)
+            }
+            (Mapping::Content, TableKind::Inverted) => {
+                (device + InvertedMap::page_bytes(0, physical), InvertedMap::page_bytes(pages, 0) + known)
+            }
+        }
+    }
+
     /// Sets the address of each LPN in the host's address space, ascending: they decide which entries of tables on
     /// flash share a page. Call it before the first write. Returns the logical pages that the device can hold.
     pub fn lay_out_tables(&mut self, config: &FtlConfig, addresses: &[u64]) -> u64 {
@@ -176,7 +200,7 @@ impl Ftl {
         address: u64,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<Option<Ppn>, FtlError> {
+    ) -> FtlResult<Option<Ppn>> {
         let flash = &mut self.flash;
         with_tables!(&mut self.tables, scheme => match host::locate(&**scheme, flash, lpn, loads) {
             Some(_) => scheme.rewrite(lpn, address, flash, loads, ops).map(Some),
@@ -218,7 +242,7 @@ impl Ftl {
 }
 
 impl Controller for Ftl {
-    fn read(&mut self, lpn: Lpn, loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
+    fn read(&mut self, lpn: Lpn, loads: &LoadView<'_>) -> FtlResult<ReadOutcome> {
         with_tables!(&mut self.tables, scheme => host::read(&mut **scheme, &mut self.flash, lpn, loads))
     }
 
@@ -227,7 +251,7 @@ impl Controller for Ftl {
         lpn: Lpn,
         loads: &LoadView<'_>,
         there: &dyn Fn(Ppn) -> bool,
-    ) -> Result<Option<(ReadTarget, u64)>, FtlError> {
+    ) -> FtlResult<Option<(ReadTarget, u64)>> {
         with_tables!(&self.tables, scheme => host::locate_among(&**scheme, &self.flash, lpn, loads, there))
     }
 
@@ -242,7 +266,7 @@ impl Controller for Ftl {
         lpn: Lpn,
         partial: bool,
         loads: &LoadView<'_>,
-    ) -> Result<Option<ReadTarget>, FtlError> {
+    ) -> FtlResult<Option<ReadTarget>> {
         let flash = &mut self.flash;
         with_tables!(&mut self.tables, scheme => host::prepare_write(&mut **scheme, flash, lpn, partial, loads))
     }
@@ -258,7 +282,7 @@ impl Controller for Ftl {
         fingerprinted: bool,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<WriteOutcome, FtlError> {
+    ) -> FtlResult<WriteOutcome> {
         let flash = &mut self.flash;
         with_tables!(&mut self.tables, scheme => host::write(&mut **scheme, flash, page, fingerprinted, loads, ops))
     }
@@ -286,21 +310,21 @@ impl Controller for Ftl {
         with_tables!(&self.tables, scheme => scheme.tables.fingerprints_may_be_missing())
     }
 
-    fn look_up_fingerprint(&mut self, content: Content) -> Result<(), FtlError> {
+    fn look_up_fingerprint(&mut self, content: Content) -> FtlResult {
         let flash = &mut self.flash;
         with_tables!(&mut self.tables, scheme => {
             scheme.tables.where_on_flash(|tables| tables.look_up_fingerprint(content, flash))
         })
     }
 
-    fn checkpoint(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn checkpoint(&mut self, ops: &mut Vec<FlashOp>) -> FtlResult {
         let flash = &mut self.flash;
         with_tables!(&mut self.tables, scheme => {
             scheme.tables.where_on_flash(|tables| tables.checkpoint(flash, ops))
         })
     }
 
-    fn pad_units(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn pad_units(&mut self, ops: &mut Vec<FlashOp>) -> FtlResult {
         self.flash.pad_units(ops)
     }
 
@@ -317,21 +341,21 @@ impl Controller for Ftl {
         self.flash.works_in_idle_time()
     }
 
-    fn use_idle_time(&mut self, planes: &[Plane], ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn use_idle_time(&mut self, planes: &[Plane], ops: &mut Vec<FlashOp>) -> FtlResult {
         with_tables!(&mut self.tables, scheme => self.flash.collect_in_idle_time(planes, &mut scheme.tables, ops))?;
         self.begin_jobs(ops)
     }
 
-    fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> FtlResult {
         with_tables!(&mut self.tables, scheme => scheme.end_period(&mut self.flash, ops))
     }
 
     #[inline]
-    fn begin_jobs(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn begin_jobs(&mut self, ops: &mut Vec<FlashOp>) -> FtlResult {
         with_tables!(&mut self.tables, scheme => scheme.begin_jobs(&mut self.flash, ops))
     }
 
-    fn job_done(&mut self, job: u32, loads: &LoadView<'_>, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn job_done(&mut self, job: u32, loads: &LoadView<'_>, ops: &mut Vec<FlashOp>) -> FtlResult {
         with_tables!(&mut self.tables, scheme => scheme.job_done(job, &mut self.flash, loads, ops))
     }
 }

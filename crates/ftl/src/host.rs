@@ -4,7 +4,7 @@
 //! processor then fetches the code of one scheme in one piece, not in pieces between those of the
 //! others.
 
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::Flash;
 use crate::ids::Lpn;
 use crate::loads::LoadView;
@@ -28,7 +28,7 @@ pub(crate) fn locate_among(
     lpn: Lpn,
     loads: &LoadView<'_>,
     there: &dyn Fn(flashtwin_nand::Ppn) -> bool,
-) -> Result<Option<(ReadTarget, u64)>, FtlError> {
+) -> FtlResult<Option<(ReadTarget, u64)>> {
     let (home, replicas) = scheme.places_of(lpn);
     if !is_page(home) {
         return Ok(None);
@@ -46,7 +46,7 @@ pub(crate) fn read(
     flash: &mut Flash,
     lpn: Lpn,
     loads: &LoadView<'_>,
-) -> Result<ReadOutcome, FtlError> {
+) -> FtlResult<ReadOutcome> {
     scheme.tables().where_on_flash(|tables| tables.look_up_read(lpn, flash))?;
     let (new_value, replicated) = scheme.note_read(lpn, flash);
     let Some(target) = locate(scheme, flash, lpn, loads) else {
@@ -76,7 +76,7 @@ pub(crate) fn prepare_write(
     lpn: Lpn,
     partial: bool,
     loads: &LoadView<'_>,
-) -> Result<Option<ReadTarget>, FtlError> {
+) -> FtlResult<Option<ReadTarget>> {
     scheme.tables().where_on_flash(|tables| tables.look_up_write(lpn, partial, flash))?;
     let old = if partial { locate(scheme, flash, lpn, loads) } else { None };
     flash.counters.reads[Cause::ReadModifyWrite as usize] += u64::from(old.is_some());
@@ -94,7 +94,7 @@ pub(crate) fn write(
     fingerprinted: bool,
     loads: &LoadView<'_>,
     ops: &mut Vec<FlashOp>,
-) -> Result<WriteOutcome, FtlError> {
+) -> FtlResult<WriteOutcome> {
     flash.counters.host_pages_written += 1;
     let program = scheme.write(page, fingerprinted, flash, loads, ops)?;
     Ok(WriteOutcome { program })

@@ -3,7 +3,7 @@
 use flashtwin_bits::By;
 use flashtwin_nand::{Chip, Plane};
 
-use crate::error::FtlError;
+use crate::error::{FtlError, FtlResult};
 use crate::flash::counters::{Counters, PartitionSize, Peak, PlaneContents, PlaneWrites, TableSizes};
 use crate::ftl::{Ftl, Scheme, with_tables};
 use crate::ids::Content;
@@ -132,7 +132,7 @@ impl Ftl {
 
     /// Compares all tables with one another and, with verification on, with the plain model. Costs a pass over the
     /// device.
-    pub fn audit(&self) -> Result<(), FtlError> {
+    pub fn audit(&self) -> FtlResult {
         self.flash.blocks.audit().map_err(FtlError::Broken)?;
         with_tables!(&self.tables, scheme => scheme.audit(&self.flash))?;
         self.flash.audit_partitions().map_err(FtlError::Broken)?;

@@ -3,8 +3,9 @@
 use flashtwin_bits::By;
 use flashtwin_nand::{NO_PPN, Plane, Ppn};
 
-use crate::error::FtlError;
+use crate::error::{FtlError, FtlResult};
 use crate::flash::Flash;
+use crate::flash::blocks::Stream;
 use crate::flash::counters::{PlaneWrites, TableSizes};
 use crate::ids::{Content, Lpn, Owner};
 use crate::image::PageImage;
@@ -59,12 +60,12 @@ pub(crate) trait MappingScheme: Census + Restore + flashtwin_bits::State {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<Option<(Ppn, Cause)>, FtlError>;
+    ) -> FtlResult<Option<(Ppn, Cause)>>;
 
     fn trim(&mut self, lpn: Lpn, flash: &mut Flash);
 
     #[inline]
-    fn begin_jobs(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn begin_jobs(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult {
         self.tables().settle(flash, ops)
     }
 
@@ -74,11 +75,11 @@ pub(crate) trait MappingScheme: Census + Restore + flashtwin_bits::State {
         _flash: &mut Flash,
         _loads: &LoadView<'_>,
         _ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         Ok(())
     }
 
-    fn end_period(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn end_period(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult {
         self.tables().settle(flash, ops)
     }
 
@@ -95,23 +96,29 @@ pub(crate) trait MappingScheme: Census + Restore + flashtwin_bits::State {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<Ppn, FtlError> {
+    ) -> FtlResult<Ppn> {
         let Some(owner) = flash.blocks.owner(self.places_of(lpn).0) else {
             return Err(FtlError::Broken(format!("LPN {lpn} lies in a page that nobody owns")));
         };
-        let (stream, partition) = flash.aged_stream(lpn);
+        let partition = flash.partitions.of(lpn);
+        let stream = Stream::host(partition);
         let proposal = flash.pick_plane(stream, address, loads)?;
         let plane = self.place_aged(proposal, lpn, flash, loads);
         let to = flash.take_page(plane, stream, owner, self.tables(), ops)?;
         // Making room may have moved the page, so it is looked up only now.
         let from = self.places_of(lpn).0;
-        flash.check_rewrite(from, to, partition)?;
+        if let Some(checker) = &mut flash.checker {
+            checker.copy(from, to, partition)?;
+        }
         let tables = self.tables();
         if !tables.map.relocate(owner, from, to, flash) {
             return Err(flash.strayed(owner, from));
         }
         tables.touch_owner(owner);
-        flash.rewritten(from, plane, tables, ops)?;
+        flash.blocks.invalidate(from);
+        flash.counters.host_pages_written += 1;
+        flash.counters.programs[Cause::Host as usize] += 1;
+        flash.collect_behind(plane, tables, ops)?;
         tables.settle(flash, ops)?;
         Ok(to)
     }
@@ -151,7 +158,7 @@ pub(crate) trait Census {
         None
     }
 
-    fn audit(&self, flash: &Flash) -> Result<(), FtlError>;
+    fn audit(&self, flash: &Flash) -> FtlResult;
 }
 
 pub(crate) trait Restore {
@@ -170,10 +177,7 @@ pub(crate) fn unfit(lpn: Lpn, lpns: u32) -> String {
 }
 
 /// Compares logical pages, each with the owner and place that a map gives it, with the blocks and the truth.
-pub(crate) fn audit_pages(
-    flash: &Flash,
-    pages: impl Iterator<Item = (Lpn, Owner, Ppn)>,
-) -> Result<(), FtlError> {
+pub(crate) fn audit_pages(flash: &Flash, pages: impl Iterator<Item = (Lpn, Owner, Ppn)>) -> FtlResult {
     for (lpn, owner, ppn) in pages.filter(|&(_, _, ppn)| crate::op::is_page(ppn)) {
         if flash.blocks.owner(ppn) != Some(owner) {
             let place = flash.geometry().describe(ppn);

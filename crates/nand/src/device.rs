@@ -150,13 +150,13 @@ impl NandConfig {
     /// Checks the numbers and computes geometry and integer durations.
     pub fn resolve(&self) -> Result<NandDevice, DeviceError> {
         let geometry = Geometry::new([
-            ("channels", self.channels),
-            ("chips_per_channel", self.chips_per_channel),
-            ("dies_per_chip", self.dies_per_chip),
-            ("planes_per_die", self.planes_per_die),
-            ("blocks_per_plane", self.blocks_per_plane),
-            ("pages_per_block", self.pages_per_block),
-            ("page_bytes", self.page_bytes),
+            self.channels,
+            self.chips_per_channel,
+            self.dies_per_chip,
+            self.planes_per_die,
+            self.blocks_per_plane,
+            self.pages_per_block,
+            self.page_bytes,
         ])?;
         self.check()?;
         let types = self.read_types_us.iter().map(|&us| microseconds("read_types_us", us));

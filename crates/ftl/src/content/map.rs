@@ -133,12 +133,18 @@ impl ContentMap {
         self.live_vpns() + self.replicas.pages()
     }
 
-    pub(crate) fn page_bytes(&self) -> u64 {
-        self.lpn_vpn.len() as u64 * 4
+    pub(crate) fn page_bytes(pages: u64) -> u64 {
+        pages * 4
+    }
+
+    /// An entry and a counter each.
+    pub(crate) fn entry_bytes(contents: u64) -> u64 {
+        contents * (size_of::<ContentEntry>() as u64 + 1)
     }
 
     pub(crate) fn content_bytes(&self) -> u64 {
-        (self.vpns.len() * (size_of::<ContentEntry>() + 1) + self.vpns.free_slots() * 4) as u64
+        Self::entry_bytes(self.vpns.len() as u64)
+            + self.vpns.free_slots() as u64 * 4
             + self.history.bytes()
             + self.fingerprints.bytes()
             + self.replicas.bytes()

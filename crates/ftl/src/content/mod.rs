@@ -9,7 +9,7 @@ pub mod replication;
 
 use flashtwin_nand::{Chip, Plane, Ppn};
 
-use crate::error::FtlError;
+use crate::error::{FtlError, FtlResult};
 use crate::flash::Flash;
 use crate::flash::blocks::Stream;
 use crate::flash::counters::TableSizes;
@@ -76,7 +76,7 @@ impl ContentScheme {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<Option<(Ppn, Cause)>, FtlError> {
+    ) -> FtlResult<Option<(Ppn, Cause)>> {
         let stream = flash.host_stream(page.lpn);
         if let Some(checker) = &mut flash.checker {
             checker.write(page.lpn, u64::from(page.content.number()));
@@ -118,7 +118,7 @@ impl ContentScheme {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(Plane, Ppn), FtlError> {
+    ) -> FtlResult<(Plane, Ppn)> {
         let vpn = self.tables.map.create(page.content);
         let plane = flash.pick_plane(stream, page.address, loads)?;
         let ppn = flash.take_page(plane, stream, Owner::of(vpn), &mut self.tables, ops)?;
@@ -139,11 +139,7 @@ impl ContentScheme {
 
     /// A page written without a fingerprint has been read: its LPN is pointed at the page that is
     /// known to hold the same, or else its content is entered in the fingerprint store.
-    pub(crate) fn fingerprint_read(
-        &mut self,
-        page: background::Candidate,
-        flash: &mut Flash,
-    ) -> Result<(), FtlError> {
+    pub(crate) fn fingerprint_read(&mut self, page: background::Candidate, flash: &mut Flash) -> FtlResult {
         let Some(late) = &mut self.late else {
             let text = "a page was read to be fingerprinted where fingerprints are taken before writing only";
             return Err(FtlError::Broken(text.into()));
@@ -172,7 +168,7 @@ impl ContentScheme {
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
         pages: &mut Vec<Candidate>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         let Some(late) = &mut self.late else { return Ok(()) };
         late.by_hand(budget, &self.tables.map, flash, ops, pages)
     }
@@ -273,7 +269,7 @@ impl MappingScheme for ContentScheme {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<Option<(Ppn, Cause)>, FtlError> {
+    ) -> FtlResult<Option<(Ppn, Cause)>> {
         let before = self.tables.before_write(page.lpn);
         let program = self.write_content(page, fingerprinted, flash, loads, ops)?;
         self.tables.after_write(page.lpn, program.is_some(), before, flash, ops)?;
@@ -287,7 +283,7 @@ impl MappingScheme for ContentScheme {
     }
 
     #[inline]
-    fn begin_jobs(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn begin_jobs(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult {
         self.tables.settle(flash, ops)?;
         match &mut self.replicator {
             Some(replicator) => replicator.begin_copies(&self.tables.map, &mut self.jobs, flash, ops),
@@ -301,7 +297,7 @@ impl MappingScheme for ContentScheme {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         match self.jobs.op_done(job) {
             Some(Background::Copy(copy)) => {
                 if let Some(replicator) = &mut self.replicator {
@@ -319,7 +315,7 @@ impl MappingScheme for ContentScheme {
         self.tables.settle(flash, ops)
     }
 
-    fn end_period(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn end_period(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult {
         if let Some(replicator) = &mut self.replicator {
             replicator.end_period(&mut self.tables, flash, ops)?;
         }
@@ -361,7 +357,7 @@ impl Census for ContentScheme {
             fingerprints: map.fingerprints.entries(),
             replicas: map.replicas.pages(),
             replicated_contents: map.replicas.len(),
-            page_table_bytes: flash.blocks.bytes_in_use() + map.page_bytes(),
+            page_table_bytes: flash.blocks.bytes_in_use() + ContentMap::page_bytes(map.lpns().into()),
             listed_pages,
             content_table_bytes: map.content_bytes() + late_bytes + list_bytes,
             ..TableSizes::default()
@@ -391,7 +387,7 @@ impl Census for ContentScheme {
         Some(map.live().flat_map(|vpn| map.copies(vpn).map(move |ppn| (ppn, map.content(vpn)))).collect())
     }
 
-    fn audit(&self, flash: &Flash) -> Result<(), FtlError> {
+    fn audit(&self, flash: &Flash) -> FtlResult {
         let map = &self.tables.map;
         self.tables.audit(flash).map_err(FtlError::Broken)?;
         map.audit().map_err(FtlError::Broken)?;

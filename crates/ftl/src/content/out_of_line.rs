@@ -11,7 +11,7 @@ use flashtwin_nand::{NO_PPN, Ppn};
 
 use super::background::{Background, Candidate};
 use super::map::ContentMap;
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::Flash;
 #[cfg(test)]
 use crate::ids::NO_VPN;
@@ -76,7 +76,7 @@ impl OutOfLine {
         jobs: &mut Jobs<Background>,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         let Some(next) = self.next(map) else { return Ok(()) };
         let ppn = map.home(next.vpn);
         match jobs.begin(Background::Fingerprint(Candidate { ppn, ..next }), 1) {
@@ -113,7 +113,7 @@ impl OutOfLine {
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
         pages: &mut Vec<Candidate>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         for _ in 0..budget {
             let Some(next) = self.next(map) else { return Ok(()) };
             let ppn = map.home(next.vpn);

@@ -76,35 +76,3 @@ impl History {
 }
 
 flashtwin_bits::state!(History { flags, copies });
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn content_has_one_first_read_whether_held_or_not() {
-        for complete in [true, false] {
-            let [held, other] = [0, 1].map(Content::new);
-            let mut history = History::new(2, complete);
-            history.born(held);
-            assert_eq!([history.read(held), history.read(held), history.read(held)], [true, false, false]);
-            assert_eq!([history.read(other), history.read(other)], [true, false], "it was never held");
-            assert_eq!((history.cause(held) == Cause::Unique, history.cause(other)), (false, Cause::Unique));
-        }
-    }
-
-    #[test]
-    fn what_is_forgotten_was_never_held_and_never_read() {
-        let [forgotten, other] = [0, 1].map(Content::new);
-        let mut history = History::new(2, true);
-        for content in [forgotten, other] {
-            history.born(content);
-            history.read(content);
-            history.died(content);
-            assert_eq!(history.cause(content), Cause::Reborn);
-        }
-        history.forget(forgotten);
-        assert_eq!((history.cause(forgotten), history.cause(other)), (Cause::Unique, Cause::Reborn));
-        assert_eq!((history.read(forgotten), history.read(other)), (true, false));
-    }
-}

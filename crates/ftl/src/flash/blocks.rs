@@ -522,14 +522,18 @@ impl Blocks {
         opened * u64::from(self.geometry.pages_per_block)
     }
 
+    /// A word a block, an owner a page, two list links a block once armed.
+    pub(crate) fn bytes(blocks: u64, pages: u64) -> u64 {
+        blocks * (8 + 8) + pages * 4
+    }
+
     /// Bytes of these tables that are in use (untouched zeroed memory not counted).
     pub(crate) fn bytes_in_use(&self) -> u64 {
         let opened: u64 = self.planes.iter().map(|plane| u64::from(plane.fresh)).sum();
         let pages = opened * u64::from(self.geometry.pages_per_block);
-        // A word a block, an owner a page, two list links a block once armed.
         let planes = self.planes.len() * size_of::<PlaneState>() + self.active.len() * 4;
         let levelling = self.levelling.as_ref().map_or(0, |levelling| levelling.bytes(opened));
-        opened * (8 + 8) + pages * 4 + planes as u64 + levelling
+        Self::bytes(opened, pages) + planes as u64 + levelling
     }
 }
 

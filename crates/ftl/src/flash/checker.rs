@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use flashtwin_nand::{Block, FlashArray, Geometry, Ppn};
 
-use crate::error::FtlError;
+use crate::error::{FtlError, FtlResult};
 use crate::ids::{Content, Lpn};
 use crate::op::{Cause, FlashOp, OpKind};
 
@@ -77,7 +77,7 @@ impl Checker {
     }
 
     /// A page of a partition is programmed: its block must hold pages of no other.
-    pub(crate) fn program(&mut self, ppn: Ppn, partition: u8, value: u64) -> Result<(), FtlError> {
+    pub(crate) fn program(&mut self, ppn: Ppn, partition: u8, value: u64) -> FtlResult {
         self.flash.program(&self.geometry, ppn).map_err(|rule| broken(rule.to_string()))?;
         let held = *self.partitions.entry(self.geometry.block_index(ppn)).or_insert(partition);
         if held != partition {
@@ -88,14 +88,14 @@ impl Checker {
         Ok(())
     }
 
-    pub(crate) fn copy(&mut self, from: Ppn, to: Ppn, partition: u8) -> Result<(), FtlError> {
+    pub(crate) fn copy(&mut self, from: Ppn, to: Ppn, partition: u8) -> FtlResult {
         match self.stored.get(&from) {
             Some(&value) => self.program(to, partition, value),
             None => Err(broken(format!("copy of {}, which holds nothing", self.geometry.describe(from)))),
         }
     }
 
-    pub(crate) fn carry_out(&mut self, op: &FlashOp) -> Result<(), FtlError> {
+    pub(crate) fn carry_out(&mut self, op: &FlashOp) -> FtlResult {
         match op.kind {
             OpKind::Read => self.flash.read(&self.geometry, op.ppn).map_err(|rule| broken(rule.to_string())),
             OpKind::Program if op.cause == Cause::Padding => {
@@ -126,7 +126,7 @@ impl Checker {
         }
     }
 
-    pub(crate) fn host_read(&self, lpn: Lpn, ppn: Ppn) -> Result<(), FtlError> {
+    pub(crate) fn host_read(&self, lpn: Lpn, ppn: Ppn) -> FtlResult {
         if self.undecided.get(&lpn).is_some_and(|&count| count > 0) {
             let place = self.geometry.describe(ppn);
             let text = "while a newer write of it is not decided";
@@ -135,7 +135,7 @@ impl Checker {
         self.read(lpn, ppn)
     }
 
-    pub(crate) fn read(&self, lpn: Lpn, ppn: Ppn) -> Result<(), FtlError> {
+    pub(crate) fn read(&self, lpn: Lpn, ppn: Ppn) -> FtlResult {
         let (wanted, found) = (self.truth.get(&lpn), self.stored.get(&ppn));
         if wanted.is_some() && wanted == found {
             return Ok(());

@@ -9,7 +9,7 @@ use super::Flash;
 use super::blocks::Stream;
 use super::idle::IdlePolicy;
 use super::victim::VictimPolicy;
-use crate::error::{FtlError, RangeError, at_least_one};
+use crate::error::{FtlResult, RangeError, at_least_one};
 use crate::ids::Owner;
 use crate::op::{Cause, FlashOp, IDLE_STEP, NO_JOB, OpKind};
 
@@ -154,7 +154,7 @@ impl Flash {
         plane: Plane,
         owners: &mut impl Owners,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         let free = self.blocks.free_blocks(plane);
         if free > self.collector.start_blocks && !self.collector.collecting[plane] {
             return Ok(());
@@ -163,12 +163,7 @@ impl Flash {
     }
 
     #[inline(never)]
-    fn collect_step(
-        &mut self,
-        plane: Plane,
-        owners: &mut impl Owners,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    fn collect_step(&mut self, plane: Plane, owners: &mut impl Owners, ops: &mut Vec<FlashOp>) -> FtlResult {
         self.collector.collecting[plane] = true;
         self.collect(plane, Step { pages: self.collector.step_pages, job: NO_JOB }, owners, ops)?;
         self.note_end(plane);
@@ -187,7 +182,7 @@ impl Flash {
         plane: Plane,
         owners: &mut impl Owners,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         // Every block tried twice without gain: nothing is invalid anywhere.
         let geometry = &self.blocks.geometry;
         // The gained pages may be spread over the open blocks of all partitions first.
@@ -214,7 +209,7 @@ impl Flash {
         planes: &[Plane],
         owners: &mut impl Owners,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         let Some(idle) = &self.idle else { return Ok(()) };
         let free = |&plane: &Plane| self.blocks.free_blocks(plane);
         let mut wanting: Vec<Plane> =
@@ -288,7 +283,7 @@ impl Flash {
         Step { pages: mut budget, job }: Step,
         owners: &mut impl Owners,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         let Some(mut victim) = self.victim(plane) else { return Ok(()) };
         let urgent = self.blocks.free_blocks(plane) <= self.collector.urgent_blocks;
         let first = self.blocks.geometry.page_of_block(victim.block, 0);

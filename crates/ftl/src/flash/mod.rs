@@ -17,10 +17,10 @@ pub mod wear;
 
 use flashtwin_nand::{Geometry, Plane, Ppn};
 
-use crate::error::FtlError;
+use crate::error::{FtlError, FtlResult};
 use crate::ids::{Lpn, Owner};
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, OpKind, ReadTarget};
+use crate::op::{FlashOp, OpKind, ReadTarget};
 use crate::redirection::{Redirection, RedirectionConfig};
 use allocation::{Allocation, AllocationConfig};
 use blocks::{Blocks, Stream};
@@ -151,7 +151,7 @@ impl Flash {
         stream: Stream,
         address: u64,
         loads: &LoadView<'_>,
-    ) -> Result<Plane, FtlError> {
+    ) -> FtlResult<Plane> {
         if !self.filling.is_empty() {
             return self.fill_unit(stream, address, loads);
         }
@@ -159,13 +159,13 @@ impl Flash {
     }
 
     #[inline]
-    fn propose_plane(&mut self, address: u64, loads: &LoadView<'_>) -> Result<Plane, FtlError> {
+    fn propose_plane(&mut self, address: u64, loads: &LoadView<'_>) -> FtlResult<Plane> {
         let proposal = self.allocation.plane(address, loads);
         if self.blocks.has_room(proposal) { Ok(proposal) } else { self.next_plane(proposal) }
     }
 
     #[cold]
-    fn next_plane(&mut self, proposal: Plane) -> Result<Plane, FtlError> {
+    fn next_plane(&mut self, proposal: Plane) -> FtlResult<Plane> {
         let planes = self.geometry().planes();
         let next = (1..planes)
             .map(|step| Plane::new((proposal.number() + step) % planes))
@@ -197,7 +197,7 @@ impl Flash {
         owner: Owner,
         owners: &mut impl Owners,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<Ppn, FtlError> {
+    ) -> FtlResult<Ppn> {
         if !self.blocks.has_open_block(plane, stream) {
             self.make_room(plane, owners, ops)?;
         }
@@ -208,20 +208,20 @@ impl Flash {
     }
 
     #[inline]
-    pub(crate) fn check_program(&mut self, ppn: Ppn, stream: Stream, value: u64) -> Result<(), FtlError> {
+    pub(crate) fn check_program(&mut self, ppn: Ppn, stream: Stream, value: u64) -> FtlResult {
         match &mut self.checker {
             Some(checker) => checker.program(ppn, stream.partition(self.blocks.partitions()), value),
             None => Ok(()),
         }
     }
 
-    pub(crate) fn order(&mut self, op: FlashOp, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    pub(crate) fn order(&mut self, op: FlashOp, ops: &mut Vec<FlashOp>) -> FtlResult {
         self.count_order(&op)?;
         ops.push(op);
         Ok(())
     }
 
-    pub(crate) fn count_order(&mut self, op: &FlashOp) -> Result<(), FtlError> {
+    pub(crate) fn count_order(&mut self, op: &FlashOp) -> FtlResult {
         match op.kind {
             OpKind::Read => self.counters.reads[op.cause as usize] += 1,
             OpKind::Program => self.counters.programs[op.cause as usize] += 1,
@@ -231,31 +231,6 @@ impl Flash {
             checker.carry_out(op)?;
         }
         Ok(())
-    }
-
-    pub(crate) fn aged_stream(&self, lpn: Lpn) -> (Stream, u8) {
-        let partition = self.partitions.of(lpn);
-        (Stream::host(partition), partition)
-    }
-
-    pub(crate) fn check_rewrite(&mut self, from: Ppn, to: Ppn, partition: u8) -> Result<(), FtlError> {
-        match &mut self.checker {
-            Some(checker) => checker.copy(from, to, partition),
-            None => Ok(()),
-        }
-    }
-
-    pub(crate) fn rewritten(
-        &mut self,
-        from: Ppn,
-        plane: Plane,
-        owners: &mut impl Owners,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
-        self.blocks.invalidate(from);
-        self.counters.host_pages_written += 1;
-        self.counters.programs[Cause::Host as usize] += 1;
-        self.collect_behind(plane, owners, ops)
     }
 
     pub(crate) fn audit_partitions(&self) -> Result<(), String> {

@@ -5,7 +5,7 @@ use flashtwin_nand::{NO_PPN, Plane, Ppn};
 
 use super::Flash;
 use super::blocks::{Blocks, Stream};
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, OpKind};
 
@@ -17,7 +17,7 @@ impl Flash {
         stream: Stream,
         address: u64,
         loads: &LoadView<'_>,
-    ) -> Result<Plane, FtlError> {
+    ) -> FtlResult<Plane> {
         let partition = usize::from(stream.partition(self.blocks.partitions()));
         let last = self.filling[partition];
         if self.blocks.has_room(last) && self.blocks.has_open_unit(last, stream) {
@@ -28,7 +28,7 @@ impl Flash {
         Ok(plane)
     }
 
-    pub(crate) fn pad_units(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    pub(crate) fn pad_units(&mut self, ops: &mut Vec<FlashOp>) -> FtlResult {
         for plane in self.geometry().all_planes() {
             for partition in 0..self.blocks.partitions() as u8 {
                 while let Some(ppn) = self.blocks.pad(plane, Stream::host(partition)) {

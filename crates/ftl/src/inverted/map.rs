@@ -156,8 +156,9 @@ impl InvertedMap {
         page[FIRST] != NONE
     }
 
-    pub(crate) fn page_bytes(&self, used: u64) -> u64 {
-        (self.ppns.len() * (4 + size_of::<Links>())) as u64 + used * size_of::<Inverse>() as u64
+    /// Of logical pages, and of physical pages that were used.
+    pub(crate) fn page_bytes(pages: u64, used: u64) -> u64 {
+        pages * (4 + size_of::<Links>() as u64) + used * size_of::<Inverse>() as u64
     }
 
     pub(crate) fn content_bytes(&self) -> u64 {

@@ -5,7 +5,7 @@ mod map;
 
 use flashtwin_nand::{NO_PPN, Ppn};
 
-use crate::error::FtlError;
+use crate::error::{FtlError, FtlResult};
 use crate::flash::Flash;
 use crate::flash::counters::TableSizes;
 use crate::ids::{Content, Lpn, Owner};
@@ -70,7 +70,7 @@ impl MappingScheme for InvertedScheme {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<Option<(Ppn, Cause)>, FtlError> {
+    ) -> FtlResult<Option<(Ppn, Cause)>> {
         let stream = flash.host_stream(page.lpn);
         if let Some(checker) = &mut flash.checker {
             checker.write(page.lpn, u64::from(page.content.number()));
@@ -113,7 +113,8 @@ impl Census for InvertedScheme {
             mapped_lpns: map.mapped(),
             vpns: map.live(),
             fingerprints: map.hashes.entries(),
-            page_table_bytes: flash.blocks.bytes_in_use() + map.page_bytes(flash.blocks.pages_opened()),
+            page_table_bytes: flash.blocks.bytes_in_use()
+                + InvertedMap::page_bytes(map.lpns().into(), flash.blocks.pages_opened()),
             content_table_bytes: map.content_bytes(),
             ..TableSizes::default()
         }
@@ -133,7 +134,7 @@ impl Census for InvertedScheme {
         Some(pages.into_iter().filter_map(|ppn| Some((ppn, flash.blocks.owner(ppn)?.id()))).collect())
     }
 
-    fn audit(&self, flash: &Flash) -> Result<(), FtlError> {
+    fn audit(&self, flash: &Flash) -> FtlResult {
         self.tables.map.audit(|ppn| flash.blocks.owner(ppn).map(Owner::id)).map_err(FtlError::Broken)?;
         let written = |lpn| flash.checker.as_ref().and_then(|checker| checker.content(lpn));
         let pages = Lpn::each(0..self.tables.map.lpns()).map(|lpn| (lpn, self.tables.map.get(lpn)));

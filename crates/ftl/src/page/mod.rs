@@ -7,7 +7,7 @@ mod written;
 use flashtwin_bits::By;
 use flashtwin_nand::{Channel, NO_PPN, Plane, Ppn};
 
-use crate::error::FtlError;
+use crate::error::{FtlError, FtlResult};
 use crate::flash::Flash;
 use crate::flash::counters::{PlaneWrites, TableSizes};
 use crate::ids::{Content, Lpn, NO_CONTENT, Owner, PageData, TablePage};
@@ -146,7 +146,7 @@ impl PageScheme {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<Ppn, FtlError> {
+    ) -> FtlResult<Ppn> {
         let stream = flash.host_stream(page.lpn);
         let content = self.map().known(page.content);
         let mut plane = flash.pick_plane(stream, page.address, loads)?;
@@ -216,7 +216,7 @@ impl MappingScheme for PageScheme {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<Option<(Ppn, Cause)>, FtlError> {
+    ) -> FtlResult<Option<(Ppn, Cause)>> {
         let before = self.tables.before_write(page.lpn);
         let ppn = self.program(page, flash, loads, ops)?;
         self.tables.after_write(page.lpn, true, before, flash, ops)?;
@@ -234,7 +234,7 @@ impl MappingScheme for PageScheme {
         flash: &mut Flash,
         _loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         let SpreadMap { map, spreader } = &mut self.tables.map;
         if let Some(spreader) = spreader {
             spreader.job_done(job, map, flash);
@@ -272,7 +272,7 @@ impl Census for PageScheme {
     fn table_sizes(&self, flash: &Flash) -> TableSizes {
         let sizes = TableSizes {
             mapped_lpns: self.map().mapped(),
-            page_table_bytes: flash.blocks.bytes_in_use() + self.map().bytes(),
+            page_table_bytes: flash.blocks.bytes_in_use() + PageMap::bytes(self.map().len().into()),
             ..TableSizes::default()
         };
         match self.spreader() {
@@ -293,7 +293,7 @@ impl Census for PageScheme {
         (map.contents() > 0).then(|| known.map(|lpn| (map.get(lpn), map.content(lpn))).collect())
     }
 
-    fn audit(&self, flash: &Flash) -> Result<(), FtlError> {
+    fn audit(&self, flash: &Flash) -> FtlResult {
         self.tables.audit(flash).map_err(FtlError::Broken)?;
         let map = self.map();
         audit_pages(flash, Lpn::each(0..map.len()).map(|lpn| (lpn, Owner::of(lpn), map.get(lpn))))?;

@@ -32,6 +32,10 @@ impl WrittenContents {
         }
     }
 
+    pub(crate) fn bytes(contents: u64, planes: u32) -> u64 {
+        contents * u64::from(planes.div_ceil(u64::BITS)) * size_of::<[u64; 2]>() as u64
+    }
+
     pub(crate) fn note(&mut self, plane: Plane, content: Content) {
         let (word, bit) = (plane.index() / u64::BITS as usize, plane.number() % u64::BITS);
         let [once, more] = &mut self.marks[content.index() * self.words + word];

@@ -2,7 +2,7 @@
 
 use super::tables::{Map, OnFlash, digest};
 use super::{Paging, translation};
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::Flash;
 use crate::ids::{Content, Lpn, NO_VPN, TablePage, Vpn};
 use crate::op::{FlashOp, Lookup, is_page};
@@ -23,13 +23,7 @@ impl Paging {
         read
     }
 
-    fn look_up(
-        &mut self,
-        page: TablePage,
-        changes: bool,
-        delays: bool,
-        flash: &mut Flash,
-    ) -> Result<(), FtlError> {
+    fn look_up(&mut self, page: TablePage, changes: bool, delays: bool, flash: &mut Flash) -> FtlResult {
         let read = self.use_page(page, changes, flash);
         if let Some(ppn) = read {
             flash.count_order(&translation::read(ppn))?;
@@ -55,7 +49,7 @@ impl Paging {
     }
 
     /// An entry changes of a page that was looked up for this change. It may have given way meanwhile.
-    fn change_entry(&mut self, page: TablePage, flash: &mut Flash) -> Result<(), FtlError> {
+    fn change_entry(&mut self, page: TablePage, flash: &mut Flash) -> FtlResult {
         if !self.lru.is_cached(page) {
             return self.look_up(page, true, false, flash);
         }
@@ -88,13 +82,13 @@ impl Paging {
 }
 
 impl<M: Map> OnFlash<'_, M> {
-    fn look_up_primary(&mut self, lpn: Lpn, flash: &mut Flash) -> Result<(), FtlError> {
+    fn look_up_primary(&mut self, lpn: Lpn, flash: &mut Flash) -> FtlResult {
         self.paging.lookups.clear();
         let primary = self.paging.layout.of_lpn(lpn);
         self.paging.look_up(primary, false, true, flash)
     }
 
-    pub(crate) fn look_up_read(&mut self, lpn: Lpn, flash: &mut Flash) -> Result<(), FtlError> {
+    pub(crate) fn look_up_read(&mut self, lpn: Lpn, flash: &mut Flash) -> FtlResult {
         self.look_up_primary(lpn, flash)?;
         match self.map.vpn_of(lpn) {
             NO_VPN => Ok(()),
@@ -103,20 +97,11 @@ impl<M: Map> OnFlash<'_, M> {
     }
 
     /// A part of a page also waits for the table page of the content that it is a part of.
-    pub(crate) fn look_up_write(
-        &mut self,
-        lpn: Lpn,
-        partial: bool,
-        flash: &mut Flash,
-    ) -> Result<(), FtlError> {
+    pub(crate) fn look_up_write(&mut self, lpn: Lpn, partial: bool, flash: &mut Flash) -> FtlResult {
         if partial { self.look_up_read(lpn, flash) } else { self.look_up_primary(lpn, flash) }
     }
 
-    pub(crate) fn look_up_fingerprint(
-        &mut self,
-        content: Content,
-        flash: &mut Flash,
-    ) -> Result<(), FtlError> {
+    pub(crate) fn look_up_fingerprint(&mut self, content: Content, flash: &mut Flash) -> FtlResult {
         self.paging.lookups.clear();
         match self.paging.layout.of_fingerprint(content) {
             Some(page) => self.paging.look_up(page, false, true, flash),
@@ -132,7 +117,7 @@ impl<M: Map> OnFlash<'_, M> {
         held: Vpn,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         let holds = self.map.vpn_of(lpn);
         if programmed || held != holds {
             self.paging.change_entry(self.paging.layout.of_lpn(lpn), flash)?;
@@ -153,12 +138,12 @@ impl<M: Map> OnFlash<'_, M> {
     }
 
     #[inline]
-    pub(super) fn settle(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    pub(super) fn settle(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult {
         self.touch_fingerprints();
         if self.paging.has_work() { self.work(flash, ops) } else { Ok(()) }
     }
 
-    fn work(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn work(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult {
         loop {
             // Evicted pages go first: their RAM is in use until they are written.
             if let Some(page) = self.paging.write_outs.pop_front() {
@@ -178,12 +163,7 @@ impl<M: Map> OnFlash<'_, M> {
 
     /// Collection changed entries of a page that was not in RAM: it is read, changed and written,
     /// beside the cache (DFTL: updates of a victim's pages in one batch).
-    fn write_moved(
-        &mut self,
-        page: TablePage,
-        flash: &mut Flash,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    fn write_moved(&mut self, page: TablePage, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult {
         if self.paging.lru.is_cached(page) {
             self.paging.lru.set_dirty(page, true);
             return Ok(());
@@ -196,7 +176,7 @@ impl<M: Map> OnFlash<'_, M> {
         self.write(page, flash, ops)
     }
 
-    pub(crate) fn checkpoint(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    pub(crate) fn checkpoint(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult {
         self.settle(flash, ops)?;
         let before = flash.counters.mapping.checkpointed;
         for page in self.paging.layout.all_pages() {

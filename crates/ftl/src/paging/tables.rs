@@ -4,7 +4,7 @@ use flashtwin_bits::{FNV1A_BASIS, fnv1a};
 use flashtwin_nand::{Plane, Ppn};
 
 use super::{Layout, Paging};
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::{Flash, Moved, Owners};
 use crate::ids::{Content, Lpn, NO_VPN, Owner, TablePage, Vpn};
 use crate::op::{FlashOp, Lookup, PagingSizes};
@@ -115,8 +115,8 @@ impl<M: Map> Tables<M> {
     #[inline]
     pub(crate) fn where_on_flash(
         &mut self,
-        work: impl FnOnce(&mut OnFlash<'_, M>) -> Result<(), FtlError>,
-    ) -> Result<(), FtlError> {
+        work: impl FnOnce(&mut OnFlash<'_, M>) -> FtlResult,
+    ) -> FtlResult {
         match &mut self.on_flash() {
             Some(tables) => work(tables),
             None => Ok(()),
@@ -167,7 +167,7 @@ impl<M: Map> Tables<M> {
         held: Option<Vpn>,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         match (held, self.on_flash()) {
             (Some(held), Some(mut tables)) => tables.after_write(lpn, programmed, held, flash, ops),
             _ => Ok(()),
@@ -208,7 +208,7 @@ impl<M: Map> Tables<M> {
 
     /// Completes the table updates of page operations.
     #[inline]
-    pub(crate) fn settle(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    pub(crate) fn settle(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult {
         self.where_on_flash(|tables| tables.settle(flash, ops))
     }
 

@@ -8,7 +8,7 @@ use flashtwin_nand::{Block, NO_PPN, Plane, Ppn};
 
 use super::Paging;
 use super::tables::{Map, OnFlash, digest};
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::Flash;
 use crate::flash::block_table::METADATA;
 use crate::ids::{Owner, TablePage};
@@ -24,12 +24,7 @@ pub(super) fn read(ppn: Ppn) -> FlashOp {
 }
 
 impl<M: Map> OnFlash<'_, M> {
-    pub(super) fn write(
-        &mut self,
-        page: TablePage,
-        flash: &mut Flash,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    pub(super) fn write(&mut self, page: TablePage, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult {
         let plane = Plane::new(page.number() % flash.geometry().planes());
         let old = std::mem::replace(&mut self.paging.directory[page], NO_PPN);
         if is_page(old) {
@@ -45,12 +40,7 @@ impl<M: Map> OnFlash<'_, M> {
         Ok(())
     }
 
-    fn open_block(
-        &mut self,
-        plane: Plane,
-        flash: &mut Flash,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<Block, FtlError> {
+    fn open_block(&mut self, plane: Plane, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult<Block> {
         let pool = &self.paging.pools[plane];
         if let Some(open) = pool.open {
             return Ok(open);
@@ -82,13 +72,7 @@ impl Paging {
     }
 
     /// Moves the valid pages of the plane's emptiest full block to `to`, and erases it.
-    fn collect(
-        &mut self,
-        plane: Plane,
-        to: Block,
-        flash: &mut Flash,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    fn collect(&mut self, plane: Plane, to: Block, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult {
         let full = &mut self.pools[plane].full;
         let valid = |&at: &usize| flash.blocks.table.valid(full[at]);
         let Some(at) = (0..full.len()).min_by_key(valid) else { return Ok(()) };

@@ -52,11 +52,11 @@ policies! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashtwin_nand::{Chip, NandDevice, Plane, device_toml};
+    use flashtwin_nand::{Chip, Plane};
 
     #[test]
     fn each_policy_reads_where_it_says() {
-        let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
+        let g = crate::tests::ds_ftl();
         let plane = |chip: u32| Plane::new(chip * g.planes_per_chip());
         let page = |chip| g.ppn(plane(chip), 0, 0);
         let mut chip = [5; 16];
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn any_chip_reads_on_the_idlest_chip_and_die() {
         // Chips of two dies of two planes.
-        let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
+        let g = crate::tests::ds_ftl();
         let plane = |chip: u32, place: u32| Plane::new(chip * 4 + place);
         let any_chip = RedirectionPolicy::AnyChip.build();
         let choose = |home: Plane, of_chip_7: [u32; 2]| {

@@ -15,7 +15,7 @@ use crate::flash::victim::VictimPolicy;
 use crate::page::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
 use crate::redirection::RedirectionPolicy;
 use crate::{
-    CacheBytes, Content, Entries, FlashOp, Ftl, FtlConfig, FtlError, Host, LoadView, Lookup, Lpn, Mapping,
+    CacheBytes, Content, Entries, FlashOp, Ftl, FtlConfig, FtlResult, Host, LoadView, Lookup, Lpn, Mapping,
     MappingCacheConfig, NO_JOB, ReplicationPolicy, Rng, WearPolicy, WriteOutcome,
 };
 
@@ -24,17 +24,13 @@ pub(crate) type Levels = [u32; 6];
 
 pub(crate) fn geometry(levels: Levels) -> Geometry {
     let [channels, chips, dies, planes, blocks, pages] = levels;
-    Geometry::new([
-        ("channels", channels),
-        ("chips_per_channel", chips),
-        ("dies_per_chip", dies),
-        ("planes_per_die", planes),
-        ("blocks_per_plane", blocks),
-        ("pages_per_block", pages),
-        // Few entries a page of the tables.
-        ("page_bytes", 64),
-    ])
-    .unwrap()
+    // Few entries a page of the tables.
+    Geometry::new([channels, chips, dies, planes, blocks, pages, 64]).unwrap()
+}
+
+/// Eight channels of two chips of two dies of two planes.
+pub(crate) fn ds_ftl() -> Geometry {
+    flashtwin_nand::NandDevice::from_toml(flashtwin_nand::device_toml("ds-ftl").unwrap()).unwrap().geometry
 }
 
 #[derive(Debug, Clone)]
@@ -340,7 +336,7 @@ impl Driver {
     }
 
     /// Some operations of background jobs are done, in any order; without `rng` all of them.
-    pub(super) fn idle(&mut self, mut rng: Option<&mut Rng>) -> Result<(), FtlError> {
+    pub(super) fn idle(&mut self, mut rng: Option<&mut Rng>) -> FtlResult {
         loop {
             let ordered = self.ops[self.looked_at..].iter().map(|op| op.job);
             self.jobs.extend(ordered.filter(|&job| job != NO_JOB));
@@ -354,7 +350,7 @@ impl Driver {
         }
     }
 
-    pub(super) fn job_done(&mut self, job: u32) -> Result<(), FtlError> {
+    pub(super) fn job_done(&mut self, job: u32) -> FtlResult {
         let loads = LoadView::new(&self.chip, &self.unit).at(self.now_ns);
         self.ftl.job_done(job, &loads, &mut self.ops)
     }
@@ -375,7 +371,7 @@ impl Driver {
         !matches!(self.ftl.map(), Map::Page(_)) && (self.run.0 == 0 || self.run.1.unwrap_or(true))
     }
 
-    pub(super) fn write(&mut self, lpn: u32, content: u32, partial: bool) -> Result<WriteOutcome, FtlError> {
+    pub(super) fn write(&mut self, lpn: u32, content: u32, partial: bool) -> FtlResult<WriteOutcome> {
         let address = u64::from(lpn) * 3 / 2;
         let (lpn, content) = (Lpn::new(lpn), Content::new(content));
         let loads = LoadView::new(&self.chip, &self.unit).at(self.now_ns);
@@ -396,12 +392,12 @@ impl Driver {
         Ok(outcome)
     }
 
-    pub(super) fn rewrite(&mut self, lpn: u32) -> Result<Option<Ppn>, FtlError> {
+    pub(super) fn rewrite(&mut self, lpn: u32) -> FtlResult<Option<Ppn>> {
         let loads = LoadView::new(&self.chip, &self.unit).at(self.now_ns);
         self.ftl.rewrite(Lpn::new(lpn), u64::from(lpn) * 3 / 2, &loads, &mut self.ops)
     }
 
-    pub(super) fn read(&mut self, lpn: u32) -> Result<crate::ReadOutcome, FtlError> {
+    pub(super) fn read(&mut self, lpn: u32) -> FtlResult<crate::ReadOutcome> {
         let loads = LoadView::new(&self.chip, &self.unit).at(self.now_ns);
         let outcome = self.ftl.read(Lpn::new(lpn), &loads)?;
         self.ftl.take_lookups(&mut self.lookups);
@@ -419,7 +415,7 @@ impl Driver {
         pages.iter().map(written).map(|program| program.map(|(ppn, _)| ppn)).collect()
     }
 
-    pub(super) fn serve(&mut self, step: Step) -> Result<(), FtlError> {
+    pub(super) fn serve(&mut self, step: Step) -> FtlResult {
         match step {
             Step::Read { lpn } => self.read(lpn).map(drop),
             Step::Write { lpn, content, partial } => self.write(lpn, content, partial).map(drop),
@@ -442,11 +438,11 @@ impl Driver {
         }
     }
 
-    pub(super) fn checkpoint(&mut self) -> Result<(), FtlError> {
+    pub(super) fn checkpoint(&mut self) -> FtlResult {
         self.ftl.checkpoint(&mut self.ops)
     }
 
-    pub(super) fn end_period(&mut self) -> Result<(), FtlError> {
+    pub(super) fn end_period(&mut self) -> FtlResult {
         self.ftl.end_period(&mut self.ops)
     }
 }

@@ -2,7 +2,6 @@
 
 mod adopted;
 mod collection;
-mod copies;
 mod copying;
 mod drawn;
 mod driver;
@@ -33,6 +32,6 @@ mod units;
 mod wear;
 mod write_amplification;
 
-pub(crate) use driver::geometry;
+pub(crate) use driver::{ds_ftl, geometry};
 pub(crate) use flash::{fill, flash};
 pub(crate) use sabotage::{Bug, mislaid, planted};

@@ -1,7 +1,7 @@
 //! A controller rebuilt from the flash contents of another one works correctly.
 
 use crate::controller::Controller;
-use flashtwin_nand::{Geometry, NandDevice, device_toml};
+use flashtwin_nand::Geometry;
 
 use crate::config::FtlConfig;
 use crate::ids::{Content, Lpn, NO_CONTENT};
@@ -16,18 +16,7 @@ pub(super) const PAGES: u32 = 60;
 pub(super) const CONTENTS: u32 = 300;
 
 pub(super) fn geometry() -> Geometry {
-    let mut config = NandDevice::from_toml(device_toml("rr-ssd").unwrap()).unwrap().geometry;
-    (config.channels, config.chips_per_channel, config.dies_per_chip, config.planes_per_die) = (2, 2, 1, 1);
-    Geometry::new([
-        ("channels", 2),
-        ("chips_per_channel", 2),
-        ("dies_per_chip", 1),
-        ("planes_per_die", 1),
-        ("blocks_per_plane", 9),
-        ("pages_per_block", 4),
-        ("page_bytes", config.page_bytes),
-    ])
-    .unwrap()
+    super::driver::geometry([2, 2, 1, 1, 9, 4])
 }
 
 pub(super) fn configs() -> Vec<FtlConfig> {

@@ -9,7 +9,9 @@ use crate::dedup::{OutOfLinePolicy, TableKind};
 use crate::flash::blocks::Stream;
 use crate::flash::partition::{PartitionConfig, PartitionPolicy};
 use crate::ids::{Owner, Vpn};
-use crate::{Entries, FtlError, Mapping, ReplicationPolicy, Rng, SpreadConfig, WearConfig, WearPolicy};
+use crate::{
+    Entries, FtlError, FtlResult, Mapping, ReplicationPolicy, Rng, SpreadConfig, WearConfig, WearPolicy,
+};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bug {
@@ -155,7 +157,7 @@ fn options(seed: u64) -> Options {
     options
 }
 
-fn try_to_serve(driver: &mut Driver, step: Step) -> Result<(), FtlError> {
+fn try_to_serve(driver: &mut Driver, step: Step) -> FtlResult {
     driver.serve(step)?;
     driver.idle(None)?;
     driver.ftl.audit()

@@ -6,7 +6,7 @@ use flashtwin_nand::{Chip, Plane, Ppn};
 use super::copy_queue::{CopyJob, CopyQueue, End};
 use super::placement::ChipSet;
 use crate::content::map::{ContentMap, ContentTables};
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::Flash;
 use crate::flash::blocks::{Blocks, Stream};
 use crate::ids::{Owner, Vpn};
@@ -33,7 +33,7 @@ pub(crate) trait Replication: flashtwin_bits::State {
     /// The last logical page is about to leave a content.
     fn dies(&mut self, _vpn: Vpn, _map: &ContentMap, _blocks: &Blocks) {}
 
-    fn end_period(&mut self, context: &mut CopyContext<'_>) -> Result<(), FtlError>;
+    fn end_period(&mut self, context: &mut CopyContext<'_>) -> FtlResult;
 
     /// Whether there is room for a copy of a live content, free or in place of a less important
     /// replica.
@@ -51,7 +51,7 @@ pub(crate) trait Replication: flashtwin_bits::State {
         _copy: CopyJob,
         _context: &mut CopyContext<'_>,
         _loads: &LoadView<'_>,
-    ) -> Result<Option<NewPage>, FtlError> {
+    ) -> FtlResult<Option<NewPage>> {
         Ok(None)
     }
 
@@ -134,7 +134,7 @@ impl CopyContext<'_> {
         }
     }
 
-    pub(super) fn add(&mut self, copy: NewCopy) -> Result<NewPage, FtlError> {
+    pub(super) fn add(&mut self, copy: NewCopy) -> FtlResult<NewPage> {
         let NewCopy { vpn, source, chip, level } = copy;
         let planes = self.flash.geometry().planes_per_chip();
         let first = chip.number() * planes;

@@ -20,7 +20,7 @@ use super::{Parts, Policy, ReplicationConfig, ask};
 use crate::content::background::Background;
 use crate::content::map::{ContentMap, ContentTables};
 use crate::decimal::times;
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::Flash;
 use crate::ids::{Lpn, NO_VPN, Vpn};
 use crate::jobs::Jobs;
@@ -99,7 +99,7 @@ impl Replicator {
         tables: &mut ContentTables,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         let before = flash.counters;
         let mut context = CopyContext { tables, flash, space: &mut self.space, ops };
         let outcome = ask!(&mut self.policy, policy => policy.end_period(&mut context));
@@ -114,7 +114,7 @@ impl Replicator {
         jobs: &mut Jobs<Background>,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         if self.queue.is_empty() { Ok(()) } else { self.begin_queued(map, jobs, flash, ops) }
     }
 
@@ -124,7 +124,7 @@ impl Replicator {
         jobs: &mut Jobs<Background>,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         while let Some((vpn, from)) = self.queue.pop() {
             // Nothing is read that has no place to go.
             let budget_pages = self.space.budget_pages;
@@ -155,7 +155,7 @@ impl Replicator {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         self.queue.done(copy.vpn);
         let next = served_from(copy.vpn, &tables.map, flash, loads);
         let before = flash.counters;
@@ -178,7 +178,7 @@ impl Replicator {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<End, FtlError> {
+    ) -> FtlResult<End> {
         let mut context = CopyContext { tables, flash, space: &mut self.space, ops };
         let page = ask!(&mut self.policy, policy => policy.place(copy, &mut context, loads))?;
         let Some(page) = page else { return Ok(End::Refused) };

@@ -5,7 +5,7 @@ use super::contract::{CopyContext, NewCopy, NewPage, chips_in_use};
 use super::degree::Degrees;
 use super::placement::{Placement, ScorePopularity};
 use crate::content::map::ContentMap;
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::blocks::Blocks;
 use crate::ids::Vpn;
 use flashtwin_nand::Chip;
@@ -78,7 +78,7 @@ pub(super) fn add_shared_copy(
     copy: NewCopy,
     context: &mut CopyContext<'_>,
     chips: &mut Chips,
-) -> Result<NewPage, FtlError> {
+) -> FtlResult<NewPage> {
     chips.take(&context.tables.map, &context.flash.blocks, copy.vpn);
     let page = context.add(copy)?;
     chips.add(&context.tables.map, &context.flash.blocks, copy.vpn);

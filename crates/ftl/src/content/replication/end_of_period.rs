@@ -10,7 +10,7 @@ use super::copy_queue::CopyQueue;
 use super::earning::{Earning, add_shared_copy};
 use super::placement::Equals;
 use crate::content::map::ContentMap;
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::blocks::Blocks;
 use crate::ids::Vpn;
 use crate::op::{Cause, FlashOp};
@@ -44,7 +44,7 @@ impl EndOfPeriod {
         vpn: Vpn,
         chips: &mut Chips,
         context: &mut CopyContext<'_>,
-    ) -> Result<bool, FtlError> {
+    ) -> FtlResult<bool> {
         let level = context.tables.map.popularity(vpn);
         let places = context.tables.map.copies(vpn).count();
         let mut source = 0;
@@ -77,7 +77,7 @@ impl Replication for EndOfPeriod {
         map.count_read(vpn)
     }
 
-    fn end_period(&mut self, context: &mut CopyContext<'_>) -> Result<(), FtlError> {
+    fn end_period(&mut self, context: &mut CopyContext<'_>) -> FtlResult {
         let order = by_popularity(&context.tables.map, self.equals);
         self.earning.end_period(context);
         let counted = self.earning.score_popularity;

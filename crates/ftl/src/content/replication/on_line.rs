@@ -15,7 +15,7 @@ use super::contract::{CopyContext, NewCopy, NewPage, Replication, replica_room};
 use super::copy_queue::{CopyJob, CopyQueue, End};
 use super::earning::{Earning, add_shared_copy};
 use crate::content::map::ContentMap;
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::blocks::Blocks;
 use crate::ids::Vpn;
 use crate::loads::LoadView;
@@ -69,7 +69,7 @@ impl Replication for OnLine {
         }
     }
 
-    fn end_period(&mut self, context: &mut CopyContext<'_>) -> Result<(), FtlError> {
+    fn end_period(&mut self, context: &mut CopyContext<'_>) -> FtlResult {
         self.earning.end_period(context);
         self.chips.forget_popularity();
         Ok(())
@@ -84,7 +84,7 @@ impl Replication for OnLine {
         CopyJob { vpn, ppn, .. }: CopyJob,
         context: &mut CopyContext<'_>,
         loads: &LoadView<'_>,
-    ) -> Result<Option<NewPage>, FtlError> {
+    ) -> FtlResult<Option<NewPage>> {
         let map = &context.tables.map;
         let level = map.popularity(vpn);
         if !self.earning.earns_more(level, map.pages_of(vpn)) {

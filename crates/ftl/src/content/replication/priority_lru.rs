@@ -21,7 +21,7 @@ use super::contract::{CopyContext, NewCopy, NewPage, Replication, chips_in_use};
 use super::copy_queue::{CopyJob, CopyQueue, End};
 use super::placement::ChipSet;
 use crate::content::map::ContentMap;
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::blocks::Blocks;
 use crate::ids::{NO_VPN, Vpn};
 use crate::loads::LoadView;
@@ -223,7 +223,7 @@ impl Replication for PriorityLru {
         self.forget(vpn);
     }
 
-    fn end_period(&mut self, _context: &mut CopyContext<'_>) -> Result<(), FtlError> {
+    fn end_period(&mut self, _context: &mut CopyContext<'_>) -> FtlResult {
         Ok(())
     }
 
@@ -242,7 +242,7 @@ impl Replication for PriorityLru {
         CopyJob { vpn, ppn, .. }: CopyJob,
         context: &mut CopyContext<'_>,
         loads: &LoadView<'_>,
-    ) -> Result<Option<NewPage>, FtlError> {
+    ) -> FtlResult<Option<NewPage>> {
         let class = self.class(vpn);
         if class < 2 {
             return Ok(None);

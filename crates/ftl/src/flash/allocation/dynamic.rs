@@ -36,11 +36,10 @@ flashtwin_bits::state!(Dynamic { next } kept { planes });
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashtwin_nand::{NandDevice, device_toml};
 
     #[test]
     fn turns_go_round_all_planes_in_the_order_asked_for() {
-        let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
+        let g = crate::tests::ds_ftl();
         let loads = LoadView::new(&[9; 16], &[9; 32]);
         let mut dynamic = Dynamic::new(Order::try_from("PCWD".to_owned()).unwrap(), &g);
         // The same address every time.

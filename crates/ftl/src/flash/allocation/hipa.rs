@@ -117,11 +117,10 @@ flashtwin_bits::state!(Hipa { predicted, samples, next_unit, next_plane } kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashtwin_nand::{NandDevice, device_toml};
 
     /// Looks 100 us apart, of weight `hipa_weight`.
     fn hipa(hipa_weight: f64) -> (Geometry, Hipa) {
-        let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
+        let g = crate::tests::ds_ftl();
         let config = AllocationConfig { hipa_weight, ..AllocationConfig::default() };
         let hipa = Hipa::new(&config, &g);
         (g, hipa)

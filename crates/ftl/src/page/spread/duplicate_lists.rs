@@ -348,7 +348,7 @@ mod tests {
     use crate::config::FtlConfig;
     use crate::flash::blocks::Stream;
     use crate::ids::Owner;
-    use flashtwin_nand::{NandDevice, Plane, device_toml};
+    use flashtwin_nand::Plane;
 
     /// Every logical page lies in a page of the same number and ten more.
     fn at(lpn: u32) -> (Lpn, Ppn) {
@@ -356,15 +356,15 @@ mod tests {
     }
 
     /// Logical pages from `first` on that hold the same, `len` of them, each joined with the one before.
-    fn join_all(duplicates: &mut DuplicateLists, first: u32, len: u32, pages: &mut AllLinks) {
+    fn join_all(lists: &mut DuplicateLists, first: u32, len: u32, pages: &mut AllLinks) {
         for lpn in first + 1..first + len {
-            assert!(duplicates.join(at(lpn - 1), at(lpn), pages));
+            assert!(lists.join(at(lpn - 1), at(lpn), pages));
         }
     }
 
-    fn listed(duplicates: &DuplicateLists, lpn: u32, pages: &AllLinks) -> Vec<u32> {
+    fn listed(lists: &DuplicateLists, lpn: u32, pages: &AllLinks) -> Vec<u32> {
         let PageLinks { set, .. } = pages[Lpn::new(lpn)];
-        let list = &duplicates.sets[set as usize];
+        let list = &lists.sets[set as usize];
         for (at, (&lpn, &ppn)) in list.lpns().iter().zip(list.ppns()).enumerate() {
             assert_eq!((pages[lpn].set, pages[lpn].at as usize), (set, at), "LPN {lpn} knows its place");
             assert_eq!(ppn.number(), lpn.number() + 10);
@@ -374,41 +374,41 @@ mod tests {
 
     #[test]
     fn a_page_is_no_duplicate_of_itself_nor_news_to_its_own_list() {
-        let (mut duplicates, mut pages) = (DuplicateLists::new(16), fresh(40));
-        assert!(!duplicates.join(at(3), at(3), &mut pages));
-        assert_eq!((duplicates.sets(), duplicates.pages(), pages[Lpn::new(3)].list()), (0, 0, None));
-        assert!(duplicates.join(at(3), at(4), &mut pages));
-        assert!(!duplicates.join(at(4), at(3), &mut pages) && !duplicates.join(at(3), at(3), &mut pages));
-        assert_eq!((duplicates.sets(), duplicates.pages()), (1, 2));
-        assert_eq!(listed(&duplicates, 3, &pages), [3, 4]);
+        let (mut lists, mut pages) = (DuplicateLists::new(16), fresh(40));
+        assert!(!lists.join(at(3), at(3), &mut pages));
+        assert_eq!((lists.sets(), lists.pages(), pages[Lpn::new(3)].list()), (0, 0, None));
+        assert!(lists.join(at(3), at(4), &mut pages));
+        assert!(!lists.join(at(4), at(3), &mut pages) && !lists.join(at(3), at(3), &mut pages));
+        assert_eq!((lists.sets(), lists.pages()), (1, 2));
+        assert_eq!(listed(&lists, 3, &pages), [3, 4]);
     }
 
     #[test]
     fn longer_list_absorbs_shorter_one() {
         for (one, other, first_stays) in [(3, 2, true), (2, 3, false), (2, 2, true)] {
-            let (mut duplicates, mut pages) = (DuplicateLists::new(16), fresh(40));
-            join_all(&mut duplicates, 0, one, &mut pages);
-            join_all(&mut duplicates, 20, other, &mut pages);
-            let serials = [0, 20].map(|lpn| duplicates.serial(&pages[Lpn::new(lpn)]));
-            assert_eq!((serials, duplicates.sets()), ([Some(1), Some(2)], 2));
-            assert!(duplicates.join(at(0), at(21), &mut pages));
-            assert_eq!((duplicates.sets(), duplicates.pages()), (1, u64::from(one + other)));
+            let (mut lists, mut pages) = (DuplicateLists::new(16), fresh(40));
+            join_all(&mut lists, 0, one, &mut pages);
+            join_all(&mut lists, 20, other, &mut pages);
+            let serials = [0, 20].map(|lpn| lists.serial(&pages[Lpn::new(lpn)]));
+            assert_eq!((serials, lists.sets()), ([Some(1), Some(2)], 2));
+            assert!(lists.join(at(0), at(21), &mut pages));
+            assert_eq!((lists.sets(), lists.pages()), (1, u64::from(one + other)));
             let (a, b) = (0..one, 20..20 + other);
             let expected: Vec<u32> = if first_stays { a.chain(b).collect() } else { b.chain(a).collect() };
             for &lpn in &expected {
-                assert_eq!(listed(&duplicates, lpn, &pages), expected, "{one} and {other} pages");
-                assert_eq!(duplicates.serial(&pages[Lpn::new(lpn)]), serials[usize::from(!first_stays)]);
+                assert_eq!(listed(&lists, lpn, &pages), expected, "{one} and {other} pages");
+                assert_eq!(lists.serial(&pages[Lpn::new(lpn)]), serials[usize::from(!first_stays)]);
             }
         }
     }
 
     #[test]
     fn read_of_a_long_list_chooses_near_its_own_page() {
-        let (mut duplicates, mut pages) = (DuplicateLists::new(3), fresh(40));
-        join_all(&mut duplicates, 0, 3, &mut pages);
-        join_all(&mut duplicates, 20, 7, &mut pages);
+        let (mut lists, mut pages) = (DuplicateLists::new(3), fresh(40));
+        join_all(&mut lists, 0, 3, &mut pages);
+        join_all(&mut lists, 20, 7, &mut pages);
         let choices = |lpn: u32| -> Vec<u32> {
-            duplicates.choices(&pages[Lpn::new(lpn)]).iter().map(|ppn| ppn.number() - 10).collect()
+            lists.choices(&pages[Lpn::new(lpn)]).iter().map(|ppn| ppn.number() - 10).collect()
         };
         for lpn in 0..3 {
             assert_eq!(choices(lpn), [0, 1, 2]);
@@ -423,32 +423,32 @@ mod tests {
     fn list_takes_a_cache_line_then_doubling_memory() {
         // Two numbers of 4 bytes for each page that there is room for.
         for (len, room) in [(2, 0), (5, 0), (6, 8), (8, 8), (9, 16), (16, 16), (17, 32)] {
-            let (mut duplicates, mut pages) = (DuplicateLists::new(16), fresh(40));
-            join_all(&mut duplicates, 0, len, &mut pages);
-            assert_eq!(duplicates.bytes(), 64 + room * 8, "{len} pages");
-            assert_eq!(listed(&duplicates, 0, &pages), (0..len).collect::<Vec<_>>());
+            let (mut lists, mut pages) = (DuplicateLists::new(16), fresh(40));
+            join_all(&mut lists, 0, len, &mut pages);
+            assert_eq!(lists.bytes(), 64 + room * 8, "{len} pages");
+            assert_eq!(listed(&lists, 0, &pages), (0..len).collect::<Vec<_>>());
         }
-        let (mut duplicates, mut pages) = (DuplicateLists::new(16), fresh(40));
-        assert_eq!(duplicates.bytes(), 0);
-        join_all(&mut duplicates, 0, 6, &mut pages);
-        join_all(&mut duplicates, 20, 2, &mut pages);
-        assert_eq!(duplicates.bytes(), 2 * 64 + 8 * 8);
-        duplicates.leave(Lpn::new(20), &mut pages);
+        let (mut lists, mut pages) = (DuplicateLists::new(16), fresh(40));
+        assert_eq!(lists.bytes(), 0);
+        join_all(&mut lists, 0, 6, &mut pages);
+        join_all(&mut lists, 20, 2, &mut pages);
+        assert_eq!(lists.bytes(), 2 * 64 + 8 * 8);
+        lists.leave(Lpn::new(20), &mut pages);
         // The slot that is free stays, and 4 bytes for each that there is room to remember.
-        let free = duplicates.sets.free_capacity() as u64;
+        let free = lists.sets.free_capacity() as u64;
         assert!(free > 0);
-        assert_eq!((duplicates.sets(), duplicates.bytes()), (1, 2 * 64 + 8 * 8 + 4 * free));
+        assert_eq!((lists.sets(), lists.bytes()), (1, 2 * 64 + 8 * 8 + 4 * free));
     }
 
     #[test]
     fn short_and_long_lists_are_loaded_as_saved() {
-        let (mut duplicates, mut pages) = (DuplicateLists::new(3), fresh(40));
-        join_all(&mut duplicates, 0, 2, &mut pages);
-        join_all(&mut duplicates, 10, 5, &mut pages);
-        join_all(&mut duplicates, 20, 9, &mut pages);
+        let (mut lists, mut pages) = (DuplicateLists::new(3), fresh(40));
+        join_all(&mut lists, 0, 2, &mut pages);
+        join_all(&mut lists, 10, 5, &mut pages);
+        join_all(&mut lists, 20, 9, &mut pages);
         let mut bytes = Vec::new();
         let mut to = Saver::new(&mut bytes);
-        duplicates.save(&mut to).unwrap();
+        lists.save(&mut to).unwrap();
         to.finish().unwrap();
         let (mut read, mut loaded) = (bytes.as_slice(), DuplicateLists::new(3));
         let mut from = Loader::new(&mut read);
@@ -458,28 +458,28 @@ mod tests {
         assert_eq!(loaded.bytes(), 3 * 64 + 16 * 8 + 4 * loaded.sets.free_capacity() as u64);
         for (lpn, len) in [(0, 2), (10, 5), (20, 9)] {
             assert_eq!(listed(&loaded, lpn, &pages), (lpn..lpn + len).collect::<Vec<_>>());
-            assert_eq!(loaded.serial(&pages[Lpn::new(lpn)]), duplicates.serial(&pages[Lpn::new(lpn)]));
+            assert_eq!(loaded.serial(&pages[Lpn::new(lpn)]), lists.serial(&pages[Lpn::new(lpn)]));
         }
         assert!(loaded.join(at(14), at(15), &mut pages));
         assert_eq!(listed(&loaded, 10, &pages), [10, 11, 12, 13, 14, 15]);
-        let blank = Set::blank().expect("lists of lists grow");
+        let blank = Set::blank().expect("lists of duplicates grow");
         assert_eq!((blank.serial, blank.len, blank.ppns().len()), (0, 0, 0));
     }
 
     /// Pages on flash of the first five logical ones, of which the first three are duplicate pages of content 1.
     fn three_duplicates() -> (Blocks, Vec<Ppn>, DuplicateLists, AllLinks) {
-        let geometry = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
+        let geometry = crate::tests::ds_ftl();
         let config = FtlConfig::default();
         let mut blocks = Blocks::new(&geometry, 1, &config.wear, config.gc.victim.build(1, &geometry, 0));
         let ppns: Vec<Ppn> = (0..5)
             .map(|lpn| blocks.program(Plane::new(0), Stream::host(0), Owner::of(Lpn::new(lpn))).unwrap())
             .collect();
-        let (mut duplicates, mut pages) = (DuplicateLists::new(16), fresh(5));
+        let (mut lists, mut pages) = (DuplicateLists::new(16), fresh(5));
         for lpn in 1..3 {
             let page = |lpn: usize| (Lpn::new(lpn as u32), ppns[lpn]);
-            assert!(duplicates.join(page(0), page(lpn), &mut pages));
+            assert!(lists.join(page(0), page(lpn), &mut pages));
         }
-        (blocks, ppns, duplicates, pages)
+        (blocks, ppns, lists, pages)
     }
 
     /// The audit's message after damage to the lists and their links, and to the map's entry of a page.
@@ -487,9 +487,9 @@ mod tests {
         damage: impl Fn(&mut DuplicateLists, &mut AllLinks),
         told: impl Fn(Lpn, Ppn, Content) -> (Ppn, Content),
     ) -> Result<(), String> {
-        let (blocks, ppns, mut duplicates, mut pages) = three_duplicates();
-        damage(&mut duplicates, &mut pages);
-        duplicates.audit(&blocks, &pages, |lpn| told(lpn, ppns[lpn.index()], Content::new(1)))
+        let (blocks, ppns, mut lists, mut pages) = three_duplicates();
+        damage(&mut lists, &mut pages);
+        lists.audit(&blocks, &pages, |lpn| told(lpn, ppns[lpn.index()], Content::new(1)))
     }
 
     #[test]
@@ -515,19 +515,16 @@ mod tests {
             audited(damage, as_it_is).expect_err("damage")
         };
         let lost = "LPN 1 does not know its place in list 0 of duplicates";
-        assert_eq!(noticed(&|duplicates, _| duplicates.sets[0].rooms().1[1] = Lpn::new(4)), lost);
+        assert_eq!(noticed(&|lists, _| lists.sets[0].rooms().1[1] = Lpn::new(4)), lost);
         assert_eq!(noticed(&|_, pages| pages[Lpn::new(1)].set = 1), lost);
         assert_eq!(noticed(&|_, pages| pages[Lpn::new(1)].at = 2), lost);
         assert_eq!(
-            noticed(&|duplicates, _| duplicates.sets[0].rooms().0[1] = Ppn::new(30)),
+            noticed(&|lists, _| lists.sets[0].rooms().0[1] = Ppn::new(30)),
             "list 0 of duplicates names a dead page"
         );
-        assert_eq!(
-            noticed(&|duplicates, _| duplicates.sets[0].len = 1),
-            "list 0 of duplicates has a single page"
-        );
+        assert_eq!(noticed(&|lists, _| lists.sets[0].len = 1), "list 0 of duplicates has a single page");
         let counted = "3 duplicates are listed, 4 are counted, 3 have a list";
-        assert_eq!(noticed(&|duplicates, _| duplicates.pages = 4), counted);
+        assert_eq!(noticed(&|lists, _| lists.pages = 4), counted);
         let placed = "3 duplicates are listed, 3 are counted, 4 have a list";
         assert_eq!(noticed(&|_, pages| pages[Lpn::new(4)].set = 0), placed);
     }

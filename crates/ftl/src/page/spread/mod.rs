@@ -20,7 +20,7 @@ use flashtwin_nand::{Channel, NO_PPN, Plane, Ppn};
 use smallvec::{SmallVec, smallvec};
 
 use super::map::PageMap;
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::Flash;
 use crate::flash::allocation::Order;
 use crate::ids::{Content, Lpn, NO_CONTENT, PageData, TraceSizes};
@@ -256,6 +256,11 @@ impl Spreader {
         self.filters.filter_bytes()
     }
 
+    /// Every page has its links, and every content a list and a word and an entry for each channel.
+    pub(crate) fn bytes_of(pages: u64, contents: u64, channels: u32) -> u64 {
+        pages * 16 + contents * (64 + 8 * u64::from(channels))
+    }
+
     pub(crate) fn bytes(&self) -> u64 {
         let pages = std::mem::size_of_val::<[_]>(&**self.pages) as u64;
         self.filters.bytes() + self.residents.bytes() + self.duplicates.bytes() + pages
@@ -414,7 +419,7 @@ impl Spreader {
         map: &PageMap,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         // Collection may have moved the page already.
         let new = map.get(written.lpn);
         if self.positive != 0 {
@@ -439,7 +444,7 @@ impl Spreader {
         map: &PageMap,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         let (pages, mut others) = self.candidates(written, new, own_channel, map);
         self.note_last(new, flash);
         others.retain(|&ppn| is_page(ppn) && ppn != new && flash.blocks.owner(ppn).is_some());
@@ -461,7 +466,7 @@ impl Spreader {
         others: &[Ppn],
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         let first = ops.len();
         let read = |ppn| FlashOp::read(ppn, Cause::Verify);
         let reads: u32 = (comparison.pages.len() + others.len()) as u32;

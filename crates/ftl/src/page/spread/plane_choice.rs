@@ -116,10 +116,9 @@ flashtwin_bits::state!(PlaneTurns { next } kept { policy, planes, per_channel })
 mod tests {
     use super::*;
     use crate::config::FtlConfig;
-    use flashtwin_nand::{NandDevice, device_toml};
 
     fn scene(policy: PlacePolicy, order: &str) -> (Geometry, Blocks, PlaneTurns) {
-        let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
+        let g = crate::tests::ds_ftl();
         let config = FtlConfig::default();
         let blocks = Blocks::new(&g, 1, &config.wear, config.gc.victim.build(1, &g, 0));
         let places = PlaneTurns::new(policy, Order::try_from(order.to_owned()).unwrap(), &g);
