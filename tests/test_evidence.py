@@ -228,17 +228,13 @@ class TestGains:
     def test_last_clock_that_is_kept_up_with_is_found(self, knee: int) -> None:
         assert gains.last(lambda at: at <= knee) == knee
 
-    @pytest.mark.parametrize("choice", gains.CHOICES, ids=lambda one: one.name)
-    def test_every_level_of_every_choice_is_a_drive(
-        self, choice: gains.Choice, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_every_cause_can_be_switched(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(ROOT)
         trace = ft.open(TRACE)
-        for name in choice.systems:
-            for other in choice.drives.values():
-                gains.one(name, *gains.SYSTEMS[name], gains.Drive(gains.MAIN[0], **other).keys(trace))  # type: ignore[arg-type]
-            for sets in choice.levels.values():
-                gains.one(name, *gains.SYSTEMS[name], {**gains.Drive(gains.MAIN[0]).keys(trace), **sets})
+        for one in gains.CAUSES:
+            for spare, sets in ((gains.SPARE, one.on), (one.spare_off, one.off)):
+                for name in (one.base, one.design):
+                    gains.one(name, *gains.SYSTEMS[name], {**gains.Drive(gains.MAIN[0], spare).keys(trace), **sets})
 
 
 def test_papers_claims_stand_beside_published_numbers() -> None:
