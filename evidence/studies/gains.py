@@ -40,8 +40,6 @@ MAIN = ("kioxia-cm7-r-3840", "sk-hynix-pe8110-960")
 OTHERS = ("micron-7450-max-800", "solidigm-p5520-1920")
 CONTRAST = ("mail", "trans")
 SEEDS = (1, 2, 3)
-#: So many seconds of each trace are replayed.
-TO_S = 2 * PERIOD_S
 #: The traces that have all seeds on the first drive.
 SEEDED = ("webvm", "mail", "trans")
 BASE = "conventional"
@@ -148,12 +146,14 @@ def measure(lab: Lab) -> Data:
     drives: dict[str, dict[str, Any]] = {name: {} for name in (*MAIN, *OTHERS)}
     causes = {}
     for trace in CAPTURED:
-        excerpt = lab.trace(trace, TO_S)
+        recorded = lab.trace(trace)
         for name in (*MAIN, *(OTHERS if trace in CONTRAST else ())):
             lab.say(f"{trace} on {name}")
-            drives[name][trace] = _grid(lab, excerpt, name, seeds=SEEDS if trace in SEEDED else SEEDS[:1])
+            drives[name][trace] = _grid(lab, recorded, name, seeds=SEEDS if trace in SEEDED else SEEDS[:1])
         if trace in CONTRAST:
-            causes[trace] = {one.effect: _switched(lab, excerpt, one, drives[MAIN[0]][trace]["knee"]) for one in CAUSES}
+            causes[trace] = {
+                one.effect: _switched(lab, recorded, one, drives[MAIN[0]][trace]["knee"]) for one in CAUSES
+            }
     return {"drives": drives, "causes": causes}
 
 
@@ -270,12 +270,12 @@ def _changes(before: Sequence[Data], after: Sequence[Data], figure: str) -> list
 
 
 def went(found: Sequence[Case]) -> str:
-    """How a figure changes over the cases, with the range: `falls in all 12 (-87 to -20 %)`."""
+    """How a figure changes over the cases, with the range: `falls in all 12 cases (-87 to -20 %)`."""
     if not found:
         return NOTHING
     signs = [one.sign for one in found]
     counted = [(signs.count(one), word) for one, word in ((-1, "falls"), (1, "rises"), (0, "ties")) if one in signs]
-    words = ", ".join(f"{word} in {number if len(counted) > 1 else f'all {number}'}" for number, word in counted)
+    words = ", ".join(f"{word} in {number if len(counted) > 1 else f'all {number} cases'}" for number, word in counted)
     return f"{words} ({span((one.mean for one in found), lambda share: signed(share, 0))})"
 
 
