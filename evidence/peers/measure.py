@@ -32,8 +32,6 @@ class Outcome:
     write: Latency | None
     pages_programmed: int | None
     blocks_erased: int | None
-    #: Share of the time that dies work while response times are measured; flashtwin alone says it.
-    busy: float | None = None
 
 
 def latency_of(count: int, mean_ns: float | None, p99_ns: float | None) -> Latency | None:

@@ -122,11 +122,6 @@ def pages_of(request: Request) -> range:
     return range(request.sector // PAGE_SECTORS, -(-(request.sector + request.sectors) // PAGE_SECTORS))
 
 
-def pages_written(requests: Iterable[Request]) -> int:
-    """Page writes of the host: the denominator of write amplification."""
-    return sum(len(pages_of(request)) for request in requests if request.write)
-
-
 def pages_read(requests: Iterable[Request]) -> set[int]:
     """Distinct pages that are read."""
     return {page for request in requests if not request.write for page in pages_of(request)}

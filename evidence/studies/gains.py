@@ -40,8 +40,6 @@ MAIN = ("kioxia-cm7-r-3840", "sk-hynix-pe8110-960")
 OTHERS = ("micron-7450-max-800", "solidigm-p5520-1920")
 CONTRAST = ("mail", "trans")
 SEEDS = (1, 2, 3)
-#: So many seconds of each trace are replayed.
-TO_S = 2 * PERIOD_S
 #: The traces that have all seeds on the first drive.
 SEEDED = ("webvm", "mail", "trans")
 BASE = "conventional"
@@ -79,21 +77,15 @@ class Drive:
 
     name: str
     spare: float = SPARE
-    block_units: int = BLOCK_UNITS
 
     def keys(self, trace: ft.Trace) -> dict[str, Value]:
         """The drive for a trace: the dies it has, and blocks for the pages of the trace and the spare ones."""
         # The path as it is from here: the configuration names it, and no path of one machine is to be in a key.
         device = os.path.relpath(DEVICES / f"{self.name}.toml", Path.cwd())
         program_pages = int(ft.system("conventional", settings={"device": device}).config["nand"]["program_pages"])
-        keys: dict[str, Value] = {"device": device, "nand.pages_per_block": self.block_units * program_pages}
+        keys: dict[str, Value] = {"device": device, "nand.pages_per_block": BLOCK_UNITS * program_pages}
         size = blocks(trace, ft.system("conventional", settings=keys), self.spare)
         return {**keys, "nand.blocks_per_plane": size, **begin_collection(size), **GROUND}
-
-    def holds(self, trace: ft.Trace) -> bool:
-        """Whether the trace fits: a drive of few large blocks keeps too many of them back."""
-        system = ft.system("conventional", settings=self.keys(trace))
-        return system.capacity_pages >= int(trace.info["footprint_pages"])
 
 
 def replayed(
@@ -110,85 +102,59 @@ def one(name: str, preset: str, lanes: int, keys: Mapping[str, Value]) -> System
 
 
 @dataclass(frozen=True)
-class Choice:
-    """Something that neither a paper nor a fit settles, and its levels: keys, or another drive."""
+class Cause:
+    """A possible cause of a change of a figure, and the keys or the drive under which it is gone."""
 
-    name: str
-    levels: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
-    drives: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    #: Under which it is varied.
-    loads: tuple[str, ...] = (NEAR,)
-    #: The designs that look at it.
-    systems: tuple[str, ...] = ("conventional", "ds-ftl", "ca-ssd", "rr-ssd")
+    effect: str
+    design: str
+    base: str
+    figure: str
+    cause: str
+    off: Mapping[str, Value]
+    #: Keys under which the effect is looked at, beside the ground.
+    on: Mapping[str, Value] = field(default_factory=dict)
+    load: str = "near the knee"
+    #: Spare flash without the cause.
+    spare_off: float = SPARE
 
 
-_HASHING = ("ca-ssd", "rr-ssd")
-#: Varied one at a time. Levels of the ground itself are not repeated.
-BOTH = (NEAR, PAST)
-CHOICES = (
-    Choice("spare flash", loads=BOTH, drives={
-        # Of larger blocks, the drive of the smallest trace has too few.
-        "10 %, blocks of half the pages": {"spare": 0.1, "block_units": 2}, "44 %": {"spare": 0.44},
-        "300 %, next to nothing to move": {"spare": 3.0},
-    }),
-    Choice("pages of a block", drives={"half": {"block_units": 2}, "twice": {"block_units": 8}}),
-    Choice("contents of the aged drive", {"as in the trace": {"replay.preload_contents": "trace"}},
-           systems=_HASHING),
-    Choice("write buffer", loads=BOTH, levels={
-        "256 pages": {"engine.write_buffer_pages": 256}, "65,536 pages": {"engine.write_buffer_pages": 65_536},
-    }),
-    Choice("a write completes", {
-        "in RAM without a limit": {"engine.write_completes": "buffered", "engine.write_buffer_pages": 0},
-        "in a write-back cache of 4,096 pages": {
-            "engine.write_completes": "programmed", "engine.write_buffer_pages": 0, "engine.write_cache_pages": 4096,
-        },
-    }),
-    Choice("victim", {
-        "cost-benefit": {"ftl.gc.victim": "cost-benefit"},
-    }),
-    Choice("placement", {
-        "static": {"ftl.allocation.policy": "static"},
-        "static, 4 pages a die": {"ftl.allocation.policy": "static", "ftl.allocation.stripe_pages": 4},
-    }),
-    Choice("suspension", {"none": {"engine.suspend": "none"}, "at any moment": {"engine.suspend_slice_us": 0.0}}),
-    Choice("collection", {"behind host writes": {"engine.collection_in_turn": False}}),
-    Choice("front end", {"56 slots": {"engine.slots": 56}}),
-    Choice("pages sensed at once", {"1": {"nand.sense_pages": 1}}),
-    Choice("erase and bus", {"10 ms, 800 MT/s": {"nand.erase_us": 10_000.0, "nand.bus_mt_s": 800.0}}),
-    Choice("hash lanes", loads=BOTH, levels={
-        "1": {"engine.hash_lanes": 1}, "4": {"engine.hash_lanes": 4}, "as many as wanted": {"engine.hash_lanes": 0},
-    }, systems=_HASHING),
-    Choice("time of a fingerprint", {"1 us": {"engine.hash_us": 1.0}, "32 us": {"engine.hash_us": 32.0}},
-           systems=_HASHING),
-    Choice("fingerprints kept", {"65,536": {"ftl.dedup.fingerprint_entries": 65_536}}, systems=_HASHING),
-    Choice("copies", {
-        "none (no period ends)": {"replay.period_s": 10_000.0},
-        "at most 2 of a content": {"ftl.replication.most_copies": 2},
-    }, systems=("rr-ssd",)),
-    Choice("copies under static placement", {
-        "none": {"ftl.allocation.policy": "static", "replay.period_s": 10_000.0},
-    }, systems=("conventional", "rr-ssd")),
-    Choice("redirection", {"off": {"ftl.redirection.policy": "home"}}, systems=("rr-ssd", "ds-ftl")),
-    Choice("merged reads", {"of one page": {"engine.merge_reads": "same-page"}}),
-    Choice("load measure", {
-        "queue length": {"engine.load": "queue-length"},
-        "queue length, static placement": {"engine.load": "queue-length", "ftl.allocation.policy": "static"},
-    }, systems=("conventional", "ds-ftl", "rr-ssd", "oracle")),
+_STATIC: Mapping[str, Value] = {"ftl.allocation.policy": "static"}
+_HOME: Mapping[str, Value] = {"ftl.redirection.policy": "home"}
+#: Next to nothing is left to move.
+_UNCOLLECTED = 3.0
+CAUSES = (
+    Cause("`ca-ssd`, programs", "ca-ssd", BASE, "programs", "moves of collection", {}, spare_off=_UNCOLLECTED),
+    Cause("`ca-ssd`, mean write", "ca-ssd", BASE, "write_ns", "12 us of hashing (1 us instead)",
+          {"engine.hash_us": 1.0}),
+    Cause("`ca-ssd`, mean write past the knee", "ca-ssd", BASE, "write_ns", "moves of collection", {}, load=PAST,
+          spare_off=_UNCOLLECTED),
+    Cause("`ca-ssd`, mean read", "ca-ssd", BASE, "read_ns", "filling unit after unit (static instead)", _STATIC),
+    Cause("`ds-ftl`, mean read", "ds-ftl", BASE, "read_ns", "redirection", _HOME),
+    Cause("`rr-ssd` against `ca-ssd`, mean read", "rr-ssd", "ca-ssd", "read_ns", "redirection", _HOME),
+    Cause("`rr-ssd` against `ca-ssd`, p99 of reads", "rr-ssd", "ca-ssd", "read_p99_ns",
+          "one sense for four pages (for each one instead)", {"nand.sense_pages": 1}),
+    Cause("`rr-ssd`, mean read, static placement", "rr-ssd", BASE, "read_ns", "copies (no period ends)",
+          {**_STATIC, "replay.period_s": 10_000.0}, _STATIC),
+    Cause("`ds-ftl`, mean read, static placement, load as queue length", "ds-ftl", BASE, "read_ns",
+          "counting pages that wait for their unit (expected wait instead)", _STATIC,
+          {**_STATIC, "engine.load": "queue-length"}),
 )  # fmt: skip
 
 
 def measure(lab: Lab) -> Data:
-    """Figures by drive, trace, load, system and seed; the knees; one choice at a time on a drive with two traces."""
+    """Figures by drive, trace, load, system and seed; changes with and without their causes, on one drive."""
     drives: dict[str, dict[str, Any]] = {name: {} for name in (*MAIN, *OTHERS)}
-    choices = {}
+    causes = {}
     for trace in CAPTURED:
-        excerpt = lab.trace(trace, TO_S)
+        recorded = lab.trace(trace)
         for name in (*MAIN, *(OTHERS if trace in CONTRAST else ())):
             lab.say(f"{trace} on {name}")
-            drives[name][trace] = _grid(lab, excerpt, name, seeds=SEEDS if trace in SEEDED else SEEDS[:1])
+            drives[name][trace] = _grid(lab, recorded, name, seeds=SEEDS if trace in SEEDED else SEEDS[:1])
         if trace in CONTRAST:
-            choices[trace] = _choices(lab, excerpt, drives[MAIN[0]][trace]["knee"])
-    return {"seeds": list(SEEDS), "drives": drives, "choices": choices}
+            causes[trace] = {
+                one.effect: _switched(lab, recorded, one, drives[MAIN[0]][trace]["knee"]) for one in CAUSES
+            }
+    return {"drives": drives, "causes": causes}
 
 
 def _grid(lab: Lab, trace: ft.Trace, name: str, seeds: Sequence[int]) -> dict[str, Any]:
@@ -228,27 +194,15 @@ def last(holds: Callable[[int], bool]) -> int:
     return at
 
 
-def _choices(lab: Lab, trace: ft.Trace, at: int) -> dict[str, Any]:
-    """The designs by load, choice and level."""
-    return {
-        load: {choice.name: _levels(lab, trace, choice, load, at) for choice in CHOICES if load in choice.loads}
-        for load in BOTH
-    }
+def _switched(lab: Lab, trace: ft.Trace, one: Cause, at: int) -> dict[str, float | None]:
+    """A change with its cause and without it."""
 
+    def changed(spare: float, sets: Mapping[str, Value]) -> float | None:
+        keys = {**Drive(MAIN[0], spare).keys(trace), "replay.speed": LOADS[one.load] * 2.0**at, **sets}
+        kept = replayed(lab, trace, keys, {name: SYSTEMS[name] for name in (one.base, one.design)})
+        return change(*(_figures(kept[name])[one.figure] for name in (one.base, one.design)))
 
-def _levels(lab: Lab, trace: ft.Trace, choice: Choice, load: str, at: int) -> dict[str, Any]:
-    """The designs that look at a choice, under each of its levels."""
-    levels: dict[str, tuple[Drive, Mapping[str, Value]]] = {
-        **{level: (Drive(MAIN[0]), sets) for level, sets in choice.levels.items()},
-        **{level: (Drive(MAIN[0], **other), {}) for level, other in choice.drives.items()},  # type: ignore[arg-type]
-    }
-    found = {}
-    for level, (drive, sets) in levels.items():
-        if drive.holds(trace):
-            keys = {**drive.keys(trace), "replay.speed": LOADS[load] * 2.0**at, **sets}
-            kept = replayed(lab, trace, keys, {name: SYSTEMS[name] for name in choice.systems})
-            found[level] = {name: _figures(replay) for name, replay in kept.items()}
-    return found
+    return {"with": changed(SPARE, one.on), "without": changed(one.spare_off, one.off)}
 
 
 def _figures(replay: Replay) -> dict[str, Any]:
@@ -316,12 +270,12 @@ def _changes(before: Sequence[Data], after: Sequence[Data], figure: str) -> list
 
 
 def went(found: Sequence[Case]) -> str:
-    """How a figure changes over the cases, with the range: `falls in all 12 (-87 to -20 %)`."""
+    """How a figure changes over the cases, with the range: `falls in all 12 cases (-87 to -20 %)`."""
     if not found:
         return NOTHING
     signs = [one.sign for one in found]
     counted = [(signs.count(one), word) for one, word in ((-1, "falls"), (1, "rises"), (0, "ties")) if one in signs]
-    words = ", ".join(f"{word} in {number if len(counted) > 1 else f'all {number}'}" for number, word in counted)
+    words = ", ".join(f"{word} in {number if len(counted) > 1 else f'all {number} cases'}" for number, word in counted)
     return f"{words} ({span((one.mean for one in found), lambda share: signed(share, 0))})"
 
 
@@ -335,91 +289,11 @@ def verdict(found: Sequence[Case]) -> str:
     return f"{'pays' if -1 in signs else 'costs'}{' or changes nothing' if 0 in signs else ''}"
 
 
-@dataclass(frozen=True)
-class ChangeByChoice:
-    """A change under every choice, on one trace: that of the ground, and those of all levels."""
-
-    ground: float
-    levels: Mapping[tuple[str, str], float]
-    #: A change of no more than this is a tie.
-    tie: float
-
-    @property
-    def mover(self) -> tuple[str, str]:
-        """The choice and the level that move it most."""
-        return max(self.levels, key=lambda one: abs(self.levels[one] - self.ground))
-
-    @property
-    def turned(self) -> list[tuple[str, str]]:
-        """Levels under which the change has the opposite sign; of a tie, none."""
-        own = sign(self.ground, self.tie)
-        return [one for one, value in self.levels.items() if sign(value, self.tie) * own < 0]
-
-
-def varied(data: Data, trace: str, design: str, figure: str, base: str = BASE, load: str = NEAR) -> ChangeByChoice:
-    """The change on the main drive of the choices, under each of them, with the first seed."""
-    ground = {name: seeds[0] for name, seeds in _systems(data["drives"][MAIN[0]][trace], load).items()}
-    levels = {}
-    for choice, found in data["choices"][trace][load].items():
-        for level, systems in found.items():
-            if design in systems:
-                # A baseline that a choice does not touch is as the ground has it.
-                value = change(systems.get(base, ground[base])[figure], systems[design][figure])
-                levels.update({} if value is None else {(choice, level): value})
-    own = change(ground[base][figure], ground[design][figure])
-    assert own is not None, f"{design}: {figure} is not defined on {trace}"
-    return ChangeByChoice(own, levels, max(LEAST, _spread(data, MAIN[0], trace, design, figure, base)))
-
-
 #: Rows of the table of all cases: figure and load.
 COMPARED = (
     ("pages programmed", "programs", NEAR), ("mean read", "read_ns", NEAR), ("p99 of reads", "read_p99_ns", NEAR),
     ("mean read, static placement", "read_ns", STATIC), ("mean write", "write_ns", NEAR),
     ("mean write past the knee", "write_ns", PAST),
-)  # fmt: skip
-#: Changes that are looked at under every choice: design, figure and load, against `conventional`.
-QUESTIONS = (
-    ("`ca-ssd`: programs", "ca-ssd", "programs", NEAR), ("`ca-ssd`: mean read", "ca-ssd", "read_ns", NEAR),
-    ("`ca-ssd`: mean write", "ca-ssd", "write_ns", NEAR),
-    ("`ca-ssd`: mean write past the knee", "ca-ssd", "write_ns", PAST),
-    ("`rr-ssd`: mean read", "rr-ssd", "read_ns", NEAR), ("`rr-ssd`: p99 of reads", "rr-ssd", "read_p99_ns", NEAR),
-    ("`ds-ftl`: mean read", "ds-ftl", "read_ns", NEAR),
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Cause:
-    """A possible cause of a change: a choice and its level under which the cause is gone."""
-
-    effect: str
-    design: str
-    base: str
-    figure: str
-    cause: str
-    off: tuple[str, str]
-    #: The level under which the effect is looked at, if that is not the ground.
-    on: tuple[str, str] | None = None
-    load: str = NEAR
-
-
-_STATIC = ("placement", "static")
-_UNCOLLECTED = ("spare flash", "300 %, next to nothing to move")
-CAUSES = (
-    Cause("`ca-ssd`, programs", "ca-ssd", BASE, "programs", "moves of collection", _UNCOLLECTED),
-    Cause("`ca-ssd`, mean write", "ca-ssd", BASE, "write_ns", "12 us of hashing (1 us instead)",
-          ("time of a fingerprint", "1 us")),
-    Cause("`ca-ssd`, mean write past the knee", "ca-ssd", BASE, "write_ns", "moves of collection", _UNCOLLECTED,
-          load=PAST),
-    Cause("`ca-ssd`, mean read", "ca-ssd", BASE, "read_ns", "filling unit after unit (static instead)", _STATIC),
-    Cause("`ds-ftl`, mean read", "ds-ftl", BASE, "read_ns", "redirection", ("redirection", "off")),
-    Cause("`rr-ssd` against `ca-ssd`, mean read", "rr-ssd", "ca-ssd", "read_ns", "redirection", ("redirection", "off")),
-    Cause("`rr-ssd` against `ca-ssd`, p99 of reads", "rr-ssd", "ca-ssd", "read_p99_ns",
-          "one sense for four pages (for each one instead)", ("pages sensed at once", "1")),
-    Cause("`rr-ssd`, mean read, static placement", "rr-ssd", BASE, "read_ns", "copies",
-          ("copies under static placement", "none"), _STATIC),
-    Cause("`ds-ftl`, mean read, static placement, load as queue length", "ds-ftl", BASE, "read_ns",
-          "counting pages that wait for their unit (expected wait instead)", _STATIC,
-          ("load measure", "queue length, static placement")),
 )  # fmt: skip
 
 
@@ -435,31 +309,20 @@ def gone(with_it: float, without: float) -> str:
     return "most of it is gone" if left < 0.5 else "part of it is gone" if left < 0.9 else "the effect stays"
 
 
-def _choices_table(data: Data) -> list[str]:
-    rows = []
-    for label, design, figure, load in QUESTIONS:
-        for trace in data["choices"]:
-            one = varied(data, trace, design, figure, load=load)
-            choice, level = one.mover
-            turned = "; ".join(f"{name}: {value}" for name, value in one.turned) or NOTHING
-            moved = f"{choice}: {level} ({signed(one.levels[choice, level])})"
-            rows.append([label, f"`{trace}`", signed(one.ground), moved, turned])
-    return grid(["figure", "trace", "change", "moved most by", "turned round by"], rows)
-
-
 def _causes_table(data: Data) -> list[str]:
     rows = []
     for one in CAUSES:
-        for trace in data["choices"]:
-            found = varied(data, trace, one.design, one.figure, one.base, one.load)
-            with_it, left = found.levels[one.on] if one.on else found.ground, found.levels[one.off]
-            if sign(with_it, found.tie) != 0:
-                rows.append([one.effect, f"`{trace}`", signed(with_it), one.cause, signed(left), gone(with_it, left)])
+        for trace, found in data["causes"].items():
+            tie = max(LEAST, _spread(data, MAIN[0], trace, one.design, one.figure, one.base))
+            with_it, without = found[one.effect]["with"], found[one.effect]["without"]
+            if sign(with_it, tie) != 0:
+                so = gone(with_it, without)
+                rows.append([one.effect, f"`{trace}`", signed(with_it), one.cause, signed(without), so])
     return grid(["change", "trace", "is", "switched off", "then", "so"], rows)
 
 
 def pages(data: Data) -> Data:
-    """The table of all cases, for traces with many and with few duplicates; the choices; the causes."""
+    """The table of all cases, for traces with many and with few duplicates; the causes."""
     shares = {trace: grounds["duplicate_percent"] for _, trace, grounds in _grounds(data)}
     many = [trace for trace, share in shares.items() if share > MANY_PERCENT]
     few = [trace for trace in shares if trace not in many]
@@ -487,8 +350,7 @@ def pages(data: Data) -> Data:
             }
             for placement, load in (("filling", NEAR), ("static", STATIC))
         },
-        "choices": _choices_table(data), "causes": _causes_table(data), "main": MAIN[0],
-        "varied": ", ".join(choice.name for choice in CHOICES),
+        "causes": _causes_table(data), "main": MAIN[0],
     }  # fmt: skip
 
 

@@ -127,6 +127,11 @@ def _measured(claim: Data) -> str:
     return f"{value(claim['measured'], claim['unit'])} {MARKS[Agreement(claim['verdict'])]}"
 
 
+def _most(column: list[str]) -> float:
+    """The greatest percentage of a column, without the published one in its first row."""
+    return max(float(cell.strip("| %")) for cell in column[3:])
+
+
 def _pair(claim: Data | None) -> str:
     return "" if claim is None else f"{published(claim)} → {_measured(claim)}"
 
@@ -159,6 +164,8 @@ def pages(data: Data) -> Data:
     return {
         "summary": summary(data),
         "reads": {trace: value(one["measured"], one["unit"]) for trace, one in reads.items()},
+        "gains_on": [one["subject"] for one in rr.items["recorded-rate"]["claims"]
+                     if one["quantity"] == "RR-SSD, reads" and (one["measured"] or 0) > 20],
         "rr_ssd": {
             "verdicts": rr.verdicts(),
             "recorded": rr.columns(*(("recorded-rate", quantity) for quantity in RECORDED)),
@@ -168,7 +175,7 @@ def pages(data: Data) -> Data:
                    "full": ca.columns(*(("begins-full", quantity) for quantity in FULL))},
         "ds_ftl": {
             "verdicts": ds.verdicts(), "load": ds.table("load", "pages compared in idle time"),
-            "gains": ds.table("load", "What reads gain"),
+            "gains": ds.table("load", "What reads gain"), "most": _most(ds.table("load", "compared", "reads, static")),
         },
         "swc": {"verdicts": swc.verdicts(), "findings": swc.beside(
             (item, one["subject"], one["quantity"]) for item in FINDINGS for one in swc.items[item]["claims"][:1]

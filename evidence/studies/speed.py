@@ -1,4 +1,4 @@
-"""Speed: the output of the benches of `make bench`, of sweeps and of served drives, and the cost of whole processes.
+"""Speed: the output of the benches of `make bench`, of sweeps and of served drives.
 
 These figures are one machine's at one time. Measure them on a machine that does nothing else. Their pages name it.
 """
@@ -7,19 +7,14 @@ from __future__ import annotations
 
 import os
 import platform
-import random
-import resource
-import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from benches.output import engine
 
-import flashtwin as ft
 from evidence import code
 from evidence.code import ROOT
 from evidence.forms import grid, ratio
@@ -41,10 +36,6 @@ BENCHES = {
 }  # fmt: skip
 #: Scripts that run a peer, with the variable that names its folder.
 PEERS = {"peer_ftlsim": "FTLSIM_DIR", "peer_mqsim": "MQSIM_DIR"}
-#: Recipes that are made by whole processes, at their own scale.
-MADE = ("rr-ssd/webvm", "ca-ssd/mail", "rr-ssd/trans", "ca-ssd/hm", "ds-ftl/home1")
-#: Requests of the two traces that are characterized; pages of 4 KB.
-REQUESTS, PAGES = (1_000_000, 8_000_000), 198_000
 
 
 def measure(lab: Lab) -> Data:
@@ -56,7 +47,6 @@ def measure(lab: Lab) -> Data:
     for script, variable in PEERS.items():
         found[script] = _output([sys.executable, f"benches/{script}.py"]) if os.environ.get(variable) else []
     found["whole"] = _output([sys.executable, "-m", "benches.whole"])
-    found["processes"] = [*_making(lab.scratch("made")), *_characterizing(lab.scratch("made"))]
     return found
 
 
@@ -95,58 +85,6 @@ def _output(command: Sequence[str]) -> list[str]:
     return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
 
 
-def _making(scratch: Path) -> list[str]:
-    """Recipes into files, by whole processes."""
-    out, lines = scratch / "made.parquet", []
-    for name in MADE:
-        requests = ft.workload(name).recipe["requests"]["count"]
-        lines.append(f"synthesize {name}, {requests / 1e6:.1f} M requests: ")
-        lines[-1] += process(["trace", "synthesize", name, "--out", str(out)])
-        out.unlink(missing_ok=True)
-    return lines
-
-
-def _characterizing(scratch: Path) -> list[str]:
-    """A trace and one with more requests to the same pages, in memory and streamed."""
-    trace, out, lines = scratch / "made.csv", scratch / "characterized", []
-    for requests in REQUESTS:
-        _write_msr(trace, requests)
-        for way, flags in (("in memory", []), ("streamed", ["--stream"])):
-            # Existing results would be used again.
-            shutil.rmtree(out, ignore_errors=True)
-            command = ["characterize", str(trace), "--format", "msr", "--no-reports", "--out", str(out), *flags]
-            lines.append(f"characterize {requests / 1e6:.0f} M requests, {way}: {process(command)}")
-        trace.unlink()
-    return lines
-
-
-def process(arguments: Sequence[str]) -> str:
-    """Seconds and peak memory of `flashtwin`, the start of Python included."""
-    command = [str(Path(sys.executable).parent / "flashtwin"), *arguments]
-    begun = time.monotonic()
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, used = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode != 0:
-        raise subprocess.CalledProcessError(child.returncode, command)
-    return f"{time.monotonic() - begun:.1f} s, {_peak_bytes(used) / 1e6:.0f} MB"
-
-
-def _peak_bytes(used: resource.struct_rusage) -> int:
-    """Resident bytes at most. Linux counts them in KiB, macOS in bytes."""
-    return used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-
-
-def _write_msr(path: Path, requests: int) -> None:
-    """Requests of 4 KB all over the pages, three in ten of them reads."""
-    draw = random.Random(1)
-    with path.open("w", encoding="ascii") as out:
-        for number in range(requests):
-            kind = "Read" if draw.random() < 0.3 else "Write"
-            page = int(draw.random() * PAGES)
-            out.write(f"{128166372000000000 + number * 250},made,0,{kind},{page * 4096},4096,0\n")
-
-
 def pages(data: Data) -> Data:
     """The output as it is, and the replays as a table: by the clock, and as a share of the bare loop."""
     systems = engine("\n".join(data["engine"]))
@@ -156,7 +94,11 @@ def pages(data: Data) -> Data:
         ([f"`{name}`", ratio(one["share"]), ratio(one["host"]), ratio(one["bare"]), ratio(one["flash"]),
           f"{ratio(one['page'], 1)} / {ratio(one['content'], 1)}"] for name, one in systems.items()),
     )  # fmt: skip
-    return {**data, "engine": table, "operations": data["engine"][0], "rr_ssd": systems["rr-ssd"]}
+    shown = ("machine", "basics", "wa", "ingest", "synthesize", "whole", *PEERS)
+    return {
+        **{name: data[name] for name in shown}, "engine": table, "operations": data["engine"][0],
+        "rr_ssd": systems["rr-ssd"],
+    }  # fmt: skip
 
 
 IDLE = "an idle machine"

@@ -9,6 +9,10 @@ pub mod degree;
 mod earning;
 mod end_of_period;
 mod on_line;
+// The example of docs/adding-a-policy.md.
+#[cfg(test)]
+#[path = "../../tests/added/one_each.rs"]
+mod one_each;
 pub mod placement;
 mod priority_lru;
 

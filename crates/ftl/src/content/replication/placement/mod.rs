@@ -3,6 +3,10 @@
 mod random;
 mod score;
 mod successors;
+// The example of docs/adding-a-policy.md.
+#[cfg(test)]
+#[path = "../../../tests/added/least_popular.rs"]
+mod least_popular;
 
 use crate::policies::policies;
 use flashtwin_bits::By;
