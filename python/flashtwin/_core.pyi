@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Literal, Self, final
+from typing import Literal, Self, TypeAlias, final
 
 __all__ = [
     "Characterization",
@@ -47,6 +47,11 @@ __all__ = [
 
 __version__: str
 
+#: `format`, `on_bad_line`, `sort_window_ns`, `blkparse_action`, `volume`, `excerpt_ns`.
+_Reading: TypeAlias = tuple[
+    str | None, Literal["fail", "skip"], int, Literal["Q", "D", "C"], str | None, tuple[int, int] | None
+]
+
 @final
 class Table:
     """A table of named columns. Hand it to anything that speaks the Arrow PyCapsule interface."""
@@ -62,14 +67,7 @@ class Trace:
 
     @staticmethod
     def open(
-        path: str | PathLike[str],
-        format: str | None = None,
-        on_bad_line: Literal["fail", "skip"] = "fail",
-        sort_window_ns: int = 1_000_000_000,
-        progress: Callable[[int, int], None] | None = None,
-        blkparse_action: Literal["Q", "D", "C"] = "D",
-        volume: str | None = None,
-        excerpt_ns: tuple[int, int] | None = None,
+        path: str | PathLike[str], reading: _Reading, progress: Callable[[int, int], None] | None = None
     ) -> Trace: ...
     @property
     def volumes(self) -> list[str]: ...
@@ -100,16 +98,7 @@ class Scan:
     """A trace in a file. What is asked of the whole of it reads the file, once."""
 
     @staticmethod
-    def open(
-        path: str | PathLike[str],
-        format: str | None = None,
-        on_bad_line: Literal["fail", "skip"] = "fail",
-        sort_window_ns: int = 1_000_000_000,
-        blkparse_action: Literal["Q", "D", "C"] = "D",
-        volume: str | None = None,
-        excerpt_ns: tuple[int, int] | None = None,
-        window_requests: int = 0,
-    ) -> Scan: ...
+    def open(path: str | PathLike[str], reading: _Reading, window_requests: int = 0) -> Scan: ...
     @property
     def name(self) -> str: ...
     @property
@@ -164,15 +153,7 @@ class RunResult:
     def table(self, name: str) -> Table: ...
     def write(self, path: str | PathLike[str]) -> None: ...
 
-def memory_in_whole(
-    path: str | PathLike[str],
-    format: str | None = None,
-    on_bad_line: Literal["fail", "skip"] = "fail",
-    sort_window_ns: int = 1_000_000_000,
-    blkparse_action: Literal["Q", "D", "C"] = "D",
-    volume: str | None = None,
-    excerpt_ns: tuple[int, int] | None = None,
-) -> tuple[int, int | None]:
+def memory_in_whole(path: str | PathLike[str], reading: _Reading) -> tuple[int, int | None]:
     """Bytes of memory that reading a trace whole and replaying it takes, estimated from its beginning, and bytes that
     can be had, where the system tells."""
 
@@ -183,14 +164,9 @@ def requests_by_volume(
 
 def characterize_stream(
     path: str | PathLike[str],
-    format: str | None = None,
-    on_bad_line: Literal["fail", "skip"] = "fail",
-    sort_window_ns: int = 1_000_000_000,
+    reading: _Reading,
     options_json: str = "{}",
     progress: Callable[[int, int], None] | None = None,
-    blkparse_action: Literal["Q", "D", "C"] = "D",
-    volume: str | None = None,
-    excerpt_ns: tuple[int, int] | None = None,
 ) -> Characterization: ...
 def resolve_options(sets: Sequence[tuple[str, str]]) -> str:
     """The options of a characterization with some keys set otherwise: every key, checked, as JSON text."""

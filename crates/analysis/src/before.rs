@@ -22,11 +22,11 @@ const UNTOUCHED: u32 = u32::MAX - 4;
 /// (Until the end of the pass:) the page was trimmed, and neither read nor written.
 const TRIMMED: u32 = u32::MAX - 5;
 
-/// How many page operations ahead memory is asked for.
+/// In page operations.
 pub(crate) const AHEAD: usize = 24;
 
-/// Finds the footprint and the content of every 4 KB page before the trace: that of its first read,
-/// if no write precedes it. Every other page that existed held a nameless content.
+/// Finds the footprint and the content of every 4 KB page before the trace: that of its first read, if no write
+/// precedes it. Every other page that existed held a nameless content.
 pub(crate) struct PagesBefore {
     sample: Sample,
     /// All pages, or (sampled) those that ever hold a content of the sample.
@@ -34,7 +34,6 @@ pub(crate) struct PagesBefore {
     held: Vec<u32>,
     /// Sampled pages for the size of the footprint; unused without sampling.
     footprint: PageTable,
-    /// Room for the numbers of a run's pages.
     ids: Vec<u32>,
 }
 
@@ -44,7 +43,6 @@ const LONG_PAGES: u64 = 64;
 /// Counts the footprint alone: pages of long requests by runs, so that memory does not grow with them.
 pub(crate) struct CountPages {
     sample: Sample,
-    /// Pages of short requests that the sample keeps.
     short: PageTable,
     long: Extents,
     ids: Vec<u32>,
@@ -55,7 +53,6 @@ impl CountPages {
         CountPages { sample, short: PageTable::new(sample), long: Extents::default(), ids: Vec::new() }
     }
 
-    /// Distinct pages read or written, as [`Footprint::footprint_pages`].
     pub(crate) fn finish(self) -> Option<u64> {
         if self.long.is_empty() {
             return count(&self.short, self.sample);
@@ -87,7 +84,6 @@ fn count(pages: &PageTable, sample: Sample) -> Option<u64> {
     (!pages.is_full()).then(|| (f64::from(pages.len()) / sample.rate).round() as u64)
 }
 
-/// What [`PagesBefore`] found.
 pub(crate) struct Footprint {
     pub(crate) pages: PageTable,
     /// Of each page a content, [`NAMELESS`], [`NOT_KEPT`] or [`NOTHING`].
@@ -184,7 +180,6 @@ impl PagesBefore {
     }
 }
 
-/// Whether a page on the volume of request `index` is known to hold nothing when the trace begins.
 #[inline]
 fn is_hole(requests: &Requests<'_>, index: usize, page: u64) -> bool {
     let page_bytes = u64::from(PAGE_BYTES);
@@ -192,7 +187,6 @@ fn is_hole(requests: &Requests<'_>, index: usize, page: u64) -> bool {
         && requests.holes.cover(requests.volume[index], &(page * page_bytes..(page + 1) * page_bytes))
 }
 
-/// The state of a page before the trace, by its first access.
 fn first(op: Op, whole: bool, content: u32) -> u32 {
     match op {
         Op::Read if content == NO_CONTENT => READ,
@@ -204,8 +198,7 @@ fn first(op: Op, whole: bool, content: u32) -> u32 {
     }
 }
 
-/// Whether the sample keeps a page operation: a known content is selected by its own hash, an
-/// unknown one by that of the page.
+/// A known content is selected by its own hash, an unknown one by that of the page.
 #[inline]
 pub(crate) fn keeps(sample: Sample, volume: u32, page_op: PageOp) -> bool {
     match page_op.content {

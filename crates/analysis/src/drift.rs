@@ -10,18 +10,16 @@ use crate::accumulator::Accumulator;
 use crate::metric::{FirstPass, Metric, Tables, named};
 use crate::page_ops::{at, known};
 use crate::periods::Clock;
-use crate::popularity::ranks;
+use crate::popularity::{curve_steps, ranks};
 use crate::rows::Row as _;
 use crate::rows::batch_of;
 use crate::sample::{GROUPS, Sample};
 use crate::value_counts::percent;
 use crate::{error, rows};
 
-/// Most periods whose curves are kept: a chart cannot show more.
+/// A chart cannot show more.
 const CURVES_MAX: usize = 31;
-/// Most points of one of these curves.
 const POINTS_MAX: u64 = 200;
-/// Of the contents read in a period, one in ten counts as popular.
 const POPULAR_ONE_IN: usize = 10;
 
 /// Temporal value popularity (RR-SSD paper, section II and Fig. 5, 6): whether contents read often
@@ -74,7 +72,8 @@ rows! {
 rows! {
     /// Popularity in each period, contents in order of their reads in the first period that has any.
     ///
-    /// The curve of a later period ends below 1 where it reads other contents. At most 31 periods of at most 200 points.
+    /// The curve of a later period ends below 1 where it reads other contents. At most 31 periods of at most 200
+    /// points.
     pub(crate) struct PeriodCurveRow in "popularity_by_period" {
         /// Number, from 0.
         period: u32,
@@ -85,14 +84,12 @@ rows! {
     }
 }
 
-/// Computes [`Drift`] of a trace with periods of `period_ns`; `None` when no read or write carries a
-/// known content. Exact.
+/// `None` when no read or write carries a known content. Exact.
 pub fn drift(trace: &Trace, period_ns: i64) -> Option<Drift> {
     let clock = Clock::new(period_ns, trace.duration_ns());
     crate::input::whole(DriftFollower::new(clock, Sample::ALL), trace).finish()
 }
 
-/// Flags of a content.
 mod flag {
     pub(super) const SEEN: u8 = 1;
     pub(super) const READ: u8 = 2;
@@ -103,7 +100,6 @@ mod flag {
     pub(super) const OF_THE_PERIOD_BEFORE: u8 = READ_BEFORE | SEEN_BEFORE | POPULAR_BEFORE;
 }
 
-/// Page reads of a period, by the history of their contents.
 #[derive(Clone, Copy, Debug, Default)]
 struct Row {
     reads: u64,
@@ -130,7 +126,7 @@ pub(crate) struct DriftFollower {
     sample: Sample,
     clock: Clock,
     flags: Vec<u8>,
-    /// Reads of each content in the current period.
+    /// In the current period.
     reads: Vec<u32>,
     /// Contents seen in this period, and in the one before.
     now: Vec<u32>,
@@ -220,18 +216,12 @@ impl DriftFollower {
             return;
         }
         self.curves_of += 1;
-        let contents = self.first_order.len() as u64;
-        let (mut taken, mut sum) = (0, 0);
-        for point in 1..=POINTS_MAX {
-            // Quadratic steps: popular contents, where the curve bends, get more points.
-            let rank = (contents * point * point).div_ceil(POINTS_MAX * POINTS_MAX) as usize;
-            if rank == taken {
-                continue;
-            }
-            let next = &self.first_order[taken..rank];
+        let contents = self.first_order.len();
+        let mut sum = 0;
+        for ranks in curve_steps(contents, POINTS_MAX) {
+            let next = &self.first_order[ranks.clone()];
             sum += next.iter().map(|&content| u64::from(self.reads[content as usize])).sum::<u64>();
-            taken = rank;
-            let point = (rank as f64 / contents as f64, sum as f64 / self.row.reads as f64);
+            let point = (ranks.end as f64 / contents as f64, sum as f64 / self.row.reads as f64);
             self.curves.push((self.clock.period(), point.0, point.1));
         }
     }
@@ -239,6 +229,7 @@ impl DriftFollower {
 
 impl Metric for DriftFollower {
     type Figures = Option<Drift>;
+    const SCHEMAS: &[fn() -> (String, Value)] = &[PeriodCurveRow::schema, StabilityRow::schema];
 
     fn begin(first_pass: &mut FirstPass<'_>) -> Self {
         DriftFollower::new(first_pass.clock, first_pass.sample)
@@ -263,10 +254,6 @@ impl Metric for DriftFollower {
             vec![named::<PeriodCurveRow>(&found.curves), named::<StabilityRow>(&found.stability)]
         };
         figures.as_ref().map(tables).unwrap_or_default()
-    }
-
-    fn schemas() -> Vec<(String, Value)> {
-        vec![PeriodCurveRow::schema(), StabilityRow::schema()]
     }
 
     fn finish(mut self) -> Option<Drift> {
@@ -309,7 +296,7 @@ impl Accumulator for DriftFollower {
     }
 }
 
-/// A share of each period's reads; missing in the first period, which has none before it.
+/// Missing in the first period, which has none before it.
 fn before(rows: &[Row], part: impl Fn(&Row) -> u64) -> impl Iterator<Item = Option<f64>> {
     let share = move |(period, row): (usize, &Row)| percent(part(row), row.reads).filter(|_| period > 0);
     rows.iter().enumerate().map(share)

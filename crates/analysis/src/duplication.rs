@@ -14,7 +14,6 @@ use crate::sample::{GROUPS, Sample};
 use crate::value_counts::percent;
 use crate::{error, rows};
 
-/// Planes of one word of marks.
 const WORD: u32 = u64::BITS;
 
 /// Duplicates among the pages written, in all and by plane (DS-FTL paper, Fig. 3 and 4).
@@ -61,12 +60,11 @@ rows! {
     }
 }
 
-/// Computes [`Duplication`] over numbers of planes; `None` when no write carries a known content. Exact.
+/// Over numbers of planes; `None` when no write carries a known content. Exact.
 pub fn duplication(trace: &Trace, planes: &[u32]) -> Option<Duplication> {
     crate::input::whole(DuplicationCounter::new(planes, Sample::ALL), trace).finish()
 }
 
-/// Which contents were written to which plane, under one allocation.
 struct PlaneDuplicates {
     allocation: &'static str,
     planes: u32,
@@ -82,7 +80,7 @@ impl PlaneDuplicates {
         PlaneDuplicates { allocation, planes, marks: Vec::new(), pages: counts.clone(), contents: counts }
     }
 
-    /// Notes a write; whether the content is new to the plane.
+    /// Returns whether the content is new to the plane.
     fn write(&mut self, plane: u32, content: u32) -> bool {
         let words = self.planes.div_ceil(WORD) as usize;
         let word = content as usize * words + (plane / WORD) as usize;
@@ -102,19 +100,17 @@ impl PlaneDuplicates {
         percent(self.pages[plane] - self.contents[plane], self.pages[plane])
     }
 
-    /// Mean over the planes that were written to.
     fn mean_percent(&self) -> Option<f64> {
         let shares: Vec<f64> = (0..self.pages.len()).filter_map(|p| self.duplicate_percent(p)).collect();
         (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
     }
 }
 
-/// Finds duplicates by place. Two bits a plane for each content.
+/// Two bits a plane for each content.
 pub(crate) struct DuplicationCounter {
     sample: Sample,
     /// Everything on one plane.
     whole: PlaneDuplicates,
-    /// Static and round-robin for each number of planes.
     places: Vec<PlaneDuplicates>,
     page_writes: u64,
     /// Writes that are duplicates of an earlier one anywhere, and all, by group of contents.
@@ -139,6 +135,7 @@ impl DuplicationCounter {
 
 impl Metric for DuplicationCounter {
     type Figures = Option<Duplication>;
+    const SCHEMAS: &[fn() -> (String, Value)] = &[PlaneDuplicatesRow::schema];
 
     fn begin(first_pass: &mut FirstPass<'_>) -> Self {
         DuplicationCounter::new(&first_pass.options.planes, first_pass.sample)
@@ -150,10 +147,6 @@ impl Metric for DuplicationCounter {
 
     fn tables(figures: &Option<Duplication>) -> Tables {
         figures.iter().map(|found| named::<PlaneDuplicatesRow>(&found.by_plane)).collect()
-    }
-
-    fn schemas() -> Vec<(String, Value)> {
-        vec![PlaneDuplicatesRow::schema()]
     }
 
     fn finish(self) -> Option<Duplication> {

@@ -5,11 +5,10 @@ const SEEN_MIN: u64 = 10;
 
 /// Standard error of the ratio of two sums, given both sums for each group of items.
 ///
-/// Groups are chosen by hash, so they are samples of the same kind: the scatter of a ratio over
-/// them shows how far it would move with other items (W. Cochran, Sampling Techniques, 3rd ed.,
-/// 6.4; the ratio estimator over equal random groups). Missing with fewer than two groups that have
-/// any of the denominator, and when the numerator (or its complement) was seen fewer than 10 times:
-/// the scatter of so few over many groups has no meaning.
+/// Groups are chosen by hash, so they are samples of the same kind: the scatter of a ratio over them shows how far it
+/// would move with other items (W. Cochran, Sampling Techniques, 3rd ed., 6.4; the ratio estimator over equal random
+/// groups). Missing with fewer than two groups that have any of the denominator, and when the numerator (or its
+/// complement) was seen fewer than 10 times, because the scatter of so few has no meaning.
 pub(crate) fn of_ratio(groups: &[(u64, u64)]) -> Option<f64> {
     let used = groups.iter().filter(|&&(_, whole)| whole > 0).count() as f64;
     if used < 2.0 {
@@ -26,8 +25,7 @@ pub(crate) fn of_ratio(groups: &[(u64, u64)]) -> Option<f64> {
     Some((scatter / (used * (used - 1.0))).sqrt() / mean_whole)
 }
 
-/// Standard error of a figure that each group of items gives an estimate of its own for, the figure being
-/// about their mean. Missing with fewer than two.
+/// Standard error of a figure that is about the mean of the groups' estimates. Missing with fewer than two.
 pub(crate) fn of_mean(groups: impl IntoIterator<Item = Option<f64>>) -> Option<f64> {
     let known: Vec<f64> = groups.into_iter().flatten().collect();
     let count = known.len() as f64;

@@ -1,19 +1,17 @@
-//! Distinct pages by runs of neighbours: the pages of long requests take a few words, not a word a
-//! page.
+//! Distinct pages by runs of neighbours: the pages of long requests take a few words, not a word a page.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Runs of pages that have been touched, disjoint and not adjacent.
+/// Disjoint and not adjacent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Extents {
-    /// End of each run by its volume and beginning.
+    /// By volume and beginning.
     ends: BTreeMap<(u32, u64), u64>,
     pages: u64,
 }
 
 impl Extents {
-    /// Adds pages of a volume.
     pub(crate) fn insert(&mut self, volume: u32, pages: Range<u64>) {
         let Range { mut start, mut end } = pages;
         if start >= end {
@@ -36,12 +34,10 @@ impl Extents {
         self.pages += end - start;
     }
 
-    /// Distinct pages.
     pub(crate) fn pages(&self) -> u64 {
         self.pages
     }
 
-    /// Runs of neighbours.
     pub(crate) fn runs(&self) -> u64 {
         self.ends.len() as u64
     }

@@ -3,7 +3,7 @@
 /// Bits of a value's leading digits that are kept: values up to 2^6 exactly, larger ones to 3 %.
 const BITS: u32 = 5;
 
-/// A histogram whose buckets are exact for small values and 1/32 octave wide for large ones.
+/// Buckets are exact for small values and 1/32 octave wide for large ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LogHistogram {
     counts: Vec<u64>,

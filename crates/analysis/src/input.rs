@@ -10,57 +10,44 @@ const RUN_REQUESTS: usize = 1 << 16;
 /// ... and the bytes they address, so that few long requests do not take long until anybody can stop it.
 const RUN_BYTES: u64 = 1 << 31;
 
-/// Properties of a trace that its metrics need in advance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct About {
-    /// Name of the trace.
     pub name: String,
-    /// Format it was read from.
     pub format: String,
-    /// Hash over all its columns, see [`Trace::digest`].
     pub digest: String,
-    /// Irregularities found while reading.
     pub quality: Quality,
-    /// Requests.
     pub requests: u64,
-    /// Requests and bytes by kind.
+    /// By kind.
     pub asked: [Asked; Op::COUNT],
-    /// Whether any request carries contents.
     pub has_content: bool,
-    /// Whether it is known which of its contents is zeroes.
+    /// Whether one of its contents is known to be zeroes.
     pub knows_zeroes: bool,
     /// Bytes that are known to hold nothing when it begins.
     pub hole_bytes: u64,
-    /// Names of its volumes, by their numbers.
+    /// By their numbers.
     pub volume_names: Vec<String>,
-    /// Time of the last request, the first being at 0.
     pub duration_ns: i64,
-    /// 512, or 4,096 when every request begins and ends on a multiple of it: the granularity of the
-    /// workload (SWC paper, sections 3.1 and 4).
+    /// 512, or 4,096 when every request begins and ends on a multiple of it (SWC paper, sections 3.1 and 4).
     pub sector_bytes: u32,
 }
 
-/// Sums over the requests of one kind.
+/// Of the requests of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// Requests.
     pub requests: u64,
-    /// Bytes that they address, counted as often as they are.
+    /// Counted as often as they are addressed.
     pub bytes: u64,
 }
 
 /// A trace that can be gone through from its beginning, as often as needed.
 pub trait Input {
-    /// Properties of the trace.
     fn about(&self) -> &About;
 
     /// Whether a pass costs no reading, so that many small ones are better than one large one.
     fn is_in_memory(&self) -> bool;
 
-    /// Shows all requests to `visit`, run by run, in order.
-    ///
-    /// # Errors
-    /// When the file cannot be read (again), or [`Progress::cancelled`] says so.
+    /// Shows all requests to `visit`, run by run, in order. Fails if the file cannot be read again, or `progress`
+    /// says to stop.
     fn pass(
         &mut self,
         progress: &dyn Progress,
@@ -79,7 +66,6 @@ pub(crate) fn pass(
     })
 }
 
-/// Shows a whole trace to one accumulator.
 pub(crate) fn whole<A: Accumulator>(mut accumulator: A, trace: &Trace) -> A {
     for requests in runs(trace) {
         accumulator.add(&requests);
@@ -101,7 +87,6 @@ fn runs(trace: &Trace) -> impl Iterator<Item = Requests<'_>> {
     })
 }
 
-/// Properties of the requests that metrics need in advance, gathered run by run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Gathered {
     offsets_and_lengths: u64,
@@ -122,20 +107,17 @@ impl Gathered {
         self.has_content |= matches!(requests.content_start, [first, .., last] if first < last);
     }
 
-    /// 512 or 4,096, see [`About::sector_bytes`].
     fn sector_bytes(&self) -> u32 {
         if self.offsets_and_lengths.is_multiple_of(4096) { 4096 } else { 512 }
     }
 }
 
-/// A trace in memory.
 pub struct InMemory<'a> {
     trace: &'a Trace,
     about: About,
 }
 
 impl<'a> InMemory<'a> {
-    /// Gets ready to go through `trace`.
     pub fn new(trace: &'a Trace) -> InMemory<'a> {
         let mut gathered = Gathered::default();
         gathered.add(&trace.requests(0..trace.len()));
@@ -184,7 +166,7 @@ impl Input for InMemory<'_> {
     }
 }
 
-/// A trace that is read again for each pass, run by run: its memory does not grow with its length.
+/// Its memory does not grow with the trace's length, because each pass reads it again.
 pub struct Streamed {
     source: Source,
     options: OpenOptions,
@@ -193,9 +175,6 @@ pub struct Streamed {
 
 impl Streamed {
     /// Reads the trace once, to find out its properties.
-    ///
-    /// # Errors
-    /// As [`TraceStream::open`] and [`TraceStream::next`].
     pub fn open(
         source: Source,
         options: OpenOptions,

@@ -1,7 +1,7 @@
 //! Characterizes a trace for an SSD: workload metrics without device or clock.
 //!
-//! Every metric has its definition and source in its doc comment. A ratio that is undefined (of no
-//! reads, say) is missing, never NaN.
+//! Every metric has its definition and source in its doc comment. An undefined ratio (of no reads, for example) is
+//! missing, never NaN.
 
 mod accumulator;
 mod basics;
@@ -12,6 +12,7 @@ mod duplication;
 mod error;
 mod extents;
 mod histogram;
+#[allow(missing_docs)] // names say it
 mod input;
 mod logical_locality;
 mod memory;
@@ -23,12 +24,17 @@ mod periods;
 mod popularity;
 mod read_amplification;
 mod read_cost;
+#[allow(missing_docs)] // names say it
 mod rows;
+#[allow(missing_docs)] // names say it
 mod sample;
 mod space;
+#[allow(missing_docs)] // names say it
 mod temperature;
 mod value_counts;
+#[allow(missing_docs)] // names say it
 mod value_locality;
+#[allow(missing_docs)] // names say it
 mod wa;
 
 use arrow_array::RecordBatch;
@@ -66,7 +72,6 @@ use popularity::PopularityRow;
 
 /// [`trace_info`] as JSON.
 pub fn info(trace: &Trace) -> serde_json::Value {
-    // A plain structure of numbers and strings always has a JSON form.
     serde_json::to_value(trace_info(trace)).unwrap_or_default()
 }
 
@@ -76,8 +81,7 @@ pub fn trace_schema() -> serde_json::Value {
     serde_json::json!({ "info": schema_of::<TraceInfo>(), "tables": tables })
 }
 
-/// All tables about a trace by name, with periods of `period_s` seconds (one period when that is not
-/// a positive number).
+/// All tables about a trace by name, with periods of `period_s` seconds (one period when that is not positive).
 pub fn tables(trace: &Trace, period_s: f64) -> Vec<(String, RecordBatch)> {
     let (basics, popularity) = basics(trace, (period_s * 1e9) as i64);
     let mut tables = vec![(WorkloadPeriodRow::TABLE.to_owned(), basics.periods)];

@@ -9,59 +9,44 @@ use flashtwin_trace::{ErrorCause, Op, Progress, Requests, TraceError, bytes_in_w
 use crate::accumulator::Accumulator;
 use crate::extents::Extents;
 use crate::input::{About, Asked, Input, pass};
+use crate::logical_locality::LogicalLocalityMeter;
 use crate::options::Options;
 use crate::page_ops::PAGE_BYTES;
-use crate::temperature::page_sizes;
+use crate::pages::PageTable;
+use crate::temperature::CountWrites;
+use crate::value_locality::StackDistances;
+use crate::wa::WaSimulator;
 
-/// Of a table of pages while it grows, for each slot in use.
-const SLOT_BYTES: f64 = 137.0;
-/// Pages that share a slot.
-const SLOT_PAGES: f64 = 6.0;
-/// Bytes of a page beside its number: contents held, stack distances, writes.
+/// Bytes of a page beside its number: the content that it holds.
 const CONTENT_BYTES: f64 = 4.0;
-const STACK_BYTES: f64 = 9.0;
-const WRITES_BYTES: f64 = 4.0;
-/// Of a page on a simulated SSD, for each that is simulated at the same time.
-const SIMULATED_BYTES: f64 = 12.0;
-/// Of a chunk of pages in the window of logical locality.
-const CHUNK_BYTES: f64 = 4400.0;
-/// Pages of such a chunk.
+/// Pages of a chunk of logical locality.
 const CHUNK_PAGES: f64 = 1024.0;
 
-/// Distinct pages of one size, and the runs of neighbours that they form; both at most.
+/// Bytes that requests address, and the runs of neighbours that they form; both at most.
 #[derive(Clone, Copy, Debug)]
-struct Pages {
-    pages: f64,
-    runs: f64,
-}
-
-impl Pages {
-    fn table_bytes(self) -> f64 {
-        (self.pages / SLOT_PAGES + self.runs) * SLOT_BYTES
-    }
-}
-
-/// Distinct bytes that requests of some kinds address, and the runs that they form; both at most.
-#[derive(Clone, Copy, Debug, Default)]
 struct Touched {
     bytes: f64,
     runs: f64,
 }
 
 impl Touched {
-    /// If all were distinct.
     fn at_most(asked: &[Asked]) -> Touched {
         let bytes = asked.iter().map(|of| of.bytes as f64).sum();
         Touched { bytes, runs: asked.iter().map(|of| of.requests as f64).sum() }
     }
 
-    fn pages(self, page_bytes: u32) -> Pages {
+    fn pages(self, page_bytes: u32) -> f64 {
         // A run may begin and end within a page.
-        Pages { pages: self.bytes / f64::from(page_bytes) + 2.0 * self.runs, runs: self.runs }
+        self.bytes / f64::from(page_bytes) + 2.0 * self.runs
+    }
+
+    /// A table of these pages, with `more` bytes for each.
+    fn table_bytes(self, page_bytes: u32, more: f64) -> f64 {
+        let pages = self.pages(page_bytes);
+        PageTable::bytes(pages, self.runs) + pages * more
     }
 }
 
-/// Inputs of the memory estimate of a characterization.
 #[derive(Clone, Copy, Debug)]
 struct Need {
     accessed: Touched,
@@ -85,44 +70,31 @@ impl Need {
 
     /// Bytes that grow with pages, of which a sample keeps a share; and bytes of logical locality.
     fn bytes(&self, about: &About, options: &Options, in_memory: bool) -> (f64, f64) {
-        let accessed = self.accessed.pages(PAGE_BYTES);
-        let stacks = accessed.table_bytes() + accessed.pages * STACK_BYTES;
+        let stacks = self.accessed.table_bytes(PAGE_BYTES, StackDistances::ITEM_BYTES);
         let contents = match about.has_content {
-            true => accessed.table_bytes() + accessed.pages * CONTENT_BYTES,
+            true => self.accessed.table_bytes(PAGE_BYTES, CONTENT_BYTES),
             false => 0.0,
         };
-        let simulated = |bytes: u32| {
-            let threads = rayon::current_num_threads() as f64;
-            self.written.pages(bytes).pages * SIMULATED_BYTES * threads
-        };
-        let of_wa = options.wa.page_sizes(about.sector_bytes);
-        let mut sizes = page_sizes(about.sector_bytes);
-        sizes.extend(of_wa.iter().filter(|bytes| !sizes.contains(bytes)).copied().collect::<Vec<_>>());
-        let counts = sizes.iter().map(|&bytes| {
-            let written = self.written.pages(bytes);
-            written.table_bytes() + written.pages * WRITES_BYTES
-        });
+        let sizes = options.page_sizes(about.sector_bytes);
+        let counts = sizes.iter().map(|&bytes| self.written.table_bytes(bytes, CountWrites::PAGE_BYTES));
         // In memory one page size after another, in a stream all at once.
         let writes = if in_memory { counts.fold(0.0, f64::max) } else { counts.sum() };
-        let most_simulated = of_wa.iter().map(|&bytes| simulated(bytes)).fold(0.0, f64::max);
-        ((stacks + contents).max(writes + most_simulated), self.chunks * CHUNK_BYTES)
+        let threads = rayon::current_num_threads() as f64;
+        let simulated = options.wa.page_sizes(about.sector_bytes).into_iter();
+        let simulated = simulated.map(|bytes| self.written.pages(bytes) * WaSimulator::PAGE_BYTES * threads);
+        let pages = (stacks + contents).max(writes + simulated.fold(0.0, f64::max));
+        (pages, self.chunks * LogicalLocalityMeter::CHUNK_BYTES)
     }
 }
 
-/// Whether the contents of all pages can be followed within the memory limit.
 pub(crate) fn pages_can_be_followed(about: &About) -> bool {
-    let accessed = Touched::at_most(&about.asked).pages(PAGE_BYTES);
-    let needed = accessed.table_bytes() + 2.0 * accessed.pages * CONTENT_BYTES;
+    let needed = Touched::at_most(&about.asked).table_bytes(PAGE_BYTES, 2.0 * CONTENT_BYTES);
     needed <= memory_allowed_bytes(about.requests) as f64
 }
 
-/// Refuses a trace whose characterization would take more memory than it may.
+/// Refuses a trace whose characterization would take more memory than it may ([`ErrorCause::TooLarge`]).
 ///
-/// Sums tell at once that nearly all traces need less; the others are gone through once more, to find
-/// out how many pages are really distinct.
-///
-/// # Errors
-/// [`ErrorCause::TooLarge`] with the needed and the allowed memory and a cure; as the input's pass.
+/// Sums tell at once that nearly all traces need less. The others are gone through once more, to count distinct pages.
 pub(crate) fn check(
     input: &mut (dyn Input + Send),
     options: &Options,
@@ -182,7 +154,6 @@ fn share(of: f64) -> f64 {
     (of / unit).floor().max(1.0) * unit
 }
 
-/// [`Need`] from the requests themselves.
 struct Exact {
     sector_bytes: u32,
     accessed: Extents,
@@ -230,7 +201,6 @@ impl Accumulator for Exact {
     }
 }
 
-/// The most chunks that this number of consecutive requests touches.
 struct Window {
     time_max: usize,
     chunks: VecDeque<u64>,

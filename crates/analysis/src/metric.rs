@@ -14,55 +14,44 @@ use crate::rows::Row;
 use crate::sample::Sample;
 use crate::value_counts::ValueCounts;
 
-/// Tables of a characterization, by name.
 pub(crate) type Tables = Vec<(String, RecordBatch)>;
 
-/// A table under its name.
 pub(crate) fn named<R: Row>(table: &RecordBatch) -> (String, RecordBatch) {
     (R::TABLE.to_owned(), table.clone())
 }
 
-/// Results of the first pass over a trace.
 pub(crate) struct FirstPass<'a> {
     pub(crate) options: &'a Options,
     pub(crate) sample: Sample,
     pub(crate) about: &'a About,
-    /// At the first period.
     pub(crate) clock: Clock,
-    /// Reads and writes of each content.
     pub(crate) values: &'a ValueCounts,
-    /// Content of each page before the trace, where there are contents. It is large, so the metric
-    /// that needs it takes it.
+    /// Content of each page before the trace. It is large, so the metric that needs it takes it.
     pub(crate) footprint: Option<Footprint>,
 }
 
 /// A metric that follows the requests of a trace once, beside others.
 pub(crate) trait Metric: Accumulator + Sized {
-    /// Its results: an object of the summary. Comments of its fields are the manual's text.
+    /// An object of the summary. Comments of its fields are the manual's text.
     type Figures: Serialize + JsonSchema + std::fmt::Debug;
+    /// Of a row of each of its tables.
+    const SCHEMAS: &[fn() -> (String, Value)];
 
-    /// At the begin of the trace.
     fn begin(first_pass: &mut FirstPass<'_>) -> Self;
 
-    /// When sampled, the standard errors of the figures that one can be given for, by name; before the end.
+    /// Before the end; only when sampled.
     fn standard_errors(&self) -> Vec<(&'static str, Option<f64>)> {
         Vec::new()
     }
 
-    /// At the end of the trace.
     fn finish(self) -> Self::Figures;
 
-    /// The tables behind the figures.
     fn tables(figures: &Self::Figures) -> Tables;
-
-    /// The name of each of its tables with the schema of a row.
-    fn schemas() -> Vec<(String, Value)>;
 }
 
 /// Lists the metrics: a row is the name of an object of the summary, its text, and the [`Metric`] that fills it.
 macro_rules! metrics {
     ($($(#[$about:meta])* $name:ident: $Metric:ty,)+) => {
-        /// All metrics under way.
         pub(crate) struct Following {
             $(pub(crate) $name: $Metric,)+
         }
@@ -110,7 +99,7 @@ macro_rules! metrics {
             /// The name of each table with the schema of a row.
             pub(crate) fn schemas() -> Vec<(String, serde_json::Value)> {
                 let mut all = Vec::new();
-                $(all.extend(<$Metric as $crate::metric::Metric>::schemas());)+
+                $(all.extend(<$Metric as $crate::metric::Metric>::SCHEMAS.iter().map(|schema| schema()));)+
                 all
             }
         }

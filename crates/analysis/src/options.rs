@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::logical_locality::options::{Direction, LogicalLocalityOptions};
+use crate::temperature::page_sizes;
 use crate::wa::WaOptions;
 
 /// Most cells of the table of logical locality; each takes up to 24 bytes.
@@ -89,11 +90,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The defaults with some keys set otherwise. A key may be any ending of a dotted key that is unique, its
-    /// value TOML or a bare word.
-    ///
-    /// # Errors
-    /// Names the key, its value, the expected one, and for a wrong key the nearest right one.
+    /// The defaults with some keys set otherwise. A key may be any unique ending of a dotted key, its value TOML or a
+    /// bare word.
     pub fn resolve(sets: &[(String, String)]) -> Result<Options, SettingError> {
         let keys = Keys::new(&Options::schema(), "docs/configuration.md lists every key");
         let mut tree = tree();
@@ -106,16 +104,14 @@ impl Options {
         Ok(options)
     }
 
-    /// The JSON schema of all keys; its descriptions are the reference text.
+    /// Its descriptions are the reference text.
     pub fn schema() -> Value {
         let settings =
             schemars::generate::SchemaSettings::default().with(|settings| settings.inline_subschemas = true);
         let schema = settings.into_generator().into_root_schema_for::<Options>();
-        // A plain structure always has a JSON form.
         serde_json::to_value(schema).unwrap_or_default()
     }
 
-    /// Checks that involve several keys.
     fn check(&self) -> Result<(), SettingError> {
         let Window { distance_max, time_max, .. } = self.locality;
         let cells = (u64::from(distance_max) + 1) * u64::from(time_max);
@@ -128,13 +124,21 @@ impl Options {
         self.wa.check(SIMULATED_MAX)
     }
 
+    /// Page sizes of all metrics, ascending.
+    pub(crate) fn page_sizes(&self, sector_bytes: u32) -> Vec<u32> {
+        let mut sizes = page_sizes(sector_bytes);
+        sizes.extend(self.wa.page_sizes(sector_bytes));
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+
     pub(crate) fn period_ns(&self) -> i64 {
         (self.period_s * 1e9) as i64
     }
 }
 
 fn tree() -> Map<String, Value> {
-    // A plain structure always has a JSON form, which is an object.
     match serde_json::to_value(Options::default()) {
         Ok(Value::Object(tree)) => tree,
         _ => Map::new(),

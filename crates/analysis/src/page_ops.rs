@@ -2,22 +2,19 @@
 
 use flashtwin_trace::{NO_CONTENT, Requests};
 
-/// Page size of the footprint and of everything about contents, in bytes.
+/// Of the footprint and of everything about contents.
 pub(crate) const PAGE_BYTES: u32 = 4096;
 
 /// The part of a request on one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageOp {
-    /// Number of the page on its volume.
     pub(crate) page: u64,
-    /// Whether the whole page is touched.
     pub(crate) whole: bool,
-    /// The page's content after a write, or as found by a read; [`NO_CONTENT`] if it is not
-    /// recorded, or only a part of the page is touched.
+    /// [`NO_CONTENT`] if it is not recorded, or only a part of the page is touched.
     pub(crate) content: u32,
 }
 
-/// The pages of request `index`, ascending; none of a flush. The rules are those of [`flashtwin_trace::PageTrace`].
+/// Ascending; none of a flush. The rules are those of [`flashtwin_trace::PageTrace`].
 #[inline]
 pub(crate) fn page_ops(requests: &Requests<'_>, index: usize) -> impl Iterator<Item = PageOp> {
     let contents = requests.contents(index);
@@ -31,16 +28,15 @@ pub(crate) fn page_ops(requests: &Requests<'_>, index: usize) -> impl Iterator<I
     })
 }
 
-/// The known contents of request `index`.
 #[inline]
 pub(crate) fn known<'a>(requests: &Requests<'a>, index: usize) -> impl Iterator<Item = u32> + 'a {
     requests.contents(index).iter().copied().filter(|&content| content != NO_CONTENT)
 }
 
-/// How many requests ahead contents are looked at to ask for memory.
+/// In requests.
 const AHEAD: usize = 16;
 
-/// The contents of a request a little later: for prefetches of their entries.
+/// For prefetches of their entries.
 #[inline]
 pub(crate) fn soon<'a>(requests: &Requests<'a>, index: usize) -> &'a [u32] {
     requests.contents(index + AHEAD)

@@ -6,9 +6,8 @@ use flashtwin_trace::{NumberedPage, Requests};
 
 use crate::sample::Sample;
 
-/// How many requests ahead slots are asked for.
+/// In requests.
 const AHEAD: usize = 12;
-/// A page that has no number.
 pub(crate) const NO_PAGE: u32 = u32::MAX;
 
 /// Numbers pages from 0 in order of first appearance, those that a sample keeps.
@@ -18,24 +17,27 @@ pub(crate) struct PageTable {
 }
 
 impl PageTable {
-    /// A table of the pages that `sample` keeps; all others have no number.
     pub(crate) fn new(sample: Sample) -> PageTable {
         PageTable { table: flashtwin_trace::PageTable::default(), sample }
     }
 
-    /// Pages numbered so far; numbers are below it.
+    /// Bytes that it takes at most for these pages in runs of neighbours: while it grows 137 for a slot in use, which six
+    /// neighbours share.
+    pub(crate) fn bytes(pages: f64, runs: f64) -> f64 {
+        (pages / 6.0 + runs) * 137.0
+    }
+
     pub(crate) fn len(&self) -> u32 {
         self.table.len()
     }
 
-    /// Whether a page may have been left without a number because 32 bits were too few.
+    /// Whether 32 bits were too few for some page.
     pub(crate) fn is_full(&self) -> bool {
         self.table.is_full()
     }
 
-    /// Appends to `ids` the number of every page of the requests that are `wanted` by their index, in order;
-    /// [`NO_PAGE`] for those that the sample leaves out. A number equal to that of pages numbered
-    /// before it is a page's first appearance.
+    /// Appends the number of every page of the `wanted` requests, in order; [`NO_PAGE`] for those that the sample
+    /// leaves out. A number equal to that of pages numbered before it is a page's first appearance.
     pub(crate) fn number(
         &mut self,
         requests: &Requests<'_>,
@@ -54,9 +56,8 @@ impl PageTable {
         }
     }
 
-    /// Numbers a run of pages of a volume, and shows `visit` those that the sample keeps, ascending.
-    ///
-    /// At most 2^32 - 2 pages can be numbered; those beyond are passed over, see [`PageTable::is_full`].
+    /// Shows `visit` the pages of a run that the sample keeps, ascending. Pages beyond 2^32 - 2 are passed over, see
+    /// [`PageTable::is_full`].
     #[inline]
     pub(crate) fn run(&mut self, volume: u32, pages: Range<u64>, mut visit: impl FnMut(NumberedPage)) {
         self.each(volume, pages, |page| {
@@ -71,21 +72,18 @@ impl PageTable {
         if self.sample.is_all() {
             return self.table.each(volume, pages, visit);
         }
-        // Only sampled pages get a slot, or long requests would take as much memory as without the
-        // sample.
+        // Only sampled pages get a slot, or long requests would take as much memory as without the sample.
         for page in pages {
             let kept = self.sample.keeps_page(volume, page);
             visit(if kept { self.page(volume, page, true) } else { None });
         }
     }
 
-    /// The number of one page; if it has none, a new one when `create` says so. Whether the sample keeps
-    /// the page is not asked.
+    /// Gives the page a number if it has none and `create` says so, whether the sample keeps it or not.
     pub(crate) fn page(&mut self, volume: u32, page: u64, create: bool) -> Option<NumberedPage> {
         self.table.page(volume, page, create)
     }
 
-    /// How many of the numbered pages are not `taken`.
     pub(crate) fn count_unless(&self, taken: impl Fn(u32, u64) -> bool) -> u64 {
         self.table.count_unless(taken)
     }

@@ -10,10 +10,10 @@ use crate::rows::batch_of;
 use crate::sample::Sample;
 use flashtwin_bits::prefetch_if_there as prefetch;
 
-/// Most periods of a table; a longer trace gets longer periods.
+/// A longer trace gets longer periods.
 const PERIODS_MAX: i64 = 100_000;
 
-/// Tells periods of equal length apart; the last one ends with the trace.
+/// Periods of equal length. The last one ends with the trace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     period_ns: i64,
@@ -28,23 +28,19 @@ impl Clock {
         Clock { period_ns: period_ns.max(duration_ns / PERIODS_MAX + 1), duration_ns, period: 0 }
     }
 
-    /// The period's number, from 0.
     pub(crate) fn period(&self) -> u32 {
         self.period
     }
 
-    /// When the period begins.
     pub(crate) fn start_ns(&self) -> i64 {
         i64::from(self.period) * self.period_ns
     }
 
-    /// When the period ends: the next one begins, or the trace is over (its last request lies at its
-    /// duration).
+    /// Where the next period begins, or behind the last request.
     pub(crate) fn end_ns(&self) -> i64 {
         self.start_ns().saturating_add(self.period_ns).min(self.duration_ns + 1)
     }
 
-    /// Whether a time lies behind the period.
     #[inline]
     pub(crate) fn is_over(&self, time_ns: i64) -> bool {
         time_ns - self.start_ns() >= self.period_ns
@@ -91,7 +87,7 @@ rows! {
     }
 }
 
-/// Counters of a period; by kind of request if there are several.
+/// By kind of request if there are several.
 #[derive(Clone, Copy)]
 struct Counts {
     start_ns: i64,
@@ -104,7 +100,7 @@ struct Counts {
     new: u64,
 }
 
-/// Counts requests and contents of each period. 8 bytes a content.
+/// 8 bytes a content.
 pub(crate) struct Periods {
     sample: Sample,
     clock: Clock,
@@ -136,7 +132,7 @@ impl Periods {
         *last = number;
     }
 
-    /// The table of periods; page and content counts are estimates when sampled.
+    /// Page and content counts are estimates when sampled.
     pub(crate) fn finish(self) -> RecordBatch {
         let rate = self.sample.rate;
         let estimate = |count: u64| (count as f64 / rate).round() as u64;

@@ -1,5 +1,7 @@
 //! Popularity of contents.
 
+use std::ops::Range;
+
 use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, Trace};
 use schemars::JsonSchema;
@@ -12,7 +14,6 @@ use crate::rows::batch_of;
 use crate::sample::Sample;
 use crate::value_counts::ValueCounts;
 
-/// Most points of a curve in the table.
 const POINTS_MAX: u64 = 1000;
 
 /// Value popularity (CA-SSD paper, Fig. 2; RR-SSD paper, Fig. 4): the distribution of page reads
@@ -57,12 +58,12 @@ pub struct Concentration {
     pub contents_for_80_percent: f64,
 }
 
-/// Computes [`Popularity`]; `None` when no read or write carries a known content. Exact.
+/// `None` when no read or write carries a known content. Exact.
 pub fn popularity(trace: &Trace) -> Option<Popularity> {
     of_counts(&whole(ValueCounts::new(Sample::ALL), trace))
 }
 
-/// [`Popularity`] from counts; of the contents of a sample when they are sampled.
+/// Of the contents of a sample when they are sampled.
 pub(crate) fn of_counts(values: &ValueCounts) -> Option<Popularity> {
     if values.accesses == [0, 0] {
         return None;
@@ -93,6 +94,18 @@ pub(crate) fn concentration_errors(values: &ValueCounts, op: Op) -> [Option<f64>
     [error(|group| group.contents_for_50_percent), error(|group| group.contents_for_80_percent)]
 }
 
+/// The ranks that each of at most `points` points of a curve over so many contents adds. Steps are quadratic, because
+/// the curve bends where contents are popular.
+pub(crate) fn curve_steps(contents: usize, points: u64) -> impl Iterator<Item = Range<usize>> {
+    let (contents, points) = (contents as u128, u128::from(points));
+    let ends = (1..=points).map(move |point| (contents * point * point).div_ceil(points * points) as usize);
+    let mut taken = 0;
+    ends.filter_map(move |end| {
+        let start = std::mem::replace(&mut taken, end);
+        (start < end).then_some(start..end)
+    })
+}
+
 /// Contents by falling count; those of equal count stay in order of first appearance.
 pub(crate) fn ranks(contents: impl Iterator<Item = u32>, count: impl Fn(u32) -> u32) -> Vec<u32> {
     // Count and content in one integer: sorted several times faster than pairs.
@@ -102,7 +115,6 @@ pub(crate) fn ranks(contents: impl Iterator<Item = u32>, count: impl Fn(u32) -> 
     order.into_iter().map(|key| key as u32).collect()
 }
 
-/// The counts above 0, highest first.
 fn descending(counts: &[u32]) -> Vec<u32> {
     let mut counts: Vec<u32> = counts.iter().copied().filter(|&count| count > 0).collect();
     counts.sort_unstable_by(|a, b| b.cmp(a));
@@ -132,7 +144,6 @@ fn concentration(counts: &[u32]) -> Option<Concentration> {
     })
 }
 
-/// Points of all curves, one kind behind another.
 #[derive(Default)]
 struct Curves(Vec<PopularityRow>);
 
@@ -143,20 +154,12 @@ impl Curves {
         if accesses == 0 {
             return;
         }
-        let contents = counts.len() as u128;
-        let points = u128::from(POINTS_MAX);
-        let (mut taken, mut sum) = (0usize, 0u64);
-        for point in 1..=points {
-            // Quadratic steps: the popular contents, where the curve bends, get more points.
-            let rank = (contents * point * point).div_ceil(points * points) as usize;
-            if rank == taken {
-                continue;
-            }
-            sum += counts[taken..rank].iter().map(|&count| u64::from(count)).sum::<u64>();
-            taken = rank;
+        let mut sum = 0u64;
+        for ranks in curve_steps(counts.len(), POINTS_MAX) {
+            sum += counts[ranks.clone()].iter().map(|&count| u64::from(count)).sum::<u64>();
             self.0.push(PopularityRow {
                 kind,
-                value_fraction: rank as f64 / contents as f64,
+                value_fraction: ranks.end as f64 / counts.len() as f64,
                 access_fraction: sum as f64 / accesses as f64,
             });
         }

@@ -14,11 +14,8 @@ use crate::rows::{Row, batch_of};
 
 /// Sector size of the SWC paper from section 4.2 on, for every trace.
 pub(crate) const SECTOR_BYTES: u32 = 512;
-/// Cache sizes, in pages.
 const CACHE_PAGES: [usize; 6] = [0, 1, 2, 4, 8, 16];
-/// The largest of them.
 const DEPTH: usize = 16;
-/// The largest page.
 const PAGE_BYTES_MAX: u32 = 65_536;
 /// Requests of this many pages or more are faster to handle as a run.
 const RUN_PAGES: u64 = 4;
@@ -59,8 +56,7 @@ impl ReadAmplification {
         batch_of(&self.rows)
     }
 
-    /// Fills in the amplification expected from logical locality; `locality` is that of the same
-    /// trace.
+    /// `locality` is that of the same trace.
     pub(crate) fn discount(&mut self, locality: &LogicalLocality) {
         for row in &mut self.rows {
             // Between pages of 4 KB, 1 to 8 sectors of distance lead to the same neighbours, and so on.
@@ -72,8 +68,8 @@ impl ReadAmplification {
 }
 
 rows! {
-    /// One row a page size (1, 2, 4, ... 128 sectors) and cache size (0, 1, 2, 4, 8, 16 pages; 1 is the one-page buffer
-    /// of SWC 4.3).
+    /// One row a page size (1, 2, 4, ... 128 sectors) and cache size (0, 1, 2, 4, 8, 16 pages; 1 is the one-page
+    /// buffer of SWC 4.3).
     #[derive(PartialEq)]
     pub(crate) struct ReadAmplificationRow in "read_amplification" {
         /// Size of a page.
@@ -98,14 +94,14 @@ rows! {
     }
 }
 
-/// Computes [`ReadAmplification`]; `locality` is that of the same trace. Exact; one pass.
+/// `locality` is that of the same trace. Exact; one pass.
 pub fn read_amplification(trace: &Trace, locality: &LogicalLocality) -> ReadAmplification {
     let mut found = crate::input::whole(ReadSimulator::new(), trace).finish();
     found.discount(locality);
     found
 }
 
-/// [`ReadAmplification`] in the making. Memory does not depend on the trace.
+/// Memory does not depend on the trace.
 pub(crate) struct ReadSimulator {
     reads: u64,
     sectors_asked: u64,
@@ -118,7 +114,6 @@ impl ReadSimulator {
         ReadSimulator { reads: 0, sectors_asked: 0, page_sizes: page_sizes.collect() }
     }
 
-    /// Rows without the figures expected from locality.
     fn rows(&self) -> Vec<ReadAmplificationRow> {
         let ratio = |sectors: u64| self.per_sector_asked(sectors);
         let sizes = self.page_sizes.iter();
@@ -147,6 +142,7 @@ impl ReadSimulator {
 
 impl Metric for ReadSimulator {
     type Figures = ReadAmplification;
+    const SCHEMAS: &[fn() -> (String, Value)] = &[ReadAmplificationRow::schema];
 
     fn begin(_: &mut FirstPass<'_>) -> Self {
         ReadSimulator::new()
@@ -173,30 +169,44 @@ impl Metric for ReadSimulator {
     fn tables(figures: &ReadAmplification) -> Tables {
         vec![named::<ReadAmplificationRow>(&figures.table())]
     }
+}
 
-    fn schemas() -> Vec<(String, Value)> {
-        vec![ReadAmplificationRow::schema()]
+/// Consecutive sectors of a volume.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    pub(crate) volume: u32,
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+}
+
+impl Segment {
+    /// As in the trace, not on the grid of contents: all page sizes see the same sectors.
+    #[inline]
+    pub(crate) fn of(requests: &Requests<'_>, index: usize) -> Segment {
+        let sector = u64::from(SECTOR_BYTES);
+        let (volume, start) = (requests.volume[index], requests.offset_bytes[index]);
+        let end = start + u64::from(requests.length_bytes[index]);
+        Segment { volume, first: start / sector, last: (end - 1) / sector }
+    }
+
+    pub(crate) fn sectors(&self) -> u64 {
+        self.last - self.first + 1
     }
 }
 
-/// The page sizes, ascending.
 pub(crate) fn page_sizes() -> impl Iterator<Item = u32> {
     std::iter::successors(Some(SECTOR_BYTES), |&bytes| (bytes < PAGE_BYTES_MAX).then_some(bytes * 2))
 }
 
 impl Accumulator for ReadSimulator {
     fn add(&mut self, requests: &Requests<'_>) {
-        let sector = u64::from(SECTOR_BYTES);
         for index in 0..requests.len() {
             let op = requests.op[index];
             if !op.moves_data() {
                 continue;
             }
-            let volume = requests.volume[index];
-            // As in the trace, not on the grid of contents: all page sizes see the same sectors.
-            let first = requests.offset_bytes[index] / sector;
-            let end = requests.offset_bytes[index] + u64::from(requests.length_bytes[index]);
-            let sectors = (end - 1) / sector + 1 - first;
+            let segment = Segment::of(requests, index);
+            let sectors = segment.sectors();
             if op == Op::Read {
                 self.reads += 1;
                 self.sectors_asked += sectors;
@@ -205,19 +215,17 @@ impl Accumulator for ReadSimulator {
                 if op == Op::Read {
                     size.sectors_estimated += sectors.max(u64::from(size.sectors));
                 }
-                size.request(volume, first, first + sectors - 1, op == Op::Read);
+                size.request(segment, op == Op::Read);
             }
         }
     }
 }
 
-/// A page size, its caches and its counts.
 struct PageSize {
     /// Sectors a page, a power of two.
     sectors: u32,
     cache: Cache,
-    /// Page reads by the place in the LRU list at which the page was found; the last counts those that
-    /// were not in it.
+    /// By the place in the LRU list at which the page was found; the last for those that were not in it.
     found: [u64; DEPTH + 1],
     /// Sectors read if every request smaller than a page took one page and the others no more than asked.
     sectors_estimated: u64,
@@ -232,15 +240,14 @@ impl PageSize {
         self.sectors * SECTOR_BYTES
     }
 
-    /// Sectors read with a cache of `cache_pages` pages.
     fn sectors_missed(&self, cache_pages: usize) -> u64 {
         self.found[cache_pages..].iter().sum::<u64>() * u64::from(self.sectors)
     }
 
     #[inline]
-    fn request(&mut self, volume: u32, first_sector: u64, last_sector: u64, read: bool) {
+    fn request(&mut self, segment: Segment, read: bool) {
         let shift = self.sectors.trailing_zeros();
-        let (first, last) = (first_sector >> shift, last_sector >> shift);
+        let (volume, first, last) = (segment.volume, segment.first >> shift, segment.last >> shift);
         let found = if read { &mut self.found } else { &mut [0; DEPTH + 1] };
         if last - first < RUN_PAGES {
             for page in first..=last {
@@ -252,10 +259,8 @@ impl PageSize {
     }
 }
 
-/// The last 16 pages, latest first: the first C of them are the contents of an LRU cache of C
-/// pages.
+/// Latest first: the first C of them are the contents of an LRU cache of C pages.
 struct Cache {
-    /// Volume and page.
     pages: [(u32, u64); DEPTH],
 }
 
@@ -265,7 +270,7 @@ impl Cache {
         Cache { pages: [(0, u64::MAX); DEPTH] }
     }
 
-    /// Moves a page to the front: where it was, [`DEPTH`] when it was not there.
+    /// Returns where the page was; [`DEPTH`] when it was not there.
     #[inline]
     fn access(&mut self, volume: u32, page: u64) -> usize {
         let mut moving = (volume, page);
@@ -284,8 +289,8 @@ impl Cache {
         let within = |held: (u32, u64), end: u64| held.0 == volume && (first..end).contains(&held.1);
         let mut missing = last - first + 1;
         for (place, &held) in before.iter().enumerate().filter(|(_, held)| within(**held, last + 1)) {
-            // When its turn comes, the pages of the run below it are in front of it, and those that were
-            // and do not belong to these.
+            // When its turn comes, the pages of the run below it are in front of it, and those that were in front of
+            // it and do not belong to the run.
             let others = before[..place].iter().filter(|other| !within(**other, held.1)).count();
             let place = held.1 - first + others as u64;
             found[place.min(DEPTH as u64) as usize] += 1;

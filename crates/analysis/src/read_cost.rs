@@ -8,11 +8,10 @@ use serde_json::Value;
 
 use crate::accumulator::Accumulator;
 use crate::metric::{FirstPass, Metric, Tables, named};
-use crate::read_amplification::{SECTOR_BYTES, page_sizes};
+use crate::read_amplification::{SECTOR_BYTES, Segment, page_sizes};
 use crate::rows;
 use crate::rows::{Row, batch_of};
 
-/// The page size of the TLC chip whose parameters are known.
 const TLC_PAGE_BYTES: u32 = 32 * SECTOR_BYTES;
 
 /// Parameters of a chip (SWC paper, Table 2).
@@ -65,12 +64,12 @@ pub struct ReadCost {
     pub table: RecordBatch,
 }
 
-/// Computes [`ReadCost`] for pages of 1, 2, 4, ... 128 sectors. Exact; one pass.
+/// For pages of 1, 2, 4, ... 128 sectors. Exact; one pass.
 pub fn read_cost(trace: &Trace) -> ReadCost {
     crate::input::whole(ReadCostMeter::new(), trace).finish()
 }
 
-/// [`ReadCost`] in the making. Memory does not depend on the trace.
+/// Memory does not depend on the trace.
 pub(crate) struct ReadCostMeter {
     reads: u64,
     page_sizes: Vec<PageSize>,
@@ -93,6 +92,7 @@ impl ReadCostMeter {
 
 impl Metric for ReadCostMeter {
     type Figures = ReadCost;
+    const SCHEMAS: &[fn() -> (String, Value)] = &[CostRow::schema];
 
     fn begin(_: &mut FirstPass<'_>) -> Self {
         ReadCostMeter::new()
@@ -100,10 +100,6 @@ impl Metric for ReadCostMeter {
 
     fn tables(figures: &ReadCost) -> Tables {
         vec![named::<CostRow>(&figures.table)]
-    }
-
-    fn schemas() -> Vec<(String, Value)> {
-        vec![CostRow::schema()]
     }
 
     fn finish(self) -> ReadCost {
@@ -136,12 +132,7 @@ impl Accumulator for ReadCostMeter {
                 continue;
             }
             self.reads += u64::from(op == Op::Read);
-            let end = requests.offset_bytes[index] + u64::from(requests.length_bytes[index]);
-            let sectors = Segment {
-                volume: requests.volume[index],
-                first: requests.offset_bytes[index] / u64::from(SECTOR_BYTES),
-                last: (end - 1) / u64::from(SECTOR_BYTES),
-            };
+            let sectors = Segment::of(requests, index);
             for size in &mut self.page_sizes {
                 match op {
                     Op::Read => size.read(sectors),
@@ -152,29 +143,15 @@ impl Accumulator for ReadCostMeter {
     }
 }
 
-/// Consecutive sectors of a volume.
-#[derive(Clone, Copy, Debug)]
-struct Segment {
-    volume: u32,
-    first: u64,
-    last: u64,
-}
-
 impl Segment {
-    fn sectors(&self) -> u64 {
-        self.last - self.first + 1
-    }
-
     fn holds(&self, other: Segment) -> bool {
         self.volume == other.volume && self.first <= other.first && other.last <= self.last
     }
 }
 
-/// A page size, its buffers and its reads.
 struct PageSize {
     /// Sectors a page, a power of two.
     sectors: u64,
-    /// The last segment read or written; empty at first.
     buffer: Option<Segment>,
     full_reads: u64,
     partial_reads: u64,

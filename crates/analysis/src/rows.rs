@@ -61,40 +61,32 @@ pub trait Row: Sized + schemars::JsonSchema {
 /// The JSON schema of a part of the results; its descriptions are the manual's text.
 pub fn schema_of<T: schemars::JsonSchema>() -> Value {
     let schema = schemars::generate::SchemaSettings::default().into_generator().into_root_schema_for::<T>();
-    // A plain structure always has a JSON form.
     serde_json::to_value(schema).unwrap_or_default()
 }
 
-/// A column of a table.
 pub struct Column {
     name: &'static str,
     values: ArrayRef,
-    /// Whether values of this type may be missing.
     may_miss: bool,
 }
 
 impl Column {
-    /// A column of these values.
     pub fn new<'a, C: Cell + 'a>(name: &'static str, values: impl Iterator<Item = &'a C>) -> Column {
         Column { name, values: C::array(values), may_miss: C::MAY_MISS }
     }
 }
 
-/// Which columns of a table are declared to possibly miss values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nullable {
-    /// All of them.
     All,
-    /// Those whose type says so.
     ByType,
 }
 
-/// The table of these rows, under its name.
 pub fn table<R: Row>(rows: &[R], nullable: Nullable) -> (String, RecordBatch) {
     (R::TABLE.to_owned(), batch(rows, nullable))
 }
 
-/// The table of these rows, columns that may miss values as their types say.
+/// Columns may miss values as their types say.
 pub(crate) fn batch_of<R: Row>(rows: &[R]) -> RecordBatch {
     batch(rows, Nullable::ByType)
 }
@@ -113,12 +105,9 @@ fn batch<R: Row>(rows: &[R], nullable: Nullable) -> RecordBatch {
     batch.unwrap_or_else(|_| RecordBatch::new_empty(schema))
 }
 
-/// Types that a table can hold.
 pub trait Cell: Sized {
-    /// Whether a column of these may miss values.
     const MAY_MISS: bool;
 
-    /// A column of these.
     fn array<'a>(values: impl Iterator<Item = &'a Self>) -> ArrayRef
     where
         Self: 'a;

@@ -1,8 +1,7 @@
 //! Spatial sampling: some pages and some contents, chosen by hash, with all their accesses.
 //!
-//! A page (or a content) is kept when its hash is below a threshold, so a sampled metric sees whole
-//! histories of few items and not holes in many. C. Waldspurger et al., "Efficient MRC Construction
-//! with SHARDS", FAST '15.
+//! A page (or a content) is kept when its hash is below a threshold, so a sampled metric sees whole histories of few
+//! items and not holes in many. C. Waldspurger et al., "Efficient MRC Construction with SHARDS", FAST '15.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,7 +21,6 @@ pub struct Sample {
 pub const GROUPS: usize = 16;
 
 impl Sample {
-    /// Everything: no sampling.
     pub const ALL: Sample = Sample { rate: 1.0, seed: 0, threshold: u64::MAX };
 
     /// Keeps the share `rate` of all items; 1 or more (and NaN) keeps all.
@@ -36,18 +34,15 @@ impl Sample {
         }
     }
 
-    /// Whether everything is kept.
     pub fn is_all(&self) -> bool {
         self.threshold == u64::MAX
     }
 
-    /// Whether a page of a volume is kept.
     #[inline]
     pub(crate) fn keeps_page(&self, volume: u32, page: u64) -> bool {
         self.is_all() || self.page_hash(volume, page) < self.threshold
     }
 
-    /// Whether a content is kept.
     #[inline]
     pub(crate) fn keeps_content(&self, content: u32) -> bool {
         self.is_all() || self.content_hash(content) < self.threshold
@@ -58,7 +53,6 @@ impl Sample {
         group(self.page_hash(volume, page))
     }
 
-    /// The group (below [`GROUPS`]) of a content.
     pub(crate) fn group_of_content(&self, content: u32) -> usize {
         group(self.content_hash(content))
     }

@@ -56,8 +56,8 @@ rows! {
     }
 }
 
-/// Computes [`Space`] (missing without contents) and irregularities of 4 KB pages, with periods of
-/// `period_ns` (one period if it is not positive). Exact.
+/// [`Space`] (missing without contents) and irregularities of 4 KB pages, with periods of `period_ns` (one period if
+/// it is not positive). Exact.
 pub fn space(trace: &Trace, period_ns: i64) -> (Option<Space>, Option<PageQuality>) {
     let footprint = whole(PagesBefore::new(Sample::ALL), trace).finish();
     let clock = Clock::new(period_ns, trace.duration_ns());
@@ -66,13 +66,11 @@ pub fn space(trace: &Trace, period_ns: i64) -> (Option<Space>, Option<PageQualit
     (follower.finish(), quality)
 }
 
-/// Follows the content of every page.
 pub(crate) struct SpaceFollower {
     sample: Sample,
     clock: Clock,
     pages: PageTable,
     held: Vec<u32>,
-    /// Pages that hold each content.
     holders: Vec<u32>,
     /// Contents with holders, and pages with a nameless content, which counts as one more each.
     distinct_held: u64,
@@ -86,7 +84,6 @@ pub(crate) struct SpaceFollower {
     reads: [(u64, u64); GROUPS],
     quality: PageQuality,
     rows: Vec<(u32, i64, u64, u64)>,
-    /// Room for the numbers of a run's pages.
     ids: Vec<u32>,
 }
 
@@ -141,7 +138,7 @@ impl SpaceFollower {
         self.pages_held -= 1;
     }
 
-    /// Follows one page operation; `id` is the page's number, if it has one.
+    /// `id` is the page's number, if it has one.
     #[inline]
     fn page_op(&mut self, volume: u32, op: Op, page_op: PageOp, kept: bool, id: Option<u32>) {
         if op == Op::Write && kept {
@@ -214,7 +211,6 @@ impl SpaceFollower {
         }
     }
 
-    /// Handles the request as a whole.
     #[inline]
     fn request(&mut self, requests: &Requests<'_>, index: usize) {
         while self.clock.is_over(requests.time_ns[index]) {
@@ -236,7 +232,7 @@ impl SpaceFollower {
         self.writes[group].1 += 1;
     }
 
-    /// Counts a page read, which holds `held` as far as is known.
+    /// The page holds `held` as far as is known.
     fn count_read(&mut self, volume: u32, page_op: PageOp, held: u32) {
         let (group, holders) = self.holders_of(volume, page_op);
         let itself = u32::from(held == page_op.content);
@@ -244,7 +240,7 @@ impl SpaceFollower {
         self.reads[group].1 += 1;
     }
 
-    /// The group that a page operation is counted in, and the pages that hold its content; none if it is not known.
+    /// Without holders if the content is not known.
     #[inline]
     fn holders_of(&self, volume: u32, page_op: PageOp) -> (usize, u32) {
         match page_op.content {
@@ -265,7 +261,7 @@ impl SpaceFollower {
         }
     }
 
-    /// Standard errors of the figures of [`Space`] when sampled, in its order.
+    /// When sampled, in the order of [`Space`].
     fn errors(&self) -> [Option<f64>; 4] {
         let mut held = [(0u64, 0u64); GROUPS];
         for (content, &holders) in self.holders.iter().enumerate().filter(|&(_, &holders)| holders > 0) {
@@ -284,7 +280,7 @@ impl SpaceFollower {
         self.rows.push((self.clock.period(), self.clock.end_ns(), scale(self.pages_held), scale(contents)));
     }
 
-    /// Irregularities of pages; missing when sampled.
+    /// Missing when sampled.
     pub(crate) fn quality(&self) -> Option<PageQuality> {
         let mut quality = self.quality.clone();
         if !self.has_content {
@@ -294,7 +290,7 @@ impl SpaceFollower {
         self.sample.is_all().then_some(quality)
     }
 
-    /// The figures; missing without contents.
+    /// Missing without contents.
     pub(crate) fn finish(mut self) -> Option<Space> {
         self.end_period();
         if !self.has_content {
@@ -318,6 +314,7 @@ impl SpaceFollower {
 /// Where there are contents to follow.
 impl Metric for Option<SpaceFollower> {
     type Figures = Option<Space>;
+    const SCHEMAS: &[fn() -> (String, Value)] = &[SpaceRow::schema];
 
     fn begin(first_pass: &mut FirstPass<'_>) -> Self {
         let footprint = first_pass.footprint.take()?;
@@ -341,10 +338,6 @@ impl Metric for Option<SpaceFollower> {
 
     fn tables(figures: &Option<Space>) -> Tables {
         figures.iter().map(|found| named::<SpaceRow>(&found.table)).collect()
-    }
-
-    fn schemas() -> Vec<(String, Value)> {
-        vec![SpaceRow::schema()]
     }
 }
 

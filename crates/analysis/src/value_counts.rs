@@ -8,13 +8,12 @@ use crate::page_ops::{at, known, soon};
 use crate::sample::{GROUPS, Sample};
 use flashtwin_bits::prefetch_if_there as prefetch;
 
-/// Page accesses by content: the base of everything about popularity. 8 bytes a content.
+/// The base of everything about popularity. 8 bytes a content.
 #[derive(Clone, Debug)]
 pub(crate) struct ValueCounts {
     sample: Sample,
-    /// Reads and writes of each content that the sample keeps.
+    /// Reads and writes of contents that the sample keeps.
     counts: [Vec<u32>; 2],
-    /// Page reads and page writes with a known content that the sample keeps.
     pub(crate) accesses: [u64; 2],
     /// All contents seen, whether the sample keeps them or not.
     pub(crate) contents: u64,
@@ -25,22 +24,19 @@ impl ValueCounts {
         ValueCounts { sample, counts: [Vec::new(), Vec::new()], accesses: [0, 0], contents: 0 }
     }
 
-    /// Reads or writes by content; both columns are equally long.
+    /// Both columns are equally long.
     pub(crate) fn of(&self, op: Op) -> &[u32] {
         &self.counts[op as usize]
     }
 
-    /// Contents that are accessed at all.
     pub(crate) fn distinct(&self, op: Op) -> u64 {
         self.of(op).iter().filter(|&&count| count > 0).count() as u64
     }
 
-    /// Distinct contents / accesses; percent.
     pub(crate) fn unique_percent(&self, op: Op) -> Option<f64> {
         percent(self.distinct(op), self.accesses[op as usize])
     }
 
-    /// Standard error of that when sampled.
     pub(crate) fn unique_percent_error(&self, op: Op) -> Option<f64> {
         let groups = self.groups(op);
         let sums = groups
@@ -48,7 +44,7 @@ impl ValueCounts {
         error::of_ratio(&sums).map(|error| error * 100.0)
     }
 
-    /// The counts above 0 by group of contents.
+    /// Those above 0.
     pub(crate) fn groups(&self, op: Op) -> [Vec<u32>; GROUPS] {
         let mut groups: [Vec<u32>; GROUPS] = Default::default();
         for (content, &count) in self.of(op).iter().enumerate().filter(|&(_, &count)| count > 0) {
@@ -58,7 +54,6 @@ impl ValueCounts {
     }
 }
 
-/// a / b in percent.
 pub(crate) fn percent(a: u64, b: u64) -> Option<f64> {
     (b > 0).then(|| a as f64 / b as f64 * 100.0)
 }
@@ -68,7 +63,7 @@ impl Accumulator for ValueCounts {
         for index in 0..requests.len() {
             let op = requests.op[index];
             for &content in soon(requests, index) {
-                // The op of that request is not looked at: most have the same as this one.
+                // Most requests have the same op as this one.
                 prefetch(&self.counts[op as usize & 1], content as usize);
             }
             for content in known(requests, index) {

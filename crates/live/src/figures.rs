@@ -5,25 +5,17 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// Operations of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Bytes are wanted.
     Read = 0,
-    /// Bytes are brought.
     Write = 1,
-    /// Makes answered writes durable.
     Flush = 2,
-    /// Bytes are not needed any more.
     Trim = 3,
-    /// Bytes are to be zeroes.
     WriteZeroes = 4,
-    /// Query of holes and zeroes.
     BlockStatus = 5,
 }
 
 impl Operation {
-    /// All of them, in the order of their numbers.
     pub const ALL: [Operation; 6] = [
         Operation::Read,
         Operation::Write,
@@ -33,16 +25,14 @@ impl Operation {
         Operation::BlockStatus,
     ];
 
-    /// Its name in figures.
     pub fn name(self) -> &'static str {
         ["read", "write", "flush", "trim", "write_zeroes", "block_status"][self as usize]
     }
 }
 
-/// Upper bounds of the ranges that times are counted in are 1 µs, 2 µs, 4 µs, ... and none.
+/// Times are counted up to 1 µs, 2 µs, 4 µs and so on, the last range without limit.
 pub const TIME_RANGES: usize = 24;
 
-/// The range that a time is counted in.
 pub(crate) fn range_of(time_ns: u64) -> usize {
     let microseconds = time_ns.div_ceil(1000);
     (64 - microseconds.saturating_sub(1).leading_zeros() as usize).min(TIME_RANGES - 1)
@@ -57,7 +47,6 @@ struct Counted {
     times: [AtomicU64; TIME_RANGES],
 }
 
-/// Counters that threads share.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     operations: [Counted; Operation::ALL.len()],
@@ -68,7 +57,6 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Counts an operation that was answered after `time`.
     pub(crate) fn count(&self, operation: Operation, bytes: u64, time: Duration, failed: bool) {
         let counted = &self.operations[operation as usize];
         let time_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
@@ -104,37 +92,28 @@ impl Counters {
     }
 }
 
-/// Counters of a server so far. They are read while it runs, so that figures of one moment may
-/// differ by the requests under way.
+/// Counters of a server so far. They may differ by the requests under way.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 pub struct Figures {
-    /// By operation, all of them.
     pub operations: Vec<OperationFigures>,
-    /// Clients that are connected.
     pub connections: u64,
-    /// Clients that ever were.
     pub connections_in_all: u64,
-    /// Clients that were sent away since there were too many.
+    /// Clients that were sent away because there were too many.
     pub connections_refused: u64,
-    /// Requests that are being worked on.
     pub in_flight: u64,
 }
 
-/// Counters of one kind of operation.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 pub struct OperationFigures {
-    /// Which.
     pub operation: &'static str,
-    /// How many were answered, errors among them.
+    /// Answered, errors among them.
     pub requests: u64,
-    /// How many were answered with an error.
     pub errors: u64,
-    /// Bytes requested by operations without errors.
+    /// Requested by operations without errors.
     pub bytes: u64,
-    /// Time from the last byte of each request to before the first of its reply, added up.
+    /// From the last byte of each request to before the first of its reply, added up.
     pub time_ns: u64,
-    /// Operations by time: up to 1 µs, above that up to 2 µs, 4 µs and so on, the last without
-    /// limit.
+    /// By the ranges of [`TIME_RANGES`].
     pub times: [u64; TIME_RANGES],
 }
 

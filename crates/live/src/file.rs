@@ -6,10 +6,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::Path;
 
-use crate::export::{Caller, Export, Extent, Writing};
-use crate::export::{LOOK_BYTES, Look};
+use crate::export::{self, Caller, Export, Extent, LOOK_BYTES, Look, Writing};
 
-/// The bytes of a file or of a block device.
 pub struct FileExport {
     file: File,
     size_bytes: u64,
@@ -18,12 +16,8 @@ pub struct FileExport {
 }
 
 impl FileExport {
-    /// Opens an existing file or device. A file is locked: one server at a time may write to it, or
-    /// any number read it.
-    ///
-    /// # Errors
-    /// It is not there, is neither file nor device, may not be read (or written, unless `read_only`), has no bytes, or is
-    /// in use.
+    /// Opens an existing file or device. A file is locked: one server at a time may write to it, or any number read
+    /// it.
     pub fn open(path: &Path, read_only: bool) -> io::Result<FileExport> {
         let told = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
         FileExport::open_it(path, read_only).map_err(told)
@@ -50,7 +44,7 @@ impl FileExport {
         Ok(FileExport { file, size_bytes, is_device, read_only })
     }
 
-    /// Asks the file system to do something with a range; false if it does not know how.
+    /// Returns false if the file system does not know how.
     fn allocate(&self, mode: libc::c_int, offset: u64, length: u64) -> io::Result<bool> {
         let (offset, length) = (signed(offset)?, signed(length)?);
         loop {
@@ -82,7 +76,6 @@ fn seek(file: &File, offset: u64, whence: libc::c_int) -> io::Result<u64> {
     u64::try_from(found).map_err(|_| io::Error::last_os_error())
 }
 
-/// Writes all of `bytes`, durable when this returns.
 fn write_durably(file: &File, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         let part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
@@ -114,10 +107,6 @@ fn write_durably(file: &File, mut offset: u64, mut bytes: &[u8]) -> io::Result<(
 impl Export for FileExport {
     fn size_bytes(&self) -> u64 {
         self.size_bytes
-    }
-
-    fn preferred_block_bytes(&self) -> u32 {
-        4096
     }
 
     fn read_only(&self) -> Option<String> {
@@ -169,7 +158,7 @@ impl Export for FileExport {
         if how.only_if_fast {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        crate::zeroes::write(self, offset, length, how, caller)
+        export::write_zeroes(self, offset, length, how, caller)
     }
 
     fn extents(&self, offset: u64, length: u64, runs_max: usize) -> io::Result<Vec<Extent>> {

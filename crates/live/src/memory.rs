@@ -1,15 +1,14 @@
 //! Bytes in memory: for tests, and to measure a server without a medium.
 
 use std::io;
+use std::sync::RwLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{PoisonError, RwLock};
 
-use crate::export::{Caller, Export, Extent, Writing};
+use crate::export::{Caller, Export, Writing};
+use crate::locks::unpoisoned;
 
-/// Bytes that lie under one lock.
 const STRIPE_BYTES: usize = 64 * 1024;
 
-/// `size_bytes` bytes, zeroes at first.
 pub struct MemoryExport {
     size_bytes: u64,
     stripes: Vec<RwLock<Box<[u8]>>>,
@@ -17,14 +16,12 @@ pub struct MemoryExport {
 }
 
 impl MemoryExport {
-    /// Takes all the memory at once, as far as the system does not lend it lazily.
     pub fn new(size_bytes: u64) -> MemoryExport {
         let stripes = size_bytes.div_ceil(STRIPE_BYTES as u64);
         let stripes = (0..stripes).map(|_| RwLock::new(vec![0; STRIPE_BYTES].into())).collect();
         MemoryExport { size_bytes, stripes, flushes: AtomicU64::new(0) }
     }
 
-    /// How often it was asked to make things durable.
     pub fn flushes(&self) -> u64 {
         self.flushes.load(Relaxed)
     }
@@ -32,7 +29,7 @@ impl MemoryExport {
     /// Calls `work` with where in a range each stripe's part begins, and the part.
     fn change(&self, offset: u64, length: usize, mut work: impl FnMut(usize, &mut [u8])) {
         for_each_stripe(offset, length, |at, stripe, start, bytes| {
-            let mut stripe = self.stripes[stripe].write().unwrap_or_else(PoisonError::into_inner);
+            let mut stripe = unpoisoned(self.stripes[stripe].write());
             work(at, &mut stripe[start..start + bytes]);
         });
     }
@@ -55,13 +52,9 @@ impl Export for MemoryExport {
         self.size_bytes
     }
 
-    fn preferred_block_bytes(&self) -> u32 {
-        4096
-    }
-
     fn read(&self, offset: u64, into: &mut [u8], _caller: &dyn Caller) -> io::Result<()> {
         for_each_stripe(offset, into.len(), |at, stripe, start, bytes| {
-            let stripe = self.stripes[stripe].read().unwrap_or_else(PoisonError::into_inner);
+            let stripe = unpoisoned(self.stripes[stripe].read());
             into[at..at + bytes].copy_from_slice(&stripe[start..start + bytes]);
         });
         Ok(())
@@ -84,9 +77,5 @@ impl Export for MemoryExport {
     fn write_zeroes(&self, offset: u64, length: u64, _how: Writing, _caller: &dyn Caller) -> io::Result<()> {
         self.change(offset, length as usize, |_, part| part.fill(0));
         Ok(())
-    }
-
-    fn extents(&self, _offset: u64, length: u64, _runs_max: usize) -> io::Result<Vec<Extent>> {
-        Ok(vec![Extent { length_bytes: length, hole: false, zero: false }])
     }
 }

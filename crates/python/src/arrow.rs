@@ -20,7 +20,6 @@ impl Table {
 
 #[pymethods]
 impl Table {
-    /// Names of the columns, in order.
     #[getter]
     fn column_names(&self) -> Vec<String> {
         let schema = self.batch.schema();

@@ -4,15 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use flashtwin_analysis::{Options, Streamed};
-use flashtwin_trace::{OpenOptions, Source, TraceError};
+use flashtwin_trace::Source;
 use pyo3::prelude::*;
 
 use crate::arrow::Table;
-use crate::enter::Patience;
+use crate::enter::{Job, Patience};
 use crate::errors;
-use crate::trace::{open_options, watched};
+use crate::trace::{Reading, open_options, watched};
 
-/// A characterized trace: all figures, and the tables behind them.
 #[pyclass(frozen, module = "flashtwin._core")]
 pub(crate) struct Characterization {
     found: flashtwin_analysis::Characterization,
@@ -20,19 +19,16 @@ pub(crate) struct Characterization {
 
 #[pymethods]
 impl Characterization {
-    /// All figures, an object a metric, as JSON text.
     #[getter]
     fn summary_json(&self) -> String {
         self.found.summary.to_string()
     }
 
-    /// Names of the tables.
     #[getter]
     fn table_names(&self) -> Vec<String> {
         self.found.tables.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    /// One of the tables.
     fn table(&self, name: &str) -> PyResult<Table> {
         let unknown = || {
             let known = self.table_names().join(", ");
@@ -51,35 +47,26 @@ pub(crate) fn in_memory(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Characterization> {
     let options = parse(options_json)?;
-    finish(watched(py, progress, Patience::Unlimited, move |control| {
-        flashtwin_analysis::characterize_trace(&trace, &options, &control.job(0))
-    })?)
+    let work = move |job: &Job<'_>| flashtwin_analysis::characterize_trace(&trace, &options, job);
+    watched(py, progress, Patience::Unlimited, work).map(|found| Characterization { found })
 }
 
 /// Characterizes a file in several passes, run by run.
 #[pyfunction]
-#[pyo3(signature = (path, format=None, on_bad_line="fail", sort_window_ns=1_000_000_000, options_json="{}", progress=None, blkparse_action="D", volume=None, excerpt_ns=None))]
-#[allow(clippy::too_many_arguments)]
+#[pyo3(signature = (path, reading, options_json="{}", progress=None))]
 pub(crate) fn characterize_stream(
     py: Python<'_>,
     path: PathBuf,
-    format: Option<&str>,
-    on_bad_line: &str,
-    sort_window_ns: u64,
+    reading: Reading,
     options_json: &str,
     progress: Option<Py<PyAny>>,
-    blkparse_action: &str,
-    volume: Option<String>,
-    excerpt_ns: Option<(i64, i64)>,
 ) -> PyResult<Characterization> {
     let options = parse(options_json)?;
-    let reading: OpenOptions =
-        open_options(format, on_bad_line, sort_window_ns, blkparse_action, volume, excerpt_ns)?;
-    let source = Source::from_argument(&path);
-    finish(watched(py, progress, Patience::Unlimited, move |control| {
-        let mut input = Streamed::open(source, reading, &control.job(0))?;
-        flashtwin_analysis::characterize(&mut input, &options, &control.job(0))
-    })?)
+    let (source, reading) = (Source::from_argument(&path), open_options(reading)?);
+    let work = move |job: &Job<'_>| {
+        flashtwin_analysis::characterize(&mut Streamed::open(source, reading, job)?, &options, job)
+    };
+    watched(py, progress, Patience::Unlimited, work).map(|found| Characterization { found })
 }
 
 /// The options of a characterization with some keys set otherwise: every key, checked, as JSON text.
@@ -87,10 +74,9 @@ pub(crate) fn characterize_stream(
 pub(crate) fn resolve_options(sets: Vec<(String, String)>) -> PyResult<String> {
     let options = Options::resolve(&sets).map_err(|error| errors::ConfigError::new_err(error.to_string()))?;
     let json = serde_json::to_string(&options);
-    json.map_err(|error| errors::internal(&error.to_string()))
+    json.map_err(errors::internal)
 }
 
-/// JSON schema of the options of a characterization, as text.
 #[pyfunction]
 pub(crate) fn options_schema() -> String {
     Options::schema().to_string()
@@ -99,8 +85,4 @@ pub(crate) fn options_schema() -> String {
 fn parse(options_json: &str) -> PyResult<Options> {
     let wrong = |error: serde_json::Error| errors::ConfigError::new_err(format!("options: {error}"));
     serde_json::from_str(options_json).map_err(wrong)
-}
-
-fn finish(found: Result<flashtwin_analysis::Characterization, TraceError>) -> PyResult<Characterization> {
-    found.map(|found| Characterization { found }).map_err(|error| errors::trace(&error))
 }

@@ -7,10 +7,10 @@ use std::time::Duration;
 use flashtwin_live::drive::{CreateOptions, DriveOptions, Periods};
 use flashtwin_live::nbd::{self, Address, ServerOptions, Tls};
 use flashtwin_live::store::DriveError;
-use flashtwin_live::{Drive, Export, TwinTime};
+use flashtwin_live::{Drive, Export, TimedDrive};
 use pyo3::prelude::*;
 
-use crate::enter::{self, Control, Patience};
+use crate::enter::{self, Patience};
 use crate::errors;
 use crate::live::{Running, Server};
 
@@ -27,20 +27,17 @@ fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> PyResult<T> + Send + 'static,
 ) -> PyResult<T> {
-    enter::enter(py, &Control::new(0), Patience::Brief, move |_| work(), |_| Ok(()))?
+    enter::watched(py, None, Patience::Brief, move |_| work())?
 }
 
-/// Keys and values.
 type Sets = Vec<(String, String)>;
 
-/// A drive that is being served.
 pub(crate) struct Served {
     server: nbd::Server,
     drive: Arc<Drive>,
     periods: Option<Periods>,
     periods_ended: u64,
-    twin: Option<Arc<TwinTime>>,
-    /// The modelled drive's results, once it has ended.
+    twin: Option<Arc<TimedDrive>>,
     result: Option<Arc<flashtwin_sim::RunResult>>,
 }
 
@@ -71,7 +68,6 @@ impl Served {
     }
 }
 
-/// Makes the image of a drive.
 #[pyfunction]
 #[pyo3(signature = (image, system, size_bytes, sets=Vec::new()))]
 pub(crate) fn create_drive(
@@ -100,7 +96,6 @@ pub(crate) fn expect_drive(
     interruptible(py, expect)
 }
 
-/// Serves a drive.
 #[pyfunction]
 #[pyo3(signature = (image, address, is_socket, read_only=false, period_s=None, tls=None, twin=None))]
 #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
@@ -117,7 +112,7 @@ pub(crate) fn serve_drive(
     interruptible(py, move || {
         let address =
             if is_socket { Ok(Address::Unix(PathBuf::from(address))) } else { Address::tcp(&address) };
-        let address = address.map_err(|error| errors::live(&error))?;
+        let address = address.map_err(errors::live)?;
         let options = DriveOptions { read_only, ..DriveOptions::default() };
         let drive = Arc::new(Drive::open(&image, &options).map_err(failed)?);
         let length_s = period_s.unwrap_or(drive.system().period_s);
@@ -128,7 +123,7 @@ pub(crate) fn serve_drive(
         let options = ServerOptions {
             description: format!("{}, a drive of {}", image.display(), drive.system().name),
             read_only,
-            tls: tls.as_deref().map(Tls::from_folder).transpose().map_err(|error| errors::live(&error))?,
+            tls: tls.as_deref().map(Tls::from_folder).transpose().map_err(errors::live)?,
             // Who waits for the modelled drive does nothing else meanwhile.
             requests_max: if twin.is_some() {
                 TWIN_REQUESTS_MAX
@@ -142,7 +137,7 @@ pub(crate) fn serve_drive(
             Some(twin) => Arc::clone(twin) as _,
             None => Arc::clone(&drive) as _,
         };
-        let server = nbd::Server::start(export, &address, options).map_err(|error| errors::live(&error))?;
+        let server = nbd::Server::start(export, &address, options).map_err(errors::live)?;
         let periods = Export::read_only(&*drive).is_none().then(|| {
             let (drive, twin) = (Arc::clone(&drive), twin.clone());
             Periods::start(length, move || {
@@ -150,7 +145,7 @@ pub(crate) fn serve_drive(
                 drive.end_period()
             })
         });
-        let periods = periods.transpose().map_err(|error| errors::live(&error))?;
+        let periods = periods.transpose().map_err(errors::live)?;
         let (uri, size_bytes) = (server.uri(), drive.size_bytes());
         let served = Served { server, drive, periods, periods_ended: 0, twin, result: None };
         Ok(Server::of(uri, size_bytes, Running::Drive(served)))
@@ -161,7 +156,7 @@ pub(crate) fn serve_drive(
 const TWIN_REQUESTS_MAX: usize = 256;
 
 /// The modelled drive beside a served one: the engine's settings are those of `system`, or of the image's own.
-fn twin_of(drive: &Arc<Drive>, system: Option<&str>, sets: &[(String, String)]) -> PyResult<Arc<TwinTime>> {
+fn twin_of(drive: &Arc<Drive>, system: Option<&str>, sets: &[(String, String)]) -> PyResult<Arc<TimedDrive>> {
     let name = system.unwrap_or(&drive.system().name);
     let resolved = flashtwin_sim::resolve(name, sets).map_err(|error| match system {
         Some(_) => errors::ConfigError::new_err(error.to_string()),
@@ -170,16 +165,14 @@ fn twin_of(drive: &Arc<Drive>, system: Option<&str>, sets: &[(String, String)]) 
              its file"
         )),
     })?;
-    TwinTime::start(Arc::clone(drive), &resolved).map(Arc::new).map_err(failed)
+    TimedDrive::start(Arc::clone(drive), &resolved).map(Arc::new).map_err(failed)
 }
 
-/// A drive's properties, as JSON text.
 #[pyfunction]
 pub(crate) fn drive_info_json(py: Python<'_>, image: PathBuf) -> PyResult<String> {
     interruptible(py, move || Drive::info(&image).map(|info| info.json().to_string()).map_err(failed))
 }
 
-/// Whether a drive is whole, as JSON text.
 #[pyfunction]
 #[pyo3(signature = (image, all_pages=false))]
 pub(crate) fn check_drive_json(py: Python<'_>, image: PathBuf, all_pages: bool) -> PyResult<String> {

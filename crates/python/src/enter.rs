@@ -35,7 +35,6 @@ impl Control {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// The progress sink of one job.
     pub(crate) fn job(&self, index: usize) -> Job<'_> {
         Job { control: self, index }
     }
@@ -47,7 +46,6 @@ impl Control {
     }
 }
 
-/// One job's view of [`Control`], as `Progress` for the crates below.
 pub(crate) struct Job<'a> {
     control: &'a Control,
     index: usize,
@@ -86,10 +84,31 @@ pub(crate) fn enter<T: Send + 'static>(
 ) -> PyResult<T> {
     let _quiet = Quiet::begin();
     let outcome = py.detach(|| wait_for(start(control, work), control, patience, &mut look_up))?;
-    let value = outcome.map_err(|panic| errors::internal(&panic))?;
+    let value = outcome.map_err(errors::internal)?;
     py.check_signals()?;
     look_up(py)?;
     Ok(value)
+}
+
+/// Runs one job, telling `progress` how far it is.
+pub(crate) fn watched<T: Send + 'static>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    patience: Patience,
+    work: impl FnOnce(&Job<'_>) -> T + Send + 'static,
+) -> PyResult<T> {
+    let control = Control::new(1);
+    let seen = Arc::clone(&control);
+    enter(
+        py,
+        &control,
+        patience,
+        move |control| work(&control.job(0)),
+        move |py| match &progress {
+            Some(progress) => progress.call1(py, seen.progress(0)).map(drop),
+            None => Ok(()),
+        },
+    )
 }
 
 /// Starts `work` on a thread of its own; the receiver gets its result or its panic.

@@ -12,11 +12,11 @@ import_exception!(flashtwin.errors, SimError);
 import_exception!(flashtwin.errors, LiveError);
 import_exception!(flashtwin.errors, InternalError);
 
-pub(crate) fn trace(error: &flashtwin_trace::TraceError) -> PyErr {
+pub(crate) fn trace(error: flashtwin_trace::TraceError) -> PyErr {
     TraceError::new_err(error.to_string())
 }
 
-pub(crate) fn config(error: &flashtwin_sim::ConfigError) -> PyErr {
+pub(crate) fn config(error: flashtwin_sim::ConfigError) -> PyErr {
     ConfigError::new_err(error.to_string())
 }
 
@@ -33,15 +33,14 @@ pub(crate) fn sim(error: &flashtwin_sim::SimError) -> PyErr {
 
 /// Errors of servers, recordings and media name their own place and cause.
 #[cfg(target_os = "linux")]
-pub(crate) fn live(error: &std::io::Error) -> PyErr {
+pub(crate) fn live(error: std::io::Error) -> PyErr {
     LiveError::new_err(error.to_string())
 }
 
-/// There is nothing of this kind with this name.
 pub(crate) fn unknown(kind: &str, name: &str, known: &[&str]) -> PyErr {
     ConfigError::new_err(format!("no {kind} is called '{name}'; there are: {}", known.join(", ")))
 }
 
-pub(crate) fn internal(message: &str) -> PyErr {
-    InternalError::new_err(message.to_owned())
+pub(crate) fn internal(message: impl ToString) -> PyErr {
+    InternalError::new_err(message.to_string())
 }

@@ -1,8 +1,7 @@
 //! The bindings: `flashtwin._core`, what Python sees of the core.
 //!
-//! Thin on purpose: types, errors, the GIL and Ctrl-C. Traces, systems and results are computed in
-//! the crates below; their user interface is in `python/flashtwin`. Bulk data crosses as Arrow
-//! tables, everything else as JSON text.
+//! Thin on purpose: types, errors, the GIL and Ctrl-C. Traces, systems and results are computed in the crates below, and
+//! their user interface is in `python/flashtwin`. Bulk data crosses as Arrow tables, everything else as JSON text.
 
 mod arrow;
 mod characterize;
@@ -20,58 +19,44 @@ mod systems;
 mod trace;
 mod workloads;
 
-use pyo3::prelude::*;
-
 /// The native core of flashtwin. Private: use the functions of `flashtwin`.
-#[pymodule]
-fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    enter::quieten_panics();
-    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add_class::<arrow::Table>()?;
-    module.add_class::<trace::Trace>()?;
-    module.add_class::<scan::Scan>()?;
-    module.add_function(wrap_pyfunction!(scan::memory_in_whole, module)?)?;
-    module.add_function(wrap_pyfunction!(trace::requests_by_volume, module)?)?;
-    module.add_class::<characterize::Characterization>()?;
-    module.add_function(wrap_pyfunction!(characterize::characterize_stream, module)?)?;
-    module.add_function(wrap_pyfunction!(characterize::resolve_options, module)?)?;
-    module.add_function(wrap_pyfunction!(characterize::options_schema, module)?)?;
-    module.add_class::<systems::Resolved>()?;
-    module.add_class::<overwriting::Overwriting>()?;
-    module.add_class::<replay::RunResult>()?;
-    module.add_function(wrap_pyfunction!(systems::systems, module)?)?;
-    module.add_function(wrap_pyfunction!(systems::system_toml, module)?)?;
-    module.add_function(wrap_pyfunction!(systems::devices, module)?)?;
-    module.add_function(wrap_pyfunction!(systems::device_toml, module)?)?;
-    module.add_function(wrap_pyfunction!(systems::config_schema, module)?)?;
-    module.add_function(wrap_pyfunction!(systems::config_keys, module)?)?;
-    module.add_function(wrap_pyfunction!(systems::config_meaning, module)?)?;
-    module.add_function(wrap_pyfunction!(systems::results_schema, module)?)?;
-    module.add_function(wrap_pyfunction!(systems::resolve, module)?)?;
-    module.add_function(wrap_pyfunction!(replay::run, module)?)?;
-    module.add_function(wrap_pyfunction!(workloads::workloads, module)?)?;
-    module.add_function(wrap_pyfunction!(workloads::workload_toml, module)?)?;
-    module.add_function(wrap_pyfunction!(workloads::recipe_schema, module)?)?;
-    module.add_function(wrap_pyfunction!(workloads::check_recipe, module)?)?;
-    module.add_function(wrap_pyfunction!(workloads::synthesize, module)?)?;
-    module.add_function(wrap_pyfunction!(workloads::synthesize_parquet, module)?)?;
-    module.add_function(wrap_pyfunction!(trace::recover_recording, module)?)?;
-    #[cfg(target_os = "linux")]
-    add_live(module)?;
-    Ok(())
-}
+#[pyo3::pymodule]
+mod _core {
+    use pyo3::prelude::*;
 
-/// Servers and recorders of real bytes. Python checks for them in one place:
-/// `flashtwin/live/linux.py`.
-#[cfg(target_os = "linux")]
-fn add_live(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<live::Server>()?;
-    module.add_function(wrap_pyfunction!(live::record, module)?)?;
-    module.add_function(wrap_pyfunction!(live::import_log_writes, module)?)?;
-    module.add_function(wrap_pyfunction!(drive::create_drive, module)?)?;
-    module.add_function(wrap_pyfunction!(drive::expect_drive, module)?)?;
-    module.add_function(wrap_pyfunction!(drive::serve_drive, module)?)?;
-    module.add_function(wrap_pyfunction!(drive::drive_info_json, module)?)?;
-    module.add_function(wrap_pyfunction!(drive::check_drive_json, module)?)?;
-    Ok(())
+    #[pymodule_export]
+    use crate::arrow::Table;
+    #[pymodule_export]
+    use crate::characterize::{Characterization, characterize_stream, options_schema, resolve_options};
+    #[pymodule_export]
+    use crate::overwriting::Overwriting;
+    #[pymodule_export]
+    use crate::replay::{RunResult, run};
+    #[pymodule_export]
+    use crate::scan::{Scan, memory_in_whole};
+    #[pymodule_export]
+    use crate::systems::{
+        Resolved, config_keys, config_meaning, config_schema, device_toml, devices, resolve, results_schema,
+        system_toml, systems,
+    };
+    #[pymodule_export]
+    use crate::trace::{Trace, recover_recording, requests_by_volume};
+    #[pymodule_export]
+    use crate::workloads::{
+        check_recipe, recipe_schema, synthesize, synthesize_parquet, workload_toml, workloads,
+    };
+
+    // Python checks for these in one place: `flashtwin/live/linux.py`.
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::drive::{check_drive_json, create_drive, drive_info_json, expect_drive, serve_drive};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::live::{Server, import_log_writes, record};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::enter::quieten_panics();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
 }

@@ -10,7 +10,7 @@ use flashtwin_live::{Export, FileExport};
 use pyo3::prelude::*;
 
 use crate::drive::Served;
-use crate::enter::{self, Control, Patience};
+use crate::enter::{self, Job, Patience};
 use crate::errors;
 use crate::replay::RunResult;
 
@@ -22,14 +22,12 @@ pub(crate) struct Server {
     state: Mutex<State>,
 }
 
-/// State of a server.
 enum State {
     Running(Running),
     /// With its last figures; its files are closed.
     Stopped(String, Option<Arc<flashtwin_sim::RunResult>>),
 }
 
-/// Kinds of servers.
 pub(crate) enum Running {
     Recorded(Recorded),
     Drive(Served),
@@ -54,7 +52,6 @@ impl Running {
 pub(crate) struct Recorded {
     server: nbd::Server,
     recorder: Arc<Recorder>,
-    /// The export behind the recorder.
     inner: Arc<dyn Export>,
 }
 
@@ -76,19 +73,16 @@ impl Recorded {
 
 #[pymethods]
 impl Server {
-    /// The URI by which clients reach it.
     #[getter]
     fn uri(&self) -> &str {
         &self.uri
     }
 
-    /// Bytes that it serves.
     #[getter]
     fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
 
-    /// Counters so far, as JSON text.
     fn figures_json(&self, py: Python<'_>) -> String {
         py.detach(|| match &*self.state() {
             State::Running(running) => running.figures(),
@@ -114,7 +108,7 @@ impl Server {
             *state = State::Stopped(running.figures(), result);
             stopped
         })
-        .map_err(|error| errors::live(&error))
+        .map_err(errors::live)
     }
 }
 
@@ -175,7 +169,7 @@ pub(crate) fn record(
         let uri = server.uri();
         Ok(Server::of(uri, size_bytes, Running::Recorded(Recorded { server, recorder, inner })))
     });
-    begun.map_err(|error: std::io::Error| errors::live(&error))
+    begun.map_err(errors::live)
 }
 
 fn key(file: Option<&Path>) -> std::io::Result<Key> {
@@ -192,12 +186,6 @@ pub(crate) fn import_log_writes(
     key_file: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<u64> {
-    let control = Control::new(1);
-    let look = Arc::clone(&control);
-    let work = move |control: &Control| import(&path, &out, &key(key_file.as_deref())?, &control.job(0));
-    let imported = enter::enter(py, &control, Patience::Unlimited, work, |py| match &progress {
-        Some(progress) => progress.call1(py, look.progress(0)).map(drop),
-        None => Ok(()),
-    })?;
-    imported.map_err(|error| errors::live(&error))
+    let work = move |job: &Job<'_>| import(&path, &out, &key(key_file.as_deref())?, job);
+    enter::watched(py, progress, Patience::Unlimited, work)?.map_err(errors::live)
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::enter::{self, Control, Patience};
+use crate::enter::{self, Job, Patience};
 use crate::errors;
 use crate::systems::Resolved;
 
@@ -33,12 +33,10 @@ impl Overwriting {
             return Err(PyValueError::new_err("pages are given as 32-bit numbers"));
         }
         let lpns: Vec<u32> = numbers.iter().map(|&bytes| u32::from_ne_bytes(bytes)).collect();
-        let control = Control::new(1);
         let drive = Arc::clone(&self.drive);
-        let work = move |control: &Control| {
-            drive.lock().unwrap_or_else(PoisonError::into_inner).write(&lpns, &control.job(0))
-        };
-        let done = enter::enter(py, &control, Patience::Unlimited, work, |_| Ok(()))?;
+        let work =
+            move |job: &Job<'_>| drive.lock().unwrap_or_else(PoisonError::into_inner).write(&lpns, job);
+        let done = enter::watched(py, None, Patience::Unlimited, work)?;
         let done = done.map_err(|error| errors::sim(&error))?;
         Ok((done.host_pages, done.programs, done.gc_reads, done.erases))
     }

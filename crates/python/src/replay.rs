@@ -17,10 +17,8 @@ use crate::scan::Scan;
 use crate::systems::Resolved;
 use crate::trace::{InfoWanted, Trace};
 
-/// The table of single requests.
 const REQUESTS: &str = "requests";
 
-/// The results of one system on one trace.
 #[pyclass(frozen, module = "flashtwin._core")]
 pub(crate) struct RunResult {
     result: Arc<flashtwin_sim::RunResult>,
@@ -34,20 +32,17 @@ impl RunResult {
 
 #[pymethods]
 impl RunResult {
-    /// All totals with the whole configuration, as JSON text.
     #[getter]
     fn summary_json(&self) -> String {
         self.result.summary.to_string()
     }
 
-    /// Names of the tables.
     #[getter]
     fn table_names(&self) -> Vec<String> {
         let names = self.result.tables.iter().map(|(name, _)| name.clone());
         names.chain(self.result.requests.as_ref().map(|_| REQUESTS.to_owned())).collect()
     }
 
-    /// One of the tables.
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
         if let Some(requests) = self.result.requests.as_ref().filter(|_| name == REQUESTS) {
             return py.detach(|| requests.read()).map(Table::new).map_err(|error| errors::sim(&error));
@@ -124,17 +119,13 @@ pub(crate) fn run(
     done.all()
 }
 
-/// Traces that can be replayed.
 #[derive(FromPyObject)]
 pub(crate) enum Replayed<'py> {
-    /// A trace in memory.
     Trace(PyRef<'py, Trace>),
-    /// One that stays in its file.
     Scan(PyRef<'py, Scan>),
 }
 
 impl Replayed<'_> {
-    /// The trace cut into pages for a system.
     pub(crate) fn cut(&self, py: Python<'_>, resolved: &flashtwin_sim::Resolved) -> PyResult<Cut> {
         match self {
             Replayed::Trace(trace) => {
@@ -146,14 +137,12 @@ impl Replayed<'_> {
     }
 }
 
-/// A trace cut into pages.
 pub(crate) enum Cut {
     Whole(Arc<PageTrace>),
     Streamed(PageScan),
 }
 
 impl Cut {
-    /// The replayed trace.
     pub(crate) fn source(&self) -> &dyn PageSource {
         match self {
             Cut::Whole(trace) => trace.as_ref(),
@@ -165,7 +154,6 @@ impl Cut {
 /// The file of a timeline, and the part of the run that is in it.
 type TimelineWanted = (PathBuf, u64, Option<u64>);
 
-/// One system with the trace cut for its page size.
 struct Job {
     trace: Cut,
     resolved: Arc<flashtwin_sim::Resolved>,
@@ -202,7 +190,6 @@ fn jobs(
 
 type Outcome = Result<Arc<flashtwin_sim::RunResult>, Failure>;
 
-/// Why a run has no result.
 enum Failure {
     Sim(SimError),
     Panic(String),
@@ -222,7 +209,6 @@ impl Failure {
     }
 }
 
-/// Outcomes by job, each set once by the thread that ran it.
 struct Done {
     outcomes: Vec<OnceLock<Outcome>>,
 }

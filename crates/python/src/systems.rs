@@ -8,20 +8,17 @@ use pyo3::prelude::*;
 use crate::errors;
 use crate::replay::Replayed;
 
-/// Names of the systems that come with flashtwin.
 #[pyfunction]
 pub(crate) fn systems() -> Vec<&'static str> {
     flashtwin_sim::system_names()
 }
 
-/// The preset of a system as TOML.
 #[pyfunction]
 pub(crate) fn system_toml(name: &str) -> PyResult<&'static str> {
     flashtwin_sim::system_toml(name)
         .ok_or_else(|| errors::unknown("system", name, &flashtwin_sim::system_names()))
 }
 
-/// Names of the devices that come with flashtwin.
 #[pyfunction]
 pub(crate) fn devices() -> Vec<&'static str> {
     flashtwin_sim::device_names()
@@ -30,10 +27,9 @@ pub(crate) fn devices() -> Vec<&'static str> {
 /// A device, by its name or its TOML file, as TOML.
 #[pyfunction]
 pub(crate) fn device_toml(name: &str) -> PyResult<String> {
-    flashtwin_sim::device_file(name).map_err(|error| errors::config(&error))
+    flashtwin_sim::device_file(name).map_err(errors::config)
 }
 
-/// JSON schema of the whole configuration, as text.
 #[pyfunction]
 pub(crate) fn config_schema() -> String {
     flashtwin_sim::schema().to_string()
@@ -76,11 +72,10 @@ pub(crate) fn results_schema() -> String {
 #[pyfunction]
 #[pyo3(signature = (system, sets=Vec::new()))]
 pub(crate) fn resolve(system: &str, sets: Vec<(String, String)>) -> PyResult<Resolved> {
-    let resolved = flashtwin_sim::resolve(system, &sets).map_err(|error| errors::config(&error))?;
+    let resolved = flashtwin_sim::resolve(system, &sets).map_err(errors::config)?;
     Ok(Resolved { resolved: Arc::new(resolved) })
 }
 
-/// A configuration with every key decided and checked.
 #[pyclass(frozen, module = "flashtwin._core")]
 pub(crate) struct Resolved {
     pub(crate) resolved: Arc<flashtwin_sim::Resolved>,
@@ -88,13 +83,11 @@ pub(crate) struct Resolved {
 
 #[pymethods]
 impl Resolved {
-    /// Every key with its value, as JSON text.
     #[getter]
     fn json(&self) -> String {
         self.resolved.json().to_string()
     }
 
-    /// Logical pages that the device holds.
     #[getter]
     fn capacity_pages(&self) -> u64 {
         self.resolved.capacity_pages()
@@ -105,7 +98,7 @@ impl Resolved {
     fn filled_by(&self, py: Python<'_>, trace: Replayed<'_>, fill: f64) -> PyResult<(u32, u32)> {
         let pages = trace.cut(py, &self.resolved)?.source().outline().footprint_pages();
         let blocks = self.resolved.blocks_filled_by(u64::from(pages), fill);
-        Ok((pages, blocks.map_err(|error| errors::config(&error))?))
+        Ok((pages, blocks.map_err(errors::config)?))
     }
 
     /// Every key with its value, unit, description and source, as TOML.

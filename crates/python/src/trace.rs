@@ -12,20 +12,17 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::arrow::{self, Table};
-use crate::characterize::{self, Characterization};
 use crate::columns;
-use crate::enter::{self, Control, Patience};
+use crate::characterize::{self, Characterization};
+use crate::enter::{self, Job, Patience};
 use crate::errors;
 
 /// A trace: requests sorted by time, with contents where the trace has them.
 #[pyclass(frozen, module = "flashtwin._core")]
 pub(crate) struct Trace {
     pub(crate) trace: Arc<flashtwin_trace::Trace>,
-    /// The trace cut into pages, kept for the next replay.
     cuts: Mutex<Vec<(Cut, Arc<PageTrace>)>>,
-    /// The workload in numbers, once computed.
     info: Arc<OnceLock<TraceInfo>>,
-    /// The digest, likewise.
     digest: OnceLock<String>,
 }
 
@@ -39,39 +36,23 @@ const CUTS_KEPT: usize = 2;
 impl Trace {
     /// Reads a trace; `-` is standard input.
     #[staticmethod]
-    #[pyo3(signature = (path, format=None, on_bad_line="fail", sort_window_ns=1_000_000_000, progress=None, blkparse_action="D", volume=None, excerpt_ns=None))]
-    #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
-    fn open(
-        py: Python<'_>,
-        path: PathBuf,
-        format: Option<&str>,
-        on_bad_line: &str,
-        sort_window_ns: u64,
-        progress: Option<Py<PyAny>>,
-        blkparse_action: &str,
-        volume: Option<String>,
-        excerpt_ns: Option<(i64, i64)>,
-    ) -> PyResult<Self> {
+    #[pyo3(signature = (path, reading, progress=None))]
+    fn open(py: Python<'_>, path: PathBuf, reading: Reading, progress: Option<Py<PyAny>>) -> PyResult<Self> {
         let source = Source::from_argument(&path);
-        let options = open_options(format, on_bad_line, sort_window_ns, blkparse_action, volume, excerpt_ns)?;
+        let options = open_options(reading)?;
         let patience = match source {
             Source::Stdin => Patience::Brief,
             _ => Patience::Unlimited,
         };
-        let trace = watched(py, progress, patience, move |control| {
-            flashtwin_trace::Trace::open(&source, &options, &control.job(0))
-        })?
-        .map_err(|error| errors::trace(&error))?;
-        Ok(Self::new(trace))
+        let opened = move |job: &Job<'_>| flashtwin_trace::Trace::open(&source, &options, job);
+        watched(py, progress, patience, opened).map(Self::new)
     }
 
-    /// The trace's name.
     #[getter]
     fn name(&self) -> &str {
         &self.trace.name
     }
 
-    /// The format it was read as.
     #[getter]
     fn format(&self) -> &'static str {
         self.trace.format.name()
@@ -83,13 +64,11 @@ impl Trace {
         py.detach(|| self.digest.get_or_init(|| self.trace.digest()))
     }
 
-    /// Whether pages carry contents.
     #[getter]
     fn has_content(&self) -> bool {
         self.trace.has_content()
     }
 
-    /// Names of its volumes, by their numbers.
     #[getter]
     fn volumes(&self) -> Vec<String> {
         self.trace.volume_names.clone()
@@ -97,14 +76,11 @@ impl Trace {
 
     /// The requests from one time on and before another, nanoseconds, as a trace of its own.
     fn excerpt(&self, py: Python<'_>, from_ns: i64, to_ns: i64) -> PyResult<Self> {
-        let made = py.detach(|| self.trace.excerpt(&(from_ns..to_ns)));
-        Ok(Self::new(made.map_err(|error| errors::trace(&error))?))
+        py.detach(|| self.trace.excerpt(&(from_ns..to_ns))).map(Self::new).map_err(errors::trace)
     }
 
-    /// The requests of one volume as a trace of its own.
     fn volume(&self, py: Python<'_>, name: &str) -> PyResult<Self> {
-        let made = py.detach(|| self.trace.of_volume(name));
-        Ok(Self::new(made.map_err(|error| errors::trace(&error))?))
+        py.detach(|| self.trace.of_volume(name)).map(Self::new).map_err(errors::trace)
     }
 
     fn __len__(&self) -> usize {
@@ -117,21 +93,19 @@ impl Trace {
         self.trace.duration_ns()
     }
 
-    /// The workload in numbers, as JSON text.
     fn info_json(&self, py: Python<'_>) -> PyResult<String> {
         if self.info.get().is_none() {
             let wanted = self.info_wanted();
-            let found = watched(py, None, Patience::Unlimited, move |control| wanted.find(&control.job(0)))?;
-            found.map_err(|error| errors::trace(&error))?;
+            watched(py, None, Patience::Unlimited, move |job| wanted.find(job))?;
         }
-        serde_json::to_string(&self.info.get()).map_err(|error| errors::internal(&error.to_string()))
+        serde_json::to_string(&self.info.get()).map_err(errors::internal)
     }
 
     /// The workload's tables by name, with periods of a length in seconds.
     fn workload(&self, py: Python<'_>, period_s: f64) -> PyResult<BTreeMap<String, Table>> {
         let trace = Arc::clone(&self.trace);
-        let tables =
-            watched(py, None, Patience::Brief, move |_| flashtwin_analysis::tables(&trace, period_s))?;
+        let tables = move |_: &Job<'_>| Ok(flashtwin_analysis::tables(&trace, period_s));
+        let tables = watched(py, None, Patience::Brief, tables)?;
         Ok(tables.into_iter().map(|(name, batch)| (name, Table::new(batch))).collect())
     }
 
@@ -149,22 +123,17 @@ impl Trace {
     /// The share `rate` of its 4 KB pages (`by` is `address`) or contents (`content`), chosen by hash,
     /// with all that happens to them.
     fn sample(&self, py: Python<'_>, rate: f64, seed: u64, by: &str) -> PyResult<Self> {
-        let by: SampleBy = by.parse().map_err(|error| errors::trace(&error))?;
+        let by: SampleBy = by.parse().map_err(errors::trace)?;
         let trace = Arc::clone(&self.trace);
-        let sampled = watched(py, None, Patience::Brief, move |_| trace.sample(rate, seed, by))?;
-        Ok(Self::new(sampled.map_err(|error| errors::trace(&error))?))
+        watched(py, None, Patience::Brief, move |_| trace.sample(rate, seed, by)).map(Self::new)
     }
 
     /// Writes the canonical Parquet file, complete or not at all.
     fn write_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let trace = Arc::clone(&self.trace);
-        watched(py, None, Patience::Unlimited, move |control| {
-            flashtwin_trace::write_parquet(&trace, &path, &control.job(0))
-        })?
-        .map_err(|error| errors::trace(&error))
+        watched(py, None, Patience::Unlimited, move |job| flashtwin_trace::write_parquet(&trace, &path, job))
     }
 
-    /// The canonical columns as an Arrow C stream.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -199,9 +168,8 @@ impl Trace {
             return Ok(Arc::clone(cut));
         }
         let trace = Arc::clone(&self.trace);
-        let made =
-            watched(py, None, Patience::Brief, move |_| PageTrace::build(&trace, page_bytes, content))?;
-        let made = Arc::new(made.map_err(|error| errors::trace(&error))?);
+        let build = move |_: &Job<'_>| PageTrace::build(&trace, page_bytes, content);
+        let made = Arc::new(watched(py, None, Patience::Brief, build)?);
         self.digest.get_or_init(|| made.outline.digest.clone());
         let mut cuts = kept();
         cuts.truncate(CUTS_KEPT - 1);
@@ -210,7 +178,6 @@ impl Trace {
     }
 }
 
-/// A trace whose numbers will be needed.
 pub(crate) struct InfoWanted {
     trace: Arc<flashtwin_trace::Trace>,
     info: Arc<OnceLock<TraceInfo>>,
@@ -236,64 +203,47 @@ pub(crate) fn requests_by_volume(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<(String, u64)>> {
     let source = Source::from_argument(&path);
-    let found = watched(py, progress, Patience::Unlimited, move |control| {
-        let mut stream = TraceStream::open(&source, &OpenOptions::default(), &control.job(0))?;
-        stream.requests_by_volume(&control.job(0))
-    })?;
-    found.map_err(|error| errors::trace(&error))
+    watched(py, progress, Patience::Unlimited, move |job| {
+        TraceStream::open(&source, &OpenOptions::default(), job)?.requests_by_volume(job)
+    })
 }
 
-/// How to read, from words.
-pub(crate) fn open_options(
-    format: Option<&str>,
-    on_bad_line: &str,
-    sort_window_ns: u64,
-    blkparse_action: &str,
-    volume: Option<String>,
-    excerpt_ns: Option<(i64, i64)>,
-) -> PyResult<OpenOptions> {
+/// `format`, `on_bad_line`, `sort_window_ns`, `blkparse_action`, `volume`, `excerpt_ns`.
+pub(crate) type Reading = (Option<String>, String, u64, String, Option<String>, Option<(i64, i64)>);
+
+pub(crate) fn open_options(reading: Reading) -> PyResult<OpenOptions> {
+    let (format, on_bad_line, sort_window_ns, blkparse_action, volume, excerpt_ns) = reading;
     Ok(OpenOptions {
         volume,
         excerpt_ns: excerpt_ns.map(|(from, to)| from..to),
-        format: format.map(str::parse).transpose().map_err(|error| errors::trace(&error))?,
-        on_bad_line: parse_on_bad_line(on_bad_line)?,
+        format: format.map(|format| format.parse()).transpose().map_err(errors::trace)?,
+        on_bad_line: match on_bad_line.as_str() {
+            "fail" => OnBadLine::Fail,
+            "skip" => OnBadLine::Skip,
+            other => {
+                let message = format!("on_bad_line is '{other}'; use fail or skip");
+                return Err(errors::TraceError::new_err(message));
+            }
+        },
         sort_window_ns,
-        blkparse_action: blkparse_action.parse().map_err(|error| errors::trace(&error))?,
+        blkparse_action: blkparse_action.parse().map_err(errors::trace)?,
         ..OpenOptions::default()
     })
 }
 
-fn parse_on_bad_line(word: &str) -> PyResult<OnBadLine> {
-    match word {
-        "fail" => Ok(OnBadLine::Fail),
-        "skip" => Ok(OnBadLine::Skip),
-        other => {
-            let message = format!("on_bad_line is '{other}'; use fail or skip");
-            Err(errors::TraceError::new_err(message))
-        }
-    }
-}
-
-/// Runs one job in the core, telling `progress` how far it is.
+/// Runs one job on traces in the core, telling `progress` how far it is.
 pub(crate) fn watched<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<Py<PyAny>>,
     patience: Patience,
-    work: impl FnOnce(&Control) -> T + Send + 'static,
+    work: impl FnOnce(&Job<'_>) -> Result<T, TraceError> + Send + 'static,
 ) -> PyResult<T> {
-    let control = Control::new(1);
-    let seen = Arc::clone(&control);
-    enter::enter(py, &control, patience, work, move |py| {
-        if let Some(progress) = &progress {
-            progress.call1(py, seen.progress(0))?;
-        }
-        Ok(())
-    })
+    enter::watched(py, progress, patience, work)?.map_err(errors::trace)
 }
 
 /// Truncates an interrupted recording to its last whole row group. Returns the number of rows, and
 /// of bytes cut off.
 #[pyfunction]
 pub(crate) fn recover_recording(py: Python<'_>, path: PathBuf) -> PyResult<(u64, u64)> {
-    py.detach(|| flashtwin_trace::recover_recording(&path)).map_err(|error| errors::trace(&error))
+    py.detach(|| flashtwin_trace::recover_recording(&path)).map_err(errors::trace)
 }

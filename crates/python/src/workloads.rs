@@ -5,23 +5,20 @@ use std::path::PathBuf;
 use flashtwin_trace::{Recipe, workload_names};
 use pyo3::prelude::*;
 
-use crate::enter::Patience;
+use crate::enter::{Job, Patience};
 use crate::errors;
 use crate::trace::{Trace, watched};
 
-/// Names of the recipes that come with flashtwin.
 #[pyfunction]
 pub(crate) fn workloads() -> Vec<&'static str> {
     workload_names()
 }
 
-/// The recipe of a workload as TOML.
 #[pyfunction]
 pub(crate) fn workload_toml(name: &str) -> PyResult<&'static str> {
     flashtwin_trace::workload_toml(name).ok_or_else(|| errors::unknown("workload", name, &workload_names()))
 }
 
-/// JSON schema of recipes, as text.
 #[pyfunction]
 pub(crate) fn recipe_schema() -> String {
     Recipe::schema().to_string()
@@ -30,12 +27,12 @@ pub(crate) fn recipe_schema() -> String {
 /// Refuses a text that is no recipe; `place` names it in messages.
 #[pyfunction]
 pub(crate) fn check_recipe(toml: &str, place: &str) -> PyResult<()> {
-    Recipe::parse(place, toml).map(drop).map_err(|error| errors::trace(&error))
+    Recipe::parse(place, toml).map(drop).map_err(errors::trace)
 }
 
 /// The recipe, with `days` days instead of its own.
 fn of_days(toml: &str, place: &str, days: Option<u64>) -> PyResult<Recipe> {
-    let mut recipe = Recipe::parse(place, toml).map_err(|error| errors::trace(&error))?;
+    let mut recipe = Recipe::parse(place, toml).map_err(errors::trace)?;
     recipe.arrivals.trace_days = days.or(recipe.arrivals.trace_days);
     Ok(recipe)
 }
@@ -53,10 +50,8 @@ pub(crate) fn synthesize(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Trace> {
     let recipe = of_days(toml, &place, days)?;
-    let made = watched(py, progress, Patience::Unlimited, move |control| {
-        flashtwin_trace::synthesize(&recipe, &place, scale, seed, &control.job(0))
-    })?;
-    Ok(Trace::new(made.map_err(|error| errors::trace(&error))?))
+    let made = move |job: &Job<'_>| flashtwin_trace::synthesize(&recipe, &place, scale, seed, job);
+    watched(py, progress, Patience::Unlimited, made).map(Trace::new)
 }
 
 /// Makes the trace of a recipe as a canonical Parquet file, without holding it; its number of requests.
@@ -75,9 +70,7 @@ pub(crate) fn synthesize_parquet(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<u64> {
     let recipe = of_days(toml, &place, days)?;
-    let made = watched(py, progress, Patience::Unlimited, move |control| {
-        let job = control.job(0);
-        flashtwin_trace::synthesize_parquet(&recipe, &place, (scale, seed), &path, threaded, &job)
-    })?;
-    made.map_err(|error| errors::trace(&error))
+    watched(py, progress, Patience::Unlimited, move |job| {
+        flashtwin_trace::synthesize_parquet(&recipe, &place, (scale, seed), &path, threaded, job)
+    })
 }

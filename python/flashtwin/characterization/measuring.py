@@ -313,14 +313,5 @@ def _wrapped(native: _core.Characterization) -> Characterization:
 def _streamed(
     path: str | Path, options: Options, reading: Reading, heard: Callable[[int, int], None] | None
 ) -> _core.Characterization:
-    return _core.characterize_stream(
-        path,
-        reading.format,
-        reading.on_bad_line,
-        reading.sort_window_ns,
-        options.json(),
-        heard,
-        reading.blkparse_action,
-        reading.volume,
-        reading.excerpt_ns,
-    )
+    how = (reading.format, reading.on_bad_line, reading.sort_window_ns, reading.blkparse_action, reading.volume)
+    return _core.characterize_stream(path, (*how, reading.excerpt_ns), options.json(), heard)

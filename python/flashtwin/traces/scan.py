@@ -139,7 +139,7 @@ def scan(
     if window_requests is not None and window_requests < 1:
         raise ArgumentError(f"window_requests is {window_requests}; give 1 or more")
     span, window = excerpt_ns(from_s, to_s), window_requests or 0
-    native = _core.Scan.open(path, format, on_bad_line, sort_window_ns, blkparse_action, volume, span, window)
+    native = _core.Scan.open(path, (format, on_bad_line, sort_window_ns, blkparse_action, volume, span), window)
     how = {"format": format, "on_bad_line": on_bad_line, "sort_window_ns": sort_window_ns,
            "blkparse_action": blkparse_action, "volume": volume, "from_s": from_s, "to_s": to_s}  # fmt: skip
     return Scan(native, {"path": str(path), **how})
@@ -163,7 +163,7 @@ def memory_in_whole(
         TraceError: the file cannot be read so.
     """
     span = excerpt_ns(from_s, to_s)
-    return _core.memory_in_whole(path, format, on_bad_line, sort_window_ns, blkparse_action, volume, span)
+    return _core.memory_in_whole(path, (format, on_bad_line, sort_window_ns, blkparse_action, volume, span))
 
 
 def _again(source: Mapping[str, Any]) -> Scan:

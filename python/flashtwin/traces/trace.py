@@ -291,7 +291,7 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
         )
     heard = named(progress, "reading")
     span = excerpt_ns(from_s, to_s)
-    native = _core.Trace.open(path, format, on_bad_line, sort_window_ns, heard, blkparse_action, volume, span)
+    native = _core.Trace.open(path, (format, on_bad_line, sort_window_ns, blkparse_action, volume, span), heard)
     how = {"format": format, "on_bad_line": on_bad_line, "sort_window_ns": sort_window_ns,
            "blkparse_action": blkparse_action, "volume": volume, "from_s": from_s, "to_s": to_s}  # fmt: skip
     return Trace(native, {"path": str(path), **how})

@@ -30,7 +30,6 @@ pub struct Rate {
     pub busiest_10_ms: Option<f64>,
 }
 
-/// Counts requests a second and the time between requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrivals {
     requests: u64,
@@ -85,7 +84,7 @@ impl Arrivals {
         }
     }
 
-    /// Time between requests, in nanoseconds, with the share of intervals up to it; to 3 %.
+    /// In nanoseconds to 3 %, each with the share of intervals up to it.
     pub(crate) fn intervals(&self) -> impl Iterator<Item = (u64, f64)> {
         self.intervals.cumulative()
     }
@@ -95,7 +94,6 @@ impl Arrivals {
 #[derive(Clone, Debug)]
 struct Bins {
     width_ns: i64,
-    /// Where the bin of the last request ends, and requests in that bin so far.
     end_ns: i64,
     in_bin: u64,
     peak: u64,
@@ -125,7 +123,7 @@ impl Bins {
         self.peak.max(self.in_bin)
     }
 
-    /// Variance / mean over the bins that are whole; the last one is not, so these are just the closed ones.
+    /// Variance / mean over the whole bins, which are just the closed ones.
     fn index_of_dispersion(&self, last_ns: i64) -> Option<f64> {
         let whole = last_ns / self.width_ns;
         let mean = self.counted as f64 / whole as f64;

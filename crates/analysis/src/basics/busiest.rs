@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-/// Requests in a row of which the densest moment is looked for.
 const REQUESTS: u64 = 1_000;
 
 /// Most requests within a span of time, among each 1,000 in a row.
@@ -38,7 +37,7 @@ impl Busiest {
         }
     }
 
-    /// The mean over the thousands; missing below one.
+    /// Missing below 1,000 requests.
     pub(super) fn mean(&self) -> Option<f64> {
         (self.rows > 0).then(|| self.sum as f64 / self.rows as f64)
     }

@@ -17,7 +17,7 @@ pub use sizes::RequestBytes;
 pub use trains::Trains;
 
 use crate::accumulator::Accumulator;
-use crate::before::{CountPages, PagesBefore};
+use crate::before::{CountPages, Footprint, PagesBefore};
 use crate::input::{About, InMemory, Input, pass};
 use crate::memory;
 use crate::periods::{Clock, Periods};
@@ -121,26 +121,23 @@ pub struct Basics {
     pub periods: RecordBatch,
 }
 
-/// Computes [`Basics`] with periods of `period_ns` (one period if it is not positive), and
-/// [`Popularity`] in the same pass. Exact. [`trace_info`] adds duplicates and page irregularities,
-/// which take another pass.
+/// Computes [`Basics`] with periods of `period_ns` (one period if it is not positive), and [`Popularity`] in the same
+/// pass. Exact. [`trace_info`] adds duplicates and page irregularities, which take another pass.
 pub fn basics(trace: &Trace, period_ns: i64) -> (Basics, Option<Popularity>) {
     let mut input = InMemory::new(trace);
     let mut survey = Survey::new(input.about(), period_ns, Sample::ALL);
-    let mut pages = CountPages::new(Sample::ALL);
-    let mut accumulators = survey.requests_and_values();
-    accumulators.push(&mut pages);
+    survey.pages = SurveyedPages::Count(CountPages::new(Sample::ALL));
     // A pass over memory without a progress callback cannot fail.
-    let _ = pass(&mut input, &(), &mut accumulators);
-    let Survey { about, mut requested, values, periods, .. } = survey;
-    let info = TraceInfo::assemble(&about, &mut requested, &values, pages.finish(), None, None);
+    let _ = pass(&mut input, &(), &mut survey.accumulators());
+    let Survey { about, mut requested, values, periods, pages } = survey;
+    let info = TraceInfo::assemble(&about, &mut requested, &values, pages.finish().0, None, None);
     (Basics { info, periods: periods.finish() }, popularity::of_counts(&values))
 }
 
 /// Everything about the requests of a trace in memory: [`basics`] and duplicates.
 ///
-/// Duplicates and page irregularities are missing if following each page would exceed the memory
-/// limit. Only long requests without contents, among others with contents, address as many pages.
+/// Duplicates and page irregularities are missing if following each page would exceed the memory limit. Only long
+/// requests without contents, among others with contents, address as many pages.
 pub fn trace_info(trace: &Trace) -> TraceInfo {
     let mut input = InMemory::new(trace);
     let mut survey = Survey::to_inform(input.about());
@@ -152,22 +149,16 @@ pub fn trace_info(trace: &Trace) -> TraceInfo {
 }
 
 /// [`trace_info`] on one thread, while replays use the others; `progress` can stop it.
-///
-/// # Errors
-/// When `progress` says to stop.
 pub fn trace_info_aside(trace: &Trace, progress: &dyn Progress) -> Result<TraceInfo, TraceError> {
     let find = || trace_info_of(&mut InMemory::new(trace), progress);
     match rayon::ThreadPoolBuilder::new().num_threads(1).build() {
         Ok(one) => one.install(find),
-        // No thread is to be had: it is found all the same.
+        // Without a thread it runs on this one.
         Err(_) => find(),
     }
 }
 
 /// [`trace_info`] of a trace in memory or streamed, in two passes.
-///
-/// # Errors
-/// When the file cannot be read again, or `progress` says to stop.
 pub fn trace_info_of(
     input: &mut (dyn Input + Send),
     progress: &dyn Progress,
@@ -179,7 +170,6 @@ pub fn trace_info_of(
     Ok(informed.finish())
 }
 
-/// The survey of a trace, and its page contents as they are followed.
 struct Informed {
     about: About,
     requested: Requested,
@@ -191,14 +181,9 @@ struct Informed {
 impl Informed {
     fn of(survey: Survey) -> Informed {
         let Survey { about, requested, values, pages, .. } = survey;
-        let (footprint_pages, space) = match pages {
-            SurveyedPages::Count(pages) => (pages.finish(), None),
-            SurveyedPages::Before(before) => {
-                let footprint = before.finish();
-                let clock = Clock::new(0, about.duration_ns);
-                (footprint.footprint_pages, Some(SpaceFollower::new(footprint, clock, Sample::ALL)))
-            }
-        };
+        let (footprint_pages, footprint) = pages.finish();
+        let clock = Clock::new(0, about.duration_ns);
+        let space = footprint.map(|footprint| SpaceFollower::new(footprint, clock, Sample::ALL));
         Informed { about, requested, values, footprint_pages, space }
     }
 
@@ -217,7 +202,6 @@ impl Informed {
     }
 }
 
-/// The metrics of the first pass.
 pub(crate) struct Survey {
     pub(crate) about: About,
     pub(crate) requested: Requested,
@@ -226,12 +210,21 @@ pub(crate) struct Survey {
     pub(crate) pages: SurveyedPages,
 }
 
-/// Page results of the first pass.
 pub(crate) enum SurveyedPages {
-    /// Contents of each page before the trace, where there are contents to follow.
     Before(PagesBefore),
-    /// Their number.
     Count(CountPages),
+}
+
+impl SurveyedPages {
+    pub(crate) fn finish(self) -> (Option<u64>, Option<Footprint>) {
+        match self {
+            SurveyedPages::Count(pages) => (pages.finish(), None),
+            SurveyedPages::Before(before) => {
+                let footprint = before.finish();
+                (footprint.footprint_pages, Some(footprint))
+            }
+        }
+    }
 }
 
 impl Survey {
@@ -257,7 +250,7 @@ impl Survey {
         }
     }
 
-    /// Its accumulators, the slowest first.
+    /// The slowest first.
     pub(crate) fn accumulators(&mut self) -> [&mut dyn Accumulator; 4] {
         let pages: &mut dyn Accumulator = match &mut self.pages {
             SurveyedPages::Before(pages) => pages,
@@ -265,15 +258,9 @@ impl Survey {
         };
         [pages, &mut self.values, &mut self.periods, &mut self.requested]
     }
-
-    /// Those that do not look at pages.
-    fn requests_and_values(&mut self) -> Vec<&mut dyn Accumulator> {
-        vec![&mut self.values, &mut self.periods, &mut self.requested]
-    }
 }
 
 impl TraceInfo {
-    /// Assembles the results of the passes.
     pub(crate) fn assemble(
         about: &About,
         requested: &mut Requested,
@@ -320,7 +307,6 @@ impl TraceInfo {
     }
 }
 
-/// Most points of the curve of sizes of one kind.
 const SIZES_MAX: usize = 1000;
 
 rows! {

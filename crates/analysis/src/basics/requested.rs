@@ -12,14 +12,10 @@ use crate::rows;
 use crate::rows::batch_of;
 use crate::value_counts::percent;
 
-/// Counts requests, bytes and places.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Requested {
-    /// Requests by kind.
     pub(crate) count: [u64; Op::COUNT],
-    /// Bytes by kind.
     pub(crate) bytes: [u64; Op::COUNT],
-    /// Of reads, writes and trims.
     pub(crate) sizes: [Sizes; 3],
     pub(crate) arrivals: Arrivals,
     pub(crate) trains: TrainCounts,
@@ -28,7 +24,6 @@ pub(crate) struct Requested {
     /// Page reads and page writes with a known content, and those of them whose content is zeroes.
     pub(crate) known: [u64; 2],
     pub(crate) zeroes: [u64; 2],
-    /// Requests that begin where the one before them on their volume ended.
     pub(crate) sequential: u64,
     /// Page writes and page trims that cover only a part of their 4 KB page, were no contents recorded.
     partial_writes: u64,
@@ -38,9 +33,7 @@ pub(crate) struct Requested {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Volume {
-    /// Requests by kind.
     count: [u64; Op::COUNT],
-    /// Bytes by kind.
     bytes: [u64; Op::COUNT],
     /// Where the last request ended.
     last_end: Option<u64>,
@@ -115,23 +108,19 @@ fn partial_pages(start: u64, end: u64) -> u64 {
 }
 
 impl Requested {
-    /// Irregularities of the pages of a trace without contents.
     pub(crate) fn page_quality(&self) -> PageQuality {
         let (partial_writes, partial_trims) = (self.partial_writes, self.partial_trims);
         PageQuality { partial_writes, partial_trims, ..PageQuality::default() }
     }
 
-    /// Page reads or writes of zeroes / those with a known content; percent.
     pub(crate) fn zero_percent(&self, op: Op) -> Option<f64> {
         percent(self.zeroes[op as usize], self.known[op as usize])
     }
 
-    /// Requests of one kind.
     pub(crate) fn of(&self, op: Op) -> u64 {
         self.count[op as usize]
     }
 
-    /// The table of volumes.
     pub(crate) fn by_volume(&self, names: &[String]) -> RecordBatch {
         let volume = |number: usize| self.volumes.get(number).copied().unwrap_or_default();
         let mut volumes: Vec<(&str, Volume)> =

@@ -17,7 +17,7 @@ pub struct RequestBytes {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sizes {
     counts: HashMap<u32, u64>,
-    /// A size and how often it occurred since it was last entered above.
+    /// Since it was last entered in `counts`.
     last: (u32, u64),
 }
 
@@ -39,7 +39,6 @@ impl Sizes {
         }
     }
 
-    /// Each size with the number of requests of it, ascending.
     pub(crate) fn ascending(&mut self) -> Vec<(u32, u64)> {
         self.enter_last();
         let mut sizes: Vec<(u32, u64)> = self.counts.iter().map(|(&size, &count)| (size, count)).collect();
@@ -48,7 +47,6 @@ impl Sizes {
     }
 }
 
-/// Mean and median of sizes given with their counts, ascending.
 pub(crate) fn request_bytes(sizes: &[(u32, u64)]) -> RequestBytes {
     let count: u64 = sizes.iter().map(|&(_, count)| count).sum();
     if count == 0 {

@@ -9,11 +9,9 @@ use serde::Serialize;
 use crate::histogram::LogHistogram;
 use crate::value_counts::percent;
 
-/// Requests further apart than this belong to different trains.
 pub(crate) const APART_NS: i64 = 1_000_000;
 /// A silence up to this is a short one: a flash write's time and a few more.
 const SHORT_NS: i64 = 10_000_000;
-/// Trains from this on are long.
 const LONG: u64 = 16;
 
 /// Trains of requests: a train goes on as long as the next request comes within 1 ms. Flushes,
@@ -51,7 +49,7 @@ pub struct Trains {
 pub(crate) struct TrainCounts {
     requests: u64,
     last: Option<(i64, Op)>,
-    /// Of the train that goes on: its requests, the kind of its first one, and whether others have come.
+    /// Of the train that goes on.
     length: u64,
     kind: Option<Op>,
     mixes: bool,
@@ -64,7 +62,6 @@ pub(crate) struct TrainCounts {
 }
 
 impl TrainCounts {
-    /// The next request; `sequential` where it begins at the end of the one before.
     #[inline]
     pub(crate) fn add(&mut self, time_ns: i64, op: Op, sequential: bool) {
         self.requests += 1;
@@ -89,7 +86,7 @@ impl TrainCounts {
         self.mixed += u64::from(self.mixes);
     }
 
-    /// The counts, with the present train included.
+    /// With the present train included.
     pub(crate) fn finish(&self) -> Trains {
         let mut all = self.clone();
         if all.length > 0 {
@@ -113,7 +110,7 @@ impl TrainCounts {
         }
     }
 
-    /// The length of the train that is `rank`-th from the shortest, from 1.
+    /// From 1, the shortest first.
     fn length_of(&self, rank: u64) -> Option<u64> {
         let mut below = 0;
         self.lengths.iter().find_map(|(&length, &trains)| {
@@ -140,7 +137,7 @@ mod tests {
             (0, write, false),
             (40, write, true),
             (1_040, write, true),
-            // 1.001 ms later: the next one, which goes on where this one ended.
+            // 1.001 ms later.
             (2_041, write, true),
             (2_081, read, false),
             (15_000, read, true),

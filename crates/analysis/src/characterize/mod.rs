@@ -19,15 +19,15 @@ use crate::sample::Sample;
 use crate::temperature::{
     CountWrites, FMinRow, FrequencyRow, PartitionsRow, Temperature, TemperatureBuilder, page_sizes,
 };
-use crate::wa::{WaBuilder, WaCell, WaOptions, WriteAmplification};
+use crate::wa::{WaBuilder, WaCell, WriteAmplification};
 use second_pass::{Followed, SecondPass};
 
-/// A trace, characterized.
+/// Results of [`characterize`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Characterization {
     /// All figures, by the schema of [`characterization_schema`]. Undefined figures are null.
     pub summary: Value,
-    /// All tables, by name.
+    /// By name.
     pub tables: Vec<(String, RecordBatch)>,
 }
 
@@ -55,18 +55,16 @@ struct OptionsUsed {
     sampled: bool,
 }
 
-/// The JSON schema of a characterization: its `summary`, and a row of each of its `tables` by name.
+/// The JSON schema of the `summary`, and of a row of each of the `tables` by name.
 pub fn characterization_schema() -> Value {
     let mut tables = second_pass::schemas();
     tables.extend([FrequencyRow::schema(), PartitionsRow::schema(), FMinRow::schema(), WaCell::schema()]);
     json!({ "summary": schema_of::<Figures<Followed>>(), "tables": Map::from_iter(tables) })
 }
 
-/// Characterizes a trace: every metric of this crate, exactly, or for a sample of pages and contents.
-///
-/// # Errors
-/// [`TraceError`] when the input cannot be read again, when `progress` says to stop, when threads cannot be
-/// started, and when more memory would be needed than is allowed.
+/// Characterizes a trace: every metric of this crate, exactly, or for a sample of pages and contents. Fails if the
+/// input cannot be read again, if `progress` says to stop, if there are no threads, and if it takes more memory than
+/// is allowed.
 pub fn characterize(
     input: &mut (dyn Input + Send),
     options: &Options,
@@ -79,9 +77,6 @@ pub fn characterize(
 }
 
 /// [`characterize`] for a trace in memory.
-///
-/// # Errors
-/// As there.
 pub fn characterize_trace(
     trace: &Trace,
     options: &Options,
@@ -90,7 +85,6 @@ pub fn characterize_trace(
     characterize(&mut InMemory::new(trace), options, progress)
 }
 
-/// One characterization under way.
 struct Work<'a> {
     input: &'a mut (dyn Input + Send),
     options: &'a Options,
@@ -101,7 +95,7 @@ struct Work<'a> {
 impl<'a> Work<'a> {
     fn new(input: &'a mut (dyn Input + Send), options: &'a Options, progress: &'a dyn Progress) -> Work<'a> {
         let sector_bytes = input.about().sector_bytes;
-        let sizes = all_page_sizes(sector_bytes, &options.wa).len() as u64;
+        let sizes = options.page_sizes(sector_bytes).len() as u64;
         let passes = 2 + if input.is_in_memory() { sizes } else { 1 };
         Work {
             input,
@@ -118,8 +112,7 @@ impl<'a> Work<'a> {
         pass(self.input, &self.progress, &mut second.accumulators())?;
         self.progress.done += 1;
         let (followed, mut tables) = second.finish();
-        // The results hold more than their JSON, for example 80 MB of logical locality: freed
-        // before the next passes.
+        // The results hold more than their JSON, for example 80 MB of logical locality, so they are freed here.
         let followed = serde_json::to_value(followed).unwrap_or_default();
         let (temperature, write_amplification) = self.temperatures()?;
         tables.extend([
@@ -134,11 +127,9 @@ impl<'a> Work<'a> {
             sampled: !self.sample.is_all(),
         };
         let figures = Figures { followed, temperature, write_amplification, options };
-        // Plain structures of numbers and strings always have a JSON form.
         Ok(Characterization { summary: serde_json::to_value(figures).unwrap_or_default(), tables })
     }
 
-    /// Totals of the trace that later metrics need.
     fn first_pass(&mut self) -> Result<Survey, TraceError> {
         let mut survey = Survey::new(self.input.about(), self.options.period_ns(), self.sample);
         pass(self.input, &self.progress, &mut survey.accumulators())?;
@@ -146,13 +137,12 @@ impl<'a> Work<'a> {
         Ok(survey)
     }
 
-    /// Temperature ranges and write amplification, page size by page size. In memory, one after the
-    /// other to save space; otherwise all in one pass over the file.
+    /// Page size by page size. In memory, one after the other to save space; otherwise all in one pass over the file.
     fn temperatures(&mut self) -> Result<(Temperature, WriteAmplification), TraceError> {
         let about = self.input.about().clone();
         let of_temperature = page_sizes(about.sector_bytes);
         let of_wa = self.options.wa.page_sizes(about.sector_bytes);
-        let sizes = all_page_sizes(about.sector_bytes, &self.options.wa);
+        let sizes = self.options.page_sizes(about.sector_bytes);
         let together = if self.input.is_in_memory() { 1 } else { sizes.len() };
         let mut temperature = TemperatureBuilder::new(about.sector_bytes, &self.options.wa.frequency_ratios);
         let mut wa = WaBuilder::new(&self.options.wa);
@@ -181,16 +171,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Page sizes of all metrics, ascending.
-fn all_page_sizes(sector_bytes: u32, wa: &WaOptions) -> Vec<u32> {
-    let mut sizes = page_sizes(sector_bytes);
-    sizes.extend(wa.page_sizes(sector_bytes));
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes
-}
-
-/// Progress over all passes, each of which counts from 0.
+/// Each pass counts from 0.
 struct Passes<'a> {
     outer: &'a dyn Progress,
     done: u64,

@@ -8,8 +8,7 @@ use serde_json::{Map, Value};
 use super::metrics::{Following, MetricResults};
 use crate::accumulator::Accumulator;
 use crate::basics::{
-    IntervalRow, RequestSizeRow, Requested, Survey, SurveyedPages, TraceInfo, VolumeRow, interarrival,
-    request_sizes,
+    IntervalRow, RequestSizeRow, Requested, Survey, TraceInfo, VolumeRow, interarrival, request_sizes,
 };
 use crate::input::About;
 use crate::metric::{FirstPass, Tables, named};
@@ -20,7 +19,6 @@ use crate::rows::Row;
 use crate::sample::Sample;
 use crate::value_counts::ValueCounts;
 
-/// Results of the first pass, and the metrics of the second in the making.
 pub(super) struct SecondPass {
     about: About,
     sample: Sample,
@@ -34,25 +32,17 @@ pub(super) struct SecondPass {
 impl SecondPass {
     pub(super) fn new(survey: Survey, options: &Options, sample: Sample) -> SecondPass {
         let Survey { about, requested, values, periods, pages } = survey;
-        let (footprint_pages, footprint) = match pages {
-            SurveyedPages::Count(pages) => (pages.finish(), None),
-            SurveyedPages::Before(before) => {
-                let footprint = before.finish();
-                (footprint.footprint_pages, Some(footprint))
-            }
-        };
+        let (footprint_pages, footprint) = pages.finish();
         let clock = Clock::new(options.period_ns(), about.duration_ns);
         let mut first_pass = FirstPass { options, sample, about: &about, clock, values: &values, footprint };
         let following = Following::begin(&mut first_pass);
         SecondPass { about, sample, requested, values, periods, footprint_pages, following }
     }
 
-    /// All that are to be shown the trace.
     pub(super) fn accumulators(&mut self) -> Vec<&mut dyn Accumulator> {
         self.following.accumulators()
     }
 
-    /// The standard errors of a sample.
     fn errors(&self) -> Map<String, Value> {
         let mut all = Map::new();
         let mut add = |metric: &str, figures: &[&str], errors: &[Option<f64>]| {
@@ -76,7 +66,6 @@ impl SecondPass {
         all
     }
 
-    /// All figures and tables.
     pub(super) fn finish(self) -> (Followed, Tables) {
         let standard_errors = (!self.sample.is_all()).then(|| self.errors());
         let (about, mut requested, values) = (self.about, self.requested, self.values);
@@ -116,7 +105,6 @@ pub(super) struct Followed {
     found: MetricResults,
 }
 
-/// The schema of a row of each table of the first and the second pass, by its name.
 pub(super) fn schemas() -> Vec<(String, Value)> {
     let mut all = vec![
         WorkloadPeriodRow::schema(),

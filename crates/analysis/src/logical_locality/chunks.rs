@@ -11,23 +11,19 @@ use flashtwin_bits::prefetch_if_there as prefetch;
 
 /// Chunks that are found together: as many as fill a cache line.
 const REGION_CHUNKS: u64 = 6;
-/// A chunk that has no memory.
 const NONE: u32 = u32::MAX;
 
-/// Neighbouring chunks of a volume.
 #[repr(align(64))]
 struct Region {
     /// Number of the first chunk / [`REGION_CHUNKS`].
     number: u64,
     volume: u32,
-    /// Chunks that have memory.
     used: u32,
     slots: [u32; REGION_CHUNKS as usize],
     /// When any page of each chunk was touched last.
     latest: [u32; REGION_CHUNKS as usize],
 }
 
-/// Which chunk uses a slot.
 struct Owner {
     number: u64,
     volume: u32,
@@ -42,7 +38,6 @@ struct Latest([u32; GROUPS]);
 #[repr(align(64))]
 struct Times([[u32; GROUP_PAGES]; GROUPS]);
 
-/// A chunk that has memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChunkEntry {
     pub(super) number: u64,
@@ -51,11 +46,11 @@ pub(super) struct ChunkEntry {
     pub(super) latest: u32,
 }
 
-/// Last-touch times of the pages of some chunks. Memory is reused without being erased: the times
-/// of an old chunk are too old to matter.
+/// Last-touch times of the pages of some chunks. Memory is reused without being erased, because the times of an old
+/// chunk are too old to matter.
 ///
 /// Slots by hand, not a [`Slab`](flashtwin_bits::Slab), which is one array: many look-ups end at a slot's owner or at
-/// the times of its groups, and those of all slots lie close together only if the 4 KB of single pages lie elsewhere.
+/// the times of its groups. Those of all slots lie close together only if the 4 KB of single pages lie elsewhere.
 #[derive(Default)]
 pub(super) struct Chunks {
     regions: HashTable<Region>,
@@ -114,7 +109,7 @@ impl Chunks {
         slot
     }
 
-    /// Takes the memory of a slot's chunk back, unless a page of it was touched after `time`.
+    /// Unless a page of the chunk was touched after `time`.
     #[inline]
     pub(super) fn free_unless_touched_after(&mut self, slot: u32, time: u32) {
         let owner = &self.owners[slot as usize];
@@ -155,7 +150,7 @@ impl Chunks {
         }
     }
 
-    /// Raises `time` to the latest touch of the pages in `range` of a chunk, if that is later.
+    /// If any was touched later.
     #[inline]
     pub(super) fn raise(&self, place: ChunkEntry, range: Range<usize>, time: &mut u32) {
         if place.latest <= *time {
@@ -180,14 +175,14 @@ impl Chunks {
         &self.latest[slot as usize].0
     }
 
-    /// When all pages of a group were touched together last, and when each was by itself. The later of both
-    /// counts: so a long request writes one time a group and not one a page.
+    /// When all pages of a group were touched together last, and when each was by itself. The later of both counts,
+    /// so that a long request writes one time a group and not one a page.
     #[inline]
     pub(super) fn group(&self, slot: u32, group: usize) -> (u32, &[u32; GROUP_PAGES]) {
         (self.whole[slot as usize].0[group], &self.times[slot as usize].0[group])
     }
 
-    /// Prefetches the data of `pages` and their surroundings, without the surroundings' times.
+    /// Without the surroundings' times.
     #[inline]
     pub(super) fn prefetch(&self, pages: Pages, distance: u32) {
         let around = pages.widened(distance).chunks();
@@ -211,7 +206,6 @@ impl Chunks {
         }
     }
 
-    /// Starts loading the times of a group.
     #[inline]
     pub(super) fn prefetch_group(&self, slot: u32, group: usize) {
         if let (Some(times), Some(whole)) = (self.times.get(slot as usize), self.whole.get(slot as usize)) {
@@ -222,7 +216,7 @@ impl Chunks {
     }
 }
 
-/// The part of a range of a chunk's pages that is in one of its groups, counted from the group's beginning.
+/// Counted from the group's beginning.
 #[inline]
 pub(super) fn part(range: &Range<usize>, group: usize) -> Range<usize> {
     let base = group * GROUP_PAGES;

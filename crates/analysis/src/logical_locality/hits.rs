@@ -2,20 +2,19 @@
 
 use super::recency::Step;
 
-/// Corners that are written down in one go.
 const PENDING_MAX: usize = 1 << 14;
 
 /// Requests by the distances and times within which they hit another.
 ///
-/// A request's hits form a staircase: the further away one looks, the sooner one finds a hit. Only the
-/// corners of the staircases are written down, in a table whose sums over both directions are the counts.
+/// A request's hits form a staircase: the further away one looks, the sooner one finds a hit. Only the corners of the
+/// staircases are written down, in a table whose sums over both directions are the counts.
 pub(super) struct Hits {
     distance_max: u32,
     time_max: u32,
     /// Differences of counts, wrapping: row = distance, column = time - 1.
     corners: Vec<u32>,
-    /// Corners still to be written down: twice the cell, and 1 where the difference goes down. The table
-    /// is larger than the cache, and many cells at a time are loaded side by side.
+    /// Twice the cell, and 1 where the difference goes down. The table is larger than the cache, and many cells at a
+    /// time are loaded side by side.
     pending: Vec<u32>,
     /// Differences that no longer fit into `corners`; empty until there are any.
     earlier: Vec<i64>,
@@ -31,7 +30,6 @@ impl Hits {
         Hits { distance_max, time_max, corners, pending, earlier: Vec::new(), recent: 0, requests: 0 }
     }
 
-    /// Begins the staircase of another request.
     #[inline]
     pub(super) fn request(&mut self) -> Staircase<'_> {
         if self.recent == i32::MAX as u32 {
@@ -81,7 +79,7 @@ impl Hits {
     }
 }
 
-/// One request's hits, in order of distance.
+/// In order of distance.
 pub(super) struct Staircase<'a> {
     pending: &'a mut Vec<u32>,
     width: u32,

@@ -23,9 +23,8 @@ use hits::Hits;
 use pages::Pages;
 use recency::Recency;
 
-/// Requests handled in one go.
 const BLOCK_REQUESTS: usize = 1 << 16;
-/// Distance of the prefetch, in requests.
+/// In requests.
 const AHEAD: usize = 6;
 
 /// Logical (spatial) locality of a trace (SWC paper, section 5.1).
@@ -86,8 +85,8 @@ impl LocalityOfKind {
         kind
     }
 
-    /// Requests that hit another within `distance` pages and `time` requests. Nothing is hit within time
-    /// 0. `None` beyond the furthest distance and longest time looked at.
+    /// Requests that hit another within `distance` pages and `time` requests; none within time 0. `None` beyond the
+    /// furthest distance and longest time looked at.
     pub fn hits(&self, distance_pages: u32, time_requests: u32) -> Option<u64> {
         if time_requests > self.time_requests_max {
             return None;
@@ -104,21 +103,22 @@ impl LocalityOfKind {
     }
 }
 
-/// Computes [`LogicalLocality`]. Exact; one pass.
+/// Exact; one pass.
 pub fn logical_locality(trace: &Trace, options: LogicalLocalityOptions) -> LogicalLocality {
     crate::input::whole(LogicalLocalityMeter::new(options), trace).finish()
 }
 
-/// [`LogicalLocality`] in the making. Memory is bounded by the window and the length of the requests in
-/// it: about 40 MB for the two tables, and 4.4 KB for each chunk of 1,024 pages that the last
-/// `time_requests_max` requests touch.
+/// Memory is bounded by the window and the length of the requests in it: about 40 MB for the two tables, and 4.4 KB
+/// for each chunk of 1,024 pages that the last `time_requests_max` requests touch.
 pub(crate) struct LogicalLocalityMeter {
     options: LogicalLocalityOptions,
-    /// Reads and writes.
     kinds: [Kind; 2],
 }
 
 impl LogicalLocalityMeter {
+    /// Bytes of a chunk of pages in the window.
+    pub(crate) const CHUNK_BYTES: f64 = 4400.0;
+
     pub(crate) fn new(options: LogicalLocalityOptions) -> LogicalLocalityMeter {
         let options = options.within_limits();
         LogicalLocalityMeter { options, kinds: [Kind::new(options), Kind::new(options)] }
@@ -127,6 +127,7 @@ impl LogicalLocalityMeter {
 
 impl Metric for LogicalLocalityMeter {
     type Figures = LogicalLocality;
+    const SCHEMAS: &[fn() -> (String, Value)] = &[LocalityRow::schema, GainRow::schema];
 
     fn begin(first_pass: &mut FirstPass<'_>) -> Self {
         let asked = &first_pass.options.locality;
@@ -149,10 +150,6 @@ impl Metric for LogicalLocalityMeter {
     fn tables(figures: &LogicalLocality) -> Tables {
         vec![named::<LocalityRow>(&figures.table), named::<GainRow>(&figures.gain)]
     }
-
-    fn schemas() -> Vec<(String, Value)> {
-        vec![LocalityRow::schema(), GainRow::schema()]
-    }
 }
 
 impl Accumulator for LogicalLocalityMeter {
@@ -170,9 +167,9 @@ impl Accumulator for LogicalLocalityMeter {
 
 /// The requests of one kind.
 ///
-/// Whether looking forward or backward, the requests that can be hit are shown to [`Recency`] first; to
-/// look forward is to go through time backward. As a trace comes in order, that is done block by block:
-/// first the requests that follow the block within T, which are only there to be hit, and then the block.
+/// Whether looking forward or backward, the requests that can be hit are shown to [`Recency`] first. To look forward
+/// is to go through time backward. A trace comes in order, so that is done block by block: first the requests that
+/// follow the block within T, which are only there to be hit, and then the block.
 struct Kind {
     options: LogicalLocalityOptions,
     /// The block, and up to T requests behind it (before it when looking backward).
@@ -207,7 +204,6 @@ impl Kind {
         self.hits
     }
 
-    /// Takes in the next `requests` requests, with those that follow them waiting as well.
     fn block(&mut self, requests: usize) {
         self.recency.restart(self.waiting.len() as u32);
         let time_max = self.options.time_requests_max as usize;

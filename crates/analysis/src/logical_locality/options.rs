@@ -38,7 +38,6 @@ impl LogicalLocalityOptions {
         }
     }
 
-    /// The same with everything in its range.
     pub(super) fn within_limits(self) -> LogicalLocalityOptions {
         LogicalLocalityOptions {
             sector_bytes: self.sector_bytes.max(1),

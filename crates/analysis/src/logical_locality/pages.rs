@@ -6,7 +6,6 @@ use std::ops::{Range, RangeInclusive};
 pub(super) const CHUNK_PAGES: u64 = (GROUPS * GROUP_PAGES) as u64;
 /// Pages whose latest touch is kept as well.
 pub(super) const GROUP_PAGES: usize = 32;
-/// Groups of a chunk.
 pub(super) const GROUPS: usize = 32;
 
 /// A run of pages of one volume.
@@ -18,13 +17,11 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// Numbers of the chunks that hold them.
     #[inline]
     pub(super) fn chunks(&self) -> RangeInclusive<u64> {
         self.first / CHUNK_PAGES..=self.last / CHUNK_PAGES
     }
 
-    /// Whether some are in this chunk.
     #[inline]
     pub(super) fn reach(&self, number: u64) -> bool {
         self.chunks().contains(&number)
@@ -39,7 +36,6 @@ impl Pages {
         start as usize..end as usize
     }
 
-    /// With all pages up to `distance` away.
     #[inline]
     pub(super) fn widened(&self, distance: u32) -> Pages {
         let first = self.first.saturating_sub(u64::from(distance));

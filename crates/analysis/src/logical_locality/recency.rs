@@ -14,19 +14,15 @@ pub(super) struct Step {
     pub(super) time: u32,
 }
 
-/// Last-touch times of the pages that requests touched within a window of time.
-///
-/// Memory is bounded by the window, for any footprint: 4.3 KB for each chunk of 1,024 pages that a
-/// request of the window touches.
+/// Memory is bounded by the window, for any footprint: 4.3 KB for each chunk of 1,024 pages that a request of the
+/// window touches.
 pub(super) struct Recency {
     window: u32,
-    /// Time of the next request.
     now: u32,
     chunks: Chunks,
-    /// When chunks were touched, oldest first; within the window.
+    /// Oldest first, within the window.
     touched: VecDeque<(u32, u32)>,
-    /// Scratch: the chunks around a request, the places to search on either side of it, and the
-    /// results below.
+    /// Scratch: the chunks around a request, the places to search on either side, and the results below.
     near: Vec<ChunkEntry>,
     below: Vec<Part>,
     above: Vec<Part>,
@@ -43,14 +39,12 @@ struct Part {
 }
 
 impl Part {
-    /// Number of a page by its place in the group.
     fn page(&self, nth: u32) -> u64 {
         self.place.number * CHUNK_PAGES + (self.group * GROUP_PAGES) as u64 + u64::from(nth)
     }
 }
 
 impl Recency {
-    /// Remembers the last `window` requests.
     pub(super) fn new(window: u32) -> Recency {
         Recency {
             window,
@@ -75,12 +69,10 @@ impl Recency {
         }
     }
 
-    /// Time of the next request: one more than that of the request before.
     pub(super) fn now(&self) -> u32 {
         self.now
     }
 
-    /// The request of this moment touches `pages`.
     #[inline]
     pub(super) fn touch(&mut self, pages: Pages) {
         let now = self.now;
@@ -103,14 +95,13 @@ impl Recency {
         }
     }
 
-    /// Starts loading what [`Recency::surroundings`] and [`Recency::touch`] of `pages` will need.
     #[inline]
     pub(super) fn prepare(&self, pages: Pages, distance_max: u32) {
         self.chunks.prefetch(pages, distance_max);
     }
 
-    /// How late the surroundings of `pages` were touched: shows `visit` the pages up to `distance_max`
-    /// away in order of distance, each only if it was touched within the window and later than all nearer.
+    /// How late the surroundings of `pages` were touched: shows `visit` the pages up to `distance_max` away in order
+    /// of distance, each only if it was touched within the window and later than all nearer.
     #[inline]
     pub(super) fn surroundings(&mut self, pages: Pages, distance_max: u32, mut visit: impl FnMut(Step)) {
         self.expire();
@@ -138,7 +129,6 @@ impl Recency {
         self.both_sides(pages, search, visit);
     }
 
-    /// The steps among lower pages.
     fn steps_below(&mut self, pages: Pages, mut search: Search) {
         self.steps.clear();
         for part in &self.below {
@@ -156,7 +146,7 @@ impl Recency {
         }
     }
 
-    /// The steps among higher pages, shown in order with those among lower ones.
+    /// In order with those among lower pages.
     #[inline]
     fn both_sides(&self, pages: Pages, mut search: Search, mut visit: impl FnMut(Step)) {
         let mut shown = search.time;
@@ -190,8 +180,7 @@ impl Recency {
     }
 }
 
-/// The parts of one side, nearest first, that may have a later touch than all nearer ones, by the
-/// groups' latest touches. Prefetches them together.
+/// The parts of one side, nearest first, that may have a later touch than all nearer ones. Prefetches them together.
 #[inline]
 fn parts<const UP: bool>(
     chunks: &Chunks,

@@ -12,8 +12,7 @@ const GAIN_DISTANCES: [u32; 6] = [0, 1, 16, 64, 256, 1024];
 /// Times at which the gain of distance is given; those of SWC Fig. 16 and some more.
 const GAIN_TIMES: [u32; 5] = [1, 25, 250, 1000, 5000];
 
-/// All values up to 16, then four an octave: 1, 5/4, 6/4 and 7/4 of a power of two, for example 16,
-/// 20, 24, 28 and 32.
+/// All values up to 16, then four an octave: for example 16, 20, 24, 28 and 32.
 fn grid(first: u32, last: u32) -> Vec<u32> {
     let octaves = (2..30).flat_map(|octave| (4..8).map(move |quarter| quarter << octave));
     let all = (first..16).chain(octaves);

@@ -3,12 +3,11 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// Frequencies below this are counted and looked up in an array.
 const COMMON: usize = 1 << 16;
 /// `f_min` is not given beyond this ratio (SWC paper, section 3.1, footnote 1).
 const F_MIN_MOST: Ratio = Ratio { numerator: 1000, denominator: 1 };
 
-/// A ratio of update frequencies, exact: at least 1.
+/// Exact: at least 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Ratio {
     numerator: u64,
@@ -27,17 +26,15 @@ impl Ratio {
         Some(Ratio { numerator: (ratio * denominator as f64) as u64, denominator })
     }
 
-    /// `high` / `low`, of which neither is 0 and `low` is not the larger.
+    /// Neither is 0, and `low` is not the larger.
     fn of(high: u32, low: u32) -> Ratio {
         Ratio { numerator: high.into(), denominator: low.into() }
     }
 
-    /// The nearest floating-point number.
     pub fn value(self) -> f64 {
         self.numerator as f64 / self.denominator as f64
     }
 
-    /// How the ratio of two frequencies compares with this one.
     fn compare(self, high: u32, low: u32) -> Ordering {
         // At most 53 + 32 bits.
         let ours = u128::from(self.numerator) * u128::from(low);
@@ -66,14 +63,13 @@ impl Ord for Ratio {
     }
 }
 
-/// How many pages are written how often.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frequencies {
     levels: Vec<(u32, u64)>,
 }
 
 impl Frequencies {
-    /// Of pages with these numbers of writes; a page without writes has no update frequency.
+    /// A page without writes has no update frequency.
     pub fn of(writes: &[u32]) -> Frequencies {
         let mut common = vec![0u64; COMMON];
         let mut rare = BTreeMap::new();
@@ -89,24 +85,22 @@ impl Frequencies {
         Frequencies { levels }
     }
 
-    /// Numbers of writes, and the number of pages with each, hottest first.
+    /// Numbers of writes with their numbers of pages, hottest first.
     pub fn levels(&self) -> &[(u32, u64)] {
         &self.levels
     }
 
-    /// Greedy partitions with an update frequency ratio of at most `ratio` each: the hottest page that
-    /// is left begins a partition, which takes every page j with f_j >= f_i / ratio (SWC paper,
-    /// section 3.1).
+    /// Greedy partitions with an update frequency ratio of at most `ratio` each: the hottest page that is left begins
+    /// a partition, which takes every page j with f_j >= f_i / ratio (SWC paper, section 3.1).
     pub fn partitions(&self, ratio: Ratio) -> Partitioning {
         self.greedy(usize::MAX, |high, low| ratio.compare(high, low).is_le()).unwrap_or_default()
     }
 
-    /// The lowest ratio for which the greedy scheme needs at most `partitions` partitions; missing
-    /// without any pages or partitions. Exact: it is the ratio of two frequencies that occur.
+    /// The lowest ratio for which the greedy scheme needs at most `partitions` partitions; missing without any pages
+    /// or partitions. Exact: it is the ratio of two frequencies that occur.
     ///
-    /// If some ratio suffices, so does the highest ratio that really occurs in that scheme's
-    /// partitions; and if no scheme strictly below that suffices, none does. Bisection comes first,
-    /// so that few such steps are left.
+    /// If some ratio suffices, so does the highest ratio that really occurs in that scheme's partitions. If no scheme
+    /// strictly below that suffices, none does. Bisection comes first, so that few such steps are left.
     pub fn lowest_ratio(&self, partitions: u32) -> Option<Ratio> {
         let most = partitions as usize;
         let mut best = self.greedy(most, |_, _| true)?.ratio?;
@@ -135,8 +129,8 @@ impl Frequencies {
         self.lowest_ratio(partitions).filter(|ratio| *ratio <= F_MIN_MOST).map(Ratio::value)
     }
 
-    /// Greedy partitions, hottest first, of frequencies that fit together; `None` when there are more
-    /// than `most`. A frequency must fit with itself, and with all between two that fit.
+    /// Hottest first; `None` when there are more than `most`. A frequency must fit with itself, and with all between
+    /// two that fit.
     fn greedy(&self, most: usize, fits: impl Fn(u32, u32) -> bool) -> Option<Partitioning> {
         let mut partitioning = Partitioning::default();
         let mut left = self.levels.as_slice();
@@ -154,29 +148,25 @@ impl Frequencies {
     }
 }
 
-/// Pages in partitions of similar update frequency.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Partitioning {
-    /// The lowest frequency of each partition, hottest partition first.
+    /// Hottest partition first.
     pub lowest: Vec<u32>,
     /// f_r: the largest ratio of two frequencies in one partition; missing without partitions.
     pub ratio: Option<Ratio>,
 }
 
 impl Partitioning {
-    /// Number of partitions.
     pub fn len(&self) -> usize {
         self.lowest.len()
     }
 
-    /// Whether there are no partitions, as there are no pages.
     pub fn is_empty(&self) -> bool {
         self.lowest.is_empty()
     }
 
-    /// The partition, hottest first, of each page given its number of writes; `None` when there are
-    /// more partitions than 8 bits can number. Pages written less often than any page that made the
-    /// partitions are in the coldest.
+    /// The partition, hottest first, of each page given its number of writes; `None` when 8 bits cannot number them.
+    /// Pages written less often than any page that made the partitions are in the coldest.
     pub fn of_pages(&self, writes: &[u32]) -> Option<Vec<u8>> {
         let coldest = u8::try_from(self.len().saturating_sub(1)).ok()?;
         let partition =

@@ -1,5 +1,4 @@
-//! Temperature ranges: the spread of update frequencies, and the number of partitions that it
-//! needs.
+//! Temperature ranges: the spread of update frequencies, and the number of partitions that it needs.
 //!
 //! SWC paper, sections 3.1 and 4.1 (page sizes).
 
@@ -22,12 +21,11 @@ use crate::rows;
 use crate::rows::batch_of;
 use crate::sample::Sample;
 
-/// Limits of the update frequency ratio for which partitions are always counted (SWC paper, Fig. 1 and
-/// section 4.2). Binary fractions, so each is exact.
+/// Limits of the update frequency ratio for which partitions are always counted (SWC paper, Fig. 1 and section 4.2).
+/// Binary fractions, so each is exact.
 const RATIOS: [f64; 5] = [1.5, 2.0, 2.5, 3.0, 5.0];
 /// Numbers of partitions for which the lowest ratio is sought (SWC paper, Fig. 1c).
 const PARTITIONS: std::ops::RangeInclusive<u32> = 2..=32;
-/// Largest page size.
 const PAGE_BYTES_MAX: u32 = 65_536;
 
 /// Page sizes: the sector times 1, 2, 4, ... up to 65,536 bytes (SWC paper, section 4.1).
@@ -109,7 +107,7 @@ rows! {
     }
 }
 
-/// Computes [`Temperature`] with sectors of `sector_bytes`. One pass over the requests a page size.
+/// With sectors of `sector_bytes`. One pass over the requests a page size.
 pub fn temperature(trace: &Trace, sector_bytes: u32) -> Temperature {
     let mut builder = TemperatureBuilder::new(sector_bytes, &[]);
     for page_bytes in page_sizes(sector_bytes) {
@@ -118,16 +116,16 @@ pub fn temperature(trace: &Trace, sector_bytes: u32) -> Temperature {
     builder.finish()
 }
 
-/// Counts the page writes of a whole trace at one page size, and keeps their order if asked to.
+/// Keeps the order of writes if asked to.
 pub fn page_writes(trace: &Trace, page_bytes: u32, in_order: bool) -> PageWrites {
     let mut count = CountWrites::new(page_bytes, in_order, Sample::ALL);
     count.add(&trace.requests(0..trace.len()));
     count.finish()
 }
 
-/// [`Temperature`] from one page size after another, so that not all need to be in memory at once.
+/// From one page size after another, so that not all need to be in memory at once.
 pub(crate) struct TemperatureBuilder {
-    /// Limits of the update frequency ratio, ascending.
+    /// Ascending.
     ratios: Vec<f64>,
     result: Temperature,
     frequencies: Vec<FrequencyRow>,
@@ -161,7 +159,6 @@ impl TemperatureBuilder {
         TemperatureBuilder { ratios, result, frequencies, partitions, f_min }
     }
 
-    /// Takes in a page size.
     pub(crate) fn add(&mut self, writes: &PageWrites) {
         let page_bytes = writes.page_bytes;
         let frequencies = Frequencies::of(&writes.writes);

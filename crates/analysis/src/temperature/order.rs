@@ -5,41 +5,35 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use tempfile::NamedTempFile;
+use thiserror::Error;
 
 /// Set in a word that counts the pages of a run; the word behind it is the first of them.
 const RUN: u32 = 1 << 31;
-/// Pages handed out together.
 const BATCH_PAGES: usize = 4096;
-/// Words kept in memory; further ones go to a temporary file. 16 MB.
+/// 16 MB. Further words go to a temporary file.
 const WORDS_MAX: usize = 1 << 22;
-/// Words read back at a time.
 const READ_WORDS: usize = 1 << 14;
 
-/// Page numbers in the order in which they were written. A page by itself takes 4 bytes, a run of pages
-/// with consecutive numbers 8, however long: pages that are first written together are numbered so.
-/// Beyond 16 MB it goes to a temporary file, so that memory does not grow with the trace.
+/// Page numbers in the order in which they were written. A page by itself takes 4 bytes, a run of consecutive pages
+/// 8, however long: pages that are first written together are numbered so. Beyond 16 MB it goes to a temporary file,
+/// so that memory does not grow with the trace.
 #[derive(Debug, Default)]
 pub struct WriteOrder {
     words: Vec<u32>,
     spilled: Option<Arc<NamedTempFile>>,
     words_max: Option<usize>,
-    /// The run that is not in `words` yet; it has no pages at the very beginning only.
+    /// The run that is not in `words` yet. It has no pages at the very beginning only.
     first: u32,
     pages: u32,
 }
 
 impl WriteOrder {
-    /// An order that keeps at most `words_max` words in memory.
     #[cfg(test)]
     fn with_words(words_max: usize) -> WriteOrder {
         WriteOrder { words_max: Some(words_max), ..WriteOrder::default() }
     }
 
-    /// Takes in the next write.
-    ///
-    /// # Errors
-    /// [`OrderError::PageNumberTooHigh`] from 2^31 on, the write is then not part of the order;
-    /// [`OrderError::Io`] when the temporary file cannot be written.
+    /// [`OrderError::PageNumberTooHigh`] from 2^31 on; the write is then not part of the order.
     #[inline]
     pub fn push(&mut self, page: u32) -> Result<(), OrderError> {
         if page >= RUN {
@@ -77,9 +71,6 @@ impl WriteOrder {
     }
 
     /// Shows all writes to `visit`, some thousands at a time, until it fails.
-    ///
-    /// # Errors
-    /// Those of `visit`, and of reading the temporary file.
     pub fn batches<E: From<OrderError>>(
         &self,
         mut visit: impl FnMut(&[u32]) -> Result<(), E>,
@@ -108,7 +99,6 @@ impl WriteOrder {
     }
 }
 
-/// All words again: those of the file, then those in memory.
 struct Words<'a> {
     file: Option<File>,
     read: Vec<u32>,
@@ -151,32 +141,20 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Why the order of writes is not known.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[allow(missing_docs)]
 pub enum OrderError {
-    /// It is kept for page numbers below 2^31 only.
+    #[error("the order of writes is not known for 2^31 pages or more")]
     PageNumberTooHigh,
-    /// The temporary file cannot be written or read.
+    #[error(
+        "the order of writes could not be kept in a temporary file ({0}); set TMPDIR to a folder with room"
+    )]
     Io(String),
 }
 
 impl From<io::Error> for OrderError {
     fn from(error: io::Error) -> OrderError {
         OrderError::Io(error.to_string())
-    }
-}
-
-impl std::fmt::Display for OrderError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            OrderError::PageNumberTooHigh => {
-                f.write_str("the order of writes is not known for 2^31 pages or more")
-            }
-            OrderError::Io(why) => write!(
-                f,
-                "the order of writes could not be kept in a temporary file ({why}); set TMPDIR to a folder with room"
-            ),
-        }
     }
 }
 

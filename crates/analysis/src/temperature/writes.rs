@@ -10,14 +10,13 @@ use crate::pages::{NO_PAGE, PageTable};
 use crate::sample::Sample;
 use flashtwin_bits::prefetch_if_there as prefetch;
 
-/// Requests whose pages are numbered before they are counted: enough to ask for memory in time, few enough
-/// that the numbers stay in the cache.
+/// Enough to ask for memory in time, few enough that the numbers stay in the cache.
 const REQUESTS_TOGETHER: usize = 1024;
-/// Distance of the prefetch of counts, in page writes.
+/// In page writes.
 const AHEAD: usize = 16;
 
-/// Counts page writes at one page size: a write request writes each page that it touches once; reads and
-/// trims write nothing (SWC paper, sections 3.1 and 4.1).
+/// Counts page writes at one page size: a write request writes each page that it touches once. Reads and trims write
+/// nothing (SWC paper, sections 3.1 and 4.1).
 pub(crate) struct CountWrites {
     table: PageTable,
     counted: PageWrites,
@@ -25,7 +24,10 @@ pub(crate) struct CountWrites {
 }
 
 impl CountWrites {
-    /// For those pages of `page_bytes` that the sample keeps; `in_order` keeps the order of writes as well.
+    /// Bytes of a page beside its number.
+    pub(crate) const PAGE_BYTES: f64 = 4.0;
+
+    /// `in_order` keeps the order of writes as well.
     pub(crate) fn new(page_bytes: u32, in_order: bool, sample: Sample) -> CountWrites {
         let order = in_order.then(|| Ok(WriteOrder::default()));
         let counted = PageWrites { page_bytes, writes: Vec::new(), page_writes: 0, order };
@@ -49,7 +51,6 @@ impl Accumulator for CountWrites {
     }
 }
 
-/// Some of the requests of a run.
 fn part<'a>(requests: &Requests<'a>, range: Range<usize>) -> Requests<'a> {
     Requests {
         time_ns: &requests.time_ns[range.clone()],
@@ -67,21 +68,19 @@ fn part<'a>(requests: &Requests<'a>, range: Range<usize>) -> Requests<'a> {
     }
 }
 
-/// How often each page of one size is written, pages being numbered in the order of their first write.
+/// How often each page of one size is written. Pages are numbered in the order of their first write.
 #[derive(Debug)]
 pub struct PageWrites {
-    /// Page size.
     pub page_bytes: u32,
-    /// Writes of each page: at least 1.
+    /// At least 1 for each page.
     pub writes: Vec<u32>,
-    /// Their sum.
     pub page_writes: u64,
     /// The writes in order if they are wanted, or why they are not known.
     pub order: Option<Result<WriteOrder, OrderError>>,
 }
 
 impl PageWrites {
-    /// Takes in writes of pages; pages without a number are passed over.
+    /// Pages without a number are passed over.
     fn add(&mut self, pages: &[u32]) {
         for (index, &page) in pages.iter().enumerate() {
             if let Some(&later) = pages.get(index + AHEAD) {
@@ -104,7 +103,6 @@ impl PageWrites {
         }
     }
 
-    /// Page writes / pages written.
     pub fn per_page(&self) -> Option<f64> {
         (!self.writes.is_empty()).then(|| self.page_writes as f64 / self.writes.len() as f64)
     }

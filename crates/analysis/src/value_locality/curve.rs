@@ -4,7 +4,6 @@ use hashbrown::HashMap;
 
 use crate::sample::GROUPS;
 
-/// Accesses by stack distance.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Histogram {
     counts: Vec<u32>,
@@ -30,7 +29,7 @@ impl Histogram {
         }
     }
 
-    /// The curve over `accesses` in all, of which the share `rate` was expected to be seen.
+    /// `accesses` counts all, of which the share `rate` was expected to be seen.
     pub(super) fn curve(self, accesses: f64, rate: f64) -> MissRatioCurve {
         let longest = self.counts.iter().rposition(|&count| count > 0);
         let sizes = longest.map_or(0, |longest| longest + 1);
@@ -54,19 +53,16 @@ impl Histogram {
 /// SHARDS-adj: accesses too many or too few come from hot items, which hit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissRatioCurve {
-    /// Accesses seen that hit a cache of as many of the items seen as the index says.
+    /// By the size of the cache, in items seen.
     hits: Vec<u64>,
-    /// Accesses seen.
     seen: u64,
-    /// Accesses expected to be seen.
     expected: f64,
     rate: f64,
 }
 
 impl MissRatioCurve {
-    /// Share of accesses that miss an LRU cache of `entries` items, 0 to 1.
-    ///
-    /// Sampled, sizes below 1 / rate cannot be resolved and are estimated along a straight line.
+    /// Share of accesses that miss an LRU cache of `entries` items, 0 to 1. Sampled, sizes below 1 / rate cannot be
+    /// resolved and are estimated along a straight line.
     pub fn miss_fraction(&self, entries: u64) -> f64 {
         let size = entries as f64 * self.rate;
         let (whole, part) = (size.floor(), size.fract());
@@ -75,9 +71,8 @@ impl MissRatioCurve {
         ((lower + (upper - lower) * part) / self.expected).clamp(0.0, 1.0)
     }
 
-    /// The sizes of a table: all small ones, then steps of 1 %, up to the largest useful one.
-    ///
-    /// Sampled, they begin where a cache has an entry in each group: below it the error is unknown.
+    /// All small sizes, then steps of 1 %, up to the largest useful one. Sampled, they begin where a cache has an
+    /// entry in each group, because below it the error is unknown.
     pub(super) fn grid(&self) -> impl Iterator<Item = u64> {
         let largest = (self.hits.len() as u64 - 1).max(1);
         let first = if self.rate < 1.0 { (GROUPS as u64).min(largest) } else { 1 };
@@ -85,18 +80,17 @@ impl MissRatioCurve {
         std::iter::successors(Some(first), next).map(|size| self.entries(size))
     }
 
-    /// The smallest cache with at least this many of the expected accesses hitting.
+    /// With at least this many of the expected accesses hitting.
     pub(super) fn entries_for(&self, hits: f64) -> Option<u64> {
         let size = self.hits.partition_point(|&seen| self.corrected(seen) < hits);
         (size < self.hits.len()).then(|| self.entries(size as u64))
     }
 
-    /// Accesses, of those expected, that hit at all: all but the first of each item.
+    /// Expected accesses that hit at all: all but the first of each item.
     pub(super) fn reaccesses(&self) -> f64 {
         self.hits.last().map_or(0.0, |&all| self.corrected(all)).max(0.0)
     }
 
-    /// Accesses expected to be seen.
     pub(super) fn accesses(&self) -> f64 {
         self.expected
     }
@@ -111,7 +105,6 @@ impl MissRatioCurve {
         (self.seen - self.hits[size.min(last) as usize]) as f64
     }
 
-    /// Entries of a cache that the sample sees as one of `size`.
     fn entries(&self, size: u64) -> u64 {
         (size as f64 / self.rate).round() as u64
     }

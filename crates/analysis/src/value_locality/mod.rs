@@ -25,7 +25,6 @@ pub(crate) use popular::PopularContents;
 pub use stack::StackDistances;
 use stream::{Curves, GroupPositions, Stream};
 
-/// Reads and writes, numbered as in [`Op`].
 const KINDS: usize = 2;
 /// Entries of the fingerprint cache with which CA-SSD states miss rates (section 4.1).
 const CA_SSD_ENTRIES: u64 = 64 * 1024;
@@ -141,23 +140,20 @@ impl Reuse {
     }
 }
 
-/// Computes [`ValueLocality`] of the pages that `sample` keeps. Two passes: one finds the popular
-/// contents.
+/// Of the pages that `sample` keeps. Two passes: one finds the popular contents.
 pub fn value_locality(trace: &Trace, sample: Sample) -> ValueLocality {
     let counts = crate::input::whole(ValueCounts::new(sample), trace);
     let popular = PopularContents::new([counts.of(Op::Read), counts.of(Op::Write)]);
     crate::input::whole(ValueLocalityMeter::new(sample, popular), trace).finish()
 }
 
-/// [`ValueLocality`] in the making. For each kind about 5 bytes a content and a page, and 4 for each
-/// distance up to the longest.
+/// For each kind about 5 bytes a content and a page, and 4 for each distance up to the longest.
 pub(crate) struct ValueLocalityMeter {
     sample: Sample,
     popular: PopularContents,
     content: [Stream; KINDS],
     address: [Stream; KINDS],
     pages: PageTable,
-    /// Scratch: items accessed.
     ids: Vec<u32>,
     /// Where sampled: groups of pages, numbers of contents and groups of contents.
     page_places: GroupPositions,
@@ -182,7 +178,6 @@ impl ValueLocalityMeter {
         }
     }
 
-    /// Everything of one kind in a run of requests.
     fn exact(&mut self, op: Op, requests: &Requests<'_>) {
         let kind = op as usize;
         self.ids.clear();
@@ -220,7 +215,7 @@ impl ValueLocalityMeter {
             if !self.sample.keeps_page(volume, page) {
                 continue;
             }
-            // One by one, as the group depends on the page's number.
+            // One by one, because the group depends on the page's number.
             self.pages.run(volume, page..page + 1, |found| {
                 if found.new {
                     self.page_places.push(self.sample.group_of_page(volume, page));
@@ -233,6 +228,7 @@ impl ValueLocalityMeter {
 
 impl Metric for ValueLocalityMeter {
     type Figures = ValueLocality;
+    const SCHEMAS: &[fn() -> (String, Value)] = &[MissRatioRow::schema, PopularMissRatioRow::schema];
 
     fn begin(first_pass: &mut FirstPass<'_>) -> Self {
         let popular = PopularContents::new([first_pass.values.of(Op::Read), first_pass.values.of(Op::Write)]);
@@ -262,10 +258,6 @@ impl Metric for ValueLocalityMeter {
             named::<MissRatioRow>(&figures.miss_ratio),
             named::<PopularMissRatioRow>(&figures.popular_miss_ratio),
         ]
-    }
-
-    fn schemas() -> Vec<(String, Value)> {
-        vec![MissRatioRow::schema(), PopularMissRatioRow::schema()]
     }
 }
 

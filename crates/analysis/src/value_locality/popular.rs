@@ -6,13 +6,11 @@ use super::KINDS;
 /// Of equally popular contents those that appear first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PopularContents {
-    /// A bit a content.
     members: [Vec<u64>; KINDS],
     count: [u64; KINDS],
 }
 
 impl PopularContents {
-    /// From the reads and the writes of each content.
     pub(crate) fn new(counts: [&[u32]; KINDS]) -> PopularContents {
         let mut popular = PopularContents::default();
         for (kind, counts) in counts.into_iter().enumerate() {
@@ -31,21 +29,18 @@ impl PopularContents {
         popular
     }
 
-    /// Whether `content` is among the popular ones of a kind.
     #[inline]
     pub(super) fn contains(&self, kind: usize, content: u32) -> bool {
         let word = self.members[kind].get(content as usize / 64);
         word.is_some_and(|word| word >> (content % 64) & 1 == 1)
     }
 
-    /// Popular contents of a kind.
     pub(super) fn count(&self, kind: usize) -> u64 {
         self.count[kind]
     }
 }
 
-/// How many contents are popular because of more accesses than some number, and that number with how many
-/// of those with just as many accesses are.
+/// The number of contents above a count, that count, and how many of those with just that count are popular.
 fn threshold(counts: &[u32]) -> (u64, (u32, u64)) {
     let mut sorted: Vec<u32> = counts.iter().copied().filter(|&count| count > 0).collect();
     sorted.sort_unstable_by(|a, b| b.cmp(a));

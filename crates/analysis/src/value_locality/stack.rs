@@ -4,19 +4,18 @@ use flashtwin_bits::prefetch_if_there as prefetch;
 
 /// The distance of an item that was not accessed before.
 pub(super) const FIRST_ACCESS: u32 = u32::MAX;
-/// Marks an item that has no slot.
 const NONE: u32 = u32::MAX;
-/// Distance of the prefetch in accesses, and half of it for the look-up.
+/// In accesses; half of it for the look-up.
 const AHEAD: usize = 12;
 /// Slots whose used ones are counted together.
 const BLOCK_SLOTS: usize = BLOCK_WORDS * 64;
 const BLOCK_WORDS: usize = 4;
-/// Slots at the start; they double when items need more.
+/// They double when items need more.
 const SLOTS_MIN: u64 = 1 << 14;
 /// The highest number of a slot stays below [`NONE`].
 const SLOTS_MAX: u64 = (1 << 32) - BLOCK_SLOTS as u64;
 const ITEMS_MAX: u32 = u32::MAX - 511;
-/// Slots for each item: more make renumbering rarer and the tables larger.
+/// More make renumbering rarer and the tables larger.
 const SLOTS_PER_ITEM: u64 = 4;
 
 /// Measures at each access how many other items were accessed since the item's last access: its depth
@@ -31,15 +30,11 @@ const SLOTS_PER_ITEM: u64 = 4;
 /// At most 2^32 - 512 items are told apart; any access of a further one is its first.
 #[derive(Clone, Debug)]
 pub struct StackDistances {
-    /// At most 2^32 - 512 items are distinguished; any access of a further one is its first.
     slots: Vec<u32>,
-    /// Slots in use.
     used: Vec<u64>,
-    /// Fenwick tree, from 1 on, over the slots in use in full blocks: those before the block of `next`.
+    /// Fenwick tree, from 1 on, over the full blocks: those before the block of `next`.
     counts: Vec<u32>,
-    /// The next slot.
     next: u32,
-    /// Items accessed so far.
     items: u32,
 }
 
@@ -50,7 +45,9 @@ impl Default for StackDistances {
 }
 
 impl StackDistances {
-    /// No access yet.
+    /// Bytes of an item at most.
+    pub(crate) const ITEM_BYTES: f64 = 9.0;
+
     pub fn new() -> StackDistances {
         let slots = SLOTS_MIN as usize;
         StackDistances {
@@ -62,14 +59,12 @@ impl StackDistances {
         }
     }
 
-    /// Distinct items accessed so far.
     pub fn items(&self) -> u32 {
         self.items
     }
 
-    /// Accesses `item`: how many other items were accessed since its last access; `None` the first time.
-    ///
-    /// Memory grows with the highest item, so items should be numbered densely.
+    /// How many other items were accessed since the last access to `item`; `None` the first time. Memory grows with
+    /// the highest item, so items should be numbered densely.
     #[inline]
     pub fn access(&mut self, item: u32) -> Option<u32> {
         if self.next as usize == self.used.len() * 64 {
@@ -99,8 +94,7 @@ impl StackDistances {
         distance
     }
 
-    /// Accesses items one after another, each as [`StackDistances::access`] does: appends their distances,
-    /// [`FIRST_ACCESS`] the first time.
+    /// Appends the distances of items accessed one after another; [`FIRST_ACCESS`] the first time.
     pub(super) fn access_all(&mut self, items: &[u32], distances: &mut Vec<u32>) {
         distances.extend(items.iter().enumerate().map(|(nth, &item)| {
             if let Some(&later) = items.get(nth + 2 * AHEAD) {
@@ -126,7 +120,6 @@ impl StackDistances {
         }
     }
 
-    /// Takes the block before `next` into the tree.
     fn count_full_block(&mut self) {
         let at = self.next as usize / BLOCK_SLOTS;
         let words = &self.used[(at - 1) * BLOCK_WORDS..at * BLOCK_WORDS];
@@ -140,7 +133,7 @@ impl StackDistances {
         self.counts[at] = count;
     }
 
-    /// Gives all items new slots in the order of the old ones, without gaps.
+    /// In the order of the old ones, without gaps.
     #[cold]
     fn renumber(&mut self) {
         let mut before = 0;
@@ -169,7 +162,6 @@ impl StackDistances {
         }
     }
 
-    /// Slots in use before `slot`.
     #[inline]
     fn used_before(&self, slot: u32) -> u32 {
         let mut before = used_within_block(&self.used, slot);
@@ -182,7 +174,6 @@ impl StackDistances {
     }
 }
 
-/// Slots in use before `slot` in its block.
 #[inline]
 fn used_within_block(used: &[u64], slot: u32) -> u32 {
     let block = slot as usize / BLOCK_SLOTS;

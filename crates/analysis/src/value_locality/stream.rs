@@ -4,32 +4,26 @@ use super::curve::{Histogram, MissRatioCurve};
 use super::stack::{FIRST_ACCESS, StackDistances};
 use crate::sample::{GROUPS, Sample};
 
-/// An item that the sample keeps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Item {
-    /// Dense number.
     pub(super) id: u32,
-    /// Its group, and its dense number there; only where sampled.
+    /// Only where sampled.
     pub(super) place: GroupPosition,
 }
 
-/// Where in a group an item is.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct GroupPosition {
     group: u8,
     id: u32,
 }
 
-/// Numbers the items of each group.
 #[derive(Default)]
 pub(super) struct GroupPositions {
-    /// Of each item, in order of its number.
     places: Vec<GroupPosition>,
     counts: [u32; GROUPS],
 }
 
 impl GroupPositions {
-    /// The next item is in this group.
     pub(super) fn push(&mut self, group: usize) {
         self.places.push(GroupPosition { group: group as u8, id: self.counts[group] });
         self.counts[group] += 1;
@@ -44,7 +38,6 @@ impl GroupPositions {
     }
 }
 
-/// Accesses to contents or to addresses, of one kind.
 pub(super) struct Stream {
     sample: Sample,
     /// All accesses, of items that the sample keeps or not.
@@ -54,7 +47,6 @@ pub(super) struct Stream {
     groups: Vec<Distances>,
     /// Accesses to popular contents.
     popular: Histogram,
-    /// Scratch.
     distances: Vec<u32>,
 }
 
@@ -109,7 +101,7 @@ impl Stream {
         }
     }
 
-    /// The stream's curves; `None` without accesses or when the sample has none of them.
+    /// `None` without accesses or when the sample has none of them.
     pub(super) fn finish(self) -> Option<Curves> {
         if self.all.histogram.accesses == 0 {
             return None;
@@ -133,7 +125,6 @@ impl Stream {
     }
 }
 
-/// A stream's miss-ratio curves.
 pub(super) struct Curves {
     pub(super) items: u64,
     pub(super) accesses: u64,
@@ -146,8 +137,8 @@ pub(super) struct Curves {
 impl Curves {
     /// Standard error of the miss fraction of a cache; `None` unless sampled.
     ///
-    /// The groups are 16 samples of a sixteenth of the rate each, drawn independently of each other; their
-    /// mean varies by their standard deviation / 4, and less as the sample approaches the whole.
+    /// The groups are 16 samples of a sixteenth of the rate each, drawn independently of each other. Their mean
+    /// varies by their standard deviation / 4, and less as the sample approaches the whole.
     pub(super) fn error(&self, entries: u64) -> Option<f64> {
         let count = self.groups.len() as f64;
         let found: Vec<f64> = self.groups.iter().map(|group| group.miss_fraction(entries)).collect();

@@ -1,10 +1,10 @@
 //! WA-simulator over a grid of devices and partitionings.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use flashtwin_trace::Progress;
 use rayon::prelude::*;
+use thiserror::Error;
 
 use super::WaOptions;
 use super::simulator::{WaCounts, WaDevice, WaError, WaSimulator};
@@ -51,14 +51,13 @@ rows! {
     }
 }
 
-/// Logical capacity in blocks: 1 + floor(pages / block size) (SWC paper, section 3.2).
+/// 1 + floor(pages / block size) (SWC paper, section 3.2).
 fn logical_blocks(pages: u64, block_pages: u32) -> u64 {
     pages.checked_div(block_pages.into()).unwrap_or(0).saturating_add(1)
 }
 
-/// Blocks of the SSD for a logical capacity of `pages`:
-/// floor((1 + floor(pages / block size)) x (1 + over-provisioning)) (SWC paper, section 3.2).
-/// For example, 1,664 pages in blocks of 128 with 7 %: floor(14 x 1.07) = 14.
+/// floor((1 + floor(pages / block size)) x (1 + over-provisioning)) (SWC paper, section 3.2). For example, 1,664
+/// pages in blocks of 128 with 7 %: floor(14 x 1.07) = 14.
 pub fn physical_blocks(pages: u64, block_pages: u32, over_provisioning_percent: u32) -> u64 {
     let percent = u128::from(over_provisioning_percent) + 100;
     let blocks = u128::from(logical_blocks(pages, block_pages)) * percent / 100;
@@ -66,33 +65,16 @@ pub fn physical_blocks(pages: u64, block_pages: u32, over_provisioning_percent: 
 }
 
 /// Why a simulation ended before the last write.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[allow(missing_docs)]
 pub enum Stop {
-    /// It could not begin or go on.
+    #[error(transparent)]
     Wa(WaError),
-    /// The writes could not be read back.
-    Order(OrderError),
+    #[error(transparent)]
+    Order(#[from] OrderError),
 }
 
-impl From<OrderError> for Stop {
-    fn from(error: OrderError) -> Stop {
-        Stop::Order(error)
-    }
-}
-
-impl fmt::Display for Stop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Stop::Wa(error) => error.fmt(f),
-            Stop::Order(error) => error.fmt(f),
-        }
-    }
-}
-
-/// Writes all pages in order to an empty SSD.
-///
-/// # Errors
-/// When the simulation cannot begin or go on, with the results so far.
+/// Writes all pages in order to an empty SSD. An error comes with the results so far.
 pub fn simulate(
     order: &WriteOrder,
     device: WaDevice,
@@ -117,12 +99,8 @@ pub fn simulate(
     }
 }
 
-/// Simulates all that `options` ask for at one page size; equal cells once. In a fixed order: block size,
-/// over-provisioning, partitions.
-///
-/// # Errors
-/// [`WaError::Cancelled`] when `progress` asks to stop. An impossible SSD is a cell with the
-/// reason.
+/// Simulates all that `options` ask for at one page size, equal cells once, in order of block size, over-provisioning
+/// and partitions. An impossible SSD is a cell with the reason. Fails only with [`WaError::Cancelled`].
 pub(super) fn cells(
     writes: &PageWrites,
     options: &WaOptions,
@@ -161,10 +139,9 @@ pub(super) fn cells(
     Ok(cells.into_iter().map(cell).collect())
 }
 
-/// Block size, over-provisioning, partitions: the parameters of a simulation.
+/// Block size, over-provisioning, partitions.
 type Run<'a> = (u32, u32, &'a Partitioning);
 
-/// Counters, and the reason for an early end.
 #[derive(Clone, Default)]
 struct Outcome {
     counts: WaCounts,
@@ -203,7 +180,6 @@ fn outcome_of(
     }
 }
 
-/// A way to separate pages.
 struct Way {
     asked: u32,
     purpose: String,

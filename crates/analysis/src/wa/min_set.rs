@@ -1,17 +1,15 @@
 //! A set of integers that knows its lowest member.
 
-/// Bits of a word.
 const WORD: usize = 64;
 
-/// Integers below a bound, one bit each, under a tree of 64-way summaries: every operation touches one
-/// word a level, and there are four levels for 16 million integers.
+/// One bit each, under a tree of 64-way summaries: every operation touches one word a level, and there are four
+/// levels for 16 million integers.
 pub(super) struct MinSet {
     /// The members first; then, level by level, which words of the level below are not 0.
     levels: Vec<Vec<u64>>,
 }
 
 impl MinSet {
-    /// The empty set of integers below `bound`.
     pub(super) fn new(bound: usize) -> MinSet {
         let mut levels = vec![vec![0; bound.div_ceil(WORD).max(1)]];
         let mut words = levels[0].len();
@@ -47,7 +45,6 @@ impl MinSet {
         }
     }
 
-    /// The lowest member.
     #[inline]
     pub(super) fn first(&self) -> Option<usize> {
         let mut member = 0;

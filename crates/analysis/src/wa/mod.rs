@@ -1,7 +1,7 @@
 //! Write amplification that a workload causes on SSDs with partitions of similar temperature.
 //!
-//! SWC paper, sections 3.2, 3.3 and 4.2. Partitions are known before the first write, so the result
-//! is a lower bound for an FTL that has to learn them.
+//! SWC paper, sections 3.2, 3.3 and 4.2. Partitions are known before the first write, so the result is a lower bound
+//! for an FTL that has to learn them.
 
 mod grid;
 mod min_set;
@@ -59,11 +59,7 @@ pub struct WriteAmplification {
     pub table: RecordBatch,
 }
 
-/// Computes [`WriteAmplification`] for a trace of this granularity. One pass over the requests a page
-/// size; simulations run side by side.
-///
-/// # Errors
-/// [`WaError::Cancelled`] when `progress` says so.
+/// Computes [`WriteAmplification`] for a trace of this granularity. Fails only with [`WaError::Cancelled`].
 pub fn write_amplification(
     trace: &Trace,
     sector_bytes: u32,
@@ -78,7 +74,7 @@ pub fn write_amplification(
     Ok(builder.finish())
 }
 
-/// [`WriteAmplification`] from one page size after another, so that not all need to be in memory at once.
+/// From one page size after another, so that not all need to be in memory at once.
 pub(crate) struct WaBuilder<'a> {
     options: &'a WaOptions,
     enough_sector_writes: bool,
@@ -103,14 +99,13 @@ impl<'a> WaBuilder<'a> {
         WaBuilder { options, enough_sector_writes: false, result }
     }
 
-    /// Takes in how often sectors are written, by which workloads enter statistics.
     pub(crate) fn sectors(&mut self, writes: &PageWrites) {
         let sectors = writes.writes.len() as u64;
         self.enough_sector_writes = writes.page_writes >= STATISTICS_WRITES_PER_SECTOR * sectors;
         self.result.writes_per_sector_mean = writes.per_page();
     }
 
-    /// Simulates one page size; its writes must have been kept in order.
+    /// The writes must have been kept in order.
     pub(crate) fn add(&mut self, writes: &PageWrites, progress: &dyn Progress) -> Result<(), WaError> {
         let cells = grid::cells(writes, self.options, progress)?;
         let result = &mut self.result;

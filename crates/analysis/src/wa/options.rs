@@ -79,7 +79,7 @@ impl WaOptions {
         Ok(())
     }
 
-    /// The page sizes to be simulated, ascending, for a trace of this granularity.
+    /// Ascending, for a trace of this granularity.
     pub(crate) fn page_sizes(&self, sector_bytes: u32) -> Vec<u32> {
         let others = self.other_page_bytes.iter().copied().filter(|&bytes| bytes >= sector_bytes);
         let mut sizes: Vec<u32> = others.chain([self.page_bytes.max(1)]).collect();

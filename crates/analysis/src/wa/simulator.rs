@@ -12,147 +12,110 @@
 //! * A victim that holds valid pages only ends the simulation, as erasing it gains nothing. This cannot
 //!   happen as long as there are at least as many over-provisioned blocks as partitions.
 
-use std::fmt;
+use thiserror::Error;
 
 use super::victims::{BLOCK_PAGES_MAX, Victims};
 use flashtwin_bits::prefetch_if_there as prefetch;
 
-/// A page that was never written.
 const NONE: u32 = u32::MAX;
-/// Distance of the prefetch, in writes.
+/// In writes.
 const AHEAD: usize = 16;
 /// Bits of a validity word; no two blocks share a word.
 const WORD_BITS: u32 = 64;
 
-/// Size of the simulated SSD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaDevice {
-    /// Pages of a block, 1 to 32,767.
+    /// 1 to 32,767.
     pub block_pages: u32,
-    /// Blocks: at least one for each partition and a standby block.
+    /// At least one for each partition and a standby block.
     pub physical_blocks: u64,
-    /// Partitions of logical pages, 1 to 256.
+    /// Of logical pages, 1 to 256.
     pub partitions: u32,
 }
 
-/// Why a simulation cannot begin or go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[allow(missing_docs)]
 pub enum WaError {
-    /// An impossible number of pages in a block.
+    #[error("a block of {0} pages: expected 1 to {BLOCK_PAGES_MAX}")]
     BlockPages(u32),
-    /// An impossible number of partitions.
+    #[error("{0} partitions: expected 1 to 256")]
     Partitions(u32),
-    /// Not even the active blocks and the standby block are there.
+    #[error(
+        "{physical_blocks} physical blocks: {partitions} partitions and the standby block need {}",
+        u64::from(*partitions) + 1
+    )]
     TooFewBlocks { physical_blocks: u64, partitions: u32 },
-    /// 32 bits cannot number the pages.
+    #[error("32 bits cannot number the pages")]
     TooManyPages,
-    /// A page belongs to a partition that does not exist.
+    #[error("a page of partition {0}, which does not exist")]
     UnknownPartition(u8),
-    /// The page has no partition.
+    #[error("page {0}, which has no partition")]
     UnknownPage(u32),
-    /// No block holds an invalid page but those still being filled, so collecting gains nothing.
+    /// Blocks that are still being filled do not count.
+    #[error("all full blocks hold valid pages only: nothing to gain")]
     NothingToGain,
-    /// The user gave up.
+    #[error("cancelled")]
     Cancelled,
 }
 
-impl fmt::Display for WaError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            WaError::BlockPages(pages) => {
-                write!(f, "a block of {pages} pages: expected 1 to {BLOCK_PAGES_MAX}")
-            }
-            WaError::Partitions(partitions) => write!(f, "{partitions} partitions: expected 1 to 256"),
-            WaError::TooFewBlocks { physical_blocks, partitions } => write!(
-                f,
-                "{physical_blocks} physical blocks: {partitions} partitions and the standby block need {}",
-                u64::from(*partitions) + 1
-            ),
-            WaError::TooManyPages => write!(f, "32 bits cannot number the pages"),
-            WaError::UnknownPartition(partition) => {
-                write!(f, "a page of partition {partition}, which does not exist")
-            }
-            WaError::UnknownPage(page) => write!(f, "page {page}, which has no partition"),
-            WaError::NothingToGain => write!(f, "all full blocks hold valid pages only: nothing to gain"),
-            WaError::Cancelled => write!(f, "cancelled"),
-        }
-    }
-}
-
-impl std::error::Error for WaError {}
-
-/// Operation counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaCounts {
-    /// Pages written by the host.
+    /// By the host.
     pub page_writes: u64,
-    /// Pages programmed, by host and by collection.
+    /// By host and collection.
     pub pages_programmed: u64,
-    /// Blocks erased.
     pub erases: u64,
 }
 
 impl WaCounts {
-    /// Pages programmed / pages written.
     pub fn write_amplification(&self) -> Option<f64> {
         (self.page_writes > 0).then(|| self.pages_programmed as f64 / self.page_writes as f64)
     }
 }
 
-/// Use of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum WaBlockRole {
-    /// Never used.
     Clean,
-    /// Erased and held ready.
     Standby,
-    /// Being filled for a partition.
     Active { partition: u8 },
-    /// Full.
     Closed { partition: u8 },
 }
 
-/// Where a partition's next page goes, and where its active block ends.
 #[derive(Clone, Copy)]
 struct Frontier {
     next: u32,
     end: u32,
 }
 
-/// The simulated SSD.
-///
-/// Numbers of physical pages have a power of two for each block, so that shifts find the block; the last
-/// of them are not used unless `block_pages` is one.
+/// Numbers of physical pages have a power of two for each block, so that shifts find the block. The last of them are
+/// not used unless `block_pages` is one.
 pub struct WaSimulator<'a> {
     device: WaDevice,
     block_shift: u32,
-    /// Partition by logical page; looked up only at a page's first write, as blocks know theirs.
+    /// Looked up only at a page's first write, because blocks know theirs.
     partition_of_page: &'a [u8],
     partition_of_block: Vec<u8>,
-    /// Physical page by logical page, and the reverse: the logical page last written to a physical
-    /// page.
+    /// Physical page by logical page, and the logical page last written to a physical page.
     l2p: Vec<u32>,
     p2l: Vec<u32>,
-    /// A bit by physical page. Pages of an open block that are still to be written have theirs set.
+    /// Pages of an open block that are still to be written have theirs set.
     valid: Vec<u64>,
     victims: Victims,
     active: Vec<Frontier>,
     standby: Option<u32>,
     next_clean: u32,
-    /// Pages on their way out of a victim.
     moving: Vec<u32>,
     counts: WaCounts,
     failed: Option<WaError>,
 }
 
 impl<'a> WaSimulator<'a> {
-    /// An empty SSD for the logical pages whose partitions are given (hottest partition 0, though the
-    /// order does not matter).
-    ///
-    /// # Errors
-    /// When the device cannot exist or be simulated, or a page has no such partition.
+    /// Bytes of a page.
+    pub(crate) const PAGE_BYTES: f64 = 12.0;
+
+    /// An empty SSD for the logical pages whose partitions are given (hottest partition 0, though the order does not
+    /// matter).
     pub fn new(device: WaDevice, partition_of_page: &'a [u8]) -> Result<WaSimulator<'a>, WaError> {
         let WaDevice { block_pages, physical_blocks, partitions } = device;
         if !(1..=BLOCK_PAGES_MAX).contains(&block_pages) {
@@ -194,11 +157,8 @@ impl<'a> WaSimulator<'a> {
         Ok(simulator)
     }
 
-    /// Writes a logical page (algorithm 1).
-    ///
-    /// # Errors
-    /// [`WaError::UnknownPage`], which changes nothing; [`WaError::NothingToGain`], after which every
-    /// further write fails alike.
+    /// Writes a logical page (algorithm 1). [`WaError::UnknownPage`] changes nothing; after
+    /// [`WaError::NothingToGain`] every further write fails alike.
     #[inline]
     pub fn write(&mut self, page: u32) -> Result<(), WaError> {
         if let Some(failed) = self.failed {
@@ -207,11 +167,7 @@ impl<'a> WaSimulator<'a> {
         self.write_one(page)
     }
 
-    /// Writes logical pages one after another: the same as, but faster than [`WaSimulator::write`] for
-    /// each.
-    ///
-    /// # Errors
-    /// As for one page; those before it are written.
+    /// The same as, but faster than [`WaSimulator::write`] for each. Pages before an error are written.
     pub fn write_all(&mut self, pages: &[u32]) -> Result<(), WaError> {
         if let Some(failed) = self.failed {
             return Err(failed);
@@ -225,7 +181,6 @@ impl<'a> WaSimulator<'a> {
         Ok(())
     }
 
-    /// Counters so far.
     pub fn counts(&self) -> WaCounts {
         self.counts
     }
@@ -254,7 +209,7 @@ impl<'a> WaSimulator<'a> {
         if full { self.collect(partition) } else { Ok(()) }
     }
 
-    /// Gives a partition whose active block is full another one (algorithm 2).
+    /// Algorithm 2.
     #[inline(never)]
     fn collect(&mut self, partition: u8) -> Result<(), WaError> {
         self.close(partition);
@@ -309,15 +264,14 @@ impl<'a> WaSimulator<'a> {
         Ok(())
     }
 
-    /// Erases a block, writes pages back into it and makes it the active block of its partition (lines
-    /// 32 to 35, and 13 or 31).
+    /// Lines 32 to 35, and 13 or 31.
     fn rewrite(&mut self, block: u32, pages: &[u32]) {
         self.counts.erases += 1;
         self.open(block, self.partition_of_block[block as usize]);
         self.copy(self.partition_of_block[block as usize], pages);
     }
 
-    /// Chooses a victim and collects its valid pages in their physical order (lines 9 and 23).
+    /// Lines 9 and 23. Valid pages in their physical order.
     fn victim(&mut self, pages: &mut Vec<u32>) -> Result<u32, WaError> {
         let (victim, valid) = self.victims.take().ok_or(WaError::NothingToGain)?;
         if valid == self.device.block_pages {
@@ -340,7 +294,7 @@ impl<'a> WaSimulator<'a> {
         Ok(victim)
     }
 
-    /// Writes as many of the pages as fit to the active block of a partition; how many it were.
+    /// Returns how many pages fit.
     fn copy(&mut self, partition: u8, pages: &[u32]) -> usize {
         let frontier = &mut self.active[usize::from(partition)];
         let first = frontier.next;
@@ -359,12 +313,10 @@ impl<'a> WaSimulator<'a> {
         frontier.next == frontier.end
     }
 
-    /// A partition's active block is full.
     fn close(&mut self, partition: u8) {
         self.victims.close((self.active[usize::from(partition)].end - 1) >> self.block_shift);
     }
 
-    /// Makes an erased block the active block of a partition.
     fn open(&mut self, block: u32, partition: u8) {
         let (first, pages) = (block << self.block_shift, self.device.block_pages);
         self.active[usize::from(partition)] = Frontier { next: first, end: first + pages };
@@ -380,7 +332,6 @@ impl<'a> WaSimulator<'a> {
 
 /// A look inside, for tests and for people who want to see algorithms 1 and 2 at work.
 impl WaSimulator<'_> {
-    /// Use of a block; `None` if there is no such block.
     pub fn role(&self, block: u32) -> Option<WaBlockRole> {
         let partition = *self.partition_of_block.get(block as usize)?;
         let active = self.active[usize::from(partition)];
@@ -395,8 +346,7 @@ impl WaSimulator<'_> {
         })
     }
 
-    /// The logical page that each page of a block holds, if valid, as far as the block is written;
-    /// `None` when there is no such block.
+    /// The logical page that each page of a block holds, if valid, as far as the block is written.
     pub fn pages(&self, block: u32) -> Option<Vec<Option<u32>>> {
         let first = block << self.block_shift;
         let end = match self.role(block)? {
@@ -408,13 +358,12 @@ impl WaSimulator<'_> {
         Some((first..end).map(|ppn| is_valid(ppn).then(|| self.p2l[ppn as usize])).collect())
     }
 
-    /// Valid pages of a closed block as the choice of victims counts them; `None` for other blocks.
+    /// As the choice of victims counts them; `None` unless closed.
     pub fn valid_pages(&self, block: u32) -> Option<u32> {
         self.victims.valid(block)
     }
 
-    /// Number of the physical page that holds a logical page, as block and page in the block; `None`
-    /// when it was not written.
+    /// The block and the page in it that hold a logical page.
     pub fn place(&self, page: u32) -> Option<(u32, u32)> {
         let ppn = *self.l2p.get(page as usize).filter(|&&ppn| ppn != NONE)?;
         Some((ppn >> self.block_shift, ppn & ((1 << self.block_shift) - 1)))

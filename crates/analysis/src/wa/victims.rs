@@ -1,33 +1,26 @@
 //! The victim: the closed block with the fewest valid pages; among equals, the one closed first.
 //!
-//! Blocks are ordered by valid pages, then by their place in the order of closing. Only those with
-//! few valid pages are kept in order: all other invalidations cost a count and a comparison. When
-//! no such block is left, more are added; when there are too many, some are removed. Both scan
-//! every block, but so seldom that it comes to some tens of them a victim. So choosing takes
+//! Blocks are ordered by valid pages, then by their place in the order of closing. Only those with few valid pages
+//! are kept in order: all other invalidations cost a count and a comparison. When no such block is left, more are
+//! added. When there are too many, some are removed. Both scan every block, but seldom, so that choosing takes
 //! constant time.
 
 use super::min_set::MinSet;
 
 /// Set in the count of valid pages of a block that is not closed: it is then above every limit.
 const NOT_CLOSED: u16 = 1 << 15;
-/// Blocks have at most this many pages.
 pub(super) const BLOCK_PAGES_MAX: u32 = NOT_CLOSED as u32 - 1;
-/// No block is at this place.
 const NONE: u32 = u32::MAX;
 /// One block in 32 is kept in order, and at least [`ORDERED_LEAST`].
 const BLOCKS_TO_ORDERED: usize = 32;
-/// Least number of blocks kept in order.
 const ORDERED_LEAST: usize = 64;
 
 pub(super) struct Victims {
     block_pages: u16,
-    /// Valid pages by block, and [`NOT_CLOSED`].
     valid: Vec<u16>,
-    /// Place in the order of closing, by block.
     place: Vec<u32>,
     block_at: Vec<u32>,
     next_place: u32,
-    /// Places are a power of two.
     place_bits: u32,
     /// Closed blocks with fewer valid pages than this are in `ordered`.
     limit: u16,
@@ -39,7 +32,6 @@ pub(super) struct Victims {
 }
 
 impl Victims {
-    /// Of `blocks` blocks, none of them closed.
     pub(super) fn new(blocks: u32, block_pages: u32) -> Victims {
         // Places run out after as many closings as there are blocks, at the earliest.
         let place_bits = (2 * u64::from(blocks)).next_power_of_two().ilog2();
@@ -57,18 +49,16 @@ impl Victims {
         }
     }
 
-    /// Valid pages of a closed block; `None` for others.
+    /// `None` unless closed.
     pub(super) fn valid(&self, block: u32) -> Option<u32> {
         self.valid.get(block as usize).filter(|&&valid| valid & NOT_CLOSED == 0).map(|&valid| valid.into())
     }
 
-    /// A block begins to be filled. All of its pages count as valid from now on: its count is not
-    /// used before all are written.
+    /// All of its pages count as valid from now on, because its count is not used before all are written.
     pub(super) fn open(&mut self, block: u32) {
         self.valid[block as usize] = NOT_CLOSED | self.block_pages;
     }
 
-    /// An open block is full: it may become a victim.
     pub(super) fn close(&mut self, block: u32) {
         if self.next_place as usize == self.block_at.len() {
             self.close_ranks();
@@ -83,7 +73,6 @@ impl Victims {
         }
     }
 
-    /// A valid page of an open or closed block becomes invalid.
     #[inline(always)]
     pub(super) fn invalidate(&mut self, block: u32) {
         let valid = &mut self.valid[block as usize];
@@ -94,7 +83,7 @@ impl Victims {
         }
     }
 
-    /// Takes the victim out: the block and its valid pages. It is not closed any more.
+    /// The block and its valid pages.
     pub(super) fn take(&mut self) -> Option<(u32, u32)> {
         if self.ordered_blocks == 0 {
             self.choose_limit();
@@ -121,7 +110,6 @@ impl Victims {
         }
     }
 
-    /// A closed block has one valid page less, and few.
     fn sink(&mut self, block: u32, valid: u16) {
         if valid + 1 < self.limit {
             self.ordered.remove(self.key(block, valid + 1));
@@ -131,7 +119,6 @@ impl Victims {
         }
     }
 
-    /// Sets the limit so that enough blocks are in order, if there are, and not many more.
     fn choose_limit(&mut self) {
         self.forget();
         let closed = || self.valid.iter().filter(|&&valid| valid & NOT_CLOSED == 0);

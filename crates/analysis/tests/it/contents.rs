@@ -2,24 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::common::{Random, SECOND, messy_trace, random_trace};
-use arrow_array::RecordBatch;
+use crate::common::{Random, SECOND, floats, messy_trace, random_trace, share, u32s, u64s};
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use flashtwin_analysis::{Duplication, Space, drift, duplication, space};
 use flashtwin_trace::{ContentSource, NO_CONTENT, Op, PageTrace, Trace};
-
-fn numbers(table: &RecordBatch, name: &str) -> Vec<u64> {
-    table.column_by_name(name).unwrap().as_primitive::<UInt64Type>().values().to_vec()
-}
-
-fn percents(table: &RecordBatch, name: &str) -> Vec<Option<f64>> {
-    table.column_by_name(name).unwrap().as_primitive::<Float64Type>().iter().collect()
-}
-
-fn share(part: usize, whole: usize) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64 * 100.0)
-}
 
 /// Page accesses with known contents: (period, operation, content).
 fn accesses(trace: &Trace, period_ns: i64) -> Vec<(i64, Op, u32)> {
@@ -42,11 +28,11 @@ fn stability_agrees_with_the_reference() {
             continue;
         };
         let periods = trace.duration_ns() / period_ns + 1;
-        let popular = percents(&drift.stability, "popular_before_percent");
-        let read = percents(&drift.stability, "read_before_percent");
-        let seen = percents(&drift.stability, "seen_before_percent");
-        let first = percents(&drift.stability, "first_read_percent");
-        let new = numbers(&drift.stability, "new_contents");
+        let popular = floats(&drift.stability, "popular_before_percent");
+        let read = floats(&drift.stability, "read_before_percent");
+        let seen = floats(&drift.stability, "seen_before_percent");
+        let first = floats(&drift.stability, "first_read_percent");
+        let new = u64s(&drift.stability, "new_contents");
         assert_eq!(popular.len() as i64, periods, "seed {seed}");
         for period in 0..periods {
             let of = |wanted: i64, only_reads: bool| -> Vec<u32> {
@@ -97,11 +83,11 @@ fn later_periods_are_drawn_along_the_order_of_the_first() {
         first.iter().for_each(|&content| *counts.entry(content).or_default() -= 1);
         let mut order: Vec<(i64, u32)> = counts.into_iter().map(|(c, count)| (count, c)).collect();
         order.sort_unstable();
-        let periods = drift.curves.column_by_name("period").unwrap().as_primitive::<UInt32Type>();
-        let x = percents(&drift.curves, "value_fraction");
-        let y = percents(&drift.curves, "access_fraction");
+        let periods = u32s(&drift.curves, "period");
+        let x = floats(&drift.curves, "value_fraction");
+        let y = floats(&drift.curves, "access_fraction");
         for point in 0..x.len() {
-            let reads = reads_of(i64::from(periods.value(point)));
+            let reads = reads_of(i64::from(periods[point]));
             let rank = (x[point].unwrap() * order.len() as f64).round() as usize;
             let leading: HashSet<u32> = order[..rank].iter().map(|&(_, content)| content).collect();
             let hit = reads.iter().filter(|content| leading.contains(content)).count();
@@ -148,8 +134,8 @@ fn space_agrees_with_the_page_trace() {
         let (space, quality) = space(&trace, 0);
         let Space { table, contents_of_pages_held_percent, .. } = space.unwrap();
         let (pages, contents) = pages_and_contents(&trace);
-        assert_eq!(numbers(&table, "pages_held"), [pages as u64], "seed {seed}");
-        assert_eq!(numbers(&table, "contents_held"), [contents as u64], "seed {seed}");
+        assert_eq!(u64s(&table, "pages_held"), [pages as u64], "seed {seed}");
+        assert_eq!(u64s(&table, "contents_held"), [contents as u64], "seed {seed}");
         assert_eq!(contents_of_pages_held_percent, share(contents, pages));
         let expected = PageTrace::build(&trace, 4096, ContentSource::Recorded).unwrap().outline.quality;
         assert_eq!(quality.unwrap(), expected, "seed {seed}");
@@ -231,11 +217,11 @@ fn duplicates_by_plane_agree_with_sets() {
             continue;
         };
         assert_eq!(duplicate_percent, share(everything.0 - everything.1.len(), everything.0));
-        let (pages, contents) = (numbers(&by_plane, "pages"), numbers(&by_plane, "contents"));
+        let (pages, contents) = (u64s(&by_plane, "pages"), u64s(&by_plane, "contents"));
         let allocation = by_plane.column_by_name("allocation").unwrap().as_string::<i32>();
-        let of = |name: &str| by_plane.column_by_name(name).unwrap().as_primitive::<UInt32Type>().values();
+        let (planes, plane) = (u32s(&by_plane, "planes"), u32s(&by_plane, "plane"));
         for row in 0..pages.len() {
-            let key = (allocation.value(row), of("planes")[row], u64::from(of("plane")[row]));
+            let key = (allocation.value(row), planes[row], u64::from(plane[row]));
             let (written, distinct) = sets.get(&key).map_or((0, 0), |set| (set.0, set.1.len() as u64));
             assert_eq!((pages[row], contents[row]), (written, distinct), "seed {seed} {key:?}");
         }

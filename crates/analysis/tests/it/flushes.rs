@@ -1,9 +1,6 @@
 //! A flush is counted and changes nothing else that is measured: it addresses no page and has no content.
 
-use crate::common::{Random, SECOND, messy_trace, random_trace};
-use arrow_array::RecordBatch;
-use arrow_array::cast::AsArray;
-use arrow_array::types::UInt64Type;
+use crate::common::{Random, SECOND, messy_trace, random_trace, u64s};
 use flashtwin_analysis::{Options, characterize_trace, trace_info};
 use flashtwin_trace::{Op, Request, Trace, TraceBuilder};
 use serde_json::Value;
@@ -33,10 +30,6 @@ fn rest(mut summary: Value) -> Value {
     summary
 }
 
-fn column(table: &RecordBatch, name: &str) -> Vec<u64> {
-    table.column_by_name(name).unwrap().as_primitive::<UInt64Type>().values().to_vec()
-}
-
 #[test]
 fn flushes_change_no_other_metric() {
     let mut options = Options { period_s: 4.0, ..Options::default() };
@@ -58,7 +51,7 @@ fn flushes_change_no_other_metric() {
                 // Of the time between requests.
                 "interarrival" => {}
                 "volumes" | "workload_periods" | "periods" => {
-                    assert_eq!(column(found, "flushes").iter().sum::<u64>(), flushes, "{name}");
+                    assert_eq!(u64s(found, "flushes").iter().sum::<u64>(), flushes, "{name}");
                     for (at, field) in found.schema().fields().iter().enumerate() {
                         let same = found.column(at) == expected.column(at);
                         assert!(same || field.name() == "flushes", "seed {seed}: {name}.{}", field.name());

@@ -1,12 +1,10 @@
 //! Logical locality against all pairs of requests, and by hand.
 
-use arrow_array::Array;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt32Type};
 use flashtwin_analysis::{Direction, LocalityOfKind, LogicalLocalityOptions, logical_locality};
 use flashtwin_trace::{Op, Trace, TraceBuilder};
 
-use crate::common::Random;
+use crate::common::{Random, floats, u32s};
 
 /// A request's volume, first and last page.
 type Extent = (u32, u64, u64);
@@ -221,32 +219,29 @@ fn tables_say_what_the_full_result_says() {
     let found = logical_locality(&trace, LogicalLocalityOptions::new(4096));
     let table = &found.table;
     let kinds = table["kind"].as_string::<i32>();
-    let distances = table["distance_pages"].as_primitive::<UInt32Type>();
-    let times = table["time_requests"].as_primitive::<UInt32Type>();
-    let probabilities = table["probability"].as_primitive::<Float64Type>();
+    let (distances, times) = (u32s(table, "distance_pages"), u32s(table, "time_requests"));
+    let probabilities = floats(table, "probability");
     let of = |kind: &str| if kind == "read" { &found.read } else { &found.write };
     for row in 0..table.num_rows() {
-        let expected = of(kinds.value(row)).probability(distances.value(row), times.value(row));
-        assert_eq!(Some(probabilities.value(row)), expected);
+        let expected = of(kinds.value(row)).probability(distances[row], times[row]);
+        assert_eq!(probabilities[row], expected);
     }
     for corner in [(0, 1), (1, 1), (64, 16), (1024, 5000)] {
-        let rows =
-            (0..table.num_rows()).filter(|&row| (distances.value(row), times.value(row)) == corner).count();
+        let rows = (0..table.num_rows()).filter(|&row| (distances[row], times[row]) == corner).count();
         assert_eq!(rows, 2, "{corner:?}");
     }
     let gain = &found.gain;
     let (kinds, along) = (gain["kind"].as_string::<i32>(), gain["along"].as_string::<i32>());
-    let (at, gains) = (gain["at"].as_primitive::<UInt32Type>(), gain["gain"].as_primitive::<Float64Type>());
-    assert_eq!(gains.null_count(), 0);
+    let (at, gains) = (u32s(gain, "at"), floats(gain, "gain"));
     for row in 0..gain.num_rows() {
         let kind = of(kinds.value(row));
         let probability = |distance, time| kind.probability(distance, time).unwrap();
-        let at = at.value(row);
+        let at = at[row];
         let expected = match along.value(row) {
             "time" => probability(at, 5000) - probability(at, 1),
             _ => probability(1024, at) - probability(0, at),
         };
-        assert_eq!(gains.value(row), expected);
+        assert_eq!(gains[row], Some(expected));
     }
     assert_eq!(gain.num_rows(), 22);
 }

@@ -1,7 +1,6 @@
 //! Read amplification and flash read cost against plain simulations, and by hand.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use flashtwin_analysis::{
     LogicalLocality, LogicalLocalityOptions, ReadAmplification, logical_locality, read_amplification,
@@ -9,7 +8,7 @@ use flashtwin_analysis::{
 };
 use flashtwin_trace::{Op, Request, Trace, TraceBuilder};
 
-use crate::common::Random;
+use crate::common::{Random, floats, seed, u32s, u64s};
 
 /// Requests in sectors: many near each other, some long, some off the grid of sectors.
 fn random_trace(random: &mut Random, sector_bytes: u64) -> Trace {
@@ -68,18 +67,6 @@ fn sectors_missed(trace: &Trace, page: u64, cache_pages: usize) -> u64 {
     missed
 }
 
-fn u32s(table: &RecordBatch, name: &str) -> Vec<u32> {
-    table[name].as_primitive::<UInt32Type>().values().to_vec()
-}
-
-fn u64s(table: &RecordBatch, name: &str) -> Vec<u64> {
-    table[name].as_primitive::<UInt64Type>().values().to_vec()
-}
-
-fn floats(table: &RecordBatch, name: &str) -> Vec<Option<f64>> {
-    table[name].as_primitive::<Float64Type>().iter().collect()
-}
-
 fn locality(trace: &Trace, sector_bytes: u32) -> LogicalLocality {
     // As far as read amplification looks.
     let options = LogicalLocalityOptions {
@@ -131,8 +118,18 @@ fn check_amplification(trace: &Trace, granularity_bytes: u32) {
 
 #[test]
 fn amplification_agrees_with_a_page_by_page_simulation() {
-    let mut random = Random::new(1);
-    for _ in 0..200 {
+    check_amplifications(1, 40);
+}
+
+#[test]
+#[ignore = "a minute"]
+fn amplification_of_many_traces_agrees_with_a_page_by_page_simulation() {
+    check_amplifications(seed(), 400);
+}
+
+fn check_amplifications(seed: u64, rounds: usize) {
+    let mut random = Random::new(seed);
+    for _ in 0..rounds {
         for sector_bytes in [512, 4096] {
             let trace = random_trace(&mut random, u64::from(sector_bytes));
             check_amplification(&trace, sector_bytes);
@@ -256,8 +253,18 @@ fn parameters(chip: &str, page_bytes: u32) -> (u64, f64) {
 
 #[test]
 fn cost_agrees_with_a_sector_by_sector_simulation() {
-    let mut random = Random::new(2);
-    for _ in 0..150 {
+    check_costs(2, 40);
+}
+
+#[test]
+#[ignore = "a minute"]
+fn cost_of_many_traces_agrees_with_a_sector_by_sector_simulation() {
+    check_costs(seed(), 400);
+}
+
+fn check_costs(seed: u64, rounds: usize) {
+    let mut random = Random::new(seed);
+    for _ in 0..rounds {
         for sector_bytes in [512, 4096] {
             let trace = random_trace(&mut random, u64::from(sector_bytes));
             let rows = cost_rows(&read_cost(&trace).table);

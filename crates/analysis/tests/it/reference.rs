@@ -2,33 +2,19 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use arrow_array::Array;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
-use arrow_array::{Array, RecordBatch};
+use arrow_array::types::Int64Type;
 use flashtwin_analysis::{Concentration, basics, popularity, trace_info};
 use flashtwin_trace::{NO_CONTENT, Op, Trace, TraceBuilder};
 
-use crate::common::{SECOND, random_trace};
-
-fn column(table: &RecordBatch, name: &str) -> Vec<u64> {
-    let column = table.column_by_name(name).unwrap();
-    column.as_primitive::<UInt64Type>().values().to_vec()
-}
-
-fn fractions(table: &RecordBatch, name: &str) -> Vec<f64> {
-    let column = table.column_by_name(name).unwrap();
-    column.as_primitive::<Float64Type>().values().to_vec()
-}
+use crate::common::{SECOND, floats, random_trace, share, u64s};
 
 fn close(a: Option<f64>, b: Option<f64>) -> bool {
     match (a, b) {
         (Some(a), Some(b)) => (a - b).abs() < 1e-9 * b.abs().max(1.0),
         (a, b) => a == b,
     }
-}
-
-fn ratio(a: usize, b: usize) -> Option<f64> {
-    (b > 0).then(|| a as f64 / b as f64 * 100.0)
 }
 
 /// All page accesses: (operation, volume and page, content), in order.
@@ -69,7 +55,7 @@ fn duplicates(trace: &Trace) -> Option<f64> {
             }
         }
     }
-    ratio(duplicates, writes)
+    share(duplicates, writes)
 }
 
 fn median(mut sizes: Vec<u32>) -> Option<f64> {
@@ -104,7 +90,7 @@ fn basics_agree_with_the_reference() {
         {
             let values: Vec<u32> = accesses.iter().filter(|a| a.0 == op).map(|a| a.2).collect();
             let distinct: HashSet<u32> = values.iter().copied().collect();
-            assert!(close(unique, ratio(distinct.len(), values.len())), "seed {seed}");
+            assert!(close(unique, share(distinct.len(), values.len())), "seed {seed}");
         }
         assert!(close(info.duplicate_write_percent, duplicates(&trace)), "seed {seed}");
         let sequential = (1..trace.len())
@@ -115,7 +101,7 @@ fn basics_agree_with_the_reference() {
                 })
             })
             .count();
-        assert!(close(info.sequential_percent, ratio(sequential, trace.len())));
+        assert!(close(info.sequential_percent, share(sequential, trace.len())));
         check_rate(&trace, info.requests_per_second);
         let close_behind = faster(&trace, 400);
         check_trains(&close_behind, trace_info(&close_behind).trains);
@@ -164,7 +150,7 @@ fn check_trains(trace: &Trace, found: flashtwin_analysis::Trains) {
     assert_eq!((found.median_requests, found.p90_requests), (rank(1, 2), rank(9, 10)));
     let mixed =
         trains.iter().filter(|train| train.iter().any(|&at| trace.op[at] != trace.op[train[0]])).count();
-    assert!(close(found.mixed_percent, ratio(mixed, trains.len())));
+    assert!(close(found.mixed_percent, share(mixed, trains.len())));
     let follows = |at: usize| {
         let before = (0..at).rev().find(|&other| trace.volume[other] == trace.volume[at]);
         before.is_some_and(|other| {
@@ -173,11 +159,11 @@ fn check_trains(trace: &Trace, found: flashtwin_analysis::Trains) {
     };
     let joined =
         trains[1..].iter().filter(|train| follows(train[0]) && trace.op[train[0]] == trace.op[train[0] - 1]);
-    assert!(close(found.joined_percent, ratio(joined.count(), trains.len() - 1)));
+    assert!(close(found.joined_percent, share(joined.count(), trains.len() - 1)));
     let inside: Vec<usize> = trains.iter().flat_map(|train| train[1..].to_vec()).collect();
     let sequential = inside.iter().filter(|&&at| follows(at)).count();
-    assert!(close(found.sequential_percent, ratio(sequential, inside.len())));
-    assert!(close(found.within_1_ms_percent, ratio(inside.len(), trace.len() - 1)));
+    assert!(close(found.sequential_percent, share(sequential, inside.len())));
+    assert!(close(found.within_1_ms_percent, share(inside.len(), trace.len() - 1)));
 }
 
 #[test]
@@ -203,7 +189,7 @@ fn periods_add_up_and_agree_with_the_reference() {
             let distinct = |op: Op| contents(op).into_iter().collect::<HashSet<u32>>();
             let (read, written) = (distinct(Op::Read), distinct(Op::Write));
             let expect = |name: &str, value: usize| {
-                assert_eq!(column(&table, name)[row], value as u64, "seed {seed}, {name}");
+                assert_eq!(u64s(&table, name)[row], value as u64, "seed {seed}, {name}");
             };
             expect("reads", inside.iter().filter(|&&i| trace.op[i] == Op::Read).count());
             expect("trims", inside.iter().filter(|&&i| trace.op[i] == Op::Trim).count());
@@ -252,10 +238,10 @@ fn popularity_agrees_with_the_reference() {
         assert_eq!(found.read, reference_concentration(counts(Op::Read)));
         assert_eq!(found.write, reference_concentration(counts(Op::Write)));
         let kinds = found.table["kind"].as_string::<i32>().clone();
-        let (x, y) = (fractions(&found.table, "value_fraction"), fractions(&found.table, "access_fraction"));
+        let (x, y) = (floats(&found.table, "value_fraction"), floats(&found.table, "access_fraction"));
         let curve = |kind: &str| -> Vec<(f64, f64)> {
             let rows = (0..kinds.len()).filter(|&row| kinds.value(row) == kind);
-            rows.map(|row| (x[row], y[row])).collect()
+            rows.map(|row| (x[row].unwrap(), y[row].unwrap())).collect()
         };
         // Few contents, so that every rank has its point.
         let mut order: Vec<u32> = (0..trace.content_count()).collect();

@@ -2,13 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use arrow_array::RecordBatch;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use flashtwin_analysis::{Frequencies, OrderError, Ratio, page_writes, temperature};
 use flashtwin_trace::{Op, Request, Trace, TraceBuilder};
 
-use crate::common::Random;
+use crate::common::{Random, floats, u32s, u64s};
 
 impl Random {
     /// Few pages or many, alike or very unlike, hot ones and whole multiples among them.
@@ -183,10 +180,8 @@ fn the_example_of_two_workloads() {
     assert_eq!(frequencies(&b, 8192).levels(), [(5, 2)]);
     let partitions = |trace: &Trace, page_bytes: u32| {
         let table = temperature(trace, 4096).partitions;
-        let sizes = table["page_bytes"].as_primitive::<UInt32Type>();
-        let needed = table["partitions"].as_primitive::<UInt64Type>();
-        let rows = (0..table.num_rows()).filter(|&row| sizes.value(row) == page_bytes);
-        rows.map(|row| needed.value(row)).collect::<Vec<_>>()
+        let rows = u32s(&table, "page_bytes").into_iter().zip(u64s(&table, "partitions"));
+        rows.filter(|row| row.0 == page_bytes).map(|row| row.1).collect::<Vec<_>>()
     };
     // For f_r <= 1.5, 2, 2.5, 3, 5.
     assert_eq!(partitions(&a, 4096), [3, 2, 2, 2, 1]);
@@ -229,21 +224,17 @@ fn reference_writes(trace: &Trace, page_bytes: u32) -> Vec<(u32, u64)> {
     writes
 }
 
-fn column<T: arrow_array::ArrowPrimitiveType>(table: &RecordBatch, name: &str) -> Vec<Option<T::Native>> {
-    table[name].as_primitive::<T>().iter().collect()
-}
-
 #[test]
 fn page_writes_agree_with_the_reference() {
     for seed in 0..120 {
         let grid_bytes = if seed % 2 == 0 { 512 } else { 4096 };
         let trace = random_trace(seed, grid_bytes);
         let result = temperature(&trace, grid_bytes as u32);
-        let mut sizes = column::<UInt32Type>(&result.f_min, "page_bytes");
+        let mut sizes = u32s(&result.f_min, "page_bytes");
         sizes.dedup();
         assert_eq!(sizes.len(), if grid_bytes == 512 { 8 } else { 5 });
         let (mut histogram, mut f_min) = (Vec::new(), Vec::new());
-        for page_bytes in sizes.into_iter().flatten() {
+        for page_bytes in sizes {
             let expected = reference_writes(&trace, page_bytes);
             let found = page_writes(&trace, page_bytes, true);
             let mut numbers: Vec<(u32, u64)> = Vec::new();
@@ -275,12 +266,10 @@ fn page_writes_agree_with_the_reference() {
             f_min.extend((2..=32).map(|n| lowest(&counts, n)));
         }
         let table = &result.frequencies;
-        let rows = column::<UInt32Type>(table, "page_bytes").into_iter();
-        let rows = rows.zip(column::<UInt32Type>(table, "writes_per_page"));
-        let rows = rows.zip(column::<UInt64Type>(table, "pages"));
-        let rows: Vec<_> = rows.map(|((a, b), c)| (a.unwrap(), b.unwrap(), c.unwrap())).collect();
+        let rows = u32s(table, "page_bytes").into_iter().zip(u32s(table, "writes_per_page"));
+        let rows: Vec<_> = rows.zip(u64s(table, "pages")).map(|((a, b), c)| (a, b, c)).collect();
         assert_eq!(rows, histogram, "seed {seed}");
-        assert_eq!(column::<Float64Type>(&result.f_min, "f_min"), f_min, "seed {seed}");
+        assert_eq!(floats(&result.f_min, "f_min"), f_min, "seed {seed}");
     }
 }
 

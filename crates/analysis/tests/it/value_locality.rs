@@ -3,12 +3,11 @@
 use std::collections::HashSet;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use flashtwin_analysis::{Reuse, Sample, StackDistances, ValueLocality, value_locality};
 use flashtwin_trace::{NO_CONTENT, Op, Request, Trace, TraceBuilder};
 
-use crate::common::Random;
+use crate::common::{Random, floats, u64s};
 
 impl Random {
     /// Below `limit`, small numbers more often: number n about in proportion to 1 / (n + 1).
@@ -124,12 +123,11 @@ fn misses(depths: &[Option<usize>], entries: usize) -> usize {
 /// Entries and miss fractions of the rows of a table.
 fn curve(table: &RecordBatch, kind: &str, of: Option<&str>) -> Vec<(u64, f64)> {
     let kinds = table["kind"].as_string::<i32>();
-    let entries = table["entries"].as_primitive::<UInt64Type>();
-    let fractions = table["miss_fraction"].as_primitive::<Float64Type>();
+    let (entries, fractions) = (u64s(table, "entries"), floats(table, "miss_fraction"));
     (0..table.num_rows())
         .filter(|&row| kinds.value(row) == kind)
         .filter(|&row| of.is_none_or(|of| table["of"].as_string::<i32>().value(row) == of))
-        .map(|row| (entries.value(row), fractions.value(row)))
+        .map(|row| (entries[row], fractions[row].unwrap()))
         .collect()
 }
 
@@ -269,16 +267,14 @@ fn skewed_trace(seed: u64, requests: u64) -> Trace {
 fn errors_off(exact: &ValueLocality, sampled: &ValueLocality) -> Vec<f64> {
     let table = &sampled.miss_ratio;
     let (kinds, of) = (table["kind"].as_string::<i32>(), table["of"].as_string::<i32>());
-    let entries = table["entries"].as_primitive::<UInt64Type>();
-    let fractions = table["miss_fraction"].as_primitive::<Float64Type>();
-    let errors = table["miss_fraction_error"].as_primitive::<Float64Type>();
-    assert_eq!(errors.null_count(), 0);
+    let (entries, fractions) = (u64s(table, "entries"), floats(table, "miss_fraction"));
+    let errors = floats(table, "miss_fraction_error");
     (0..table.num_rows())
         .map(|row| {
             let reuse = if kinds.value(row) == "read" { &exact.read } else { &exact.write };
             let reuse = if of.value(row) == "content" { &reuse.content } else { &reuse.address };
-            let expected = reuse.as_ref().unwrap().curve.miss_fraction(entries.value(row));
-            (fractions.value(row) - expected) / errors.value(row)
+            let expected = reuse.as_ref().unwrap().curve.miss_fraction(entries[row]);
+            (fractions[row].unwrap() - expected) / errors[row].unwrap()
         })
         .collect()
 }

@@ -17,60 +17,46 @@ use crate::store::spare::SpareBytes;
 use crate::store::superblock::Superblock;
 use crate::store::{DriveError, FileMedium, Medium, System, VERSION};
 
-/// Most problems that are listed.
 const MOST_LISTED: usize = 100;
 
 /// Properties of a drive, read without opening it.
 #[derive(Debug, Clone)]
 pub struct DriveInfo {
-    /// Version of the format.
     pub version: u32,
-    /// The number that it was given when it was made.
     pub uuid: [u8; 16],
-    /// The system.
     pub system: System,
-    /// Bytes that hosts see.
     pub size_bytes: u64,
-    /// Bytes of the medium.
     pub medium_bytes: u64,
     /// Bytes that are read at most to open it: a checkpoint and both copies of both halves of the log.
     pub most_recovery_bytes: u64,
-    /// Checkpoints so far.
     pub epoch: u64,
     /// Pages programmed before the last checkpoint.
     pub pages_programmed: u64,
 }
 
 /// Results of a check.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct CheckReport {
-    /// Logical pages that hold something.
     pub mapped_pages: u64,
     /// Flash pages read and compared with their digests.
     pub pages_read: u64,
     /// Pages whose spare bytes were compared with the tables.
     pub spares_compared: u64,
-    /// Batches of the log behind the checkpoint.
     pub log_batches: u64,
-    /// Problems, the first 100.
+    /// The first [`MOST_LISTED`].
     pub problems: Vec<String>,
     /// Damage to one of two copies; the other is whole.
     pub notes: Vec<String>,
-    /// Logical pages that cannot be read: data lost while being moved and, if the check reads all
-    /// pages, data that do not match their digest.
+    /// Data lost while they were moved and, if the check reads all pages, data that do not match their digest.
     pub unreadable_pages: u64,
-    /// Where they are, the first 100 runs.
     pub unreadable: Vec<Unreadable>,
-    /// Retired blocks, as several of their pages were damaged.
     pub retired_blocks: u64,
 }
 
 /// A run of bytes of a drive that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Unreadable {
-    /// Where it begins.
     pub offset_bytes: u64,
-    /// How long it is.
     pub length_bytes: u64,
 }
 
@@ -89,24 +75,15 @@ fn in_file(path: &Path) -> Result<FileMedium, DriveError> {
 
 impl Drive {
     /// Reads a drive's properties.
-    ///
-    /// # Errors
-    /// [`DriveError`]: the fault of the file.
     pub fn info(path: &Path) -> Result<DriveInfo, DriveError> {
         Self::info_on(&in_file(path)?)
     }
 
-    /// The same on any medium.
-    ///
-    /// # Errors
-    /// As [`Drive::info`].
+    /// [`Drive::info`] on any medium.
     pub fn info_on(medium: &dyn Medium) -> Result<DriveInfo, DriveError> {
         let (Superblock { uuid, system, layout }, _) = Superblock::read(medium)?;
-        let mut newest: Option<Header> = None;
-        for place in 0..2 {
-            let header = Header::read(medium, &uuid, &layout, place)?;
-            newest = newest.max_by_epoch(header);
-        }
+        let headers = [Header::read(medium, &uuid, &layout, 0)?, Header::read(medium, &uuid, &layout, 1)?];
+        let newest = headers.into_iter().flatten().max_by_key(|header| header.end.epoch);
         Ok(DriveInfo {
             version: VERSION,
             uuid,
@@ -120,18 +97,12 @@ impl Drive {
     }
 
     /// Compares a drive's tables with one another and with the spare bytes of its pages; with `all_pages`, every page
-    /// with its digest. Writes nothing.
-    ///
-    /// # Errors
-    /// [`DriveError`] for a drive that cannot be opened at all.
+    /// with its digest. Writes nothing. Fails only if the drive cannot be opened at all.
     pub fn check(path: &Path, all_pages: bool) -> Result<CheckReport, DriveError> {
         Self::check_on(Arc::new(in_file(path)?), all_pages)
     }
 
-    /// The same on any medium.
-    ///
-    /// # Errors
-    /// As [`Drive::check`].
+    /// [`Drive::check`] on any medium.
     pub fn check_on(medium: Arc<dyn Medium>, all_pages: bool) -> Result<CheckReport, DriveError> {
         let (superblock, damaged) = Superblock::read(&*medium)?;
         let options = DriveOptions { read_only: true, ..DriveOptions::default() };
@@ -149,20 +120,6 @@ impl Drive {
     }
 }
 
-trait Newest {
-    fn max_by_epoch(self, other: Self) -> Self;
-}
-
-impl Newest for Option<Header> {
-    fn max_by_epoch(self, other: Self) -> Self {
-        match (self, other) {
-            (Some(a), Some(b)) => Some(if a.end.epoch >= b.end.epoch { a } else { b }),
-            (a, b) => a.or(b),
-        }
-    }
-}
-
-/// Compares the spare bytes of full blocks with the tables.
 fn compare_spares(core: &Core, report: &mut CheckReport) {
     let geometry = &core.layout.geometry;
     let mut bytes = vec![0; geometry.pages_per_block as usize * SPARE_BYTES as usize];
@@ -195,8 +152,7 @@ fn compare_spares(core: &Core, report: &mut CheckReport) {
     }
 }
 
-/// Pages in use that cannot be read: data known as lost and, if all pages are read, data that do
-/// not match their digest.
+/// Pages in use that cannot be read, each with the reason.
 fn unreadable(core: &Core, all_pages: bool, report: &mut CheckReport) -> BTreeMap<Ppn, String> {
     let geometry = &core.layout.geometry;
     let mut page = vec![0; geometry.page_bytes as usize];
@@ -218,7 +174,6 @@ fn unreadable(core: &Core, all_pages: bool, report: &mut CheckReport) -> BTreeMa
     found
 }
 
-/// Reports the logical pages of which no copy can be read.
 fn tell_unreadable(core: &Core, pages: &BTreeMap<Ppn, String>, report: &mut CheckReport) {
     if pages.is_empty() {
         return;

@@ -1,9 +1,8 @@
 //! Contents of logical pages: digests as dense numbers, by which the controller knows contents.
 //!
-//! A number whose content no logical page holds keeps its digest until another content needs the
-//! number; the one that died first is reused first. Until then, a content that comes back is
-//! recognised. Memory: 12 bytes a logical page; 28 a content, and up to 9 for its entry in the
-//! digest index.
+//! A number whose content no logical page holds keeps its digest until another content needs the number, so that a
+//! content that comes back is recognised. The one that died first is reused first. Memory: 12 bytes a logical page,
+//! 28 a content, and up to 9 for its entry in the digest index.
 
 use std::collections::VecDeque;
 
@@ -18,7 +17,6 @@ pub(crate) struct Contents {
     digests: Vec<Digest>,
     /// The logical page that got each content last; the others follow.
     heads: Vec<u32>,
-    /// How often each content died.
     deaths: Vec<u32>,
     /// By logical page.
     held: Vec<u32>,
@@ -31,7 +29,6 @@ pub(crate) struct Contents {
     live: u32,
 }
 
-/// A number for a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Named {
     pub(crate) content: Content,
@@ -94,12 +91,10 @@ impl Contents {
         Some(Named { content: Content::new(content), reused: true })
     }
 
-    /// Some logical page that holds a content; `None` when none does.
     pub(crate) fn holder(&self, content: Content) -> Option<u32> {
         Some(self.heads[content.index()]).filter(|&lpn| lpn != NONE)
     }
 
-    /// Content of a logical page.
     pub(crate) fn of(&self, lpn: u32) -> Option<Content> {
         Some(self.held[lpn as usize]).filter(|&content| content != NONE).map(Content::new)
     }
@@ -108,7 +103,6 @@ impl Contents {
         self.digests[content.index()]
     }
 
-    /// A logical page holds a content from now on, or nothing.
     pub(crate) fn hold(&mut self, lpn: u32, content: Option<Content>) {
         let at = lpn as usize;
         let new = content.map_or(NONE, Content::number);
@@ -147,7 +141,7 @@ impl Contents {
         }
     }
 
-    /// Those that came back are no longer on the list of the dead: it must not grow with each time they do.
+    /// Keeps the list of the dead from growing each time one comes back.
     fn forget_revived(&mut self) {
         if self.dead.len() <= 2 * self.digests.len() + 64 {
             return;
@@ -157,12 +151,10 @@ impl Contents {
             .retain(|&(content, death)| heads[content as usize] == NONE && deaths[content as usize] == death);
     }
 
-    /// Contents that logical pages hold.
     pub(crate) fn live(&self) -> u32 {
         self.live
     }
 
-    /// Bytes of these tables.
     pub(crate) fn bytes(&self) -> u64 {
         let index = self.index.capacity() * 8 / 7 * 5;
         (self.held.len() * 12 + self.digests.capacity() * 24 + self.dead.capacity() * 8 + index) as u64

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use flashtwin_ftl::{BlockUse, FlashOp, Ftl, FtlError, LoadView, Lpn};
 use flashtwin_nand::{Block, FlashArray, Ppn};
+use serde::Serialize;
 
 use super::contents::Contents;
-use super::failure::Failure;
-use super::in_flight::InFlight;
+use super::in_flight::{Failure, InFlight};
 use super::options::{DriveOptions, Omission};
 use crate::store::Medium;
 use crate::store::checkpoint::Writer;
@@ -21,26 +21,21 @@ use crate::store::log::{Batch, Log, LogEnd};
 use crate::store::record::{Digest, MOST_BYTES, Record};
 use crate::store::spare::{Spare, SpareBytes};
 
-/// Counters of the store since the drive was opened.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct StoreCounts {
-    /// Batches of the log written.
     pub log_batches: u64,
     /// Of these, those that had to be durable before an erased block was programmed again.
     pub erase_barriers: u64,
-    /// Checkpoints written.
     pub checkpoints: u64,
-    /// Duplicates compared byte by byte.
     pub compared: u64,
-    /// Of these, pages that differ for all that their digests are equal.
+    /// Of `compared`, pages that differ for all that their digests are equal.
     pub collisions: u64,
-    /// Pages whose data were damaged when they were to be moved or copied.
+    /// Found when their pages were to be moved or copied.
     pub damaged_pages: u64,
-    /// Of these, pages whose data were read from another copy.
+    /// Of `damaged_pages`, those read from another copy.
     pub repaired_pages: u64,
 }
 
-/// Everything that changes.
 pub(crate) struct Core {
     pub(crate) ftl: Ftl,
     pub(crate) flash: FlashArray,
@@ -53,11 +48,10 @@ pub(crate) struct Core {
     pub(crate) last_programs: Vec<u64>,
     /// By block number: erases carried out; the controller counts those that it has decided.
     pub(crate) erases: Vec<u32>,
-    /// Numbers of programmed pages whose data were lost before they were programmed.
+    /// Numbers of pages programmed without their data, which were lost.
     pub(crate) lost: BTreeSet<u32>,
-    /// Damaged pages of blocks since they were erased, where there were any.
+    /// Since the block was erased.
     pub(crate) damaged_in: HashMap<Block, u32>,
-    /// Spare bytes of the pages of open blocks.
     pub(crate) open: HashMap<Block, Vec<SpareBytes>>,
     pub(crate) log: Log,
     /// Blocks erased since the log was made durable.
@@ -72,13 +66,11 @@ pub(crate) struct Core {
     pub(crate) loads: Vec<u32>,
     pub(crate) page: Vec<u8>,
     pub(crate) other: Vec<u8>,
-    /// Why nothing is written any more.
     pub(crate) failed: Option<Failure>,
     pub(crate) counts: StoreCounts,
     pub(crate) options: DriveOptions,
 }
 
-/// The page that the host writes.
 #[derive(Clone, Copy)]
 pub(crate) struct HostPage<'a> {
     pub(crate) ppn: Ppn,
@@ -87,7 +79,6 @@ pub(crate) struct HostPage<'a> {
     pub(crate) digest: Digest,
 }
 
-/// The digest by which contents are known.
 pub(crate) fn digest_of(bytes: &[u8], omission: Option<Omission>) -> Digest {
     let hash = blake3::hash(bytes);
     if omission == Some(Omission::Collision) {
@@ -98,14 +89,14 @@ pub(crate) fn digest_of(bytes: &[u8], omission: Option<Omission>) -> Digest {
     digest
 }
 
-/// The part of it that is kept of every page.
+/// The part of the digest that is kept of every page.
 pub(crate) fn check_of(digest: &Digest) -> u64 {
     let mut first = [0; 8];
     first.copy_from_slice(&digest[..8]);
     u64::from_le_bytes(first)
 }
 
-/// Makes the data of all pages programmed so far durable, then a batch of the log.
+/// The data first, then the batch of the log that names them.
 pub(crate) fn make_durable(medium: &dyn Medium, batch: &Batch, omission: Option<Omission>) -> io::Result<()> {
     if omission != Some(Omission::DataSync) {
         medium.sync()?;
@@ -138,7 +129,7 @@ impl Core {
         }
     }
 
-    /// Does something that changes tables; if it fails, nothing is written from then on.
+    /// Changes tables. If that fails, nothing is written from then on.
     pub(crate) fn change<T>(&mut self, what: impl FnOnce(&mut Self) -> io::Result<T>) -> io::Result<T> {
         self.may_write()?;
         let outcome = what(self);
@@ -187,8 +178,7 @@ impl Core {
     fn carry_out_one(&mut self, op: &FlashOp) -> io::Result<()> {
         use flashtwin_ftl::{Cause, NO_JOB, OpKind};
         match op.kind {
-            // The read of a copy happens with its program; the contents of compared pages are
-            // known.
+            // The read of a copy happens with its program. The contents of compared pages are known.
             OpKind::Read => {}
             OpKind::Program => {
                 let (from, to) = (op.source, op.ppn);
@@ -205,8 +195,7 @@ impl Core {
         Ok(())
     }
 
-    /// Copies a page. If its data are lost, the copy is marked as lost: only the logical pages that
-    /// point to it suffer.
+    /// If the data are lost, the copy is marked as lost: only the logical pages that point to it suffer.
     fn copy(&mut self, from: Ppn, to: Ppn, record: impl FnOnce(bool) -> Record) -> io::Result<()> {
         let mut page = std::mem::take(&mut self.page);
         let mut spare = self.spares[self.layout.page_number(from)];
@@ -223,7 +212,6 @@ impl Core {
         done
     }
 
-    /// The block with this first page holds nothing from now on.
     fn erase(&mut self, first: Ppn) {
         let block = self.layout.geometry.block_index(first);
         self.flash.erase(block);
@@ -284,14 +272,12 @@ impl Core {
         Ok(())
     }
 
-    /// Waits for the batch that a flush is making durable.
     fn arrive(&mut self) -> io::Result<()> {
         self.in_flight.wait()?;
         self.erasing.clear();
         Ok(())
     }
 
-    /// The spare bytes of a full block.
     fn write_spares(&mut self, block: Block) -> io::Result<()> {
         let Some(spares) = self.open.remove(&block) else { return Ok(()) };
         let mut bytes = Vec::new();
@@ -299,8 +285,7 @@ impl Core {
         self.medium.write_at(&bytes, self.layout.spare(block))
     }
 
-    /// An operation of a job is done. A page that turned out to be a duplicate after it was written shares the other's
-    /// place now.
+    /// A page that turned out to be a duplicate after it was written shares the other's place now.
     fn end_job(&mut self, op: &FlashOp) -> io::Result<()> {
         let merged = self.ftl.counters().dedup.duplicates_out_of_line;
         let loads = LoadView::new(&self.loads, &self.loads);
@@ -316,7 +301,6 @@ impl Core {
         Ok(())
     }
 
-    /// Makes everything that was carried out durable: the data, then the log that names them.
     pub(crate) fn commit(&mut self) -> io::Result<()> {
         match self.seal()? {
             None => Ok(()),
@@ -328,8 +312,8 @@ impl Core {
         }
     }
 
-    /// Waits until the previous batch is durable, then returns the batch of records since; `None`
-    /// if there are none. It counts as under way from now on.
+    /// Waits for the previous batch, then returns the records since; `None` if there are none. The batch counts as
+    /// under way from now on.
     pub(crate) fn seal(&mut self) -> io::Result<Option<Batch>> {
         self.arrive()?;
         if self.log.is_empty() {
@@ -347,12 +331,12 @@ impl Core {
         Ok(Some(batch))
     }
 
-    /// Between two operations: makes room in the log for the next.
+    /// Makes room in the log between two operations.
     pub(crate) fn settle(&mut self) -> io::Result<()> {
         if self.log.position > self.layout.log_bytes / 2 { self.checkpoint() } else { Ok(()) }
     }
 
-    /// Writes all tables to the place whose turn it is. Not while operations wait: tables run ahead of the medium then.
+    /// Not while operations wait: tables run ahead of the medium then.
     pub(crate) fn checkpoint(&mut self) -> io::Result<()> {
         self.commit()?;
         let epoch = self.log.epoch + 1;

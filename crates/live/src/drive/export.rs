@@ -1,22 +1,20 @@
 //! The drive as a row of bytes.
 
 use std::io;
-use std::sync::PoisonError;
 
 use flashtwin_ftl::Lpn;
 
 use super::Drive;
 use super::core::{Core, check_of, digest_of, make_durable};
 use super::host::PageWrite;
-use crate::export::Look;
-use crate::export::{Caller, Export, Extent, Writing};
+use crate::export::{Caller, Export, Extent, Look, Writing};
+use crate::locks::lock;
 
 /// Pages of a request that are written or trimmed before others get a turn.
 const TURN_PAGES: usize = 64;
 /// Pages that are looked at for one answer about extents.
 const EXTENT_PAGES: usize = 1 << 16;
 
-/// A part of a page: bytes `from` to `to` of it.
 #[derive(Clone, Copy)]
 struct Part {
     lpn: u32,
@@ -31,7 +29,6 @@ impl Drive {
         self.superblock.layout.geometry.page_bytes as usize
     }
 
-    /// A request, page by page.
     fn parts(&self, offset: u64, length: u64) -> impl Iterator<Item = Part> + use<> {
         let page_bytes = self.page_bytes() as u64;
         let end = offset + length;
@@ -59,7 +56,7 @@ impl Drive {
         }
     }
 
-    /// The pages of a run of a write; partly written pages are completed by their present data.
+    /// Partly written pages are completed by their present data.
     fn whole_pages(&self, core: &mut Core, run: &[Part], bytes: &[u8]) -> io::Result<Vec<Option<Vec<u8>>>> {
         let page_bytes = self.page_bytes();
         let complete = |part: &Part| {
@@ -113,7 +110,6 @@ impl Drive {
         Ok(())
     }
 
-    /// Forgets whole pages, some at a time.
     fn trim_parts(&self, mut parts: impl Iterator<Item = Part>, look: &mut Look<'_>) -> io::Result<()> {
         let page_bytes = self.page_bytes();
         loop {
@@ -127,7 +123,8 @@ impl Drive {
         }
     }
 
-    /// Reads a page without the lock. Its place may be given to other data meanwhile; then it lies elsewhere.
+    /// Reads without the lock. If the page has moved meanwhile, its digest does not fit, and it is read again under
+    /// the lock.
     fn read_page(&self, lpn: u32, into: &mut [u8]) -> io::Result<()> {
         if !self.options.check_reads {
             let mut core = self.core();
@@ -194,7 +191,7 @@ impl Export for Drive {
         if self.read_only.is_some() {
             return Ok(());
         }
-        let _turn = self.flushes.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = lock(&self.flushes);
         let Some(batch) = self.core().change(Core::seal)? else { return Ok(()) };
         let outcome = make_durable(&*self.medium, &batch, self.options.omission);
         self.in_flight.end(&outcome);

@@ -12,7 +12,6 @@ use super::options::Omission;
 use super::pages::PageAddress;
 use crate::store::record::{Digest, Record};
 
-/// A whole page to be written.
 #[derive(Clone, Copy)]
 pub(crate) struct PageWrite<'a> {
     pub(crate) lpn: u32,
@@ -22,10 +21,7 @@ pub(crate) struct PageWrite<'a> {
 
 impl Core {
     /// Where a read of a page is served; `None` where nothing was written. Copies that the read has earned are made at
-    /// once, and may move the page.
-    ///
-    /// # Errors
-    /// The page cannot be read; another copy may be readable, see [`Core::read_any`].
+    /// once, and may move the page. On an error another copy may be readable, see [`Core::read_any`].
     pub(crate) fn locate(&mut self, lpn: u32) -> io::Result<Option<PageAddress>> {
         if self.failed.is_some() || self.options.read_only {
             // The controller is to decide nothing more.
@@ -45,7 +41,7 @@ impl Core {
         place
     }
 
-    /// The old data of a page of which only a part is written.
+    /// The old data of a partly written page.
     pub(crate) fn read_before_write(&mut self, lpn: u32, into: &mut [u8]) -> io::Result<()> {
         self.may_write()?;
         let loads = LoadView::new(&self.loads, &self.loads);
@@ -69,7 +65,7 @@ impl Core {
         })
     }
 
-    /// The numbers of the pages' contents; none for a system that ignores contents.
+    /// None for a system that ignores contents.
     fn name(&mut self, pages: &[PageWrite<'_>]) -> io::Result<Vec<Named>> {
         let Some(contents) = &mut self.contents else { return Ok(Vec::new()) };
         let names = pages.iter().map(|page| contents.name(&page.digest));
@@ -81,7 +77,7 @@ impl Core {
         Ok(names)
     }
 
-    /// Writes a page; whether its content was found on flash.
+    /// Returns whether the content was found on flash.
     fn write_page(
         &mut self,
         page: &PageWrite<'_>,
@@ -121,9 +117,9 @@ impl Core {
         Ok(outcome.program.is_none())
     }
 
-    /// The content of a page: that of its digest if all bytes are equal to those on flash, else one of its own, and so
-    /// where these cannot be read any more. That has a digest of its own as well, whose second half is a number: no page is
-    /// found equal to it by its digest, now or after a start.
+    /// The content of a page: that of its digest if all bytes are equal to those on flash, else one of its own, and
+    /// so where these cannot be read any more. That has a digest of its own as well, whose second half is a number:
+    /// no page is found equal to it by its digest, now or after a start.
     fn told_apart(&mut self, page: &PageWrite<'_>, named: Named) -> io::Result<(Content, Digest)> {
         let same = (named.content, page.digest);
         let Some(contents) = &mut self.contents else { return Ok(same) };
@@ -159,7 +155,6 @@ impl Core {
         Ok(equal)
     }
 
-    /// Forgets a page.
     pub(crate) fn trim_page(&mut self, lpn: u32) -> io::Result<()> {
         self.change(|core| {
             if core.ftl.home_of(Lpn::new(lpn)).is_none() {
@@ -178,7 +173,6 @@ impl Core {
         })
     }
 
-    /// Ends a profiling period: copies are made as popularity has earned them.
     pub(crate) fn end_period(&mut self) -> io::Result<()> {
         self.change(|core| {
             // The copies of a period are one operation, and the log must have room for all of them.

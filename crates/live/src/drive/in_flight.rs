@@ -2,9 +2,27 @@
 //! written before it is durable.
 
 use std::io;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard};
 
-use super::failure::Failure;
+use crate::locks::{lock, unpoisoned};
+
+/// Something that failed, after which nothing is written.
+#[derive(Debug, Clone)]
+pub(crate) struct Failure {
+    pub(crate) kind: io::ErrorKind,
+    pub(crate) why: String,
+}
+
+impl Failure {
+    pub(crate) fn of(error: &io::Error, why: String) -> Self {
+        Self { kind: error.kind(), why }
+    }
+
+    /// The error of all later writes: a full disk stays a full disk, so that the user knows the cure.
+    pub(crate) fn error(&self) -> io::Error {
+        io::Error::new(self.kind, format!("nothing is written since {}", self.why))
+    }
+}
 
 #[derive(Default)]
 struct State {
@@ -12,8 +30,7 @@ struct State {
     failed: Option<Failure>,
 }
 
-/// Whether a batch is on its way. A waiting thread may hold the drive's lock: ending a batch takes
-/// none.
+/// A waiting thread may hold the drive's lock, because ending a batch takes none.
 #[derive(Default)]
 pub(crate) struct InFlight {
     state: Mutex<State>,
@@ -22,7 +39,7 @@ pub(crate) struct InFlight {
 
 impl InFlight {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     pub(crate) fn begin(&self) {
@@ -40,19 +57,15 @@ impl InFlight {
         self.ended.notify_all();
     }
 
-    /// Waits until nothing is on its way.
-    ///
-    /// # Errors
-    /// An error if a batch failed, now or earlier.
+    /// Waits until nothing is on its way. Fails if a batch failed, now or earlier.
     pub(crate) fn wait(&self) -> io::Result<()> {
         let waited = self.ended.wait_while(self.state(), |state| state.under_way);
-        match &waited.unwrap_or_else(PoisonError::into_inner).failed {
+        match &unpoisoned(waited).failed {
             None => Ok(()),
             Some(failure) => Err(failure.error()),
         }
     }
 
-    /// Why nothing that was written since is durable.
     pub(crate) fn failed(&self) -> Option<Failure> {
         self.state().failed.clone()
     }

@@ -6,12 +6,11 @@ use flashtwin_sim::memory;
 
 use crate::store::{DriveError, System};
 
-/// Bytes of RAM that a drive's tables take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TableBytes {
     /// When it is opened and holds nothing.
     pub(crate) empty: u64,
-    /// When it is opened and all its logical pages hold something, all of it different.
+    /// With different data in all logical pages.
     pub(crate) full: u64,
 }
 
@@ -29,7 +28,6 @@ pub(crate) fn tables(system: &System, geometry: &Geometry, logical_pages: u32) -
     TableBytes { empty, full }
 }
 
-/// Refuses a drive whose tables would not fit once it is full.
 pub(crate) fn may_be_made(
     system: &System,
     geometry: &Geometry,
@@ -44,7 +42,6 @@ pub(crate) fn may_be_made(
     })
 }
 
-/// Refuses a drive whose tables do not fit even if it holds nothing.
 pub(crate) fn may_be_opened(
     system: &System,
     geometry: &Geometry,

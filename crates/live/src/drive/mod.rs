@@ -14,7 +14,6 @@ mod check;
 pub(crate) mod contents;
 pub(crate) mod core;
 mod export;
-mod failure;
 mod host;
 mod in_flight;
 mod memory;
@@ -33,8 +32,7 @@ use flashtwin_ftl::{Counters, Lpn};
 pub use self::check::{CheckReport, DriveInfo, Unreadable};
 use self::core::Core;
 pub use self::core::StoreCounts;
-use self::failure::Failure;
-use self::in_flight::InFlight;
+use self::in_flight::{Failure, InFlight};
 pub use self::options::{CreateOptions, DriveOptions, Omission};
 pub use self::periods::Periods;
 use self::recovery::Recovered;
@@ -44,17 +42,12 @@ use crate::store::log::LogEnd;
 use crate::store::superblock::Superblock;
 use crate::store::{DriveError, FileMedium, Medium, System};
 
-/// A drive that is yet to be made.
 pub struct Plan {
     superblock: Superblock,
 }
 
 impl Plan {
-    /// Plans a drive of `size_bytes` for a system (a preset's name such as `ca-ssd`, or the path of
-    /// a TOML file).
-    ///
-    /// # Errors
-    /// [`DriveError::Config`] for a system that cannot be served and for sizes that cannot be.
+    /// Plans a drive for a system: a preset's name such as `ca-ssd`, or the path of a TOML file.
     pub fn new(system: &str, size_bytes: u64, options: &CreateOptions) -> Result<Self, DriveError> {
         let resolved = flashtwin_sim::resolve(system, &options.sets);
         let resolved = resolved.map_err(|error| DriveError::Config(error.to_string()))?;
@@ -72,35 +65,25 @@ impl Plan {
         Ok(Self { superblock: Superblock { uuid, system, layout } })
     }
 
-    /// Bytes of the medium that it takes.
     pub fn medium_bytes(&self) -> u64 {
         self.superblock.layout.size_bytes
     }
 
-    /// The system as it will be kept.
     pub fn system(&self) -> &System {
         &self.superblock.system
     }
 
     /// Refuses a drive whose tables would not fit into this machine's memory once it is full.
-    ///
-    /// # Errors
-    /// [`DriveError::Config`] with the figures.
     pub fn fits_memory(&self) -> Result<(), DriveError> {
         let Superblock { system, layout, .. } = &self.superblock;
         memory::may_be_made(system, &layout.geometry, layout.logical_pages)
     }
 
-    /// Makes the drive. The superblock is written last, so an interrupted creation leaves no valid
-    /// drive.
-    ///
-    /// # Errors
-    /// An I/O error of the medium.
+    /// Writes the superblock last, so that an interrupted creation leaves no valid drive.
     pub fn write(&self, medium: &dyn Medium) -> Result<(), DriveError> {
         let Superblock { uuid, layout, .. } = &self.superblock;
         let empty = || -> std::io::Result<()> {
             let mut writer = Writer::new(medium, layout, 0);
-            // No blocks were used, no logical pages hold anything, none are lost.
             (0..3).try_for_each(|_| writer.u32(0))?;
             writer.finish(uuid, &LogEnd { epoch: 0, sequence: 0, position: 0, programs: 0 })?;
             medium.sync()
@@ -121,7 +104,6 @@ fn random_uuid() -> std::io::Result<[u8; 16]> {
 /// A drive that is open. Several threads may use it at once.
 pub struct Drive {
     core: Mutex<Core>,
-    /// One flush at a time.
     flushes: Mutex<()>,
     medium: Arc<dyn Medium>,
     in_flight: Arc<InFlight>,
@@ -136,33 +118,25 @@ pub struct Drive {
 /// Counters since the drive was opened, and its present state.
 #[derive(Debug, Clone, Copy)]
 pub struct DriveStats {
-    /// Controller counters: programs, reads and erases by cause, duplicates.
     pub controller: Counters,
-    /// Counters of the store.
     pub store: StoreCounts,
-    /// Logical pages that hold something.
     pub mapped_pages: u64,
-    /// Flash pages in use for these logical pages, copies included.
+    /// Copies included.
     pub pages_in_use: u64,
     /// Of these, copies made on purpose.
     pub replica_pages: u64,
-    /// Flash pages in use that stand for data that could not be read when they were moved.
+    /// Flash pages in use whose data could not be read when they were moved.
     pub lost_pages: u64,
-    /// Retired blocks, as several of their pages were damaged.
     pub retired_blocks: u64,
-    /// Contents of logical pages; `None` for a system that ignores contents.
+    /// `None` for a system that ignores contents.
     pub contents: Option<u32>,
-    /// Page writes whose content was found on flash / page writes; `None` when there were none.
+    /// Of page writes, those whose content was found on flash; `None` without writes.
     pub duplicate_share: Option<f64>,
-    /// Bytes of all tables in RAM.
     pub table_bytes: u64,
 }
 
 impl Drive {
     /// Makes a drive in a file, which must not exist, or on a block device whose first bytes are zero.
-    ///
-    /// # Errors
-    /// [`DriveError`] with cause and cure.
     pub fn create(
         path: &Path,
         system: &str,
@@ -207,9 +181,6 @@ impl Drive {
     }
 
     /// Opens a drive. After a power cut it recovers the last durable state and writes a checkpoint.
-    ///
-    /// # Errors
-    /// [`DriveError`]: the fault of the file, with the cure.
     pub fn open(path: &Path, options: &DriveOptions) -> Result<Self, DriveError> {
         let place = path.display().to_string();
         let medium = FileMedium::open(path, !options.read_only).map_err(DriveError::medium(&place))?;
@@ -222,10 +193,7 @@ impl Drive {
         })
     }
 
-    /// Opens a drive on any medium.
-    ///
-    /// # Errors
-    /// As [`Drive::open`].
+    /// [`Drive::open`] on any medium.
     pub fn open_on(medium: Arc<dyn Medium>, options: &DriveOptions) -> Result<Self, DriveError> {
         let began = std::time::Instant::now();
         let (superblock, damaged) = Superblock::read(&*medium)?;
@@ -262,7 +230,6 @@ impl Drive {
         match self.core.lock() {
             Ok(core) => core,
             Err(poisoned) => {
-                // The previous holder of the lock panicked in the middle of a change.
                 let mut core = poisoned.into_inner();
                 core.failed.get_or_insert_with(|| Failure {
                     kind: std::io::ErrorKind::Other,
@@ -273,23 +240,20 @@ impl Drive {
         }
     }
 
-    /// Notes of the recovery, for example a damaged copy of a table of which the other copy is
-    /// whole.
+    /// Notes of the recovery, for example a damaged table of which the other copy is whole.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Batches of the log that were read when it was opened, and how long opening took.
+    /// Batches of the log read when it was opened, and how long that took.
     pub fn recovery(&self) -> (u64, std::time::Duration) {
         (self.replayed_batches, self.recovery)
     }
 
-    /// The system that it is.
     pub fn system(&self) -> &System {
         &self.superblock.system
     }
 
-    /// Counters since the drive was opened.
     pub fn stats(&self) -> DriveStats {
         let core = self.core();
         let controller = *core.ftl.counters();
@@ -311,18 +275,13 @@ impl Drive {
         }
     }
 
-    /// Ends a profiling period of the system ([`System::period_s`] is its length): the controller
-    /// makes the copies that popularity calls for. The caller keeps the clock.
-    ///
-    /// # Errors
-    /// An I/O error of the medium.
+    /// Ends a profiling period: the controller makes the copies that popularity calls for. The caller keeps the clock.
     pub fn end_period(&self) -> std::io::Result<()> {
         self.may_write()?;
         self.core().end_period()
     }
 
-    /// Mapped logical pages: number and digest of the content (zeroes for a system that ignores
-    /// contents).
+    /// Mapped logical pages with the digests of their contents (zeroes for a system that ignores contents).
     pub(crate) fn held(&self) -> Vec<(u32, [u8; 16])> {
         let core = self.core();
         let digest = |lpn| {
@@ -336,25 +295,16 @@ impl Drive {
     }
 
     /// Compares all tables with one another; a pass over the device.
-    ///
-    /// # Errors
-    /// The first thing that does not hold.
     pub fn audit(&self) -> Result<(), String> {
         self.core().ftl.audit().map_err(|error| error.to_string())
     }
 
-    /// Makes everything durable and writes a checkpoint, so that opening it again reads no log.
-    ///
-    /// # Errors
-    /// An I/O error of the medium.
+    /// Writes a checkpoint, so that opening the drive again reads no log.
     pub fn close(self) -> std::io::Result<()> {
         self.checkpoint()
     }
 
-    /// Like [`Drive::close`], for a drive that other threads still use.
-    ///
-    /// # Errors
-    /// An I/O error of the medium.
+    /// [`Drive::close`] for a drive that other threads still use.
     pub fn checkpoint(&self) -> std::io::Result<()> {
         if self.read_only.is_some() {
             return Ok(());

@@ -5,7 +5,6 @@ use flashtwin_sim::Resolved;
 
 use crate::store::{DriveError, System};
 
-/// How a drive is made.
 #[derive(Debug, Clone, Default)]
 pub struct CreateOptions {
     /// Settings on top of the system's, as `--set` takes them. Where none of them is `nand.blocks_per_plane`, the
@@ -13,24 +12,19 @@ pub struct CreateOptions {
     pub sets: Vec<(String, String)>,
     /// Spare flash beyond the logical pages, as a share of them; `None`: 0.07.
     pub spare_share: Option<f64>,
-    /// Bytes of half of the log; `None`: as many as the records of all pages of the device take.
+    /// `None`: as many as the records of all pages of the device take.
     pub log_bytes: Option<u64>,
-    /// The drive's id; `None`: drawn at random. For tests: two drives with the same id on one
-    /// medium may mistake each other's data for their own.
+    /// `None`: drawn at random. Two drives with the same id on one medium may take each other's data for their own.
     pub uuid: Option<[u8; 16]>,
 }
 
-/// How a drive is opened.
 #[derive(Debug, Clone)]
 pub struct DriveOptions {
     /// Write nothing to the medium, not even the results of a recovery.
     pub read_only: bool,
-    /// Duplicates are compared byte by byte before they are shared; otherwise the first 128 bits of their BLAKE3 digest
-    /// are taken for them.
+    /// Otherwise the first 128 bits of their BLAKE3 digests decide whether pages are equal.
     pub compare_duplicates: bool,
-    /// Compare data read with the digest from their write.
     pub check_reads: bool,
-    /// For tests that are to see a rule broken.
     #[doc(hidden)]
     pub omission: Option<Omission>,
 }
@@ -45,7 +39,6 @@ impl Default for DriveOptions {
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Omission {
-    /// The log is not made durable.
     LogSync,
     /// Data are not made durable before the log names them.
     DataSync,
@@ -63,7 +56,6 @@ pub enum Omission {
     LostAsWhole,
 }
 
-/// The system of a drive of `size_bytes`, if it is possible.
 pub(crate) fn system_of(
     resolved: &Resolved,
     size_bytes: u64,
@@ -106,7 +98,6 @@ pub(crate) fn system_of(
     Ok((system, pages))
 }
 
-/// Adds blocks to a device until it holds `pages` pages.
 fn grow(system: &mut System, pages: u64) -> Result<(), String> {
     let geometry = system.nand.resolve().map_err(|error| error.to_string())?.geometry;
     let per_level = u64::from(geometry.planes()) * u64::from(geometry.pages_per_block);

@@ -1,12 +1,9 @@
-//! Reading flash pages: checks whether a page is on the medium, and handles missing and damaged
-//! ones.
+//! Reading flash pages: checks whether a page is on the medium, and handles missing and damaged ones.
 //!
-//! Tables change when the controller decides, the medium when the operation is carried out. A page
-//! exists if it was programmed since the last erase that the tables know of: all decided erases of
-//! its block were carried out, and the block has more programmed pages than those before it. Every
-//! read checks this, so that a page is never read while its program is pending. The data must match
-//! their digest. Data lost during a move, because neither page nor copy could be read, stay lost
-//! until they are written again.
+//! Tables change when the controller decides, the medium when the operation is carried out. So every read checks that
+//! its page was programmed since the last erase that the tables know of: all decided erases of its block were carried
+//! out, and the block has more programmed pages than those before it. The data must match their digest. Data lost
+//! during a move, because neither page nor copy could be read, stay lost until they are written again.
 
 use std::io;
 
@@ -18,14 +15,13 @@ use super::options::Omission;
 
 /// How often a page that is to be moved is read before its data count as lost: some disks need a second look.
 const TRIES: u32 = 3;
-/// Damaged pages of a block for which it is retired.
 const DAMAGED_PAGES_TO_RETIRE: u32 = 2;
 
-/// Where a page is read from, and the first bytes of its digest.
+/// Offset on the medium, and the first bytes of the page's digest.
 pub(crate) type PageAddress = (u64, u64);
 
 impl Core {
-    /// Whether a page that the tables point to was programmed, as against ordered to be.
+    /// Whether a page was programmed, as against ordered to be.
     fn exists(&self, ppn: Ppn) -> bool {
         let block = self.layout.geometry.block_index(ppn);
         let is_erased = self.erases[self.layout.block_number(block)] == self.ftl.erases_of(block);
@@ -37,16 +33,12 @@ impl Core {
         !self.lost.is_empty() && self.lost.contains(&(self.layout.page_number(ppn) as u32))
     }
 
-    /// Numbers of pages in use whose data were lost.
     pub(crate) fn lost_pages(&self) -> impl Iterator<Item = u32> {
         let in_use = |&number: &u32| self.layout.page(number).is_some_and(|ppn| self.ftl.is_valid(ppn));
         self.lost.iter().copied().filter(in_use)
     }
 
-    /// Where a page that the tables point to lies.
-    ///
-    /// # Errors
-    /// It was ordered and not programmed; its data were lost.
+    /// Fails if the page was ordered and not programmed, or if its data were lost.
     pub(crate) fn place(&self, ppn: Ppn) -> io::Result<PageAddress> {
         let why = match () {
             () if !self.exists(ppn) => "was to be written when writing failed; open the drive again",
@@ -56,17 +48,13 @@ impl Core {
         Err(io::Error::other(format!("{} {why}", self.layout.geometry.describe(ppn))))
     }
 
-    /// Reads a page that the tables point to.
-    ///
-    /// # Errors
-    /// As [`Core::place`]; an I/O error of the medium; [`io::ErrorKind::InvalidData`] for a page
-    /// whose data do not match their digest.
+    /// Reads a page that the tables point to. Data that do not match their digest are [`io::ErrorKind::InvalidData`].
     pub(crate) fn read_page(&self, ppn: Ppn, into: &mut [u8]) -> io::Result<()> {
         self.place(ppn)?;
         self.read_flash(ppn, into)
     }
 
-    /// Reads the data last programmed at a place, independent of the tables.
+    /// Reads the data last programmed at a place, whatever the tables say.
     fn read_flash(&self, ppn: Ppn, into: &mut [u8]) -> io::Result<()> {
         self.medium.read_at(into, self.layout.data(ppn))?;
         let check = self.spares[self.layout.page_number(ppn)].check;
@@ -84,10 +72,8 @@ impl Core {
         io::Error::new(io::ErrorKind::InvalidData, text)
     }
 
-    /// Reads a logical page as it is now, from whichever of its pages is whole; zeroes where nothing was written.
-    ///
-    /// # Errors
-    /// None of its pages can be read; the error is that of the first.
+    /// Reads a logical page from whichever of its pages is whole; zeroes where nothing was written. If all fail, the
+    /// error is that of the first.
     pub(crate) fn read_any(&self, lpn: u32, into: &mut [u8]) -> io::Result<()> {
         let Some((home, others)) = self.ftl.places_of(Lpn::new(lpn)) else {
             into.fill(0);
@@ -100,8 +86,7 @@ impl Core {
         first
     }
 
-    /// Reads a page that is being moved or copied; returns whether its data could be read. The
-    /// tables already have it at the new place; earlier operations put it here.
+    /// Returns whether the data could be read. The tables already have the page at its new place.
     pub(crate) fn read_to_copy(&mut self, from: Ppn, to: Ppn, into: &mut [u8]) -> bool {
         let known_as_lost = self.is_lost(from);
         if !known_as_lost {
@@ -121,7 +106,6 @@ impl Core {
         found
     }
 
-    /// Counts a damaged page. A block with several is to be retired.
     fn count_damaged(&mut self, ppn: Ppn) {
         self.counts.damaged_pages += 1;
         let block = self.layout.geometry.block_index(ppn);

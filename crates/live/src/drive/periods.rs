@@ -1,9 +1,9 @@
-//! The clock of a served drive: ends a profiling period each time its length of wall time has
-//! passed.
+//! The clock of a served drive: ends a profiling period each time its length of wall time has passed.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use crate::locks::{lock, unpoisoned};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[derive(Default)]
 struct State {
@@ -25,10 +25,7 @@ pub struct Periods {
 }
 
 impl Periods {
-    /// Begins the first period; `end` is called as each ends, until it fails.
-    ///
-    /// # Errors
-    /// There is no thread to be had.
+    /// Calls `end` as each period ends, until it fails.
     pub fn start(
         length: Duration,
         end: impl FnMut() -> std::io::Result<()> + Send + 'static,
@@ -40,38 +37,24 @@ impl Periods {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Periods that have ended.
     pub fn ended(&self) -> u64 {
-        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner).periods
+        lock(&self.shared.state).periods
     }
 
-    /// Why no more periods end.
     pub fn failure(&self) -> Option<String> {
-        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner).failure.clone()
+        lock(&self.shared.state).failure.clone()
     }
 }
 
 fn go_on(shared: &Shared, length: Duration, mut end: impl FnMut() -> std::io::Result<()>) {
-    // A period beyond the clock's end never ends.
-    let mut next = Instant::now().checked_add(length);
     loop {
-        let mut state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            if state.ended {
-                return;
-            }
-            let left = next.map(|next| next.saturating_duration_since(Instant::now()));
-            state = match left {
-                Some(left) if left.is_zero() => break,
-                Some(left) => shared.look.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
-                None => shared.look.wait(state).unwrap_or_else(PoisonError::into_inner),
-            };
-        }
-        drop(state);
-        let outcome = end();
         // Periods that passed while one was being ended are not made up for.
-        next = Instant::now().checked_add(length);
-        let mut state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = shared.look.wait_timeout_while(lock(&shared.state), length, |state| !state.ended);
+        if unpoisoned(waited).0.ended {
+            return;
+        }
+        let outcome = end();
+        let mut state = lock(&shared.state);
         match outcome {
             Ok(()) => state.periods += 1,
             Err(error) => {
@@ -84,7 +67,7 @@ fn go_on(shared: &Shared, length: Duration, mut end: impl FnMut() -> std::io::Re
 
 impl Drop for Periods {
     fn drop(&mut self) {
-        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner).ended = true;
+        lock(&self.shared.state).ended = true;
         self.shared.look.notify_all();
         if let Some(thread) = self.thread.take() {
             // It would have panicked by a mistake of ours only.

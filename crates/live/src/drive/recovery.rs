@@ -1,5 +1,4 @@
-//! Recovers a drive from its medium: reads one checkpoint and the log behind it, rebuilds the
-//! controller's tables from both, and compares them with one another.
+//! Recovers a drive from one checkpoint and the log behind it, and compares the rebuilt tables with one another.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -23,19 +22,15 @@ use crate::store::{DriveError, Medium};
 /// written.
 const SPARE_CONTENTS: u32 = 1024;
 
-/// A drive as it was found.
 pub(crate) struct Recovered {
     pub(crate) core: Core,
     pub(crate) superblock: Superblock,
     /// Why it is to be read only.
     pub(crate) doubt: Option<String>,
-    /// Notes of the recovery.
     pub(crate) notes: Vec<String>,
-    /// Batches of the log that were read.
     pub(crate) batches: u64,
 }
 
-/// State read from a medium.
 pub(crate) struct RecoveredState {
     pub(crate) image: Image,
     pub(crate) end: LogEnd,
@@ -43,7 +38,6 @@ pub(crate) struct RecoveredState {
     pub(crate) batches: u64,
 }
 
-/// Reads the newest whole checkpoint and the log since.
 pub(crate) fn find(medium: &dyn Medium, superblock: &Superblock) -> Result<RecoveredState, DriveError> {
     let Superblock { uuid, layout, .. } = superblock;
     let (mut headers, mut notes, mut unreadable) = (Vec::new(), Vec::new(), None);
@@ -119,7 +113,6 @@ fn go_on(
     Ok(RecoveredState { image, end, notes, batches })
 }
 
-/// A drive that goes on where the medium ends.
 pub(crate) fn recover(
     medium: Arc<dyn Medium>,
     superblock: Superblock,
@@ -136,8 +129,7 @@ pub(crate) fn recover(
     Ok(Recovered { core, superblock, doubt, notes, batches })
 }
 
-/// Checks the last programmed page of each open block. If several are damaged, the medium has lost
-/// data that it had reported as durable.
+/// If the newest pages of several open blocks are damaged, the medium has lost data that it had reported as durable.
 fn newest_pages(core: &Core) -> Vec<String> {
     let geometry = &core.layout.geometry;
     let mut page = vec![0; geometry.page_bytes as usize];
@@ -242,7 +234,6 @@ fn hold(contents: &mut Contents, lpn: u32, digest: &Digest) -> Result<flashtwin_
     Ok(named.content)
 }
 
-/// Rebuilds the flash array, and the spare bytes for the pages of open blocks.
 fn program_again(
     core: &mut Core,
     layout: &Layout,

@@ -6,11 +6,7 @@ use super::{CreateOptions, Drive, Plan};
 use crate::store::DriveError;
 
 impl Drive {
-    /// Refuses a drive of another system, size or setting than those asked for. Only named settings
-    /// are compared.
-    ///
-    /// # Errors
-    /// [`DriveError`]: the difference, or the fault of the file.
+    /// Refuses a drive of another system, size or setting than those asked for. Only named settings are compared.
     pub fn expect(
         path: &Path,
         system: Option<&str>,

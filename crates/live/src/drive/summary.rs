@@ -6,12 +6,11 @@ use serde_json::{Value, json};
 use super::{CheckReport, Drive, DriveInfo, DriveStats};
 
 impl DriveStats {
-    /// As a JSON object. Ratios of nothing are null.
+    /// Ratios of nothing are null.
     pub fn json(&self) -> Value {
         let counters = &self.controller;
         let by = |cause: Cause| counters.programs[cause as usize];
         let read = |cause: Cause| counters.reads[cause as usize];
-        let store = &self.store;
         json!({
             "flash_reads": {
                 "host": read(Cause::Host),
@@ -55,21 +54,12 @@ impl DriveStats {
                 "retired_blocks": self.retired_blocks,
                 "table_bytes": self.table_bytes,
             },
-            "store": {
-                "log_batches": store.log_batches,
-                "erase_barriers": store.erase_barriers,
-                "checkpoints": store.checkpoints,
-                "compared": store.compared,
-                "collisions": store.collisions,
-                "damaged_pages": store.damaged_pages,
-                "repaired_pages": store.repaired_pages,
-            },
+            "store": self.store,
         })
     }
 }
 
 impl DriveInfo {
-    /// As a JSON object.
     pub fn json(&self) -> Value {
         let uuid: String = self.uuid.iter().map(|byte| format!("{byte:02x}")).collect();
         json!({
@@ -89,25 +79,14 @@ impl DriveInfo {
 }
 
 impl CheckReport {
-    /// As a JSON object.
     pub fn json(&self) -> Value {
-        json!({
-            "mapped_pages": self.mapped_pages,
-            "pages_read": self.pages_read,
-            "spares_compared": self.spares_compared,
-            "log_batches": self.log_batches,
-            "problems": self.problems,
-            "notes": self.notes,
-            "unreadable_pages": self.unreadable_pages,
-            "unreadable": self.unreadable,
-            "retired_blocks": self.retired_blocks,
-        })
+        // Plain numbers and texts always have a JSON form.
+        serde_json::to_value(self).unwrap_or_default()
     }
 }
 
 impl Drive {
-    /// Properties of the drive, its contents and its counters since it was opened, as a JSON
-    /// object.
+    /// Properties and state of the drive, and its counters since it was opened.
     pub fn json(&self) -> Value {
         let mut value = self.stats().json();
         let (batches, time) = self.recovery();

@@ -4,28 +4,22 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// The port that IANA gave to the protocol.
+/// Assigned by IANA.
 const PORT: u16 = 10809;
 
-/// Where a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// A socket in the file system.
     Unix(PathBuf),
-    /// A port of a host; an IPv6 address without brackets.
+    /// An IPv6 address has no brackets.
     Tcp {
-        /// The host's name or address.
         host: String,
-        /// The port; 0 lets the system choose when listening.
+        /// 0 lets the system choose when listening.
         port: u16,
     },
 }
 
 impl Address {
     /// Reads `HOST:PORT` or `[HOST]:PORT`.
-    ///
-    /// # Errors
-    /// [`io::ErrorKind::InvalidInput`], with a message.
     pub fn tcp(text: &str) -> io::Result<Address> {
         let wrong = || invalid(format!("'{text}' is not an address; write it like 127.0.0.1:10809"));
         let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
@@ -60,21 +54,15 @@ impl fmt::Display for Address {
     }
 }
 
-/// A server's address and the name of an export there, such as `nbd://HOST[:PORT]/NAME` or
-/// `nbd+unix:///NAME?socket=PATH`.
+/// An export of a server, such as `nbd://HOST[:PORT]/NAME` or `nbd+unix:///NAME?socket=PATH`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uri {
-    /// Where the server is.
     pub address: Address,
-    /// The export's name; empty is the server's default.
+    /// Empty: the server's default.
     pub export: String,
 }
 
 impl Uri {
-    /// Reads a URI.
-    ///
-    /// # Errors
-    /// [`io::ErrorKind::InvalidInput`], with a message, for example for schemes with TLS.
     pub fn parse(text: &str) -> io::Result<Uri> {
         let wrong = |what: &str| {
             invalid(format!("'{text}': {what}; write nbd://HOST:PORT/NAME or nbd+unix:///NAME?socket=PATH"))
@@ -106,7 +94,7 @@ fn invalid(message: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, message)
 }
 
-/// A text with everything but letters, digits and `-._~/` as percent signs and hex digits.
+/// Escapes everything but letters, digits and `-._~/` with percent signs.
 fn escaped(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     text.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()

@@ -1,10 +1,11 @@
 //! Memory that the requests of all connections share.
 //!
-//! Requests that fit into their thread's own memory need none of it: a client that holds much
-//! memory and stalls delays only requests that need much as well.
+//! Requests that fit into their thread's own memory need none of it. So a client that holds much memory and stalls
+//! delays only requests that need much as well.
 
+use crate::locks::{lock, unpoisoned};
 use std::collections::BTreeSet;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 /// Interval of a waiting request's check whether its client is still there.
@@ -12,18 +13,16 @@ const LOOK: Duration = Duration::from_millis(50);
 
 struct State {
     left_bytes: usize,
-    /// Turns of those who wait, the first to be served first: large requests are not passed by small ones for ever.
+    /// The first is served first, so that small requests do not pass a large one for ever.
     waiting: BTreeSet<u64>,
     next: u64,
 }
 
-/// A pool of bytes, lent and returned.
 pub(crate) struct Pool {
     state: Mutex<State>,
     given_back: Condvar,
 }
 
-/// A connection's share of a pool.
 pub(crate) struct Budget<'a> {
     pool: &'a Pool,
     limit_bytes: usize,
@@ -31,14 +30,10 @@ pub(crate) struct Budget<'a> {
     held_bytes: Mutex<usize>,
 }
 
-/// Bytes that are lent; they go back when this is dropped.
+/// Goes back to the pool when dropped.
 pub(crate) struct Lent<'a> {
     budget: &'a Budget<'a>,
     bytes: usize,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Pool {
@@ -54,8 +49,7 @@ impl<'a> Budget<'a> {
         Self { pool, limit_bytes, held_bytes: Mutex::new(0) }
     }
 
-    /// Lends `bytes`, at most the limit, when they are there; `None` if `has_left` first. One thread of a connection asks
-    /// at a time.
+    /// Lends `bytes`, at most the limit; `None` if `has_left` first. One thread of a connection asks at a time.
     pub(crate) fn take(&self, bytes: usize, has_left: impl Fn() -> bool) -> Option<Lent<'_>> {
         if bytes == 0 {
             return Some(Lent { budget: self, bytes });
@@ -63,8 +57,7 @@ impl<'a> Budget<'a> {
         let mut state = lock(&self.pool.state);
         let mut turn = None;
         loop {
-            // No other connection waits for memory that this connection has to return: it takes its
-            // turn after that.
+            // A connection takes its turn only when it no longer waits for its own memory: others would wait with it.
             if turn.is_none() && *lock(&self.held_bytes) + bytes <= self.limit_bytes {
                 turn = Some(state.next);
                 let next = state.next;
@@ -84,7 +77,7 @@ impl<'a> Budget<'a> {
                 }
                 return found.then(|| Lent { budget: self, bytes });
             }
-            state = self.pool.given_back.wait_timeout(state, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            state = unpoisoned(self.pool.given_back.wait_timeout(state, LOOK)).0;
         }
     }
 }

@@ -1,45 +1,40 @@
 //! Another server's export, so that it can be served or recorded on the way.
 //!
-//! One connection carries all requests. The caller's thread writes the request; one thread reads
-//! replies and wakes the callers. Once the connection fails, all requests fail: unflushed writes
-//! may be lost, and a new connection would hide that.
+//! One connection carries all requests. The caller's thread writes the request, one thread reads replies and wakes
+//! the callers. Once the connection fails, all requests fail: unflushed writes may be lost, and a new connection
+//! would hide it.
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::address::Uri;
 use super::socket::Stream;
 use super::wire::{self, Numbers, Request, answer, can, command, flag, info, option};
-use crate::export::Look;
-use crate::export::{Caller, Export, Extent, Writing};
+use crate::export::{self, Caller, Export, Look, Writing};
+use crate::locks::lock;
 
-/// Bytes of the longest single read.
 const PIECE_BYTES: usize = 1 << 20;
-/// How long a server may take to answer the handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
-/// Bytes of an answer to an option that are read.
 const ANSWER_BYTES_MAX: u32 = 64 * 1024;
-/// Bytes of the longest request where the server says nothing of it.
+/// If the server does not say.
 const REQUEST_BYTES_MAX: u32 = 32 << 20;
 
 type Reply = io::Result<Vec<u8>>;
 
-/// A request that waits for a reply: the number of its bytes, and its receiver.
 struct Waiting {
     bytes: usize,
     sender: SyncSender<Reply>,
 }
 
-/// Requests without a reply, by cookie; none when there will be no replies any more.
+/// By cookie; `None` when there will be no replies any more.
 type Waitings = Mutex<Option<HashMap<u64, Waiting>>>;
 
-/// The export of another server.
 pub struct NbdExport {
     stream: Arc<Stream>,
     output: Mutex<()>,
@@ -49,7 +44,6 @@ pub struct NbdExport {
     export_info: ExportInfo,
 }
 
-/// The server's description of its export.
 #[derive(Clone, Copy, Debug)]
 struct ExportInfo {
     size_bytes: u64,
@@ -58,15 +52,7 @@ struct ExportInfo {
     request_bytes_max: u32,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl NbdExport {
-    /// Connects to the export that a URI names.
-    ///
-    /// # Errors
-    /// Nobody listens there, or it is no server of this export.
     pub fn connect(uri: &Uri) -> io::Result<NbdExport> {
         let named = |error: io::Error| {
             io::Error::new(error.kind(), format!("{}: {error}", uri.address.uri(&uri.export)))
@@ -96,7 +82,7 @@ impl NbdExport {
         self.export_info.flags & flag != 0
     }
 
-    /// Sends a request, under a cookie of its own, and waits for its reply, which brings `bytes`.
+    /// Sends a request under a cookie of its own. Its reply brings `bytes`.
     fn ask(&self, request: Request, payload: &[u8], bytes: usize) -> Reply {
         let lost = || io::Error::new(io::ErrorKind::NotConnected, "the connection to the server is lost");
         let cookie = self.cookie.fetch_add(1, Relaxed);
@@ -115,14 +101,13 @@ impl NbdExport {
             stream.write_all(&request.to_bytes()).and_then(|()| stream.write_all(payload))
         };
         if sent.is_err() {
-            // The rest of the request cannot follow; the thread that reads replies wakes all
-            // callers.
+            // The rest of the request cannot follow. The thread that reads replies wakes all callers.
             self.stream.shutdown(Shutdown::Both);
         }
         sent
     }
 
-    /// A request that changes data, in pieces that the server accepts, durable if `how` says so.
+    /// In pieces that the server accepts.
     fn change(&self, command: u16, offset: u64, length: u64, how: Writing) -> io::Result<()> {
         let mut flags = if how.durable && self.can(can::FUA) { flag::FUA } else { 0 };
         if command == command::WRITE_ZEROES {
@@ -138,13 +123,12 @@ impl NbdExport {
         self.settle(how)
     }
 
-    /// Makes a durable write durable by a flush, if the server has no FUA.
+    /// Flushes if the server has no FUA.
     fn settle(&self, how: Writing) -> io::Result<()> {
         if how.durable && !self.can(can::FUA) { self.flush() } else { Ok(()) }
     }
 }
 
-/// A request that has no cookie yet.
 fn request(command: u16, flags: u16, offset: u64, length: u32) -> Request {
     Request { flags, command, cookie: 0, offset, length }
 }
@@ -219,12 +203,7 @@ impl Export for NbdExport {
         if self.can(can::WRITE_ZEROES) {
             return self.change(command::WRITE_ZEROES, offset, length, how);
         }
-        crate::zeroes::write(self, offset, length, how, caller)
-    }
-
-    fn extents(&self, _offset: u64, length: u64, _runs_max: usize) -> io::Result<Vec<Extent>> {
-        // Without structured replies, which this client does not negotiate, holes are unknown.
-        Ok(vec![Extent { length_bytes: length, hole: false, zero: false }])
+        export::write_zeroes(self, offset, length, how, caller)
     }
 }
 
@@ -249,7 +228,6 @@ fn read_replies(stream: &Stream, waitings: &Waitings) {
             } else {
                 Err(wire::error_from(error))
             };
-            // Who asked waits for nothing else.
             let _ = waiting.sender.send(reply);
         }
     })();
@@ -258,7 +236,6 @@ fn read_replies(stream: &Stream, waitings: &Waitings) {
     drop(lock(waitings).take());
 }
 
-/// The handshake as a client speaks it.
 fn greet(stream: &Stream, export: &str) -> io::Result<ExportInfo> {
     let mut stream = stream;
     let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());

@@ -1,43 +1,27 @@
 //! The handshake as a server speaks it: fixed newstyle, until a client has chosen the export or gone away.
 
 use std::io::{self, Read, Write};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use super::offer::Offer;
 use super::socket::Stream;
-use super::tls::{Secure, Tls};
+use super::tls::Secure;
 use super::wire::{self, Numbers, answer, can, info, option};
-use crate::export::Export;
 
 /// Bytes of an option that are read; a client that brings more is sent away.
 const OPTION_BYTES_MAX: u32 = 64 * 1024;
 /// Options that a client may bring.
 const OPTIONS_MAX: usize = 256;
 
-/// The export as announced to clients.
-pub(crate) struct Offer<'a> {
-    pub(crate) export: &'a dyn Export,
-    pub(crate) name: &'a str,
-    pub(crate) description: &'a str,
-    pub(crate) read_only: bool,
-    /// Bytes of the longest request.
-    pub(crate) request_bytes_max: u32,
-    /// The TLS identity; if present, a client must ask for TLS before anything else.
-    pub(crate) tls: Option<&'a Tls>,
-}
-
-/// The negotiated options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Agreed {
-    /// Replies are structured.
     pub(crate) structured: bool,
-    /// `base:allocation` may be asked for.
     pub(crate) allocation: bool,
 }
 
-/// A stream whose reads and writes end at a time.
+/// A stream whose reads and writes fail after a deadline.
 struct Timed<'a> {
     stream: &'a Stream,
-    /// The encrypted stream that replaces it.
     secure: Option<Secure>,
     deadline: Instant,
 }
@@ -70,18 +54,11 @@ impl Write for Timed<'_> {
     }
 }
 
-/// Negotiates with a client until it has chosen the export; none if it went away. An encrypted
-/// stream is returned with the agreed options and replaces the plain one.
-///
-/// # Errors
-/// The client breaks the protocol, or takes longer than `patience` in all.
-pub(crate) fn negotiate(
-    stream: &Stream,
-    offer: &Offer<'_>,
-    patience: Duration,
-) -> io::Result<Option<(Agreed, Option<Secure>)>> {
+/// Negotiates until the client has chosen the export; `None` if it went away. An encrypted stream replaces the plain
+/// one. Fails if the client breaks the protocol, or takes too long in all.
+pub(crate) fn negotiate(stream: &Stream, offer: &Offer<'_>) -> io::Result<Option<(Agreed, Option<Secure>)>> {
     let mut talk = Talk {
-        stream: Timed { stream, secure: None, deadline: Instant::now() + patience },
+        stream: Timed { stream, secure: None, deadline: Instant::now() + offer.options.handshake },
         offer,
         agreed: Agreed::default(),
         no_zeroes: false,
@@ -99,7 +76,6 @@ struct Talk<'a> {
     no_zeroes: bool,
 }
 
-/// The next step after an option.
 enum Next {
     Option,
     Transmission,
@@ -146,7 +122,7 @@ impl Talk<'_> {
         if data.len() < length as usize {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        let must_be_encrypted = self.offer.tls.is_some() && self.stream.secure.is_none();
+        let must_be_encrypted = self.offer.options.tls.is_some() && self.stream.secure.is_none();
         match kind {
             option::STARTTLS => self.start_tls(&data),
             // This option has no error reply.
@@ -186,9 +162,9 @@ impl Talk<'_> {
         Ok(Next::Option)
     }
 
-    /// Whether an export of this name is there; the empty name is that of the default, which is the only one.
+    /// The empty name is that of the default, which is the only one.
     fn is_ours(&self, name: &str) -> bool {
-        name.is_empty() || name == self.offer.name
+        name.is_empty() || name == self.offer.options.name
     }
 
     fn size_and_flags(&self) -> [u8; 10] {
@@ -224,10 +200,10 @@ impl Talk<'_> {
         if !data.is_empty() {
             return self.refuse(option::LIST, answer::INVALID, "a list is asked for without data");
         }
-        let name = self.offer.name.as_bytes();
+        let name = self.offer.options.name.as_bytes();
         let mut entry = (name.len() as u32).to_be_bytes().to_vec();
         entry.extend(name);
-        entry.extend(self.offer.description.as_bytes());
+        entry.extend(self.offer.options.description.as_bytes());
         self.reply(option::LIST, answer::SERVER, &entry)?;
         self.accept(option::LIST)
     }
@@ -243,11 +219,13 @@ impl Talk<'_> {
         item.extend(self.size_and_flags());
         self.reply(kind, answer::INFO, &item)?;
         let mut sizes = info::BLOCK_SIZE.to_be_bytes().to_vec();
-        for bytes in [1, self.offer.export.preferred_block_bytes(), self.offer.request_bytes_max] {
+        for bytes in [1, self.offer.export.preferred_block_bytes(), self.offer.options.request_bytes_max] {
             sizes.extend(bytes.to_be_bytes());
         }
         self.reply(kind, answer::INFO, &sizes)?;
-        for (number, text) in [(info::NAME, self.offer.name), (info::DESCRIPTION, self.offer.description)] {
+        for (number, text) in
+            [(info::NAME, &self.offer.options.name), (info::DESCRIPTION, &self.offer.options.description)]
+        {
             if wanted.contains(&number) {
                 let item = [&number.to_be_bytes(), text.as_bytes()].concat();
                 self.reply(kind, answer::INFO, &item)?;
@@ -258,7 +236,7 @@ impl Talk<'_> {
     }
 
     fn start_tls(&mut self, data: &[u8]) -> io::Result<Next> {
-        let Some(tls) = self.offer.tls else {
+        let Some(tls) = &self.offer.options.tls else {
             return self.refuse(option::STARTTLS, answer::UNSUPPORTED, "there is no TLS here");
         };
         if !data.is_empty() || self.stream.secure.is_some() {

@@ -1,15 +1,15 @@
-//! Network block devices: a server of an [`Export`](crate::Export) for clients of the NBD protocol
-//! (doc/proto.md of the NBD project), and a client of other servers.
+//! A server of an [`Export`](crate::Export) for clients of the NBD protocol (doc/proto.md of the NBD project), and a
+//! client of other servers.
 //!
-//! Supported: fixed newstyle with `INFO`, `GO`, `LIST`, `ABORT`, `EXPORT_NAME`, structured replies
-//! and the metadata context `base:allocation`; reads, writes, flushes, trims, zeroes and block
-//! status, with forced unit access; TLS in the server. A flush covers answered writes of all
-//! connections. Not supported: extended headers and `CACHE`.
+//! Supported: fixed newstyle with `INFO`, `GO`, `LIST`, `ABORT`, `EXPORT_NAME`, structured replies and the metadata
+//! context `base:allocation`; reads, writes, flushes, trims, zeroes and block status, with forced unit access; TLS in
+//! the server. A flush covers answered writes of all connections. Not supported: extended headers and `CACHE`.
 
 mod address;
 mod budget;
 mod client;
 mod handshake;
+mod offer;
 mod server;
 mod socket;
 mod tls;
@@ -18,5 +18,6 @@ mod wire;
 
 pub use address::{Address, Uri};
 pub use client::NbdExport;
-pub use server::{Server, ServerOptions};
+pub use offer::ServerOptions;
+pub use server::Server;
 pub use tls::Tls;

@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use super::address::Address;
 
-/// A connection.
 #[derive(Debug)]
 pub(crate) enum Stream {
     Unix(UnixStream),
@@ -29,7 +28,6 @@ macro_rules! either {
 }
 
 impl Stream {
-    /// Connects to a server.
     pub(crate) fn connect(address: &Address) -> io::Result<Stream> {
         match address {
             Address::Unix(path) => UnixStream::connect(path).map(Stream::Unix),
@@ -48,13 +46,11 @@ impl Stream {
         either!(self, inner => inner.set_read_timeout(patience).and_then(|()| inner.set_write_timeout(patience)))
     }
 
-    /// Whether reads and writes return at once where they would have to wait.
     pub(crate) fn set_nonblocking(&self, at_once: bool) -> io::Result<()> {
         either!(self, inner => inner.set_nonblocking(at_once))
     }
 
-    /// Whether the peer has closed the connection and takes no replies. A peer that only ended its
-    /// sending is still there; for TCP this shows only after a write to it.
+    /// A peer that only ended its sending is still there. For TCP this shows only after a write to it.
     pub(crate) fn has_hung_up(&self) -> bool {
         let mut one = libc::pollfd { fd: self.as_fd().as_raw_fd(), events: 0, revents: 0 };
         // SAFETY: the entry is there, and its descriptor is open as long as `self` is.
@@ -63,7 +59,6 @@ impl Stream {
     }
 
     pub(crate) fn shutdown(&self, how: Shutdown) {
-        // An error means that it is closed already.
         let _ = either!(self, inner => inner.shutdown(how));
     }
 
@@ -97,7 +92,7 @@ impl Write for &Stream {
     }
 }
 
-/// A socket that takes connections; its file goes with it.
+/// A socket that takes connections. Its file goes with it.
 #[derive(Debug)]
 pub(crate) enum Listener {
     Unix(UnixListener, PathBuf),
@@ -105,8 +100,8 @@ pub(crate) enum Listener {
 }
 
 impl Listener {
-    /// Listens. A Unix socket is its owner's alone from the first moment on; of TCP only loopback addresses are taken
-    /// unless clients are known by their certificates (`far`).
+    /// A Unix socket is its owner's alone from the first moment on. Of TCP only loopback addresses are taken unless
+    /// clients are known by their certificates (`far`).
     pub(crate) fn bind(address: &Address, far: bool) -> io::Result<Listener> {
         let told = |error: io::Error| io::Error::new(error.kind(), format!("{address}: {error}"));
         match address {
@@ -128,7 +123,7 @@ impl Listener {
         }
     }
 
-    /// The address of the listener, with the port that the system chose if none was given.
+    /// With the port that the system chose if none was given.
     pub(crate) fn address(&self) -> io::Result<Address> {
         Ok(match self {
             Listener::Unix(_, path) => Address::Unix(path.clone()),
@@ -169,7 +164,7 @@ impl Drop for Listener {
     }
 }
 
-/// Longest path of a socket in bytes: the system's limit, less the end.
+/// The system's limit, less the end.
 const PATH_BYTES_MAX: usize = 107;
 
 /// Binds a socket that no other user can connect to, not even for a moment: it is made in a private

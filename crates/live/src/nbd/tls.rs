@@ -1,8 +1,8 @@
 //! TLS as an option of the NBD protocol. Everything that the client negotiated before it is void.
 //!
-//! One thread for each connection encrypts and decrypts. One end of a socket pair stands in for the
-//! connection, so that requests are served as on any other. The thread holds a buffer in each
-//! direction and reads on when it is empty.
+//! One thread for each connection encrypts and decrypts. One end of a socket pair stands in for the connection, so
+//! that requests are served as on any other. The thread holds a buffer in each direction and reads on when it is
+//! empty.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -21,17 +21,15 @@ use rustls::{RootCertStore, ServerConfig, ServerConnection};
 
 use super::socket::Stream;
 
-/// Bytes that are taken up at a time on their way out.
 const TURN_BYTES: usize = 64 * 1024;
 /// How long a client may take to take its last replies once nothing more is to come.
 const FAREWELL: Duration = Duration::from_secs(10);
 
-/// The names of the files, those that nbdkit, QEMU and libnbd use.
+/// As nbdkit, QEMU and libnbd name them.
 const CERTIFICATE: &str = "server-cert.pem";
 const KEY: &str = "server-key.pem";
 const AUTHORITY: &str = "ca-cert.pem";
 
-/// The server's certificate, and the authorities for client certificates.
 #[derive(Clone)]
 pub struct Tls {
     config: Arc<ServerConfig>,
@@ -45,11 +43,8 @@ impl fmt::Debug for Tls {
 }
 
 impl Tls {
-    /// Reads `server-cert.pem` and `server-key.pem` in a folder. Where there is `ca-cert.pem`, clients must have a
-    /// certificate of that authority.
-    ///
-    /// # Errors
-    /// One of the files is missing, is no PEM of its kind, or they do not belong together.
+    /// Reads `server-cert.pem` and `server-key.pem`. Where there is `ca-cert.pem`, clients must have a certificate of
+    /// that authority.
     pub fn from_folder(folder: &Path) -> io::Result<Tls> {
         let certificates = certificates(&folder.join(CERTIFICATE))?;
         let key_file = folder.join(KEY);
@@ -76,17 +71,12 @@ impl Tls {
         Ok(Tls { config: Arc::new(config), knows_clients })
     }
 
-    /// Whether clients must prove who they are.
     pub fn knows_clients(&self) -> bool {
         self.knows_clients
     }
 
-    /// Speaks TLS with a client whose request for it was granted. Bytes that the client sent ahead
-    /// of the answer are read as TLS and fail there, so that no plain text can precede the
-    /// encrypted stream.
-    ///
-    /// # Errors
-    /// It is no TLS, the client's certificate is missing or not the authority's, or `timed` has had enough.
+    /// Speaks TLS with a client whose request for it was granted. Bytes that the client sent ahead of the answer are
+    /// read as TLS and fail there, so that no plain text can precede the encrypted stream.
     pub(crate) fn upgrade<T: Read + Write>(&self, timed: &mut T, wire: &Stream) -> io::Result<Secure> {
         let mut session = ServerConnection::new(Arc::clone(&self.config)).map_err(io::Error::other)?;
         while session.is_handshaking() {
@@ -115,7 +105,7 @@ fn unread(file: &Path, what: &str, error: &dyn fmt::Display) -> io::Error {
     io::Error::other(format!("{}: {what} in PEM was expected ({error})", file.display()))
 }
 
-/// A connection that is encrypted: the end of it that is not, and the thread behind.
+/// The plain end of an encrypted connection, and the thread behind it.
 pub(crate) struct Secure {
     stream: Stream,
     pump: Option<JoinHandle<()>>,
@@ -131,23 +121,20 @@ impl Drop for Secure {
     fn drop(&mut self) {
         self.stream.shutdown(Shutdown::Both);
         if let Some(pump) = self.pump.take() {
-            // It would have panicked by a mistake of ours only; the connection ends in any case.
             let _ = pump.join();
         }
     }
 }
 
-/// Carries bytes between the encrypted and the plain side.
 struct Pump {
     session: ServerConnection,
     wire: Stream,
     inner: UnixStream,
-    /// Decrypted bytes, and the number of them already forwarded.
+    /// Of these bytes, the first `sent` have been forwarded.
     to_inner: Vec<u8>,
     sent: usize,
 }
 
-/// Which ends have nothing more to say.
 #[derive(Default)]
 struct Ended {
     wire: bool,
@@ -156,7 +143,6 @@ struct Ended {
 
 impl Pump {
     fn run(&mut self) {
-        // An error here ends the connection as well.
         let _ = self.carry();
         let _ = self.inner.shutdown(Shutdown::Both);
         self.wire.shutdown(Shutdown::Both);
@@ -209,13 +195,13 @@ impl Pump {
         }
     }
 
-    /// Reads and decrypts incoming bytes; returns whether the stream has ended.
+    /// Returns whether the stream has ended.
     fn receive(&mut self) -> io::Result<bool> {
         let Some(bytes) = again(self.session.read_tls(&mut &self.wire))? else { return Ok(false) };
         Ok(self.decrypt()? || bytes == 0)
     }
 
-    /// Decrypts the bytes read; returns whether the client closed its side.
+    /// Returns whether the client closed its side.
     fn decrypt(&mut self) -> io::Result<bool> {
         let state = self.session.process_new_packets();
         let state = state.map_err(|error| {
@@ -241,7 +227,7 @@ impl Pump {
     }
 }
 
-/// Events of both ends, in the bits of `poll`: wanted, or possible now.
+/// In the bits of `poll`: wanted, or possible now.
 struct Events {
     wire: i16,
     inner: i16,
@@ -272,7 +258,7 @@ fn wait(wire: &Stream, inner: &UnixStream, wanted: Events, patience: Option<Dura
     Ok(Events { wire: both[0].revents, inner: both[1].revents })
 }
 
-/// The result of a non-blocking call; `None` if it would have blocked.
+/// `None` if the call would have blocked.
 fn again(done: io::Result<usize>) -> io::Result<Option<usize>> {
     match done {
         Ok(bytes) => Ok(Some(bytes)),

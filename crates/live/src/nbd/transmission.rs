@@ -1,51 +1,44 @@
 //! The transmission phase: requests in, replies out, in order of completion.
 //!
-//! Threads take turns at reading. The thread that has read a request releases the input and carries
-//! the request out itself, so that no request changes hands. A connection begins with one thread.
-//! If all are busy it gets another, up to a limit, so that one always listens.
+//! Threads take turns at reading. The thread that has read a request releases the input and carries the request out
+//! itself, so that no request changes hands. If all threads are busy the connection gets another, up to a limit, so
+//! that one always listens.
 //!
-//! A thread keeps some memory from request to request. A larger request borrows from the pool of
-//! all connections before its payload is read. When the client has left, begun work ends soon and
-//! no more is begun; a failed reply shows it, or a check in the middle of long work.
+//! A thread keeps some memory from request to request. A larger request borrows from the pool of all connections
+//! before its payload is read. When the client has left, begun work ends soon and no more is begun.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::Instant;
 
 use super::budget::{Budget, Pool};
 use super::handshake::Agreed;
+use super::offer::Offer;
 use super::socket::Stream;
 use super::wire::{self, REQUEST_BYTES, Request, chunk, command, error, flag};
-use crate::export::{Caller, Export, Extent, Writing};
+use crate::export::{Caller, Extent, Writing};
 use crate::figures::{Counters, Operation};
+use crate::locks::lock;
 
 /// Bytes read ahead on a connection.
 const INPUT_BYTES: usize = 64 * 1024;
-/// Bytes of memory that the threads of a connection keep between requests.
+/// Memory that the threads of a connection keep between requests.
 const KEPT_BYTES: usize = 4 << 20;
-/// Bytes of stack of a thread.
 const STACK_BYTES: usize = 1 << 20;
 /// Room before the bytes of a read for the head of the reply, so that both go out at once.
 const HEAD_BYTES: usize = 32;
-/// Runs of a reply to a block status.
 const RUNS_MAX: usize = 1024;
 
-/// Terms of a connection.
 pub(crate) struct Terms<'a> {
-    pub(crate) export: &'a dyn Export,
+    pub(crate) offer: Offer<'a>,
     pub(crate) agreed: Agreed,
-    pub(crate) read_only: bool,
-    pub(crate) request_bytes_max: u32,
-    pub(crate) in_flight_bytes_max: usize,
-    /// Memory for the requests of all connections.
     pub(crate) pool: &'a Pool,
-    pub(crate) threads_max: usize,
     pub(crate) counters: &'a Counters,
-    /// Set when the server is to end: requests that come after are answered with an error.
+    /// Requests that come after it is set are answered with an error.
     pub(crate) stopping: &'a AtomicBool,
 }
 
@@ -56,8 +49,8 @@ pub(crate) fn serve(stream: &Stream, terms: &Terms<'_>) {
         terms,
         input: Mutex::new(Input { buffer: vec![0; INPUT_BYTES], start: 0, end: 0, ended: false }),
         output: Mutex::new(()),
-        budget: Budget::new(terms.pool, terms.in_flight_bytes_max),
-        kept_bytes: KEPT_BYTES / terms.threads_max,
+        budget: Budget::new(terms.pool, terms.offer.options.in_flight_bytes_max),
+        kept_bytes: KEPT_BYTES / terms.offer.options.requests_max,
         threads: AtomicUsize::new(1),
         busy: AtomicUsize::new(0),
         is_gone: AtomicBool::new(false),
@@ -73,10 +66,8 @@ struct Connection<'a> {
     /// Held while a reply is written.
     output: Mutex<()>,
     budget: Budget<'a>,
-    /// Bytes that a thread keeps.
     kept_bytes: usize,
     threads: AtomicUsize,
-    /// Threads that carry out a request.
     busy: AtomicUsize,
     /// The client takes no replies any more.
     is_gone: AtomicBool,
@@ -91,7 +82,6 @@ impl Caller for Connection<'_> {
     }
 }
 
-/// Bytes read and not yet parsed.
 struct Input {
     buffer: Vec<u8>,
     start: usize,
@@ -131,11 +121,6 @@ impl Input {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // No lock is held while an export works, the only thing that might panic.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Memory of a thread: the head of a reply, then bytes read or to be written.
 struct Memory(Vec<u8>);
 
@@ -155,7 +140,6 @@ impl Memory {
 }
 
 impl Connection<'_> {
-    /// One thread's turns, until the input ends.
     fn work<'scope, 'env>(&'env self, scope: &'scope thread::Scope<'scope, 'env>)
     where
         Self: 'scope,
@@ -175,7 +159,7 @@ impl Connection<'_> {
             let started = Instant::now();
             let refused = self.refusal(&request);
             let has_payload = request.command == command::WRITE;
-            let too_long = has_payload && request.length > self.terms.request_bytes_max;
+            let too_long = has_payload && request.length > self.terms.offer.options.request_bytes_max;
             let bytes = match request.command {
                 // A payload must be read even if the request is refused, lest it be taken for requests.
                 command::WRITE if !too_long => request.length as usize,
@@ -200,27 +184,25 @@ impl Connection<'_> {
             memory.shrink(self.kept_bytes);
             drop(lent);
             if done.is_err() || too_long {
-                // A half-written reply cannot be followed by another, nor unread payload by a
-                // request.
+                // A half-written reply cannot be followed by another, nor unread payload by a request.
                 self.is_gone.store(true, Relaxed);
                 self.stream.shutdown(Shutdown::Both);
             }
         }
     }
 
-    /// Ends reading; other threads finish their requests.
     fn end(&self, mut input: MutexGuard<'_, Input>) {
         input.ended = true;
         input.buffer = Vec::new();
     }
 
-    /// One more thread if all are at work.
+    /// Starts a thread if all are at work.
     fn help<'scope, 'env>(&'env self, scope: &'scope thread::Scope<'scope, 'env>, busy: usize)
     where
         Self: 'scope,
     {
         let threads = self.threads.load(Relaxed);
-        let wanted = busy >= threads && threads < self.terms.threads_max;
+        let wanted = busy >= threads && threads < self.terms.offer.options.requests_max;
         if wanted && self.threads.compare_exchange(threads, threads + 1, Relaxed, Relaxed).is_ok() {
             let name = "nbd-request".to_owned();
             let made = thread::Builder::new().name(name).stack_size(STACK_BYTES);
@@ -230,7 +212,7 @@ impl Connection<'_> {
         }
     }
 
-    /// The protocol error of a request, for any export; `None` if it has none.
+    /// The protocol error of a request, whatever the export.
     fn refusal(&self, request: &Request) -> Option<u32> {
         let terms = self.terms;
         if terms.stopping.load(Relaxed) {
@@ -247,21 +229,20 @@ impl Connection<'_> {
             return Some(error::INVALID);
         }
         let writes = [command::WRITE, command::TRIM, command::WRITE_ZEROES].contains(&request.command);
-        if writes && terms.read_only {
+        if writes && terms.offer.read_only {
             return Some(error::PERMISSION);
         }
         if request.command == command::FLUSH {
             return (request.offset != 0 || request.length != 0).then_some(error::INVALID);
         }
         let end = request.offset.checked_add(u64::from(request.length));
-        if request.length == 0 || end.is_none_or(|end| end > terms.export.size_bytes()) {
+        if request.length == 0 || end.is_none_or(|end| end > terms.offer.export.size_bytes()) {
             return Some(if writes { error::NO_SPACE } else { error::INVALID });
         }
         let carries = [command::READ, command::WRITE].contains(&request.command);
-        (carries && request.length > terms.request_bytes_max).then_some(error::OVERFLOW)
+        (carries && request.length > terms.offer.options.request_bytes_max).then_some(error::OVERFLOW)
     }
 
-    /// Carries a request out and replies.
     fn carry_out(
         &self,
         request: &Request,
@@ -292,7 +273,7 @@ impl Connection<'_> {
     }
 
     fn ask(&self, request: &Request, memory: &mut Memory) -> io::Result<Answer> {
-        let export = self.terms.export;
+        let export = self.terms.offer.export;
         let (offset, length) = (request.offset, u64::from(request.length));
         let has = |flag| request.flags & flag != 0;
         let how = Writing {
@@ -372,10 +353,9 @@ impl Connection<'_> {
     }
 }
 
-/// The content of a reply without error.
 enum Answer {
     Done,
-    /// Bytes read, in the thread's memory.
+    /// In the thread's memory.
     Bytes,
     Extents(Vec<Extent>),
 }
@@ -400,7 +380,6 @@ fn simple_head(request: &Request, error: u32) -> [u8; 16] {
     head
 }
 
-/// The head of a reply's only chunk.
 fn chunk_head(request: &Request, kind: u16, length: u32) -> [u8; 20] {
     let mut head = [0; 20];
     head[..4].copy_from_slice(&wire::CHUNK.to_be_bytes());

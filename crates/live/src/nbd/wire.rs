@@ -11,14 +11,11 @@ pub(crate) const REQUEST: u32 = 0x2560_9513;
 pub(crate) const SIMPLE_REPLY: u32 = 0x6744_6698;
 pub(crate) const CHUNK: u32 = 0x668e_33ef;
 
-/// Bytes of a request before its payload.
 pub(crate) const REQUEST_BYTES: usize = 28;
 
-/// Flags of both sides of the handshake.
 pub(crate) const FIXED_NEWSTYLE: u32 = 1;
 pub(crate) const NO_ZEROES: u32 = 2;
 
-/// Options of the handshake.
 pub(crate) mod option {
     pub(crate) const EXPORT_NAME: u32 = 1;
     pub(crate) const ABORT: u32 = 2;
@@ -31,7 +28,6 @@ pub(crate) mod option {
     pub(crate) const SET_META_CONTEXT: u32 = 10;
 }
 
-/// Answers to options.
 pub(crate) mod answer {
     pub(crate) const ACK: u32 = 1;
     pub(crate) const SERVER: u32 = 2;
@@ -45,7 +41,6 @@ pub(crate) mod answer {
     pub(crate) const UNKNOWN: u32 = ERROR | 6;
 }
 
-/// Information types of `INFO` and `GO`.
 pub(crate) mod info {
     pub(crate) const EXPORT: u16 = 0;
     pub(crate) const NAME: u16 = 1;
@@ -66,7 +61,6 @@ pub(crate) mod can {
     pub(crate) const FAST_ZERO: u16 = 1 << 11;
 }
 
-/// Commands of the transmission.
 pub(crate) mod command {
     pub(crate) const READ: u16 = 0;
     pub(crate) const WRITE: u16 = 1;
@@ -77,7 +71,6 @@ pub(crate) mod command {
     pub(crate) const BLOCK_STATUS: u16 = 7;
 }
 
-/// Flags of commands.
 pub(crate) mod flag {
     pub(crate) const FUA: u16 = 1;
     pub(crate) const NO_HOLE: u16 = 1 << 1;
@@ -86,9 +79,8 @@ pub(crate) mod flag {
     pub(crate) const FAST_ZERO: u16 = 1 << 4;
 }
 
-/// Kinds of chunks of a structured reply.
 pub(crate) mod chunk {
-    /// The flag of the last chunk of a reply.
+    /// Marks the last chunk of a reply.
     pub(crate) const DONE: u16 = 1;
     pub(crate) const NONE: u16 = 0;
     pub(crate) const OFFSET_DATA: u16 = 1;
@@ -96,13 +88,12 @@ pub(crate) mod chunk {
     pub(crate) const ERROR: u16 = 1 << 15 | 1;
 }
 
-/// `base:allocation`: the only metadata context, its number, and the flags of its runs.
+/// The only metadata context, its number, and the flags of its runs.
 pub(crate) const ALLOCATION: &str = "base:allocation";
 pub(crate) const ALLOCATION_ID: u32 = 1;
 pub(crate) const RUN_HOLE: u32 = 1;
 pub(crate) const RUN_ZERO: u32 = 2;
 
-/// Errors of replies; the protocol has no others.
 pub(crate) mod error {
     pub(crate) const PERMISSION: u32 = 1;
     pub(crate) const IO: u32 = 5;
@@ -114,7 +105,6 @@ pub(crate) mod error {
     pub(crate) const SHUTDOWN: u32 = 108;
 }
 
-/// The protocol's error number for an error of the medium.
 pub(crate) fn error_of(error: &io::Error) -> u32 {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
@@ -128,7 +118,6 @@ pub(crate) fn error_of(error: &io::Error) -> u32 {
     }
 }
 
-/// The I/O error for an error number of a reply.
 pub(crate) fn error_from(number: u32) -> io::Error {
     let kind = match number {
         error::PERMISSION => io::ErrorKind::PermissionDenied,
@@ -142,7 +131,6 @@ pub(crate) fn error_from(number: u32) -> io::Error {
     io::Error::new(kind, format!("the server answered with error {number}"))
 }
 
-/// A request as it travels, without its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) flags: u16,
@@ -153,7 +141,6 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Reads one; none if it does not begin as requests do.
     pub(crate) fn from_bytes(bytes: &[u8; REQUEST_BYTES]) -> Option<Request> {
         let mut at = Numbers(bytes);
         (at.u32()? == REQUEST).then_some(())?;
@@ -204,7 +191,6 @@ impl<'a> Numbers<'a> {
         self.array().map(u64::from_be_bytes)
     }
 
-    /// A text with its length before it.
     pub(crate) fn text(&mut self) -> Option<&'a str> {
         let length = self.u32()?;
         std::str::from_utf8(self.bytes(usize::try_from(length).ok()?)?).ok()

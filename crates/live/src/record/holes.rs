@@ -4,12 +4,11 @@ use flashtwin_trace::Holes;
 
 use crate::export::Export;
 
-/// Most runs to query; bytes behind them count as data.
+/// Bytes behind the last run count as data.
 const RUNS_MAX: usize = 1 << 20;
-/// Holes that are written down, the longest ones: each footer of a recording has all of them.
+/// The longest ones: each footer of a recording has all of them.
 const HOLES_MAX: usize = 1 << 14;
-/// A hole that reaches the end is extended to a multiple of this, so that the last page, of any
-/// size, can be a hole.
+/// A hole that reaches the end is extended to a multiple of this, so that the last page of any size can be a hole.
 const PAGE_BYTES_MAX: u64 = 1 << 20;
 
 /// The holes of volume 0; unknown parts count as data.
@@ -34,7 +33,6 @@ pub(super) fn of(target: &dyn Export) -> Holes {
     longest(all, HOLES_MAX)
 }
 
-/// The longest `most` holes.
 fn longest(all: Holes, most: usize) -> Holes {
     if all.len() <= most {
         return all;
@@ -64,10 +62,6 @@ mod tests {
     impl Export for Pages {
         fn size_bytes(&self) -> u64 {
             self.data.len() as u64 * 4096
-        }
-
-        fn preferred_block_bytes(&self) -> u32 {
-            4096
         }
 
         fn read(&self, _: u64, _: &mut [u8], _: &dyn Caller) -> io::Result<()> {

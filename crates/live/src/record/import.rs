@@ -22,18 +22,14 @@ const FUA: u64 = 1 << 1;
 const DISCARD: u64 = 1 << 2;
 const MARK: u64 = 1 << 3;
 
-/// Bytes of a request at most; longer ones are cut.
+/// Longer requests are cut.
 const REQUEST_BYTES_MAX: u64 = 32 << 20;
 
-/// Writes the log `path` down as canonical Parquet at `out`; all times are 0. The requests that it has.
-///
-/// # Errors
-/// A file cannot be read or written, or is no such log, or ends before its last entry; [`io::ErrorKind::Interrupted`] when
-/// `progress` says to stop. There is no output then.
+/// Writes the log `path` as canonical Parquet at `out`, with all times 0; returns the number of requests. On an error,
+/// or when `progress` says to stop ([`io::ErrorKind::Interrupted`]), there is no output.
 pub fn import_log_writes(path: &Path, out: &Path, key: &Key, progress: &dyn Progress) -> io::Result<u64> {
     let imported = import(path, out, key, progress);
     if imported.is_err() {
-        // It may never have been made.
         let _ = std::fs::remove_file(out);
     }
     imported
@@ -81,7 +77,7 @@ fn malformed(what: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-/// Reads the superblock and the rest of its sector: how many entries there are, and the bytes of a sector.
+/// The number of entries, and the bytes of a sector. Reads the rest of the superblock's sector, too.
 fn superblock(log: &mut impl Read) -> io::Result<(u64, u64)> {
     let mut head = [0; 32];
     log.read_exact(&mut head)?;

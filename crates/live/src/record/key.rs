@@ -1,20 +1,15 @@
-//! The key of a recording's digests.
-//!
-//! A holder of the key can test whether a page has a certain content; without it only equality of
-//! pages is visible. So the key is never in the trace.
+//! The key of a recording's digests. A holder of the key can test whether a page has a certain content. Without it
+//! only equality of pages is visible, so the key is never in the trace.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// A digest as traces keep it.
 pub(crate) type Digest = [u8; 16];
 
-/// Bytes that a digest stands for.
 pub(crate) const PAGE_BYTES: usize = flashtwin_trace::CHUNK_BYTES as usize;
 
-/// 256 bits that digests are made with.
 #[derive(Clone)]
 pub struct Key([u8; 32]);
 
@@ -25,25 +20,18 @@ impl std::fmt::Debug for Key {
 }
 
 impl Key {
-    /// A random key, which is forgotten with the value.
-    ///
-    /// # Errors
-    /// The system gives no random bytes.
+    /// Is forgotten with the value.
     pub fn random() -> io::Result<Key> {
         let mut bytes = [0; 32];
         fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
         Ok(Key(bytes))
     }
 
-    /// A key of these bytes.
     pub fn new(bytes: [u8; 32]) -> Key {
         Key(bytes)
     }
 
-    /// The key in a file, 64 hex digits; one that is not there is made, for its owner alone.
-    ///
-    /// # Errors
-    /// The file cannot be read or made, or holds something else.
+    /// Reads 64 hex digits from a file. One that is not there is made, for its owner alone.
     pub fn in_file(path: &Path) -> io::Result<Key> {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
         match fs::read_to_string(path) {
@@ -80,13 +68,11 @@ impl Key {
         digest
     }
 
-    /// The digest of a page of zeroes.
     pub(crate) fn zero_digest(&self) -> Digest {
         self.digest(&[0; PAGE_BYTES])
     }
 }
 
-/// A digest as text has it.
 pub(crate) fn hex(digest: &Digest) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

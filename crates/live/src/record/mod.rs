@@ -1,9 +1,8 @@
 //! Recording: an export that forwards every request to another one and writes a trace of them.
 //!
-//! The data path takes a time, makes the digests (while the bytes are in the processor's cache) and
-//! hands a row over; a thread of its own sorts and writes the rows. If it cannot keep up, requests
-//! wait, so that the trace has no gaps. If it fails, for example on a full disk, requests go on and
-//! the recording reports its end.
+//! The data path takes a time, makes the digests (while the bytes are in the processor's cache) and hands a row over.
+//! A thread of its own sorts and writes the rows. If it cannot keep up, requests wait, so that the trace has no gaps.
+//! If it fails, for example on a full disk, requests go on and the recording reports its end.
 
 mod holes;
 mod import;
@@ -13,8 +12,8 @@ mod sink;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -29,19 +28,16 @@ use queue::{Arrived, InOrder, Queue, Row};
 pub use sink::RecordFormat;
 use sink::Sink;
 
-use crate::export::LOOK_BYTES;
-use crate::export::{Caller, Export, Extent, Writing};
+use crate::export::{Caller, Export, Extent, LOOK_BYTES, Writing};
+use crate::locks::lock;
 
-/// How a recording is made.
 #[derive(Clone, Debug)]
 pub struct RecordOptions {
-    /// The trace's name.
     pub name: String,
-    /// The trace's format.
     pub format: RecordFormat,
-    /// How much a process that is killed may lose: at most this, or a 256th of the recording's time if that is longer.
+    /// What a killed process may lose: at most this, or a 256th of the recording's time if that is longer.
     pub loss_max: Duration,
-    /// Bytes of rows that wait to be written at most; beyond, requests wait.
+    /// Bytes of rows that wait to be written. Beyond, requests wait.
     pub queue_bytes_max: usize,
 }
 
@@ -56,48 +52,30 @@ impl Default for RecordOptions {
     }
 }
 
-/// How a recording goes.
 #[derive(Clone, Debug, Default, Serialize, PartialEq, Eq)]
 pub struct RecordFigures {
-    /// The file.
     pub path: PathBuf,
-    /// Requests written down.
     pub requests: u64,
-    /// Requests that the format has no words for.
+    /// Requests that the format cannot express.
     pub left_out: u64,
-    /// Bytes of the file.
     pub file_bytes: u64,
-    /// Time that requests have waited for the writer, all together.
+    /// Time that requests have waited for the writer, added up.
     pub stalled_ns: u64,
-    /// Why nothing is written down any more.
     pub failure: Option<String>,
 }
 
-/// The writer's progress, shared with its readers.
-#[derive(Default)]
-struct WriterProgress {
-    requests: AtomicU64,
-    left_out: AtomicU64,
-    file_bytes: AtomicU64,
-    failure: Mutex<Option<String>>,
-}
-
-/// An export whose requests are recorded on their way to another.
 pub struct Recorder {
     inner: Arc<dyn Export>,
     key: Key,
     zero: Digest,
     queue: Arc<Queue>,
-    progress: Arc<WriterProgress>,
-    path: PathBuf,
+    /// All but `stalled_ns` is the writer's.
+    figures: Arc<Mutex<RecordFigures>>,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Recorder {
-    /// Begins to record the requests to `inner`.
-    ///
-    /// # Errors
-    /// The file cannot be written, or is being recorded to.
+    /// Fails if the file cannot be written, or is being recorded to.
     pub fn start(
         inner: Arc<dyn Export>,
         path: &Path,
@@ -108,42 +86,32 @@ impl Recorder {
         let sink =
             Sink::create(path, options.format, &options.name, &key, &holes).map_err(io::Error::other)?;
         let queue = Arc::new(Queue::new(options.queue_bytes_max));
-        let progress = Arc::new(WriterProgress::default());
-        let (its_queue, its_progress, loss_max) =
-            (Arc::clone(&queue), Arc::clone(&progress), options.loss_max);
+        let figures = RecordFigures { path: path.to_owned(), ..RecordFigures::default() };
+        let figures = Arc::new(Mutex::new(figures));
+        let (its_queue, its_figures, loss_max) = (Arc::clone(&queue), Arc::clone(&figures), options.loss_max);
         let writer = thread::Builder::new().name("record".to_owned()).spawn(move || {
-            if let Err(failure) = write_down(&its_queue, &its_progress, sink, loss_max) {
-                *its_progress.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+            if let Err(failure) = write_down(&its_queue, &its_figures, sink, loss_max) {
+                lock(&its_figures).failure = Some(failure);
                 // Nobody shall wait for room that there will never be.
                 its_queue.end();
             }
         })?;
         let zero = key.zero_digest();
         let writer = Mutex::new(Some(writer));
-        Ok(Recorder { inner, key, zero, queue, progress, path: path.to_owned(), writer })
+        Ok(Recorder { inner, key, zero, queue, figures, writer })
     }
 
-    /// How it goes.
     pub fn figures(&self) -> RecordFigures {
-        RecordFigures {
-            path: self.path.clone(),
-            requests: self.progress.requests.load(Relaxed),
-            left_out: self.progress.left_out.load(Relaxed),
-            file_bytes: self.progress.file_bytes.load(Relaxed),
-            stalled_ns: self.queue.stalled_ns.load(Relaxed),
-            failure: self.progress.failure.lock().unwrap_or_else(PoisonError::into_inner).clone(),
-        }
+        RecordFigures { stalled_ns: self.queue.stalled_ns.load(Relaxed), ..lock(&self.figures).clone() }
     }
 
-    /// Ends the recording; later requests pass unrecorded.
-    ///
-    /// # Errors
-    /// Not everything could be written down.
+    /// Later requests pass unrecorded. Fails if not everything could be written.
     pub fn finish(&self) -> io::Result<RecordFigures> {
         self.queue.end();
-        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let writer = lock(&self.writer).take();
         if writer.is_some_and(|writer| writer.join().is_err()) {
-            return Err(io::Error::other(format!("{}: the writer has failed", self.path.display())));
+            let path = lock(&self.figures).path.clone();
+            return Err(io::Error::other(format!("{}: the writer has failed", path.display())));
         }
         let figures = self.figures();
         match &figures.failure {
@@ -168,12 +136,11 @@ impl Recorder {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        // The error is lost here; call `finish` to see it.
         let _ = self.finish();
     }
 }
 
-/// Zeroes that are written are written down in requests of this size at most: each page of them has its digest.
+/// Longer zeroings are recorded in several requests, because each page has its digest.
 pub(crate) const ZEROES_BYTES_MAX: u64 = 32 << 20;
 
 fn durable(how: Writing) -> u8 {
@@ -236,7 +203,7 @@ impl Export for Recorder {
         self.inner.write_zeroes(offset, length, how, caller)?;
         let flags = durable(how) | recorded::ZEROES;
         if !how.keep_room {
-            // Without `keep_room` a drive may drop the pages: the trace has a trim.
+            // The drive may drop the pages: the trace has a trim.
             done(arrived, Op::Trim, flags, offset, length, SmallVec::new());
             return Ok(());
         }
@@ -254,23 +221,19 @@ impl Export for Recorder {
     }
 }
 
-/// Time between writes of rows: short at first, for users who look at a recording they have just
-/// begun; then the allowed loss. Each footer lists all groups, so a long recording must not have
-/// many small groups.
+/// Time between writes of rows: short at first, for users who look at a recording they have just begun, then the
+/// allowed loss. Each footer lists all groups, so a long recording must not have many small ones.
 fn commit_interval(recorded: Duration, loss_max: Duration) -> Duration {
     (recorded / 2).max(FIRST_ROWS).min(loss_max).max(recorded / LOSS_SHARE)
 }
 
-/// How soon the first rows are written.
 const FIRST_ROWS: Duration = Duration::from_secs(1);
-/// How often the writer looks for rows.
 const LOOK: Duration = Duration::from_millis(20);
-/// Of a recording's time, 1 / 256 may be lost.
 const LOSS_SHARE: u32 = 256;
 
 fn write_down(
     queue: &Queue,
-    progress: &WriterProgress,
+    figures: &Mutex<RecordFigures>,
     mut sink: Sink,
     loss_max: Duration,
 ) -> Result<(), String> {
@@ -279,19 +242,18 @@ fn write_down(
     let mut committed = begun;
     loop {
         let more = queue.take(&mut rows, LOOK);
-        let mut outcome = Ok(());
+        let (mut outcome, mut left_out) = (Ok(()), 0);
         order.add(&mut rows, !more, |row| {
             if outcome.is_ok() {
-                outcome = sink
-                    .push(&row)
-                    .map(|said| progress.left_out.fetch_add(u64::from(!said), Relaxed))
-                    .map(drop);
+                outcome = sink.push(&row).map(|expressed| left_out += u64::from(!expressed));
             }
         });
+        lock(figures).left_out += left_out;
         outcome?;
-        let (requests, bytes) = sink.figures();
-        progress.requests.store(requests, Relaxed);
-        progress.file_bytes.store(bytes, Relaxed);
+        let (requests, file_bytes) = sink.figures();
+        let mut now = lock(figures);
+        (now.requests, now.file_bytes) = (requests, file_bytes);
+        drop(now);
         if !more {
             return sink.finish();
         }

@@ -1,19 +1,18 @@
-//! From the threads that carry requests out to the one that writes them down.
+//! From the threads that carry requests out to the one that writes rows.
 //!
-//! A request takes a number when it arrives and is handed over when it is done; the writer restores
-//! the order of arrival. Handing over costs a lock and a few words and wakes no thread, as the
-//! writer polls.
+//! A request takes a number when it arrives and is handed over when it is done. The writer restores the order of
+//! arrival. Handing over costs a lock and a few words and wakes no thread, because the writer polls.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use flashtwin_trace::Op;
 use smallvec::SmallVec;
 
 use super::key::Digest;
+use crate::locks::{lock, unpoisoned};
 
-/// A request that was carried out.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) time_ns: i64,
@@ -26,7 +25,6 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Bytes that it holds.
     fn bytes(&self) -> usize {
         let outside = if self.digests.spilled() { self.digests.capacity() * size_of::<Digest>() } else { 0 };
         size_of::<(u64, Option<Row>)>() + outside
@@ -43,7 +41,6 @@ struct State {
     ended: bool,
 }
 
-/// Rows on their way, a bounded number of bytes of them.
 pub(crate) struct Queue {
     begun: Instant,
     next: AtomicU64,
@@ -53,11 +50,11 @@ pub(crate) struct Queue {
     /// There is much to take, or all is over.
     look: Condvar,
     bytes_max: usize,
-    /// Nanoseconds that requests have waited for room, all together.
+    /// Added up over requests that waited for room.
     pub(crate) stalled_ns: AtomicU64,
 }
 
-/// A request on its way; its number is handed over in any case.
+/// A request on its way. Its number is handed over in any case.
 pub(crate) struct Arrived<'a> {
     queue: &'a Queue,
     number: u64,
@@ -66,7 +63,6 @@ pub(crate) struct Arrived<'a> {
 }
 
 impl Arrived<'_> {
-    /// It was carried out.
     pub(crate) fn done(mut self, row: Row) {
         self.row = Some(row);
     }
@@ -91,7 +87,6 @@ impl Queue {
         }
     }
 
-    /// A request arrives now.
     pub(crate) fn arrive(&self) -> Arrived<'_> {
         let number = self.next.fetch_add(1, Relaxed);
         let time_ns = i64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(i64::MAX);
@@ -99,7 +94,7 @@ impl Queue {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn push(&self, number: u64, row: Option<Row>) {
@@ -107,9 +102,8 @@ impl Queue {
         let mut state = self.state();
         if state.bytes >= self.bytes_max && !state.ended {
             let stalled = Instant::now();
-            while state.bytes >= self.bytes_max && !state.ended {
-                state = self.taken.wait(state).unwrap_or_else(PoisonError::into_inner);
-            }
+            let full = |state: &mut State| state.bytes >= self.bytes_max && !state.ended;
+            state = unpoisoned(self.taken.wait_while(state, full));
             self.stalled_ns.fetch_add(stalled.elapsed().as_nanos() as u64, Relaxed);
         }
         if state.ended {
@@ -124,12 +118,12 @@ impl Queue {
         }
     }
 
-    /// Requests handed over since the last call, after `patience` at most; returns whether there
-    /// will be more. `into` is empty, and its memory is used again.
+    /// Requests handed over since the last call, after `patience` at most; returns whether there will be more. `into`
+    /// is empty, and its memory is used again.
     pub(crate) fn take(&self, into: &mut Vec<Numbered>, patience: Duration) -> bool {
         let mut state = self.state();
         if !state.ended && state.bytes < self.bytes_max / 2 {
-            state = self.look.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner).0;
+            state = unpoisoned(self.look.wait_timeout(state, patience)).0;
         }
         std::mem::swap(&mut state.rows, into);
         state.bytes = 0;
@@ -137,7 +131,7 @@ impl Queue {
         !state.ended
     }
 
-    /// No more rows are wanted; those that are there can still be taken.
+    /// Rows that are there can still be taken.
     pub(crate) fn end(&self) {
         self.state().ended = true;
         self.look.notify_all();
@@ -145,7 +139,6 @@ impl Queue {
     }
 }
 
-/// Puts rows back into the order of their numbers.
 #[derive(Default)]
 pub(crate) struct InOrder {
     next: u64,
@@ -153,11 +146,11 @@ pub(crate) struct InOrder {
     latest_ns: i64,
 }
 
-/// Rows that are held back for one that is still under way; a request that takes longer is written down late.
+/// Rows held back for one that is still under way. A request that takes longer is written late.
 const HELD_MAX: usize = 1 << 16;
 
 impl InOrder {
-    /// Hands on all rows whose turn has come; at the end, or when too many are held, all.
+    /// Hands on all rows whose turn has come. At the end, or when too many are held, all.
     pub(crate) fn add(&mut self, rows: &mut Vec<Numbered>, end: bool, mut take: impl FnMut(Row)) {
         for (number, row) in rows.drain(..) {
             if number == self.next && self.held.is_empty() {
@@ -181,7 +174,7 @@ impl InOrder {
     fn hand_on(&mut self, number: u64, row: Option<Row>, take: &mut impl FnMut(Row)) {
         self.next = self.next.max(number + 1);
         if let Some(mut row) = row {
-            // Numbers and times are taken one after the other, and a row that is late must not go back in time.
+            // A number and its time are taken one after the other, and a late row must not go back in time.
             self.latest_ns = self.latest_ns.max(row.time_ns);
             row.time_ns = self.latest_ns;
             take(row);

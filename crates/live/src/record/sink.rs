@@ -10,17 +10,14 @@ use flashtwin_trace::{CHUNK_BYTES, Holes, Op, Recorded, Recording};
 use super::key::{Key, hex};
 use super::queue::Row;
 
-/// The format of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RecordFormat {
-    /// Canonical Parquet.
     #[default]
     Parquet,
-    /// The text of FIU's recorder: reads and writes of whole sectors only.
+    /// FIU's text format: reads and writes of whole sectors only.
     Fiu,
 }
 
-/// Bytes of a sector, in which FIU's format counts.
 const SECTOR_BYTES: u64 = 512;
 
 pub(crate) enum Sink {
@@ -36,7 +33,7 @@ pub(crate) struct Fiu {
 }
 
 impl Sink {
-    /// Begins a file. An existing one is replaced: of a link the link, not its target.
+    /// Replaces an existing file. Of a link it replaces the link, not its target.
     pub(crate) fn create(
         path: &Path,
         format: RecordFormat,
@@ -67,7 +64,7 @@ impl Sink {
         }
     }
 
-    /// Takes a request; whether it could be said in this format.
+    /// Returns whether the format can express the request.
     pub(crate) fn push(&mut self, row: &Row) -> Result<bool, String> {
         match self {
             Sink::Parquet(recording) => {
@@ -88,7 +85,6 @@ impl Sink {
         }
     }
 
-    /// Requests and bytes so far.
     pub(crate) fn figures(&self) -> (u64, u64) {
         match self {
             Sink::Parquet(recording) => (recording.requests(), recording.bytes()),
@@ -96,7 +92,6 @@ impl Sink {
         }
     }
 
-    /// Makes the requests so far outlive this process.
     pub(crate) fn commit(&mut self) -> Result<(), String> {
         match self {
             Sink::Parquet(recording) => recording.commit().map_err(|error| error.to_string()),

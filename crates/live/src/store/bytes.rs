@@ -1,7 +1,6 @@
 //! Numbers in untrusted bytes: little-endian, each access checked.
 
-/// First bytes of a digest over a drive's id and some bytes: proves that the bytes are whole and
-/// this drive's.
+/// First bytes of a digest over a drive's id and some bytes: proves that the bytes are whole and this drive's.
 pub(crate) fn checksum(uuid: &[u8; 16], parts: &[&[u8]]) -> u64 {
     let mut hasher = blake3::Hasher::new();
     hasher.update(uuid);
@@ -11,7 +10,6 @@ pub(crate) fn checksum(uuid: &[u8; 16], parts: &[&[u8]]) -> u64 {
     first_bytes(&hasher.finalize())
 }
 
-/// The first 8 bytes of a digest.
 pub(crate) fn first_bytes(digest: &blake3::Hash) -> u64 {
     digest.as_bytes()[..8].iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }

@@ -29,7 +29,6 @@ const MAGIC: [u8; 8] = *b"FTWCHECK";
 const HEADER_BYTES: usize = 96;
 const CHUNK: usize = 1 << 20;
 
-/// Writes a body, chunk by chunk.
 pub(crate) struct Writer<'a> {
     medium: &'a dyn Medium,
     first: u64,
@@ -89,7 +88,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Writes the rest and the header that makes the checkpoint whole; nothing is durable yet.
+    /// Writes the rest and the header. Nothing is durable yet.
     pub(crate) fn finish(mut self, uuid: &[u8; 16], end: &LogEnd) -> io::Result<()> {
         self.write_chunk()?;
         let mut header = Vec::with_capacity(ALIGN as usize);
@@ -106,20 +105,15 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The header that makes a checkpoint whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
-    /// Where the log behind it begins.
     pub(crate) end: LogEnd,
     length: u64,
     digest: [u8; 32],
 }
 
 impl Header {
-    /// The header in one of the two places; `None` where none is whole.
-    ///
-    /// # Errors
-    /// An I/O error of the medium.
+    /// `None` where no header is whole.
     pub(crate) fn read(
         medium: &dyn Medium,
         uuid: &[u8; 16],
@@ -144,10 +138,7 @@ impl Header {
         (magic == MAGIC && ours && whole && fits).then_some(Self { end, length, digest })
     }
 
-    /// The body, if it is whole.
-    ///
-    /// # Errors
-    /// [`DriveError::Image`] for a damaged one; an I/O error of the medium.
+    /// Fails with [`DriveError::Image`] if the body is damaged.
     pub(crate) fn body(&self, medium: &dyn Medium, layout: &Layout) -> Result<Image, DriveError> {
         let place = || format!("checkpoint of epoch {}", self.end.epoch);
         let mut reader = Reader {

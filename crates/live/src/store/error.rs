@@ -7,25 +7,13 @@ use thiserror::Error;
 /// A drive that cannot be made or opened: fault, place and cure.
 #[derive(Debug, Error)]
 pub enum DriveError {
-    /// An impossible request.
     #[error("{0}")]
     Config(String),
-    /// The file or device cannot be used.
     #[error("{place}: {cause}")]
-    Medium {
-        /// Its path.
-        place: String,
-        /// The system's error.
-        cause: io::Error,
-    },
+    Medium { place: String, cause: io::Error },
     /// The medium has no drive, or a damaged one.
     #[error("{place}: {text}")]
-    Image {
-        /// Which part.
-        place: String,
-        /// The fault and the cure.
-        text: String,
-    },
+    Image { place: String, text: String },
 }
 
 impl DriveError {

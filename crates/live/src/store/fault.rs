@@ -1,7 +1,7 @@
 //! A medium in memory that fails: for tests of the drive's guarantees.
 //!
-//! It loses power at a step, after which no call succeeds; or chosen calls fail and all others
-//! succeed. Sectors of a failed call are drawn at random.
+//! It loses power at a step, after which no call succeeds; or chosen calls fail and all others succeed. Sectors of a
+//! failed call are drawn at random.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,36 +10,29 @@ use std::sync::Mutex;
 use flashtwin_bits::SplitMix64;
 
 use super::medium::Medium;
+use crate::locks::lock;
 
-/// Bytes of a sector, the unit in which a medium keeps its word.
 const SECTOR: usize = 512;
 
 type Sector = [u8; SECTOR];
 
-/// A call of the medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Call {
-    /// Bytes are read from an offset.
     Read(u64),
-    /// Bytes are written to an offset.
     Write(u64),
-    /// Makes earlier writes durable.
     Sync,
 }
 
-/// Says of each call whether it fails, and how.
 type Plan = Box<dyn FnMut(Call) -> Option<io::ErrorKind> + Send>;
 
 struct State {
     durable: Vec<u8>,
     /// Writes to each sector since the last sync, the oldest first.
     unsynced: BTreeMap<u64, Vec<Sector>>,
-    /// Contents that the page cache shows for sectors that a failed sync lost: a system shows
-    /// written data until it needs the memory, and takes them for written.
+    /// What the page cache shows for sectors that a failed sync lost: a system shows written data until it needs the
+    /// memory.
     shown: BTreeMap<u64, Sector>,
-    /// Writes and syncs so far.
     steps: u64,
-    /// The step at which power goes.
     cut_at: u64,
     plan: Option<Plan>,
     random: SplitMix64,
@@ -81,17 +74,15 @@ impl FaultMedium {
         state.cut_at = state.steps.saturating_add(steps);
     }
 
-    /// From now on each call for which `plan` returns an error fails with it. A failed write leaves
-    /// each sector written, partly written or unwritten. After a failed sync, each sector that was
-    /// not durable is durable or never will be, however often it is synced again; meanwhile it
-    /// reads as written, or as before.
+    /// From now on each call for which `plan` returns an error fails with it. A failed write leaves each sector
+    /// written, partly written or unwritten. After a failed sync, each sector that was not durable is durable or
+    /// never will be, however often it is synced again. Meanwhile it reads as written, or as before.
     pub fn fail_when(&self, seed: u64, plan: impl FnMut(Call) -> Option<io::ErrorKind> + Send + 'static) {
         let mut state = self.state();
         state.random = SplitMix64(seed);
         state.plan = Some(Box::new(plan));
     }
 
-    /// Calls fail no more.
     pub fn mend(&self) {
         self.state().plan = None;
     }
@@ -109,19 +100,16 @@ impl FaultMedium {
         }
     }
 
-    /// Writes and syncs so far.
     pub fn steps(&self) -> u64 {
         self.state().steps
     }
 
-    /// Whether power is gone.
     pub fn is_cut(&self) -> bool {
         let state = self.state();
         state.steps > state.cut_at
     }
 
-    /// The medium after power returns. Each sector not synced has its old bytes, those of its last
-    /// or an earlier write, a mixture, or garbage.
+    /// Each sector not synced has its old bytes, those of its last or an earlier write, a mixture, or garbage.
     pub fn after_cut(&self, seed: u64) -> Vec<u8> {
         let state = self.state();
         let mut bytes = state.durable.clone();
@@ -144,7 +132,7 @@ impl FaultMedium {
         bytes
     }
 
-    /// The bytes of a medium whose power never failed, as read past the system's page cache.
+    /// The bytes as read past the system's page cache; power never failed.
     pub fn bytes(&self) -> Vec<u8> {
         let state = self.state();
         let mut bytes = state.durable.clone();
@@ -153,11 +141,10 @@ impl FaultMedium {
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 
-/// Writes the beginning of a sector, or its end.
 fn tear(old: &mut [u8], new: &Sector, random: &mut SplitMix64) {
     let torn = random.next() as usize % SECTOR;
     let written = if random.next().is_multiple_of(2) { 0..torn } else { torn..SECTOR };
@@ -183,7 +170,7 @@ impl State {
         }
     }
 
-    /// One step more; whether it is carried out, and whether it is the last.
+    /// Counts a step. Fails behind the cut, and returns whether this is the last.
     fn step(&mut self) -> io::Result<bool> {
         self.steps += 1;
         match self.steps.cmp(&(self.cut_at.saturating_add(1))) {
@@ -193,7 +180,6 @@ impl State {
         }
     }
 
-    /// Whether a call fails.
     fn fault(&mut self, call: Call) -> Option<io::Error> {
         let kind = self.plan.as_mut()?(call)?;
         Some(io::Error::new(kind, format!("{call:?} fails, as the test wants")))

@@ -1,5 +1,5 @@
-//! The state of a drive when power failed, as checkpoint and log record it: logical pages, their
-//! flash pages, and the blocks. It knows no policy and trusts no number.
+//! The state of a drive when power failed, as checkpoint and log record it: logical pages, their flash pages, and the
+//! blocks. It knows no policy and trusts no number.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,11 +17,10 @@ const NONE: u32 = 0;
 pub(crate) struct Slot {
     pub(crate) home: Ppn,
     pub(crate) references: u32,
-    /// Of a system that ignores contents, the first 8 bytes are known.
+    /// Of a system that ignores contents, only the first 8 bytes.
     pub(crate) digest: Digest,
 }
 
-/// One block.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct BlockState {
     pub(crate) erases: u32,
@@ -31,12 +30,10 @@ pub(crate) struct BlockState {
     pub(crate) last_program: u64,
     /// Its pages are being moved; on account of wear?
     pub(crate) collected: Option<bool>,
-    /// It is retired.
     pub(crate) retired: bool,
 }
 
-/// The whole state. It takes 4 bytes a logical page, 4 a flash page and 24 for each page's content
-/// while a drive is being opened.
+/// While a drive is being opened: 4 bytes a logical page, 4 a flash page and 24 for each page's content.
 pub(crate) struct Image {
     layout: Layout,
     blocks: Vec<BlockState>,
@@ -49,7 +46,6 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Of an erased device.
     pub(crate) fn new(layout: &Layout) -> Self {
         let geometry = &layout.geometry;
         Self {
@@ -71,7 +67,6 @@ impl Image {
         self.geometry().describe(ppn)
     }
 
-    /// Number of a page that there is.
     fn number(&self, ppn: Ppn) -> Result<usize, String> {
         let geometry = self.geometry();
         let there = geometry.plane(ppn).number() < geometry.planes()
@@ -95,7 +90,6 @@ impl Image {
         Ok(slot.filter(|&slot| self.slots[slot as usize].references > 0))
     }
 
-    /// Points a logical page at a slot, or at nothing.
     fn point(&mut self, lpn: u32, slot: Option<u32>) -> Result<(), String> {
         let pages = self.lpns.len();
         let Some(entry) = self.lpns.get_mut(lpn as usize) else {
@@ -111,7 +105,6 @@ impl Image {
         Ok(())
     }
 
-    /// The next page of its block is programmed.
     fn program(&mut self, ppn: Ppn, kind: OpenFor, sequence: u64) -> Result<usize, String> {
         let number = self.number(ppn)?;
         let (page, full) = (self.geometry().page_in_block(ppn), self.geometry().pages_per_block);
@@ -133,7 +126,7 @@ impl Image {
         self.slots.len() as u32 - 1
     }
 
-    /// Carries a record out; `sequence` is that of its program.
+    /// `sequence` is that of the record's program.
     pub(crate) fn apply(&mut self, record: &Record, sequence: u64) -> Result<(), String> {
         match *record {
             Record::Program { lpn, ppn, digest } => {
@@ -172,7 +165,7 @@ impl Image {
         }
     }
 
-    /// Carries a move out; the number of the second page.
+    /// Returns the number of the second page.
     fn move_page(&mut self, from: Ppn, to: Ppn, levelled: bool, sequence: u64) -> Result<usize, String> {
         let slot = self.slot_of(from)?;
         let kind = if levelled { OpenFor::Levelling } else { OpenFor::Collection };
@@ -248,7 +241,6 @@ impl Image {
         }
     }
 
-    /// Points a logical page at the page with a number; whether that is the first to.
     pub(crate) fn restore_lpn(&mut self, lpn: u32, number: u32) -> Result<bool, String> {
         let Some(ppn) = self.layout.page(number) else { return Err(format!("there is no page {number}")) };
         let written = self.block_of(number as usize).written;
@@ -293,9 +285,7 @@ impl Image {
     }
 }
 
-/// Input for rebuilding the tables.
 impl Image {
-    /// Each mapped logical page, its flash page and content.
     pub(crate) fn mapped(&self) -> impl Iterator<Item = (u32, u32, Slot)> {
         let lpns = self.lpns.iter().enumerate();
         lpns.filter_map(|(lpn, &slot)| {
@@ -304,7 +294,6 @@ impl Image {
         })
     }
 
-    /// Pages whose data were lost before they were programmed.
     pub(crate) fn lost(&self) -> &BTreeSet<u32> {
         &self.lost
     }
@@ -339,9 +328,9 @@ impl Image {
         Ok(images.into_iter().map(|(_, image)| image).collect())
     }
 
-    /// Drops copies that a controller would not have together, as the log does not record dropped
-    /// copies. Copies of a content lie on different chips, and the latest counts; no plane holds
-    /// more than `plane_limit` pages, and all together are no more than `budget`.
+    /// Drops copies that a controller would not have together, because the log does not record dropped copies. Copies
+    /// of a content lie on different chips, and the latest counts. No plane holds more than `plane_limit` pages, and
+    /// all together are no more than `budget`.
     pub(crate) fn drop_surplus_copies(&mut self, plane_limit: u64, budget: u64) {
         let mut copies = std::mem::take(&mut self.copies);
         let geometry = self.layout.geometry.clone();

@@ -2,24 +2,20 @@
 
 use flashtwin_nand::{Block, Geometry, Ppn};
 
-/// Bytes of one superblock.
 pub(crate) const SUPERBLOCK_BYTES: u64 = 64 << 10;
-/// Alignment of regions, checkpoints and batches of the log: no sector that a disk may write as a
-/// whole holds bytes of two of them.
+/// No sector that a disk may write as a whole holds bytes of two regions, checkpoints or batches of the log.
 pub(crate) const ALIGN: u64 = 4096;
 /// Bytes that a page has beside its data ([`super::spare`]).
 pub(crate) const SPARE_BYTES: u64 = 32;
-/// The least that half of the log may have.
 pub const LEAST_LOG_BYTES: u64 = 64 << 10;
 const DATA_ALIGN: u64 = 1 << 20;
 
-/// The regions, one behind the other: two superblocks, two places for checkpoints, two halves of the log and their copies,
-/// the spare bytes of all blocks, their data.
+/// In this order: two superblocks, two places for checkpoints, two halves of the log and their copies, the spare
+/// bytes of all blocks, their data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) geometry: Geometry,
     pub(crate) logical_pages: u32,
-    /// Whether the digests of contents are kept.
     pub(crate) aware: bool,
     pub(crate) log_bytes: u64,
     pub(crate) checkpoint_bytes: u64,
@@ -57,7 +53,7 @@ impl Layout {
         }
     }
 
-    /// Default bytes of half of the log: records for as many pages as the device has.
+    /// Records for as many pages as the device has.
     pub(crate) fn usual_log_bytes(geometry: &Geometry) -> u64 {
         up((geometry.pages() * 32).max(1 << 20), ALIGN)
     }
@@ -66,12 +62,11 @@ impl Layout {
         copy * SUPERBLOCK_BYTES
     }
 
-    /// Where the checkpoint of an epoch lies.
     pub(crate) fn checkpoint(&self, epoch: u64) -> u64 {
         2 * SUPERBLOCK_BYTES + (epoch % 2) * self.checkpoint_bytes
     }
 
-    /// Where the two copies of the log of an epoch lie, far apart.
+    /// Both copies, far apart.
     pub(crate) fn log(&self, epoch: u64) -> [u64; 2] {
         let first = 2 * (SUPERBLOCK_BYTES + self.checkpoint_bytes) + (epoch % 2) * self.log_bytes;
         [first, first + 2 * self.log_bytes]
@@ -83,7 +78,6 @@ impl Layout {
         plane * self.geometry.blocks_per_plane as usize + self.geometry.block_in_plane(block) as usize
     }
 
-    /// The block with a number.
     pub(crate) fn block(&self, number: u32) -> Option<Block> {
         let per_plane = self.geometry.blocks_per_plane;
         let plane = flashtwin_nand::Plane::new(number / per_plane);
@@ -98,20 +92,17 @@ impl Layout {
         block * self.geometry.pages_per_block as usize + self.geometry.page_in_block(ppn) as usize
     }
 
-    /// The page with a number.
     pub(crate) fn page(&self, number: u32) -> Option<Ppn> {
         let per_block = self.geometry.pages_per_block;
         let block = self.block(number / per_block)?;
         Some(self.geometry.page_of_block(block, number % per_block))
     }
 
-    /// Where the data of a page lie.
     #[inline]
     pub(crate) fn data(&self, ppn: Ppn) -> u64 {
         self.data_at + self.page_number(ppn) as u64 * u64::from(self.geometry.page_bytes)
     }
 
-    /// Where the spare bytes of a block's pages lie.
     pub(crate) fn spare(&self, block: Block) -> u64 {
         self.spare_at + self.block_number(block) as u64 * self.spare_block_bytes
     }

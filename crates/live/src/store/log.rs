@@ -1,12 +1,12 @@
 //! The log: batches of records, each durable before the next is written.
 //!
-//! Each batch is written twice, at the same place of two regions: the last batch is recorded
-//! nowhere else, and with a single copy a lost sector would look like a torn end.
+//! Each batch is written twice, at the same place of two regions: the last batch is recorded nowhere else, and with a
+//! single copy a lost sector would look like a torn end.
 //!
 //! A batch begins at a multiple of 4096 bytes: magic `FTWBATCH` (8 bytes), epoch (u64), sequence of the batch (u64),
-//! sequence of the first program in it (u64), bytes of records (u32), number of records (u32), number of the drive (16),
-//! checksum of all this and the records (u64); then the records ([`super::record`]). The epoch is that of the checkpoint
-//! before it, whose half of the log it is in; sequences go on from batch to batch and from half to half.
+//! sequence of the first program in it (u64), bytes of records (u32), number of records (u32), number of the drive
+//! (16), checksum of all this and the records (u64); then the records ([`super::record`]). The epoch is that of the
+//! checkpoint before it, whose half of the log it is in; sequences go on from batch to batch and from half to half.
 
 use std::io;
 
@@ -19,7 +19,6 @@ use super::record::Record;
 const MAGIC: [u8; 8] = *b"FTWBATCH";
 const HEADER_BYTES: usize = 64;
 
-/// The end of a log, and the records not yet in it.
 pub(crate) struct Log {
     pub(crate) uuid: [u8; 16],
     pub(crate) epoch: u64,
@@ -29,13 +28,11 @@ pub(crate) struct Log {
     pub(crate) position: u64,
     /// Of the next page that is programmed.
     pub(crate) programs: u64,
-    /// Header and records of the next batch.
     pending: Vec<u8>,
     records: u32,
     first_program: u64,
 }
 
-/// A batch made ready: to be written to both places.
 pub(crate) struct Batch {
     pub(crate) bytes: Vec<u8>,
     pub(crate) offsets: [u64; 2],
@@ -48,13 +45,11 @@ impl Log {
         Self { uuid, epoch, sequence, position, programs, pending, records: 0, first_program: programs }
     }
 
-    /// Adds a record to the next batch.
     pub(crate) fn push(&mut self, record: &Record) {
         record.append(&mut self.pending);
         self.records += 1;
     }
 
-    /// A page was programmed; its sequence.
     pub(crate) fn next_program(&mut self) -> u64 {
         self.programs += 1;
         self.programs
@@ -64,12 +59,11 @@ impl Log {
         self.records == 0
     }
 
-    /// Bytes of the next batch as it is now.
     pub(crate) fn pending_bytes(&self) -> u64 {
         self.pending.len() as u64
     }
 
-    /// The next batch, if there is room for it; the log then goes on behind it.
+    /// `None` if there is no room for it.
     pub(crate) fn seal(&mut self, layout: &Layout) -> Option<Batch> {
         let length = (self.pending.len() as u64).div_ceil(ALIGN) * ALIGN;
         if self.position + length > layout.log_bytes {
@@ -96,7 +90,7 @@ impl Log {
         Some(Batch { bytes, offsets })
     }
 
-    /// A checkpoint of another epoch holds everything: the log begins anew behind it.
+    /// A checkpoint of another epoch holds everything, so the log begins anew.
     pub(crate) fn restart(&mut self, epoch: u64) {
         self.epoch = epoch;
         self.position = 0;
@@ -106,7 +100,6 @@ impl Log {
     }
 }
 
-/// Where a log ends that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LogEnd {
     pub(crate) epoch: u64,
@@ -138,7 +131,7 @@ impl Header {
     }
 }
 
-/// A batch that is whole, and follows on `end`.
+/// Follows on the end of the log.
 struct WholeBatch {
     header: Header,
     bytes: Vec<u8>,
@@ -155,14 +148,12 @@ fn read(medium: &dyn Medium, offset: u64, length: usize) -> io::Result<Vec<u8>> 
     medium.read_at(&mut bytes, offset).map(|()| bytes)
 }
 
-/// State of one copy at the place of the next batch.
 enum Copy {
     Whole(WholeBatch),
     /// It begins as the next batch would.
     Torn,
-    /// Nobody knows.
     Unreadable(io::Error),
-    /// Something else, as before it was written.
+    /// As before the batch was written.
     Other,
 }
 
@@ -188,12 +179,9 @@ fn copy_at(medium: &dyn Medium, uuid: &[u8; 16], layout: &Layout, half: u64, end
     if found.header.sum == sum { Copy::Whole(found) } else { Copy::Torn }
 }
 
-/// Reads the half of an epoch, batch by batch, as long as they follow on `end`; returns where they end. A batch of which
-/// one copy is damaged is noted, and so is an end that is torn.
-///
-/// # Errors
-/// An I/O error of the medium, if no copy is whole; an error of `take`; a whole batch behind one
-/// that is not: that is no torn end, as each batch is durable before the next is written.
+/// Reads the half of an epoch as long as batches follow on `end`; returns where they end. Notes a damaged copy and a
+/// torn end. Fails if no copy can be read, if `take` does, and if a whole batch follows one that is not: that is no
+/// torn end, because each batch is durable before the next is written.
 pub(crate) fn replay(
     medium: &dyn Medium,
     uuid: &[u8; 16],
@@ -245,11 +233,9 @@ pub(crate) fn replay(
     Ok(end)
 }
 
-/// Bytes of the log that are read at once in the search for batches behind its end.
 const LOOK_BYTES: u64 = 256 << 10;
 
-/// Checks that no later batch behind the end of the log is whole. Of the two copies of each, the
-/// first are checked; an unreadable one does not count.
+/// Fails if a later batch is whole. Of each only the first copy is checked, and an unreadable one does not count.
 fn nothing_behind(
     medium: &dyn Medium,
     uuid: &[u8; 16],

@@ -8,52 +8,20 @@ use std::path::Path;
 
 /// A row of bytes that can be read, written and made durable. Several threads may call at once.
 pub trait Medium: Send + Sync {
-    /// Bytes that it has.
-    ///
-    /// # Errors
-    /// An I/O error of the system.
     fn size_bytes(&self) -> io::Result<u64>;
 
-    /// Reads; bytes beyond the end are an error.
-    ///
-    /// # Errors
-    /// An I/O error of the system.
+    /// Bytes beyond the end are an error.
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<()>;
 
-    /// Writes. After a power cut each 512-byte sector that was written since the last [`Medium::sync`] may hold
-    /// anything.
-    ///
-    /// # Errors
-    /// An I/O error of the system.
+    /// After a power cut each 512-byte sector written since the last [`Medium::sync`] may hold anything.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
 
-    /// Makes earlier writes durable.
-    ///
-    /// # Errors
-    /// An I/O error of the system. Earlier writes may then be lost, even if a later call succeeds.
+    /// Makes earlier writes durable. After an error they may be lost, even if a later call succeeds.
     fn sync(&self) -> io::Result<()>;
 
-    /// From an offset on, where something may have been written; all before is zeroes.
+    /// From an offset on, where something may have been written. All before is zeroes.
     fn next_data(&self, offset: u64) -> u64 {
         offset
-    }
-}
-
-impl<M: Medium + ?Sized> Medium for std::sync::Arc<M> {
-    fn size_bytes(&self) -> io::Result<u64> {
-        (**self).size_bytes()
-    }
-    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
-        (**self).read_at(into, offset)
-    }
-    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        (**self).write_at(bytes, offset)
-    }
-    fn sync(&self) -> io::Result<()> {
-        (**self).sync()
-    }
-    fn next_data(&self, offset: u64) -> u64 {
-        (**self).next_data(offset)
     }
 }
 
@@ -67,10 +35,6 @@ pub struct FileMedium {
 const UNFINISHED: [u8; 8] = *b"FTWMAKES";
 
 impl FileMedium {
-    /// Takes a block device that has as many bytes.
-    ///
-    /// # Errors
-    /// A device that is too small; an I/O error of the system.
     pub fn of_device(path: &Path, size_bytes: u64) -> io::Result<Self> {
         let medium = Self::open(path, true)?;
         let has = medium.size_bytes()?;
@@ -81,11 +45,8 @@ impl FileMedium {
         Ok(medium)
     }
 
-    /// Makes a sparse file of `size_bytes` for a new drive, accessible to its owner only. A file
-    /// left by an interrupted creation is reused.
-    ///
-    /// # Errors
-    /// Another process is making it; the file is something else; an I/O error of the system.
+    /// Makes a sparse file for a new drive, accessible to its owner only. A file left by an interrupted creation is
+    /// reused.
     pub fn begin(path: &Path, size_bytes: u64) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options
@@ -114,11 +75,7 @@ impl FileMedium {
         Ok(medium)
     }
 
-    /// Opens one that exists; `writable` also keeps others from reading it.
-    ///
-    /// # Errors
-    /// [`io::ErrorKind::ResourceBusy`] if another process uses it; neither a file nor a device; an
-    /// I/O error of the system.
+    /// `writable` also keeps others from reading it ([`io::ErrorKind::ResourceBusy`]).
     pub fn open(path: &Path, writable: bool) -> io::Result<Self> {
         // Opening a pipe would wait for a writer.
         let kind = std::fs::metadata(path)?.file_type();
@@ -130,12 +87,10 @@ impl FileMedium {
         Ok(medium)
     }
 
-    /// Drops the system's page cache of the file. After a failed sync the cache shows bytes that
-    /// the disk does not have, and no later sync writes them: recovery must read from the disk
-    /// itself.
+    /// Drops the system's page cache of the file. After a failed sync the cache shows bytes that the disk does not
+    /// have, and no later sync writes them. So recovery must read from the disk itself.
     fn forget_cached(&self) {
-        // SAFETY: the descriptor is open as long as `self` is. The call is advice: pages not
-        // written yet stay.
+        // SAFETY: the descriptor is open as long as `self` is. The call is advice: pages not written yet stay.
         let _ = unsafe { libc::posix_fadvise(self.file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
     }
 

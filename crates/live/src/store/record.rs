@@ -12,31 +12,51 @@ use flashtwin_nand::Ppn;
 
 use super::bytes::Taker;
 
-/// First bytes of a page's digest.
+/// The first bytes of a page's digest.
 pub(crate) type Digest = [u8; 16];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Record {
     /// The host's page: the logical page lies there now, alone.
-    Program { lpn: u32, ppn: Ppn, digest: Digest },
+    Program {
+        lpn: u32,
+        ppn: Ppn,
+        digest: Digest,
+    },
     /// The logical page has the data of this page.
-    Share { lpn: u32, ppn: Ppn },
+    Share {
+        lpn: u32,
+        ppn: Ppn,
+    },
     /// The logical page has nothing.
-    Trim { lpn: u32 },
+    Trim {
+        lpn: u32,
+    },
     /// The owners of the first page have the second; `lost`: the data could not be read any more.
-    Moved { from: Ppn, to: Ppn, levelled: bool, lost: bool },
+    Moved {
+        from: Ppn,
+        to: Ppn,
+        levelled: bool,
+        lost: bool,
+    },
     /// The second page is a copy of the first; `lost`: whose data could not be read any more.
-    Copied { from: Ppn, to: Ppn, lost: bool },
-    /// The block with this first page holds nothing.
-    Erase { first: Ppn },
+    Copied {
+        from: Ppn,
+        to: Ppn,
+        lost: bool,
+    },
+    Erase {
+        first: Ppn,
+    },
     /// The erased block with this first page is retired.
-    Retire { first: Ppn },
+    Retire {
+        first: Ppn,
+    },
 }
 
 /// Added to the tag of a move or a copy of data that were lost.
 const LOST: u8 = 4;
 
-/// Bytes of the longest record.
 pub(crate) const MOST_BYTES: usize = 25;
 
 impl Record {
@@ -63,7 +83,6 @@ impl Record {
         }
     }
 
-    /// The next record; `None` where there is none that is known.
     pub(crate) fn take(taker: &mut Taker<'_>) -> Option<Self> {
         let tag = taker.u8()?;
         let word = taker.u32()?;

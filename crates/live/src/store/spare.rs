@@ -22,7 +22,6 @@ pub(crate) struct Spare {
     pub(crate) lpn: u32,
 }
 
-/// Entry on the medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SpareBytes {
     pub(crate) sequence: u64,
@@ -41,7 +40,6 @@ impl SpareBytes {
         to.extend(sum.to_le_bytes());
     }
 
-    /// `None` where the bytes are not whole.
     pub(crate) fn parse(uuid: &[u8; 16], bytes: &[u8]) -> Option<Self> {
         let body = bytes.get(..SPARE_BYTES as usize - 8)?;
         let sum = Taker(bytes.get(SPARE_BYTES as usize - 8..)?).u64()?;

@@ -1,8 +1,8 @@
 //! The properties of a drive: written twice when it is made, and never again.
 //!
-//! Little-endian, 64 KB a copy: magic `FLASHTWN` (8 bytes), version of the format (u32), length of the text (u32), number
-//! of the drive (16), logical pages (u32), bytes of half of the log (u64), bytes of the whole (u64), checksum of all
-//! this and the text (u64), text: the system as TOML.
+//! Little-endian, 64 KB a copy: magic `FLASHTWN` (8 bytes), version of the format (u32), length of the text (u32),
+//! number of the drive (16), logical pages (u32), bytes of half of the log (u64), bytes of the whole (u64), checksum
+//! of all this and the text (u64), text: the system as TOML.
 
 use flashtwin_ftl::FtlConfig;
 use flashtwin_nand::{Geometry, NandConfig};
@@ -14,30 +14,23 @@ use super::layout::{LEAST_LOG_BYTES, Layout, SUPERBLOCK_BYTES};
 use super::medium::Medium;
 
 pub(crate) const MAGIC: [u8; 8] = *b"FLASHTWN";
-/// The format that is written and read here.
 pub const VERSION: u32 = 2;
 const HEADER_BYTES: usize = 60;
-/// Most bytes of a page: each request may hold one in RAM.
+/// Each request may hold a page in RAM.
 const MOST_PAGE_BYTES: u32 = 1 << 16;
 
-/// The system that a drive is, as it is kept.
+/// The system of a drive, as it is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct System {
-    /// Its name.
     pub name: String,
-    /// Seed of every random choice.
     pub seed: u64,
-    /// Policies of the controller.
     pub ftl: FtlConfig,
-    /// The flash array.
     pub nand: NandConfig,
-    /// Length of a period in seconds.
     pub period_s: f64,
 }
 
 impl System {
-    /// The flash array, if such a drive can be.
     pub(crate) fn geometry(&self) -> Result<Geometry, String> {
         let geometry = self.nand.resolve().map_err(|error| error.to_string())?.geometry;
         let check = self.ftl.check(&geometry);
@@ -57,7 +50,6 @@ impl System {
     }
 }
 
-/// Properties of a drive.
 #[derive(Debug, Clone)]
 pub(crate) struct Superblock {
     pub(crate) uuid: [u8; 16],
@@ -66,7 +58,6 @@ pub(crate) struct Superblock {
 }
 
 impl Superblock {
-    /// Both copies.
     pub(crate) fn write(&self, medium: &dyn Medium) -> Result<(), DriveError> {
         let text = toml::to_string(&self.system).map_err(|error| DriveError::Config(error.to_string()))?;
         let mut header = Vec::with_capacity(HEADER_BYTES);
@@ -90,7 +81,7 @@ impl Superblock {
         Ok(())
     }
 
-    /// The first copy that is whole, and whether the other one is not.
+    /// The first whole copy, and a note if the other one is damaged.
     pub(crate) fn read(medium: &dyn Medium) -> Result<(Self, Option<String>), DriveError> {
         let size = medium.size_bytes().map_err(DriveError::medium("superblock"))?;
         let copies = [0, 1].map(|copy| Self::read_copy(medium, copy, size));
@@ -171,7 +162,6 @@ impl Header {
         })
     }
 
-    /// The text, if all is whole.
     fn text<'a>(&self, bytes: &'a [u8]) -> Option<&'a str> {
         let text = bytes.get(HEADER_BYTES..HEADER_BYTES.checked_add(self.text_bytes)?)?;
         let sum = checksum(&self.uuid, &[&bytes[..HEADER_BYTES - 8], text]);

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -9,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use crate::common::*;
 use flashtwin_bits::SplitMix64;
-use flashtwin_live::nbd::ServerOptions;
-use flashtwin_live::{Caller, Export, Extent, MemoryExport, Writing};
+use flashtwin_live::nbd::{ServerOptions, Tls};
+use flashtwin_live::{Export, MemoryExport, Operation};
 
 const SIZE: u64 = 64 << 20;
 
@@ -141,6 +142,18 @@ fn whoever_dawdles_in_the_handshake_is_sent_away() {
 }
 
 #[test]
+fn whoever_dawdles_in_the_handshake_of_tls_is_sent_away() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tls");
+    let tls = Some(Tls::from_folder(&folder).unwrap());
+    let served = memory(ServerOptions { tls, handshake: Duration::from_millis(200), ..Default::default() });
+    let client = connect(&served.socket);
+    greet(&client);
+    put(&client, &[&option(5, &[])]);
+    assert_eq!(answer(&client), (5, 1, vec![]));
+    assert!(is_closed(&client));
+}
+
+#[test]
 fn ten_thousand_connections_take_the_place_of_a_few() {
     let served = memory(ServerOptions {
         connections_max: 8,
@@ -195,80 +208,32 @@ fn whoever_does_not_read_holds_what_was_promised_and_no_more() {
     assert!(begun.elapsed() < Duration::from_secs(5));
 }
 
-fn resident_bytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/statm").unwrap();
-    status.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
-}
-
-/// Writes wait until the gate is open.
-struct Gate {
-    inner: MemoryExport,
-    open: Mutex<bool>,
-    opened: Condvar,
-    inside: AtomicBool,
-}
-
-impl Export for Gate {
-    fn size_bytes(&self) -> u64 {
-        SIZE
-    }
-    fn preferred_block_bytes(&self) -> u32 {
-        4096
-    }
-    fn read(&self, offset: u64, into: &mut [u8], caller: &dyn Caller) -> std::io::Result<()> {
-        self.inner.read(offset, into, caller)
-    }
-    fn write(&self, offset: u64, bytes: &[u8], how: Writing, caller: &dyn Caller) -> std::io::Result<()> {
-        self.inside.store(true, Ordering::Relaxed);
-        let mut open = self.open.lock().unwrap();
-        while !*open {
-            open = self.opened.wait(open).unwrap();
-        }
-        self.inner.write(offset, bytes, how, caller)
-    }
-    fn flush(&self) -> std::io::Result<()> {
-        self.inner.flush()
-    }
-    fn trim(&self, _: u64, _: u64, _: Writing, _: &dyn Caller) -> std::io::Result<()> {
-        Ok(())
-    }
-    fn write_zeroes(
-        &self,
-        offset: u64,
-        length: u64,
-        how: Writing,
-        caller: &dyn Caller,
-    ) -> std::io::Result<()> {
-        self.inner.write_zeroes(offset, length, how, caller)
-    }
-    fn extents(&self, offset: u64, length: u64, runs_max: usize) -> std::io::Result<Vec<Extent>> {
-        self.inner.extents(offset, length, runs_max)
-    }
-}
-
 #[test]
 fn the_end_waits_for_what_was_begun_and_flushes() {
-    let inner = MemoryExport::new(SIZE);
-    let gate = Arc::new(Gate {
-        inner,
-        open: Mutex::new(false),
-        opened: Condvar::new(),
-        inside: AtomicBool::new(false),
-    });
-    let mut served = serve(Arc::clone(&gate) as Arc<dyn Export>, ServerOptions::default());
+    // Writes wait until the gate is open.
+    let (gate, inside) = (Arc::new((Mutex::new(false), Condvar::new())), Arc::new(AtomicBool::new(false)));
+    let (its_gate, its_inside) = (Arc::clone(&gate), Arc::clone(&inside));
+    let before = move |operation, _| {
+        if operation == Operation::Write {
+            its_inside.store(true, Ordering::Relaxed);
+            drop(its_gate.1.wait_while(its_gate.0.lock().unwrap(), |open| !*open));
+        }
+    };
+    let export = Arc::new(Watched { inner: MemoryExport::new(SIZE), before });
+    let mut served = serve(Arc::clone(&export) as Arc<dyn Export>, ServerOptions::default());
     let client = go(&served.socket, false);
     put(&client, &[&request(WRITE, 0, 6, 0, 3), b"abc"]);
-    wait_until("the write has begun", || gate.inside.load(Ordering::Relaxed));
+    wait_until("the write has begun", || inside.load(Ordering::Relaxed));
     let socket = served.socket.clone();
     let stopping = thread::spawn(move || served.server.stop());
     wait_until("nobody is let in any more", || UnixStream::connect(&socket).is_err());
     assert!(!stopping.is_finished(), "a write is still under way");
-    *gate.open.lock().unwrap() = true;
-    gate.opened.notify_all();
+    *gate.0.lock().unwrap() = true;
+    gate.1.notify_all();
     assert_eq!(simple(&client), (0, 6), "it is answered all the same");
     stopping.join().unwrap().unwrap();
     assert!(is_closed(&client));
     let mut bytes = [0; 3];
-    gate.read(0, &mut bytes, &()).unwrap();
-    assert_eq!((&bytes, gate.inner.flushes()), (b"abc", 1));
+    export.inner.read(0, &mut bytes, &()).unwrap();
+    assert_eq!((&bytes, export.inner.flushes()), (b"abc", 1));
 }

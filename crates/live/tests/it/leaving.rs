@@ -49,11 +49,6 @@ fn queue(command: u16, flags: u16, length: u32, count: u64) -> Vec<u8> {
     (0..count).flat_map(|cookie| request(command, flags, cookie, at(cookie), length)).collect()
 }
 
-fn resident_bytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/statm").unwrap();
-    status.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
-}
-
 /// Asks for a page again and again until told to stop; the longest time that it took.
 fn longest_read(client: &UnixStream, stop: &AtomicBool) -> Duration {
     let mut longest = Duration::ZERO;

@@ -2,11 +2,11 @@
 
 use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::{Arc, Barrier};
 
 use crate::common::*;
 use flashtwin_live::nbd::{Address, NbdExport, Server, ServerOptions, Uri};
-use flashtwin_live::{Caller, Export, Extent, FileExport, MemoryExport, Writing};
+use flashtwin_live::{Caller, Export, Extent, FileExport, MemoryExport, Operation, Writing};
 
 const SIZE: u64 = 1 << 20;
 /// HAS_FLAGS, FLUSH, FUA, TRIM, WRITE_ZEROES, MULTI_CONN, FAST_ZERO.
@@ -261,51 +261,20 @@ fn nothing_is_written_to_what_is_read_only() {
     assert_eq!((ask(&client, FLUSH, 0, 0, 0), read(&client, 0, 2)), (0, vec![0, 0]));
 }
 
-/// Reads at 0 wait for a read elsewhere.
-struct Waiting {
-    inner: MemoryExport,
-    met: Barrier,
-    served: Mutex<Vec<u64>>,
-}
-
-impl Export for Waiting {
-    fn size_bytes(&self) -> u64 {
-        self.inner.size_bytes()
-    }
-    fn preferred_block_bytes(&self) -> u32 {
-        4096
-    }
-    fn read(&self, offset: u64, into: &mut [u8], caller: &dyn Caller) -> io::Result<()> {
-        self.met.wait();
-        if offset == 0 {
-            self.met.wait();
-        }
-        self.served.lock().unwrap().push(offset);
-        self.inner.read(offset, into, caller)
-    }
-    fn write(&self, offset: u64, bytes: &[u8], how: Writing, caller: &dyn Caller) -> io::Result<()> {
-        self.inner.write(offset, bytes, how, caller)
-    }
-    fn flush(&self) -> io::Result<()> {
-        self.met.wait();
-        Ok(())
-    }
-    fn trim(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()> {
-        self.inner.trim(offset, length, how, caller)
-    }
-    fn write_zeroes(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()> {
-        self.inner.write_zeroes(offset, length, how, caller)
-    }
-    fn extents(&self, offset: u64, length: u64, runs_max: usize) -> io::Result<Vec<Extent>> {
-        self.inner.extents(offset, length, runs_max)
-    }
-}
-
 #[test]
 fn replies_come_when_they_are_there() {
-    let waiting = Waiting { inner: MemoryExport::new(SIZE), met: Barrier::new(2), served: Mutex::default() };
-    // A flush waits for a read as well.
-    let served = serve(Arc::new(waiting), ServerOptions { flush_at_end: false, ..Default::default() });
+    let met = Barrier::new(2);
+    // Reads at 0 wait for a read elsewhere, and again for a flush.
+    let before = move |operation, offset| {
+        met.wait();
+        if operation == Operation::Read && offset == 0 {
+            met.wait();
+        }
+    };
+    let served = serve(
+        Arc::new(Watched { inner: MemoryExport::new(SIZE), before }),
+        ServerOptions { flush_at_end: false, ..Default::default() },
+    );
     let client = go(&served.socket, false);
     // The first needs the second to be carried out beside it, and the third to end.
     for (cookie, offset) in [(1, 0), (2, 4096)] {

@@ -3,10 +3,36 @@
 
 mod random;
 
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use flashtwin_trace::{Op, Request, Trace, TraceBuilder};
 pub use random::Random;
 
 pub const SECOND: i64 = 1_000_000_000;
+
+/// Where the seeds of a long random test begin. `FLASHTWIN_SEED`, any text such as a commit, chooses others.
+pub fn seed() -> u64 {
+    let text = std::env::var("FLASHTWIN_SEED").unwrap_or_default();
+    text.bytes().fold(100, |seed, byte| (seed * 31 + u64::from(byte)) % 1_000_000)
+}
+
+pub fn u32s(table: &RecordBatch, column: &str) -> Vec<u32> {
+    table[column].as_primitive::<UInt32Type>().values().to_vec()
+}
+
+pub fn u64s(table: &RecordBatch, column: &str) -> Vec<u64> {
+    table[column].as_primitive::<UInt64Type>().values().to_vec()
+}
+
+pub fn floats(table: &RecordBatch, column: &str) -> Vec<Option<f64>> {
+    table[column].as_primitive::<Float64Type>().iter().collect()
+}
+
+/// A part of a whole in percent; missing of nothing.
+pub fn share(part: usize, whole: usize) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64 * 100.0)
+}
 
 /// Aligned requests of 1 to 4 pages with contents, over about 20 seconds.
 pub fn random_trace(seed: u64) -> Trace {

@@ -1,15 +1,15 @@
 //! A client of the protocol written by hand, so that a mistake in the server's numbers is not made twice.
 #![allow(dead_code, reason = "each test uses a part")]
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use flashtwin_live::Export;
 use flashtwin_live::nbd::{Address, Server, ServerOptions};
+use flashtwin_live::{Caller, Export, MemoryExport, Operation, Writing};
 
 /// A folder of its own, gone with the value.
 pub(crate) struct Folder(pub(crate) PathBuf);
@@ -31,6 +31,47 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Where the seeds of a long random test begin. `FLASHTWIN_SEED`, any text such as a commit, chooses others.
+pub(crate) fn seed() -> u64 {
+    let text = std::env::var("FLASHTWIN_SEED").unwrap_or_default();
+    text.bytes().fold(100, |seed, byte| (seed * 31 + u64::from(byte)) % 1_000_000)
+}
+
+pub(crate) fn resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/statm").unwrap();
+    status.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
+}
+
+/// Memory whose reads, writes and flushes call `before` with their offset.
+pub(crate) struct Watched<F> {
+    pub(crate) inner: MemoryExport,
+    pub(crate) before: F,
+}
+
+impl<F: Fn(Operation, u64) + Send + Sync> Export for Watched<F> {
+    fn size_bytes(&self) -> u64 {
+        self.inner.size_bytes()
+    }
+    fn read(&self, offset: u64, into: &mut [u8], caller: &dyn Caller) -> io::Result<()> {
+        (self.before)(Operation::Read, offset);
+        self.inner.read(offset, into, caller)
+    }
+    fn write(&self, offset: u64, bytes: &[u8], how: Writing, caller: &dyn Caller) -> io::Result<()> {
+        (self.before)(Operation::Write, offset);
+        self.inner.write(offset, bytes, how, caller)
+    }
+    fn flush(&self) -> io::Result<()> {
+        (self.before)(Operation::Flush, 0);
+        self.inner.flush()
+    }
+    fn trim(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()> {
+        self.inner.trim(offset, length, how, caller)
+    }
+    fn write_zeroes(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()> {
+        self.inner.write_zeroes(offset, length, how, caller)
     }
 }
 

@@ -1,9 +1,15 @@
 //! Power cuts: nothing acknowledged is lost, nothing is invented, and the drive goes on.
 
+use std::sync::Arc;
+
+use flashtwin_bits::SplitMix64;
 use flashtwin_live::drive::{DriveOptions, Omission};
+use flashtwin_live::store::fault::FaultMedium;
 use flashtwin_live::{Drive, Export};
 
-use crate::drive::scene::{Host, SINGLE, SYSTEMS, Shape, TIGHT, Truth, WIDE, check, open, read_all};
+use crate::common::seed;
+use crate::drive::oracle::{Client, Oracle};
+use crate::drive::scene::{SINGLE, SYSTEMS, Shape, TIGHT, WIDE, check, open};
 
 /// A run that loses power at a step.
 struct Run {
@@ -18,43 +24,37 @@ impl Run {
         DriveOptions { omission: self.omission, ..DriveOptions::default() }
     }
 
-    /// Runs until the power fails at a step; returns the medium, and the allowed data. `None` if
-    /// the power lasted.
-    fn until(&self, image: &[u8], step: u64) -> Result<Option<(Vec<u8>, Truth)>, String> {
-        let medium = std::sync::Arc::new(flashtwin_live::store::fault::FaultMedium::of(image.to_vec()));
+    /// Runs until the power fails at a step; returns the medium, and the allowed data. `None` if the power lasted.
+    fn until(&self, image: &[u8], step: u64) -> Result<Option<(Vec<u8>, Oracle)>, String> {
+        let medium = Arc::new(FaultMedium::of(image.to_vec()));
         medium.cut_after(step);
-        let mut truth = Truth::zeroes(&self.shape);
-        let drive = Drive::open_on(medium.clone(), &self.options()).map_err(|error| error.to_string());
-        if let Ok(drive) = drive {
-            let mut host = Host::new(self.seed);
+        let mut oracle = Oracle::zeroes(&self.shape);
+        if let Ok(drive) = Drive::open_on(medium.clone(), &self.options()) {
+            let mut client = Client::new(self.seed);
             for _ in 0..self.operations {
-                match host.step(&drive, &mut truth) {
-                    Ok(()) => {}
-                    Err(error) if medium.is_cut() && !error.starts_with("WRONG") => break,
-                    Err(error) => return Err(error),
+                match client.step(&drive, &mut oracle)? {
+                    Err(_) if medium.is_cut() => break,
+                    done => done?,
                 }
             }
         }
         let cut = medium.is_cut();
-        Ok(cut.then(|| (medium.after_cut(self.seed ^ step << 8), truth)))
+        Ok(cut.then(|| (medium.after_cut(self.seed ^ step << 8), oracle)))
     }
 
     /// Steps of the run without a cut.
     fn steps(&self, image: &[u8]) -> u64 {
         let (drive, medium) = open(image.to_vec(), &self.options()).unwrap();
-        let mut truth = Truth::zeroes(&self.shape);
-        let mut host = Host::new(self.seed);
-        for _ in 0..self.operations {
-            host.step(&drive, &mut truth).unwrap();
-        }
+        let mut oracle = Oracle::zeroes(&self.shape);
+        Client::new(self.seed).steps(&drive, &mut oracle, self.operations).unwrap();
         medium.steps()
     }
 
     /// Cuts at a step, opens the drive, perhaps with another cut while it is being opened, and looks at everything.
     fn survives(&self, image: &[u8], step: u64) -> Result<(), String> {
-        let Some((mut bytes, mut truth)) = self.until(image, step)? else { return Ok(()) };
+        let Some((mut bytes, mut oracle)) = self.until(image, step)? else { return Ok(()) };
         if step.is_multiple_of(3) {
-            let medium = std::sync::Arc::new(flashtwin_live::store::fault::FaultMedium::of(bytes));
+            let medium = Arc::new(FaultMedium::of(bytes));
             medium.cut_after(step % 5);
             let _ = Drive::open_on(medium.clone(), &self.options());
             bytes = medium.after_cut(step);
@@ -65,62 +65,67 @@ impl Run {
             return Err(format!("read only: {why}"));
         }
         drive.audit()?;
-        truth = read_all(&drive, &truth)?;
-        let mut host = Host::new(self.seed ^ 0xabc);
-        for _ in 0..30 {
-            host.step(&drive, &mut truth)?;
-        }
+        oracle.opened(&drive)?;
+        Client::new(self.seed ^ 0xabc).steps(&drive, &mut oracle, 30)?;
         drive.audit()?;
-        drive.flush().map_err(|error| error.to_string())?;
-        let truth = Truth::of(truth.now, truth.page_bytes);
+        oracle.flush(&drive)?;
         let (drive, _) = open(medium.bytes(), &self.options())?;
-        read_all(&drive, &truth).map(|_| ())
+        oracle.opened(&drive)
+    }
+
+    /// Cuts at each of these steps.
+    fn survives_all(&self, system: &str, image: &[u8], steps: impl Iterator<Item = u64>) {
+        for step in steps {
+            self.survives(image, step)
+                .unwrap_or_else(|error| panic!("{system}, seed {}, step {step}: {error}", self.seed));
+        }
     }
 }
 
-fn every_step(system: &str, shape: Shape, seed: u64, operations: u32) {
-    let run = Run { shape, seed, operations, omission: None };
+/// Every `nth` step of a run.
+fn each_step(system: &str, shape: Shape, seed: u64, nth: usize) {
+    let run = Run { shape, seed, operations: 60, omission: None };
     let image = shape.image(system);
-    for step in 0..run.steps(&image) {
-        run.survives(&image, step)
-            .unwrap_or_else(|error| panic!("{system}, seed {seed}, step {step}: {error}"));
-    }
+    let steps = run.steps(&image);
+    run.survives_all(system, &image, (seed % nth as u64..steps).step_by(nth));
 }
 
-fn some_steps(system: &str, shape: Shape, seed: u64, operations: u32, cuts: u64) {
+fn some_steps(system: &str, shape: Shape, seed: u64, operations: u32, cuts: usize) {
     let run = Run { shape, seed, operations, omission: None };
     let image = shape.image(system);
     let steps = run.steps(&image);
-    let mut random = flashtwin_bits::SplitMix64(seed);
-    for _ in 0..cuts {
-        let step = random.next() % steps;
-        run.survives(&image, step)
-            .unwrap_or_else(|error| panic!("{system}, seed {seed}, step {step}: {error}"));
+    let mut random = SplitMix64(seed);
+    run.survives_all(system, &image, std::iter::repeat_with(|| random.next() % steps).take(cuts));
+}
+
+fn short_runs(seed: u64, nth: usize) {
+    for (at, system) in SYSTEMS.into_iter().enumerate() {
+        each_step(system, TIGHT, seed + at as u64, nth);
     }
+    each_step("ca-ssd", SINGLE, seed, nth);
 }
 
 #[test]
 fn cut_at_any_step_of_a_short_run_loses_no_flushed_data() {
-    for system in SYSTEMS {
-        every_step(system, TIGHT, 5, 60);
-    }
-    every_step("ca-ssd", SINGLE, 6, 60);
+    short_runs(6, 3);
 }
 
 #[test]
 fn cuts_at_random_steps_of_long_runs_lose_no_flushed_data() {
     for (at, system) in SYSTEMS.into_iter().enumerate() {
-        some_steps(system, TIGHT, 10 + at as u64, 900, 25);
-        some_steps(system, SINGLE, 30 + at as u64, 700, 15);
-        some_steps(system, WIDE, 50 + at as u64, 700, 10);
+        some_steps(system, TIGHT, 10 + at as u64, 900, 8);
+        some_steps(system, SINGLE, 30 + at as u64, 700, 5);
+        some_steps(system, WIDE, 50 + at as u64, 700, 3);
     }
 }
 
 #[test]
 #[ignore = "a thousand cuts a system, minutes"]
 fn a_thousand_cuts_a_system_lose_nothing_that_was_flushed() {
+    let base = seed();
+    short_runs(base, 1);
     for (at, system) in SYSTEMS.into_iter().enumerate() {
-        for seed in 0..10 {
+        for seed in base..base + 10 {
             some_steps(system, TIGHT, 1000 * at as u64 + seed, 800, 60);
             some_steps(system, SINGLE, 2000 * at as u64 + seed, 500, 20);
             some_steps(system, WIDE, 3000 * at as u64 + seed, 500, 20);
@@ -128,8 +133,7 @@ fn a_thousand_cuts_a_system_lose_nothing_that_was_flushed() {
     }
 }
 
-/// A medium whose syncs do nothing for data is detected: no page ever reads as data never written
-/// to it.
+/// A medium whose syncs do nothing for data is detected: no page ever reads as data never written to it.
 #[test]
 fn data_that_the_medium_did_not_keep_are_told_and_not_made_up() {
     for system in ["conventional", "ca-ssd", "rr-ssd"] {
@@ -137,20 +141,14 @@ fn data_that_the_medium_did_not_keep_are_told_and_not_made_up() {
         let image = TIGHT.image(system);
         let (mut refused, mut told) = (0, 0);
         for step in (0..run.steps(&image)).step_by(5) {
-            let Ok(Some((bytes, truth))) = run.until(&image, step) else { continue };
+            let Ok(Some((bytes, mut oracle))) = run.until(&image, step) else { continue };
             let Ok((drive, _)) = open(bytes, &DriveOptions::default()) else {
                 refused += 1;
                 continue;
             };
             told += u32::from(drive.notes().iter().any(|note| note.contains("newest page of an open block")));
-            let mut page = vec![0; truth.page_bytes];
-            for at in 0..truth.now.len() / truth.page_bytes {
-                let read = drive.read((at * truth.page_bytes) as u64, &mut page, &());
-                assert!(
-                    read.is_err() || truth.allows(at, &page),
-                    "{system}, step {step}: page {at} is made up"
-                );
-            }
+            oracle.restart();
+            oracle.read_all(&drive).unwrap_or_else(|error| panic!("{system}, step {step}: {error}"));
         }
         assert!(told > 0, "{system}: {refused} were refused, nobody was told of any other");
     }

@@ -1,31 +1,14 @@
 //! Drives in files, and errors.
 
-use std::path::PathBuf;
-
 use flashtwin_live::drive::{CreateOptions, DriveOptions};
 use flashtwin_live::{Drive, Export, Writing};
 
-/// A folder of this test alone, removed with it.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("flashtwin-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use crate::common::Folder;
 
 #[test]
 fn a_file_keeps_what_was_flushed_and_belongs_to_one_at_a_time() {
-    let folder = Folder::new("file");
-    let path = folder.0.join("drive.img");
+    let folder = Folder::new();
+    let path = folder.join("drive.img");
     let size = 8 << 20;
     Drive::create(&path, "ca-ssd", size, &CreateOptions::default()).unwrap();
     let again = Drive::create(&path, "ca-ssd", size, &CreateOptions::default()).unwrap_err().to_string();
@@ -57,8 +40,8 @@ fn a_file_keeps_what_was_flushed_and_belongs_to_one_at_a_time() {
 
 #[test]
 fn extents_tell_holes_and_zeroes_read_as_such() {
-    let folder = Folder::new("extents");
-    let path = folder.0.join("drive.img");
+    let folder = Folder::new();
+    let path = folder.join("drive.img");
     Drive::create(&path, "conventional", 4 << 20, &CreateOptions::default()).unwrap();
     let drive = Drive::open(&path, &DriveOptions::default()).unwrap();
     drive.write(8192, &[7; 8192], Writing::default(), &()).unwrap();
@@ -115,8 +98,8 @@ fn what_cannot_be_served_is_refused_by_name_with_the_reason() {
 
 #[test]
 fn a_drive_whose_making_was_interrupted_is_made_again() {
-    let folder = Folder::new("part");
-    let (path, part) = (folder.0.join("drive.img"), folder.0.join("drive.img.part"));
+    let folder = Folder::new();
+    let (path, part) = (folder.join("drive.img"), folder.join("drive.img.part"));
     let create = || Drive::create(&path, "rr-ssd", 8 << 20, &CreateOptions::default());
     // As a process leaves it that is killed at once, a little later, or just before the end.
     create().unwrap();
@@ -149,11 +132,11 @@ fn a_drive_whose_making_was_interrupted_is_made_again() {
 #[test]
 fn an_image_is_its_owners_alone_and_a_pipe_is_none() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = Folder::new("private");
-    let path = folder.0.join("drive.img");
+    let folder = Folder::new();
+    let path = folder.join("drive.img");
     Drive::create(&path, "conventional", 8 << 20, &CreateOptions::default()).unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-    let pipe = folder.0.join("pipe");
+    let pipe = folder.join("pipe");
     // Not by `mkfifo` in a process of its own: until that has started, it holds the images and locks of other tests.
     let name = std::ffi::CString::new(pipe.as_os_str().as_encoded_bytes()).unwrap();
     // SAFETY: the name is a string that ends with a zero byte and outlives the call.

@@ -1,5 +1,4 @@
-//! Allowed contents of each page while calls fail: a plain set of values for each page, kept beside
-//! the drive.
+//! Random host operations, and the allowed contents of each page: a plain set of values beside the drive.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +9,9 @@ use crate::drive::scene::Shape;
 
 type Values = BTreeSet<Vec<u8>>;
 
-/// For each page, the values allowed now, and those allowed after the drive was opened again: its
-/// value at the last answered flush, and possible later ones. A failed request may have happened,
-/// page by page.
+/// For each page, the values allowed now, and those allowed after the drive was opened again: its value at the last
+/// answered flush, and possible later ones. A failed request may have happened, page by page.
+#[derive(Clone)]
 pub(crate) struct Oracle {
     pub(crate) page_bytes: usize,
     now: Vec<Values>,
@@ -61,8 +60,15 @@ impl Oracle {
         }
     }
 
-    fn flushed(&mut self) {
+    /// Everything is durable as it is now.
+    pub(crate) fn flushed(&mut self) {
         self.kept.clone_from(&self.now);
+    }
+
+    pub(crate) fn flush(&mut self, drive: &Drive) -> Result<(), String> {
+        drive.flush().map_err(|error| error.to_string())?;
+        self.flushed();
+        Ok(())
     }
 
     /// The drive was opened again.
@@ -97,6 +103,15 @@ impl Oracle {
         Ok(errors)
     }
 
+    /// Reads all of a drive that was opened again: no page may be an error, and what it has is durable.
+    pub(crate) fn opened(&mut self, drive: &Drive) -> Result<(), String> {
+        self.restart();
+        match self.read_all(drive)? {
+            0 => Ok(self.flushed()),
+            errors => Err(format!("{errors} pages cannot be read")),
+        }
+    }
+
     /// Gives each page a value of its own; the first error.
     pub(crate) fn write_all(&mut self, drive: &Drive, seed: u64) -> Result<(), String> {
         for page in 0..self.now.len() {
@@ -122,12 +137,19 @@ pub(crate) fn page_of(value: u64, page_bytes: usize) -> Vec<u8> {
 /// A host that goes on after failures.
 pub(crate) struct Client {
     random: SplitMix64,
+    /// One in this many operations is a flush.
+    flush_every: usize,
+    /// Values of pages that are repeated, as against those that are new.
+    values: usize,
     fresh: u64,
 }
 
 impl Client {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { random: SplitMix64(seed), fresh: seed << 20 }
+        let mut random = SplitMix64(seed);
+        let flush_every = [3, 9, 40][random.next() as usize % 3];
+        let values = [6, 40][random.next() as usize % 2];
+        Self { random, flush_every, values, fresh: seed << 20 }
     }
 
     fn below(&mut self, limit: usize) -> usize {
@@ -138,49 +160,52 @@ impl Client {
         let mut bytes = Vec::new();
         while bytes.len() < length {
             self.fresh += 1;
-            let value = if self.below(3) > 0 { self.below(9) as u64 } else { self.fresh };
+            let value = if self.below(4) > 0 { self.below(self.values) as u64 } else { self.fresh };
             bytes.extend(page_of(value, page_bytes));
         }
         bytes.truncate(length);
         bytes
     }
 
+    /// Several operations, none of which may fail.
+    pub(crate) fn steps(&mut self, drive: &Drive, oracle: &mut Oracle, count: u32) -> Result<(), String> {
+        (0..count).try_for_each(|_| self.step(drive, oracle)?)
+    }
+
     /// One operation; `Ok(Err(_))` where the drive answered with an error, `Err` where it read wrong.
     pub(crate) fn step(&mut self, drive: &Drive, oracle: &mut Oracle) -> Result<Result<(), String>, String> {
+        if self.below(self.flush_every) == 0 {
+            return Ok(oracle.flush(drive));
+        }
+        if self.below(25) == 0 {
+            return Ok(drive.end_period().map_err(|error| error.to_string()));
+        }
         let page_bytes = oracle.page_bytes;
         let pages = oracle.size() / page_bytes;
+        // Mostly the first quarter: hot pages, and victims with little in them.
         let first = if self.below(3) > 0 { self.below(pages / 4) } else { self.below(pages) };
         let count = (1 + self.below(4)).min(pages - first);
         let (mut offset, mut length) = (first * page_bytes, count * page_bytes);
-        if self.below(6) == 0 {
+        if self.below(5) == 0 {
             offset += 512 * self.below(page_bytes / 512);
             length = (512 * (1 + self.below(5))).min(oracle.size() - offset);
         }
-        let how = Writing { durable: self.below(15) == 0, ..Writing::default() };
-        let kind = self.below(20);
-        let done = match kind {
-            0 => drive.end_period().map_err(|error| error.to_string()),
-            1 | 2 => {
-                let done = drive.flush();
-                if done.is_ok() {
-                    oracle.flushed();
-                }
-                done.map_err(|error| error.to_string())
-            }
-            3 => {
+        let how = Writing { durable: self.below(12) == 0, ..Writing::default() };
+        let done = match self.below(12) {
+            0 => {
                 let from = offset.next_multiple_of(page_bytes);
                 let to = ((offset + length) / page_bytes * page_bytes).max(from);
                 let done = drive.trim(offset as u64, length as u64, how, &());
                 oracle.given(from, &vec![0; to - from], done.is_ok());
                 done.map_err(|error| error.to_string())
             }
-            4 => {
+            1 => {
                 let how = Writing { keep_room: self.below(2) == 0, ..how };
                 let done = drive.write_zeroes(offset as u64, length as u64, how, &());
                 oracle.given(offset, &vec![0; length], done.is_ok());
                 done.map_err(|error| error.to_string())
             }
-            5..10 => {
+            2..5 => {
                 let read = oracle.read(drive, offset, length)?;
                 return Ok(if read { Ok(()) } else { Err("a read answered with an error".into()) });
             }
@@ -189,7 +214,7 @@ impl Client {
                 oracle.write(drive, offset, &bytes, how)
             }
         };
-        if kind > 2 && how.durable && done.is_ok() {
+        if how.durable && done.is_ok() {
             oracle.flushed();
         }
         Ok(done)

@@ -1,17 +1,16 @@
-//! A drive that answers when the modelled drive would: each request is carried out at once, taken in by a simulated drive
-//! as well, and answered when that one has it complete, whichever is later.
+//! A drive that answers when the modelled drive would: a simulated drive takes each request as well, and the answer
+//! comes when both have it complete.
 //!
-//! The simulated drive has its own queues, chips, buses and hash unit: the event engine under the
-//! wall clock. It begins with the served drive's data on unworn flash, and treats requests as a
-//! replay does; a flush waits as `engine.flush` says.
+//! The simulated drive has its own queues, chips, buses and hash unit: the event engine under the wall clock. It
+//! begins with the served drive's data on unworn flash, and treats requests as a replay does. A flush waits as
+//! `engine.flush` says.
 
 mod clock;
 mod numbers;
 
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use flashtwin_sim::{Resolved, RunResult};
 use flashtwin_trace::{NO_CONTENT, Op};
@@ -21,14 +20,13 @@ use self::clock::{Clock, Ticket};
 use self::numbers::Numbers;
 use crate::drive::Drive;
 use crate::drive::core::digest_of;
-use crate::export::{Caller, Export, Extent, Writing};
+use crate::export::{Caller, Export, Extent, Writing, ZEROES};
 use crate::figures::{TIME_RANGES, range_of};
+use crate::locks::lock;
 use crate::record::ZEROES_BYTES_MAX;
 use crate::store::DriveError;
 use crate::store::record::Digest;
-use crate::zeroes::ZEROES;
 
-/// A request that the simulated drive is to take in.
 struct Asked {
     op: Op,
     bytes: u64,
@@ -36,13 +34,11 @@ struct Asked {
     pages: u32,
     first_is_partial: bool,
     last_is_partial: bool,
-    /// It is to be durable before it is answered.
     durable: bool,
-    /// Digests of the written pages; empty if the system ignores contents.
+    /// Of the written pages; empty if the system ignores contents.
     digests: Vec<Digest>,
 }
 
-/// Payload of a request.
 #[derive(Clone, Copy)]
 enum Data<'a> {
     Nothing,
@@ -51,49 +47,39 @@ enum Data<'a> {
 }
 
 /// How true answers were to the model.
-#[derive(Debug, Default)]
-struct Kept {
-    held_back: AtomicU64,
-    store_was_slower: AtomicU64,
-    late_ns: AtomicU64,
-    late: [AtomicU64; TIME_RANGES],
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Kept {
+    /// Requests whose bytes were ready before the modelled drive had them complete.
+    pub held_back: u64,
+    /// Requests that were answered later than the model says because the store took longer.
+    pub store_was_slower: u64,
+    /// By how much answers of `held_back` requests came later than the model's, added up.
+    pub late_ns: u64,
+    /// By the ranges of [`TIME_RANGES`].
+    pub late: [u64; TIME_RANGES],
 }
 
-/// Counters of a drive served at its modelled time.
 #[derive(Debug, Clone, Serialize)]
-pub struct TwinFigures {
-    /// Requests whose bytes were ready before the modelled drive had them complete: these were held back.
-    pub held_back: u64,
-    /// Requests for which the store took longer than the modelled drive. Their answers came later than the model's.
-    pub store_was_slower: u64,
-    /// By how much answers that were held back came later than the model's, added up.
-    pub late_ns: u64,
-    /// Late answers by delay: up to 1 µs, above that up to 2 µs, 4 µs and so on, the last without
-    /// limit.
-    pub late: [u64; TIME_RANGES],
-    /// Operations waiting and in service at each chip of the modelled drive now; none when it has ended.
+pub struct TimingFigures {
+    #[serde(flatten)]
+    pub kept: Kept,
+    /// Operations waiting and in service at each chip of the modelled drive now; none after its end.
     pub chip_queues: Vec<u32>,
     /// Why nothing is held back any more.
     pub failure: Option<String>,
 }
 
-/// A drive at the modelled drive's time.
-pub struct TwinTime {
+pub struct TimedDrive {
     drive: Arc<Drive>,
     clock: Clock,
     page_bytes: u64,
-    /// Whether the system looks at contents.
     aware: bool,
-    /// The digest of a page of zeroes.
     zeroes: Digest,
-    kept: Kept,
+    kept: Mutex<Kept>,
 }
 
-impl TwinTime {
-    /// Begins the clock. Of `resolved`, the engine's settings count: all others are the drive's own.
-    ///
-    /// # Errors
-    /// [`DriveError::Config`]: the drive cannot be simulated with these settings, or not in this memory.
+impl TimedDrive {
+    /// Takes the engine's settings from `resolved` and all others from the drive.
     pub fn start(drive: Arc<Drive>, resolved: &Resolved) -> Result<Self, DriveError> {
         let config = |error: String| DriveError::Config(error);
         let system = drive.system();
@@ -114,76 +100,54 @@ impl TwinTime {
         let twin = twin.map_err(|error| config(error.to_string()))?;
         let clock = Clock::start(twin, numbers).map_err(DriveError::medium("the twin's clock"))?;
         let zeroes = digest_of(&ZEROES[..page_bytes as usize], None);
-        Ok(Self { drive, clock, page_bytes, aware, zeroes, kept: Kept::default() })
+        Ok(Self { drive, clock, page_bytes, aware, zeroes, kept: Mutex::default() })
     }
 
-    /// Ends a period of the modelled drive.
     pub fn end_period(&self) {
         self.clock.end_period();
     }
 
-    /// Counters so far.
-    pub fn figures(&self) -> TwinFigures {
-        let kept = &self.kept;
-        TwinFigures {
-            held_back: kept.held_back.load(Relaxed),
-            store_was_slower: kept.store_was_slower.load(Relaxed),
-            late_ns: kept.late_ns.load(Relaxed),
-            late: kept.late.each_ref().map(|count| count.load(Relaxed)),
+    pub fn figures(&self) -> TimingFigures {
+        TimingFigures {
+            kept: lock(&self.kept).clone(),
             chip_queues: self.clock.queue_lengths(),
             failure: self.clock.failure(),
         }
     }
 
-    /// Stops the clock and returns the modelled drive's results, as a replay does. From now on no
-    /// answer is held back.
-    ///
-    /// # Errors
-    /// Why it ended before.
+    /// The modelled drive's results, as a replay has them. From now on no answer is held back.
     pub fn finish(&self) -> Result<RunResult, String> {
         self.clock.finish()
     }
 
-    /// A request as pages, with the digests of the written data.
     fn asked(&self, op: Op, range: &Range<u64>, data: Data<'_>, durable: bool) -> io::Result<Asked> {
-        if op == Op::Flush {
-            let nothing = Asked {
-                op,
-                bytes: 0,
-                first_lpn: 0,
-                pages: 0,
-                first_is_partial: false,
-                last_is_partial: false,
-                durable,
-                digests: Vec::new(),
-            };
-            return Ok(nothing);
-        }
         let &Range { start, end } = range;
-        let (first, last) = (start / self.page_bytes, (end - 1) / self.page_bytes);
-        let first_is_partial =
-            !start.is_multiple_of(self.page_bytes) || (first == last && !end.is_multiple_of(self.page_bytes));
-        let last_is_partial =
-            !end.is_multiple_of(self.page_bytes) || (first == last && !start.is_multiple_of(self.page_bytes));
-        let digests = match data {
-            Data::Nothing => Vec::new(),
-            _ if !self.aware => Vec::new(),
-            data => (first..=last).map(|page| self.digest(page, range, data)).collect::<Result<_, _>>()?,
-        };
-        Ok(Asked {
+        let mut asked = Asked {
             op,
             bytes: end - start,
-            first_lpn: first as u32,
-            pages: (last - first + 1) as u32,
-            first_is_partial,
-            last_is_partial,
+            first_lpn: 0,
+            pages: 0,
+            first_is_partial: false,
+            last_is_partial: false,
             durable,
-            digests,
-        })
+            digests: Vec::new(),
+        };
+        if op == Op::Flush {
+            return Ok(asked);
+        }
+        let (first, last) = (start / self.page_bytes, (end - 1) / self.page_bytes);
+        (asked.first_lpn, asked.pages) = (first as u32, (last - first + 1) as u32);
+        let cut = [start, end].map(|edge| !edge.is_multiple_of(self.page_bytes));
+        let in_one = first == last && (cut[0] || cut[1]);
+        (asked.first_is_partial, asked.last_is_partial) = (cut[0] || in_one, cut[1] || in_one);
+        if self.aware && !matches!(data, Data::Nothing) {
+            let digests = (first..=last).map(|page| self.digest(page, range, data));
+            asked.digests = digests.collect::<Result<_, _>>()?;
+        }
+        Ok(asked)
     }
 
-    /// The digest of a page after the write; for a partial write, with the rest of its present
-    /// data.
+    /// The digest of a page after the write. The rest of a partly written page comes from its present data.
     fn digest(&self, page: u64, range: &Range<u64>, data: Data<'_>) -> io::Result<Digest> {
         let (start, end) = (page * self.page_bytes, (page + 1) * self.page_bytes);
         let (from, to) = (range.start.max(start), range.end.min(end));
@@ -202,7 +166,6 @@ impl TwinTime {
         Ok(digest_of(&whole, None))
     }
 
-    /// Carries a request out and answers when both drives have it.
     fn timed<T>(
         &self,
         op: Op,
@@ -225,18 +188,19 @@ impl TwinTime {
         let ready_ns = self.clock.now_ns();
         let Some(done_ns) = ticket.wait(caller) else { return };
         if done_ns < ready_ns {
-            self.kept.store_was_slower.fetch_add(1, Relaxed);
+            lock(&self.kept).store_was_slower += 1;
             return;
         }
         self.clock.sleep_until(done_ns, caller);
         let late_ns = self.clock.now_ns().saturating_sub(done_ns);
-        self.kept.held_back.fetch_add(1, Relaxed);
-        self.kept.late_ns.fetch_add(late_ns, Relaxed);
-        self.kept.late[range_of(late_ns)].fetch_add(1, Relaxed);
+        let mut kept = lock(&self.kept);
+        kept.held_back += 1;
+        kept.late_ns += late_ns;
+        kept.late[range_of(late_ns)] += 1;
     }
 }
 
-impl Export for TwinTime {
+impl Export for TimedDrive {
     fn size_bytes(&self) -> u64 {
         self.drive.size_bytes()
     }
@@ -271,7 +235,8 @@ impl Export for TwinTime {
         })
     }
 
-    /// Whole pages that need no room are trimmed, by the modelled drive too; all others are written, one after another.
+    /// Whole pages that need no room are trimmed, by the modelled drive too. All others are written, one after
+    /// another.
     fn write_zeroes(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()> {
         let page = self.page_bytes;
         let end = offset + length;
@@ -302,12 +267,6 @@ impl Export for TwinTime {
     }
 }
 
-/// No lock is held while anything is done that might panic but the model itself, after which it is not used again.
-fn unpoisoned<T>(guard: Result<T, PoisonError<T>>) -> T {
-    guard.unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Numbers of the contents of a request.
 fn contents_of(numbers: &mut Numbers, asked: &Asked) -> (Vec<u32>, Vec<u32>) {
     match asked.op {
         Op::Write if !asked.digests.is_empty() => numbers.write(asked.first_lpn, &asked.digests),

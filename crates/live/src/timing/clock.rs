@@ -1,8 +1,8 @@
 //! The event engine under the wall clock.
 //!
-//! A thread sleeps until the engine's next event, advances the engine to now, and wakes the
-//! requests that are complete. A thread that brings a request does the same on the way, and wakes
-//! the sleeper only if the next event is earlier now.
+//! A thread sleeps until the engine's next event, advances the engine to now, and wakes the requests that are
+//! complete. A thread that brings a request does the same on the way, and wakes the sleeper only if the next event is
+//! earlier now.
 
 use std::collections::HashMap;
 use std::io;
@@ -16,28 +16,24 @@ use flashtwin_sim::{RunResult, SimError, SteppedDrive as Twin, SteppedRequest as
 use flashtwin_trace::Op;
 
 use super::numbers::Numbers;
-use super::{Asked, contents_of, unpoisoned};
+use super::{Asked, contents_of};
 use crate::export::Caller;
+use crate::locks::{lock, unpoisoned};
 
-/// Interval of the check whether the client is still connected.
 const LOOK: Duration = Duration::from_millis(50);
-/// A request that is not complete yet.
 const NOT_YET: u64 = u64::MAX;
-/// A request whose completion is never reported.
 const NEVER: u64 = u64::MAX - 1;
 
-/// Somebody who waits for a request.
 struct Waiter {
     thread: Thread,
     done_ns: AtomicU64,
 }
 
-/// A request that was taken in, for the thread that brought it.
 pub(super) struct Ticket(Arc<Waiter>);
 
 impl Ticket {
-    /// Waits until the modelled drive completes the request; returns the time by the drive's clock.
-    /// `None` if the engine does not have it, or the client has left.
+    /// Waits until the modelled drive completes the request; returns the time by the drive's clock. `None` if the
+    /// engine does not have it, or the client has left.
     pub(super) fn wait(&self, caller: &dyn Caller) -> Option<u64> {
         loop {
             match self.0.done_ns.load(Ordering::Acquire) {
@@ -68,7 +64,6 @@ struct Shared {
     began: Instant,
 }
 
-/// The engine, and the thread that lets its time pass.
 pub(super) struct Clock {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -80,16 +75,16 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        unpoisoned(self.state.lock())
+        lock(&self.state)
     }
 }
 
 impl State {
-    /// Does something with the model. Whom that concerns is yet to be woken.
+    /// Changes the model. The caller wakes those who wait for it.
     fn with(&mut self, what: impl FnOnce(&mut Twin, &mut Numbers) -> Result<(), SimError>) {
         let Some(mut twin) = self.twin.take() else { return };
         let numbers = &mut self.numbers;
-        // A panic of the model stops the model, not the drive: the model is not used again.
+        // A panic of the model stops the model, not the drive. The model is not used again.
         let outcome = panic::catch_unwind(AssertUnwindSafe(|| what(&mut twin, numbers)));
         match outcome {
             Err(_) => self.fail("the simulated drive stopped by a mistake of its own".into()),
@@ -115,7 +110,6 @@ impl State {
         self.release();
     }
 
-    /// Nobody waits any more.
     fn release(&mut self) {
         for (_, waiter) in self.waiting.drain() {
             waiter.done_ns.store(NEVER, Ordering::Release);
@@ -138,11 +132,10 @@ impl Clock {
         let shared =
             Arc::new(Shared { state: Mutex::new(state), look: Condvar::new(), began: Instant::now() });
         let its = Arc::clone(&shared);
-        let thread = thread::Builder::new().name("twin-time".to_owned()).spawn(move || tick(&its))?;
+        let thread = thread::Builder::new().name("drive-time".to_owned()).spawn(move || tick(&its))?;
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Nanoseconds since it began.
     pub(super) fn now_ns(&self) -> u64 {
         self.shared.now_ns()
     }
@@ -187,8 +180,8 @@ impl Clock {
         Some(Ticket(waiter))
     }
 
-    /// Sleeps until then, or until the client has left. The engine may report a completion ahead of
-    /// its time if it is certain, for example that of a write to RAM.
+    /// Or until the client has left. The engine may report a completion ahead of its time if it is certain, for
+    /// example that of a write to RAM.
     pub(super) fn sleep_until(&self, then_ns: u64, caller: &dyn Caller) {
         loop {
             let left_ns = then_ns.saturating_sub(self.now_ns());
@@ -207,7 +200,7 @@ impl Clock {
         state.wake();
     }
 
-    /// Operations waiting and in service at each chip now; none when it has ended, or failed.
+    /// Operations waiting and in service at each chip now; none after the end or a failure.
     pub(super) fn queue_lengths(&self) -> Vec<u32> {
         let mut state = self.shared.lock();
         let now_ns = self.shared.now_ns();
@@ -234,8 +227,7 @@ impl Clock {
     fn stop(&self) {
         self.shared.lock().ended = true;
         self.shared.look.notify_all();
-        if let Some(thread) = unpoisoned(self.thread.lock()).take() {
-            // It would have panicked by a mistake of ours only.
+        if let Some(thread) = lock(&self.thread).take() {
             let _ = thread.join();
         }
     }
@@ -247,7 +239,6 @@ impl Drop for Clock {
     }
 }
 
-/// The clock's thread.
 fn tick(shared: &Shared) {
     sleep_precisely();
     let mut state = shared.lock();
@@ -266,8 +257,7 @@ fn tick(shared: &Shared) {
     }
 }
 
-/// Linux may wake a thread up to 50 us late, to wake several together; this asks for precise
-/// wake-ups.
+/// Linux may wake a thread up to 50 us late, to wake several together. This asks for precise wake-ups.
 fn sleep_precisely() {
     #[cfg(target_os = "linux")]
     // SAFETY: it sets a number of this thread's; of the arguments, only the first two count.

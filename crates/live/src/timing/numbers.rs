@@ -5,12 +5,11 @@ use flashtwin_trace::NO_CONTENT;
 use crate::drive::contents::Contents;
 use crate::store::record::Digest;
 
-/// Numbers beyond those of logical pages. The simulated drive decides on a write when its hash is
-/// known, so it may hold a content a little longer than this table. A number is reused only after
-/// this many new contents, more than can be under way.
+/// Numbers beyond those of logical pages. The simulated drive decides on a write when its hash is known, so it may
+/// hold a content a little longer than this table. A number is reused only after this many new contents, more than
+/// can be under way.
 const SPARE: u32 = 1 << 18;
 
-/// Which page holds which content, and its number.
 pub(super) struct Numbers {
     contents: Option<Contents>,
     limit: u32,
@@ -27,13 +26,11 @@ impl Numbers {
         self.limit
     }
 
-    /// Numbers for the contents of pages at the beginning.
     pub(super) fn begin(&mut self, held: Vec<(u32, Digest)>) -> Vec<(u32, u32)> {
         held.into_iter().map(|(lpn, digest)| (lpn, self.write(lpn, &[digest]).0[0])).collect()
     }
 
-    /// Numbers for contents written to pages from `first_lpn` on, and those among them that were
-    /// reused.
+    /// Numbers for contents written to pages from `first_lpn` on, and those among them that were reused.
     pub(super) fn write(&mut self, first_lpn: u32, digests: &[Digest]) -> (Vec<u32>, Vec<u32>) {
         let Some(contents) = &mut self.contents else {
             return (vec![NO_CONTENT; digests.len()], Vec::new());
@@ -50,7 +47,6 @@ impl Numbers {
         (numbers.collect(), reused)
     }
 
-    /// Pages that hold nothing any more.
     pub(super) fn trim(&mut self, lpns: std::ops::Range<u32>) {
         if let Some(contents) = &mut self.contents {
             lpns.for_each(|lpn| contents.hold(lpn, None));
