@@ -23,7 +23,7 @@ DEMO_OUT ?= demo-out
 DEMO_ARGS ?= --period 120s --speed 100 --set hash_lanes=16
 
 # Tests of Python that are over in seconds: they look at results that are made up, or at the sources.
-QUICK := tests/test_imports.py tests/test_advice.py tests/report/test_findings.py tests/report/test_reasons.py \
+QUICK := tests/test_advice.py tests/report/test_findings.py tests/report/test_reasons.py \
 	tests/report/test_schema.py tests/test_effects.py tests/causes
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find $(wildcard crates devices systems workloads) \
@@ -96,6 +96,7 @@ check: $(VENV)/.dev ## the inner loop: compiles, unit tests of ftl and sim, lint
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
+	$(BIN)/python .ci/structure.py
 	@ls python/flashtwin/_core*.so >/dev/null 2>&1 || $(MAKE) build
 	$(BIN)/python -m pytest -q -n auto --dist loadfile $(QUICK)
 
@@ -141,12 +142,13 @@ bench: build ## what is fast, and how we know
 evidence: build $(VENV)/.dev ## measure again what README and docs state; FLASHTWIN_CAPTURED=DIR and FLASHTWIN_SAMPLES=DIR name the recorded and the public traces
 	$(BIN)/python -m evidence
 
-lint: $(VENV)/.dev ## formatters in check mode and linters of both languages
+lint: $(VENV)/.dev ## formatters in check mode, linters of both languages, and the structure: imports, circles, lengths
 	cargo fmt --all --check
 	cargo clippy --locked --quiet --release --config .cargo/test.toml --workspace --all-targets -- -D warnings
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
+	$(BIN)/python .ci/structure.py
 
 format: $(VENV)/.dev ## format both languages in place
 	cargo fmt --all
