@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -75,13 +76,20 @@ def _parsed() -> argparse.Namespace:
 
 
 def _status() -> int:
-    """Prints every study with date, code and time; 1 if one is older than its code."""
+    """Prints every study with date, code and time, and the studies of every page; 1 if one is older than its code."""
     seconds = 0
     for study in studies.STUDIES:
         print(f"{study.name:14} {_state(study)}")
         seconds += (study.record() or {}).get("wall_s") or 0
-    print(f"{seconds / 60:.0f} minutes in all, of those studies that know their time")
-    return int(any(study.is_stale() for study in studies.STUDIES))
+    print(f"{seconds / 60:.0f} minutes in all, of those studies that know their time\n")
+    stale = {study.name for study in studies.STUDIES if study.is_stale()}
+    for template in sorted(render.PAGES.rglob("*.j2")):
+        calls = " ".join(re.findall(r"made\(([^)]*)\)", template.read_text(encoding="utf-8")))
+        if made := re.findall(r'"([a-z-]+)"', calls):
+            old = [name for name in made if name in stale]
+            whose = f"older than the code of {', '.join(old)}" if old else "by today's code"
+            print(f"{template.stem:22} {', '.join(made)}: {whose}")
+    return int(bool(stale))
 
 
 def _state(study: Study) -> str:
