@@ -26,7 +26,7 @@ FORBIDDEN_IN_FTL = ("std::time", "std::fs", "std::io", "std::thread", "Instant::
 REACH_CORE = {
     "", "causes.replaying", "characterization.measuring", "drives.history", "live.drives", "live.linux",
     "live.recording", "recipes.workloads", "replays.aged", "replays.presets", "replays.running", "replays.studies",
-    "results.folder", "results.keys", "traces.scan", "traces.trace",
+    "results.folder", "results.keys", "traces.reading", "traces.scan", "traces.trace",
 }  # fmt: skip
 #: Modules that read and write nothing and know nothing of the core: they import one another at most.
 PURE = {
