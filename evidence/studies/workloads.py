@@ -14,7 +14,8 @@ from flashtwin.recipes.fitting import fit
 from flashtwin.recipes.workloads import Achieved
 
 CODE = (
-    *code.RECIPES, *code.ANALYSIS, "python/flashtwin/recipes", "python/flashtwin/characterization/statistics.py",
+    *code.RECIPES, *code.ANALYSIS, "python/flashtwin/recipes/workloads.py", "python/flashtwin/recipes/fitting.py",
+    "python/flashtwin/characterization/statistics.py", "python/flashtwin/recipes/trains.py",
 )  # fmt: skip
 #: In the order of the page.
 IMITATED = ("mail", "webvm", "homes", "trans")
