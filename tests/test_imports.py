@@ -40,7 +40,7 @@ MAY_IMPORT_CORE = {
     "flashtwin.replays.aged",
     "flashtwin.replays.presets",
     "flashtwin.replays.running",
-    "flashtwin.replays.studies",
+    "flashtwin.replays.folders",
     "flashtwin.results.folder",
     "flashtwin.results.keys",
     "flashtwin.traces.scan",

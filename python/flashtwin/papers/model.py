@@ -1,8 +1,8 @@
 """Types of a reproduction: papers with their workloads, set-ups and items, and how an item is judged.
 
-An item declares what was published (`Quantity`, `Overall`), its bars (`BarPanel`) and its tables (`WorkloadTable`). `Item.judge`
-is the one evaluator: it puts them beside the facts of each workload. Where a figure needs more than that, a function
-of the facts by workload stands in the place of the declaration.
+An item declares what was published (`Quantity`, `Overall`), its bars (`BarPanel`) and its tables (`WorkloadTable`).
+`Item.judge` is the one evaluator: it puts them beside the facts of each workload. Where a figure needs more than that,
+a function of the facts by workload stands in the place of the declaration.
 """
 
 from __future__ import annotations

@@ -372,8 +372,8 @@ ITEMS = (
         [*FIG_10.values(), *FREE.values(), *KEEP_UP.values(), *(one for of in MERGING.values() for one in of.values())],
     ),
     Item(
-        "fig-11", "Redundancy of the planes", "Fig. 11", NAMES, _claims_fig_11, [BarPanel("redundancy, %", EQUAL_WRITTEN)],
-        _tables_fig_11, facts=[*REDUNDANCY.values()],
+        "fig-11", "Redundancy of the planes", "Fig. 11", NAMES, _claims_fig_11,
+        [BarPanel("redundancy, %", EQUAL_WRITTEN)], _tables_fig_11, facts=[*REDUNDANCY.values()],
     ),
     # No number is given.
     Item(
@@ -384,7 +384,8 @@ ITEMS = (
     ),
     Item(
         "fig-13", "Redirected requests", "Fig. 13", NAMES, _claims_fig_13,
-        [BarPanel("redirected pages, %", {f"{kind}s": (REDIRECTED[kind], published.REDIRECTED[kind]) for kind in KINDS})],
+        [BarPanel("redirected pages, %",
+                  {f"{kind}s": (REDIRECTED[kind], published.REDIRECTED[kind]) for kind in KINDS})],
     ),
     Item(
         "fig-14", "Deviation of channel utilisation", "Fig. 14", NAMES, _claims_fig_14,

@@ -489,7 +489,8 @@ ITEMS = (
             *(Quantity(title, fact, published.REPLICA_WRITES) for title, fact in ONE_A_READ.items()),
             over_all("more programs than ca-ssd", MORE_PROGRAMS, published.MORE_WRITES),
         ],
-        [BarPanel("replica writes, %", {title: (fact, published.REPLICA_WRITES) for title, fact in ONE_A_READ.items()})],
+        [BarPanel("replica writes, %",
+                  {title: (fact, published.REPLICA_WRITES) for title, fact in ONE_A_READ.items()})],
         _tables_table_5, facts=[fact for of in REPLICAS.values() for fact in of.values()],
     ),
     Item(
