@@ -25,7 +25,7 @@ FORBIDDEN_IN_FTL = ("std::time", "std::fs", "std::io", "std::thread", "Instant::
 #: Modules of Python that reach the core, one or a few in each room.
 REACH_CORE = {
     "", "causes.replaying", "characterization.measuring", "drives.history", "live.drives", "live.linux",
-    "live.recording", "recipes.workloads", "replays.aged", "replays.presets", "replays.running", "replays.studies",
+    "live.recording", "recipes.workloads", "replays.aged", "replays.presets", "replays.folders", "replays.running",
     "results.folder", "results.keys", "traces.reading", "traces.scan", "traces.trace",
 }  # fmt: skip
 #: Modules that read and write nothing and know nothing of the core: they import one another at most.

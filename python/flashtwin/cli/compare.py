@@ -21,8 +21,8 @@ from flashtwin.cli._options import (
 )
 from flashtwin.cli._replaying import choose, replay_all, show
 from flashtwin.cli._talk import say
+from flashtwin.replays.folders import SYSTEMS
 from flashtwin.replays.running import Comparison
-from flashtwin.replays.studies import SYSTEMS
 from flashtwin.traces.reading import Source
 
 

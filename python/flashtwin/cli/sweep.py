@@ -28,9 +28,9 @@ from flashtwin.cli._spread import spread_options
 from flashtwin.cli._sweeping import show
 from flashtwin.cli._talk import say
 from flashtwin.replays.filling import FILL
+from flashtwin.replays.folders import SYSTEMS
 from flashtwin.replays.presets import resolve_text
 from flashtwin.replays.running import name_systems
-from flashtwin.replays.studies import SYSTEMS
 from flashtwin.sweeps import plan, sweeping
 
 #: The short forms of `--set` that take several values here.
