@@ -25,8 +25,8 @@ FORBIDDEN_IN_FTL = ("std::time", "std::fs", "std::io", "std::thread", "Instant::
 #: Modules of Python that reach the core, one or a few in each room.
 REACH_CORE = {
     "", "causes.replaying", "characterization.measuring", "drives.history", "live.drives", "live.linux",
-    "live.recording", "recipes.workloads", "replays.aged", "replays.presets", "replays.running", "replays.studies",
-    "results.folder", "results.keys", "traces.scan", "traces.trace",
+    "live.recording", "recipes.workloads", "replays.aged", "replays.presets", "replays.folders", "replays.running",
+    "results.folder", "results.keys", "traces.reading", "traces.scan", "traces.trace",
 }  # fmt: skip
 #: Modules that read and write nothing and know nothing of the core: they import one another at most.
 PURE = {
@@ -82,10 +82,14 @@ def package(root: Path) -> Iterator[str]:
         for path in sorted((root / "python/flashtwin").rglob("*.py"))
     }
     classes: dict[str, str] = {}
+    rooms: Graph = {}
     for module, path in files.items():
         tree = ast.parse(path.read_text(encoding="utf-8"))
         used = imported(module, path.name == "__init__.py", tree)
         yield from (f"flashtwin.{module}: {fault}" for fault in layers(module, used, files))
+        for name in {module, *(used & files.keys())} - {""} if module else ():
+            rooms.setdefault(module.split(".", 1)[0], set()).add(name.split(".", 1)[0])
+            rooms.setdefault(name.split(".", 1)[0], set())
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
                 other = classes.setdefault(node.name, module)
@@ -98,6 +102,8 @@ def package(root: Path) -> Iterator[str]:
                     yield f"flashtwin.{module}: raises {error.id}, which `except FlashtwinError` does not catch"
         if "Callable[[str], None]" in path.read_text(encoding="utf-8") and module != "progress":
             yield f"flashtwin.{module}: declares a callback; `Notify` of `flashtwin.progress` is that"
+    for circle in circles({room: used - {room} for room, used in rooms.items()}):
+        yield f"flashtwin: rooms import one another in a circle: {', '.join(sorted(circle))}"
 
 
 def imported(module: str, is_room: bool, tree: ast.Module) -> set[str]:

@@ -33,6 +33,8 @@ GROUPS = {"--sort-window": "Trace options", "--aged": "Replay options", "--op": 
 #: An option is described once if at least so many verbs have it with the same text.
 SHARED_BY = 2
 EVERYWHERE = ("--help", "--json")
+#: Text without Markdown of its own.
+PLAIN = str.maketrans({"*": "\\*", "<": "&lt;"})
 
 
 def cli_page() -> str:
@@ -65,16 +67,14 @@ def cli_page() -> str:
     parts += ["", "## Shared options"]
     for heading in dict.fromkeys(shared.values()):
         rows = [one for one, its in shared.items() if its == heading]
-        parts += ["", f"### {heading}", "", *(f"* `{flags}`: {plain(text)}" for flags, text in rows)]
+        parts += ["", f"### {heading}", "", *(f"* `{flags}`: {line(text).translate(PLAIN)}" for flags, text in rows)]
     return "\n".join(parts) + "\n"
 
 
 def record(option: click.Parameter, command: click.Command) -> tuple[str, str]:
     """An option as help prints it: its flags, and its text; of an argument nothing."""
-    if not isinstance(option, click.Option):
-        return "", ""
-    found = option.get_help_record(click.Context(command)) or ("", "")
-    return found[0], found[1]
+    is_option = isinstance(option, click.Option)
+    return (option.get_help_record(click.Context(command)) if is_option else None) or ("", "")
 
 
 def everywhere(option: click.Parameter) -> bool:
@@ -111,11 +111,6 @@ def also(command: click.Command, shared: dict[tuple[str, str], str]) -> list[str
     return ["", f"Also: {', '.join(links)}."] if links else []
 
 
-def plain(text: str) -> str:
-    """Text on one line, without Markdown of its own."""
-    return " ".join(text.split()).replace("*", "\\*").replace("<", "&lt;")
-
-
 def verbs(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
     """A command and all below it."""
     yield path, command
@@ -139,8 +134,8 @@ def configuration_page() -> str:
         "You can shorten a key to an ending that no other key has: `--set alpha=0.2` sets `ftl.replication.alpha`.",
         "`flashtwin systems NAME` prints all keys with the values of a system.",
     ]
-    parts += sections(schema, schema, "")
     parts += [
+        *sections(schema, schema, ""),
         "",
         "## When a key matters",
         "",
@@ -177,7 +172,7 @@ def sections(node: dict[str, Any], schema: dict[str, Any], path: str) -> list[st
     plain = {key: value for key, value in keys.items() if not properties(value, schema)}
     lines: list[str] = []
     if path:
-        lines += ["", f"## `{path}`", "", *paragraph(node.get("description", ""))]
+        lines += ["", f"## `{path}`", "", *([line(text)] if (text := node.get("description")) else [])]
     if plain:
         lines += ["", *(line for key, value in plain.items() for line in entry(key, value, schema))]
     for key, value in keys.items():
@@ -194,8 +189,9 @@ def entry(key: str, value: dict[str, Any], schema: dict[str, Any]) -> list[str]:
     if not default or " " in its:
         # Elsewhere the default shows the type: `0` an integer, `0.0` a number.
         default += f" ({its})"
-    text = " ".join(paragraph(value.get("description", found.get("description", ""))))
-    return [f"* `{key}`{default}: {text}", *(f"    * {choice}" for choice in choices(found, schema))]
+    text = line(value.get("description", found.get("description", "")))
+    choices = (f"    * `{name}`{f': {line(meaning)}' if meaning else '.'}" for name, meaning in names(found, schema))
+    return [f"* `{key}`{default}: {text}", *choices]
 
 
 def kind(node: dict[str, Any], schema: dict[str, Any]) -> str:
@@ -209,15 +205,8 @@ def kind(node: dict[str, Any], schema: dict[str, Any]) -> str:
         return " or ".join(dict.fromkeys(kind(merged(option, schema), schema) for option in options))
     found = node.get("type", "value")
     if found == "array":
-        each = kind(node.get("items", {}), schema)
-        return f"list: {each}"
-    words = {
-        "integer": "integer",
-        "number": "number",
-        "string": "text",
-        "boolean": "boolean",
-        "null": "none",
-    }
+        return f"list: {kind(node.get('items', {}), schema)}"
+    words = {"string": "text", "null": "none"}
     kinds = found if isinstance(found, list) else [found]
     return " or ".join(words.get(one, one) for one in kinds) + bounds(node)
 
@@ -230,14 +219,6 @@ def bounds(node: dict[str, Any]) -> str:
     if most is not None:
         return f" from {least or 0:g} to {most:,.0f}"
     return f" from {least:g} up" if least else ""
-
-
-def choices(node: dict[str, Any], schema: dict[str, Any]) -> list[str]:
-    """The names that a value may have, with what each means."""
-    return [
-        f"`{name}`: {' '.join(paragraph(meaning))}" if meaning else f"`{name}`."
-        for name, meaning in names(node, schema)
-    ]
 
 
 def names(node: dict[str, Any], schema: dict[str, Any]) -> list[tuple[str, str]]:
@@ -256,8 +237,7 @@ def names(node: dict[str, Any], schema: dict[str, Any]) -> list[tuple[str, str]]
 
 def properties(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     """The keys of a table; none for a plain value."""
-    found: dict[str, Any] = merged(node, schema).get("properties", {})
-    return found
+    return dict(merged(node, schema).get("properties", {}))
 
 
 def merged(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
@@ -270,9 +250,9 @@ def merged(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     return {**merged(target, schema), **{key: value for key, value in node.items() if key != "$ref"}}
 
 
-def paragraph(text: str) -> list[str]:
-    """Text without line breaks, as a list that may be empty."""
-    return [" ".join(text.split())] if text.strip() else []
+def line(text: str) -> str:
+    """Text without line breaks."""
+    return " ".join(text.split())
 
 
 def toml(value: Any) -> str:
@@ -291,12 +271,11 @@ BLOCK = re.compile(r"<!-- generated: (?P<name>[a-z]+) -->.*?<!-- end of generate
 def systems_page() -> str:
     """docs/systems.md with its tables of systems and devices."""
     made = {"composition": composition, "devices": devices}
-    return BLOCK.sub(
-        lambda mark: "\n".join(
-            [f"<!-- generated: {mark['name']} -->", *made[mark["name"]](), "<!-- end of generated -->"]
-        ),
-        (DOCS / "systems.md").read_text(encoding="utf-8"),
-    )
+
+    def block(mark: re.Match[str]) -> str:
+        return "\n".join([f"<!-- generated: {mark['name']} -->", *made[mark["name"]](), "<!-- end of generated -->"])
+
+    return BLOCK.sub(block, (DOCS / "systems.md").read_text(encoding="utf-8"))
 
 
 def composition() -> list[str]:

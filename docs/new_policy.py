@@ -9,29 +9,19 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-@dataclass(frozen=True)
-class Family:
-    """A kind of policy."""
-
-    #: Of its files, from the root of the repository.
-    folder: str
-    #: The policy that is copied by default: the shortest one.
-    model: str
-
-
+#: The folder of each kind of policy, and the shortest one in it, which is the model.
 FAMILIES = {
-    "allocation": Family("crates/ftl/src/flash/allocation", "dynamic"),
-    "victim": Family("crates/ftl/src/flash/victim", "fifo"),
-    "eviction": Family("crates/ftl/src/dedup/eviction", "lru-writes"),
-    "redirection": Family("crates/ftl/src/redirection", "home"),
-    "replication": Family("crates/ftl/src/content/replication", "on-line"),
-    "placement": Family("crates/ftl/src/content/replication/placement", "random"),
+    "allocation": ("flash/allocation", "dynamic"),
+    "victim": ("flash/victim", "fifo"),
+    "eviction": ("dedup/eviction", "lru-writes"),
+    "redirection": ("redirection", "home"),
+    "replication": ("content/replication", "on-line"),
+    "placement": ("content/replication/placement", "random"),
 }
 
 
@@ -49,10 +39,10 @@ def add(kind: str, name: str, model: str | None = None, root: Path = ROOT) -> li
         raise PolicyError(f"there is no kind '{kind}'; give one of {', '.join(FAMILIES)}")
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise PolicyError(f"'{name}' is no name of a policy; write it like least-worn")
-    folder = root / FAMILIES[kind].folder
+    folder = root / "crates/ftl/src" / FAMILIES[kind][0]
     doors = folder / "mod.rs"
     text = doors.read_text(encoding="utf-8")
-    model = model or FAMILIES[kind].model
+    model = model or FAMILIES[kind][1]
     row = _row(text, model)
     module = folder / f"{name.replace('-', '_')}.rs"
     if module.exists() or _row(text, name) is not None:

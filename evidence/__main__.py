@@ -3,7 +3,7 @@
     make evidence FLASHTWIN_CAPTURED=DIR FLASHTWIN_SAMPLES=DIR      every study whose code has changed since
     python -m evidence --captured DIR STUDY    these studies, whether the code has changed or not
     python -m evidence --status                by which code, when and in which time each study was made
-    python -m evidence --pages [--check]       make the pages from the records, or name those that differ
+    python -m evidence --pages                 make the pages from the records
     python -m evidence --summarize             make the records again from evidence/data, then the pages
 
 An interrupted study goes on where it was: every replay is kept as it finishes, below out/evidence.
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,16 +29,12 @@ def main() -> int:
     if arguments.status:
         return _status()
     if arguments.pages:
-        return _pages(check=arguments.check)
+        return _pages()
     if arguments.summarize:
         for study in studies.STUDIES:
             say(f"{study.name}: {'record written' if study.summarize() else 'no data in evidence/data'}")
-        return _pages(check=False)
-    try:
-        wanted = [studies.named(name) for name in arguments.study] or [one for one in studies.STUDIES if one.is_stale()]
-    except KeyError as error:
-        say(str(error.args[0]))
-        return 2
+        return _pages()
+    wanted = [one for one in studies.STUDIES if (one.name in arguments.study if arguments.study else one.is_stale())]
     try:
         return _measured(wanted, Lab({kind: getattr(arguments, kind) for kind in INPUTS}, say))
     except KeyboardInterrupt:
@@ -56,13 +53,16 @@ def _measured(wanted: Sequence[Study], lab: Lab) -> int:
             # Other studies may need other input, or none.
             say(f"{study.name} is left out: {error}")
             left_out += 1
-    return _pages(check=False) or (2 if left_out else 0)
+    return _pages() or (2 if left_out else 0)
 
 
 def _parsed() -> argparse.Namespace:
     text = __doc__ or ""
     parser = argparse.ArgumentParser("evidence", description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("study", nargs="*", help="; ".join(f"{one.name}: {one.title}" for one in studies.STUDIES))
+    names = {one.name: one.title for one in studies.STUDIES}
+    told = "; ".join(f"{name}: {title}" for name, title in names.items())
+    # The empty list is what argparse takes for no name at all.
+    parser.add_argument("study", nargs="*", metavar="STUDY", choices=[*names, []], help=told)
     for kind, what in INPUTS.items():
         variable = f"FLASHTWIN_{kind.upper()}"
         default = Path(os.environ[variable]) if os.environ.get(variable) else None
@@ -71,19 +71,25 @@ def _parsed() -> argparse.Namespace:
         )
     parser.add_argument("--status", action="store_true", help="print by which code each study was made")
     parser.add_argument("--pages", action="store_true", help="make the pages from the records")
-    parser.add_argument("--check", action="store_true", help="with --pages: only name the pages that differ")
     parser.add_argument("--summarize", action="store_true", help="make the records again from evidence/data")
     return parser.parse_args()
 
 
 def _status() -> int:
-    """Prints every study with date, code and time; 1 if one is older than its code."""
+    """Prints every study with date, code and time, and the studies of every page; 1 if one is older than its code."""
     seconds = 0
     for study in studies.STUDIES:
         print(f"{study.name:14} {_state(study)}")
         seconds += (study.record() or {}).get("wall_s") or 0
-    print(f"{seconds / 60:.0f} minutes in all, of those studies that know their time")
-    return int(any(study.is_stale() for study in studies.STUDIES))
+    print(f"{seconds / 60:.0f} minutes in all, of those studies that know their time\n")
+    stale = {study.name for study in studies.STUDIES if study.is_stale()}
+    for template in sorted(render.PAGES.rglob("*.j2")):
+        calls = " ".join(re.findall(r"made\(([^)]*)\)", template.read_text(encoding="utf-8")))
+        if made := re.findall(r'"([a-z-]+)"', calls):
+            old = [name for name in made if name in stale]
+            whose = f"older than the code of {', '.join(old)}" if old else "by today's code"
+            print(f"{template.stem:22} {', '.join(made)}: {whose}")
+    return int(bool(stale))
 
 
 def _state(study: Study) -> str:
@@ -94,21 +100,18 @@ def _state(study: Study) -> str:
     return f"{record['made']}, {render.took(record)}, by code {record['code']}: {whose}"
 
 
-def _pages(*, check: bool) -> int:
-    """Writes the pages, or names those that differ from their records."""
+def _pages() -> int:
+    """Writes the pages that differ from their records; 1 if a record does not support a sentence."""
     try:
         made = render.pages()
     except render.ClaimError as error:
         say(str(error))
         return 1
-    differing = [path for path, text in made.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
-    for path in differing:
-        if check:
-            say(f"{path}: differs from its records; python -m evidence --pages")
-        else:
-            folder.write_text(path, made[path])
+    for path, text in made.items():
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            folder.write_text(path, text)
             say(f"{path} written")
-    return int(check and bool(differing))
+    return 0
 
 
 def say(text: str) -> None:

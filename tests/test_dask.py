@@ -27,12 +27,31 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "build", lambda path: path)
 
 
+#: How many runs the workers of `started` make; then they wait, however busy the machine is.
+RUNS = 12
+#: Loaded by each worker: a run does not begin while the store holds so many.
+GATE = f"""
+import time
+from pathlib import Path
+from flashtwin.sweeps.runs import RunTask
+
+def do(self, real=RunTask.do):
+    while len(list(Path(self.store).glob("runs/*/*.json"))) >= {RUNS}:
+        time.sleep(0.05)
+    real(self)
+
+RunTask.do = do
+"""
+
+
 @pytest.fixture
 def started(tmp_path: Path) -> Iterator[tuple[Path, list[subprocess.Popen[bytes]]]]:
     """A scheduler, two workers, and the file that leads to them."""
     file = tmp_path / "scheduler.json"
-    parts = ([["scheduler", "--port", "0", "--no-dashboard"]]
-             + 2 * [["worker", "--nthreads", "1", "--no-dashboard", "--death-timeout", "20"]])  # fmt: skip
+    gate = tmp_path / "gate.py"
+    gate.write_text(GATE)
+    worker = ["worker", "--nthreads", "1", "--no-dashboard", "--preload", str(gate)]
+    parts = [["scheduler", "--port", "0", "--no-dashboard"], worker, worker]
     programs = []
     for part in parts:
         words = [sys.executable, "-m", f"distributed.cli.dask_{part[0]}", "--scheduler-file", str(file), *part[1:]]
@@ -66,29 +85,31 @@ def test_the_same_table_on_a_cluster(tmp_path: Path, small_trace: Path) -> None:
 
 
 def test_a_worker_and_then_the_scheduler_are_killed(
-    tmp_path: Path, started: tuple[Path, list[subprocess.Popen[bytes]]], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    small_trace: Path,
+    started: tuple[Path, list[subprocess.Popen[bytes]]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Runs were once as long as the sweep was to last: a busy machine finished all before the scheduler was missed."""
     monkeypatch.setattr(cluster, "PATIENCE_S", 3.0)
+    monkeypatch.setattr(cluster, "REACH_S", 100.0)
     file, programs = started
-    trace = tmp_path / "small.fiu"
-    # Long enough that nobody is done with all before the scheduler is missed.
-    trace.write_text(fiu_trace(60_000), encoding="ascii")
-    speeds = list(range(1, 61))
-    whole = ft.sweep(trace, tmp_path / "whole", ["conventional"], speed=speeds, workers=2)
+    speeds = list(range(1, 2 * RUNS + 1))
+    whole = ft.sweep(small_trace, tmp_path / "whole", ["conventional"], speed=speeds, workers=1)
 
     def kill(_: str, done: int, total: int) -> None:
-        if done >= 10:
+        if done >= RUNS // 3:
             programs[1].kill()
-        if done >= 25:
+        if done >= RUNS // 2:
             programs[0].kill()
 
     with pytest.raises(ft.FlashtwinError, match="scheduler is gone"):
-        ft.sweep(trace, tmp_path / "out", ["conventional"], speed=speeds, on=f"dask:{file}", progress=kill)
+        ft.sweep(small_trace, tmp_path / "out", ["conventional"], speed=speeds, on=f"dask:{file}", progress=kill)
     half = ft.Sweep.read(tmp_path / "out")
     assert not half.complete
-    assert half.counts["done"] >= 24
+    assert half.counts["done"] >= RUNS // 2
     before = stored(tmp_path / "out" / names.STORE)
-    done = ft.sweep(trace, tmp_path / "out", ["conventional"], speed=speeds, workers=2)
+    done = ft.sweep(small_trace, tmp_path / "out", ["conventional"], speed=speeds, workers=1)
     after = stored(tmp_path / "out" / names.STORE)
     assert {name: after[name] for name in before} == before, "only unfinished runs are made again"
     assert done.to_arrow().equals(whole.to_arrow())

@@ -1,9 +1,12 @@
-"""Items of CA-SSD, DS-FTL and SWC: their computations, and the runs that show a cause."""
+"""Items of the papers on made-up replays: every item, and computations by hand; and the runs that show a cause."""
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
 import statistics
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,88 +14,142 @@ import numpy as np
 import pytest
 
 import flashtwin as ft
-from flashtwin.experiments import Row, sets_of
-from flashtwin.papers import choose, experiment, running, swc_causes
-from flashtwin.papers.ca_ssd import anchor_item, locality_items, result_items
-from flashtwin.papers.ca_ssd import experiment_item as ca_ssd_experiment
+from flashtwin.experiments import sets_of
+from flashtwin.papers import bench, choose, papers, running, sources, swc_causes
+from flashtwin.papers.ca_ssd import choice_items as ca_ssd_choices
+from flashtwin.papers.ca_ssd import result_items, workload_items
 from flashtwin.papers.claims import Agreement
-from flashtwin.papers.ds_ftl import experiment_item as ds_ftl_experiment
-from flashtwin.papers.ds_ftl import placement_items
-from flashtwin.papers.ds_ftl import published as ds_ftl
+from flashtwin.papers.ds_ftl import choice_items as ds_ftl_choices
 from flashtwin.papers.experiment import Experiment
-from flashtwin.papers.running import ReproductionOptions
+from flashtwin.papers.rr_ssd import choice_items as rr_ssd_choices
+from flashtwin.papers.running import PaperBench, ReproductionOptions
+from flashtwin.replays.presets import System
+from flashtwin.results import schema
 
-from .test_papers import busy_trace, patch_recipes
+from .test_papers import busy_trace
+
+
+def drawn(*parts: object) -> float:
+    """A number from 1 to 2, always the same of the same parts."""
+    return 1.0 + int(hashlib.sha256("|".join(map(str, parts)).encode()).hexdigest()[:8], 16) / 2**32
+
+
+class FakeRun:
+    """A replay whose figures are made up from its configuration; names that results do not have are refused."""
+
+    def __init__(self, system: System) -> None:
+        self.summary = {"config": system.config}
+        self._of = json.dumps(system.config, sort_keys=True)
+
+    def get(self, dotted: str) -> float:
+        schema.summary_field(dotted)
+        return {"completed_ns": 1.0, "duration_ns": 1.0}.get(dotted) or drawn(self._of, dotted)
+
+    @property
+    def keeps_up(self) -> bool:
+        return True
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        columns = schema.TABLES[schema.run_table(table)]
+        places = {"start_ns": 3, "chip": 1}
+        return [
+            {name: at // places[name] if name in places else drawn(self._of, table, name, at) for name in columns}
+            for at in range(9)
+        ]
+
+
+@pytest.fixture
+def fake_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., bench.Stand]:
+    """Makes stands of workloads: one small trace stands for all, and its replays are made up."""
+
+    def runs(self: bench.Stand, chosen: Mapping[str, System]) -> dict[str, FakeRun]:
+        return {name: FakeRun(system) for name, system in chosen.items()}
+
+    monkeypatch.setattr(bench.Stand, "runs", runs)
+    trace = busy_trace(tmp_path / "busy.fiu", 600)
+
+    def source(days: int) -> sources.WorkloadSource:
+        return sources.WorkloadSource("synthetic", "made up", f"{days}", 0.5, lambda _: trace, source)
+
+    def stand(paper: str, workload: str) -> bench.Stand:
+        one = papers()[paper]
+        setup = one.setup.sets if one.setup else None
+        return bench.Stand(one.workload(workload), source(7), tmp_path / "kept", period_s=0.005, setup=setup)
+
+    return stand
+
+
+#: Items that replay hundreds of set-ups are measured on one workload, the others on all.
+ON_ONE = {"sensitivity": {"rr-ssd": "mail", "ca-ssd": "homes", "ds-ftl": "online"},
+          "set-ups": {"rr-ssd": "mail", "ca-ssd": "homes", "ds-ftl": "online"}}  # fmt: skip
+
+
+def digest(value: Any) -> str:
+    """Of an item as the results have it; the last digits of a number may be a library's."""
+    text = json.dumps(json.loads(json.dumps(value), parse_float=lambda text: f"{float(text):.9g}"))
+    return hashlib.sha256(text.encode()).hexdigest()[:6]
+
+
+@pytest.mark.parametrize("name", ["rr-ssd", "ca-ssd", "ds-ftl"])
+def test_every_item_is_computed_as_before(
+    name: str, fake_stands: Callable[..., bench.Stand], golden_digests: Callable[..., None]
+) -> None:
+    """Published numbers, claims, charts, tables and notes of every item, on replays that are made up."""
+    paper = papers()[name]
+    benches = {one.name: PaperBench(paper, one, paper.items) for one in paper.workloads}
+    stands = {one: fake_stands(name, one) for one in benches}
+    for item in paper.items:
+        only = ON_ONE.get(item.id, {}).get(name)
+        for workload in item.workloads:
+            if only in (None, workload):
+                benches[workload].facts[item.id] = item.measure(stands[workload])
+    found = {item.id: running._item(paper, item, list(benches.values())) for item in paper.items}
+    golden_digests(name, {item: digest(of) for item, of in found.items()})
+
+
+def judged(paper: str, name: str, facts: dict[str, Any]) -> Any:
+    return next(item for item in papers()[paper].items if item.id == name).judge(facts)
 
 
 def test_half_of_the_writes_goes_to_the_values_of_the_law() -> None:
-    assert locality_items.by_law(0.0, 1000.0) == 500.0
-    assert locality_items.values_for_half(0.0, 100, 1_000_000) == pytest.approx(50, abs=1)
+    assert workload_items.by_law(0.0, 1000.0) == 500.0
+    assert workload_items.values_for_half(0.0, 100, 1_000_000) == pytest.approx(50, abs=1)
     for exponent in (0.2, 0.4):
         # 0.5 = k^(1-a) / N^(1-a), with sums for integrals.
-        found = locality_items.values_for_half(exponent, 1000, 10_000_000)
-        assert found == pytest.approx(locality_items.by_law(exponent, 1000.0), rel=0.1)
+        found = workload_items.values_for_half(exponent, 1000, 10_000_000)
+        assert found == pytest.approx(workload_items.by_law(exponent, 1000.0), rel=0.1)
     # One write a value: half of the writes cannot need more than half as many values as there are writes.
-    assert locality_items.values_for_half(0.0, 10_000, 10_000) < 5_000
+    assert workload_items.values_for_half(0.0, 10_000, 10_000) < 5_000
 
 
 def test_published_half_of_hm_exceeds_the_writes_of_table_3() -> None:
-    outcome = locality_items.judge_hm({"hm": {"writes": 6.08, "0": 1.2, "0.4": 1.0, "law 0": 3.04, "law 0.4": 1.9}})
+    hm = {"writes": 6.08, "0": 1.2, "0.4": 1.0, "law 0": 3.04, "law 0.4": 1.9}
+    outcome = judged("ca-ssd", "hm-values", {"hm": {workload_items.HM: hm}})
     assert "Half of them are 3.04 M writes, which cannot go to 4.5 M values" in outcome.notes[0]
     assert "at a = 0.64, not at 0.4" in outcome.notes[1]
     assert next(claim.verdict for claim in outcome.claims) is Agreement.DISAGREES
 
 
-def test_variance_falls_with_the_square_of_the_deviation() -> None:
-    of = {"mean": 1.0, "gc": 0.0, "programmed": 1.0, "erases": 1.0}
-    facts = {
-        "web": {"response": 10.0, "conventional": {**of, "deviation": 4.0}, "ca-ssd-inverted": {**of, "deviation": 2.0}}
-    }
-    claims = {(one.subject, one.quantity): one for one in result_items.judge_fig_7a(facts).claims}
-    assert claims["web", "variance of response times, cut"].measured == 75.0
-    assert claims["mail", "variance of response times, cut"].measured is None
-
-
 def test_anchor_clock_saves_seven_milliseconds_on_homes() -> None:
-    def saved(by_clock: dict[float, tuple[float, float]]) -> dict[str, Any]:
-        return {f"{at:g}": {"shorter_ms": ms, "cut": cut} for at, (ms, cut) in by_clock.items()}
-
-    clocks = {at: (7.0 * at, 10.0 * at) for at in anchor_item.SPEEDS}
-    late = {at: (14.0 * at, 40.0 * at) for at in anchor_item.SPEEDS}
-    drives = {anchor_item.ROOMY: saved(clocks), anchor_item.BEGINS_FULL: saved(late)}
-    outcome = anchor_item.judge_anchor({"homes": drives, "web": drives})
-    found = {(one.subject, one.quantity): one.measured for one in outcome.claims}
-    roomy, full = (f"{drive}: response time, cut, at the anchored clock" for drive in anchor_item.DRIVES)
-    assert (found["homes", roomy], found["web", roomy], found["mail", roomy]) == (10.0, 10.0, None)
-    assert found["web", full] == 20.0, "half the clock"
-    assert found["homes", f"{anchor_item.BEGINS_FULL}, 16 K entries: shorter by, recorded clock"] == 14.0
-    alone = anchor_item.judge_anchor({"web": drives})
+    """On a drive that begins full the same saving comes at half the clock."""
+    roomy, full = result_items.ANCHORS
+    drive: dict[Any, float] = {}
+    for name, by_speed in result_items.ANCHORS.items():
+        for at, (cut, shorter) in by_speed.items():
+            drive |= {shorter: (7.0 if name == roomy else 14.0) * at, cut: (10.0 if name == roomy else 40.0) * at}
+    claims = judged("ca-ssd", "anchor", {"homes": drive, "web": drive}).claims
+    found = {(one.subject, one.quantity): one.measured for one in claims}
+    at_anchor = "response time, cut, at the anchored clock"
+    assert [found[name, f"{roomy}: {at_anchor}"] for name in ("homes", "web", "mail")] == [10.0, 10.0, None]
+    assert found["web", f"{full}: {at_anchor}"] == 20.0
+    assert found["homes", f"{full}, 16 K entries: shorter by, recorded clock"] == 14.0
+    alone = judged("ca-ssd", "anchor", {"web": drive})
     assert {one.measured for one in alone.claims} == {None}, "without homes there is no anchor"
 
 
-def test_the_items_of_what_ca_ssd_says_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    patch_recipes(monkeypatch, tmp_path)
-    how = ReproductionOptions(scale=1.0, period_s=0.02, workloads=("web", "mail", "homes", "hm"))
-    chosen = choose("ca-ssd", ["fig-7a", "value-locality", "hm-values", "anchor"])
-    [paper] = running.run(chosen, tmp_path / "out", how).papers
-    claims = [(item["id"], claim) for item in paper["items"] for claim in item["claims"]]
-    assert [(item, claim["quantity"]) for item, claim in claims if claim["measured"] is None] == []
-    assert running.run(chosen, tmp_path / "out", how).replayed == 0
-
-
-def test_deviation_of_channels_is_of_shares_of_transfers() -> None:
-    """At the recorded clock channels are idle, which no deviation of points of time can hide."""
-    run = {**dict.fromkeys(("static", "hipa", "ds-ftl"), 1.2)}
-    facts = {name: {**run, "static, of time": 0.001, "hipa, of time": 0.001, "ds-ftl, of time": 0.0005,
-                    "static, busy": 0.01} for name in ds_ftl.NAMES}  # fmt: skip
-    outcome = placement_items.judge_fig_14(facts)
-    assert {one.measured for one in outcome.claims} == {1.2}
-    assert "busy for 0.0100 to 0.0100 % of the traces' time" in outcome.notes[0]
-
-
-@pytest.fixture
-def trace(tmp_path: Path) -> ft.Trace:
-    return busy_trace(tmp_path / "busy.fiu", 25_000)
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> ft.Trace:
+    return busy_trace(tmp_path_factory.mktemp("busy") / "busy.fiu", 25_000)
 
 
 def test_trace_head_is_the_shortest_that_enters_statistics(trace: ft.Trace) -> None:
@@ -158,47 +215,19 @@ def test_a_cause_stands_beside_what_it_spoils(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("plan", "systems"),
     [
-        (ca_ssd_experiment.PLAN, ("conventional", "ca-ssd-inverted")),
-        (ds_ftl_experiment.PLAN, ("static", "dynamic", "hipa", "ds-ftl")),
+        (rr_ssd_choices.EXPERIMENT, ("conventional", "ca-ssd", "rr-ssd", "oracle", "oracle-conventional")),
+        (ca_ssd_choices.EXPERIMENT, ("conventional", "ca-ssd-inverted")),
+        (ds_ftl_choices.EXPERIMENT, ("static", "dynamic", "hipa", "ds-ftl")),
     ],
-    ids=["ca-ssd", "ds-ftl"],
+    ids=["rr-ssd", "ca-ssd", "ds-ftl"],
 )
-def test_every_row_of_an_experiment_is_a_system(plan: Experiment, systems: tuple[str, ...]) -> None:
-    """A level that the configuration refuses would fail after all others were replayed."""
-    rows = list(plan.rows_of())
-
-    def of(name: str, row: Row) -> dict[str, Any]:
-        every = plan is ca_ssd_experiment.PLAN
-        sets = sets_of(plan.factors, row)
-        return {key: value for key, value in sets.items() if every or ds_ftl_experiment.matters(name, key)}
-
-    assert all(set(row) == {factor.name for factor in plan.factors} for _, row in rows)
-    assert set(plan.few) <= {factor.name for factor in plan.factors}
+def test_first_levels_of_an_experiment_are_the_presets(plan: Experiment, systems: tuple[str, ...]) -> None:
     for name in systems:
-        for _, row in rows:
-            ft.system(name, settings=of(name, row))
-        # The first level of each choice is that of the presets.
-        default = of(name, {factor.name: factor.default for factor in plan.factors})
+        default = plan.for_system(name, sets_of(plan.factors, {}))
         assert ft.system(name, settings=default).config == ft.system(name).config
 
 
 def test_keys_of_ds_ftl_alone_leave_the_others_as_they_are() -> None:
-    matters = ds_ftl_experiment.matters
-    assert matters("ds-ftl", "ftl.spread.place")
-    assert not matters("static", "ftl.spread.place")
-    assert not matters("hipa", "ftl.allocation.policy"), "it is an allocation itself"
-    assert matters("dynamic", "ftl.allocation.order")
-
-
-def test_the_papers_with_new_experiments_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    patch_recipes(monkeypatch, tmp_path)
-    how = ReproductionOptions(scale=0.02, period_s=0.02, workloads=("homes", "home3"))
-    chosen = [one for name in ("ca-ssd", "ds-ftl") for one in choose(name, ["set-ups"])]
-    for paper in running.run(chosen, tmp_path / "out", how).papers:
-        [item] = paper["items"]
-        assert any("set-ups were tried, each on all 1 workloads" in note for note in item["notes"])
-        nearest = next(table for table in item["tables"] if table["title"].startswith("Set-ups nearest"))
-        assert nearest["rows"][0][0] == "1"
-        # CA-SSD's one plane does not keep up with this trace under its set-up or the presets.
-        named = {row[1] for row in nearest["rows"]} & {experiment.SETUP, experiment.PRESETS}
-        assert len(named) == (2 if paper["id"] == "ds-ftl" else 0)
+    sets = {"ftl.spread.place": "same-place", "ftl.allocation.policy": "static", "ftl.allocation.order": "CWDP"}
+    assert ds_ftl_choices.for_system("ds-ftl", sets) == sets
+    assert ds_ftl_choices.for_system("hipa", sets) == {"ftl.allocation.order": "CWDP"}, "it is an allocation itself"

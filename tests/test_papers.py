@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -12,36 +13,15 @@ import pytest
 import flashtwin as ft
 from flashtwin.cli import run as cli_run
 from flashtwin.papers import bench, choose, explanations, papers, running, sources
-from flashtwin.papers.ca_ssd import drive_items
+from flashtwin.papers.ca_ssd import common as ca_ssd
 from flashtwin.papers.claims import Agreement, Claim, judge, number, orders
-from flashtwin.papers.ds_ftl import load_item
+from flashtwin.papers.ds_ftl import items as ds_ftl
+from flashtwin.papers.facts import measured
 from flashtwin.papers.model import Paper, PaperWorkload
-from flashtwin.papers.rr_ssd import recorded_item
+from flashtwin.papers.rr_ssd import common, published, result_items
 from flashtwin.papers.running import ReproductionOptions
 from flashtwin.papers.search import CLOSE
-from flashtwin.papers.sensitivity import AS_DECIDED
 from flashtwin.recipes.workloads import Workload
-
-#: Every item of the design's list of published results.
-ITEMS = {
-    "rr-ssd": (
-        "fig-1", "fig-2", "fig-3", "fig-4", "fig-5", "fig-6", "table-1", "table-3", "table-4", "table-5", "fig-9",
-        "fig-10", "fig-11", "fig-12", "fig-13", "sensitivity",
-        "fair-variants", "recorded-rate", "fair-bound", "fig-11-causes", "space", "periods", "degrees", "set-ups",
-    ),
-    "ca-ssd": (
-        "table-2", "fig-2", "fig-3", "fig-4", "fig-6", "fig-7a", "fig-7b", "fig-7c", "cache-size",
-        "fig-8", "table-3", "value-locality", "hm-values", "begins-full", "anchor", "sensitivity", "set-ups",
-    ),
-    "ds-ftl": (
-        "table-3", "fig-2", "fig-3", "fig-4", "fig-10a", "fig-10b", "fig-11", "fig-12", "fig-13", "fig-14",
-        "load", "sensitivity", "set-ups",
-    ),
-    "swc": (
-        "fig-1a", "fig-1b", "fig-1c", "fig-2", "fig-3", "fig-4", "fig-6", "fig-7", "fig-9", "fig-10", "fig-12",
-        "fig-15", "fig-18",
-    ),
-}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -93,10 +73,7 @@ def test_orders_are_of_one_quantity_and_clearly_apart() -> None:
     assert orders([Claim("a", "q", 1.0, 2.0, 5.0), number("b", "q", 30.0, 4.0)]) == (0, 0)
 
 
-def test_every_item_of_the_papers_is_there() -> None:
-    assert {name: {item.id for item in paper.items} for name, paper in papers().items()} == {
-        name: set(items) for name, items in ITEMS.items()
-    }
+def test_items_are_unique_and_stand_without_a_trace() -> None:
     for paper in papers().values():
         assert len({item.id for item in paper.items}) == len(paper.items)
         names = {workload.name for workload in paper.workloads}
@@ -168,19 +145,29 @@ def busy_trace(path: Path, requests: int = 2500, seed: int = 1) -> ft.Trace:
     return ft.open(path)
 
 
+#: Items of a run end to end: with claims by workload and over all of them, a table, a note, facts of the trace.
+CHOSEN = ("recorded-rate", "table-1", "fig-4")
+TINY = ReproductionOptions(scale=1.0, period_s=0.02, workloads=("webvm",))
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run of the RR-SSD paper on made-up traces; do not write to it."""
+    """A finished run of three items of the RR-SSD paper on a made-up trace; do not write to it."""
     scratch = tmp_path_factory.mktemp("papers")
     with pytest.MonkeyPatch.context() as patch:
         patch_recipes(patch, scratch)
-        done = running.run(choose("rr-ssd"), scratch / "out", tiny())
-        assert done.replayed > 100
+        assert running.run(choose("rr-ssd", CHOSEN), scratch / "out", TINY).replayed == 4
     return scratch / "out"
 
 
-def tiny() -> ReproductionOptions:
-    return ReproductionOptions(scale=1.0, period_s=0.02, workloads=("webvm", "trans"))
+@pytest.fixture(scope="module")
+def stand(tmp_path_factory: pytest.TempPathFactory) -> bench.Stand:
+    """The workload webvm of the RR-SSD paper, on a made-up trace."""
+    scratch = tmp_path_factory.mktemp("stand")
+    paper = papers()["rr-ssd"]
+    source = sources.WorkloadSource("synthetic", "made up", "key", 1.0, lambda _: busy_trace(scratch / "webvm.fiu"))
+    sets = published.SETUP.sets
+    return bench.Stand(paper.workload("webvm"), source, scratch / "kept", period_s=0.02, setup=sets)
 
 
 def patch_recipes(patch: pytest.MonkeyPatch, scratch: Path) -> None:
@@ -191,72 +178,58 @@ def patch_recipes(patch: pytest.MonkeyPatch, scratch: Path) -> None:
     patch.setattr(Workload, "synthesize", synthesize)
 
 
-def test_a_run_leaves_results_of_every_item(made: Path) -> None:
+def test_a_run_leaves_results_of_its_items(made: Path) -> None:
     [paper] = json.loads((made / "reproduction.json").read_text())["papers"]
-    assert [item["id"] for item in paper["items"]] == [item.id for item in papers()["rr-ssd"].items]
-    by_id = {item["id"]: item for item in paper["items"]}
-    table_4 = {(claim["subject"], claim["quantity"]): claim for claim in by_id["table-4"]["claims"]}
-    share = table_4["webvm", "RR-SSD's share of Oracle's read improvement"]
+    assert [item["id"] for item in paper["items"]] == list(CHOSEN)
+    recorded = {(one["subject"], one["quantity"]): one for one in paper["items"][0]["claims"]}
+    share = recorded["webvm", "share of Oracle's"]
     assert share["published_low"] == pytest.approx(100 * 23.43 / 26.60)
     assert share["measured"] is not None
-    assert table_4["mail", "RR-SSD, reads"]["why"] == "not part of this run"
-    assert table_4["mean", "RR-SSD, reads"]["why"] == "the mean is over all six workloads"
-    assert [workload["name"] for workload in paper["workloads"]] == ["webvm", "trans"]
+    assert recorded["mail", "RR-SSD, reads"]["why"] == "not part of this run"
+    assert recorded["mean", "RR-SSD, reads"]["why"] == "the mean is over all six workloads"
+    assert [workload["name"] for workload in paper["workloads"]] == ["webvm"]
     assert [claim["quantity"] for claim in paper["workloads"][0]["statistics"]] == [
         "writes", "unique values among writes", "unique values among reads",
     ]  # fmt: skip
     page = (made / "reproduction.md").read_text()
     assert page.count("\n### ") == 1 + len(paper["items"])
-    assert "Not measured: homes, mail, hadoop, desktop: not part of this run; mean: the mean is over all six" in page
+    assert "Not measured: homes, mail, hadoop, trans, desktop: not part of this run; mean: the mean is over" in page
     lines = (made / "claims.csv").read_text().splitlines()
     assert len(lines) == 1 + sum(len(item["claims"]) for item in paper["items"])
     assert (made / "report.html").is_file()
 
 
-def test_the_rate_is_the_only_thing_chosen(made: Path) -> None:
-    """Oracle's reads are as published, and every replay has the preset's keys but those that its item names."""
-    [paper] = json.loads((made / "reproduction.json").read_text())["papers"]
-    table_4 = next(item for item in paper["items"] if item["id"] == "table-4")
-    rates = table_4["tables"][0]
-    assert rates["header"][1] == "replay.speed"
-    missed = {claim["subject"] for claim in table_4["claims"] if "target not met" in claim["quantity"]}
-    assert len(missed) < len(rates["rows"])
-    for row in rates["rows"]:
-        assert row[0] in missed or float(row[2].split()[0]) == pytest.approx(float(row[3].split()[0]), abs=2 * CLOSE)
-    for summary in made.glob("workloads/*/runs/oracle-*/summary.json"):
-        if "oracle-conventional" in str(summary):
-            continue
+def test_the_rate_is_the_only_thing_chosen(stand: bench.Stand) -> None:
+    """Oracle's reads are as published, and replays at that rate are those that the search has made."""
+    found = common.matched(stand)
+    assert found.met
+    assert found.value == pytest.approx(published.ORACLE["read"]["webvm"], abs=CLOSE)
+    before = stand.replayed
+    facts = measured(result_items.RATED.values(), stand)
+    assert facts[result_items.RATED["Oracle read"]] == found.value
+    assert stand.replayed == before + 1, "of rr-ssd, which the search does not look at"
+    for summary in stand.path.glob("runs/*/summary.json"):
         config = json.loads(summary.read_text())["config"]
-        preset = ft.system("oracle").config
-        changed = {key for key in preset if config[key] != preset[key]}
-        assert changed <= {"replay", "engine", "ftl"}
+        chosen = {**published.SETUP.sets, "replay.period_s": 0.02, "replay.speed": config["replay"]["speed"]}
+        assert config == ft.system(config["name"], settings=chosen).config
 
 
-def test_at_the_recorded_rate_nothing_is_chosen(made: Path) -> None:
+def test_at_the_recorded_rate_nothing_is_chosen(stand: bench.Stand) -> None:
     """What `recorded-rate` says is what replays under the set-up at the trace's own clock have."""
-    setup = papers()["rr-ssd"].setup
-    assert setup is not None
-    [paper] = json.loads((made / "reproduction.json").read_text())["papers"]
-    item = next(item for item in paper["items"] if item["id"] == "recorded-rate")
-    claims = {(claim["subject"], claim["quantity"]): claim["measured"] for claim in item["claims"]}
-    means: dict[str, float] = {}
-    for path in made.glob("workloads/rr-ssd-trans/runs/*/summary.json"):
-        name = path.parent.name.rpartition("-")[0]
-        summary = json.loads(path.read_text())
-        settings = {**setup.sets, "replay.period_s": 0.02, "replay.speed": 1.0}
-        as_recorded = ft.system(name, settings=settings).config if name in ft.systems() else {}
-        if summary["config"] == as_recorded:
-            means[name] = summary["response"]["read"]["mean_ns"]
-    for name, label in (("oracle", "Oracle, reads"), ("rr-ssd", "RR-SSD, reads")):
-        assert claims["trans", label] == pytest.approx(100 * (1 - means[name] / means["ca-ssd"]))
+    settings = {**published.SETUP.sets, "replay.period_s": 0.02, "replay.speed": 1.0}
+    runs = ft.compare(stand.trace, ["ca-ssd", "rr-ssd", "oracle"], settings=settings)
+    base, rr, oracle = (run.summary["response"]["read"]["mean_ns"] for run in runs.values())
+    item = next(one for one in papers()["rr-ssd"].items if one.id == "recorded-rate")
+    claims = {one.quantity: one.measured for one in item.judge({"webvm": item.measure(stand)}).claims
+              if one.subject == "webvm"}  # fmt: skip
+    assert claims["RR-SSD, reads"] == pytest.approx(100 * (1 - rr / base))
+    assert claims["Oracle, reads"] == pytest.approx(100 * (1 - oracle / base))
+    assert claims["share of Oracle's"] == pytest.approx(100 * (base - rr) / (base - oracle))
 
 
 def test_a_share_of_next_to_nothing_is_none() -> None:
-    facts = {"mail": dict.fromkeys(("rr_read", "rr_all", "oracle_read", "oracle_all", "queueing"), 0.1)}
-    facts["mail"] |= {"share": None, "rr_tail": None, "oracle_tail": None}
-    claims = {claim.quantity: claim for claim in recorded_item.judge(facts).claims if claim.subject == "mail"}
-    assert claims["share of Oracle's"].why == "Oracle gains next to nothing"
-    assert claims["Oracle, reads"].measured == 0.1
+    assert common.share_of_oracle(0.2, 0.4) is None
+    assert common.share_of_oracle(0.2, 0.5) == 40.0
 
 
 def test_done_again_nothing_is_replayed(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,7 +239,7 @@ def test_done_again_nothing_is_replayed(made: Path, tmp_path: Path, monkeypatch:
     monkeypatch.setattr(bench, "measure", refused)
     before = {name: (made / name).read_bytes() for name in ("reproduction.json", "claims.csv", "report.html")}
     said: list[str] = []
-    done = running.run(choose("rr-ssd"), made, tiny(), notify=said.append)
+    done = running.run(choose("rr-ssd", CHOSEN), made, TINY, notify=said.append)
     assert done.replayed == 0
     assert said == ["no replay was needed: all were there"]
     assert before == {name: (made / name).read_bytes() for name in before}
@@ -321,23 +294,20 @@ def test_a_replay_that_fails_is_one_gap(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("paper", "workloads", "measured"),
-    [
-        ("ca-ssd", ("web", "homes", "financial"), {"fig-2", "fig-3", "fig-7a", "cache-size", "fig-8", "table-2"}),
-        ("ds-ftl", ("home2", "webmail"), {"fig-2", "fig-3", "fig-4", "fig-10b", "fig-12", "fig-13", "table-3"}),
-    ],
-)  # fmt: skip
+    ("paper", "workload", "items"),
+    [("ca-ssd", "web", ("fig-7a", "cache-size", "begins-full")), ("ds-ftl", "home3", ("fig-2", "fig-4", "fig-13"))],
+    ids=["ca-ssd", "ds-ftl"],
+)
 def test_the_papers_with_drives_run(
-    paper: str, workloads: tuple[str, ...], measured: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    paper: str, workload: str, items: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     patch_recipes(monkeypatch, tmp_path)
-    how = ReproductionOptions(period_s=0.02, workloads=workloads)
-    done = running.run(choose(paper), tmp_path / "out", how)
+    how = ReproductionOptions(period_s=0.02, workloads=(workload,))
+    done = running.run(choose(paper, items), tmp_path / "out", how)
     assert done.replayed > 0
-    found = {item["id"] for item in done.papers[0]["items"] if any(c["measured"] is not None for c in item["claims"])}
-    assert measured <= found
-    assert all(workload["kind"] == "synthetic" for workload in done.papers[0]["workloads"])
-    assert running.run(choose(paper), tmp_path / "out", how).replayed == 0
+    assert all(any(one["measured"] is not None for one in item["claims"]) for item in done.papers[0]["items"])
+    assert [one["kind"] for one in done.papers[0]["workloads"]] == ["synthetic"]
+    assert running.run(choose(paper, items), tmp_path / "out", how).replayed == 0
 
 
 def test_swc_takes_every_trace_of_a_folder(tmp_path: Path) -> None:
@@ -468,73 +438,49 @@ def test_names_of_papers_workloads_are_unique() -> None:
 
 def test_ca_ssd_numbers_of_the_traditional_drive_agree() -> None:
     """Write amplification by Fig. 7b is that of the victims of Fig. 6, and of the erases of Fig. 7c."""
-    assert drive_items.traditional_wa("web") == pytest.approx(64 / (64 - 33.20), rel=0.05)
-    assert drive_items.traditional_wa("mail") == pytest.approx(47_819 * 64 / (3.6e6 * 0.7732), rel=0.05)
-    assert drive_items.traditional_wa("homes") == pytest.approx(3.14, abs=0.005)
+    assert ca_ssd.traditional_wa("web") == pytest.approx(64 / (64 - 33.20), rel=0.05)
+    assert ca_ssd.traditional_wa("mail") == pytest.approx(47_819 * 64 / (3.6e6 * 0.7732), rel=0.05)
+    assert ca_ssd.traditional_wa("homes") == pytest.approx(3.14, abs=0.005)
 
 
 def test_the_rate_of_ds_ftl_is_one_at_which_all_drives_keep_up() -> None:
     """Reads gain 35 % at 2000 and at 4000 times the clock, but one drive in eight does not keep up at the latter."""
     gains = {1.0: 0.0, 10.0: 1.0, 100.0: 5.0, 1000.0: 20.0, 2000.0: 34.0, 4000.0: 35.3, 8000.0: 60.0}
-    keys = (*load_item.LOAD_KEYS, *load_item.MERGING)
-    facts = {
-        name: {
-            f"{speed:g}": {"keeps_up": speed < 4000 or (name != "home1" and speed == 4000), **dict.fromkeys(keys, gain)}
-            for speed, gain in gains.items()
-        }
-        for name in load_item.NAMES
-    }
-    found = load_item.judge_load(facts)
+    by_speed = {fact: gains[speed] for (*_, speed), fact in (*ds_ftl.FIG_10.items(), *ds_ftl.FREE.items())}
+    by_speed |= {fact: gains[speed] for speed, of in ds_ftl.MERGING.items() for fact in of.values()}
+    item = next(one for one in papers()["ds-ftl"].items if one.id == "load")
+    facts: dict[str, dict[Any, Any]] = {
+        name: by_speed | {fact: speed < 4000 or (name != "home1" and speed == 4000)
+                          for speed, fact in ds_ftl.KEEP_UP.items()}
+        for name in ds_ftl.NAMES
+    }  # fmt: skip
+    found = item.judge(facts)
     assert {claim.measured for claim in found.claims} == {34.0}
     assert "2000 times" in found.notes[0]
     assert [row[1] for row in found.tables[0]["rows"]][-3:] == ["8 of 8", "7 of 8", "0 of 8"]
-    assert {claim.measured for claim in load_item.judge_load({"home1": facts["home1"]}).claims} == {None}
+    assert {claim.measured for claim in item.judge({"home1": facts["home1"]}).claims} == {None}
 
 
-def test_what_ds_ftl_gains_is_told_apart_on_equal_ground(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gains_of_ds_ftl_are_told_apart_on_equal_ground() -> None:
     """Merging of pages was once given to DS-FTL alone, and 23 of its 24 points were that."""
     reads = {  # mean response by system and by what merges
         ("static", "same-page"): 100.0, ("static", "none"): 125.0, ("ds-ftl", "same-content"): 76.0,
-        ("ds-ftl", "same-page"): 95.0, ("ds-ftl", "none"): 120.0, ("dynamic", "same-page"): 90.0,
-        ("hipa", "same-page"): 90.0,
+        ("ds-ftl", "same-page"): 95.0, ("ds-ftl", "none"): 120.0,
     }  # fmt: skip
 
-    def runs_at(stand: object, *names: str, speed: float, **sets: Any) -> dict[str, Any]:
-        merges = {"ds-ftl": "same-content"}
-        keys = {name: (name, sets.get("engine.merge_reads", merges.get(name, "same-page"))) for name in names}
-        return {name: Mean(reads[key]) for name, key in keys.items()}
+    class Merging:
+        def runs(self, chosen: dict[str, Any]) -> dict[str, Any]:
+            return chosen
 
-    class Mean:
-        def __init__(self, ns: float) -> None:
-            self.ns = ns
+        def system(self, name: str, **sets: Any) -> Any:
+            merges = sets.get("engine.merge_reads", "same-content" if name == "ds-ftl" else "same-page")
+            return SimpleNamespace(get=lambda _: reads[name, merges])
 
-        def get(self, dotted: str) -> float:
-            return {"completed_ns": 0.0, "duration_ns": 1.0}.get(dotted, self.ns)
+        source = SimpleNamespace(scale=1.0)
 
-    monkeypatch.setattr(load_item, "runs_at", runs_at)
-    found = load_item.measure_load(cast("Any", None))["1"]
-    assert found["compared read static"] == pytest.approx(24.0)
-    assert found[load_item.PLACEMENT] == pytest.approx(5.0), "both merge reads of one page"
-    assert found[load_item.TWINS] == pytest.approx(20.0)
-    assert found[load_item.NONE] == pytest.approx(4.0)
-    assert found[load_item.PAGES] == pytest.approx(20.0)
-
-
-def test_choices_are_made_at_the_recorded_rate(made: Path) -> None:
-    [paper] = json.loads((made / "reproduction.json").read_text())["papers"]
-    by_id = {item["id"]: item for item in paper["items"]}
-    decided = {
-        claim["subject"]: claim["measured"]
-        for claim in by_id["recorded-rate"]["claims"]
-        if "share of" in claim["quantity"]
-    }
-    table = by_id["sensitivity"]["tables"][0]
-    rows = {row[0]: dict(zip(table["header"], row, strict=True)) for row in table["rows"]}
-    for name in ("webvm", "trans"):
-        row = rows[f"share of Oracle's reads, {name}"]
-        assert float(row[AS_DECIDED].split()[0]) == pytest.approx(decided[name], abs=0.051)
-        chip, die, plane = row["concurrency: chip / die / plane"].split(" / ")
-        assert chip == "="
-        assert die != plane
-        assert row["preload: footprint / none"].startswith("– / ")
-    assert rows["reads, mean"][AS_DECIDED] == "–", "the mean is over all six workloads"
+    facts = ds_ftl.merging(1.0)
+    found = measured(facts.values(), cast("bench.Stand", Merging()))
+    assert {title: found[fact] for title, fact in facts.items()} == pytest.approx({
+        "DS-FTL below static": 24.0, "both merge reads of one page": 5.0, "merging of twins adds": 20.0,
+        "neither merges": 4.0, "merging of pages, in static alone": 20.0,
+    })  # fmt: skip

@@ -14,7 +14,7 @@ import pytest
 
 import flashtwin as ft
 from flashtwin import report
-from flashtwin.replays.studies import replay_into
+from flashtwin.replays.folders import replay_into
 from flashtwin.results import names
 
 from .conftest import PROGRAM, Cli, Process, clean_environment, fiu_trace, peak_mib

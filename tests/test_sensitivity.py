@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -13,10 +13,12 @@ from flashtwin.papers import choose, papers, running, sensitivity
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import number
 from flashtwin.papers.ds_ftl import common
-from flashtwin.papers.ds_ftl import sensitivity_item as ds_ftl_item
+from flashtwin.papers.facts import Fact
 from flashtwin.papers.running import ReproductionOptions
-from flashtwin.papers.sensitivity import AS_DECIDED, CHOICES, Headline, Move, Sensitivity, move
+from flashtwin.papers.sensitivity import AS_DECIDED, CHOICES, VARIANTS, Headline, Move, Sensitivity, move
+from flashtwin.results.trees import dig
 
+from .test_paper_items import FakeRun
 from .test_papers import patch_recipes
 
 
@@ -42,20 +44,20 @@ def test_what_becomes_of_a_headline(
     assert move(*claims) is becomes
 
 
+X, Y = (Fact((), lambda *_: None) for _ in range(2))
+
+
 def made_up(left_out: dict[str, str], decided: tuple[str, ...] = ()) -> Sensitivity:
     """Two headlines that are never measured: their figures are given."""
-    headlines = [Headline(title, 20.0, lambda facts, title=title: facts["w"][title]) for title in ("x", "y")]  # type: ignore[misc]
-
-    def measured(*_: Any) -> dict[str, Any]:
-        raise AssertionError("the figures are given")
-
-    return Sensitivity(measured, headlines, left_out, decided=decided)
+    headlines = [Headline(title, 20.0, fact, "w", "", "") for title, fact in (("x", X), ("y", Y))]
+    return Sensitivity(headlines, left_out, decided)
 
 
 def figures(plan: Sensitivity, **otherwise: tuple[float | None, float | None]) -> dict[str, Any]:
     """Facts of one workload: x and y are 20 and 10, but for the variants named (blanks as underscores)."""
-    values = {one.label: otherwise.get(one.name.replace("-", "_"), (20.0, 10.0)) for one in plan.variants()}
-    return {"w": {label: {"x": x, "y": y} for label, (x, y) in {AS_DECIDED: (20.0, 10.0), **values}.items()}}
+    names = {one: one.partition(" = ")[2].replace("-", "_") for one in plan.variants}
+    values = {one: otherwise.get(name, (20.0, 10.0)) for one, name in names.items()}
+    return {"w": {label: {X: x, Y: y} for label, (x, y) in {AS_DECIDED: (20.0, 10.0), **values}.items()}}
 
 
 def test_the_table_says_in_words_what_a_headline_depends_on() -> None:
@@ -117,14 +119,9 @@ MEASURED = {
 
 def changes(paper: str, key: str, value: object) -> list[bool]:
     """For each system of a paper, whether the value is another one than under the paper's set-up."""
-    found = []
     setup = papers()[paper].setup
-    for name in MEASURED[paper]:
-        place: Any = ft.system(name, settings=setup.sets if setup else {}).config
-        for part in key.split("."):
-            place = place[part]
-        found.append(place != value)
-    return found
+    configs = [ft.system(name, settings=setup.sets if setup else {}).config for name in MEASURED[paper]]
+    return [dig(config, key) != value for config in configs]
 
 
 def test_a_variant_is_another_choice_than_the_presets() -> None:
@@ -133,50 +130,22 @@ def test_a_variant_is_another_choice_than_the_presets() -> None:
         assert (paper.sensitivity is not None) == (name in MEASURED)
         if paper.sensitivity is None:
             continue
-        variants = paper.sensitivity.variants()
-        assert len({one.label for one in variants}) == len(variants)
-        labels = {one.label: one for choices in CHOICES.values() for one in choices}
-        assert set(paper.sensitivity.decided) <= set(labels)
-        for one in [*variants, *(labels[label] for label in paper.sensitivity.decided)]:
-            changed = any(any(changes(name, key, value)) for key, value in one.sets.items())
-            assert changed == (one in variants), f"{name}: {one.label}"
-
-
-def test_choices_that_a_paper_leaves_out_are_choices() -> None:
-    known = {*CHOICES, *(one.label for choices in CHOICES.values() for one in choices)}
-    for paper in papers().values():
-        assert set(paper.sensitivity.left_out if paper.sensitivity else ()) <= known
+        assert set(paper.sensitivity.decided) <= set(VARIANTS)
+        assert set(paper.sensitivity.left_out) <= {*CHOICES, *VARIANTS}
+        for one in [*paper.sensitivity.variants, *paper.sensitivity.decided]:
+            changed = any(any(changes(name, key, value)) for key, value in VARIANTS[one].items())
+            assert changed == (one in paper.sensitivity.variants), f"{name}: {one}"
 
 
 def test_every_choice_is_measured_in_some_paper() -> None:
-    measured = {one.choice for paper in papers().values() if paper.sensitivity for one in paper.sensitivity.variants()}
-    assert measured == set(CHOICES)
-
-
-def test_only_systems_that_depend_on_a_key_are_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The choices have doubled; the replays need not."""
-    asked: list[tuple[tuple[str, ...], dict[str, Any]]] = []
-
-    def runs_at(stand: object, *names: str, speed: float, **sets: Any) -> dict[str, Any]:
-        asked.append((names, sets))
-        return {name: _NoRun() for name in names}
-
-    monkeypatch.setattr(ds_ftl_item, "runs_at", runs_at)
-    ds_ftl_item.measure(cast("Stand", None), {"engine.idle_us": 0})
-    assert asked[0] == (("static", "dynamic", "hipa"), {})
-    assert asked[1] == (("ds-ftl",), {"engine.idle_us": 0})
-    asked.clear()
-    ds_ftl_item.measure(cast("Stand", None), {"engine.suspend": "program-erase"})
-    assert asked[0][1] == asked[1][1] == {"engine.suspend": "program-erase"}
-
-
-class _NoRun:
-    def get(self, dotted: str) -> None:
-        return None
+    plans = [paper.sensitivity for paper in papers().values() if paper.sensitivity]
+    assert {one.partition(" = ")[0] for plan in plans for one in plan.variants} == set(CHOICES)
 
 
 def test_the_choices_of_several_papers_stand_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     patch_recipes(monkeypatch, tmp_path)
+    fake = lambda _, chosen: {name: FakeRun(system) for name, system in chosen.items()}  # noqa: E731
+    monkeypatch.setattr(Stand, "runs", fake)
     how = ReproductionOptions(scale=0.02, period_s=0.02, workloads=("web", "home3"))
     chosen = [one for name in ("ca-ssd", "ds-ftl") for one in choose(name, ["sensitivity"])]
     running.run(chosen, tmp_path / "both", how)

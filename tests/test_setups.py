@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -13,7 +15,9 @@ from flashtwin.papers import experiment, papers
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import Agreement, Claim, number
 from flashtwin.papers.experiment import PRESETS, SETUP, Experiment
-from flashtwin.papers.rr_ssd import drives, experiment_item, workload_items
+from flashtwin.papers.facts import Fact
+from flashtwin.papers.model import Overall
+from flashtwin.papers.rr_ssd import common, workload_items
 from flashtwin.papers.sensitivity import Headline
 from flashtwin.settings import Value
 
@@ -64,20 +68,27 @@ class FakeStand:
     def __init__(self, name: str, base: float, *, ages: bool = True) -> None:
         self.name, self.base, self.ages = name, base, ages
         self.setup: Mapping[str, Value] = {"order": "columns"}
+        self.memo: dict[Any, Any] = {}
+
+    @contextmanager
+    def otherwise(self, sets: Mapping[str, Value], for_system: object) -> Iterator[None]:
+        self.gain = self.base + sum(EFFECT.get(one, 0.0) for one in {**self.setup, **sets}.items())
+        yield
+
+    def runs(self, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+        return chosen
+
+
+GAIN, ALWAYS = (
+    Fact((), lambda stand, _: cast("FakeStand", stand).gain), Fact((), lambda *_: True),
+)  # fmt: skip
 
 
 def made_up(rows: int = 8) -> Experiment:
-    def measure(stand: Stand, sets: Mapping[str, Value]) -> dict[str, Any]:
-        base = cast("FakeStand", stand).base
-        return {"gain": base + sum(EFFECT.get((key, value), 0.0) for key, value in sets.items())}
-
-    def gain(facts: Mapping[str, dict[str, Any]]) -> float | None:
-        return sum(found["gain"] for found in facts.values()) / len(facts) if facts else None
-
     return Experiment(
-        FACTORS, rows, measure, lambda facts: [number("mean", "gain", 30.0, gain(facts), effect=True)],
-        [Headline("gain", 30.0, gain)], {"order": ("rows", "columns"), "cache": ("none", "small")},
-        {"drive": "aged"}, (Factor("every", {"one": {"cache": 1}}),),
+        FACTORS, rows, [Overall("gain", GAIN, 30.0, effect=True, needs="any")],
+        [Headline("gain", 30.0, GAIN, ("a", "b"), "", "")], {"order": ("rows", "columns"), "cache": ("none", "small")},
+        {"drive": "aged"}, ALWAYS, (Factor("every", {"one": {"cache": 1}}),),
         {("drive", "aged"): lambda stand: {"drive": "aged"} if cast("FakeStand", stand).ages else None},
     )  # fmt: skip
 
@@ -88,7 +99,7 @@ def measured(*stands: FakeStand) -> dict[str, dict[str, Any]]:
 
 def test_nearest_set_up_is_found_over_all_workloads() -> None:
     facts = measured(FakeStand("a", 4.0), FakeStand("b", 2.0))
-    outcome = experiment.judge(made_up(), facts, 2)
+    outcome = experiment.judge(made_up(), facts, ("a", "b"))
     # 3 + 20 + 2 + 5: every choice.
     assert [claim.measured for claim in outcome.claims] == [30.0]
     nearest = next(table for table in outcome.tables if table["title"].startswith("Set-ups nearest"))
@@ -102,7 +113,7 @@ def test_nearest_set_up_is_found_over_all_workloads() -> None:
 
 
 def test_what_each_choice_moves_is_its_main_effect() -> None:
-    outcome = experiment.judge(made_up(), measured(FakeStand("a", 4.0)), 2)
+    outcome = experiment.judge(made_up(), measured(FakeStand("a", 4.0)), ("a", "b"))
     moved = next(table for table in outcome.tables if table["title"].startswith("What each choice moves"))
     cells = {row[0]: dict(zip(moved["header"], row, strict=True))["gain"] for row in moved["rows"]}
     assert cells["order"] == "20 (columns)"
@@ -113,40 +124,16 @@ def test_what_each_choice_moves_is_its_main_effect() -> None:
 
 def test_rows_that_a_workload_cannot_have_count_for_none() -> None:
     facts = measured(FakeStand("a", 4.0), FakeStand("b", 2.0, ages=False))
-    tried = experiment.tried(made_up(), facts)
+    tried = experiment.tried(made_up(), facts, ("a", "b"))
     assert tried, "new drives are left"
     assert all(one.row.get("drive") != "aged" for one in tried.values())
-    outcome = experiment.judge(made_up(), facts, 2)
+    outcome = experiment.judge(made_up(), facts, ("a", "b"))
     moved = next(table for table in outcome.tables if table["title"].startswith("What each choice moves"))
     assert "drive" not in [row[0] for row in moved["rows"]], "one level alone has no effect"
 
 
 def test_nothing_measured_claims_nothing() -> None:
-    assert [claim.measured for claim in experiment.judge(made_up(), {}, 2).claims] == [None]
-
-
-def test_every_level_of_an_experiment_is_a_system() -> None:
-    """A level that the configuration refuses would fail after hours."""
-    plan = experiment_item.PLAN
-    assert len(experiment_item.ORDERS) == len(set(experiment_item.ORDERS)) == 24
-    stand = cast("Stand", FakeDrive())
-    every = [plan.sets(stand, row) for _, row in plan.rows_of()]
-    every += [plan.sets_alone(stand, factor, level) for factor in plan.alone for level in factor.levels]
-    for sets in every:
-        assert sets is not None
-        for name in experiment_item.SYSTEMS:
-            ft.system(name, settings=dict(sets))
-    assert sum(sets.get("replay.preload") == "footprint" for sets in every if sets) == len(plan.worked)
-    assert all(set(row) == {factor.name for factor in plan.factors} for _, row in plan.rows_of())
-
-
-class FakeDrive:
-    """A workload of ten million pages."""
-
-    setup: Mapping[str, Value] = {}
-
-    def fact(self, key: str) -> float | None:
-        return 10e6
+    assert [claim.measured for claim in experiment.judge(made_up(), {}, ("a", "b")).claims] == [None]
 
 
 @pytest.mark.parametrize(("pages", "expected"), [(4_000, None), (100_000, (16, 20)), (10_000_000, (256, 102))])
@@ -155,12 +142,12 @@ def test_a_drive_is_sized_to_the_workload(pages: int, expected: tuple[int, int] 
         def fact(self, key: str) -> float | None:
             return float(pages)
 
-    keys = drives.sized(cast("Stand", Sized()))
+    keys = common.sized(cast("Stand", Sized()))
     found = keys and (keys["nand.pages_per_block"], keys["nand.blocks_per_plane"])
     assert found == expected
     if keys:
-        blocks = cast("int", keys["nand.blocks_per_plane"]) - drives.RESERVE
-        raw = drives.PLANES * cast("int", keys["nand.pages_per_block"]) * blocks
+        blocks = cast("int", keys["nand.blocks_per_plane"]) - common.RESERVE
+        raw = common.PLANES * cast("int", keys["nand.pages_per_block"]) * blocks
         assert 1.2 * pages < raw < 1.4 * pages
         ft.system("rr-ssd", settings=dict(keys))
 
@@ -170,16 +157,22 @@ def test_fig_1_counts_channel_waits_as_transfer_not_hashing() -> None:
         "queueing at the chip": 20.0, "waiting for the channel": 5.0, "transfer": 10.0, "flash operation": 25.0,
         "waiting for the hash unit": 30.0, "hashing": 10.0,
     }  # fmt: skip
-    found = workload_items.judge_fig_1({"webvm": {"read": parts, "write": parts}})
+    fields = {key: parts[name] for name, key in workload_items.PARTS.items()}
+
+    class Run:
+        def get(self, dotted: str) -> float:
+            part = dotted.rpartition(".")[2].removesuffix("_ns")
+            return 50.0 if part == "mean" else fields[part] / 2
+
+    item = next(one for one in papers()["rr-ssd"].items if one.id == "fig-1")
+    stand = SimpleNamespace(system=lambda *_, **__: None, runs=lambda chosen: dict.fromkeys(chosen, Run()), memo={})
+    found = item.judge({"webvm": item.measure(cast("Stand", stand))})
     known = {claim.quantity: claim.measured for claim in found.claims if claim.subject == "webvm"}
     assert known == {
-        f"{kind}: {what}": value
+        f"{kind}: {title}": value
         for kind in ("reads", "writes")
-        for what, value in (("queueing + transfer", 35.0), ("queueing above transfer", 10.0))
+        for title, value in (("queueing + transfer", 35.0), ("queueing above transfer", 10.0))
     }
     assert found.chart is not None
     names = [series["name"] for series in found.chart["panels"][0]["series"]]
-    assert names == [
-        "queueing at the chip", "waiting for the channel", "transfer", "flash operation", "waiting for the hash unit",
-        "hashing",
-    ]  # fmt: skip
+    assert names == list(workload_items.PARTS)[:6], "what no workload has is not drawn"

@@ -56,6 +56,19 @@ def test_faults_of_python_are_found(module: str, text: str, fault: str, structur
     assert fault in found
 
 
+def test_circle_of_rooms_is_found(structure: ModuleType, tmp_path: Path) -> None:
+    root = tree(tmp_path, {
+        "python/flashtwin/causes/a.py": "def f():\n    from flashtwin.replays import b\n",
+        "python/flashtwin/replays/b.py": "from flashtwin.results.c import d\n",
+        "python/flashtwin/results/c.py": "",
+    })  # fmt: skip
+    assert list(structure.package(root)) == []
+    tree(root, {"python/flashtwin/results/c.py": "def f():\n    from ..causes import a\n"})
+    assert list(structure.package(root)) == [
+        "flashtwin: rooms import one another in a circle: causes, replays, results"
+    ]
+
+
 def test_circles_of_files_are_found(structure: ModuleType, tmp_path: Path) -> None:
     tree(tmp_path / "crates" / "ftl" / "src", {
         "lib.rs": "mod a;\nmod b;\nmod c;\n",

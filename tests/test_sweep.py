@@ -412,12 +412,11 @@ def test_shards_of_reproduce(tmp_path: Path) -> None:
 
 def test_a_paper_measured_by_a_worker_is_found_again(tmp_path: Path) -> None:
     from flashtwin.papers import choose
-    from flashtwin.papers.running import ReproductionOptions, benches, run
-    from flashtwin.papers.spread import tasks
+    from flashtwin.papers.running import PaperTask, ReproductionOptions, run
     from flashtwin.sweeps import worker
 
     chosen, how = choose("rr-ssd", ["table-4"]), ReproductionOptions(scale=0.002, workloads=("webvm",), workers=1)
-    (task,) = tasks(list(benches(chosen, how)), tmp_path, how)
+    task = PaperTask("rr-ssd", "webvm", ("table-4",), str(tmp_path), None, 0.002, 0, how.period_s)
     (tmp_path / "traces").mkdir()
     assert worker.answer(json.loads(json.dumps(task.as_json()))) == {}
     (tmp_path / names.MADE_FROM).write_text("{}")

@@ -9,8 +9,8 @@ import numpy as np
 
 import flashtwin as ft
 from evidence.code import ROOT
-from evidence.studies.drives import figures, named
-from evidence.study import Data, Lab, Replay, Study
+from evidence.studies.drives import FIGURES, named
+from evidence.study import Data, Lab, Study
 from flashtwin.replays.presets import System
 from flashtwin.settings import Value
 
@@ -46,6 +46,14 @@ EIGHT: Mapping[str, Value] = {
 SIXTY_FOUR: Mapping[str, Value] = {"nand.blocks_per_plane": 88, "replay.speed": 1.0}
 CACHES = {"unlimited": None, "2 MiB": 2 << 20, "256 KiB": 256 << 10, "64 KiB": 64 << 10}
 CHECKPOINTS_S = (60.0, 10.0, 1.0)
+#: Figures of the page by the fields of a summary.
+FIELDS = {
+    **FIGURES, **{f"erases_{key}": f"erases.per_block_{key}" for key in ("min", "max", "mean", "stddev")},
+    "write_amplification": "write_amplification", "hit_ratio": "mapping_cache.hit_ratio",
+    "tables": "flash_writes.metadata", "pages": "mapping_cache.pages", "shared": "page_ops.multi_plane_ops",
+    "bytes_per_footprint_page": "simulator.bytes_per_footprint_page",
+    "bytes_per_content": "simulator.bytes_per_content",
+}  # fmt: skip
 
 
 def hot_writes(lab: Lab, name: str, pages: int, hot_share: float, writes_to_hot: float, writes: int) -> ft.Trace:
@@ -62,116 +70,66 @@ def hot_writes(lab: Lab, name: str, pages: int, hot_share: float, writes_to_hot:
     return lab.note(ft.open(path))
 
 
-def wear(kept: Replay) -> dict[str, Any]:
-    """How unevenly blocks were erased."""
-    keys = ("min", "max", "mean", "stddev")
-    found = {f"erases_{key}": kept.get(f"erases.per_block_{key}") for key in keys}
-    return {**found, "write_amplification": kept.get("write_amplification")}
-
-
 def measure(lab: Lab) -> Data:
     """Everything, by section of the page."""
-    return {
-        "wear_made": _wear_made(lab),
-        "partitions_made": _partitions_made(lab),
-        **_trans(lab),
-        "tables": _tables(lab),
-        "modern": _modern(lab),
+    trans = lab.trace("trans")
+    erases = ("erases_min", "erases_max", "erases_mean", "erases_stddev", "write_amplification")
+    wearing = {label: named(label, "hot-cold", TRANS, EIGHT, LEVELLING[label]) for label in
+               ("none", "dynamic", "static 4/16", "static 4/4")}  # fmt: skip
+    order: dict[str, Value] = {"replay.speed": 10.0}
+    orders = {name: named(name, "modern", order, {"ftl.allocation.order": name}) for name in ("PCWD", "CWDP")}
+    found = {
+        "wear_trans": _section(lab, trans, wearing, *erases),
+        "partitions_trans": _section(lab, trans, dict(_partitioned()), "write_amplification"),
+        "modern": _section(lab, lab.trace("webvm"), orders, "read_ns", "read_p99_ns", "shared"),
     }
-
-
-def _wear_made(lab: Lab) -> dict[str, Any]:
     trace = hot_writes(lab, "tenth-takes-all", 768, 0.1, 1.0, 200 * 768)
     drive: dict[str, Value] = {**ONE_PLANE, "nand.blocks_per_plane": 64, "nand.pages_per_block": 16}
-    systems = {label: named(label, "conventional", drive, keys) for label, keys in LEVELLING.items()}
-    return {label: wear(kept) for label, kept in lab.replays(trace, systems).items()}
-
-
-def _partitions_made(lab: Lab) -> dict[str, Any]:
-    blocks, pages_per_block = 512, 32
-    footprint = round(blocks * pages_per_block * (1 - 0.22))
+    levelled = {label: named(label, "conventional", drive, keys) for label, keys in LEVELLING.items()}
+    found["wear_made"] = _section(lab, trace, levelled, *erases)
+    footprint = round(512 * 32 * (1 - 0.22))
     trace = hot_writes(lab, "tenth-takes-nine-tenths", footprint, 0.1, 0.9, 20 * footprint)
-    drive: dict[str, Value] = {
-        **ONE_PLANE, "nand.blocks_per_plane": blocks, "nand.pages_per_block": pages_per_block,
-        "replay.preload": "footprint",
-    }  # fmt: skip
-    systems = {
+    drive |= {"nand.blocks_per_plane": 512, "nand.pages_per_block": 32, "replay.preload": "footprint"}
+    parts = {
         f"{victim}/{label}": named(label, "conventional", drive, PARTITIONS[label], {"ftl.gc.victim": victim})
         for victim in ("greedy", "fifo")
         for label in ("none", "bloom-filters", "offline 2")
     }
-    return {label: kept.get("write_amplification") for label, kept in lab.replays(trace, systems).items()}
-
-
-def _trans(lab: Lab) -> dict[str, Any]:
-    trace = lab.trace("trans")
-    wearing = {
-        label: named(label, "hot-cold", TRANS, EIGHT, LEVELLING[label])
-        for label in ("none", "dynamic", "static 4/16", "static 4/4")
-    }
-    drives: Mapping[str, Mapping[str, Value]] = {
-        "8/greedy": {**EIGHT, "ftl.gc.victim": "greedy"},
-        "8/cost-benefit": {**EIGHT, "ftl.gc.victim": "cost-benefit"},
-        "64/greedy": {**SIXTY_FOUR, "ftl.gc.victim": "greedy"},
-    }
-    parts = {
-        f"{drive}/{label}": named(label, "conventional", TRANS, keys, partition)
-        for drive, keys in drives.items()
-        for label, partition in PARTITIONS.items()
-        # 64 planes of 88 blocks have no room for eight pairs of active blocks.
-        if (drive, label) != ("64/greedy", "offline 8")
-    }
-    kept = lab.replays(trace, {**{f"wear/{label}": one for label, one in wearing.items()}, **parts})
-    return {
-        "wear_trans": {label: wear(kept[f"wear/{label}"]) for label in wearing},
-        "partitions_trans": {label: kept[label].get("write_amplification") for label in parts},
-    }
-
-
-def _cached() -> Iterator[tuple[str, System]]:
-    for system in ("conventional", "rr-ssd"):
-        for label, size in CACHES.items():
-            keys: dict[str, Value] = {} if size is None else {"ftl.mapping_cache.bytes": size}
-            yield f"{system}/{label}", named(label, system, {"replay.period_s": 120.0}, keys)
-    for every_s in CHECKPOINTS_S:
-        keys = {"ftl.mapping_cache.checkpoint_s": every_s}
-        yield f"rr-ssd/every {every_s:g} s", named(f"{every_s}", "rr-ssd", {"replay.period_s": 120.0}, keys)
-
-
-def _tables(lab: Lab) -> dict[str, Any]:
-    trace = lab.note(ft.open(ROOT / "traces" / "webvm-small.fiu.zst"))
-    found = {}
-    for label, kept in lab.replays(trace, dict(_cached())).items():
-        found[label] = {
-            **figures(kept),
-            "hit_ratio": kept.get("mapping_cache.hit_ratio"),
-            "tables": kept.get("flash_writes.metadata"),
-            "pages": kept.get("mapping_cache.pages"),
-            "bytes_per_footprint_page": kept.get("simulator.bytes_per_footprint_page"),
-            "bytes_per_content": kept.get("simulator.bytes_per_content"),
-        }
+    found["partitions_made"] = _section(lab, trace, parts, "write_amplification")
+    small = lab.note(ft.open(ROOT / "traces" / "webvm-small.fiu.zst"))
+    found["tables"] = _section(
+        lab, small, dict(_cached()), "read_ns", "write_ns", "programs", "hit_ratio", "tables", "pages",
+        "bytes_per_footprint_page", "bytes_per_content",
+    )  # fmt: skip
     return found
 
 
-def _modern(lab: Lab) -> dict[str, Any]:
-    keys: dict[str, Value] = {"replay.speed": 10.0}
-    systems = {order: named(order, "modern", keys, {"ftl.allocation.order": order}) for order in ("PCWD", "CWDP")}
-    kept = lab.replays(lab.trace("webvm"), systems)
-    return {order: {**figures(kept[order]), "shared": kept[order].get("page_ops.multi_plane_ops")} for order in systems}
+def _section(lab: Lab, trace: ft.Trace, systems: Mapping[str, System], *names: str) -> dict[str, Any]:
+    """Figures by system; the figure itself if there is one only."""
+    kept = lab.replays(trace, systems)
+    if len(names) == 1:
+        return {label: replay.get(FIELDS[names[0]]) for label, replay in kept.items()}
+    return {label: {name: replay.get(FIELDS[name]) for name in names} for label, replay in kept.items()}
 
 
-def pages(data: Data) -> Data:
-    """All of it but the figures of a replay that no page states."""
-    wanted = {
-        "read_ns", "write_ns", "programs", "hit_ratio", "tables", "pages", "bytes_per_footprint_page",
-        "bytes_per_content", "read_p99_ns", "shared",
-    }  # fmt: skip
-    of_replays = ("tables", "modern")
-    short = {
-        part: {label: {key: one[key] for key in one if key in wanted} for label, one in data[part].items()}
-        for part in of_replays
-    }
-    return {**data, **short}
+def _partitioned() -> Iterator[tuple[str, System]]:
+    """Partitions on eight planes by two victims, and on 64, where eight pairs of active blocks have no room."""
+    for place, size, victim in (("8", EIGHT, "greedy"), ("8", EIGHT, "cost-benefit"), ("64", SIXTY_FOUR, "greedy")):
+        for label, keys in PARTITIONS.items():
+            if (place, label) != ("64", "offline 8"):
+                sets = ({**size, "ftl.gc.victim": victim}, keys)
+                yield f"{place}/{victim}/{label}", named(label, "conventional", TRANS, *sets)
 
 
-STUDY = Study("model", "wear levelling, partitions, mapping tables on flash, planes in one command", measure, pages)
+def _cached() -> Iterator[tuple[str, System]]:
+    period: Mapping[str, Value] = {"replay.period_s": 120.0}
+    for system in ("conventional", "rr-ssd"):
+        for label, size in CACHES.items():
+            keys: dict[str, Value] = {} if size is None else {"ftl.mapping_cache.bytes": size}
+            yield f"{system}/{label}", named(label, system, period, keys)
+    for every_s in CHECKPOINTS_S:
+        keys = {"ftl.mapping_cache.checkpoint_s": every_s}
+        yield f"rr-ssd/every {every_s:g} s", named(f"{every_s}", "rr-ssd", period, keys)
+
+
+STUDY = Study("model", "wear levelling, partitions, mapping tables on flash, planes in one command", measure)

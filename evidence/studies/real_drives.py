@@ -100,11 +100,6 @@ def pages(data: Data) -> Data:
             if row["figure"] == "read p99" and row["measured"] > 2 * row["predicted"]
         ),
         "estimates": _estimates(drives),
-        "unknown": {
-            name: ", ".join(f"`{one['key']}`" for one in drive["estimates"]
-                            if not one["is_measured"] and "." in one["key"])
-            for name, drive in drives.items()
-        },
     }  # fmt: skip
 
 

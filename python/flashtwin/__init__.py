@@ -41,12 +41,12 @@ if TYPE_CHECKING:
     from flashtwin.live.beside import compare_drive, drive_system
     from flashtwin.live.drives import check_drive, drive_info, serve
     from flashtwin.live.recording import Server, import_log, record, recover
-    from flashtwin.papers.reproduction import reproduce
+    from flashtwin.papers.running import reproduce
     from flashtwin.recipes.imitation import Imitation, imitate
     from flashtwin.recipes.workloads import Workload, recipe_schema, synthesize, workload, workloads
     from flashtwin.replays.presets import System, config_schema, device_toml, devices, system, system_toml, systems
     from flashtwin.replays.running import Comparison, Result, compare, replay
-    from flashtwin.replays.studies import Study, study
+    from flashtwin.studies import Study, study
     from flashtwin.sweeps.batch import Batch, characterize_many
     from flashtwin.sweeps.sweeping import sweep
     from flashtwin.sweeps.swept import Sweep
@@ -67,14 +67,14 @@ _ROOMS = {
     "flashtwin.live.beside": ("compare_drive", "drive_system"),
     "flashtwin.live.drives": ("check_drive", "drive_info", "serve"),
     "flashtwin.live.recording": ("Server", "import_log", "record", "recover"),
-    "flashtwin.papers.reproduction": ("reproduce",),
+    "flashtwin.papers.running": ("reproduce",),
     "flashtwin.recipes.imitation": ("Imitation", "imitate"),
     "flashtwin.recipes.workloads": ("Workload", "recipe_schema", "synthesize", "workload", "workloads"),
     "flashtwin.replays.presets": (
         "System", "config_schema", "device_toml", "devices", "system", "system_toml", "systems",
     ),
     "flashtwin.replays.running": ("Comparison", "Result", "compare", "replay"),
-    "flashtwin.replays.studies": ("Study", "study"),
+    "flashtwin.studies": ("Study", "study"),
     "flashtwin.sweeps.batch": ("Batch", "characterize_many"),
     "flashtwin.sweeps.sweeping": ("sweep",),
     "flashtwin.sweeps.swept": ("Sweep",),

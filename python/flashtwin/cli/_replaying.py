@@ -12,9 +12,9 @@ import click
 from flashtwin.cli._options import ReplayOptions
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say, table
+from flashtwin.replays.folders import replay_into, without_contents
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import Result, compare, name_systems, replay
-from flashtwin.replays.studies import replay_into, without_contents
 from flashtwin.replays.timelines import Timeline
 from flashtwin.results import folder, ground, names, schema
 from flashtwin.results.trees import dig

@@ -10,8 +10,8 @@ from flashtwin.cli._bridge import is_default, verb
 from flashtwin.cli._options import Device, EqualGround, Json, PerRequest, ReplayOptions, Stream, Systems
 from flashtwin.cli._replaying import choose, replay_all, show
 from flashtwin.cli._talk import say
+from flashtwin.replays.folders import SYSTEMS
 from flashtwin.replays.running import Comparison
-from flashtwin.replays.studies import SYSTEMS
 from flashtwin.results import together
 from flashtwin.traces.reading import Reading, Source
 

@@ -13,8 +13,9 @@ from flashtwin.cli._replaying import choose
 from flashtwin.cli._talk import say, show_report
 from flashtwin.cli._types import Text, words
 from flashtwin.errors import ArgumentError
-from flashtwin.replays.studies import EFFORT, SYSTEMS, StudyQuestions, finish, replay_into, without_contents
+from flashtwin.replays.folders import SYSTEMS, replay_into, without_contents
 from flashtwin.results import folder, ground
+from flashtwin.studies import EFFORT, StudyQuestions, finish
 from flashtwin.traces.reading import Reading, Source
 
 

@@ -18,9 +18,9 @@ from flashtwin.cli._sweeping import show
 from flashtwin.cli._talk import say
 from flashtwin.cli._types import Text
 from flashtwin.replays.filling import FILL
+from flashtwin.replays.folders import SYSTEMS
 from flashtwin.replays.presets import resolve_text
 from flashtwin.replays.running import name_systems
-from flashtwin.replays.studies import SYSTEMS
 from flashtwin.results.keys import K
 from flashtwin.results.over import Over
 from flashtwin.sweeps import plan, sweeping

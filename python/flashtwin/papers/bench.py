@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from flashtwin.characterization.measuring import Characterization, measure, options
+from flashtwin.papers.facts import smaller
 from flashtwin.papers.model import PaperWorkload
 from flashtwin.papers.search import RateResult, rate_for
 from flashtwin.papers.sources import WorkloadSource
-from flashtwin.replays.presets import System, system, systems
+from flashtwin.replays.presets import System, system
 from flashtwin.replays.running import compare
 from flashtwin.results import folder, names, schema
 from flashtwin.results.trees import dig
@@ -25,6 +27,8 @@ from flashtwin.traces.trace import Trace
 LATE, SLACK_NS = 1.1, 20e6
 
 
+#: Of keys set otherwise, those of one system: a key that it does not look at would only repeat its replay.
+ForSystem = Callable[[str, Mapping[str, Value]], Mapping[str, Value]]
 #: Folder of the characterizations of traces made from a workload.
 VARIANTS = "variants"
 
@@ -51,6 +55,13 @@ class PaperRun:
         value = dig(self.summary, schema.summary_field(dotted))
         return float(value) if isinstance(value, int | float) else None
 
+    @property
+    def keeps_up(self) -> bool:
+        """Whether the drive is done soon after the last request has arrived."""
+        speed = float(self.summary["config"]["replay"]["speed"])
+        lasted, arrived = self.get("completed_ns") or 0.0, (self.get("duration_ns") or 0.0) / speed
+        return lasted <= LATE * arrived + SLACK_NS
+
     def rows(self, table: str) -> list[dict[str, Any]]:
         """A table as rows."""
         found: list[dict[str, Any]] = folder.read_table(names.table(self.path, schema.run_table(table))).to_pylist()
@@ -74,8 +85,10 @@ class Stand:
         self.setup = dict(setup or {})
         self.replayed = 0
         #: State shared by the items of one paper.
-        self.memo: dict[str, Any] = {}
+        self.memo: dict[Any, Any] = {}
         self._options = dict(options or {})
+        self._otherwise: Mapping[str, Value] = {}
+        self._for_system: ForSystem = lambda _, sets: sets
         self._stop = stop or threading.Event()
         self._trace: Trace | None = None
 
@@ -138,9 +151,18 @@ class Stand:
         """A table of the characterization as rows; none where the trace has nothing for it."""
         return table_of(self.characterization, name)
 
+    @contextmanager
+    def otherwise(self, sets: Mapping[str, Value], for_system: ForSystem) -> Iterator[None]:
+        """Within the block all systems have these keys set so, whatever else sets them."""
+        self._otherwise, self._for_system = sets, for_system
+        try:
+            yield
+        finally:
+            self._otherwise = {}
+
     def system(self, name: str, **sets: Value) -> System:
         """A system under the paper's set-up, with this workload's period."""
-        return self.preset(name, **{**self.setup, **sets})
+        return self.preset(name, **{**self.setup, **sets, **self._for_system(name, self._otherwise)})
 
     def preset(self, name: str, **sets: Value) -> System:
         """The same without the paper's set-up."""
@@ -189,7 +211,7 @@ class Stand:
         def improvement(speed: float) -> float | None:
             chosen = {name: self.system(name, **{"replay.speed": speed, **sets}) for name in (baseline, bound)}
             pair = self.runs(chosen)
-            if not keeps_up(pair[baseline], speed):
+            if not pair[baseline].keeps_up:
                 return None
             return reduction(pair[baseline], pair[bound], "response.read.mean_ns") or 0.0
 
@@ -204,23 +226,6 @@ def table_of(found: Characterization, name: str) -> list[dict[str, Any]]:
     return rows
 
 
-def keeps_up(run: PaperRun, speed: float) -> bool:
-    """Whether a drive is done soon after the last request has arrived."""
-    lasted, arrived = run.get("completed_ns") or 0.0, (run.get("duration_ns") or 0.0) / speed
-    return lasted <= LATE * arrived + SLACK_NS
-
-
 def reduction(baseline: PaperRun, other: PaperRun, what: str) -> float | None:
     """By how many percent a figure is smaller than the baseline's; None where either is undefined."""
-    before, after = baseline.get(what), other.get(what)
-    return None if not before or after is None else (1.0 - after / before) * 100.0
-
-
-def share(part: float | None, whole: float | None) -> float | None:
-    """A part of a whole in percent; None where that is undefined."""
-    return None if part is None or not whole else part / whole * 100.0
-
-
-def has(name: str) -> bool:
-    """Whether this build has a system of that name."""
-    return name in systems()
+    return smaller(baseline.get(what), other.get(what))

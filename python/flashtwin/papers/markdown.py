@@ -9,7 +9,7 @@ from flashtwin.papers.claims import Agreement
 
 #: The mark behind a measured value.
 MARKS = {Agreement.AGREES: "✓", Agreement.SIGN: "~", Agreement.DISAGREES: "✗"}
-#: Columns beside the subject; a wider table is laid out as one claim a row.
+#: WorkloadTable beside the subject; a wider table is laid out as one claim a row.
 COLUMNS_MAX = 5
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from flashtwin.characterization.measuring import PERIOD_S
-from flashtwin.errors import FlashtwinError
-from flashtwin.papers import markdown, sensitivity, spread
+from flashtwin.errors import ArgumentError, FlashtwinError
+from flashtwin.papers import choose, markdown, sensitivity
 from flashtwin.papers.bench import Stand, Stopped
-from flashtwin.papers.claims import Agreement, Claim, Judgement, judge
+from flashtwin.papers.claims import Agreement, Claim, judge
 from flashtwin.papers.explanations import why_different
 from flashtwin.papers.model import Facts, Item, Paper, PaperWorkload, Scale
 from flashtwin.papers.sources import WorkloadSource, find
@@ -68,6 +68,61 @@ class Reproduction:
     report: Path | None
     papers: list[dict[str, Any]]
     replayed: int
+
+
+def reproduce(
+    paper: str | None = None,
+    items: Sequence[str] = (),
+    *,
+    out: str | Path = "reproduction",
+    traces: str | Path | None = None,
+    scale: Scale = "default",
+    seed: int = 0,
+    period_s: float = PERIOD_S,
+    workloads: Sequence[str] = (),
+    workers: int = 0,
+    on: Any = None,
+    shard: str | None = None,
+    progress: Progress | None = None,
+) -> Reproduction:
+    """Re-runs the tables and figures of a paper and compares them with the published numbers (docs/reproduction.md).
+
+    Args:
+        paper: `"rr-ssd"`, `"ca-ssd"`, `"ds-ftl"` or `"swc"`; all four where none is named.
+        items: the paper's tables and figures, as `flashtwin reproduce --list` names them; all where none is.
+        out: folder of the results and the report. Every replay is kept there as it finishes and not done again.
+        traces: folder of recorded traces; recipes stand in for those that are not there.
+        scale: size of the synthetic workloads, as a share of the published one (above 0, at most 1); `"default"`
+            and `"quick"` take less than half an hour and three minutes, for all papers together.
+        seed: seed of the synthetic workloads.
+        period_s: length of a day of the traces in seconds.
+        workloads: only these.
+        workers: replays at once; 0: one for each core.
+        on: a Dask cluster, a Dask client or an address to measure on, as in `sweep`.
+        shard: `"2/8"`: only the second of eight parts of the workloads, beside other processes in the same folder;
+            papers and report are left to a call without it.
+        progress: told `"items"`, how many are measured (one a workload) and how many there are (`flashtwin.progress`).
+
+    Returns:
+        The report's path (`report`; None of a part), the results (`papers`), and how many
+        replays it took (`replayed`).
+
+    Raises:
+        ArgumentError: the scale is neither such a share nor one of the two names.
+        FlashtwinError: a name is not known, or the folder holds something else.
+
+    >>> import flashtwin as ft
+    >>> found = ft.reproduce("ca-ssd", ["fig-8"], out="out/ca-ssd", scale=0.001)
+    >>> [item["id"] for paper in found.papers for item in paper["items"]]
+    ['fig-8']
+    """
+    if scale not in ("default", "quick") and not (isinstance(scale, int | float) and 0 < scale <= 1):
+        raise ArgumentError(f"scale is {scale!r}: expected 'default', 'quick' or a share above 0, up to 1")
+    shared = plan.shard(shard) if shard else None
+    how = ReproductionOptions(
+        Path(traces) if traces is not None else None, scale, seed, period_s, tuple(workloads), workers, on, shared
+    )
+    return run(choose(paper, items), Path(out), how, progress=progress)
 
 
 def run(
@@ -125,10 +180,61 @@ def _part(
 
 
 def _elsewhere(found: Sequence[PaperBench], path: Path, how: ReproductionOptions, progress: Progress | None) -> None:
-    """Measures workloads on a cluster; a failure there is raised here again, with its reason."""
-    for done, _ in enumerate(crew.at_work(spread.tasks(found, path, how), 1, how.on), start=1):
+    """Measures workloads on a cluster; a failure there is raised here again, with its reason.
+
+    Their replays are kept in the folder; the caller, which puts the papers together, finds them there.
+    """
+    traces = None if how.traces is None else str(how.traces.resolve())
+    tasks = [
+        PaperTask(
+            one.paper.id, one.workload.name, tuple(item.id for item in one.items), str(path.resolve()), traces,
+            how.scale, how.seed, how.period_s,
+        )
+        for one in found
+    ]  # fmt: skip
+    for done, _ in enumerate(crew.at_work(tasks, 1, how.on), start=1):
         if progress:
             progress("workloads", done, len(found))
+
+
+@dataclass(frozen=True)
+class PaperTask(crew.Task):
+    """One workload of one paper, to be measured into the folder."""
+
+    paper: str
+    workload: str
+    items: tuple[str, ...]
+    out: str
+    traces: str | None
+    scale: Scale
+    seed: int
+    period_s: float
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> PaperTask:
+        """From its parent."""
+        return cls(**{**value, "items": tuple(value["items"])})
+
+    @property
+    def place(self) -> str:
+        """The workload."""
+        return self.workload
+
+    @property
+    def too_large(self) -> str:
+        """The message when the workload does not fit into memory."""
+        return f"{self.paper} {self.workload}: does not fit into memory; try a smaller --scale"
+
+    def do(self) -> None:
+        """Measures the workload: its replays are in the folder then."""
+        traces = Path(self.traces) if self.traces else None
+        how = ReproductionOptions(traces, self.scale, self.seed, self.period_s, (self.workload,))
+        for bench in benches(choose(self.paper, self.items), how):
+            measure(bench, Path(self.out), how, 1, threading.Event(), lambda: None)
+
+    def lost(self, why: str) -> str:
+        """The message when the process that measured it ended."""
+        return f"{self.paper} {self.workload}: the process that measured it ended ({why}), out of memory perhaps"
 
 
 def benches(chosen: Sequence[tuple[Paper, Sequence[Item]]], how: ReproductionOptions) -> Iterator[PaperBench]:
@@ -272,7 +378,7 @@ def _item(paper: Paper, item: Item, benches: Sequence[PaperBench]) -> dict[str, 
     failures = {one.workload.name: one.failures[item.id] for one in benches if item.id in one.failures}
     outcome = item.judge(facts)
     claims = [_with_reason(claim, failures) for claim in outcome.claims]
-    found: Judgement = judge(claims)
+    found = judge(claims)
     return {
         "id": item.id,
         "title": item.title,

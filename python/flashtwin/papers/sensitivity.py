@@ -6,14 +6,16 @@ All papers have the same table, so that those of a run stand under one another a
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from flashtwin.papers.bench import Stand
+from flashtwin.experiments import levels
+from flashtwin.papers.bench import ForSystem, Stand
 from flashtwin.papers.claims import EFFECT_POINTS, Claim, number
+from flashtwin.papers.facts import Fact, mean, measured
 from flashtwin.papers.markdown import MARKS
-from flashtwin.papers.model import Facts, Item, Outcome, Series, bars, chart
+from flashtwin.papers.model import ByWorkload, ComputedItem, Facts, Outcome, Series, bars, chart, column, table
 from flashtwin.settings import Value
 
 ID = "sensitivity"
@@ -25,64 +27,51 @@ NOTHING = "–"
 #: The mark of a variant that is the present choice.
 SAME = "="
 
-
-@dataclass(frozen=True, eq=False)
-class Variant:
-    """One way to choose otherwise than decided."""
-
-    choice: str
-    name: str
-    sets: Mapping[str, Value]
-
-    @property
-    def label(self) -> str:
-        """Choice and option."""
-        return f"{self.choice} = {self.name}"
-
-
-def _of(choice: str, key: str, values: Mapping[str, Value]) -> tuple[Variant, ...]:
-    return tuple(Variant(choice, name, {key: value}) for name, value in values.items())
-
-
-#: Every choice with its options; that of a paper's set-up or of the presets is among them.
-CHOICES: dict[str, tuple[Variant, ...]] = {
-    "concurrency": _of("concurrency", "engine.concurrency", {"chip": "chip", "die": "die", "plane": "plane"}),
-    "load": _of("load", "engine.load", {"reads-waiting": "reads-waiting", "expected-wait": "expected-wait"}),
-    "buffer reads": _of("buffer reads", "engine.buffer_reads", {"off": False}),
-    "preload": _of("preload", "replay.preload", {"footprint": "footprint", "none": "none"}),
-    "write completes": _of(
-        "write completes",
-        "engine.write_completes",
-        {"programmed": "programmed", "transferred": "transferred", "hashed": "hashed", "buffered": "buffered"},
-    ),
-    "hashing": (
-        *_of("hashing", "engine.hash_lanes", {"1 lane": 1, "4 lanes": 4, "16 lanes": 16, "a pipeline": 0}),
-        *_of("hashing", "engine.hash_us", {"0 µs": 0}),
-    ),
-    "allocation": _of("allocation", "ftl.allocation.policy", {"dynamic": "dynamic", "least-loaded": "least-loaded"}),
-    "order": (
-        *_of("order", "ftl.allocation.order", {"CWDP": "CWDP", "PDWC": "PDWC"}),
-        Variant("order", "PDWC by 4", {"ftl.allocation.order": "PDWC", "ftl.allocation.stripe_pages": 4}),
-    ),
-    "merging": _of("merging", "engine.merge_reads", {"none": "none", "same-page": "same-page"}),
-    "idle rule": _of("idle rule", "engine.idle_us", {"0 ms": 0, "10 ms": 10_000}),
+#: Every choice with its variants; that of a paper's set-up or of the presets is among them.
+CHOICES: dict[str, Mapping[str, Mapping[str, Value]]] = {
+    "concurrency": levels("engine.concurrency", "chip", "die", "plane"),
+    "load": levels("engine.load", "reads-waiting", "expected-wait"),
+    "buffer reads": {"off": {"engine.buffer_reads": False}},
+    "preload": levels("replay.preload", "footprint", "none"),
+    "write completes": levels("engine.write_completes", "programmed", "transferred", "hashed", "buffered"),
+    "hashing": {
+        "1 lane": {"engine.hash_lanes": 1}, "4 lanes": {"engine.hash_lanes": 4}, "16 lanes": {"engine.hash_lanes": 16},
+        "a pipeline": {"engine.hash_lanes": 0}, "0 µs": {"engine.hash_us": 0},
+    },
+    "allocation": levels("ftl.allocation.policy", "dynamic", "least-loaded"),
+    "order": {
+        **levels("ftl.allocation.order", "CWDP", "PDWC"),
+        "PDWC by 4": {"ftl.allocation.order": "PDWC", "ftl.allocation.stripe_pages": 4},
+    },
+    "merging": levels("engine.merge_reads", "none", "same-page"),
+    "idle rule": {"0 ms": {"engine.idle_us": 0}, "10 ms": {"engine.idle_us": 10_000}},
     # A cache has a rule of its own for when a write is complete.
-    "write cache": tuple(
-        Variant("write cache", name, {"engine.write_completes": "programmed", "engine.write_cache_pages": pages})
-        for name, pages in (("64 pages", 64), ("1,024 pages", 1024), ("8,192 pages", 8192))
-    ),
-    "suspension": _of("suspension", "engine.suspend", {"program-erase": "program-erase"}),
-    # Keys of replication that the RR-SSD paper leaves open; further ones are added here.
-    "copies": (
-        *_of("copies", "ftl.replication.copies_per_read", {"0.25 a read": 0.25}),
-        *_of("copies", "ftl.replication.most_copies", {"at most 2": 2, "at most 4": 4}),
-        *_of("copies", "ftl.replication.least_popularity", {"read twice": 2}),
-        *_of("copies", "ftl.replication.score_popularity", {"Pop a sum": "sum"}),
-    ),
-}
+    "write cache": {
+        f"{pages:,} pages": {"engine.write_completes": "programmed", "engine.write_cache_pages": pages}
+        for pages in (64, 1024, 8192)
+    },
+    "suspension": levels("engine.suspend", "program-erase"),
+    # Keys of replication that the RR-SSD paper leaves open.
+    "copies": {
+        "0.25 a read": {"ftl.replication.copies_per_read": 0.25},
+        "at most 2": {"ftl.replication.most_copies": 2},
+        "at most 4": {"ftl.replication.most_copies": 4},
+        "read twice": {"ftl.replication.least_popularity": 2},
+        "Pop a sum": {"ftl.replication.score_popularity": "sum"},
+    },
+}  # fmt: skip
 #: Why papers leave choices out.
 NO_IDLE_WORK = "no system of these headlines works in idle time."
 NO_COPIES = "no system of these headlines makes copies in a period's end."
+
+
+def label(choice: str, variant: str) -> str:
+    """A variant with its choice: `concurrency = chip`."""
+    return f"{choice} = {variant}"
+
+
+#: The keys of every variant by its label.
+VARIANTS = {label(choice, name): sets for choice, variants in CHOICES.items() for name, sets in variants.items()}
 
 
 @dataclass(frozen=True)
@@ -91,43 +80,48 @@ class Headline:
 
     title: str
     published: float
-    #: From the measurements of each workload under one variant.
-    value: Callable[[Mapping[str, Facts]], float | None]
+    fact: Fact
+    #: The workload that it is of, or those whose mean it is.
+    of: str | tuple[str, ...]
+    #: Where it stands on the chart: the panel, and a short name there.
+    panel: str
+    group: str
     #: Whether its sign has a meaning.
     effect: bool = True
-    #: Where it stands on the chart: the panel, and a short name there.
-    panel: str = ""
-    group: str = ""
+    #: Whether a mean needs the figures of all workloads.
+    whole: bool = False
 
-    def claim(self, facts: Mapping[str, Facts], quantity: str) -> Claim:
+    def value(self, facts: ByWorkload) -> float | None:
+        """From the measurements of each workload under one variant."""
+        values = column(facts, (self.of,) if isinstance(self.of, str) else self.of, self.fact)
+        return None if self.whole and None in values else mean(values)
+
+    def claim(self, facts: ByWorkload, quantity: str) -> Claim:
         """Published beside measured under one variant."""
         return number(self.title, quantity, self.published, self.value(facts), effect=self.effect)
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """A paper's headlines, and how they are measured."""
+    """A paper's headlines under each variant."""
 
-    #: Measures one workload with keys set otherwise.
-    measure: Callable[[Stand, Mapping[str, Value]], Facts]
     headlines: Sequence[Headline]
     #: Choices, or single variants by their label, that are not measured, and why.
-    left_out: Mapping[str, str] = field(default_factory=dict)
-    #: Further notes.
-    note: str = ""
-    #: Further tables, from the facts by workload.
-    details: Callable[[Mapping[str, Facts]], list[dict[str, Any]]] | None = None
+    left_out: Mapping[str, str]
     #: Variants by their label that the paper's set-up or the presets have already.
-    decided: Collection[str] = ()
+    decided: Collection[str]
+    #: A further note.
+    note: str = ""
+    #: Further tables, from the facts by workload, and the facts that they need.
+    details: Callable[[ByWorkload], list[dict[str, Any]]] = lambda _: []
+    facts: Sequence[Fact] = ()
+    for_system: ForSystem = lambda _, sets: sets
 
-    def variants(self) -> list[Variant]:
-        """Those that are measured."""
-        return [
-            one
-            for choice, variants in CHOICES.items()
-            for one in variants
-            if choice not in self.left_out and one.label not in self.left_out and one.label not in self.decided
-        ]
+    @property
+    def variants(self) -> list[str]:
+        """Labels of those that are measured."""
+        apart = {*self.left_out, *self.decided}
+        return [one for one in VARIANTS if one not in apart and one.partition(" = ")[0] not in apart]
 
 
 class Move(IntEnum):
@@ -162,21 +156,25 @@ def _sign(value: float) -> int:
     return 0 if abs(value) < EFFECT_POINTS else 1 if value > 0 else -1
 
 
-def item(plan: Sensitivity, place: str, workloads: Sequence[str]) -> Item:
+def item(plan: Sensitivity, place: str, workloads: Sequence[str]) -> ComputedItem:
     """The item of a paper."""
-    return Item(
+    return ComputedItem(
         ID, "What the engine's choices move", place, tuple(workloads),
-        lambda stand: measure(plan, stand), lambda facts: judge(plan, facts),
+        measures=lambda stand: measure(plan, stand), outcome=lambda facts: judge(plan, facts),
     )  # fmt: skip
 
 
 def measure(plan: Sensitivity, stand: Stand) -> Facts:
     """The headlines' figures as decided and under each variant."""
-    found: Facts = {AS_DECIDED: plan.measure(stand, {})}
-    return found | {one.label: plan.measure(stand, one.sets) for one in plan.variants()}
+    wanted = [*(headline.fact for headline in plan.headlines), *plan.facts]
+    found: Facts = {}
+    for name in (AS_DECIDED, *plan.variants):
+        with stand.otherwise(VARIANTS.get(name, {}), plan.for_system):
+            found[name] = measured(dict.fromkeys(wanted), stand)
+    return found
 
 
-def judge(plan: Sensitivity, facts: Mapping[str, Facts]) -> Outcome:
+def judge(plan: Sensitivity, facts: ByWorkload) -> Outcome:
     """A conclusion holds for all options where both the lowest and the highest figure agree."""
     lines = [_Line(plan, headline, facts) for headline in plan.headlines]
     claims = [claim for line in lines for claim in line.extremes()]
@@ -184,11 +182,14 @@ def judge(plan: Sensitivity, facts: Mapping[str, Facts]) -> Outcome:
     notes += [f"Left out: {what}: {why}" for what, why in plan.left_out.items()]
     if not facts:
         return Outcome(claims, notes=notes)
-    tables = [_table([line.cells() for line in lines], []), _by_choice(lines)]
-    return Outcome(claims, _chart(lines), notes, [*tables, *(plan.details(facts) if plan.details else [])])
+    tables = [_table([line.cells() for line in lines], []), _by_choice(lines), *plan.details(facts)]
+    panels: dict[str, list[_Line]] = {}
+    for line in lines:
+        panels.setdefault(line.headline.panel, []).append(line)
+    return Outcome(claims, chart(*(_panel(title, of) for title, of in panels.items())), notes, tables)
 
 
-def together(papers: Iterable[tuple[str, Sensitivity, Mapping[str, Facts]]]) -> list[dict[str, Any]]:
+def together(papers: Iterable[tuple[str, Sensitivity, ByWorkload]]) -> list[dict[str, Any]]:
     """The tables of several papers as one: every headline by every choice, and the effect of each choice."""
     lines = [
         (paper, _Line(plan, headline, facts))
@@ -204,19 +205,19 @@ def together(papers: Iterable[tuple[str, Sensitivity, Mapping[str, Facts]]]) -> 
 class _Line:
     """A headline under every variant."""
 
-    def __init__(self, plan: Sensitivity, headline: Headline, facts: Mapping[str, Facts]) -> None:
+    def __init__(self, plan: Sensitivity, headline: Headline, facts: ByWorkload) -> None:
+        def under(name: str) -> Claim:
+            return headline.claim({workload: found[name] for workload, found in facts.items()}, name)
+
         self.plan = plan
         self.headline = headline
-        self.decided = headline.claim(_under(facts, AS_DECIDED), AS_DECIDED)
-        self.otherwise = {
-            one: headline.claim(_under(facts, one.label), one.label) for one in plan.variants()
-        }  # fmt: skip
+        self.decided = under(AS_DECIDED)
+        self.otherwise = {one: under(one) for one in plan.variants}
         self.moves = {one: move(self.decided, claim) for one, claim in self.otherwise.items()}
 
     def known(self) -> list[float]:
         """All figures there are."""
-        every = (self.decided, *self.otherwise.values())
-        return [claim.measured for claim in every if claim.measured is not None]
+        return [one.measured for one in (self.decided, *self.otherwise.values()) if one.measured is not None]
 
     def extremes(self) -> list[Claim]:
         """The lowest and the highest figure, beside the published one."""
@@ -228,46 +229,42 @@ class _Line:
 
     def cells(self) -> list[str]:
         """A row of the table."""
-        choices = [" / ".join(self._otherwise(one) for one in variants) for variants in CHOICES.values()]
+        decided = self.plan.decided
+        choices = [
+            " / ".join(SAME if one in decided else _cell(self.otherwise.get(one)) for one in _labels(choice))
+            for choice in CHOICES
+        ]
         return [self.headline.title, _plain(self.headline.published), _cell(self.decided), *choices, self.words()]
-
-    def _otherwise(self, variant: Variant) -> str:
-        return SAME if variant.label in self.plan.decided else _cell(self.otherwise.get(variant))
 
     def words(self) -> str:
         """Which choices the headline depends on."""
         by_move = {kind: [one for one, found in self.moves.items() if found is kind] for kind in Move}
-        parts = []
-        if by_move[Move.GONE]:
-            parts.append(f"no figure: {self._named(by_move[Move.GONE])}")
-        if by_move[Move.SIGN]:
-            parts.append(f"sign: {self._named(by_move[Move.SIGN])}")
-        if by_move[Move.VERDICT]:
-            parts.append(f"verdict: {self._named(by_move[Move.VERDICT])}")
+        parts = [
+            f"{word}: {_named(by_move[kind])}"
+            for kind, word in ((Move.GONE, "no figure"), (Move.SIGN, "sign"), (Move.VERDICT, "verdict"))
+            if by_move[kind]
+        ]
         if by_move[Move.POINTS]:
-            farthest = max(by_move[Move.POINTS], key=lambda one: abs(self._moved(one)))
-            parts.append(f"up to {self._moved(farthest):+.1f} points: {self._named(by_move[Move.POINTS])}")
-        if parts:
-            return "; ".join(parts)
-        return HOLDS if by_move[Move.NONE] else NOTHING
-
-    def _moved(self, variant: Variant) -> float:
-        return (self.otherwise[variant].measured or 0.0) - (self.decided.measured or 0.0)
-
-    @staticmethod
-    def _named(variants: Sequence[Variant]) -> str:
-        """`concurrency (chip, plane), buffer reads`."""
-        by_choice: dict[str, list[str]] = {}
-        for one in variants:
-            by_choice.setdefault(one.choice, []).append(one.name)
-        whole = {choice: len(names) == len(CHOICES[choice]) for choice, names in by_choice.items()}
-        return ", ".join(
-            choice if whole[choice] else f"{choice} ({', '.join(names)})" for choice, names in by_choice.items()
-        )
+            decided = self.decided.measured or 0.0
+            moved = [(self.otherwise[one].measured or 0.0) - decided for one in by_move[Move.POINTS]]
+            parts.append(f"up to {max(moved, key=abs):+.1f} points: {_named(by_move[Move.POINTS])}")
+        return "; ".join(parts) or (HOLDS if by_move[Move.NONE] else NOTHING)
 
 
-def _under(facts: Mapping[str, Facts], label: str) -> dict[str, Facts]:
-    return {name: found[label] for name, found in facts.items()}
+def _labels(choice: str) -> list[str]:
+    return [label(choice, name) for name in CHOICES[choice]]
+
+
+def _named(variants: Sequence[str]) -> str:
+    """`concurrency (chip, plane), buffer reads`."""
+    by_choice: dict[str, list[str]] = {}
+    for one in variants:
+        choice, _, name = one.partition(" = ")
+        by_choice.setdefault(choice, []).append(name)
+    return ", ".join(
+        choice if len(names) == len(CHOICES[choice]) else f"{choice} ({', '.join(names)})"
+        for choice, names in by_choice.items()
+    )
 
 
 def _plain(value: float) -> str:
@@ -277,43 +274,29 @@ def _plain(value: float) -> str:
 
 def _cell(claim: Claim | None) -> str:
     """A figure with its verdict; a dash for a missing one."""
-    if claim is None or claim.measured is None:
-        return NOTHING
-    return f"{_plain(claim.measured)} {MARKS[claim.verdict]}"
+    return NOTHING if claim is None or claim.measured is None else f"{_plain(claim.measured)} {MARKS[claim.verdict]}"
 
 
 def _table(rows: list[list[str]], before: list[str]) -> dict[str, Any]:
-    choices = [f"{choice}: {' / '.join(one.name for one in variants)}" for choice, variants in CHOICES.items()]
+    choices = [f"{choice}: {' / '.join(variants)}" for choice, variants in CHOICES.items()]
     header = [*before, "headline", "published", AS_DECIDED, *choices, "depends on"]
-    title = f"Headlines under each choice, one at a time, in percent ({SAME} is as decided)"
-    return {"title": title, "header": header, "rows": rows}
+    return table(f"Headlines under each choice, one at a time, in percent ({SAME} is as decided)", header, rows)
 
 
 def _by_choice(lines: Sequence[_Line]) -> dict[str, Any]:
     """How many headlines each choice moves, by its variant that moves them most."""
     rows = []
     for choice in CHOICES:
-        worst = [
-            max(found)
-            for line in lines
-            if (found := [one for variant, one in line.moves.items() if variant.choice == choice and one is not None])
-        ]
+        moves = [[found for one in _labels(choice) if (found := line.moves.get(one)) is not None] for line in lines]
+        worst = [max(found) for found in moves if found]
         if worst:
-            counts = [worst.count(kind) for kind in reversed(Move)]
-            rows.append([choice, *(str(count) for count in counts)])
+            rows.append([choice, *(str(worst.count(kind)) for kind in reversed(Move))])
     header = ["choice", "no figure", "sign changes", "verdict changes", "more than 2 points", HOLDS]
-    return {"title": "Headlines by what becomes of them", "header": header, "rows": rows}
-
-
-def _chart(lines: Sequence[_Line]) -> dict[str, Any]:
-    """Each headline as decided, between its extremes."""
-    panels: dict[str, list[_Line]] = {}
-    for line in lines:
-        panels.setdefault(line.headline.panel, []).append(line)
-    return chart(*(_panel(title, of) for title, of in panels.items()))
+    return table("Headlines by what becomes of them", header, rows)
 
 
 def _panel(title: str, lines: Sequence[_Line]) -> dict[str, Any]:
+    """Each headline as decided, between its extremes."""
     known = [line.known() for line in lines]
     series: list[Series] = [
         ("lowest of all choices", [min(one, default=None) for one in known], []),

@@ -15,7 +15,7 @@ from flashtwin.errors import FlashtwinError
 from flashtwin.papers import ca_ssd, ds_ftl, rr_ssd, swc_causes
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import Claim, number
-from flashtwin.papers.model import Facts, Item, Outcome, Paper, PaperWorkload, bars, chart, lines
+from flashtwin.papers.model import ComputedItem, Facts, Item, Outcome, Paper, PaperWorkload, bars, chart, lines
 from flashtwin.results import rows
 from flashtwin.sweeps import across
 from flashtwin.sweeps.batch import find
@@ -422,7 +422,7 @@ Judge = Callable[[Mapping[str, Facts]], Outcome]
 
 
 def _item(id_: str, title: str, place: str, judge: Judge) -> Item:
-    return Item(id_, title, place, (), measure, judge)
+    return ComputedItem(id_, title, place, (), measures=measure, outcome=judge)
 
 
 PAPER = Paper(

@@ -1,1 +1,1 @@
-"""Systems, and their runs on a trace: replays, comparisons, studies."""
+"""Systems, and their runs on a trace: replays, comparisons, result folders."""

@@ -33,12 +33,16 @@ class Task(ABC):
     #: How often it is tried when the process that does it ends. Another process would mostly die of the same: it
     #: does not fit into memory.
     ATTEMPTS: ClassVar[int] = 1
-    #: The field `kind` of a message to a worker: which class the rest is of.
-    KIND: ClassVar[str]
 
     def as_json(self) -> dict[str, Any]:
-        """For a worker, wherever it works."""
-        return {"kind": self.KIND, **asdict(cast("DataclassInstance", self))}
+        """For a worker, wherever it works: the fields, and the name of their class."""
+        kind = f"{type(self).__module__}:{type(self).__qualname__}"
+        return {"kind": kind, **asdict(cast("DataclassInstance", self))}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Task:
+        """From its parent."""
+        return cls(**value)
 
     @property
     @abstractmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from flashtwin.characterization.measuring import Characterization, Options, measure
 from flashtwin.progress import Progress
@@ -29,8 +29,6 @@ class Job(Task):
     report: bool
     #: Names all that the result depends on; noted when it is complete.
     key: str
-
-    KIND: ClassVar[str] = "trace"
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Job:

@@ -33,7 +33,6 @@ class RunTask(Task):
 
     #: A process that was killed took an innocent run with it, mostly.
     ATTEMPTS: ClassVar[int] = 3
-    KIND: ClassVar[str] = "run"
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> RunTask:

@@ -20,7 +20,7 @@ from flashtwin.progress import Notify, Progress
 from flashtwin.results import figures, over
 from flashtwin.results.trees import dig
 from flashtwin.sweeps import plan
-from flashtwin.sweeps.swept import Planned, Sweep
+from flashtwin.sweeps.swept import Planned, Sweep, finish
 
 if TYPE_CHECKING:
     from flashtwin.sweeps.sweeping import SweepBench
@@ -67,8 +67,6 @@ def search(
             compare with.
         FlashtwinError: Optuna is not installed.
     """
-    from flashtwin.sweeps.sweeping import finish
-
     how = bench.how
     wanted, several = _wanted(how.minimize, how.maximize), len(bench.traces) > 1
     goal = SearchGoal(wanted, figures.bounds(how.subject_to), how.subject_to, how.over if several else None)

@@ -16,10 +16,10 @@ from typing import Any
 from flashtwin.errors import ArgumentError, FlashtwinError, OutputError
 from flashtwin.progress import Notify, Progress
 from flashtwin.replays.filling import BLOCKS, FILL, filled, kind
+from flashtwin.replays.folders import SYSTEMS, without_contents
 from flashtwin.replays.periods import with_periods
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import name_systems
-from flashtwin.replays.studies import SYSTEMS, without_contents
 from flashtwin.results import figures, folder, ground, locking, names
 from flashtwin.results.keys import matters
 from flashtwin.results.over import Over
@@ -28,9 +28,10 @@ from flashtwin.settings import literal, merged
 from flashtwin.sweeps import crew, plan
 from flashtwin.sweeps.plan import Point, Sets
 from flashtwin.sweeps.runs import RunTask
+from flashtwin.sweeps.searching import search
 from flashtwin.sweeps.sources import SweepTrace, known
 from flashtwin.sweeps.store import Store, clear_left_over
-from flashtwin.sweeps.swept import Plan, Planned, Sweep
+from flashtwin.sweeps.swept import Plan, Planned, Sweep, finish
 from flashtwin.traces.reading import Reading
 from flashtwin.traces.scan import Replayable, Scan
 from flashtwin.traces.trace import OnBadLine, Trace
@@ -187,8 +188,6 @@ def run(
         bench = SweepBench(known(traces, how.reading, store, progress, stream=how.stream), systems, store, how)
         figures.figures(how.trade)
         if how.minimize or how.maximize:
-            from flashtwin.sweeps.searching import search
-
             return search(bench, out, axes, progress, notify)
         planned = bench.plan(_points(bench, axes, notify), axes, notify)
         planned.write(out)
@@ -218,19 +217,6 @@ def made_ready(out: Path) -> None:
     held = [entry.name for entry in out.iterdir() if not entry.name.startswith(".")]
     if held and not ours & set(held):
         raise OutputError(f"{out}: holds '{min(held)}' but no sweep; choose a new or an empty folder")
-
-
-def finish(out: Path, *, alone: bool, notify: Notify | None = None) -> Sweep:
-    """Writes table and page. One shard of several leaves them to the last, which finds the sweep complete."""
-    found = Sweep.read(out)
-    if alone or found.complete:
-        found.write()
-        if notify:
-            for effect in found.effects:
-                notify(effect.line)
-    elif notify:
-        notify(f"{found.state}; when all shards have ended, `flashtwin report {out}` writes table and page")
-    return found
 
 
 def _points(bench: SweepBench, axes: Mapping[str, plan.Axis], notify: Notify | None) -> list[Point]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashtwin.errors import ArgumentError, ReportError
+from flashtwin.progress import Notify
 from flashtwin.replays.running import Result
 from flashtwin.results import figures, folder, names, over, variation
 from flashtwin.results.effects import NoEffect, without_effect
@@ -265,6 +266,19 @@ class Sweep(Tabular):
     def report(self) -> Path:
         """The page."""
         return self.path / names.REPORT
+
+
+def finish(out: Path, *, alone: bool, notify: Notify | None = None) -> Sweep:
+    """Writes table and page. One shard of several leaves them to the last, which finds the sweep complete."""
+    found = Sweep.read(out)
+    if alone or found.complete:
+        found.write()
+        if notify:
+            for effect in found.effects:
+                notify(effect.line)
+    elif notify:
+        notify(f"{found.state}; when all shards have ended, `flashtwin report {out}` writes table and page")
+    return found
 
 
 def _table(plan: Plan) -> pyarrow.Table:

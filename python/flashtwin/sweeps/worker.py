@@ -7,12 +7,15 @@ and leaves complete files only.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
 import sys
 from types import FrameType
 from typing import Any
+
+from flashtwin.sweeps.crew import Task
 
 
 def main() -> None:
@@ -30,19 +33,13 @@ def main() -> None:
 
 
 def answer(task: dict[str, Any]) -> dict[str, str]:
-    """Does a task that came as JSON; empty when it is done, otherwise the message under `error`."""
-    kind = task.pop("kind")
-    if kind == "run":
-        from flashtwin.sweeps.runs import RunTask
+    """Does a task that came as JSON; empty when it is done, otherwise the message under `error`.
 
-        return RunTask.from_json(task).answer()
-    if kind == "paper":
-        from flashtwin.papers.spread import PaperTask
-
-        return PaperTask.from_json(task).answer()
-    from flashtwin.sweeps.jobs import Job
-
-    return Job.from_json(task).answer()
+    Its class comes by name, so that rooms above this one can have tasks of their own.
+    """
+    module, _, name = task.pop("kind").partition(":")
+    kind: type[Task] = getattr(importlib.import_module(module), name)
+    return kind.from_json(task).answer()
 
 
 def _stop(number: int, _: FrameType | None) -> None:

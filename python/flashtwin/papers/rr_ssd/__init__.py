@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.model import Paper, PaperWorkload, Statistic
-from flashtwin.papers.rr_ssd import published
-from flashtwin.papers.rr_ssd.bound_item import ITEM as BOUND
-from flashtwin.papers.rr_ssd.experiment_item import ITEM as EXPERIMENT
-from flashtwin.papers.rr_ssd.placement_items import ITEMS as PLACEMENTS
-from flashtwin.papers.rr_ssd.policy_items import ITEMS as POLICIES
-from flashtwin.papers.rr_ssd.recorded_item import ITEM as RECORDED
-from flashtwin.papers.rr_ssd.result_items import ITEMS as RESULTS
-from flashtwin.papers.rr_ssd.sensitivity_item import ITEM as SENSITIVITY
-from flashtwin.papers.rr_ssd.sensitivity_item import PLAN
-from flashtwin.papers.rr_ssd.setup import SETUP
-from flashtwin.papers.rr_ssd.workload_items import ITEMS as WORKLOADS
+from flashtwin.papers.rr_ssd import choice_items, placement_items, published, result_items, workload_items
 
 
 def _writes(stand: Stand) -> float | None:
@@ -43,13 +33,13 @@ PAPER = Paper(
     "Content Popularity-Based Selective Replication for Read Redirection in SSDs",
     "N. Elyasi, M. Arjomand, A. Sivasubramaniam, M. T. Kandemir, C. R. Das, MASCOTS 2018",
     "The device of Table II (64 chips). All systems run under one set-up for all six workloads: the presets and "
-    f"`{SETUP.command}`. Requests arrive as they were recorded. `table-4`, `fair-bound` and Fig. 9 to 13, which the "
-    "paper has from the same runs, choose one number for each workload, the rate of arrival (`replay.speed`), so that "
-    "Oracle's read improvement over `ca-ssd` is the published one.",
+    f"`{published.SETUP.command}`. Requests arrive as they were recorded. `table-4`, `fair-bound` and Fig. 9 to 13, "
+    "which the paper has from the same runs, choose one number for each workload, the rate of arrival "
+    "(`replay.speed`), so that Oracle's read improvement over `ca-ssd` is the published one.",
     tuple(_workload(name) for name in published.WORKLOADS),
-    (*RESULTS, BOUND, RECORDED, *PLACEMENTS, *POLICIES, SENSITIVITY, EXPERIMENT, *WORKLOADS),
+    (*result_items.ITEMS, *placement_items.ITEMS, *choice_items.ITEMS, *workload_items.ITEMS),
     default_scale=0.2,
     quick_scale=0.02,
-    sensitivity=PLAN,
-    setup=SETUP,
+    sensitivity=choice_items.PLAN,
+    setup=published.SETUP,
 )

@@ -1,47 +1,74 @@
-"""Shared by the items of the RR-SSD paper: systems at the recorded clock, and at the rate that Oracle's reads set."""
+"""Runs and figures that the items of the RR-SSD paper share, at the recorded clock and at that of Oracle's reads."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import cast
 
-from flashtwin.papers.bench import PaperRun, Stand, reduction, share
-from flashtwin.papers.claims import EFFECT_POINTS, Claim
-from flashtwin.papers.model import Facts, mean
+from flashtwin.papers.bench import Stand
+from flashtwin.papers.claims import EFFECT_POINTS
+from flashtwin.papers.facts import Fact, Run, derived, part, saved, share, total
+from flashtwin.papers.model import Overall
 from flashtwin.papers.rr_ssd import published
 from flashtwin.papers.search import RateResult
-from flashtwin.papers.text import column
 from flashtwin.settings import Value
 
-#: RR-SSD's published share of Oracle's gain for reads, in percent.
-PUBLISHED_SHARE = {name: 100.0 * published.RR_SSD[name][0] / published.ORACLE[name][0] for name in published.WORKLOADS}
-#: The trace's own clock.
-RECORDED = 1.0
-READ, ALL = "response.read.mean_ns", "response.all.mean_ns"
+NAMES = published.WORKLOADS
+#: Mean response times, and what the requests are called.
+MEANS = {"read": "response.read.mean_ns", "all": "response.all.mean_ns"}
+READ, ALL = MEANS.values()
+KINDS = {"read": "reads", "all": "reads and writes"}
+COMPLETES = "engine.write_completes"
+#: A system at some clock with keys set otherwise.
+At = Callable[..., Run]
+
+#: Planes of the paper's drive (Table II): 8 channels, 8 chips, 4 dies, 2 planes.
+PLANES = 512
+#: Of a drive as large as the workload: spare pages, as a share of the footprint.
+SPARE = 0.28
+#: Pages of a block as published, and the fewest that make one; fewest blocks of a plane that collects in steps.
+PAGES, PAGES_MIN, BLOCKS_MIN = 256, 16, 12
+#: Blocks of a plane that the controller keeps back.
+RESERVE = 4
 
 
-def matched(stand: Stand, **sets: Value) -> RateResult:
+def at_clock(system: str, **sets: Value) -> Run:
+    """A system as requests were recorded: nothing is chosen."""
+    return Run(system, tuple(sets.items()))
+
+
+def at_rate(system: str, **sets: Value) -> Run:
+    """A system at the matched speed."""
+    return Run(system, tuple(sets.items()), (_at_matched,))
+
+
+def matched(stand: Stand) -> RateResult:
     """The one free parameter: the speed at which Oracle's read improvement is the published one."""
-    key = f"rate {sorted(sets.items())}"
-    if key not in stand.memo:
-        stand.memo[key] = stand.rate(published.ORACLE[stand.name][0], "ca-ssd", "oracle", **sets)
-    found: RateResult = stand.memo[key]
-    return found
+    if matched not in stand.memo:
+        stand.memo[matched] = stand.rate(published.ORACLE["read"][stand.name], "ca-ssd", "oracle")
+    return cast("RateResult", stand.memo[matched])
 
 
-def at_rate(stand: Stand, *names: str, **sets: Value) -> dict[str, PaperRun]:
-    """Systems at the matched speed, with the same keys set otherwise."""
-    speed = matched(stand).rate
-    return stand.runs({name: stand.system(name, **{"replay.speed": speed, **sets}) for name in names})
+def _at_matched(stand: Stand) -> Mapping[str, Value]:
+    return {"replay.speed": matched(stand).rate}
 
 
-def at_clock(stand: Stand, *names: str, **sets: Value) -> dict[str, PaperRun]:
-    """Systems as requests were recorded, with the same keys set otherwise: nothing is chosen."""
-    return stand.runs({name: stand.system(name, **{"replay.speed": RECORDED, **sets}) for name in names})
+def saves(
+    system: str, path: str = READ, at: At = at_clock, baseline: str = "ca-ssd", sets: Mapping[str, Value] | None = None
+) -> Fact:
+    """By how many percent a figure of a system is below the baseline's; `sets` are the system's alone."""
+    return saved(at(baseline), at(system, **(sets or {})), path)
 
 
-def gains(runs: Mapping[str, PaperRun], name: str, baseline: str = "ca-ssd") -> tuple[float | None, float | None]:
-    """Read and total improvement of a system over the baseline, in percent."""
-    return reduction(runs[baseline], runs[name], READ), reduction(runs[baseline], runs[name], ALL)
+def table_iv(at: At) -> dict[str, Fact]:
+    """Both columns of Table IV, and how long a read of CA-SSD queues."""
+    columns = {
+        f"{key} {kind}": saves(system, path, at)
+        for key, system in (("RR-SSD", "rr-ssd"), ("Oracle", "oracle"))
+        for kind, path in MEANS.items()
+    }
+    queueing = part(total(at("ca-ssd"), "response.read.split.queueing_ns"), total(at("ca-ssd"), READ))
+    return {**columns, "queueing": queueing}
 
 
 def share_of_oracle(gained: float | None, oracle: float | None) -> float | None:
@@ -49,14 +76,31 @@ def share_of_oracle(gained: float | None, oracle: float | None) -> float | None:
     return share(gained, oracle) if oracle is not None and oracle >= EFFECT_POINTS else None
 
 
-def means(subject: str, quantity: str, value: float, facts: Mapping[str, Facts], key: str) -> Claim:
-    """A claim about the mean over all six workloads; not measured when one of them is missing."""
-    values = by_workload(facts, key)
-    whole = None not in values
-    why = "" if whole else "the mean is over all six workloads"
-    return Claim(subject, quantity, value, value, mean(values) if whole else None, "%", True, why)
+def oracles_share(gained: Fact, oracle: Fact) -> Fact:
+    """The same of two facts."""
+    return derived(share_of_oracle, gained, oracle)
 
 
-def by_workload(facts: Mapping[str, Facts], key: str) -> list[float | None]:
-    """A figure of every workload of the paper, in its order."""
-    return column(facts, published.WORKLOADS, key)
+def over_all(title: str, fact: Fact, value: float, subject: str = "mean") -> Overall:
+    """A mean over all six workloads; not measured when one of them is missing."""
+    return Overall(title, fact, value, effect=True, why="the mean is over all six workloads", subject=subject)
+
+
+def sized(stand: Stand) -> Mapping[str, Value] | None:
+    """Keys of a drive that the workload fills; None where it is too small for as many planes.
+
+    Blocks are smaller than published, where a plane would have too few of them.
+    """
+    footprint = stand.fact("info.footprint_pages")
+    if not footprint:
+        return None
+    plane = footprint * (1.0 + SPARE) / PLANES
+    pages = PAGES
+    while pages > PAGES_MIN and plane / pages < BLOCKS_MIN:
+        pages //= 2
+    blocks = round(plane / pages)
+    if blocks < BLOCKS_MIN:
+        return None
+    return {
+        "nand.pages_per_block": pages, "nand.blocks_per_plane": blocks + RESERVE, "replay.preload": "footprint",
+    }  # fmt: skip

@@ -1,19 +1,35 @@
-"""RR-SSD: the workloads, and their waits on SSDs that do not replicate. Table III, Fig. 1-6."""
+"""RR-SSD: the workloads, and their waits on SSDs that do not replicate. Table III, Fig. 1 to 6."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from flashtwin.papers.bench import PaperRun, Stand, has, share
-from flashtwin.papers.claims import Claim, number, orders
-from flashtwin.papers.model import Facts, Item, Outcome, Series, bars, chart, lines
+from flashtwin.papers.bench import PaperRun, Stand
+from flashtwin.papers.claims import Claim, orders
+from flashtwin.papers.facts import Fact, derived, entry, minus, of_runs, of_trace, part, total
+from flashtwin.papers.model import (
+    BarPanel,
+    ByWorkload,
+    Facts,
+    Item,
+    Overall,
+    Quantity,
+    Series,
+    bars,
+    claims_of,
+    column,
+    gain,
+    lines,
+    percent,
+    table,
+)
 from flashtwin.papers.rr_ssd import published
-from flashtwin.papers.rr_ssd.common import at_clock, gains, means
-from flashtwin.papers.text import percent
+from flashtwin.papers.rr_ssd.common import COMPLETES, KINDS, MEANS, NAMES, at_clock, over_all, saves
 
+FIU = published.FIU
 #: Parts of a mean response time, as Fig. 1 names them and as results do.
 PARTS = {
     "queueing at the chip": "queueing",
@@ -25,7 +41,9 @@ PARTS = {
     "other waiting": "other_wait",
     "controller": "controller",
 }
-COMPLETES = "engine.write_completes"
+#: The paper's "queueing and transfer": its transfer includes the wait for the channel.
+QUEUEING_AND_TRANSFER = ("queueing at the chip", "waiting for the channel", "transfer")
+
 PROGRAMMED = "writes complete when programmed"
 #: When writes are complete: on the conventional SSD, and on CA-SSD.
 RULES = {
@@ -33,150 +51,106 @@ RULES = {
     "writes complete when hashed": ("hashed", "hashed"),
     "ca-ssd alone has battery-backed RAM": ("programmed", "hashed"),
 }
-#: The paper's "queueing and transfer": its transfer includes the wait for the channel.
-QUEUEING_AND_TRANSFER = ("queueing at the chip", "waiting for the channel", "transfer")
-#: Days that Fig. 5 shows, and the width of Fig. 2 in seconds.
-DAYS, WINDOW_S = 7, 100.0
-FIU = ("webvm", "homes", "mail")
+#: Readings of the column "Imp. [%]": a reduction, a speed-up, and the remaining share of the time; in percent.
+READINGS = {
+    "time saved": lambda before, after: (1.0 - after / before) * 100.0,
+    "conventional / ca-ssd - 1": lambda before, after: (before / after - 1.0) * 100.0,
+    "ca-ssd / conventional": lambda before, after: after / before * 100.0,
+}
 
 
-def measure_table_3(stand: Stand) -> Facts:
-    """Mean reads and writes of a conventional SSD and of CA-SSD, by the rules of when their writes are complete."""
-    found: Facts = {}
-    for label, rules in RULES.items():
-        times = {}
-        for name, rule in zip(("conventional", "ca-ssd"), rules, strict=True):
-            run = at_clock(stand, name, **{COMPLETES: rule})[name]
-            times[name] = {kind: run.get(f"response.{kind}.mean_ns") for kind in ("write", "read")}
-        found[label] = times
-    return found
+def _readings(rules: Sequence[str], kind: str) -> dict[str, Fact]:
+    times = [
+        total(at_clock(name, **{COMPLETES: rule}), f"response.{kind}.mean_ns")
+        for name, rule in zip(("conventional", "ca-ssd"), rules, strict=True)
+    ]
+    return {
+        title: derived(lambda before, after, read=read: read(before, after) if before and after else None, *times)
+        for title, read in READINGS.items()
+    }  # fmt: skip
 
 
-def judge_table_3(facts: Mapping[str, Facts]) -> Outcome:
-    """Reductions of time, as the caption says and as Table IV has them; beside them the other two readings."""
-    claims = []
-    for name in published.WORKLOADS:
-        times = facts.get(name, {}).get(PROGRAMMED, {})
-        for kind, value in zip(("write", "read"), published.CA_SSD[name], strict=True):
-            title = f"{kind}s: time saved by ca-ssd, {PROGRAMMED}"
-            claims.append(number(name, title, value, _readings(times, kind)[0], effect=True))
+IMPROVED = {(label, kind): _readings(rules, kind) for label, rules in RULES.items() for kind in ("write", "read")}
+BY_CA_SSD = {kind: IMPROVED[PROGRAMMED, kind]["time saved"] for kind in ("write", "read")}
+
+
+def _tables_table_3(facts: ByWorkload) -> list[dict[str, Any]]:
     rows = [
-        [
-            label,
-            name,
-            kind + "s",
-            percent(published.CA_SSD[name][place]),
-            *(percent(one) for one in _readings(times, kind)),
-        ]
+        [label, name, f"{kind}s", percent(published.CA_SSD[kind][name]),
+         *(percent(found[fact]) for fact in IMPROVED[label, kind].values())]
         for label in RULES
         for name, found in facts.items()
-        for place, (kind, times) in enumerate((kind, found[label]) for kind in ("write", "read"))
-    ]
-    header = [
-        "writes are complete",
-        "workload",
-        "of",
-        "published",
-        "time saved",
-        "conventional / ca-ssd - 1",
-        "ca-ssd / conventional",
-    ]
-    series: list[Series] = [
-        (f"{kind}s", [_readings(facts.get(name, {}).get(PROGRAMMED, {}), kind)[0] for name in published.WORKLOADS],
-         [published.CA_SSD[name][place] for name in published.WORKLOADS])
-        for place, kind in enumerate(("write", "read"))
+        for kind in ("write", "read")
     ]  # fmt: skip
-    return Outcome(
-        claims,
-        chart(bars(published.WORKLOADS, series, "time saved by ca-ssd, %")),
-        _notes_table_3(facts),
-        [{"title": "Three readings of the column, by when writes are complete", "header": header, "rows": rows}],
-    )
+    header = ["writes are complete", "workload", "of", "published", *READINGS]
+    return [table("Three readings of the column, by when writes are complete", header, rows)]
 
 
-def _readings(times: Mapping[str, Any], kind: str) -> list[float | None]:
-    """The column as a reduction, as a speed-up, and as the remaining share of the time; in percent."""
-    before, after = (times.get(name, {}).get(kind) for name in ("conventional", "ca-ssd"))
-    if not before or not after:
-        return [None, None, None]
-    return [(1.0 - after / before) * 100.0, (before / after - 1.0) * 100.0, after / before * 100.0]
-
-
-def _notes_table_3(facts: Mapping[str, Facts]) -> list[str]:
+def _notes_table_3(facts: ByWorkload) -> list[str]:
     """Which reading has the published order of the workloads."""
     if not facts:
         return []
-    titles = ("time saved", "conventional / ca-ssd - 1", "ca-ssd / conventional")
-    told = []
-    for place, title in enumerate(titles):
-        of = [
-            number(name, kind, published.CA_SSD[name][at], _readings(found[PROGRAMMED], kind)[place])
-            for name, found in facts.items()
-            for at, kind in enumerate(("write", "read"))
-        ]
-        held, pairs = orders(of)
-        told.append(f"as {title} {held} of {pairs}")
+    held = []
+    for title in READINGS:
+        columns = [Quantity(kind, IMPROVED[PROGRAMMED, kind][title], of) for kind, of in published.CA_SSD.items()]
+        kept, pairs = orders(claims_of([tuple(columns)], facts, list(facts)))
+        held.append(f"as {title} {kept} of {pairs}")
     return [
         '"Imp. [%]" is read in this table as in Table IV: the share of the time that is saved, as the caption and IV.A '
         "say. Five of its twelve numbers are 100 % or more, which no saving can be. Published orders of the workloads "
-        f"that hold: {'; '.join(told)}.",
+        f"that hold: {'; '.join(held)}.",
         "Claims are of drives whose writes are complete when programmed, both of them: where writes are answered from "
         "RAM, a conventional SSD has no time of writing that CA-SSD could save.",
     ]
 
 
-def measure_fig_1(stand: Stand) -> Facts:
-    """The parts of a mean service time on a conventional SSD: that of a write ends with its program."""
-    run = at_clock(stand, "conventional", **{COMPLETES: "programmed"})["conventional"]
-    found: Facts = {}
-    for kind in ("read", "write"):
-        whole = run.get(f"response.{kind}.mean_ns")
-        parts = {name: run.get(f"response.{kind}.split.{part}_ns") for name, part in PARTS.items()}
-        found[kind] = {name: share(part or 0.0, whole) for name, part in parts.items()}
-    return found
+#: The parts of a mean service time on a conventional SSD: that of a write ends with its program.
+CONVENTIONAL = at_clock("conventional", **{COMPLETES: "programmed"})
+SPLIT = {
+    kind: {
+        name: part(
+            derived(lambda ns: ns or 0.0, total(CONVENTIONAL, f"response.{kind}.split.{key}_ns")),
+            total(CONVENTIONAL, f"response.{kind}.mean_ns"),
+        )
+        for name, key in PARTS.items()
+    }
+    for kind in ("read", "write")
+}
 
 
-def judge_fig_1(facts: Mapping[str, Facts]) -> Outcome:
-    """Queueing and transfer together, workload by workload, against the range given."""
-    claims = []
-    for kind, (low, high) in (("read", published.QUEUEING_READS), ("write", published.QUEUEING_WRITES)):
-        for name in published.WORKLOADS:
-            parts = facts.get(name, {}).get(kind, {})
-            known = [parts.get(part) for part in QUEUEING_AND_TRANSFER]
-            together = None if None in known else sum(part for part in known if part is not None)
-            claims.append(Claim(name, f"{kind}s: queueing + transfer", low, high, together))
-            claims.append(_dominates(name, kind, parts))
+def _together(*parts: float | None) -> float | None:
+    return None if None in parts else sum(part for part in parts if part is not None)
+
+
+def _fig_1(kind: str) -> tuple[Quantity, Quantity]:
+    """Queueing and transfer against the range given; "the queueing time is much more dominant" (Section I)."""
+    of = SPLIT[kind]
+    together = derived(_together, *(of[name] for name in QUEUEING_AND_TRANSFER))
+    ahead = minus(of["queueing at the chip"], of["transfer"])
+    return (
+        Quantity(f"{kind}s: queueing + transfer", together, published.QUEUEING[kind]),
+        Quantity(f"{kind}s: queueing above transfer", ahead, (0.0, None), "points", effect=True),
+    )
+
+
+def _panels_fig_1(facts: ByWorkload) -> list[dict[str, Any]]:
+    names = [name for name in NAMES if name in facts]
     panels = []
-    for kind in ("read", "write"):
-        names = [name for name in published.WORKLOADS if name in facts]
-        series: list[Series] = [
-            (part, values, [])
-            for part in PARTS
-            if any(values := [facts[name][kind][part] for name in names]) or part in QUEUEING_AND_TRANSFER
-        ]
+    for kind, of in SPLIT.items():
+        columns = {name: column(facts, names, fact) for name, fact in of.items()}
+        drawn = {name: of for name, of in columns.items() if any(of) or name in QUEUEING_AND_TRANSFER}
+        series: list[Series] = [(name, of, []) for name, of in drawn.items()]
         panels.append(bars(names, series, "share of the mean response, %", title=f"{kind}s", stacked=True))
-    return Outcome(claims, chart(*panels) if facts else None)
+    return panels
 
 
-def _dominates(name: str, kind: str, parts: Mapping[str, float | None]) -> Claim:
-    """Section I: "the queueing time is much more dominant than the channel transfer time"."""
-    queueing, transfer = parts.get("queueing at the chip"), parts.get("transfer")
-    more = None if queueing is None or transfer is None else queueing - transfer
-    return Claim(name, f"{kind}s: queueing above transfer", 0.0, None, more, "points", True)
+#: The width of Fig. 2 in seconds, without any redirection of requests.
+WINDOW_S = 100.0
 
 
-def measure_fig_2(stand: Stand) -> Facts:
-    """Queue lengths over the busiest 100 s of the trace's clock, without any redirection of what comes in."""
-    static = {"device": "rr-ssd"} if has("static") else {}
-    system = "static" if static else "conventional"
-    run = at_clock(stand, system, **static)[system]
-    longer = at_clock(stand, system, **static, **{"ftl.allocation.stripe_pages": 4})[system]
-    window_ns = WINDOW_S / float(run.summary["config"]["replay"]["speed"]) * 1e9
-    return _queues(run, window_ns) | {"longer": _queues(longer, window_ns)["ratio"]}
-
-
-def _queues(run: PaperRun, window_ns: float) -> Facts:
+def queues(run: PaperRun) -> Facts:
     """Lowest, mean and highest of the chips' mean queues by time, in the window with the most work."""
+    window_ns = WINDOW_S / float(run.summary["config"]["replay"]["speed"]) * 1e9
     rows = run.rows("queue_over_time")
     starts = sorted({row["start_ns"] for row in rows})
     means_ = np.zeros((len(starts), len({row["chip"] for row in rows})))
@@ -203,58 +177,47 @@ def _queues(run: PaperRun, window_ns: float) -> Facts:
     }
 
 
-def judge_fig_2(facts: Mapping[str, Facts]) -> Outcome:
-    """The largest ratio between chips at one time."""
-    found = facts.get("webvm", {})
-    claims = [
-        Claim(
-            "webvm", "longest / shortest queue of a chip, at most", published.QUEUE_RATIO, None, found.get("ratio"), "x"
-        )
-    ]
-    if not found:
-        return Outcome(claims)
+QUEUES, LONGER = (
+    of_runs(queues, at_clock("static", device="rr-ssd", **sets)) for sets in ({}, {"ftl.allocation.stripe_pages": 4})
+)
+
+
+def _panels_fig_2(facts: ByWorkload) -> list[dict[str, Any]]:
+    found = facts["webvm"][QUEUES]
     series = [(name, found["seconds"], found[name]) for name in ("maximum", "mean", "minimum")]
+    return [lines(series, "simulated time, s", "operations at a chip")]
+
+
+def _notes_fig_2(facts: ByWorkload) -> list[str]:
+    """What the ratio is of."""
+    if not facts:
+        return []
+    found, longer = facts["webvm"][QUEUES], facts["webvm"][LONGER]["ratio"]
+    window = f"{len(found['seconds'])} bins" if len(found["seconds"]) > 1 else "bin"
     notes = [
         f"Queues are means over bins of {found['bin_ms']:.3g} ms of simulated time, chip by chip, in the busiest "
-        f"{published_window(found)}; at one moment a chip held up to {found['longest']:.0f} operations. The ratio is "
+        f"{window}; at one moment a chip held up to {found['longest']:.0f} operations. The ratio is "
         "of that to the emptiest chip of the same bin, which counts as holding one operation at least. (Until "
         "results were seen only bins without an empty chip counted.)"
     ]
-    if found["longer"] is not None:
-        notes.append(f"Where a chip has four times as many neighbouring pages, the ratio is {found['longer']:.0f}.")
-    return Outcome(claims, chart(lines(series, "simulated time, s", "operations at a chip")), notes)
+    if longer is not None:
+        notes.append(f"Where a chip has four times as many neighbouring pages, the ratio is {longer:.0f}.")
+    return notes
 
 
-def published_window(found: Facts) -> str:
-    """The window that is shown, in words."""
-    return f"{len(found['seconds'])} bins" if len(found["seconds"]) > 1 else "bin"
+IDEAL = {kind: saves("oracle-conventional", path, baseline="conventional") for kind, path in MEANS.items()}
 
 
-def measure_fig_3(stand: Stand) -> Facts:
-    """Every read served by any chip, over a conventional SSD."""
-    runs = at_clock(stand, "conventional", "oracle-conventional")
-    read, total = gains(runs, "oracle-conventional", "conventional")
-    return {"read": read, "all": total}
+def _panels_fig_3(facts: ByWorkload) -> list[dict[str, Any]]:
+    series = []
+    for kind, title in KINDS.items():
+        values = column(facts, NAMES, IDEAL[kind])
+        measured = over_all(title, IDEAL[kind], published.IDEAL_MEAN[kind]).overall(facts, NAMES).measured
+        series.append((title, [*values, measured], [*([None] * len(values)), published.IDEAL_MEAN[kind]]))
+    return [bars([*NAMES, "mean"], series, "time saved over conventional, %")]
 
 
-def judge_fig_3(facts: Mapping[str, Facts]) -> Outcome:
-    """Each workload against the range over the workloads, and the means."""
-    claims = []
-    series: list[Series] = []
-    for key, title, (low, high, middle) in (
-        ("read", "reads", published.IDEAL_READS), ("all", "reads and writes", published.IDEAL_ALL),
-    ):  # fmt: skip
-        values = [facts.get(name, {}).get(key) for name in published.WORKLOADS]
-        claims += [
-            Claim(name, title, low, high, value, "%", True)
-            for name, value in zip(published.WORKLOADS, values, strict=True)
-        ]
-        claims.append(means("mean", title, middle, facts, key))
-        series.append((title, [*values, claims[-1].measured], [*([None] * len(values)), middle]))
-    return Outcome(claims, chart(bars([*published.WORKLOADS, "mean"], series, "time saved over conventional, %")))
-
-
-def measure_fig_4(stand: Stand) -> Facts:
+def popularity(stand: Stand) -> Facts:
     """How reads fall on values, and how the same values' writes do."""
     rows = stand.table("popularity")
     curves: dict[str, tuple[list[float], list[float]]] = {}
@@ -270,88 +233,109 @@ def measure_fig_4(stand: Stand) -> Facts:
     return found
 
 
-def judge_fig_4(facts: Mapping[str, Facts]) -> Outcome:
-    """Shares of values and of writes at 80 % of the reads."""
-    claims = [
-        number(name, "values with 80 % of the reads", published.POPULAR_VALUES[name], facts.get(name, {}).get("values"))
-        for name in FIU
-    ]
-    limit = published.POPULAR_WRITES_WEBVM
-    measured = facts.get("webvm", {}).get("their_writes")
-    claims.append(Claim("webvm", "writes of these values, at most", None, limit, measured))
-    panels = [
+POPULARITY = of_trace(popularity)
+
+
+def _panels_fig_4(facts: ByWorkload) -> list[dict[str, Any]]:
+    return [
         lines(
-            [("reads", *facts[name]["reads"]), ("writes", *facts[name]["writes"])], "share of the values, by reads",
-            "share of the accesses", title=name,
-            published=[("reads", published.POPULAR_VALUES[name] / 100.0, 0.8)],
+            [("reads", *found["reads"]), ("writes", *found["writes"])], "share of the values, by reads",
+            "share of the accesses", title=name, published=[("reads", published.POPULAR_VALUES[name] / 100.0, 0.8)],
         )
         for name in FIU
-        if name in facts and facts[name]["reads"][0]
+        if name in facts and (found := facts[name][POPULARITY])["reads"][0]
     ]  # fmt: skip
-    notes = [
-        f"{name}: of the values that are read at all, {percent(facts[name]['of_read'])} receive 80 % of the reads."
+
+
+def _notes_fig_4(facts: ByWorkload) -> list[str]:
+    """Of the values that are read."""
+    return [
+        f"{name}: of the values that are read at all, {percent(of_read)} receive 80 % of the reads."
         for name in FIU
-        if facts.get(name, {}).get("of_read") is not None
+        if (of_read := facts.get(name, {}).get(POPULARITY, {}).get("of_read")) is not None
     ]
-    return Outcome(claims, chart(*panels) if panels else None, notes)
 
 
-def measure_fig_5(stand: Stand) -> Facts:
+#: Days that Fig. 5 shows.
+DAYS = 7
+
+
+def by_day(stand: Stand) -> dict[int, list[Mapping[str, Any]]]:
     """Reads of each day on the values most read on the first."""
-    rows = stand.table("popularity_by_period")
-    by_day: dict[int, list[dict[str, Any]]] = {}
-    for row in rows:
-        by_day.setdefault(int(row["period"]), []).append(row)
-    return {"days": {str(day): day_rows for day, day_rows in sorted(by_day.items())[:DAYS]}}
+    found: dict[int, list[Mapping[str, Any]]] = {}
+    for row in stand.table("popularity_by_period"):
+        found.setdefault(int(row["period"]), []).append(row)
+    return dict(sorted(found.items())[:DAYS])
 
 
-def judge_fig_5(facts: Mapping[str, Facts]) -> Outcome:
-    """Curves alone: the paper gives no number."""
+BY_DAY = of_trace(by_day)
+#: Values never seen before, day by day, as the whole workload would have them.
+NEW_VALUES = of_trace(lambda stand: [row["new_contents"] / stand.source.scale for row in stand.table("periods")])
+
+
+def _panels_fig_5(facts: ByWorkload) -> list[dict[str, Any]]:
     panels = []
     for name in FIU:
-        days = facts.get(name, {}).get("days", {})
         series = [
-            (f"day {int(day) + 1}", [row["value_fraction"] for row in rows], [row["access_fraction"] for row in rows])
-            for day, rows in days.items()
+            (f"day {day + 1}", [row["value_fraction"] for row in rows], [row["access_fraction"] for row in rows])
+            for day, rows in facts.get(name, {}).get(BY_DAY, {}).items()
         ]
         if series:
-            panels.append(
-                lines(series, "share of the values, by reads on day 1", "share of the day's reads", title=name)
-            )
-    claims = [Claim("all", "curves", None, None, None, "", False, "published as a picture only")]
-    return Outcome(claims, chart(*panels) if panels else None)
+            x_label, y_label = "share of the values, by reads on day 1", "share of the day's reads"
+            panels.append(lines(series, x_label, y_label, title=name))
+    return panels
 
 
-def measure_fig_6(stand: Stand) -> Facts:
-    """Values never seen before, day by day, as the whole workload would have them."""
-    rows = stand.table("periods")
-    return {"new": [row["new_contents"] / stand.source.scale for row in rows]}
-
-
-def judge_fig_6(facts: Mapping[str, Facts]) -> Outcome:
-    """The highest day of the three workloads."""
-    days = [value for name in FIU for value in facts.get(name, {}).get("new", [])]
-    measured = max(days) if days else None
-    claims = [
-        number("highest day", "new values", published.NEW_VALUES, measured, "values", why="" if days else "no trace")
-    ]
-    series = [
-        (name, [float(day + 1) for day in range(len(facts[name]["new"]))], facts[name]["new"])
-        for name in FIU
-        if name in facts
-    ]
-    return Outcome(claims, chart(lines(series, "day", "new values")) if series else None)
+def _panels_fig_6(facts: ByWorkload) -> list[dict[str, Any]]:
+    found = {name: facts[name][NEW_VALUES] for name in FIU if name in facts}
+    series = [(name, [float(day + 1) for day in range(len(days))], days) for name, days in found.items()]
+    return [lines(series, "day", "new values")] if series else []
 
 
 ITEMS = (
-    Item("table-3", "Workloads, and what CA-SSD gains over a conventional SSD", "Table III", published.WORKLOADS,
-         measure_table_3, judge_table_3),
-    Item("fig-1", "What a response time is made of on a conventional SSD", "Fig. 1", published.WORKLOADS,
-         measure_fig_1, judge_fig_1),
-    Item("fig-2", "Queues of the chips over 100 s of webvm", "Fig. 2", ("webvm",), measure_fig_2, judge_fig_2),
-    Item("fig-3", "Ideal-All-Chip Replication over a conventional SSD", "Fig. 3", published.WORKLOADS,
-         measure_fig_3, judge_fig_3),
-    Item("fig-4", "Popularity of values in reads and writes", "Fig. 4", FIU, measure_fig_4, judge_fig_4),
-    Item("fig-5", "Popularity from day to day", "Fig. 5", FIU, measure_fig_5, judge_fig_5),
-    Item("fig-6", "New values by day", "Fig. 6", FIU, measure_fig_6, judge_fig_6),
+    Item(
+        "table-3", "Workloads, and what CA-SSD gains over a conventional SSD", "Table III", NAMES,
+        [tuple(gain(f"{kind}s: time saved by ca-ssd, {PROGRAMMED}", fact, published.CA_SSD[kind])
+               for kind, fact in BY_CA_SSD.items())],
+        [BarPanel("time saved by ca-ssd, %",
+              {f"{kind}s": (fact, published.CA_SSD[kind]) for kind, fact in BY_CA_SSD.items()})],
+        _tables_table_3, _notes_table_3, [fact for of in IMPROVED.values() for fact in of.values()],
+    ),
+    Item(
+        "fig-1", "What a response time is made of on a conventional SSD", "Fig. 1", NAMES,
+        [_fig_1("read"), _fig_1("write")], _panels_fig_1, facts=[fact for of in SPLIT.values() for fact in of.values()],
+    ),
+    Item(
+        "fig-2", "Queues of the chips over 100 s of webvm", "Fig. 2", ("webvm",),
+        [Quantity("longest / shortest queue of a chip, at most", entry(QUEUES, "ratio"),
+                  (published.QUEUE_RATIO, None), "x")],
+        _panels_fig_2, notes=_notes_fig_2, facts=[QUEUES, LONGER],
+    ),
+    Item(
+        "fig-3", "Ideal-All-Chip Replication over a conventional SSD", "Fig. 3", NAMES,
+        [quantity for kind, title in KINDS.items() for quantity in (
+            gain(title, IDEAL[kind], published.IDEAL[kind]), over_all(title, IDEAL[kind], published.IDEAL_MEAN[kind]),
+        )],
+        _panels_fig_3,
+    ),
+    Item(
+        "fig-4", "Popularity of values in reads and writes", "Fig. 4", FIU,
+        [
+            Quantity("values with 80 % of the reads", entry(POPULARITY, "values"), published.POPULAR_VALUES),
+            Quantity("writes of these values, at most", entry(POPULARITY, "their_writes"),
+                     {"webvm": (None, published.POPULAR_WRITES_WEBVM)}),
+        ],
+        _panels_fig_4, notes=_notes_fig_4, facts=[POPULARITY],
+    ),
+    Item(
+        "fig-5", "Popularity from day to day", "Fig. 5", FIU,
+        lambda _: [Claim("all", "curves", None, None, None, "", False, "published as a picture only")],
+        _panels_fig_5, facts=[BY_DAY],
+    ),
+    Item(
+        "fig-6", "New values by day", "Fig. 6", FIU,
+        [Overall("new values", derived(lambda days: max(days, default=None), NEW_VALUES), published.NEW_VALUES,
+                 "values", why="no trace", subject="highest day", statistic=max, needs="any")],
+        _panels_fig_6, facts=[NEW_VALUES],
+    ),
 )  # fmt: skip

@@ -1,0 +1,131 @@
+"""Figures of a workload, declared: the replays that each needs, and its value from these.
+
+A paper's items name facts; `measured` makes all replays that an item needs at once, side by side, and then its facts.
+
+    saved(Run("ca-ssd"), Run("rr-ssd"), "response.read.mean_ns")      # by how many percent reads are shorter
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from flashtwin.settings import Value
+
+if TYPE_CHECKING:
+    from flashtwin.papers.bench import PaperRun, Stand
+    from flashtwin.replays.presets import System
+
+#: Keys that depend on the workload, such as a drive as large as its footprint.
+Worked = Callable[["Stand"], Mapping[str, Value]]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A system with keys set otherwise, on any workload."""
+
+    system: str
+    sets: tuple[tuple[str, Value], ...] = ()
+    worked: tuple[Worked, ...] = ()
+    #: Whether the paper's set-up is below these keys.
+    setup: bool = True
+
+    def on(self, stand: Stand) -> System:
+        """The system for one workload."""
+        keys = {key: value for worked in self.worked for key, value in worked(stand).items()}
+        make = stand.system if self.setup else stand.preset
+        return make(self.system, **{**keys, **dict(self.sets)})
+
+
+@dataclass(frozen=True, eq=False)
+class Fact:
+    """A figure of a workload, or anything else that is measured on it; JSON values."""
+
+    runs: tuple[Run, ...]
+    #: From the workload, and the runs in their order.
+    value: Callable[[Stand, Sequence[PaperRun]], Any]
+
+
+def measured(facts: Iterable[Fact], stand: Stand) -> dict[Any, Any]:
+    """All facts of one workload."""
+    facts = list(facts)
+    runs = list(dict.fromkeys(run for fact in facts for run in fact.runs))
+    done = stand.runs({f"{run.system}-{place}": run.on(stand) for place, run in enumerate(runs)})
+    by_run = dict(zip(runs, done.values(), strict=True))
+    return {fact: fact.value(stand, [by_run[run] for run in fact.runs]) for fact in facts}
+
+
+def derived(compute: Callable[..., Any], *facts: Fact) -> Fact:
+    """A fact computed from others."""
+
+    def value(stand: Stand, runs: Sequence[PaperRun]) -> Any:
+        rest, values = list(runs), []
+        for fact in facts:
+            values.append(fact.value(stand, rest[: len(fact.runs)]))
+            rest = rest[len(fact.runs) :]
+        return compute(*values)
+
+    return Fact(tuple(run for fact in facts for run in fact.runs), value)
+
+
+def of_runs(compute: Callable[..., Any], *runs: Run) -> Fact:
+    """A fact computed from whole replays."""
+    return Fact(runs, lambda _, done: compute(*done))
+
+
+def of_trace(compute: Callable[[Stand], Any]) -> Fact:
+    """A fact of the workload itself, or one that makes its replays one after another; computed once a workload."""
+
+    def value(stand: Stand, _: Sequence[PaperRun]) -> Any:
+        if compute not in stand.memo:
+            stand.memo[compute] = compute(stand)
+        return stand.memo[compute]
+
+    return Fact((), value)
+
+
+def entry(fact: Fact, key: str) -> Fact:
+    """One entry of a fact that has several; None where it is missing."""
+    return derived(lambda found: found.get(key), fact)
+
+
+def all_keep_up(*runs: Run) -> Fact:
+    """Whether all of these drives are done soon after the last request has arrived."""
+    return of_runs(lambda *done: all(run.keeps_up for run in done), *runs)
+
+
+def total(run: Run, path: str) -> Fact:
+    """A number of a replay's summary."""
+    return of_runs(lambda done: done.get(path), run)
+
+
+def saved(baseline: Run, other: Run, path: str) -> Fact:
+    """By how many percent a figure of a replay is smaller than the baseline's; None where either is undefined."""
+    return derived(smaller, total(baseline, path), total(other, path))
+
+
+def part(fact: Fact, whole: Fact) -> Fact:
+    """One figure of another one, in percent."""
+    return derived(share, fact, whole)
+
+
+def minus(one: Fact, other: Fact) -> Fact:
+    """A difference of two figures; None where either is unknown."""
+    return derived(lambda a, b: None if a is None or b is None else a - b, one, other)
+
+
+def smaller(before: float | None, after: float | None) -> float | None:
+    """By how many percent a figure is smaller than before; None where either is undefined."""
+    return None if not before or after is None else (1.0 - after / before) * 100.0
+
+
+def share(part: float | None, whole: float | None) -> float | None:
+    """A part of a whole in percent; None where that is undefined."""
+    return None if part is None or not whole else part / whole * 100.0
+
+
+def mean(values: Sequence[float | None]) -> float | None:
+    """The mean of those that are known; None without any."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
