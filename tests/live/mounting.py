@@ -13,42 +13,43 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+
+from ..tools import need
+from .serving import PATIENCE_S, run, started
 
 #: How a file system is made on a device, and how it is checked without being mended.
 MAKE = {"ext4": ("mkfs.ext4", "-q", "-F"), "xfs": ("mkfs.xfs", "-q", "-f")}
 CHECK = {"ext4": ("fsck.ext4", "-f", "-n"), "xfs": ("xfs_repair", "-n")}
-_PATIENCE_S = 20.0
 
 
 def needs(file_system: str = "ext4", *programs: str) -> None:
     """Skips the test where the machine cannot do it, and names the reason."""
+    need("nbdfuse", "fusermount3", "losetup", "mount", MAKE[file_system][0], CHECK[file_system][0], *programs)
     if os.geteuid() != 0:
         pytest.skip("mounting takes root")
     if not Path("/dev/fuse").exists() or not Path("/dev/loop-control").exists():
         pytest.skip("the kernel has no FUSE or no loop devices here")
-    wanted = ("nbdfuse", "losetup", "mount", MAKE[file_system][0], CHECK[file_system][0], *programs)
-    missing = [program for program in wanted if shutil.which(program) is None]
-    if missing:
-        pytest.skip(f"not installed: {', '.join(missing)}")
 
 
 @contextmanager
 def device(uri: str, folder: Path) -> Iterator[Path]:
     """An NBD server's export, as a block device."""
     folder.mkdir(parents=True, exist_ok=True)
-    with subprocess.Popen(["nbdfuse", str(folder), uri]) as fuse:
+    with started("nbdfuse", folder, uri) as fuse:
         try:
             _wait_for(folder / "nbd", fuse)
-            loop = _said("losetup", "--find", "--show", "--direct-io=off", str(folder / "nbd"))
+            loop = run("losetup", "--find", "--show", "--direct-io=off", folder / "nbd").strip()
             try:
                 yield Path(loop)
             finally:
-                _run("losetup", "--detach", loop)
+                run("losetup", "--detach", loop)
         finally:
-            subprocess.run(["fusermount3", "-u", str(folder)], check=False, capture_output=True)
-            fuse.wait(_PATIENCE_S)
+            # A server that is gone leaves a mount that nbdfuse cannot end by itself.
+            run("fusermount3", "-u", "-z", folder)
+            fuse.wait(PATIENCE_S)
 
 
 @contextmanager
@@ -62,21 +63,21 @@ def mounted(
     place = folder / "mounted"
     with device(uri, folder / "fuse") as loop:
         if make:
-            _run(*MAKE[file_system], str(loop))
+            run(*MAKE[file_system], loop)
         place.mkdir(parents=True, exist_ok=True)
-        _run("mount", str(loop), str(place))
+        run("mount", loop, place)
         try:
             yield place
         finally:
             _unmount(place)
         if not dies:
-            _run(*CHECK[file_system], str(loop))
+            run(*CHECK[file_system], loop)
 
 
 def _unmount(place: Path) -> None:
-    end = time.monotonic() + _PATIENCE_S
+    end = time.monotonic() + PATIENCE_S
     while True:
-        done = subprocess.run(["umount", str(place)], capture_output=True, text=True, timeout=300, check=False)
+        done = subprocess.run(["umount", str(place)], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
         if done.returncode == 0:
             return
         assert time.monotonic() < end, done.stderr
@@ -94,11 +95,11 @@ def build_project(folder: Path, files: int = 40) -> None:
     (folder / "main.c").write_text(f"{heads}int main(void) {{ return ({calls}) > 0 ? 0 : 1; }}\n", encoding="utf-8")
     rules = "OBJECTS = $(patsubst %.c,%.o,$(wildcard *.c))\nprogram: $(OBJECTS)\n\tcc -g -o $@ $^\n"
     (folder / "Makefile").write_text(rules, encoding="utf-8")
-    make = ["make", "-s", "-C", str(folder), "CFLAGS=-g -O1"]
-    subprocess.run(make, check=True, timeout=300)
+    make = ("make", "-s", "-C", folder, "CFLAGS=-g -O1")
+    run(*make)
     (folder / "part0.c").touch()
-    subprocess.run(make, check=True, timeout=300)
-    subprocess.run([str(folder / "program")], check=True, timeout=60)
+    run(*make)
+    run(folder / "program")
     os.sync()
 
 
@@ -132,10 +133,17 @@ def read_database(path: Path) -> list[tuple[int, str]]:
 
 def postgres_programs() -> Path:
     """Where PostgreSQL's own programs are; skips the test where there are none."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    if not found:
-        pytest.skip("not installed: postgresql")
-    return found[-1].parent
+    need("pg_config", "runuser")
+    return sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))[-1].parent
+
+
+@contextmanager
+def postgres_folder() -> Iterator[Path]:
+    """A folder for a cluster: PostgreSQL runs as a user of its own, who cannot get to those of pytest."""
+    postgres_programs()
+    with TemporaryDirectory(prefix="flashtwin-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
 
 
 def bench_postgres(folder: Path, transactions: int = 300) -> str:
@@ -197,27 +205,13 @@ def _forget_dead(lock: Path) -> None:
 
 
 def as_postgres(*words: str | Path) -> str:
-    done = subprocess.run(
-        ["runuser", "-u", "postgres", "--", *map(str, words)],
-        capture_output=True, text=True, timeout=300, check=False, cwd="/", stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert done.returncode == 0, f"{words[0]}: {done.stdout}{done.stderr}"
-    return done.stdout
+    return run("runuser", "-u", "postgres", "--", *words, cwd="/", stdin=subprocess.DEVNULL)
 
 
-def _wait_for(file: Path, process: subprocess.Popen[bytes]) -> None:
+def _wait_for(file: Path, process: subprocess.Popen[str]) -> None:
     """Until FUSE shows the file."""
-    end = time.monotonic() + _PATIENCE_S
+    end = time.monotonic() + PATIENCE_S
     while not file.exists():
         assert process.poll() is None, f"nbdfuse ended with status {process.returncode}"
-        assert time.monotonic() < end, f"{file} did not appear within {_PATIENCE_S:g} s"
+        assert time.monotonic() < end, f"{file} did not appear within {PATIENCE_S:g} s"
         time.sleep(0.02)
-
-
-def _run(*words: str) -> None:
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, f"{' '.join(words)}: {done.stdout}{done.stderr}"
-
-
-def _said(*words: str) -> str:
-    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
