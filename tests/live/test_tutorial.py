@@ -27,7 +27,7 @@ WORK = "examples/live/build-and-load.sh"
 @pytest.fixture
 def typed(tmp_path: Path) -> Path:
     """A folder that looks like a clone, after all of the page has been typed there."""
-    mounting.needs("ext4", "make", "cc", "python3", "blkid", "fusermount3", "taskset")
+    mounting.needs("ext4", "make", "cc", "python3", "blkid", "taskset")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     page = (ROOT / "docs" / "your-machine.md").read_text(encoding="utf-8")
     lines = [
