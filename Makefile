@@ -10,7 +10,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$p"; break; }; done)
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
+# uv installs the lock files ten times as fast as pip does.
+INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes
+# Libraries are built once, for program and tests: see .cargo/test.toml.
+CARGO_TEST := cargo test --locked --quiet --release --config .cargo/test.toml --workspace
+PYTEST := $(BIN)/python -m pytest -q -n logical --dist worksteal
 
 DEMO_TRACE ?= traces/webvm-small.fiu.zst
 DEMO_OUT ?= demo-out
@@ -19,13 +23,13 @@ DEMO_OUT ?= demo-out
 DEMO_ARGS ?= --period 120s --speed 100 --set hash_lanes=16
 
 # Tests of Python that are over in seconds: they look at results that are made up, or at the sources.
-QUICK := tests/test_imports.py tests/test_advice.py tests/report/test_findings.py tests/report/test_reasons.py \
+QUICK := tests/test_advice.py tests/report/test_findings.py tests/report/test_reasons.py \
 	tests/report/test_schema.py tests/test_effects.py tests/causes
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find $(wildcard crates devices systems workloads) \
 	-type f \( -name '*.rs' -o -name '*.toml' \) -not -path '*/tests/*' -not -path '*/benches/*')
 
-.PHONY: help build demo extras check cross test test-slow mutants fuzz bench evidence lint format docs lock clean tools
+.PHONY: help build demo extras check cross test test-slow planted mutants fuzz bench evidence lint format docs lock clean tools
 
 help: ## this list
 	@echo "flashtwin: replay real block traces on SSDs that deduplicate, replicate and redirect"
@@ -38,25 +42,26 @@ tools:
 	@test -n "$(PYTHON)" || { \
 		echo "flashtwin: no python3 of 3.11 or later found; install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
 
-$(VENV)/.made: | tools
+$(VENV)/.made: requirements-uv.lock | tools
 	@echo "making $(VENV)"
 	@"$(PYTHON)" -m venv $(VENV) || { \
 		echo "flashtwin: '$(PYTHON) -m venv' failed; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.lock
 	@touch $@
 
 $(VENV)/.runtime: requirements.lock $(VENV)/.made
 	@echo "installing requirements.lock"
-	@$(PIP) -r requirements.lock
+	@$(INSTALL) -r requirements.lock
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.lock $(VENV)/.runtime
 	@echo "installing requirements-dev.lock"
-	@$(PIP) -r requirements-dev.lock
+	@$(INSTALL) -r requirements-dev.lock
 	@touch $@
 
 $(VENV)/.extras: requirements-extras.lock $(VENV)/.runtime
 	@echo "installing requirements-extras.lock"
-	@$(PIP) -r requirements-extras.lock
+	@$(INSTALL) -r requirements-extras.lock
 	@touch $@
 
 # Editable install: Python files are read in place, only Rust needs building again.
@@ -73,20 +78,25 @@ demo: build ## study the real trace that comes with flashtwin; writes demo-out/r
 extras: build $(VENV)/.extras ## what notebooks, clusters, searches and fits need: Polars, pandas, Jupyter, Dask, Optuna, SciPy
 
 test: build $(VENV)/.dev ## all tests that take seconds, Rust and Python
-	cargo test --locked --quiet --workspace --exclude flashtwin-python
-	$(BIN)/python -m pytest -q -n auto --dist loadfile
+	$(CARGO_TEST)
+	$(PYTEST)
 
 test-slow: build $(VENV)/.dev ## the tests that take minutes as well
-	cargo test --locked --quiet --workspace --exclude flashtwin-python -- --include-ignored
-	$(BIN)/python -m pytest -q -n auto --dist loadfile -m 'slow or not slow'
+	$(CARGO_TEST) -- --include-ignored
+	PYTEST_TIMEOUT=3600 $(PYTEST) -m 'slow or not slow' --costs
+
+planted: build $(VENV)/.dev ## build forty bugs into a copy of the sources, and list those that no test catches
+	$(BIN)/python tests/planted.py
 
 check: $(VENV)/.dev ## the inner loop: compiles, unit tests of ftl and sim, linters, the quick tests of Python
 	cargo fmt --all --check
-	cargo check --locked --quiet --workspace --all-targets
-	cargo test --locked --quiet -p flashtwin-ftl -p flashtwin-sim --lib -- --skip paging --skip write_amplification
+	cargo check --locked --quiet --release --config .cargo/test.toml --workspace --all-targets
+	cargo test --locked --quiet --release --config .cargo/test.toml -p flashtwin-ftl -p flashtwin-sim --lib -- \
+		--skip paging --skip write_amplification
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
+	$(BIN)/python .ci/structure.py
 	@ls python/flashtwin/_core*.so >/dev/null 2>&1 || $(MAKE) build
 	$(BIN)/python -m pytest -q -n auto --dist loadfile $(QUICK)
 
@@ -132,12 +142,13 @@ bench: build ## what is fast, and how we know
 evidence: build $(VENV)/.dev ## measure again what README and docs state; FLASHTWIN_CAPTURED=DIR and FLASHTWIN_SAMPLES=DIR name the recorded and the public traces
 	$(BIN)/python -m evidence
 
-lint: $(VENV)/.dev ## formatters in check mode and linters of both languages
+lint: $(VENV)/.dev ## formatters in check mode, linters of both languages, and the structure: imports, circles, lengths
 	cargo fmt --all --check
-	cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
+	cargo clippy --locked --quiet --release --config .cargo/test.toml --workspace --all-targets -- -D warnings
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
+	$(BIN)/python .ci/structure.py
 
 format: $(VENV)/.dev ## format both languages in place
 	cargo fmt --all
@@ -150,13 +161,13 @@ docs: build $(VENV)/.dev ## the manual: write its generated pages again, and bui
 	$(BIN)/python -m evidence --pages
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-lock: ## resolve the lock files again (needs uv)
-	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate \
-		--custom-compile-command "make lock" --extra build pyproject.toml -o requirements.lock
-	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate \
-		--custom-compile-command "make lock" --extra build --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
-	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate \
-		--custom-compile-command "make lock" --extra notebook --extra dask --extra search --extra fit \
+UV = $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate \
+	--custom-compile-command "make lock"
+lock: $(VENV)/.made ## resolve the lock files again
+	echo 'uv==0.13.9' | $(UV) - -o requirements-uv.lock
+	$(UV) --extra build pyproject.toml -o requirements.lock
+	$(UV) --extra build --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+	$(UV) --extra notebook --extra dask --extra search --extra fit \
 		-c requirements.lock -c requirements-dev.lock pyproject.toml -o requirements-extras.lock
 
 clean: ## remove everything that was made (target/, .venv/, demo-out/, site/)

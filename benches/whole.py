@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from evidence import benches
+from benches.output import engine
 
 SYSTEMS = ("conventional", "rr-ssd")
 ROUNDS = 5
@@ -42,11 +42,12 @@ def main() -> None:
         period_s = bench("--write", str(trace)).split()[-1]
         one.write_text("128166372000000000,made,0,Write,0,4096,0\n")
         for system in SYSTEMS:
-            measured = benches.engine(bench("--only", system))
-            rates = measured["systems"][system]
+            output = bench("--only", system)
+            rates = engine(output)[system]
+            operations = int(output.split(maxsplit=1)[0])
             start = min(elapsed(one, "conventional", period_s, folder) for _ in range(ROUNDS))
             seconds = min(elapsed(trace, system, period_s, folder) for _ in range(ROUNDS)) - start
-            rate = measured["trace"]["operations"] / seconds / 1e6
+            rate = operations / seconds / 1e6
             print(
                 f"whole: {system:14} {seconds:6.2f} s beyond {start:.2f} s to start, {rate:.2f} M page ops/s, "
                 f"{rate / rates['host']:.2f} of its replay, {rate / rates['bare']:.2f} of its bare loop"

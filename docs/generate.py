@@ -1,6 +1,6 @@
-"""Writes the generated pages of the manual: docs/cli.md from the verbs, docs/configuration.md from the schema,
-drawings in docs/images/ from the crates and drawings.py; and the generated parts of docs/systems.md, from systems and
-devices, and of docs/results.md and docs/characterization.md, from the types of the files.
+"""Writes the generated pages of the manual: docs/cli.md from the verbs, docs/configuration.md from the schema; and the
+generated parts of docs/systems.md, from systems and devices, and of docs/results.md and docs/characterization.md, from
+the types of the files.
 
 python docs/generate.py            write them
 python docs/generate.py --check    say which are stale, exit 1 if any is
@@ -18,9 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-import drawings
 import schema_pages
-from picture import picture
 
 import flashtwin as ft
 from flashtwin.cli import flashtwin
@@ -169,9 +167,8 @@ def conditions() -> list[str]:
     """Conditions, each with the keys that have an effect under it."""
     keys: dict[str, list[str]] = {}
     for key in KEYS.values():
-        if key.when != "always":
-            keys.setdefault(key.when, []).append(key.name)
-    return [f"* `{when}`: {', '.join(f'`{name}`' for name in names)}" for when, names in keys.items()]
+        keys.setdefault(key.when, []).append(f"`{key.name}`")
+    return [f"* `{when}`: {', '.join(names)}" for when, names in keys.items() if when != "always"]
 
 
 def sections(node: dict[str, Any], schema: dict[str, Any], path: str) -> list[str]:
@@ -366,10 +363,6 @@ PAGES = {
     "systems.md": systems_page,
     "results.md": lambda: schema_pages.page(DOCS / "results.md"),
     "characterization.md": lambda: schema_pages.page(DOCS / "characterization.md"),
-    "images/crates.svg": lambda: picture(DOCS.parent),
-    "images/mapping.svg": drawings.mapping,
-    "images/unit.svg": drawings.unit,
-    "images/collection.svg": drawings.collection,
 }
 
 

@@ -1,12 +1,12 @@
-"""Measures again what README and docs state, a stage at a time.
+"""Measures again what README and docs state, a study at a time.
 
-    make evidence FLASHTWIN_CAPTURED=DIR FLASHTWIN_SAMPLES=DIR      every stage whose code has changed since
-    python -m evidence --captured DIR STAGE    these stages, whether the code has changed or not
-    python -m evidence --confirm [STAGE]       make a sample again, after a change that was to change nothing
-    python -m evidence --status                which figures are older than the code that makes them
-    python -m evidence --pages [--check]       make the pages from the data, or say which are not so made
+    make evidence FLASHTWIN_CAPTURED=DIR FLASHTWIN_SAMPLES=DIR      every study whose code has changed since
+    python -m evidence --captured DIR STUDY    these studies, whether the code has changed or not
+    python -m evidence --status                by which code, when and in which time each study was made
+    python -m evidence --pages [--check]       make the pages from the records, or name those that differ
+    python -m evidence --summarize             make the records again from evidence/data, then the pages
 
-A stage that was interrupted goes on where it was: every replay is kept as it finishes, below out/evidence.
+An interrupted study goes on where it was: every replay is kept as it finishes, below out/evidence.
 """
 
 from __future__ import annotations
@@ -14,131 +14,105 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from evidence import render, stages
-from evidence.confirm import confirm
-from evidence.stage import Lab, MissingTracesError, Stage
+from evidence import render, studies
+from evidence.study import INPUTS, Lab, MissingInputError, Study
 from flashtwin.results import folder
-
-#: Of how many replays one is made again to confirm figures.
-ONE_IN = 20
 
 
 def main() -> int:
-    """Runs the stages asked for; returns the exit status."""
-    arguments = parsed()
+    """Runs the studies asked for and returns the exit status."""
+    arguments = _parsed()
     if arguments.status:
-        return status()
+        return _status()
     if arguments.pages:
-        return pages(check=arguments.check)
+        return _pages(check=arguments.check)
+    if arguments.summarize:
+        for study in studies.STUDIES:
+            say(f"{study.name}: {'record written' if study.summarize() else 'no data in evidence/data'}")
+        return _pages(check=False)
     try:
-        wanted = [stages.named(name) for name in arguments.stage] or [one for one in stages.STAGES if one.stale()]
+        wanted = [studies.named(name) for name in arguments.study] or [one for one in studies.STUDIES if one.is_stale()]
     except KeyError as error:
         say(str(error.args[0]))
         return 2
-    lab = Lab(arguments.captured, say, arguments.samples, arguments.drives)
     try:
-        return confirmed(wanted, lab) if arguments.confirm else measured(wanted, lab)
-    except MissingTracesError as error:
-        say(str(error))
-        return 2
+        return _measured(wanted, Lab({kind: getattr(arguments, kind) for kind in INPUTS}, say))
     except KeyboardInterrupt:
-        say("stopped; what was replayed is kept, the same command goes on")
+        say("stopped; finished replays are kept, and the same command goes on")
         return 130
 
 
-def measured(wanted: Sequence[Stage], lab: Lab) -> int:
-    """Measures stages one after another, and makes the pages; 2 where traces were missing for one."""
+def _measured(wanted: Sequence[Study], lab: Lab) -> int:
+    """Makes studies one after another, and then the pages; 2 if input was missing for one."""
     left_out = 0
-    for number, stage in enumerate(wanted, 1):
-        say(f"[{number}/{len(wanted)}] {stage.name}: {stage.title}")
-        begun = time.monotonic()
+    for number, study in enumerate(wanted, 1):
+        say(f"[{number}/{len(wanted)}] {study.name}: {study.title}")
         try:
-            stage.run(lab)
-        except MissingTracesError as error:
-            # Other stages may need other traces, or none.
-            say(f"[{number}/{len(wanted)}] {stage.name}: left out; {error}")
+            study.run(lab)
+        except MissingInputError as error:
+            # Other studies may need other input, or none.
+            say(f"{study.name} is left out: {error}")
             left_out += 1
-            continue
-        say(f"[{number}/{len(wanted)}] {stage.name}: {time.monotonic() - begun:.0f} s, {stage.path}")
-    return pages(check=False) or (2 if left_out else 0)
+    return _pages(check=False) or (2 if left_out else 0)
 
 
-def confirmed(wanted: Sequence[Stage], lab: Lab) -> int:
-    """Makes a sample of each stage again; 1 where a figure is another one now."""
-    status = 0
-    for stage in wanted:
-        differs = confirm(stage, lab, ONE_IN)
-        say(f"{stage.name}: {differs or 'the same figures'}")
-        status |= int(differs is not None)
-    return status
-
-
-def parsed() -> argparse.Namespace:
-    """The command line."""
+def _parsed() -> argparse.Namespace:
     text = __doc__ or ""
     parser = argparse.ArgumentParser("evidence", description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("stage", nargs="*", help="; ".join(f"{one.name}: {one.title}" for one in stages.STAGES))
-    for flag, what in (
-        ("captured", "the recorded traces"),
-        ("samples", "heads and windows of public traces"),
-        ("drives", "measurements of drives"),
-    ):
-        default = os.environ.get(f"FLASHTWIN_{flag.upper()}")
+    parser.add_argument("study", nargs="*", help="; ".join(f"{one.name}: {one.title}" for one in studies.STUDIES))
+    for kind, what in INPUTS.items():
+        variable = f"FLASHTWIN_{kind.upper()}"
+        default = Path(os.environ[variable]) if os.environ.get(variable) else None
         parser.add_argument(
-            f"--{flag}", type=Path, metavar="DIR", default=Path(default) if default else None,
-            help=f"folder of {what}; FLASHTWIN_{flag.upper()} otherwise",
-        )  # fmt: skip
-    parser.add_argument("--confirm", action="store_true", help="make a sample again and compare, instead of everything")
-    parser.add_argument("--status", action="store_true", help="say which figures are older than their code")
-    parser.add_argument("--pages", action="store_true", help="make the pages from the data")
-    parser.add_argument("--check", action="store_true", help="with --pages: only say which are not fresh")
+            f"--{kind}", type=Path, metavar="DIR", default=default, help=f"folder of {what}; default: {variable}"
+        )
+    parser.add_argument("--status", action="store_true", help="print by which code each study was made")
+    parser.add_argument("--pages", action="store_true", help="make the pages from the records")
+    parser.add_argument("--check", action="store_true", help="with --pages: only name the pages that differ")
+    parser.add_argument("--summarize", action="store_true", help="make the records again from evidence/data")
     return parser.parse_args()
 
 
-def status() -> int:
-    """Prints every stage with the date of its figures; 1 where one is older than its code."""
-    for stage in stages.STAGES:
-        print(f"{stage.name:18} {state(stage)}")
-    return int(any(stage.stale() for stage in stages.STAGES))
+def _status() -> int:
+    """Prints every study with date, code and time; 1 if one is older than its code."""
+    seconds = 0
+    for study in studies.STUDIES:
+        print(f"{study.name:14} {_state(study)}")
+        seconds += (study.record() or {}).get("wall_s") or 0
+    print(f"{seconds / 60:.0f} minutes in all, of those studies that know their time")
+    return int(any(study.is_stale() for study in studies.STUDIES))
 
 
-def state(stage: Stage) -> str:
-    """When a stage was measured, and whether its code is still the same."""
-    record = stage.record()
+def _state(study: Study) -> str:
+    record = study.record()
     if record is None:
-        return "never measured"
-    fresh = "by today's code" if not stage.stale() else f"older than the code that makes it; {record['command']}"
-    if "confirmed" in record and not stage.stale():
-        fresh = f"and {record['confirmed']['sample']} of it again by today's code, with the same figures"
-    return f"{record['made']}, {fresh}"
+        return f"never made; {study.command}"
+    whose = f"older than its code {study.digest}; {study.command}" if study.is_stale() else "today's code"
+    return f"{record['made']}, {render.took(record)}, by code {record['code']}: {whose}"
 
 
-def pages(*, check: bool) -> int:
-    """Writes the pages, or names those that the data would make otherwise."""
+def _pages(*, check: bool) -> int:
+    """Writes the pages, or names those that differ from their records."""
     try:
-        found = render.pages()
+        made = render.pages()
     except render.ClaimError as error:
         say(str(error))
         return 1
-    stale = [path for path, text in found.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
-    for path in stale:
+    differing = [path for path, text in made.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+    for path in differing:
         if check:
-            say(f"{path}: not what the data make of it; python -m evidence --pages")
+            say(f"{path}: differs from its records; python -m evidence --pages")
         else:
-            folder.write_text(path, found[path])
+            folder.write_text(path, made[path])
             say(f"{path} written")
-    for stage in stages.STAGES:
-        if stage.stale():
-            say(f"{stage.name}: {state(stage)}")
-    return int(check and bool(stale))
+    return int(check and bool(differing))
 
 
 def say(text: str) -> None:
-    """Talk goes to stderr."""
+    """Messages go to stderr."""
     print(text, file=sys.stderr, flush=True)
 
 

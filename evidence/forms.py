@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from evidence.conclusions import change
-
 NOTHING = "–"
 
 
@@ -25,45 +23,40 @@ def ratio(value: float | None, digits: int = 2) -> str:
     return NOTHING if value is None else f"{value:.{digits}f}"
 
 
-def megabytes(value: float | None) -> str:
-    """Bytes in megabytes: 6.4."""
-    return NOTHING if value is None else f"{value / 1e6:.1f}"
-
-
 def percent(share: float | None, digits: int = 0) -> str:
     """A share as a percentage: 62 %."""
-    return NOTHING if share is None else f"{rounded(100 * share, digits)} %"
+    return points(None if share is None else 100 * share, digits)
 
 
 def signed(share: float | None, digits: int = 1) -> str:
     """A change as a percentage with its sign: -3.2 %."""
-    return NOTHING if share is None else f"{rounded(100 * share, digits, sign='+')} %"
+    return NOTHING if share is None else f"{_rounded(100 * share, digits, sign='+')} %"
 
 
 def points(value: float | None, digits: int = 1) -> str:
-    """A percentage that is one already: 26.6 %."""
-    return NOTHING if value is None else f"{rounded(value, digits)} %"
+    """A number that is a percentage already: 26.6 %."""
+    return NOTHING if value is None else f"{_rounded(value, digits)} %"
 
 
-def whole_points(value: float | None) -> str:
-    """A percentage that is one already, without decimals: 27 %."""
-    return points(value, 0)
-
-
-def rounded(value: float, digits: int, sign: str = "") -> str:
-    """A number without the minus of a rounded nought."""
+def _rounded(value: float, digits: int, sign: str = "") -> str:
+    """A number without the minus of a rounded zero."""
     text = f"{value:{sign},.{digits}f}"
     return text.replace("-", "+" if sign else "") if float(text.replace(",", "")) == 0.0 else text
 
 
+def change(before: float | None, after: float | None) -> float | None:
+    """The change as a share of the old value. None if it is undefined."""
+    return None if before is None or after is None or before == 0 else after / before - 1.0
+
+
 def cut(before: float | None, after: float | None, digits: int = 0) -> str:
-    """By how much something falls, as a percentage: 62 %."""
+    """The fall as a percentage: 62 %."""
     found = change(before, after)
     return NOTHING if found is None else percent(-found, digits)
 
 
 def moved(before: float | None, after: float | None, digits: int = 1) -> str:
-    """By how much something moves, with its sign."""
+    """The change as a percentage with its sign."""
     return signed(change(before, after), digits)
 
 
@@ -78,34 +71,10 @@ def span(values: Iterable[float | None], form: Callable[[float | None], str] = p
     return f"{low.removesuffix(' %') if high.endswith(' %') else low} to {high}"
 
 
-def grid(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table."""
+def grid(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
+    """The lines of a table."""
     lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+    return ["| " + " | ".join(str(cell) for cell in line) + " |" for line in lines]
 
 
-def amplification(figures: dict[str, Any]) -> str:
-    """Pages programmed / pages that the host wrote."""
-    written = figures["pages_written"]
-    return ratio(figures["programs"] / written) if written else NOTHING
-
-
-FORMS = {
-    form.__name__: form
-    for form in (
-        us,
-        count,
-        ratio,
-        megabytes,
-        percent,
-        signed,
-        points,
-        whole_points,
-        cut,
-        moved,
-        span,
-        grid,
-        amplification,
-        change,
-    )
-}
+FORMS = {form.__name__: form for form in (us, count, ratio, percent, signed, points, change, cut, moved, span, grid)}

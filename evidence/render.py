@@ -1,16 +1,12 @@
-"""Makes the pages that state figures: templates in `pages/` and the data in docs/evidence.
+"""Makes the pages that state figures, from the templates in `pages/` and the records in docs/evidence.
 
-A template holds no figure of ours: `{{ ... }}` takes each from the data, and `{{ holds(condition, "...") }}` stands
-beside a sentence whose words (falls, a third, on all four) the data must bear out. What a paper published is written
-as `{{ paper("17 %") }}`, what was set as `{{ setting("120 s") }}`. Where data and words part, no page is made and the
-error names the sentence.
+A template holds no figure of ours: `{{ ... }}` takes each from a record, and `{{ holds(condition, "...") }}` stands
+beside a sentence that the record must support. A published number is written as `{{ paper("17 %") }}`, a setting as
+`{{ setting("120 s") }}`. If record and words disagree, no page is made and the error names the sentence.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,147 +14,98 @@ from typing import Any
 
 import jinja2
 
-from evidence import artifact, conclusions, forms, gains, papers, recipes, stages, tables, traces, twins
-from evidence.places import DATA, PAGES, ROOT
-from evidence.stages.papers import NAMES as RECORDED_UNDER
-from flashtwin.papers import claims, markdown
-from flashtwin.papers.explanations import why_different
-from flashtwin.papers.running import claims_csv
+from evidence import studies
+from evidence.code import ROOT
+from evidence.forms import FORMS, NOTHING, grid
+from flashtwin.papers import claims
 
-#: Where a page goes that is not in docs/.
+PAGES = Path(__file__).resolve().parent / "pages"
+#: Pages that are not in docs/.
 ELSEWHERE = {name: ROOT / name for name in ("README.md", "ARTIFACT.md")}
-#: What `flashtwin reproduce` knows of the default scale.
-VERDICTS = ROOT / "python" / "flashtwin" / "papers" / "verdicts.json"
 #: A part of a page that is made from the template of that name in `pages/blocks`.
 BLOCK = re.compile(r"<!-- evidence: (?P<name>[a-z-]+) -->.*?<!-- end of evidence -->", re.DOTALL)
 
-#: Above the items of the papers; their numbers are files beside it.
-ITEMS_HEAD = """# Reproduction: item by item
-
-The verdict on every table and figure of the papers ([how it is made](reproduction.md#when-two-numbers-agree)) and why
-what differs does so. The numbers are for downloading:
-[every claim, published and measured](evidence/reproduction-claims.csv) and
-[every headline under every choice](evidence/reproduction-choices.csv), as `flashtwin reproduce` writes them.
-"""
+Records = Mapping[str, Mapping[str, Any]]
 
 
 class ClaimError(Exception):
-    """A sentence that the data do not bear out, or a figure that they do not hold."""
+    """A sentence that the records do not support, or a figure that they do not have."""
 
 
 def pages() -> dict[Path, str]:
-    """Every page with the text that the data make of it.
+    """Every page with its text.
 
     Raises:
         ClaimError: a sentence does not hold any more.
     """
-    data = {stage.name: stage.record() for stage in stages.STAGES}
+    records = {study.name: record for study in studies.STUDIES if (record := study.record())}
     found = {}
     for template in sorted(PAGES.glob("*.j2")):
         name = template.name.removesuffix(".j2")
-        place = ELSEWHERE.get(name, ROOT / "docs" / name)
-        found[place] = page(template, data)
-    found |= blocks(data)
-    results = data["reproduction"]
-    if results:
-        papers_, choices = results["data"]["papers"], results["data"]["sensitivity"][0]
-        found[ROOT / "docs" / "reproduction-items.md"] = f"{ITEMS_HEAD}\n{markdown.words(_explained(papers_))}"
-        found[VERDICTS] = verdicts(results)
-        found[DATA / "reproduction-claims.csv"] = claims_csv(papers_)
-        found[DATA / "reproduction-choices.csv"] = _csv([choices["header"], *choices["rows"]])
-    if data["real-drives"]:
-        for name, drive in data["real-drives"]["data"]["drives"].items():
-            found[ROOT / "docs" / "images" / f"{name}.svg"] = twins.picture(name, drive)
-    if data["gains"]:
-        found[ROOT / "docs" / "images" / "gains.svg"] = gains.picture(data["gains"]["data"])
-    return found
-
-
-def verdicts(record: Mapping[str, Any]) -> str:
-    """The verdict on each item at the default scale, for those who reproduce the papers at another."""
-    found = {
-        paper["id"]: {
-            "scale": min(load["scale"] for load in paper["workloads"]),
-            "items": {item["id"]: item["verdict"] for item in paper["items"]},
-        }
-        for paper in record["data"]["papers"]
-    }
-    return json.dumps(found, indent=1) + "\n"
-
-
-def _csv(rows: list[list[str]]) -> str:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(rows)
-    return out.getvalue()
-
-
-def _explained(papers_: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The papers with today's reasons of differences: they are words, and need no measuring again."""
-    return [
-        {**paper, "items": [
-            {**item, "explanation": why_different(paper["id"], item["id"]) if item["explanation"] else ""}
-            for item in paper["items"]
-        ]}
-        for paper in papers_
-    ]  # fmt: skip
-
-
-def blocks(data: Mapping[str, Any]) -> dict[Path, str]:
-    """Pages written by hand in which a part is made from the data, between two marks that name its template."""
-    found = {}
+        found[ELSEWHERE.get(name, ROOT / "docs" / name)] = page(template, records)
     for path in sorted((ROOT / "docs").glob("*.md")):
-        text = path.read_text(encoding="utf-8")
+        text = found.get(path) or path.read_text(encoding="utf-8")
         if BLOCK.search(text):
-            found[path] = BLOCK.sub(lambda mark: _block(mark["name"], data), text)
+            found[path] = BLOCK.sub(lambda mark: _block(mark["name"], records), text)
     return found
 
 
-def _block(name: str, data: Mapping[str, Any]) -> str:
-    made = page(PAGES / "blocks" / f"{name}.md.j2", data).strip()
+def _block(name: str, records: Records) -> str:
+    made = page(PAGES / "blocks" / f"{name}.md.j2", records).strip()
     return f"<!-- evidence: {name} -->\n{made}\n<!-- end of evidence -->"
 
 
-def page(template: Path, data: Mapping[str, Any]) -> str:
+def page(template: Path, records: Records) -> str:
     """One page."""
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False,
-        trim_blocks=True, lstrip_blocks=True,
+        trim_blocks=True, lstrip_blocks=True, finalize=lambda value: "\n".join(value) if _is_table(value) else value,
     )  # fmt: skip
     environment.globals.update(
-        {name.replace("-", "_"): record["data"] for name, record in data.items() if record},
-        records={name: record for name, record in data.items() if record},
-        holds=_holds,
-        paper=str,
-        setting=str,
-        conclusions=conclusions,
-        rules=claims,
-        recorded_under=RECORDED_UNDER,
-        len=len, min=min, max=max, sorted=sorted, sum=sum, abs=abs, zip=zip, round=round,
+        {name.replace("-", "_"): record["figures"] for name, record in records.items()},
+        holds=_holds, paper=str, setting=str, rules=claims, len=len, min=min, max=max, abs=abs,
+        made=lambda *names: made([records[name] for name in names]), studies=lambda: _table(records), **FORMS,
     )  # fmt: skip
-    for words in (
-        forms.FORMS,
-        tables.TABLES,
-        papers.LOOKUPS,
-        traces.WORDS,
-        recipes.WORDS,
-        twins.WORDS,
-        gains.WORDS,
-        artifact.WORDS,
-    ):
-        environment.globals.update(words)
-    environment.filters["parsed"] = papers.parsed
     try:
         return re.sub("\n{3,}", "\n\n", environment.from_string(template.read_text(encoding="utf-8")).render())
     except (jinja2.UndefinedError, KeyError) as error:
-        raise ClaimError(f"{template.name}: {error}; is the stage measured? python -m evidence --status") from error
-    except tables.UnmeasuredError as error:
-        raise ClaimError(f"{template.name}: no data of the stage '{error}'; python -m evidence {error}") from error
-    except (ClaimError, papers.MissingError) as error:
+        raise ClaimError(f"{template.name}: {error}; is the study made? python -m evidence --status") from error
+    except ClaimError as error:
         raise ClaimError(f"{template.name}: {error}") from error
+
+
+def _is_table(value: object) -> bool:
+    """Tables are lists of lines."""
+    return isinstance(value, list) and all(isinstance(line, str) for line in value)
 
 
 def _holds(condition: bool, sentence: str) -> str:
     """Nothing, if the condition is true."""
     if not condition:
-        raise ClaimError(f"the data no longer bear out: {sentence}")
+        raise ClaimError(f"the data no longer support: {sentence}")
     return ""
+
+
+def made(records: list[Mapping[str, Any]]) -> str:
+    """When and by which code the figures of a page were made: the line under its title."""
+    return " ".join(
+        f"Made on {one['made']} by code `{one['code']}`, flashtwin {one['flashtwin']}: `{one['command']}`"
+        f"{f' ({took(one)})' if one['wall_s'] else ''}.{' ' + one['note'] if 'note' in one else ''}"
+        for one in records
+    )
+
+
+def took(record: Mapping[str, Any]) -> str:
+    """How long a study took."""
+    seconds = record["wall_s"]
+    if seconds is None:
+        return NOTHING
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds} s"
+
+
+def _table(records: Records) -> list[str]:
+    """Every study with its needs, for a reviewer of artefacts."""
+    return grid(["study", "command", "needs", "time"], (
+        [study.title, f"`{study.command}`", study.needs, took(records[study.name])]
+        for study in studies.STUDIES if study.name in records
+    ))  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -11,6 +12,8 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, TextIO
+from unittest import mock
 
 import pytest
 
@@ -50,6 +53,7 @@ class Outcome:
 
 
 Cli = Callable[..., Outcome]
+Process = Callable[..., Outcome]
 
 
 def clean_environment() -> dict[str, str]:
@@ -60,7 +64,47 @@ def clean_environment() -> dict[str, str]:
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    """Runs `flashtwin ARGUMENTS` in an empty folder."""
+    """Runs `flashtwin ARGUMENTS` in an empty folder, within this process, because Python takes its time to start.
+
+    Standard input is empty: Rust reads ahead in it, and would hand the rest to the next test.
+    """
+    from flashtwin.cli import run
+
+    def call(*arguments: str | Path) -> Outcome:
+        words = list(map(str, arguments))
+        with (
+            Path(os.devnull).open("rb") as nothing, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err,
+            _standard_stream(0, nothing) as stdin, _standard_stream(1, out) as stdout, _standard_stream(2, err) as talk,
+            contextlib.chdir(tmp_path), mock.patch.dict(os.environ, clean_environment(), clear=True),
+            mock.patch.multiple(sys, argv=[str(PROGRAM), *words], stdin=stdin, stdout=stdout, stderr=talk),
+        ):  # fmt: skip
+            status = run(words)
+            stdout.flush()
+            talk.flush()
+            for file in (out, err):
+                file.seek(0)
+            return Outcome(status, out.read().decode(), err.read().decode())
+
+    return call
+
+
+@contextlib.contextmanager
+def _standard_stream(number: int, file: IO[bytes]) -> Iterator[TextIO]:
+    """Puts a file in the place of a standard stream, for Rust and for processes that are started as well."""
+    before = os.dup(number)
+    os.dup2(file.fileno(), number)
+    try:
+        mode = "r" if number == 0 else "w"
+        with open(number, mode, encoding="utf-8", errors="surrogateescape", closefd=False) as stream:
+            yield stream
+    finally:
+        os.dup2(before, number)
+        os.close(before)
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Process:
+    """Runs `flashtwin ARGUMENTS` in an empty folder as a process, for tests of what only a process has."""
 
     def run(*arguments: str | Path, stdin: bytes = b"", timeout: float = 120) -> Outcome:
         done = subprocess.run(
@@ -121,17 +165,26 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
 @pytest.fixture
 def golden_digests(request: pytest.FixtureRequest) -> Callable[[str, dict[str, str]], None]:
-    """Compares digests by part with those of a case in `tests/golden/TEST.json`; `--update-golden` writes them."""
+    """Compares digests by field with those of a case in `tests/golden/TEST.json`; `--update-golden` writes them.
+
+    The file names the fields once and has the digests of a case, in their order, on one line.
+    """
     path = ROOT / "tests" / "golden" / f"{request.path.stem.removeprefix('test_')}.json"
 
     def check(case: str, found: dict[str, str]) -> None:
-        known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        known: dict[str, str] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        fields = known.pop("fields", "").split()
         if request.config.getoption("--update-golden"):
-            known[case] = found
-            path.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n", encoding="utf-8")
+            fields += [field for field in found if field not in fields]
+            known[case] = " ".join(found.get(field, "-") for field in fields)
+            entries = {"fields": " ".join(fields), **dict(sorted(known.items()))}
+            lines = (f"{json.dumps(name)}: {json.dumps(text)}" for name, text in entries.items())
+            path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
             return
         assert case in known, f"{path.name} does not know {case!r}; write it with `pytest tests --update-golden`"
-        changed = sorted(part for part in found.keys() | known[case].keys() if found.get(part) != known[case].get(part))
+        # A field that a case written earlier does not have is no field of it.
+        before = {field: digest for field, digest in zip(fields, known[case].split(), strict=False) if digest != "-"}
+        changed = sorted(field for field in found.keys() | before.keys() if found.get(field) != before.get(field))
         assert not changed, f"{case}: {', '.join(changed)}"
 
     return check

@@ -16,7 +16,7 @@ import pytest
 import flashtwin as ft
 from flashtwin.cli._talk import duration
 
-from .conftest import PROGRAM, Cli, Outcome, clean_environment, fiu_trace
+from .conftest import PROGRAM, Cli, Outcome, Process, clean_environment, fiu_trace
 
 Golden = Callable[[str, str], None]
 
@@ -176,8 +176,8 @@ def test_times_are_in_units_that_people_read(time_ns: int, text: str) -> None:
     assert duration(time_ns) == text
 
 
-def test_a_trace_from_standard_input(cli: Cli, small_trace: Path) -> None:
-    piped = cli("trace", "info", "-", "--json", stdin=small_trace.read_bytes())
+def test_a_trace_from_standard_input(cli: Cli, process: Process, small_trace: Path) -> None:
+    piped = process("trace", "info", "-", "--json", stdin=small_trace.read_bytes())
     assert piped.status == 0, piped.err
     named = json.loads(cli("trace", "info", small_trace, "--json").out)
     assert {**json.loads(piped.out), "name": ""} == {**named, "name": ""}
@@ -269,10 +269,10 @@ def test_version(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("word", ["--version", "rplay"])
-def test_the_package_runs_as_the_program_does(cli: Cli, word: str) -> None:
+def test_the_package_runs_as_the_program_does(process: Process, word: str) -> None:
     command = [sys.executable, "-m", "flashtwin", word]
     done = subprocess.run(command, env=clean_environment(), capture_output=True, text=True, check=False)
-    assert Outcome(done.returncode, done.stdout, done.stderr) == cli(word)
+    assert Outcome(done.returncode, done.stdout, done.stderr) == process(word)
 
 
 def test_a_sample_keeps_whole_histories_of_some_pages(cli: Cli, tmp_path: Path) -> None:

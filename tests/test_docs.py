@@ -1,11 +1,10 @@
-"""The documentation's commands can be typed; its examples run; its generated pages are fresh."""
+"""Commands of the documentation and examples of options can be typed; its examples run; its pages are fresh."""
 
 from __future__ import annotations
 
 import doctest
 import importlib
 import inspect
-import itertools
 import os
 import re
 import shlex
@@ -13,7 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -32,30 +31,17 @@ PAGES = sorted(
     [*(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "ARTIFACT")), *(ROOT / "docs").rglob("*.md")]
 )
 TRACE = "webvm-small.fiu.zst"
-API_MODULES = (
-    "flashtwin",
-    "flashtwin.causes.explaining",
-    "flashtwin.results.figures",
-    "flashtwin.sweeps.batch",
-    "flashtwin.sweeps.plan",
-    "flashtwin.sweeps.sweeping",
-    "flashtwin.sweeps.swept",
-    "flashtwin.characterization.measuring",
-    "flashtwin.judgement.verdict",
-    "flashtwin.live.beside",
-    "flashtwin.live.drives",
-    "flashtwin.live.recording",
-    "flashtwin.papers.reproduction",
-    "flashtwin.papers.search",
-    "flashtwin.replays.presets",
-    "flashtwin.replays.running",
-    "flashtwin.replays.studies",
-    "flashtwin.traces.scan",
-    "flashtwin.traces.trace",
-    "flashtwin.recipes.fitting",
-    "flashtwin.recipes.workloads",
-)
-
+PUBLIC = {
+    name: getattr(ft, name)
+    for name in ft.__all__
+    if inspect.isfunction(getattr(ft, name)) or inspect.isclass(getattr(ft, name))
+}
+#: Modules that have examples.
+EXAMPLES = [
+    ".".join(path.relative_to(ROOT / "python").with_suffix("").parts).removesuffix(".__init__")
+    for path in sorted((ROOT / "python" / "flashtwin").rglob("*.py"))
+    if ">>> " in path.read_text(encoding="utf-8")
+]
 #: Functions whose examples need a server that has run, or a log of writes: tests/live runs them.
 RUN_LIVE = {"compare_drive", "import_log"}
 
@@ -140,7 +126,10 @@ def test_commands_exist(where: str, line: str) -> None:
     command.make_context(" ".join(words), rest)
 
 
-@pytest.mark.parametrize("name", ["quickstart", "record", "report", "sweeps", "adding-a-policy"])
+# The sweeps are 15 with a pool each. What they use has its own tests.
+@pytest.mark.parametrize(
+    "name", ["quickstart", "record", "report", pytest.param("sweeps", marks=pytest.mark.slow), "adding-a-policy"]
+)
 def test_commands_of_tutorial_and_how_to_run(name: str, at_a_clone: Path) -> None:
     """One after the other, as a reader would; `make` alone is left to those who have a clone."""
     (at_a_clone / ".venv").symlink_to(Path(sys.prefix))
@@ -172,7 +161,7 @@ def test_python_of_the_pages_runs(page: Path, with_results: Path, capsys: pytest
         exec(compile(block, str(page), "exec"), names)
 
 
-@pytest.mark.parametrize("module", API_MODULES)
+@pytest.mark.parametrize("module", EXAMPLES)
 def test_docstring_examples_run(module: str, at_a_clone: Path) -> None:
     # They show figures of the whole trace.
     (at_a_clone / "traces").unlink()
@@ -188,40 +177,9 @@ def test_example_of_the_errors_runs() -> None:
 
 
 def test_public_functions_and_classes_have_an_example() -> None:
-    public = {name: getattr(ft, name) for name in ft.__all__}
-    public = {name: value for name, value in public.items() if inspect.isfunction(value) or inspect.isclass(value)}
-    without = {name for name, value in public.items() if ">>>" not in (value.__doc__ or "")}
-    errors = {name for name, value in public.items() if inspect.isclass(value) and issubclass(value, Exception)}
+    without = {name for name, value in PUBLIC.items() if ">>>" not in (value.__doc__ or "")}
+    errors = {name for name, value in PUBLIC.items() if inspect.isclass(value) and issubclass(value, Exception)}
     assert without == RUN_LIVE | errors - {"FlashtwinError"}
-    assert {public[name].__module__ for name in public.keys() - without - errors} <= set(API_MODULES)
-
-
-@dataclass(frozen=True)
-class ReferenceKey:
-    """A key as docs/configuration.md shows it."""
-
-    name: str
-    default: str | None
-    text: str
-    #: Its values are names that the page lists.
-    has_choices: bool
-
-    @property
-    def example(self) -> str | None:
-        """The value behind "for example", without its quotes."""
-        found = re.search(r"[Ff]or example (?:`([^`]+)`|(\d[\d.]*?)(?=[.,;:]?( |$)))", self.text)
-        return (found[1] or found[2]).strip('"') if found else None
-
-
-def reference_keys(page: str) -> list[ReferenceKey]:
-    """All keys of a part of the page."""
-    section, keys = "", []
-    for line, after in itertools.pairwise([*page.splitlines(), ""]):
-        if line.startswith("## "):
-            section = f"{line[4:-1]}." if line.endswith("`") else ""
-        elif key := re.match(r"\* `(\w+)`(?: = `(.*?)`)?(?: \([^)]*\))?: (.*)", line):
-            keys.append(ReferenceKey(section + key[1], key[2], key[3], after.startswith("    * ")))
-    return keys
 
 
 #: Keys that other keys must go with, so that their example makes a drive.
@@ -232,22 +190,32 @@ NEEDED_BY = {
 }
 
 
+def reference_keys(page: str) -> Iterator[tuple[str, set[str], bool]]:
+    """All keys of a part of docs/configuration.md, with default and example, and whether its values are names."""
+    section = ""
+    for line, after in pairwise([*page.splitlines(), ""]):
+        if line.startswith("## "):
+            section = f"{line[4:-1]}." if line.endswith("`") else ""
+        elif key := re.match(r"\* `(\w+)`(?: = `(.*?)`)?(?: \([^)]*\))?: (.*)", line):
+            found = re.search(r"[Ff]or example (?:`([^`]+)`|(\d[\d.]*?)(?=[.,;:]?( |$)))", key[3])
+            example = {(found[1] or found[2]).strip('"')} if found else set()
+            yield section + key[1], example | ({key[2]} if key[2] else set()), after.startswith("    * ")
+
+
 def test_values_of_keys_can_be_set_as_the_reference_shows_them() -> None:
     page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
     systems, rest = re.split("## When a key matters.*?## Options", page, flags=re.DOTALL)
-    of_systems, of_options = reference_keys(systems), reference_keys(rest)
+    of_systems, of_options = list(reference_keys(systems)), list(reference_keys(rest))
     assert len(of_systems) > 110
     assert len(of_options) > 14
-    for key in of_systems:
-        for value in {key.default, key.example} - {None}:
-            presets.resolve_text("conventional", [*NEEDED_BY.get(key.name, ()), (key.name, str(value))])
-    for key in of_options:
-        for value in {key.default, key.example} - {None}:
-            options_from_text([(key.name, str(value))])
+    for name, values, _ in of_systems:
+        for value in values:
+            presets.resolve_text("conventional", [*NEEDED_BY.get(name, ()), (name, value)])
+    for name, values, _ in of_options:
+        for value in values:
+            options_from_text([(name, value)])
     # The label of a system, its description and the source of a device are free text.
-    without = [
-        key.name for key in [*of_systems, *of_options] if not key.has_choices and key.example in (None, key.default)
-    ]
+    without = [name for name, values, has_names in [*of_systems, *of_options] if not values and not has_names]
     assert without == ["name", "description", "nand.source"]
 
 
@@ -259,6 +227,7 @@ def test_generated_pages_are_fresh() -> None:
 
 
 def test_links_between_pages_lead_somewhere() -> None:
+    """On a code host, where the site's own check does not run."""
     broken = [
         f"{page.name}: {target}"
         for page in PAGES
@@ -266,16 +235,6 @@ def test_links_between_pages_lead_somewhere() -> None:
         if "://" not in target and not (page.parent / target).exists()
     ]
     assert not broken
-
-
-def test_no_page_tells_to_install_from_where_flashtwin_is_not() -> None:
-    places = [*PAGES, *(ROOT / "python").rglob("*.py"), *(ROOT / "evidence" / "pages").rglob("*.j2")]
-    told = [path.name for path in places if re.search(r"`pip install '?flashtwin[^`]*`(?! finds)", _one_line(path))]
-    assert not told, "it is not on PyPI; `make extras` installs what an extra holds"
-
-
-def _one_line(path: Path) -> str:
-    return " ".join(path.read_text(encoding="utf-8").split())
 
 
 @pytest.mark.filterwarnings("default")
@@ -294,3 +253,53 @@ def test_notebooks_run(notebook: Path, at_a_clone: Path) -> None:
     for cell in charts:
         shown = {kind for output in cell.outputs for kind in output.get("data", {})}
         assert {"image/png", "image/svg+xml"} <= shown, f"{cell.source} shows {shown}"
+
+
+def test_options_with_a_value_have_an_example() -> None:
+    missing = {(path, option.opts[0]) for path, command, option in valued_options() if not examples(command, option)}
+    assert missing == set()
+
+
+def test_examples_of_options_are_valid() -> None:
+    for path, command, option in valued_options():
+        context = click.Context(command, info_name=path)
+        for value in examples(command, option):
+            if not isinstance(option.type, click.Path):
+                # Raises for a value that the option does not take; files need not exist.
+                option.type.convert(value, option, context)
+
+
+def test_same_option_has_the_same_help() -> None:
+    texts: dict[str, set[str]] = {}
+    for path, command in verbs():
+        for option in command.params:
+            if isinstance(option, click.Option) and option.opts[0] in SAME_EVERYWHERE and "sweep" not in path:
+                texts.setdefault(option.opts[0], set()).add(" ".join((option.help or "").split()))
+    assert {name for name, found in texts.items() if len(found) > 1} == set()
+
+
+#: Options that mean the same with all verbs; those of a sweep take several values.
+SAME_EVERYWHERE = {
+    "--on-bad-line", "--sort-window", "--blkparse-action", "--volume", "--from", "--to", "--speed",
+    "--queue-depth", "--content", "--systems", "--equal-ground", "--goal", "--effort", "--json", "--per-request",
+    "--workers", "--on", "--shard", "--across-traces", "--aged", "--threads", "--socket", "--listen",
+    "--metrics", "--read-only", "--for", "--tls-certificates",
+}  # fmt: skip
+
+
+def valued_options() -> list[tuple[str, click.Command, click.Option]]:
+    """Options of all verbs that take a value."""
+    return [
+        (path, command, option)
+        for path, command in verbs()
+        for option in command.params
+        if isinstance(option, click.Option) and not option.is_flag
+    ]
+
+
+def examples(command: click.Command, option: click.Option) -> list[str]:
+    """Values that an option has in its own help, or in the commands below the verb's."""
+    words = shlex.split((command.help or "").rpartition("\b")[2])
+    in_commands = [value for name, value in pairwise(words) if name in option.opts]
+    found = re.search(rf"Example: (?:{'|'.join(option.opts)}) ('[^']*'|\S+)", option.help or "")
+    return [*in_commands, *(shlex.split(found[1]) if found else [])]

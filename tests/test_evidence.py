@@ -1,208 +1,155 @@
-"""What README and docs state comes from data that a command makes again, and the words beside it hold."""
+"""Figures of README and docs come from records that a command makes again, and the words beside them hold."""
 
 from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from evidence import conclusions, forms, render, sources, stages
-from evidence.conclusions import Answer, Question
-from evidence.confirm import confirm
-from evidence.places import PAGES, ROOT
-from evidence.stage import Lab, MissingTracesError, Stage
-from evidence.stages import ranges
-from evidence.stages.drives import AGED, drive, figures
-from evidence.store import Store
+from benches.output import engine
+from evidence import code, forms, render, studies, study
+from evidence.render import PAGES, ClaimError
+from evidence.studies import gains, papers, ranges, workloads
+from evidence.studies.drives import AGED, drive, figures
+from evidence.study import Lab, MissingInputError, Study
 
 import flashtwin as ft
 
+from .conftest import ROOT, Cli
+
+TRACE = ROOT / "traces" / "webvm-small.fiu.zst"
 #: A figure with its unit, outside of the braces of a template.
 FIGURE = re.compile(r"\d[\d.,]* ?(%|us\b|µs\b|ms\b|MB\b|GB\b|points?\b|times\b)")
 #: Places that may carry one: an expression, a block of code, words set as code, a comment.
 NOT_PROSE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|```.*?```|`[^`\n]*`|\$\$.*?\$\$", re.DOTALL)
 
 
-def replay(**more: Any) -> dict[str, Any]:
-    return {"read_ns": 100.0, "write_ns": 200.0, **more}
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Records, data and replays in an empty folder."""
+    for name in ("RECORDS", "DATA", "SCRATCH"):
+        monkeypatch.setattr(study, name, tmp_path / name.lower())
+    return tmp_path
 
 
 class TestPages:
-    def test_pages_are_what_the_data_make_of_them(self) -> None:
-        done = subprocess.run(
-            [sys.executable, "-m", "evidence", "--pages", "--check"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
+    def test_pages_match_their_records(self) -> None:
+        differing = [path for path, text in render.pages().items() if path.read_text(encoding="utf-8") != text]
+        assert not differing, "python -m evidence --pages"
 
     @pytest.mark.parametrize("template", sorted(PAGES.rglob("*.j2")), ids=lambda path: path.name)
     def test_no_figure_is_typed_by_hand(self, template: Path) -> None:
         prose = NOT_PROSE.sub("", template.read_text(encoding="utf-8"))
-        typed = [line.strip() for line in prose.splitlines() if FIGURE.search(line)]
-        assert typed == []
+        assert [line.strip() for line in prose.splitlines() if FIGURE.search(line)] == []
 
-    def test_a_sentence_that_no_longer_holds_stops_the_page(self, tmp_path: Path) -> None:
+    def test_each_page_says_first_how_it_was_made(self) -> None:
+        for template in PAGES.glob("*.j2"):
+            page = (ROOT / "docs" / template.stem) if template.stem != "ARTIFACT.md" else ROOT / template.stem
+            if page.name != "README.md":
+                title, line = page.read_text(encoding="utf-8").strip().split("\n\n")[:2]
+                assert title.startswith("# ")
+                assert line.startswith("Made on "), page.name
+
+    def test_sentence_that_no_longer_holds_stops_the_page(self, tmp_path: Path) -> None:
         template = tmp_path / "page.md.j2"
         template.write_text('{{ holds(demo.a > demo.b, "a is above b") }}')
-        data = {"demo": {"data": {"a": 2, "b": 1}}}
-        assert render.page(template, data) == ""
-        with pytest.raises(render.ClaimError, match=r"page.md.j2: the data no longer bear out: a is above b"):
-            render.page(template, {"demo": {"data": {"a": 1, "b": 1}}})
+        assert render.page(template, {"demo": {"figures": {"a": 2, "b": 1}}}) == ""
+        with pytest.raises(ClaimError, match=r"page.md.j2: the data no longer support: a is above b"):
+            render.page(template, {"demo": {"figures": {"a": 1, "b": 1}}})
+        with pytest.raises(ClaimError, match="'demo' is undefined; is the study made"):
+            render.page(template, {})
 
-    def test_a_stage_that_was_not_measured_is_named(self, tmp_path: Path) -> None:
+    def test_table_is_a_list_of_lines(self, tmp_path: Path) -> None:
         template = tmp_path / "page.md.j2"
-        template.write_text("{{ ranges.traces }}")
-        with pytest.raises(render.ClaimError, match="'ranges' is undefined; is the stage measured"):
-            render.page(template, {"ranges": None})
+        template.write_text("{{ demo.table }}")
+        table = forms.grid(["a", "b"], [[1, 2]])
+        assert render.page(template, {"demo": {"figures": {"table": table}}}) == "| a | b |\n| --- | --- |\n| 1 | 2 |"
 
-    def test_figures_older_than_their_code_are_reported(self) -> None:
-        old = [stage.name for stage in stages.STAGES if stage.stale()]
-        for stage in stages.STAGES:
-            record = stage.record()
-            assert record is not None, f"never measured: make evidence, or python -m evidence {stage.name}"
-            assert {"command", "flashtwin", "made", "code", "traces"} <= record.keys()
-        if old:
-            # No failure: a change of the engine need not wait for two hours of replays. `make docs` says it as well.
-            pytest.xfail(f"figures older than the code that makes them: {', '.join(old)}; make evidence")
+    def test_numbers_read_as_the_pages_write_them(self) -> None:
+        assert forms.us(1_763_500) == "1,763.5"
+        assert forms.signed(-0.0001) == "+0.0 %"
+        assert forms.percent(0.625) == "62 %"
+        assert forms.cut(100.0, 38.0) == "62 %"
+        assert forms.span([0.62, None, 0.16]) == "16 to 62 %"
+        assert forms.us(None) == forms.percent(None) == forms.span([]) == "–"
+        assert forms.change(0.0, 1.0) is forms.change(None, 1.0) is None
 
 
-class TestStaleness:
-    def test_only_what_a_compiler_reads_counts(self, tmp_path: Path) -> None:
+class TestStudies:
+    @pytest.mark.parametrize("one", studies.STUDIES, ids=lambda one: one.name)
+    def test_every_study_has_a_record(self, one: Study) -> None:
+        record = one.record()
+        assert record is not None, one.command
+        assert {"study", "command", "flashtwin", "made", "code", "data", "traces", "wall_s", "figures"} <= record.keys()
+        assert (record["wall_s"] or 0) <= 1200 or "note" in record, "a study takes less than 20 minutes"
+
+    def test_record_data_and_other_files_are_written(self, places: Path) -> None:
+        def measure(lab: Lab) -> dict[str, int]:
+            lab.note(ft.open(TRACE))
+            return {"answer": 1, "more": 2}
+
+        tried = Study(
+            "tried", "a trial", measure, lambda data: {"answer": data["answer"]},
+            files=lambda data: {places / "other": str(data["more"])},
+        )  # fmt: skip
+        assert tried.is_stale()
+        tried.run(Lab({}, lambda _: None))
+        record = tried.record()
+        assert record is not None
+        assert (record["command"], record["figures"]) == ("python -m evidence tried", {"answer": 1})
+        assert record["traces"] == {"webvm-small": ft.open(TRACE).digest}
+        assert json.loads((places / "data" / "tried.json").read_text()) == {"answer": 1, "more": 2}
+        assert (places / "other").read_text() == "2"
+        assert not tried.is_stale()
+        tried.path.write_text(json.dumps({**record, "code": "other", "figures": {}}))
+        assert tried.is_stale()
+        assert tried.summarize()
+        assert tried.record() == {**record, "code": "other"}
+
+    def test_replay_is_made_once(self, places: Path) -> None:
+        trace = ft.open(TRACE)
+        systems = {"one": ft.system("conventional"), "two": ft.system("ca-ssd"), "again": ft.system("conventional")}
+        first, later = Lab({}, lambda _: None), Lab({}, lambda _: None)
+        made = first.replays(trace, systems)
+        assert not first.reused
+        assert len(list((places / "scratch" / "replays").rglob("*.json"))) == 2
+        assert figures(made["one"]) == figures(made["again"]) != figures(made["two"])
+        assert later.replays(trace, systems) == made
+        assert later.reused
+
+    def test_without_input_the_cure_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(MissingInputError, match="--captured DIR, or FLASHTWIN_CAPTURED=DIR"):
+            Lab({}, print).trace("webvm")
+        with pytest.raises(MissingInputError, match=r"has no webvm\.fiu\.zst"):
+            Lab({"captured": tmp_path}, print).trace("webvm")
+
+    def test_digest_changes_with_code_and_not_with_comments(self, tmp_path: Path) -> None:
         (tmp_path / "src").mkdir()
         file = tmp_path / "src" / "a.rs"
 
         def digest(text: str) -> str:
             file.write_text(text)
-            sources.digest.cache_clear()
-            return sources.digest(("src",), tmp_path)
+            code.digest.cache_clear()
+            return code.digest(("src",), tmp_path)
 
         plain = digest("fn f() -> u32 { 1 }\n")
         assert digest("// says why\n\nfn f() -> u32 { 1 }\n#[cfg(test)]\nmod tests {}\n") == plain
         assert digest("fn f() -> u32 { 2 }\n") != plain
-
-    def test_a_renamed_folder_is_noticed(self, tmp_path: Path) -> None:
         with pytest.raises(FileNotFoundError):
-            sources.digest(("gone",), tmp_path)
-
-
-class TestStages:
-    def test_a_record_says_how_it_was_made_and_is_kept_whole(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("evidence.stage.DATA", tmp_path)
-        monkeypatch.setattr("evidence.stage.SCRATCH", tmp_path / "out")
-        stage = Stage("tried", "a trial", _trial)
-        assert stage.stale()
-        stage.run(Lab(None, lambda _: None))
-        record = json.loads((tmp_path / "tried.json").read_text())
-        assert record["command"] == "python -m evidence tried"
-        assert record["traces"] == {"webvm-small": ft.open(ROOT / "traces" / "webvm-small.fiu.zst").digest}
-        assert not stage.stale()
-        assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["tried.json"]
-
-    def test_without_the_traces_the_cure_is_named(self) -> None:
-        with pytest.raises(MissingTracesError, match="--captured DIR"):
-            Lab(None, print).trace("webvm")
-
-    def test_a_replay_is_made_once(self, tmp_path: Path) -> None:
-        trace = ft.open(ROOT / "traces" / "webvm-small.fiu.zst")
-        systems = {"one": ft.system("conventional"), "two": ft.system("ca-ssd"), "again": ft.system("conventional")}
-        store = Store(tmp_path)
-        first = store.replays(trace, systems)
-        assert store.made == 2
-        assert figures(first["one"]) == figures(first["again"]) != figures(first["two"])
-        later = Store(tmp_path)
-        assert {name: figures(kept) for name, kept in later.replays(trace, systems).items()} == {
-            name: figures(kept) for name, kept in first.items()
-        }
-        assert later.made == 0
-        taken = [json.loads(path.read_text())["seconds"] for path in tmp_path.rglob("*.json")]
-        # "again" is "one": its replay counts once.
-        assert later.saved_s == pytest.approx(sum(taken))
-
-    def test_how_long_a_replay_took_that_does_not_say_is_unknown(self, tmp_path: Path) -> None:
-        trace, systems = ft.open(ROOT / "traces" / "webvm-small.fiu.zst"), {"one": ft.system("conventional")}
-        Store(tmp_path).replays(trace, systems)
-        [path] = tmp_path.rglob("*.json")
-        path.write_text(json.dumps({"summary": json.loads(path.read_text())["summary"]}))
-        later = Store(tmp_path)
-        later.replays(trace, systems)
-        assert later.saved_s is None
-
-
-class TestConfirmation:
-    @pytest.fixture
-    def stage(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
-        for module in ("stage", "confirm"):
-            monkeypatch.setattr(f"evidence.{module}.SCRATCH", tmp_path / "out")
-        monkeypatch.setattr("evidence.stage.DATA", tmp_path)
-        stage = Stage("tried", "a trial", _compared)
-        stage.run(Lab(None, lambda _: None))
-        return stage
-
-    def rewrite(self, stage: Stage, **more: Any) -> None:
-        stage.path.write_text(json.dumps({**(stage.record() or {}), **more}))
-
-    def test_equal_figures_of_other_code_are_confirmed(self, stage: Stage) -> None:
-        self.rewrite(stage, code="of another day")
-        assert stage.stale()
-        assert confirm(stage, Lab(None, lambda _: None), 1) is None
-        assert not stage.stale()
-        assert (stage.record() or {})["confirmed"]["sample"] == "2 replays"
-
-    def test_differing_figure_is_named_and_not_confirmed(self, stage: Stage) -> None:
-        data = (stage.record() or {})["data"]
-        data["ca-ssd"]["read_ns"] += 1
-        self.rewrite(stage, code="of another day", data=data)
-        assert (confirm(stage, Lab(None, lambda _: None), 1) or "").startswith("ca-ssd/read_ns: ")
-        assert stage.stale()
-
-    def test_only_a_share_is_made_again(self, stage: Stage, tmp_path: Path) -> None:
-        lab = Lab(None, lambda _: None)
-        assert confirm(stage, lab, 10**9) is None
-        assert (stage.record() or {})["confirmed"]["sample"] == "0 replays"
+            code.digest(("gone",), tmp_path)
 
 
 class TestRanges:
-    def test_every_key_is_varied_or_excluded_with_a_reason(self) -> None:
-        varied = frozenset().union(*(factor.keys for factor in ranges.FACTORS)) | ranges.WORKED_OUT
-        for key, _ in _keys(ft.system("rr-ssd").config):
-            reasons = [name for name in ranges.EXCLUDED if key == name or (name[-1] in "._" and key.startswith(name))]
-            assert (key in varied) != bool(reasons), f"{key}: varied or excluded with a reason, and not both"
-
-    def test_what_is_excluded_or_varied_is_a_key(self) -> None:
-        keys = {key for key, _ in _keys(ft.system("rr-ssd").config)}
-        for name in ranges.EXCLUDED:
-            assert any(key == name or key.startswith(name) for key in keys), name
-        for factor in ranges.FACTORS:
-            assert factor.keys <= keys, factor.name
-
-    def test_the_first_level_is_that_of_the_presets(self) -> None:
+    def test_levels_are_keys_and_the_first_is_that_of_the_presets(self) -> None:
         config = dict(_keys(ft.system("rr-ssd", settings={**drive("trans"), **AGED}).config))
         for factor in ranges.FACTORS:
+            assert factor.keys <= config.keys(), factor.name
             for key, value in factor.levels[factor.default].items():
                 assert config[key] == value, f"{factor.name}: {key}"
-
-    def test_rows_cover_all_factors(self) -> None:
-        rows = ranges.design()[1 : ranges.ROWS + 1]
-        for name in ("seed", "load", "spare space", "wear rule", "placement", "age"):
-            levels = [row[name] for row in rows]
-            assert min(levels.count(level) for level in levels) >= ranges.ROWS // 3, name
-
-
-class TestConclusions:
-    QUESTION = Question("reads", "ca-ssd", "conventional", "read_ns")
-
-    def answer(self, changes: list[float | None], tie: float = 0.01) -> Answer:
-        return Answer(self.QUESTION, ranges.design()[1 : ranges.ROWS + 1], changes, tie)
 
     @pytest.mark.parametrize(
         ("changes", "word"),
@@ -211,54 +158,166 @@ class TestConclusions:
             ([-0.3, 0.005], "never rises"), ([0.3, -0.005], "never falls"), ([-0.3, 0.3], None),
         ],
     )  # fmt: skip
-    def test_what_no_row_contradicts_is_a_conclusion(self, changes: list[float], word: str | None) -> None:
-        assert conclusions.common(changes, 0.01) == word
+    def test_conclusion_is_what_no_row_contradicts(self, changes: list[float], word: str | None) -> None:
+        assert ranges.common(changes, 0.01) == word
 
-    def test_a_change_below_the_spread_over_seeds_is_a_tie(self) -> None:
-        def ground(by: float) -> dict[str, Any]:
-            return {"systems": {"conventional": replay(), "ca-ssd": replay(read_ns=100.0 * (1 + by))}}
-
-        # The seeds by themselves put the change at 1 to 5 %.
-        alone = [ground(by) for by in (0.01, 0.03, 0.05, 0.02, 0.02, 0.02)]
-        grounds = [ground(0.0), *(ground(-0.03) for _ in range(ranges.ROWS)), *alone]
+    def answer(self, changes: list[float]) -> ranges.Answer:
+        """Changes of reads by row; the seeds alone put the change at 1 to 5 %."""
+        alone = (0.01, 0.03, 0.05, 0.02, 0.02, 0.02)
+        before = {"read_ns": 100.0, "write_ns": 200.0}
+        grounds = [
+            {"systems": {"conventional": before, "ca-ssd": {**before, "read_ns": 100.0 * (1 + by)}}}
+            for by in (0.0, *changes, *alone)
+        ]
         data = {"rows": ranges.design(), "traces": {"trace": grounds}}
-        (found,) = conclusions.answers(self.QUESTION, data).values()
-        assert found.tie == pytest.approx(0.04)
-        assert found.word == "the same"
+        return ranges.answer(data, "trace", "ca-ssd", "conventional", "read_ns", keeping_up=False)
+
+    def test_change_below_the_spread_over_seeds_is_a_tie(self) -> None:
+        found = self.answer([-0.03] * ranges.ROWS)
+        assert (found.tie, found.word) == (pytest.approx(0.04), "the same")
 
     def test_choice_that_reverses_a_statement_is_named(self) -> None:
         rows = ranges.design()[1 : ranges.ROWS + 1]
         found = self.answer([0.5 if row["hash unit"] == "1 lane" else -0.2 for row in rows])
         assert found.word is None
-        assert found.moved_by == "hash unit"
-        said = {(one.level, one.word) for one in found.conditions() if one.choice == "hash unit"}
-        assert said == {("1 lane", "rises"), ("16 lanes", "falls"), ("pipeline", "falls")}
-
-    def test_what_cannot_be_divided_is_no_change(self) -> None:
-        assert conclusions.change(0.0, 1.0) is None
-        assert conclusions.change(None, 1.0) is None
+        assert found.text == "-20.0 to +50.0 %; hash unit"
 
 
-class TestForms:
-    def test_numbers_read_as_the_pages_write_them(self) -> None:
-        assert forms.us(1_763_500) == "1,763.5"
-        assert forms.signed(-0.0001) == "+0.0 %"
-        assert forms.percent(0.625) == "62 %"
-        assert forms.cut(100.0, 38.0) == "62 %"
-        assert forms.span([0.62, None, 0.16]) == "16 to 62 %"
-        assert forms.us(None) == forms.percent(None) == forms.span([]) == "–"
-        assert forms.grid(["a", "b"], [[1, 2]]) == "| a | b |\n| --- | --- |\n| 1 | 2 |"
+class TestGains:
+    def case(self, *changes: float, spread: float = 0.0) -> gains.Case:
+        return gains.Case("drive", "trace", changes, spread)
+
+    @pytest.mark.parametrize(
+        ("changes", "spread", "sign"),
+        [
+            ((-0.2,), 0.0, -1),
+            ((0.009,), 0.0, 0),
+            ((-0.03,), 0.04, 0),
+            ((0.03, 0.05), 0.02, 1),
+            ((-0.01, 0.03), 0.04, 0),
+        ],
+    )
+    def test_change_below_the_spread_is_a_tie(self, changes: tuple[float, ...], spread: float, sign: int) -> None:
+        assert self.case(*changes, spread=spread).sign == sign
+
+    @pytest.mark.parametrize(
+        ("changes", "went", "verdict"),
+        [
+            ([-0.2, -0.4], "falls in all 2 cases (-40 to -20 %)", "pays"),
+            ([0.2, 0.2], "rises in all 2 cases (+20 %)", "costs"),
+            ([0.0, 0.004], "ties in all 2 cases (+0 %)", "changes nothing"),
+            ([-0.2, 0.0], "falls in 1, ties in 1 (-20 to +0 %)", "pays or changes nothing"),
+            ([-0.2, 0.3, 0.0], "falls in 1, rises in 1, ties in 1 (-20 to +30 %)",
+             "pays in some cases and costs in others"),
+        ],
+    )  # fmt: skip
+    def test_words_follow_the_cases(self, changes: list[float], went: str, verdict: str) -> None:
+        cases = [self.case(one) for one in changes]
+        assert (gains.went(cases), gains.verdict(cases)) == (went, verdict)
+
+    @pytest.mark.parametrize(
+        ("without", "words"),
+        [
+            (0.0, "the effect is gone"), (-0.1, "the effect turns round"), (0.1, "most of it is gone"),
+            (0.2, "part of it is gone"), (0.29, "the effect stays"), (0.5, "the effect grows"),
+        ],
+    )  # fmt: skip
+    def test_cause_is_named_only_if_the_effect_goes_with_it(self, without: float, words: str) -> None:
+        assert gains.gone(0.3, without) == words
+
+    @pytest.mark.parametrize("knee", [-3, 0, 5, 8])
+    def test_last_clock_that_is_kept_up_with_is_found(self, knee: int) -> None:
+        assert gains.last(lambda at: at <= knee) == knee
+
+    def test_every_cause_can_be_switched(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(ROOT)
+        trace = ft.open(TRACE)
+        for one in gains.CAUSES:
+            for spare, sets in ((gains.SPARE, one.on), (one.spare_off, one.off)):
+                for name in (one.base, one.design):
+                    gains.one(name, *gains.SYSTEMS[name], {**gains.Drive(gains.MAIN[0], spare).keys(trace), **sets})
 
 
-def _compared(lab: Lab) -> dict[str, Any]:
-    trace = lab.keep(ft.open(ROOT / "traces" / "webvm-small.fiu.zst"))
-    kept = lab.store.replays(trace, {name: ft.system(name) for name in ("conventional", "ca-ssd")})
-    return {name: figures(one) for name, one in kept.items()}
+def test_papers_claims_stand_beside_published_numbers() -> None:
+    def claim(subject: str, quantity: str, published: float, measured: float | None, verdict: str) -> dict[str, Any]:
+        return {"subject": subject, "quantity": quantity, "published_low": published, "published_high": published,
+                "measured": measured, "unit": "%", "verdict": verdict}  # fmt: skip
+
+    item = {
+        "id": "table-4", "verdict": "disagrees",
+        "claims": [
+            claim("webvm", "share", 88.1, 85.0, "agrees"), claim("mail", "share", 78.8, None, "not measurable"),
+            claim("webvm", "reads", 23.4, 22.6, "agrees"),
+        ],
+        "tables": [{"title": "The rates", "header": ["workload", "speed"], "rows": [["webvm", "1,070.5"]]}],
+    }  # fmt: skip
+    found = papers.Results({"papers": [{"id": "rr-ssd", "items": [item]}]}, "rr-ssd")
+    assert found.columns(("table-4", "share"), ("table-4", "reads"))[2:] == [
+        "| webvm | 88.1 % → 85 % ✓ | 23.4 % → 22.6 % ✓ |"
+    ]
+    assert found.table("table-4", "rates", "speed")[2:] == ["| 1,070.5 |"]
+    assert found.verdicts()[2:] == ["| disagrees | `table-4` |"]
+    with pytest.raises(KeyError):
+        found.claim("table-4", "webvm", "writes")
 
 
-def _trial(lab: Lab) -> dict[str, int]:
-    lab.keep(ft.open(ROOT / "traces" / "webvm-small.fiu.zst"))
-    return {"answer": 1}
+def test_recipes_show_the_target_that_is_furthest_off() -> None:
+    targets = [
+        {"metric": "requests", "wanted": 1000, "found": 1000, "error": 0.0, "bound": "equal", "verdict": "met"},
+        {"metric": "gap", "wanted": 2.0, "found": 1.9, "error": -0.05, "bound": "equal", "verdict": "met"},
+        {"metric": "low", "wanted": 2.0, "found": 0.2, "error": -0.9, "bound": "at-most", "verdict": "met"},
+        {"metric": "odd", "wanted": 4.0, "found": 8.0, "error": 1.0, "bound": "equal", "verdict": "conflict"},
+    ]
+    assert workloads.checks({"one": {"scale": 0.5, "targets": targets}})[2:] == [
+        "| `one` | 0.5 | 4 | 3 | `gap` -5.0 % |"
+    ]
+    lines = workloads.imitations({"mail": targets, "web": targets[:1]})
+    assert lines[2] == "| `requests` | 1,000 → 1,000 (+0.00 %) | 1,000 → 1,000 (+0.00 %) |"
+    assert lines[3] == "| `gap` | 2.00 → 1.90 (-5.00 %) | – |"
+
+
+def test_output_of_the_bench_is_read() -> None:
+    line = (
+        "ds-ftl           0.617 s     1.62 M page ops/s,  0.24 of the bare loop (  6.74 M),     2.54 M flash "
+        "ops/s; tables 86.9 B/page, - B/content; resident set grew by 40 MB"
+    )
+    assert engine(line)["ds-ftl"] == {
+        "host": 1.62, "share": 0.24, "bare": 6.74, "flash": 2.54, "page": 86.9, "content": None,
+    }  # fmt: skip
+    with pytest.raises(ValueError, match="not what the bench"):
+        engine("error: could not compile")
+
+
+class TestArtifact:
+    """What ARTIFACT.md promises a reviewer comes out."""
+
+    PAGE = (ROOT / "ARTIFACT.md").read_text(encoding="utf-8")
+
+    def printed(self, cli: Cli, verb: str, part: str) -> str:
+        """The output of the page's command with this verb that has this part."""
+        (line,) = [one for one in re.findall(r"^\.venv/bin/flashtwin (.*)$", self.PAGE, re.MULTILINE)
+                   if one.startswith(verb) and one.endswith(part)]  # fmt: skip
+        done = cli(*[str(ROOT / word) if word.startswith("traces/") else word for word in shlex.split(line)])
+        assert done.status == 0, done.err
+        return done.out
+
+    def test_comparisons_print_the_figures_of_the_page(self, cli: Cli) -> None:
+        out = self.printed(cli, "compare", "hash_lanes=16")
+        table = {cells[0]: cells[1:] for row in re.findall(r"^\| (.*) \|$", self.PAGE, re.MULTILINE)
+                 if len(cells := row.split(" | ")) == 5}  # fmt: skip
+        for name in ("mean response, us", "pages programmed"):
+            (printed,) = [line.split() for line in out.splitlines() if line.startswith(name)]
+            assert printed[-4:] == table[name], f"{name}: make the study demo again"
+        (claimed,) = re.findall(r"the second the mean response (\S+) us", self.PAGE)
+        assert claimed in self.printed(cli, "compare", "hash_lanes=1")
+
+    def test_sweep_prints_the_mean_writes_of_the_page(self, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("FLASHTWIN_CHARTS", "none")
+        out = self.printed(cli, "sweep", "--out lanes")
+        ((first, last),) = re.findall(r"mean write falls\s+from (\S+) us with one lane to (\S+) us", self.PAGE)
+        assert first in out
+        assert last in out
+        assert "the same at every point: pages programmed" in out
 
 
 def _keys(config: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:

@@ -1,8 +1,7 @@
-"""What CONTRIBUTING says that one more of a kind takes, done on a copy of the sources: all of it compiles and works.
+"""What CONTRIBUTING says that one more of a kind takes, done on a copy of the sources.
 
-Policies of replication and placement, the metric, and the reason to wait are those that docs/adding-a-policy.md works
-through; trace format and chart are copies of existing ones under another name. `make new-policy` adds one more of each
-family.
+Policies, metric and reason to wait are those of docs/adding-a-policy.md; trace format and chart are renamed copies.
+Files and places are counted here. `make test-slow` compiles the copy and runs its tests.
 """
 
 from __future__ import annotations
@@ -27,6 +26,8 @@ FTL = "crates/ftl/src"
 REPLICATION = f"{FTL}/content/replication"
 #: What CONTRIBUTING promises of everything: a new file and another one, three places in them.
 FILES_AT_MOST, PLACES_AT_MOST = 2, 3
+#: A policy of the page as a test module.
+EXAMPLE = re.compile(r"// The example of docs/adding-a-policy.md.\n#\[cfg\(test\)\]\n#\[path.*\]\nmod \w+;\n")
 
 
 def rust(beginning: str) -> str:
@@ -73,7 +74,7 @@ def additions() -> dict[str, Addition]:
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_format_added_is_known_by_its_name() {
+    fn an_added_format_is_known_by_its_name() {
         assert!("twin".parse::<crate::Format>().is_ok());
     }
 }
@@ -140,56 +141,35 @@ mod tests {
                 (f"{host}/mod.rs", "    /// The power-protected RAM has a place.\n    BufferPlace,\n", batches[1]),
             ),
         ),
-        **{name: Addition({}, places, places=2) for name, places in COUNTERS.items()},
-    }
+        "counter": Addition({}, (
+            (
+                "crates/ftl/src/flash/counters.rs",
+                "        pub gc_updates_inverted: u64,\n",
+                "        /// Page writes that were not fingerprinted.\n        pub not_hashed: u64,\n",
+            ),
+            (
+                "crates/ftl/src/host.rs",
+                "    let program = scheme.write(page, fingerprinted, flash, loads, ops)?;\n",
+                "    flash.counters.dedup.not_hashed += u64::from(!fingerprinted);\n",
+            ),
+        ), places=2),
+    }  # fmt: skip
 
 
-#: Counters of the controller, each as its places: file, the line behind which it goes, and what goes there.
-COUNTERS = {
-    "counter of page operations": (
-        (
-            "crates/ftl/src/flash/counters.rs",
-            "        pub allocation_fallbacks: u64,\n",
-            "        /// Page writes that came with a fingerprint.\n        pub fingerprinted_writes: u64,\n",
-        ),
-        (
-            "crates/ftl/src/host.rs",
-            "    flash.counters.host_pages_written += 1;\n",
-            "    flash.counters.pages.fingerprinted_writes += u64::from(fingerprinted);\n",
-        ),
-    ),
-    "counter of deduplication": (
-        (
-            "crates/ftl/src/flash/counters.rs",
-            "        pub gc_updates_inverted: u64,\n",
-            "        /// Page writes that were not fingerprinted.\n        pub not_hashed: u64,\n",
-        ),
-        (
-            "crates/ftl/src/host.rs",
-            "    let program = scheme.write(page, fingerprinted, flash, loads, ops)?;\n",
-            "    flash.counters.dedup.not_hashed += u64::from(!fingerprinted);\n",
-        ),
-    ),
-}
-#: The new field of the results. It is compiled with the simulator, behind the end of a file.
+#: The new counter in the results. It is compiled with the simulator, behind the end of a file.
 SHOWN = """
 #[cfg(test)]
 mod added {
     use flashtwin_trace::{ContentSource, Op, PageTrace, TraceBuilder};
 
     #[test]
-    fn what_was_added_is_counted_and_shown() {
+    fn added_counter_is_counted_and_shown() {
         let trace = TraceBuilder::new("two").request(0, Op::Write, 0, 8192, &[7, 8]).build().unwrap();
         let pages = PageTrace::build(&trace, 4096, ContentSource::Recorded).unwrap();
         let of = |system| crate::run(&pages, &crate::resolve(system, &[]).unwrap(), &()).unwrap().summary;
-        let (hashes, does_not) = (of("ca-ssd"), of("conventional"));
-        assert_eq!(hashes["page_ops"]["fingerprinted_writes"], hashes["dedup"]["hashes_inline"]);
-        assert_eq!(hashes["dedup"]["not_hashed"], 0);
-        assert!(does_not["dedup"].as_object().unwrap().contains_key("not_hashed"));
-        assert!(does_not["dedup"]["not_hashed"].is_null() && does_not["page_ops"]["fingerprinted_writes"] == 0);
-        let schema = super::results_schema().to_string();
-        assert!(schema.contains("Page writes that came with a fingerprint."));
-        assert!(schema.contains("Page writes that were not fingerprinted."));
+        assert_eq!(of("ca-ssd")["dedup"]["not_hashed"], 0);
+        assert!(of("conventional")["dedup"]["not_hashed"].is_null());
+        assert!(super::results_schema().to_string().contains("Page writes that were not fingerprinted."));
     }
 }
 """
@@ -201,11 +181,6 @@ class Grown:
 
     sources: Path
     took: Mapping[str, tuple[int, int]]
-
-
-def kind_of(family: str) -> str:
-    """The name under which a policy of `make new-policy` is counted."""
-    return f"new {family}"
 
 
 def put_behind(path: Path, last: str, more: str) -> None:
@@ -240,6 +215,10 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Grown:
         shutil.copytree(ROOT / name, sources / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("Cargo.toml", "Cargo.lock"):
         shutil.copy(ROOT / name, sources)
+    for path in (f"{REPLICATION}/mod.rs", f"{REPLICATION}/placement/mod.rs"):
+        # They are test modules already, to be compiled by `make test`.
+        text = (sources / path).read_text(encoding="utf-8")
+        (sources / path).write_text(EXAMPLE.sub("", text), encoding="utf-8")
     took, before = {}, texts(sources)
     for name, addition in additions().items():
         for path, text in addition.files.items():
@@ -251,52 +230,8 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Grown:
     for kind in new_policy.FAMILIES:
         new_policy.add(kind, f"one-more-{kind}", root=sources)
         now = texts(sources)
-        took[kind_of(kind)], before = changed(before, now), now
+        took[f"new {kind}"], before = changed(before, now), now
     return Grown(sources, took)
-
-
-@pytest.fixture(scope="module")
-def told(grown: Grown) -> str:
-    """The output of the tests that concern additions, built where all others are."""
-    results = grown.sources / "crates/sim/src/result/mod.rs"
-    results.write_text(results.read_text(encoding="utf-8") + SHOWN, encoding="utf-8")
-    packages = [word for name in ("ftl", "analysis", "trace", "sim") for word in ("--package", f"flashtwin-{name}")]
-    done = subprocess.run(
-        ["cargo", "test", "--locked", "--offline", *QUICKLY, *packages, "--lib", "--", *NAMED],
-        cwd=grown.sources,
-        env={
-            **os.environ,
-            "CARGO_INCREMENTAL": "0",
-            "CARGO_TARGET_DIR": os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target")),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "warning" not in done.stderr, done.stderr
-    return done.stdout
-
-
-#: The libraries are those that all tests have; of the copy, little is run, so that compiling it counts.
-QUICKLY = [
-    word
-    for name in ("bits", "nand", "settings", "trace", "analysis", "ftl", "sim")
-    for word in ("--config", f"profile.dev.package.flashtwin-{name}.opt-level=0")
-]
-#: Tests of the additions, and tests that all policies of a family share.
-NAMED = (
-    "popularity_alone_decides_among_the_chips_that_may_be_chosen",
-    "no_policy_uses_a_chip_twice_or_a_full_one",
-    "turns_go_round_all_planes_in_the_order_asked_for",
-    "a_format_added_is_known_by_its_name",
-    "of_nothing_written_no_share_is_trimmed",
-    "what_was_added_is_counted_and_shown",
-    "writes_go_on_in_order_when_a_batch_ends",
-    "every_policy_of_replication_declares_that_it_replicates",
-    "swarm",
-    "copying",
-)
 
 
 @pytest.mark.parametrize("kind", additions())
@@ -308,7 +243,7 @@ def test_one_more_takes_what_contributing_says(kind: str, grown: Grown) -> None:
 
 @pytest.mark.parametrize("family", new_policy.FAMILIES)
 def test_new_policy_takes_two_files_and_three_places(family: str, grown: Grown) -> None:
-    assert grown.took[kind_of(family)] == (FILES_AT_MOST, PLACES_AT_MOST)
+    assert grown.took[f"new {family}"] == (FILES_AT_MOST, PLACES_AT_MOST)
 
 
 def test_new_policy_names_cause_and_cure(grown: Grown) -> None:
@@ -324,70 +259,51 @@ def test_new_policy_names_cause_and_cure(grown: Grown) -> None:
         assert texts(grown.sources) == before
 
 
+#: Tests of the additions themselves. The swarm and others run with them.
+NAMED = (
+    "popularity_alone_decides_among_the_chips_that_may_be_chosen", "no_policy_uses_a_chip_twice_or_a_full_one",
+    "turns_go_round_all_planes_in_the_order_asked_for", "an_added_format_is_known_by_its_name",
+    "of_nothing_written_no_share_is_trimmed", "added_counter_is_counted_and_shown",
+    "writes_go_on_in_order_when_a_batch_ends", "every_policy_of_replication_declares_that_it_replicates",
+)  # fmt: skip
+
+
 @pytest.mark.slow
-def test_additions_pass_all_tests_of_the_controller_and_the_simulator(grown: Grown) -> None:
-    done = subprocess.run(
-        ["cargo", "test", "--locked", "--offline", "--quiet", "-p", "flashtwin-ftl", "-p", "flashtwin-sim"],
-        cwd=grown.sources,
-        env={**os.environ, "CARGO_TARGET_DIR": os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def test_additions_compile_and_pass_all_tests(grown: Grown) -> None:
+    results = grown.sources / "crates/sim/src/result/mod.rs"
+    results.write_text(results.read_text(encoding="utf-8") + SHOWN, encoding="utf-8")
+    profile = str(ROOT / ".cargo" / "test.toml")
+    packages = [word for name in ("ftl", "analysis", "trace", "sim") for word in ("-p", f"flashtwin-{name}")]
+    command = ["cargo", "test", "--release", "--config", profile, "--locked", "--offline", *packages, "--lib"]
+    target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
+    out = _output(command, grown.sources, {"CARGO_TARGET_DIR": target})
+    for name in NAMED:
+        assert re.search(rf"{name} \.\.\. ok", out), name
+
+
+def _output(command: Sequence[str], folder: Path, variables: Mapping[str, str]) -> str:
+    """The output of a program that must succeed."""
+    environment = {**os.environ, **variables}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
-
-
-@pytest.mark.slow
-def test_report_with_one_more_chart_passes_its_tests(grown: Grown) -> None:
-    for name in ("tests", "docs"):
-        shutil.copytree(ROOT / name, grown.sources / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", grown.sources)
-
-    def tests(*args: str) -> None:
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *args],
-            cwd=grown.sources,
-            env={**os.environ, "PYTHONPATH": str(grown.sources / "python")},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
-
-    # As CONTRIBUTING says: the words of a report are written again, and the difference is read.
-    tests("tests/report", "-k", "own_sentences or words_of_a_report", "--update-golden")
-    for name in ("chart-sentences.txt", "report-words.txt"):
-        before, now = (
-            (root / "tests" / "golden" / name).read_text(encoding="utf-8").splitlines()
-            for root in (ROOT, grown.sources)
-        )
-        edits = difflib.SequenceMatcher(a=before, b=now, autojunk=False).get_opcodes()
-        assert {edit[0] for edit in edits} == {"equal", "insert"}, f"{name}: one more chart changes what others say"
-    tests("tests/report")
-
-
-def test_additions_compile_and_pass_their_tests(told: str) -> None:
-    for name in NAMED[:-2]:
-        assert re.search(rf"{name} \.\.\. ok", told), name
-    # The model's own test, and its copy's.
-    assert len(re.findall(rf"{NAMED[2]} \.\.\. ok", told)) == 2
-    assert all(re.search(rf"{shared}::\S+ \.\.\. ok", told) for shared in NAMED[-2:])
+    return done.stdout
 
 
 def test_the_chart_is_among_those_of_a_report(grown: Grown) -> None:
     code = "from flashtwin.report.charts import CHARTS; print(*CHARTS)"
-    paths = {**os.environ, "PYTHONPATH": str(grown.sources / "python")}
-    done = subprocess.run([sys.executable, "-c", code], env=paths, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert {"utilisation", "busy"} <= set(done.stdout.split())
+    out = _output([sys.executable, "-c", code], grown.sources, {"PYTHONPATH": str(grown.sources / "python")})
+    assert {"utilisation", "busy"} <= set(out.split())
 
 
-def test_what_the_page_shows_of_the_sources_stands_there() -> None:
+def test_page_shows_the_sources_as_they_are() -> None:
     fifo = (ROOT / "crates/ftl/src/flash/victim/fifo.rs").read_text(encoding="utf-8")
     assert fifo.split("#[cfg(test)]")[0].endswith(rust("use std::collections::VecDeque;"))
     for path, beginning in (
         ("crates/ftl/src/flash/victim/mod.rs", "pub trait VictimSelection"),
-        ("crates/ftl/src/content/replication/placement/mod.rs", "pub trait Placement"),
+        (f"{REPLICATION}/placement/mod.rs", "pub trait Placement"),
+        # Compiled as test modules of the crate, where `make test` runs their own tests.
+        ("crates/ftl/src/tests/added/least_popular.rs", "//! The chip whose stored contents"),
+        ("crates/ftl/src/tests/added/one_each.rs", "//! One copy of every content"),
     ):
         assert rust(beginning) in (ROOT / path).read_text(encoding="utf-8")
     victims = (ROOT / "crates/ftl/src/flash/victim/mod.rs").read_text(encoding="utf-8")

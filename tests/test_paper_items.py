@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import flashtwin as ft
+from flashtwin.experiments import Row, sets_of
 from flashtwin.papers import choose, experiment, running, swc_causes
 from flashtwin.papers.ca_ssd import anchor_item, locality_items, result_items
 from flashtwin.papers.ca_ssd import experiment_item as ca_ssd_experiment
@@ -20,7 +21,6 @@ from flashtwin.papers.ds_ftl import placement_items
 from flashtwin.papers.ds_ftl import published as ds_ftl
 from flashtwin.papers.experiment import Experiment
 from flashtwin.papers.running import ReproductionOptions
-from flashtwin.sweeps.design import Row, sets_of
 
 from .test_papers import busy_trace, patch_recipes
 

@@ -17,7 +17,7 @@ from flashtwin import report
 from flashtwin.replays.studies import replay_into
 from flashtwin.results import names
 
-from .conftest import PROGRAM, Cli, clean_environment, fiu_trace, peak_mib
+from .conftest import PROGRAM, Cli, Process, clean_environment, fiu_trace, peak_mib
 from .long_trace import write_long_trace
 
 LITTLE = {"blocks_per_plane": 20, "pages_per_block": 16, "channels": 2, "chips_per_channel": 2, "planes_per_die": 1}
@@ -111,7 +111,7 @@ def test_a_scan_stands_where_a_trace_does(traces: dict[str, Path], tmp_path: Pat
     found = [ft.explain(one, "rr-ssd", settings=LITTLE, effort=10_000_000)["rr-ssd"].data for one in (held, streamed)]
     assert found[0]["answer"] == found[1]["answer"]
     with pytest.raises(ft.ArgumentError, match=r"a trace in memory is needed .* `scan.open\(\)`"):
-        ft.fit(streamed)  # type: ignore[arg-type]
+        ft.imitate(streamed)  # type: ignore[arg-type]
 
 
 def test_a_sweep_of_a_file_that_is_not_held_is_the_same(
@@ -156,12 +156,12 @@ def test_progress_of_both_readings(traces: dict[str, Path]) -> None:
     assert heard == {"reading": (size, size), "rr-ssd": (1500, 1500)}
 
 
-def test_command_line(traces: dict[str, Path], cli: Cli) -> None:
+def test_command_line(traces: dict[str, Path], cli: Cli, process: Process) -> None:
     options = ["--content", "unique", "--set", "blocks_per_plane=20", "--json"]
     held = cli("replay", traces["mixed"], "--system", "rr-ssd", *options)
     streamed = cli("replay", traces["mixed"], "--system", "rr-ssd", "--stream", *options)
     assert (streamed.status, streamed.out, streamed.err) == (0, held.out, held.err)
-    piped = cli("compare", "-", "--stream", stdin=traces["whole"].read_bytes())
+    piped = process("compare", "-", "--stream", stdin=traces["whole"].read_bytes())
     assert piped.status == 2
     assert piped.err.startswith("error: standard input: standard input can be read only once")
     assert "flashtwin trace convert - FILE.parquet" in piped.err

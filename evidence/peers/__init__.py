@@ -1,4 +1,4 @@
-"""The same device and the same requests in flashtwin and in other people's simulators.
+"""The same device and the same requests in flashtwin and in other people's simulators: `python -m evidence peers`.
 
-`python -m evidence.peers` runs all of it (see `__main__.py`); the tests need none of the peers.
+The tests need none of the peers.
 """

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 #: A 99th percentile of fewer requests would hang on less than ten of them.
 TAIL_COUNT = 1000
@@ -33,11 +32,6 @@ class Outcome:
     write: Latency | None
     pages_programmed: int | None
     blocks_erased: int | None
-    #: Share of the time that dies work while response times are measured; flashtwin alone says it.
-    busy: float | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def latency_of(count: int, mean_ns: float | None, p99_ns: float | None) -> Latency | None:

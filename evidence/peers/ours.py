@@ -66,9 +66,8 @@ def simulate(device: Device, requests: Requests, rules: Rules, folder: Path, fir
     result = replay(device, requests, rules, folder, per_request=first > 0)
     programmed, erased = result.summary["pages_programmed"], result.summary["erases"]["total"]
     if first:
-        before = replay(device, requests[:first], rules, folder, per_request=False)
         read, write = (latency(times_us(result, kind, first)) for kind in KINDS)
-        return Outcome(read, write, programmed, erased, busy(result.summary, before.summary))
+        return Outcome(read, write, programmed, erased)
     responses = (result.summary["response"][kind] for kind in KINDS)
     read, write = (latency_of(each["count"], each["mean_ns"], each["p99_ns"]) for each in responses)
     return Outcome(read, write, programmed, erased)
@@ -86,10 +85,3 @@ def replay(device: Device, requests: Requests, rules: Rules, folder: Path, *, pe
     path.write_text(text(requests))
     trace = ft.open(path, format="mqsim")
     return ft.replay(trace, SYSTEM, per_request=per_request, **settings(device, rules))
-
-
-def busy(whole: Mapping[str, Any], before: Mapping[str, Any]) -> float:
-    """Share of the time that chips work in the part of a run that follows another one."""
-    ends_ns = [run["completed_ns"] for run in (whole, before)]
-    worked_ns = [run["utilisation"]["chip_mean"] * ns for run, ns in zip((whole, before), ends_ns, strict=True)]
-    return round(float((worked_ns[0] - worked_ns[1]) / (ends_ns[0] - ends_ns[1])), 3)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 
 from . import mqsim, ours, ssdsim, workloads
 from .device import Device
-from .workloads import PAGE_SECTORS, HotShare, Request
+from .workloads import HotShare, Request
 
 COUNT = 40_000
 FOOTPRINT_PAGES = 1 << 20
@@ -25,8 +23,6 @@ OVERWRITES = 200_000
 
 #: Where collection hurts: two planes a die, under load. One die a chip, as the peers' chips do one thing at a time.
 AGED = replace(SMALL, planes_per_die=2)
-#: The same capacity, planes that have their die to themselves.
-AGED_ONE_PLANE = replace(SMALL, blocks_per_plane=2 * SMALL.blocks_per_plane, free_blocks=2 * SMALL.free_blocks)
 AGED_FOOTPRINT_PAGES = 2 * SMALL_FOOTPRINT_PAGES
 #: Overwrites before anything is measured, and those that are measured.
 AGEING, AGED_OVERWRITES = 100_000, 200_000
@@ -103,45 +99,7 @@ def shapes() -> list[Scenario]:
     ]
 
 
-def public(name: str, title: str, path: Path, *, light: bool, whole_pages: bool = True) -> Scenario:
-    """A public trace, folded into three quarters of the device."""
-    build = partial(
-        workloads.sample,
-        path,
-        name="msr" if path.name.endswith((".csv", ".csv.zst", ".csv.gz")) else "mqsim",
-        limit_sectors=DEVICE.pages * 3 // 4 * PAGE_SECTORS,
-        whole_pages=whole_pages,
-    )
-    return Scenario(name, title, DEVICE, build, light)
-
-
-def samples(msr: Path | None) -> list[Scenario]:
-    """The samples that come with the peers, and one of MSR Cambridge if it is given."""
-    found = []
-    if home := os.environ.get(mqsim.VARIABLE):
-        traces = Path(home).resolve() / "traces"
-        found.append(public("wsrch", "MQSim's `wsrch-small`", traces / "wsrch-small.trace", light=True))
-        found.append(public("tpcc", "MQSim's `tpcc-small`, a burst", traces / "tpcc-small.trace", light=False))
-    if example := example_of_ssdsim(whole_pages=True):
-        found.append(example)
-    if msr is not None:
-        found.append(public("hm_0", "MSR Cambridge `hm_0`, 1,000 requests", msr.resolve(), light=False))
-    return found
-
-
-def example_of_ssdsim(*, whole_pages: bool) -> Scenario | None:
-    """The trace that comes with SSDsim."""
-    home = os.environ.get(ssdsim.VARIABLE)
-    if not home:
-        return None
-    name, title = ("example", "") if whole_pages else ("example-in-sectors", ", in sectors")
-    path = Path(home).resolve() / "example.ascii"
-    return public(name, f"SSDsim's `example.ascii`{title}", path, light=True, whole_pages=whole_pages)
-
-
-def overwritten(
-    name: str, title: str, mean_gap_us: float, write_share: float, *, even: bool = False, read_before: bool = False
-) -> Scenario:
+def overwritten(name: str, title: str, mean_gap_us: float, write_share: float) -> Scenario:
     """Three quarters of the small device filled, and overwritten twice."""
     build = partial(
         workloads.filled_and_overwritten,
@@ -149,8 +107,6 @@ def overwritten(
         overwrites=OVERWRITES,
         mean_gap_us=mean_gap_us,
         write_share=write_share,
-        even=even,
-        read_before=read_before,
     )
     return Scenario(name, title, SMALL, build, mqsim={"Preemptible_GC_Enabled": "true"})
 
@@ -165,9 +121,7 @@ def collection() -> list[Scenario]:
     ]
 
 
-def aged_drive(
-    where: str, kind: str, *, device: Device = AGED, gap_us: float | None = None, name: str | None = None
-) -> Scenario:
+def aged_drive(where: str, kind: str, *, gap_us: float | None = None, name: str | None = None) -> Scenario:
     """Three quarters of a device filled, aged, and then measured: `skewed` or `even`, `writes` or 70 % of them.
 
     SSDsim counts free pages, those of blocks that are being written among them: one and a half blocks, on average.
@@ -184,12 +138,12 @@ def aged_drive(
         hot=HOT if where == "skewed" else None,
         fill_gap_us=200.0,
     )
-    spare = (device.free_blocks + 1.5) / device.blocks_per_plane
+    spare = (AGED.free_blocks + 1.5) / AGED.blocks_per_plane
     gap = f"{gap_us:g} us" if gap_us < 1000 else f"{gap_us / 1000:g} ms"
     return Scenario(
         name or f"aged-{where}-{kind}",
         f"aged: {'70 % ' if kind == 'mixed' else ''}writes, {skew}, one in {gap}",
-        device,
+        AGED,
         build,
         mqsim={"Preemptible_GC_Enabled": "true"},
         ssdsim={"gc threshold": spare, "gc hard threshold": spare},
@@ -205,9 +159,9 @@ def aged() -> list[Scenario]:
     ]
 
 
-def everything(msr: Path | None = None) -> list[Scenario]:
+def everything() -> list[Scenario]:
     """All scenarios of the table."""
-    return [*loads(), *shapes(), *samples(msr), *collection(), *aged()]
+    return [*loads(), *shapes(), *collection(), *aged()]
 
 
 #: Rules that keys of ours express, by peer.

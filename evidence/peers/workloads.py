@@ -5,12 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import NamedTuple
-
-import polars
-
-import flashtwin as ft
 
 SECTOR_BYTES = 512
 PAGE_SECTORS = 8
@@ -66,17 +61,15 @@ def made(
     footprint_pages: int,
     pages: int = 1,
     sequential: bool = False,
-    even: bool = False,
     hot: HotShare | None = None,
 ) -> list[Request]:
-    """Arrivals of a Poisson process, or evenly; addresses uniform over the footprint, or one after the other, or `hot`
-    ones at its beginning."""
+    """Arrivals of a Poisson process; addresses uniform over the footprint, one after another, or mostly `hot` ones."""
     rng = random.Random(1)
     now = 0.0
     places = footprint_pages // pages
     out = []
     for index in range(count):
-        now -= mean_gap_us * 1000 * (-1.0 if even else math.log(1.0 - rng.random()))
+        now -= mean_gap_us * 1000 * math.log(1.0 - rng.random())
         place = index % places if sequential else drawn(rng, places, hot)
         sectors = pages * PAGE_SECTORS
         out.append(Request(int(now), place * sectors, sectors, rng.random() < write_share))
@@ -97,16 +90,10 @@ def filled_and_overwritten(
     overwrites: int,
     mean_gap_us: float,
     write_share: float,
-    even: bool = False,
-    read_before: bool = False,
     hot: HotShare | None = None,
     fill_gap_us: float | None = None,
 ) -> list[Request]:
-    """Every page written once in order, then requests of one page, uniform over the footprint or most of them for `hot`
-    pages.
-
-    `read_before` asks first for every page that is read later. The first part has its own `fill_gap_us`, if given.
-    """
+    """Every page written once in order, then requests of one page, uniform or mostly for `hot` pages."""
 
     def phase(count: int, share: float, *, sequential: bool) -> list[Request]:
         return made(
@@ -116,44 +103,12 @@ def filled_and_overwritten(
             write_share=share,
             footprint_pages=footprint_pages,
             sequential=sequential,
-            even=even,
         )
 
+    filled = phase(footprint_pages, 1.0, sequential=True)
+    begin = filled[-1].time_ns + GAP_NS
     after = phase(overwrites, write_share, sequential=False)
-    phases = [phase(footprint_pages, 1.0, sequential=True), after]
-    if read_before:
-        wanted = sorted(pages_read(after))
-        times = phase(len(wanted), 0.0, sequential=True)
-        phases.insert(0, [each._replace(sector=page * PAGE_SECTORS) for each, page in zip(times, wanted, strict=True)])
-    return one_after_another(phases)
-
-
-def one_after_another(phases: Iterable[Requests]) -> list[Request]:
-    """Traces joined in time."""
-    out: list[Request] = []
-    begin = 0
-    for phase in phases:
-        out += [request._replace(time_ns=request.time_ns + begin) for request in phase]
-        begin = out[-1].time_ns + GAP_NS
-    return out
-
-
-def sample(path: Path, *, name: str, limit_sectors: int, whole_pages: bool) -> list[Request]:
-    """A public trace in any format that flashtwin reads, folded into the addresses that the device has.
-
-    `whole_pages` widens each request to the pages that it touches.
-    """
-    rows = polars.DataFrame(ft.open(path, format=name)).select("time_ns", "offset_bytes", "length_bytes", "op")
-    out = []
-    for time_ns, offset, length, op in rows.iter_rows():
-        first, end = offset // SECTOR_BYTES, -(-(offset + length) // SECTOR_BYTES)
-        if whole_pages:
-            first, end = first // PAGE_SECTORS * PAGE_SECTORS, -(-end // PAGE_SECTORS) * PAGE_SECTORS
-        sectors = end - first
-        if end > limit_sectors:
-            first %= (limit_sectors - sectors) // PAGE_SECTORS * PAGE_SECTORS
-        out.append(Request(time_ns, first, sectors, op == 1))
-    return spaced(out)
+    return [*filled, *(request._replace(time_ns=request.time_ns + begin) for request in after)]
 
 
 def counts(requests: Iterable[Request]) -> dict[str, int]:
@@ -165,11 +120,6 @@ def counts(requests: Iterable[Request]) -> dict[str, int]:
 def pages_of(request: Request) -> range:
     """Pages that a request touches."""
     return range(request.sector // PAGE_SECTORS, -(-(request.sector + request.sectors) // PAGE_SECTORS))
-
-
-def pages_written(requests: Iterable[Request]) -> int:
-    """Page writes of the host: the denominator of write amplification."""
-    return sum(len(pages_of(request)) for request in requests if request.write)
 
 
 def pages_read(requests: Iterable[Request]) -> set[int]:

@@ -13,7 +13,7 @@ import pytest
 
 import flashtwin as ft
 
-from ..conftest import PROGRAM, Cli, clean_environment
+from ..conftest import PROGRAM, Cli, Process, clean_environment
 from ..tools import need
 from .nbd import Client
 from .serving import PATIENCE_S, flashtwin, run, started, wait_until
@@ -70,9 +70,9 @@ def test_ctrl_c_is_heard_while_a_big_image_is_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", [("serve",), ("drive", "info"), ("drive", "check"), ("drive", "system")])
-def test_a_pipe_is_no_image(verb: tuple[str, ...], cli: Cli, tmp_path: Path) -> None:
+def test_a_pipe_is_no_image(verb: tuple[str, ...], process: Process, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.img")
-    done = cli(*verb, "pipe.img", timeout=20)
+    done = process(*verb, "pipe.img", timeout=20)
     assert (done.status, "neither a file nor a block device" in done.err) == (2, True), done.err
 
 
@@ -109,7 +109,7 @@ def test_a_socket_that_nobody_could_connect_to_is_refused(tmp_path: Path) -> Non
 
 
 def test_figures_for_other_machines_are_told_with_a_warning(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    from flashtwin.cli._serving import metrics
+    from flashtwin.cli._metrics import metrics
 
     with ft.serve(tmp_path / "drive.img", system="rr-ssd", size_bytes=8 << 20) as server:
         for host, is_warned in (("0.0.0.0", True), ("127.0.0.1", False), ("localhost", False), ("[::1]", False)):

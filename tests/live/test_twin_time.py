@@ -204,6 +204,8 @@ while h.aio_in_flight():
     assert server.figures["twin"]["chip_queues"] == []
 
 
+# Matplotlib warns of a page of so few requests.
+@pytest.mark.filterwarnings("default:Attempting to set identical low and high ylims")
 def test_from_the_command_line(cli: Cli, tmp_path: Path) -> None:
     script = "h.pwrite(bytes(range(256)) * 16, 0); h.pwrite(bytes(range(256)) * 16, 4096); h.pread(8192, 0)"
     shell = f'PATH=/usr/bin:$PATH exec nbdsh -u "$NBD_URI" -c "{script}"'
@@ -220,15 +222,15 @@ def test_from_the_command_line(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_metrics_over_http(tmp_path: Path) -> None:
-    from flashtwin.cli import _serving
+    from flashtwin.cli import _metrics
 
     with (
         ft.serve(tmp_path / "d.img", system="ca-ssd", size_bytes=SIZE, twin_time=True) as server,
         pytest.MonkeyPatch.context() as patch,
     ):
         said: list[str] = []
-        patch.setattr(_serving, "say", said.append)
-        with _serving.metrics(server, "127.0.0.1:0"):
+        patch.setattr(_metrics, "say", said.append)
+        with _metrics.metrics(server, "127.0.0.1:0"):
             client(server, "h.pwrite(bytes(range(256)) * 16, 0)")
             samples = scraped(said[0].removeprefix("figures: "))
     assert samples['flashtwin_requests_total{operation="write"}'] == "1"

@@ -7,8 +7,7 @@ use std::thread;
 /// Bytes from which on asking is worth a call of the system.
 const LARGE: usize = 8 << 20;
 
-/// Like `Vec::with_capacity`, but falls back to an empty vector: the count comes from untrusted
-/// input.
+/// Like `Vec::with_capacity`, but an empty vector if memory is short, because the count comes from untrusted input.
 pub fn try_with_capacity<T>(items: usize) -> Vec<T> {
     let mut memory = Vec::new();
     if memory.try_reserve_exact(items).is_err() {
@@ -77,13 +76,11 @@ impl SpareMemory {
         part.advise(libc::MADV_POPULATE_WRITE);
     }
 
-    /// This system has no such call.
     #[cfg(not(target_os = "linux"))]
     fn touch(self, piece: usize) {
         let _ = (self.begins, piece);
     }
 
-    /// Says something of the whole pages in it to the system.
     #[cfg(target_os = "linux")]
     fn advise(self, advice: libc::c_int) {
         /// Whole pages of any size: this is the largest that a processor has by default.
@@ -95,7 +92,6 @@ impl SpareMemory {
     }
 }
 
-/// Says when it goes that work is done.
 struct Ended<'a>(&'a AtomicBool);
 
 impl Drop for Ended<'_> {

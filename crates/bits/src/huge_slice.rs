@@ -40,7 +40,6 @@ impl<T> HugeSlice<T> {
         Layout::array::<T>(len).and_then(|layout| layout.align_to(LINE)).ok()
     }
 
-    /// Zeroed memory for `len` items.
     fn memory(len: usize) -> NonNull<T> {
         let Some(layout) = Self::layout(len) else { panic!("a table of {len} items is larger than memory") };
         if layout.size() == 0 {
@@ -112,7 +111,6 @@ mod pages {
     use std::alloc::Layout;
     use std::ptr::null_mut;
 
-    /// Bytes of a huge page.
     const HUGE: usize = 2 << 20;
 
     pub(super) fn are_worth_it(layout: &Layout) -> bool {
@@ -165,7 +163,6 @@ mod pages {
         std::ptr::null_mut()
     }
 
-    /// Nothing comes from [`map`].
     pub(super) unsafe fn unmap(_memory: *mut u8, _bytes: usize) {}
 }
 

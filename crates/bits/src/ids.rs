@@ -225,7 +225,6 @@ mod tests {
     use super::By;
 
     crate::ids! {
-        /// A row of seats.
         struct Seat;
     }
 

@@ -1,13 +1,4 @@
-//! Low-level tools shared by all crates:
-//! - mixed numbers ([`mix`], [`fnv1a`]);
-//! - prefetches ([`prefetch`], [`prefetch_if_there`]);
-//! - reused slots ([`Slab`]);
-//! - tables and columns on huge pages ([`HugeSlice`], [`try_with_capacity`]);
-//! - memory limits ([`memory_limits`]);
-//! - ids and tables indexed by them ([`ids!`], [`By`]);
-//! - states that outlive a run ([`State`]).
-//!
-//! It knows nothing of flash or traces, and depends on nothing of ours.
+//! Low-level tools shared by all crates. They know nothing of flash or traces, and depend on nothing of ours.
 
 mod capacity;
 mod huge_slice;

@@ -34,7 +34,6 @@ pub fn memory_limits() -> MemoryLimits {
     MemoryLimits::default()
 }
 
-/// The value of a line in a system file, in its unit.
 #[cfg(target_os = "linux")]
 fn kib_of(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
@@ -54,7 +53,6 @@ fn address_space_bytes() -> Option<u64> {
         let limited = told && limit.rlim_cur != libc::RLIM_INFINITY;
         used.filter(|_| limited).map(|pages| limit.rlim_cur.saturating_sub(pages * page_bytes))
     };
-    // All of it, and that of data.
     let left = [left(libc::RLIMIT_AS, pages.first()), left(libc::RLIMIT_DATA, pages.get(5))];
     left.into_iter().flatten().min()
 }
@@ -139,7 +137,6 @@ mod tests {
         assert_eq!(limits(Some(5), Some(3)).least_bytes(), Some(3));
     }
 
-    /// The address space of a process that runs this test alone.
     const LIMIT_KIB: u64 = 3_000_000;
 
     #[test]

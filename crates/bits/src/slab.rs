@@ -1,14 +1,11 @@
 //! Slots that are used again, named by dense 32-bit numbers.
 //!
-//! The crate `slab` stores in each slot whether it is taken: a word more, where a slot here is a
-//! cache line exactly, and a branch at each access. Here the holder of a number knows that its slot
-//! is taken. A free slot keeps its old value, so that a list in it keeps its capacity for the next
-//! user.
+//! The crate `slab` stores in each slot whether it is taken. Here the holder of a number knows that, so a slot can be a
+//! cache line exactly. A free slot keeps its old value, so that a list in it keeps its capacity.
 
 use std::ops::{Deref, DerefMut};
 
-/// All slots in one array, and the numbers of those that are free; the last one freed is the first used again. It is
-/// looked into as a slice.
+/// All slots in one array. The last one freed is the first used again.
 #[derive(Debug)]
 pub struct Slab<T> {
     pub(crate) slots: Vec<T>,
@@ -84,7 +81,6 @@ impl<T> Slab<T> {
 impl<T> Deref for Slab<T> {
     type Target = [T];
 
-    /// All slots, taken or free.
     #[inline]
     fn deref(&self) -> &[T] {
         &self.slots

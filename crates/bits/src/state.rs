@@ -10,7 +10,6 @@ mod lists;
 
 use std::io::{self, Read, Write};
 
-/// Bytes that are written or read at once.
 const AT_ONCE: usize = 1 << 16;
 
 /// Whether a state was written or read, or why not.
@@ -18,21 +17,13 @@ pub type StateResult = io::Result<()>;
 
 /// The state of an object that was made from a configuration.
 pub trait State {
-    /// Writes it.
-    ///
-    /// # Errors
-    /// Those of the stream; [`unfit`] where the state is none that can be written.
+    /// Writes it. Fails with [`unfit`] where the state is none that can be written.
     fn save(&self, to: &mut Saver<'_>) -> io::Result<()>;
 
-    /// Loads the state saved from an object of the same configuration. After an error the object is
-    /// unusable.
-    ///
-    /// # Errors
-    /// Errors of the stream; [`unfit`] if the saved state does not fit this object.
+    /// Loads the state saved from an object of the same configuration. After an error the object is unusable.
     fn load(&mut self, from: &mut Loader<'_>) -> io::Result<()>;
 
-    /// An empty object to load into, for lists that have grown; `None` for types that need a
-    /// configuration.
+    /// An empty object for grown lists to load into; `None` for types that need a configuration.
     fn blank() -> Option<Self>
     where
         Self: Sized,
@@ -41,9 +32,6 @@ pub trait State {
     }
 
     /// Writes several, one after another.
-    ///
-    /// # Errors
-    /// As [`State::save`].
     fn save_all(items: &[Self], to: &mut Saver<'_>) -> io::Result<()>
     where
         Self: Sized,
@@ -52,9 +40,6 @@ pub trait State {
     }
 
     /// Reads as many as there are.
-    ///
-    /// # Errors
-    /// As [`State::load`].
     fn load_all(items: &mut [Self], from: &mut Loader<'_>) -> io::Result<()>
     where
         Self: Sized,
@@ -94,9 +79,6 @@ impl<'a> Saver<'a> {
     }
 
     /// Writes the buffered bytes.
-    ///
-    /// # Errors
-    /// Those of the stream.
     pub fn finish(self) -> io::Result<()> {
         self.to.write_all(&self.waiting)
     }
@@ -140,10 +122,7 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    /// Everything has been read.
-    ///
-    /// # Errors
-    /// [`unfit`] if not.
+    /// Fails with [`unfit`] unless everything has been read.
     pub fn finish(mut self) -> io::Result<()> {
         if self.at == self.end && self.from.read(&mut self.bytes)? == 0 {
             return Ok(());

@@ -1,5 +1,4 @@
-//! The controller's configuration: the keys of each family, and the checks across families. Doc
-//! comments are the reference manual's text.
+//! Keys of each family, and the checks across families. Doc comments are the reference manual's text.
 
 use flashtwin_nand::Geometry;
 use schemars::JsonSchema;
@@ -78,14 +77,12 @@ impl FtlConfig {
         self.partition.count()
     }
 
-    /// Kinds of data with an active block of their own. A plane reserves a block for each, and one
-    /// more for collection.
+    /// Kinds of data with an active block of their own in each plane.
     pub fn streams(&self) -> u32 {
         Stream::count(self.partitions(), self.wear.levels())
     }
 
-    /// Blocks that a plane reserves: one for each kind of data with an active block of its own,
-    /// those of the translation pages, and one for collection.
+    /// Blocks that a plane reserves: one for each kind of data, those of the translation pages, one for collection.
     pub fn reserved_blocks(&self, geometry: &Geometry) -> u32 {
         let table_blocks = match self.mapping_cache.is_on() {
             false => 0,
@@ -94,8 +91,7 @@ impl FtlConfig {
         self.streams() + table_blocks + 1
     }
 
-    /// Pages of a write that share a sample; 1: every page is fingerprinted, or the system ignores
-    /// contents.
+    /// Pages of a write that share a sample; 1 where every page is fingerprinted or contents are ignored.
     pub(crate) fn sampling_pages(&self) -> u32 {
         match self.mapping {
             Mapping::Page => 1,
@@ -103,7 +99,6 @@ impl FtlConfig {
         }
     }
 
-    /// The tables that are cut into pages, if they are on flash.
     pub(crate) fn table_shape(&self) -> Shape {
         let pages = self.pages_fingerprints();
         Shape {
@@ -112,15 +107,11 @@ impl FtlConfig {
         }
     }
 
-    /// Whether the fingerprint store is on flash.
     fn pages_fingerprints(&self) -> bool {
         self.mapping_cache.fingerprints && self.mapping_cache.is_on() && self.mapping == Mapping::Content
     }
 
-    /// Checks numbers and relations between keys.
-    ///
-    /// # Errors
-    /// The first key that is out of range, with its value and the expected one.
+    /// Checks numbers and relations between keys; the error names the first key that is out of range.
     pub fn check(&self, geometry: &Geometry) -> Result<(), RangeError> {
         self.gc.check()?;
         self.replication.check(geometry.chips())?;
@@ -134,7 +125,6 @@ impl FtlConfig {
         self.check_tables(geometry)
     }
 
-    /// Requirements of spreading.
     fn check_spreading(&self, geometry: &Geometry) -> Result<(), RangeError> {
         let wrong = |expected| Err(("spread.policy", "duplicates".into(), expected));
         if self.spread.policy == SpreadPolicy::None {
@@ -149,7 +139,6 @@ impl FtlConfig {
         Ok(())
     }
 
-    /// Requirements of replication, and its limits with deduplication.
     fn check_replication(&self, geometry: &Geometry) -> Result<(), RangeError> {
         let replicates = self.replication.policy != ReplicationPolicy::None;
         let wrong = |expected| {
@@ -165,7 +154,6 @@ impl FtlConfig {
         Ok(())
     }
 
-    /// Checks the cache of mapping tables.
     fn check_tables(&self, geometry: &Geometry) -> Result<(), RangeError> {
         if self.mapping_cache.fingerprints && !self.pages_fingerprints() {
             return Err((

@@ -2,7 +2,7 @@
 
 use flashtwin_nand::{Block, Plane, Ppn};
 
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::ids::{Content, Lpn};
 use crate::loads::LoadView;
 use crate::op::{FlashOp, Host, Lookup, ReadOutcome, ReadTarget, WriteOutcome};
@@ -41,26 +41,22 @@ pub trait Hints {
 }
 
 /// The controller as the engine sees it. [`crate::Ftl`] is one; tests and the bare loop of the benchmark bring others.
+///
+/// Errors are [`crate::FtlError::Broken`], if verification is on and finds the tables wrong, and [`crate::FtlError::DeviceFull`], if
+/// no block can be reclaimed for a page.
 pub trait Controller: Hints {
     /// Serves a page read. It orders no operations; [`Controller::begin_jobs`] does.
-    ///
-    /// # Errors
-    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
-    fn read(&mut self, lpn: Lpn, loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError>;
+    fn read(&mut self, lpn: Lpn, loads: &LoadView<'_>) -> FtlResult<ReadOutcome>;
 
-    /// The page that a read of a logical page would use now if only the copies that pass `there`
-    /// counted, and the name of its data; `None` if no such copy may be chosen. The tables run
-    /// ahead of the flash: this is for a driver that cannot read pages whose program is still under
-    /// way from RAM.
-    ///
-    /// # Errors
-    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
+    /// The page that a read of a logical page would use now if only the copies that pass `there` counted, and the name
+    /// of its data; `None` if no such copy may be chosen. The tables run ahead of the flash: this is for a driver that
+    /// cannot read pages whose program is still under way from RAM.
     fn locate_among(
         &self,
         _lpn: Lpn,
         _loads: &LoadView<'_>,
         _there: &dyn Fn(Ppn) -> bool,
-    ) -> Result<Option<(ReadTarget, u64)>, FtlError> {
+    ) -> FtlResult<Option<(ReadTarget, u64)>> {
         Ok(None)
     }
 
@@ -68,42 +64,32 @@ pub trait Controller: Hints {
     /// data are in controller RAM.
     fn arrived(&mut self, _lpn: Lpn) {}
 
-    /// Reads that a page write needs before its decision: the page's old data, if the write is
-    /// `partial`, and the mapping-table pages of [`Controller::take_lookups`]. The program of the
-    /// old page may still be under way.
-    ///
-    /// # Errors
-    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
+    /// Reads that a page write needs before its decision: the page's old data, if the write is `partial`, and the
+    /// mapping-table pages of [`Controller::take_lookups`]. The program of the old page may still be under way.
     fn prepare_write(
         &mut self,
         _lpn: Lpn,
         _partial: bool,
         _loads: &LoadView<'_>,
-    ) -> Result<Option<ReadTarget>, FtlError> {
+    ) -> FtlResult<Option<ReadTarget>> {
         Ok(None)
     }
 
     /// A page whose write has just been decided was read before that, from RAM: the read counts, too.
     fn was_read_in_ram(&mut self, _lpn: Lpn) {}
 
-    /// Serves a page write: decides whether a page is programmed, and where. The page is whole.
-    /// `fingerprinted`: its fingerprint is known (ignored by a system that does not look at
-    /// contents). Operations of garbage collection are appended to `ops`.
+    /// Serves a page write: decides whether a page is programmed, and where. The page is whole. `fingerprinted`: its
+    /// fingerprint is known. Operations of garbage collection are appended to `ops`.
     ///
-    /// Call this only when the data are whole and hashed, with the loads of that moment: a drive
-    /// does not know earlier whether the page needs a flash page at all (RR-SSD paper III.B,
-    /// "Handling Write Requests").
-    ///
-    /// # Errors
-    /// [`FtlError::DeviceFull`] when no block can be reclaimed; [`FtlError::Broken`] when
-    /// verification is on and finds the tables wrong.
+    /// Call this only when the data are whole and hashed, with the loads of that moment: a drive does not know earlier
+    /// whether the page needs a flash page at all (RR-SSD paper III.B, "Handling Write Requests").
     fn write(
         &mut self,
         page: Host,
         fingerprinted: bool,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<WriteOutcome, FtlError>;
+    ) -> FtlResult<WriteOutcome>;
 
     /// Forgets a logical page. The next [`Controller::begin_jobs`] writes back the table pages that this changes.
     fn trim(&mut self, lpn: Lpn);
@@ -126,29 +112,19 @@ pub trait Controller: Hints {
         false
     }
 
-    /// Looks up the page of the fingerprint store for a written content;
-    /// [`Controller::take_lookups`] returns the table pages to wait for. Call it when the hash is
-    /// known, before [`Controller::write`].
-    ///
-    /// # Errors
-    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
-    fn look_up_fingerprint(&mut self, _content: Content) -> Result<(), FtlError> {
+    /// Looks up the page of the fingerprint store for a written content; [`Controller::take_lookups`] returns the pages
+    /// to wait for. Call it when the hash is known, before [`Controller::write`].
+    fn look_up_fingerprint(&mut self, _content: Content) -> FtlResult {
         Ok(())
     }
 
     /// Writes every page of the mapping tables that was changed since it was last written.
-    ///
-    /// # Errors
-    /// As [`Controller::write`].
-    fn checkpoint(&mut self, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn checkpoint(&mut self, _ops: &mut Vec<FlashOp>) -> FtlResult {
         Ok(())
     }
 
     /// Fills the open program units of the host's streams with pages that hold nothing, so that they are programmed.
-    ///
-    /// # Errors
-    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
-    fn pad_units(&mut self, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn pad_units(&mut self, _ops: &mut Vec<FlashOp>) -> FtlResult {
         Ok(())
     }
 
@@ -163,45 +139,24 @@ pub trait Controller: Hints {
         false
     }
 
-    /// The unit of these planes is idle: a step of collection is appended to `ops` (job [`crate::IDLE_STEP`]), if a plane
-    /// wants one. To be called again when it is done, as long as nothing else comes.
-    ///
-    /// # Errors
-    /// As [`Controller::write`].
-    fn use_idle_time(&mut self, _planes: &[Plane], _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    /// The unit of these planes is idle: a step of collection is appended to `ops` (job [`crate::IDLE_STEP`]), if a
+    /// plane wants one. To be called again when it is done, as long as nothing else comes.
+    fn use_idle_time(&mut self, _planes: &[Plane], _ops: &mut Vec<FlashOp>) -> FtlResult {
         Ok(())
     }
 
-    /// Ends a profiling period: makes the copies that popularity has earned, then zeroes the
-    /// counters. The operations are those of the replication phase, in which the host is
-    /// served elsewhere (RR-SSD paper III.B: by the mirror). Without replication, only the
-    /// counters are zeroed.
-    ///
-    /// # Errors
-    /// As [`Controller::write`].
-    fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError>;
+    /// Ends a profiling period: makes the copies that popularity has earned, then zeroes the counters. The operations
+    /// are those of the replication phase, in which the host is served elsewhere (RR-SSD paper III.B: by the mirror).
+    fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> FtlResult;
 
-    /// Begins the background jobs that the reads so far have earned: reads of the pages to be copied;
-    /// where tables are on flash, writes those of their pages that gave way. To be called after each
-    /// read, and after trims.
-    ///
-    /// # Errors
-    /// [`FtlError::Broken`] when verification is on and finds the tables wrong.
-    fn begin_jobs(&mut self, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    /// Begins the background jobs that the reads so far have earned: reads of the pages to be copied, and writes of
+    /// evicted table pages. To be called after each read, and after trims.
+    fn begin_jobs(&mut self, _ops: &mut Vec<FlashOp>) -> FtlResult {
         Ok(())
     }
 
-    /// An operation of a background job ([`FlashOp::job`]) is done; follow-up operations are
-    /// appended to `ops`.
-    ///
-    /// # Errors
-    /// As [`Controller::write`].
-    fn job_done(
-        &mut self,
-        _job: u32,
-        _loads: &LoadView<'_>,
-        _ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    /// An operation of a background job ([`FlashOp::job`]) is done; follow-up operations are appended to `ops`.
+    fn job_done(&mut self, _job: u32, _loads: &LoadView<'_>, _ops: &mut Vec<FlashOp>) -> FtlResult {
         Ok(())
     }
 }

@@ -55,19 +55,14 @@ macro_rules! counts {
 #[cfg(test)]
 mod tests {
     counts! {
-        /// Two sorts of fruit.
         struct Fruit {
-            /// Apples, green and red.
             pub apples: [u64; 2],
-            /// Pears.
             pub pears: u64,
         }
     }
 
     counts! {
-        /// A shop.
         struct Shop {
-            /// Sold.
             pub sold: Fruit,
         }
     }

@@ -26,6 +26,17 @@ pub enum FtlError {
     Broken(String),
 }
 
+/// What a step of a run comes to.
+pub type FtlResult<T = ()> = Result<T, FtlError>;
+
 /// A number out of range: the key below `ftl`, its value, the accepted values, for example
 /// `("replication.adjust_every", "0", "at least 1")`.
 pub type RangeError = (&'static str, String, &'static str);
+
+/// Checks numbers that must not be 0, each with its key.
+pub(crate) fn at_least_one<const N: usize>(numbers: [(&'static str, u32); N]) -> Result<(), RangeError> {
+    match numbers.iter().find(|(_, number)| *number == 0) {
+        Some(&(key, _)) => Err((key, "0".into(), "at least 1")),
+        None => Ok(()),
+    }
+}

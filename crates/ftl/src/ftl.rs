@@ -10,7 +10,7 @@ use crate::content::{ContentMap, ContentScheme};
 use crate::controller::{Controller, Hints};
 use crate::decimal::times;
 use crate::dedup::{FingerprintStore, History, OutOfLinePolicy, TableKind};
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::blocks::Blocks;
 use crate::flash::{Flash, FlashKeys, capacity_pages};
 use crate::host;
@@ -19,9 +19,9 @@ use crate::image::PageImage;
 use crate::inverted::{InvertedMap, InvertedScheme};
 use crate::loads::LoadView;
 use crate::op::{FlashOp, Host, Lookup, ReadOutcome, ReadTarget, WriteOutcome, is_page};
-use crate::page::spread::{SpreadPolicy, Spreader};
+use crate::page::spread::{SpreadConfig, SpreadPolicy, Spreader};
 use crate::page::{PageMap, PageScheme, WrittenContents};
-use crate::paging::{Layout, Paging};
+use crate::paging::{Layout, Map, Paging, Tables};
 use crate::scheme::{Census, MappingScheme, Restore};
 
 /// The controller of one device.
@@ -32,7 +32,6 @@ pub struct Ftl {
     sampling_pages: u32,
 }
 
-/// The tables, by their form.
 pub(crate) enum Scheme {
     Page(Box<PageScheme>),
     Content(Box<ContentScheme>),
@@ -74,7 +73,7 @@ impl Scheme {
             TableKind::Inverted => {
                 let known = FingerprintStore::new(contents, dedup.fingerprint_entries, dedup.eviction);
                 let map = InvertedMap::new(footprint_pages, geometry.page_index_len(), known, history);
-                Self::Inverted(Box::new(InvertedScheme { map }))
+                Self::Inverted(Box::new(InvertedScheme { tables: Tables::new(map) }))
             }
             TableKind::TwoLevel => {
                 let known = FingerprintStore::new(contents, dedup.fingerprint_entries, dedup.eviction);
@@ -95,9 +94,8 @@ impl Scheme {
 }
 
 impl Ftl {
-    /// A controller for an erased device that serves a trace of `footprint_pages` logical
-    /// pages and `contents` contents. `config` must have passed [`FtlConfig::check`]. Where fewer of them ever hold
-    /// something, [`Ftl::holds_at_most`] says so.
+    /// A controller for an erased device. `config` must have passed [`FtlConfig::check`]. Where fewer than
+    /// `footprint_pages` logical pages ever hold something, [`Ftl::holds_at_most`] says so.
     pub fn new(
         config: &FtlConfig,
         geometry: &Geometry,
@@ -126,9 +124,32 @@ impl Ftl {
         capacity_pages(Blocks::plane_limit_of(geometry, kept), geometry)
     }
 
-    /// Tells the controller the address of each LPN in the host's address space, ascending: they
-    /// decide which entries of the mapping tables share a page, where those are on flash. To be
-    /// called before the first write. Returns the logical pages that the device can hold then.
+    /// Bytes of a controller's tables, known before it is made: of the device's pages and blocks, whose untouched parts
+    /// take no memory, and of `pages` logical pages and `contents` contents.
+    pub fn table_bytes(config: &FtlConfig, geometry: &Geometry, pages: u64, contents: u64) -> (u64, u64) {
+        let physical = geometry.page_index_len() as u64;
+        let device = Blocks::bytes(geometry.block_index_len() as u64, physical);
+        // A place in the store and a byte of history.
+        let known = contents * (4 + 1);
+        match (config.mapping, config.dedup.tables) {
+            (Mapping::Page, _) => {
+                let SpreadConfig { policy, count_written, .. } = config.spread;
+                let spreads = policy == SpreadPolicy::Duplicates;
+                let spread = spreads.then(|| Spreader::bytes_of(pages, contents, geometry.channels));
+                let written = count_written.then(|| WrittenContents::bytes(contents, geometry.planes()));
+                (device, PageMap::bytes(pages) + spread.unwrap_or(0) + written.unwrap_or(0))
+            }
+            (Mapping::Content, TableKind::TwoLevel) => {
+                (device, ContentMap::page_bytes(pages) + ContentMap::entry_bytes(contents) + known)
+            }
+            (Mapping::Content, TableKind::Inverted) => {
+                (device + InvertedMap::page_bytes(0, physical), InvertedMap::page_bytes(pages, 0) + known)
+            }
+        }
+    }
+
+    /// Sets the address of each LPN in the host's address space, ascending: they decide which entries of tables on
+    /// flash share a page. Call it before the first write. Returns the logical pages that the device can hold.
     pub fn lay_out_tables(&mut self, config: &FtlConfig, addresses: &[u64]) -> u64 {
         if config.mapping_cache.is_on() {
             self.put_tables_on_flash(config, addresses.iter().copied());
@@ -138,15 +159,13 @@ impl Ftl {
         capacity
     }
 
-    /// Limits the number of logical pages with data; copies may use a share of that. Call it before
-    /// the first write.
+    /// Limits the logical pages with data; copies may use a share of that. Call it before the first write.
     pub fn holds_at_most(&mut self, config: &FtlConfig, pages: u32) {
         let pages = u64::from(pages);
         let budget = pages.saturating_add(times(pages, config.replication.alpha));
         with_tables!(&mut self.tables, scheme => scheme.limit_budget(budget));
     }
 
-    /// Cuts the tables into pages and keeps blocks for them back.
     fn put_tables_on_flash(&mut self, config: &FtlConfig, addresses: impl ExactSizeIterator<Item = u64>) {
         let geometry = self.flash.geometry().clone();
         let layout = Layout::new(config.table_shape(), &geometry, addresses);
@@ -154,41 +173,34 @@ impl Ftl {
         let kept = config.streams() + paging.pool_blocks();
         self.flash.blocks.reserve_metadata_blocks(Blocks::plane_limit_of(&geometry, kept));
         match &mut self.tables {
-            Scheme::Page(scheme) => scheme.put_on_flash(paging),
+            Scheme::Page(scheme) => scheme.tables.put_on_flash(paging),
             Scheme::Content(scheme) => scheme.put_on_flash(paging),
             Scheme::Inverted(_) => unreachable!("FtlConfig::check refuses inverted tables on flash"),
         }
     }
 
-    /// Keeps the plain truth beside the tables from now on and compares every step with it.
-    /// To be called before the first write.
+    /// Compares every step with a plain model from now on. Call it before the first write.
     pub fn verify(&mut self) {
         self.flash.verify();
     }
 
-    /// Gives [`crate::PartitionPolicy::Offline`] its knowledge of the trace: the partition of each
-    /// logical page, 0 the hottest. Call it before the first write. Pages beyond the list are in
-    /// the coldest partition.
+    /// Gives [`crate::PartitionPolicy::Offline`] the partition of each logical page, 0 the hottest. Call it before the
+    /// first write. Pages beyond the list are in the coldest partition.
     pub fn assign_partitions(&mut self, of_page: Vec<u8>) {
         let partitions = self.flash.blocks.partitions();
         self.flash.partitions.assign(partitions, of_page);
     }
 }
 
-/// Page operations of the host.
 impl Ftl {
-    /// Writes a logical page's content to another place, as ageing does: the mapping form
-    /// and its contents stay as they are. A page that is not mapped is left alone.
-    ///
-    /// # Errors
-    /// As [`Controller::write`].
+    /// Writes a logical page's content to another place, as ageing does. A page that is not mapped is left alone.
     pub fn rewrite(
         &mut self,
         lpn: Lpn,
         address: u64,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<Option<Ppn>, FtlError> {
+    ) -> FtlResult<Option<Ppn>> {
         let flash = &mut self.flash;
         with_tables!(&mut self.tables, scheme => match host::locate(&**scheme, flash, lpn, loads) {
             Some(_) => scheme.rewrite(lpn, address, flash, loads, ops).map(Some),
@@ -206,7 +218,6 @@ impl Ftl {
     }
 }
 
-/// Rebuilds the tables from the state that another controller left.
 impl Ftl {
     pub(crate) fn restore_page(&mut self, page: PageImage<'_>) -> Result<(), String> {
         with_tables!(&mut self.tables, scheme => scheme.restore_page(page, &mut self.flash))
@@ -231,7 +242,7 @@ impl Ftl {
 }
 
 impl Controller for Ftl {
-    fn read(&mut self, lpn: Lpn, loads: &LoadView<'_>) -> Result<ReadOutcome, FtlError> {
+    fn read(&mut self, lpn: Lpn, loads: &LoadView<'_>) -> FtlResult<ReadOutcome> {
         with_tables!(&mut self.tables, scheme => host::read(&mut **scheme, &mut self.flash, lpn, loads))
     }
 
@@ -240,7 +251,7 @@ impl Controller for Ftl {
         lpn: Lpn,
         loads: &LoadView<'_>,
         there: &dyn Fn(Ppn) -> bool,
-    ) -> Result<Option<(ReadTarget, u64)>, FtlError> {
+    ) -> FtlResult<Option<(ReadTarget, u64)>> {
         with_tables!(&self.tables, scheme => host::locate_among(&**scheme, &self.flash, lpn, loads, there))
     }
 
@@ -255,7 +266,7 @@ impl Controller for Ftl {
         lpn: Lpn,
         partial: bool,
         loads: &LoadView<'_>,
-    ) -> Result<Option<ReadTarget>, FtlError> {
+    ) -> FtlResult<Option<ReadTarget>> {
         let flash = &mut self.flash;
         with_tables!(&mut self.tables, scheme => host::prepare_write(&mut **scheme, flash, lpn, partial, loads))
     }
@@ -271,7 +282,7 @@ impl Controller for Ftl {
         fingerprinted: bool,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<WriteOutcome, FtlError> {
+    ) -> FtlResult<WriteOutcome> {
         let flash = &mut self.flash;
         with_tables!(&mut self.tables, scheme => host::write(&mut **scheme, flash, page, fingerprinted, loads, ops))
     }
@@ -288,26 +299,32 @@ impl Controller for Ftl {
     }
 
     fn pages_tables(&self) -> bool {
-        with_tables!(&self.tables, scheme => scheme.pages_tables())
+        with_tables!(&self.tables, scheme => scheme.tables.may_be_missing())
     }
 
     fn take_lookups(&mut self, lookups: &mut Vec<Lookup>) {
-        with_tables!(&mut self.tables, scheme => scheme.take_lookups(lookups));
+        with_tables!(&mut self.tables, scheme => scheme.tables.take_lookups(lookups));
     }
 
     fn pages_fingerprints(&self) -> bool {
-        with_tables!(&self.tables, scheme => scheme.pages_fingerprints())
+        with_tables!(&self.tables, scheme => scheme.tables.fingerprints_may_be_missing())
     }
 
-    fn look_up_fingerprint(&mut self, content: Content) -> Result<(), FtlError> {
-        with_tables!(&mut self.tables, scheme => scheme.look_up_fingerprint(content, &mut self.flash))
+    fn look_up_fingerprint(&mut self, content: Content) -> FtlResult {
+        let flash = &mut self.flash;
+        with_tables!(&mut self.tables, scheme => {
+            scheme.tables.where_on_flash(|tables| tables.look_up_fingerprint(content, flash))
+        })
     }
 
-    fn checkpoint(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        with_tables!(&mut self.tables, scheme => scheme.checkpoint(&mut self.flash, ops))
+    fn checkpoint(&mut self, ops: &mut Vec<FlashOp>) -> FtlResult {
+        let flash = &mut self.flash;
+        with_tables!(&mut self.tables, scheme => {
+            scheme.tables.where_on_flash(|tables| tables.checkpoint(flash, ops))
+        })
     }
 
-    fn pad_units(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn pad_units(&mut self, ops: &mut Vec<FlashOp>) -> FtlResult {
         self.flash.pad_units(ops)
     }
 
@@ -324,21 +341,21 @@ impl Controller for Ftl {
         self.flash.works_in_idle_time()
     }
 
-    fn use_idle_time(&mut self, planes: &[Plane], ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        with_tables!(&mut self.tables, scheme => scheme.use_idle_time(planes, &mut self.flash, ops))?;
+    fn use_idle_time(&mut self, planes: &[Plane], ops: &mut Vec<FlashOp>) -> FtlResult {
+        with_tables!(&mut self.tables, scheme => self.flash.collect_in_idle_time(planes, &mut scheme.tables, ops))?;
         self.begin_jobs(ops)
     }
 
-    fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn end_period(&mut self, ops: &mut Vec<FlashOp>) -> FtlResult {
         with_tables!(&mut self.tables, scheme => scheme.end_period(&mut self.flash, ops))
     }
 
     #[inline]
-    fn begin_jobs(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn begin_jobs(&mut self, ops: &mut Vec<FlashOp>) -> FtlResult {
         with_tables!(&mut self.tables, scheme => scheme.begin_jobs(&mut self.flash, ops))
     }
 
-    fn job_done(&mut self, job: u32, loads: &LoadView<'_>, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn job_done(&mut self, job: u32, loads: &LoadView<'_>, ops: &mut Vec<FlashOp>) -> FtlResult {
         with_tables!(&mut self.tables, scheme => scheme.job_done(job, &mut self.flash, loads, ops))
     }
 }
@@ -354,22 +371,22 @@ impl Hints for Ftl {
 
     #[inline]
     fn prefetch_far(&self, lpn: Lpn, content: Content, write: bool) {
-        with_tables!(&self.tables, scheme => scheme.prefetch_far(lpn, content, write));
+        with_tables!(&self.tables, scheme => scheme.tables.map.prefetch_far(lpn, content, write));
     }
 
     #[inline]
     fn prefetch_near(&self, lpn: Lpn, content: Content, write: bool) {
-        with_tables!(&self.tables, scheme => scheme.prefetch_near(lpn, content, write, &self.flash));
+        with_tables!(&self.tables, scheme => scheme.tables.map.prefetch_near(lpn, content, write, &self.flash));
     }
 
     #[inline]
     fn prefetch_next(&self, lpn: Lpn, content: Content) {
-        with_tables!(&self.tables, scheme => scheme.prefetch_next(lpn, content, &self.flash));
+        with_tables!(&self.tables, scheme => scheme.tables.map.prefetch_next(lpn, content, &self.flash));
     }
 
     #[inline]
     fn prefetch_last(&self, lpn: Lpn) {
-        with_tables!(&self.tables, scheme => scheme.prefetch_last(lpn));
+        with_tables!(&self.tables, scheme => scheme.tables.map.prefetch_last(lpn));
     }
 
     #[inline]

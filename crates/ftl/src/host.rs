@@ -4,14 +4,13 @@
 //! processor then fetches the code of one scheme in one piece, not in pieces between those of the
 //! others.
 
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::Flash;
 use crate::ids::Lpn;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, ReadOutcome, ReadTarget, WriteOutcome, is_page};
 use crate::scheme::MappingScheme;
 
-/// Where a logical page would be read now.
 #[inline]
 pub(crate) fn locate(
     scheme: &impl MappingScheme,
@@ -23,14 +22,13 @@ pub(crate) fn locate(
     is_page(home).then(|| flash.serve(home, replicas, loads))
 }
 
-/// See [`crate::Controller::locate_among`].
 pub(crate) fn locate_among(
     scheme: &impl MappingScheme,
     flash: &Flash,
     lpn: Lpn,
     loads: &LoadView<'_>,
     there: &dyn Fn(flashtwin_nand::Ppn) -> bool,
-) -> Result<Option<(ReadTarget, u64)>, FtlError> {
+) -> FtlResult<Option<(ReadTarget, u64)>> {
     let (home, replicas) = scheme.places_of(lpn);
     if !is_page(home) {
         return Ok(None);
@@ -42,15 +40,14 @@ pub(crate) fn locate_among(
     Ok(Some((target, scheme.data_name(lpn, target.ppn))))
 }
 
-/// See [`crate::Controller::read`].
 #[inline(never)]
 pub(crate) fn read(
     scheme: &mut impl MappingScheme,
     flash: &mut Flash,
     lpn: Lpn,
     loads: &LoadView<'_>,
-) -> Result<ReadOutcome, FtlError> {
-    scheme.look_up_read(lpn, flash)?;
+) -> FtlResult<ReadOutcome> {
+    scheme.tables().where_on_flash(|tables| tables.look_up_read(lpn, flash))?;
     let (new_value, replicated) = scheme.note_read(lpn, flash);
     let Some(target) = locate(scheme, flash, lpn, loads) else {
         flash.counters.unmapped_reads += 1;
@@ -67,22 +64,20 @@ pub(crate) fn read(
     Ok(ReadOutcome::Flash { target, new_value, replicated, data: scheme.data_name(lpn, target.ppn) })
 }
 
-/// See [`crate::Controller::was_read_in_ram`].
 pub(crate) fn was_read_in_ram(scheme: &mut impl MappingScheme, flash: &mut Flash, lpn: Lpn) {
     let (new_value, replicated) = scheme.note_read(lpn, flash);
     flash.counters.pages.new_value_reads += u64::from(new_value);
     flash.counters.pages.replicated_value_reads += u64::from(replicated);
 }
 
-/// See [`crate::Controller::prepare_write`].
 pub(crate) fn prepare_write(
     scheme: &mut impl MappingScheme,
     flash: &mut Flash,
     lpn: Lpn,
     partial: bool,
     loads: &LoadView<'_>,
-) -> Result<Option<ReadTarget>, FtlError> {
-    scheme.look_up_write(lpn, partial, flash)?;
+) -> FtlResult<Option<ReadTarget>> {
+    scheme.tables().where_on_flash(|tables| tables.look_up_write(lpn, partial, flash))?;
     let old = if partial { locate(scheme, flash, lpn, loads) } else { None };
     flash.counters.reads[Cause::ReadModifyWrite as usize] += u64::from(old.is_some());
     if let (Some(old), Some(checker)) = (old, &flash.checker) {
@@ -91,7 +86,6 @@ pub(crate) fn prepare_write(
     Ok(old)
 }
 
-/// See [`crate::Controller::write`].
 #[inline(never)]
 pub(crate) fn write(
     scheme: &mut impl MappingScheme,
@@ -100,7 +94,7 @@ pub(crate) fn write(
     fingerprinted: bool,
     loads: &LoadView<'_>,
     ops: &mut Vec<FlashOp>,
-) -> Result<WriteOutcome, FtlError> {
+) -> FtlResult<WriteOutcome> {
     flash.counters.host_pages_written += 1;
     let program = scheme.write(page, fingerprinted, flash, loads, ops)?;
     Ok(WriteOutcome { program })

@@ -37,17 +37,13 @@ pub(crate) struct PageData {
     pub(crate) content: Content,
 }
 
-/// How much a trace touches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TraceSizes {
-    /// Logical pages.
     pub(crate) footprint_pages: u32,
-    /// Contents.
     pub(crate) contents: u32,
 }
 
 impl Owner {
-    /// The owner that the tables know by this id.
     #[inline]
     pub(crate) fn of(id: impl Id) -> Self {
         Self::new(id.number())
@@ -58,4 +54,19 @@ impl Owner {
     pub(crate) fn id<I: Id>(self) -> I {
         I::new(self.number())
     }
+}
+
+/// A stored link to no id.
+pub(crate) const NONE: u32 = 0;
+
+/// How a link to an id is stored: as its number plus one, so that zeroed memory holds no links.
+#[inline]
+pub(crate) fn link(id: impl Id) -> u32 {
+    id.number() + 1
+}
+
+/// The target of a link.
+#[inline]
+pub(crate) fn named<I: Id>(link: u32) -> Option<I> {
+    link.checked_sub(1).map(I::new)
 }

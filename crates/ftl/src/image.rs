@@ -23,7 +23,6 @@ impl OpenFor {
     /// All of them, by their number.
     pub const ALL: [Self; 4] = [Self::Replicas, Self::Host, Self::Collection, Self::Levelling];
 
-    /// The stream of such pages, where there is one partition.
     pub(crate) fn stream(self) -> Stream {
         match self {
             Self::Replicas => Stream::REPLICA,

@@ -3,7 +3,7 @@
 use flashtwin_bits::By;
 use flashtwin_nand::{Chip, Plane};
 
-use crate::error::FtlError;
+use crate::error::{FtlError, FtlResult};
 use crate::flash::counters::{Counters, PartitionSize, Peak, PlaneContents, PlaneWrites, TableSizes};
 use crate::ftl::{Ftl, Scheme, with_tables};
 use crate::ids::Content;
@@ -69,7 +69,7 @@ impl Ftl {
 
     /// Statistics of table pages; `None` where all tables are in RAM and never written.
     pub fn paging_sizes(&self) -> Option<PagingSizes> {
-        with_tables!(&self.tables, scheme => scheme.paging_sizes(&self.flash))
+        with_tables!(&self.tables, scheme => scheme.tables.paging_sizes(&self.flash))
     }
 
     /// The partitions, hottest first; none where the host's data are not told apart.
@@ -107,8 +107,7 @@ impl Ftl {
         pages
     }
 
-    /// Valid pages of each plane and the distinct contents in them; `None` where contents are not
-    /// known. Costs a sort of each plane's.
+    /// Valid pages of each plane and the distinct contents in them; `None` where contents are not known.
     pub fn plane_contents(&self) -> Option<By<Plane, Vec<PlaneContents>>> {
         let pages = with_tables!(&self.tables, scheme => scheme.contents_on_flash(&self.flash))?;
         let geometry = self.flash.geometry();
@@ -131,13 +130,9 @@ impl Ftl {
         with_tables!(&self.tables, scheme => scheme.contents_written())
     }
 
-    /// Compares all tables with one another and, with verification on, with the plain model: every
-    /// mapped page has the data last written, counters are consistent, copies lie on different
-    /// chips, causes sum to pages programmed. Costs a pass over the device.
-    ///
-    /// # Errors
-    /// [`FtlError::Broken`] naming the first thing that does not hold.
-    pub fn audit(&self) -> Result<(), FtlError> {
+    /// Compares all tables with one another and, with verification on, with the plain model. Costs a pass over the
+    /// device.
+    pub fn audit(&self) -> FtlResult {
         self.flash.blocks.audit().map_err(FtlError::Broken)?;
         with_tables!(&self.tables, scheme => scheme.audit(&self.flash))?;
         self.flash.audit_partitions().map_err(FtlError::Broken)?;

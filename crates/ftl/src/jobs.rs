@@ -1,14 +1,11 @@
-//! Background jobs: work of several flash operations that waits for idle time and goes on when
-//! they are done.
-//!
-//! The operations of a job carry its number ([`crate::FlashOp::job`]); the driver reports when each
-//! is done. The controller decides the next step.
+//! Background jobs: work of several flash operations in idle time. They carry the job's number
+//! ([`crate::FlashOp::job`]), and the driver reports when each is done. Then the controller decides the next step.
 
 use flashtwin_bits::{Loader, Saver, Slab, State, StateResult, unfit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::RangeError;
+use crate::error::{RangeError, at_least_one};
 
 /// Work in idle time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,12 +24,8 @@ impl Default for BackgroundConfig {
 }
 
 impl BackgroundConfig {
-    /// Checks numbers.
     pub(crate) fn check(&self) -> Result<(), RangeError> {
-        match self.jobs {
-            0 => Err(("background.jobs", "0".into(), "at least 1")),
-            _ => Ok(()),
-        }
+        at_least_one([("background.jobs", self.jobs)])
     }
 }
 
@@ -55,7 +48,6 @@ impl<T> Jobs<T> {
         Self { slots: Slab::new(), limit }
     }
 
-    /// Jobs under way.
     pub(crate) fn len(&self) -> u32 {
         self.slots.taken()
     }
@@ -69,7 +61,6 @@ impl<T> Jobs<T> {
         Some(self.slots.insert(Slot { work: Some(work), ops_left: ops }))
     }
 
-    /// The data of a job under way, and the number of its open operations.
     pub(crate) fn under_way(&self, job: u32) -> Option<(&T, u32)> {
         let slot = self.slots.get(job as usize)?;
         Some((slot.work.as_ref()?, slot.ops_left))
@@ -143,13 +134,6 @@ mod tests {
         assert_eq!(jobs.under_way(job), None);
     }
 
-    #[test]
-    fn at_least_one_job_may_be_under_way() {
-        assert_eq!(BackgroundConfig { jobs: 1 }.check(), Ok(()));
-        assert_eq!(BackgroundConfig { jobs: 0 }.check(), Err(("background.jobs", "0".into(), "at least 1")));
-    }
-
-    /// Jobs are saved only when none is under way.
     #[test]
     fn saved_jobs_go_on_with_the_same_numbers() {
         let mut jobs = Jobs::new(10);

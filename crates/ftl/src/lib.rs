@@ -21,6 +21,7 @@ mod image;
 mod inspection;
 mod inverted;
 mod jobs;
+mod lists;
 mod loads;
 mod names;
 mod op;
@@ -41,7 +42,7 @@ pub use content::replication::{ReplicationConfig, ReplicationPolicy};
 pub use controller::{Controller, Hints};
 pub use counts::Count;
 pub use dedup::{DedupConfig, Entries};
-pub use error::{FtlError, RangeError};
+pub use error::{FtlError, FtlResult, RangeError};
 pub use flash::allocation::AllocationConfig;
 pub use flash::block_table::BlockTable;
 pub use flash::counters::{

@@ -40,7 +40,6 @@ impl<'a> LoadView<'a> {
         self.unit.len() / self.chip.len()
     }
 
-    /// Loads of a chip's units.
     #[inline]
     pub(crate) fn of_units(&self, chip: Chip) -> &'a [u32] {
         let units = self.units_per_chip();
@@ -57,7 +56,6 @@ impl<'a> LoadView<'a> {
         if self.units_decide { (unit, chip) } else { (chip, unit) }
     }
 
-    /// Load of the unit that would serve a page of `plane`.
     #[inline]
     pub(crate) fn of_unit(&self, plane: Plane, geometry: &Geometry) -> u32 {
         let planes_per_unit = geometry.planes_per_chip() as usize / self.units_per_chip();

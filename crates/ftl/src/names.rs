@@ -1,5 +1,3 @@
-//! Names of policies as configurations have them.
-
 use std::fmt::Debug;
 
 /// The name of a variant in kebab case, as serde writes it: `end-of-period` of `EndOfPeriod`.

@@ -11,8 +11,7 @@ pub enum Cause {
     Host,
     /// A host write of a content that the device never held before.
     Unique,
-    /// A host write of a content that lies on flash, but whose fingerprint was evicted or never
-    /// taken.
+    /// A host write of a content on flash whose fingerprint was evicted or never taken.
     MissedDuplicate,
     /// A host write of a content that had died and comes back.
     Reborn,
@@ -72,12 +71,24 @@ pub struct FlashOp {
     pub job: u32,
 }
 
+impl FlashOp {
+    /// An operation that is neither urgent nor part of a job.
+    #[inline]
+    pub(crate) fn new(kind: OpKind, ppn: Ppn, source: Ppn, cause: Cause) -> Self {
+        Self { kind, ppn, source, cause, urgent: false, job: NO_JOB }
+    }
+
+    #[inline]
+    pub(crate) fn read(ppn: Ppn, cause: Cause) -> Self {
+        Self::new(OpKind::Read, ppn, NO_PPN, cause)
+    }
+}
+
 /// The job of operations that belong to none.
 pub const NO_JOB: u32 = u32::MAX;
 
-/// The job of operations that the controller ordered when it was offered idle time
-/// ([`crate::Controller::use_idle_time`]): they do not end the idle time, and their end is not
-/// reported.
+/// The job of operations that were ordered in [`crate::Controller::use_idle_time`]: they do not end the idle time, and
+/// their end is not reported.
 pub const IDLE_STEP: u32 = u32::MAX - 1;
 
 /// Where a read is served.
@@ -130,14 +141,12 @@ pub struct Host {
     pub content: Content,
 }
 
-/// A page number that stands for none where plain words are stored.
 #[inline]
 pub(crate) fn is_page(ppn: Ppn) -> bool {
     ppn != NO_PPN
 }
 
-/// A page of the mapping tables that a page operation of the host looked into, in the order in
-/// which it must.
+/// A table page that a page operation of the host looked into, in the order in which it must.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lookup {
     /// The page of the tables.

@@ -32,11 +32,8 @@ pub struct Restoring {
 
 impl Ftl {
     /// Begins to fill the tables of a controller that has done nothing yet. `blocks` are all that were ever used, in
-    /// the order in which they were closed.
-    ///
-    /// # Errors
-    /// [`RestoreError`] if they cannot be those of such a controller; also for partitions of the
-    /// host's data and for mapping tables on flash, which a list of pages does not include.
+    /// the order in which they were closed. Partitions of the host's data and mapping tables on flash are refused,
+    /// because a list of pages does not include them.
     pub fn restore(mut self, blocks: &[BlockImage]) -> Result<Restoring, RestoreError> {
         if self.flash.blocks.partitions() > 1 || self.paging_sizes().is_some() {
             let text = "partitions of the host's data and mapping tables on flash cannot be restored";
@@ -57,25 +54,16 @@ impl Ftl {
 
 impl Restoring {
     /// A page with its first logical page; [`Restoring::reference`] adds the others.
-    ///
-    /// # Errors
-    /// [`RestoreError`] for a page that is not programmed or holds something else already.
     pub fn page(&mut self, page: PageImage<'_>) -> Result<(), RestoreError> {
         self.ftl.restore_page(page).map_err(RestoreError)
     }
 
     /// Another logical page points to a page already restored.
-    ///
-    /// # Errors
-    /// [`RestoreError`] where it cannot.
     pub fn reference(&mut self, lpn: Lpn, home: Ppn) -> Result<(), RestoreError> {
         self.ftl.restore_reference(lpn, home).map_err(RestoreError)
     }
 
     /// The controller, ready for page operations.
-    ///
-    /// # Errors
-    /// [`RestoreError`] where collection is left in a state that it does not have.
     pub fn finish(mut self) -> Result<Ftl, RestoreError> {
         let flash = &mut self.ftl.flash;
         flash.blocks.restored(&self.closed);
@@ -86,7 +74,6 @@ impl Restoring {
     }
 }
 
-/// Queries for code that makes a controller's state durable.
 impl Ftl {
     /// The first copy of a logical page; `None` where it is not mapped.
     #[inline]
@@ -111,15 +98,13 @@ impl Ftl {
         self.flash.blocks.table.erases(block)
     }
 
-    /// The first copy of a logical page and all other pages that may be read in its stead: copies made on purpose,
-    /// duplicates that the controller knows of. `None` where it is not mapped.
+    /// The first copy of a logical page and all pages that may be read in its stead; `None` where it is not mapped.
     pub fn places_of(&self, lpn: Lpn) -> Option<(Ppn, &[Ppn])> {
         let places = with_tables!(&self.tables, scheme => scheme.places_of(lpn));
         is_page(places.0).then_some(places)
     }
 
-    /// Home and copies of the owner of a valid page, that page among them; `None` where a system
-    /// has one page for each owner.
+    /// Home and copies of the owner of a valid page; `None` where a system has one page for each owner.
     pub fn places_beside(&self, ppn: Ppn) -> Option<(Ppn, &[Ppn])> {
         let owner = self.flash.blocks.owner(ppn)?;
         let places = with_tables!(&self.tables, scheme => scheme.places_of_owner(owner));

@@ -3,35 +3,28 @@
 use flashtwin_bits::By;
 use flashtwin_nand::{NO_PPN, Plane, Ppn};
 
-use crate::error::FtlError;
+use crate::error::{FtlError, FtlResult};
 use crate::flash::Flash;
+use crate::flash::blocks::Stream;
 use crate::flash::counters::{PlaneWrites, TableSizes};
 use crate::ids::{Content, Lpn, Owner};
 use crate::image::PageImage;
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes};
+use crate::op::{Cause, FlashOp, Host};
+use crate::paging::{Map, Tables};
 
 /// A mapping scheme. Optional capabilities have defaults.
 pub(crate) trait MappingScheme: Census + Restore + flashtwin_bits::State {
+    type Map: Map;
+
+    fn tables(&mut self) -> &mut Tables<Self::Map>;
+
     /// Caps first copies and replicas at `pages` together, the device's capacity.
     fn limit_budget(&mut self, _pages: u64) {}
 
-    /// Whether prefetches differ between reads and writes.
     fn wants_kind(&self) -> bool {
         false
     }
-
-    /// Prefetches the tables that an operation some way ahead will look into first.
-    fn prefetch_far(&self, lpn: Lpn, content: Content, write: bool);
-
-    /// Prefetches the entries that those tables point to; the operation is nearer now.
-    fn prefetch_near(&self, lpn: Lpn, content: Content, write: bool, flash: &Flash);
-
-    /// Prefetches the last tables that the operation reads; it is next.
-    fn prefetch_next(&self, _lpn: Lpn, _content: Content, _flash: &Flash) {}
-
-    /// Prefetches the entries that those tables point to in turn.
-    fn prefetch_last(&self, _lpn: Lpn) {}
 
     /// The first copy of a logical page and its further ones.
     fn places_of(&self, lpn: Lpn) -> (Ppn, &[Ppn]);
@@ -47,53 +40,15 @@ pub(crate) trait MappingScheme: Census + Restore + flashtwin_bits::State {
         (self.places_of(lpn).0, &[])
     }
 
-    /// A name for the data that a read returns. Equal names mean equal data; by default only a page
-    /// equals itself.
+    /// A name for the data that a read returns. Equal names mean equal data.
     #[inline]
     fn data_name(&self, _lpn: Lpn, ppn: Ppn) -> u64 {
         u64::from(ppn.number())
     }
 
-    /// Looks up the table pages on flash that a read of a logical page needs.
-    #[inline]
-    fn look_up_read(&mut self, _lpn: Lpn, _flash: &mut Flash) -> Result<(), FtlError> {
-        Ok(())
-    }
-
-    /// Looks up the table pages on flash that a page write needs.
-    #[inline]
-    fn look_up_write(&mut self, _lpn: Lpn, _partial: bool, _flash: &mut Flash) -> Result<(), FtlError> {
-        Ok(())
-    }
-
-    /// Looks up the page of the fingerprint store in which a written content would be found.
-    fn look_up_fingerprint(&mut self, _content: Content, _flash: &mut Flash) -> Result<(), FtlError> {
-        Ok(())
-    }
-
-    /// Moves the table pages that the last page operation looked up to the end of `lookups`.
-    fn take_lookups(&mut self, _lookups: &mut Vec<Lookup>) {}
-
-    /// Whether pages of the mapping tables may be missing in RAM.
-    fn pages_tables(&self) -> bool {
-        false
-    }
-
-    /// Whether looking a content up may have to wait for a page of the fingerprint store.
-    fn pages_fingerprints(&self) -> bool {
-        false
-    }
-
-    /// Writes every page of the mapping tables that was changed since it was last written.
-    fn checkpoint(&mut self, _flash: &mut Flash, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        Ok(())
-    }
-
-    /// Counts a read of a page's content. Returns whether this is its first read, and whether it
-    /// has further copies.
+    /// Counts a read of a page's content. Returns whether it is its first, and whether there are further copies.
     fn note_read(&mut self, lpn: Lpn, flash: &mut Flash) -> (bool, bool);
 
-    /// The read just counted is served from this page.
     #[inline]
     fn read_served(&mut self, _ppn: Ppn) {}
 
@@ -105,43 +60,35 @@ pub(crate) trait MappingScheme: Census + Restore + flashtwin_bits::State {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<Option<(Ppn, Cause)>, FtlError>;
+    ) -> FtlResult<Option<(Ppn, Cause)>>;
 
-    /// Forgets a logical page.
     fn trim(&mut self, lpn: Lpn, flash: &mut Flash);
 
-    /// Begins the background jobs that the reads so far have earned.
     #[inline]
-    fn begin_jobs(&mut self, _flash: &mut Flash, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        Ok(())
+    fn begin_jobs(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult {
+        self.tables().settle(flash, ops)
     }
 
-    /// An operation of a background job is done.
     fn job_done(
         &mut self,
         _job: u32,
         _flash: &mut Flash,
         _loads: &LoadView<'_>,
         _ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         Ok(())
     }
 
-    /// The planes' die has nothing else to do: collects a little, if the flash wants that.
-    fn use_idle_time(
-        &mut self,
-        planes: &[Plane],
-        flash: &mut Flash,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError>;
-
-    /// Ends a profiling period.
-    fn end_period(&mut self, _flash: &mut Flash, _ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        Ok(())
+    fn end_period(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult {
+        self.tables().settle(flash, ops)
     }
 
-    /// Moves the data of a mapped logical page to another physical page, as ageing does; returns
-    /// that page.
+    /// The plane for a page that ageing moves, where the allocation proposes one.
+    fn place_aged(&mut self, proposal: Plane, _lpn: Lpn, _flash: &mut Flash, _loads: &LoadView<'_>) -> Plane {
+        proposal
+    }
+
+    /// Moves a mapped logical page to another physical page, as ageing does; returns that page.
     fn rewrite(
         &mut self,
         lpn: Lpn,
@@ -149,15 +96,37 @@ pub(crate) trait MappingScheme: Census + Restore + flashtwin_bits::State {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<Ppn, FtlError>;
+    ) -> FtlResult<Ppn> {
+        let Some(owner) = flash.blocks.owner(self.places_of(lpn).0) else {
+            return Err(FtlError::Broken(format!("LPN {lpn} lies in a page that nobody owns")));
+        };
+        let partition = flash.partitions.of(lpn);
+        let stream = Stream::host(partition);
+        let proposal = flash.pick_plane(stream, address, loads)?;
+        let plane = self.place_aged(proposal, lpn, flash, loads);
+        let to = flash.take_page(plane, stream, owner, self.tables(), ops)?;
+        // Making room may have moved the page, so it is looked up only now.
+        let from = self.places_of(lpn).0;
+        if let Some(checker) = &mut flash.checker {
+            checker.copy(from, to, partition)?;
+        }
+        let tables = self.tables();
+        if !tables.map.relocate(owner, from, to, flash) {
+            return Err(flash.strayed(owner, from));
+        }
+        tables.touch_owner(owner);
+        flash.blocks.invalidate(from);
+        flash.counters.host_pages_written += 1;
+        flash.counters.programs[Cause::Host as usize] += 1;
+        flash.collect_behind(plane, tables, ops)?;
+        tables.settle(flash, ops)?;
+        Ok(to)
+    }
 
-    /// Preloading has ended.
     fn end_preload(&mut self) {}
 }
 
-/// Sizes and consistency checks of the tables.
 pub(crate) trait Census {
-    /// Physical pages that hold valid data.
     fn pages_in_use(&self) -> u64;
 
     /// Physical pages that hold replicas, which [`Census::pages_in_use`] counts, too.
@@ -165,60 +134,41 @@ pub(crate) trait Census {
         0
     }
 
-    /// Pages that first copies and replicas may occupy together; `None` without replication.
     fn budget_pages(&self) -> Option<u64> {
         None
     }
 
-    /// Statistics of the mapping tables' pages; `None` where all tables are in RAM and never
-    /// written.
-    fn paging_sizes(&self, _flash: &Flash) -> Option<PagingSizes> {
-        None
-    }
-
-    /// Pages written without a fingerprint that wait to be read.
     fn unhashed_pages(&self) -> u64 {
         0
     }
 
-    /// Entries in each table; `blocks` bytes are those of the flash.
     fn table_sizes(&self, flash: &Flash) -> TableSizes;
 
-    /// Contents on flash by number of physical copies: index = copies (0 unused).
     fn copies(&self) -> Vec<u64> {
         Vec::new()
     }
 
-    /// Pages of replicas.
     fn replica_ppns(&self) -> Vec<Ppn> {
         Vec::new()
     }
 
-    /// Each valid page and the content in it; `None` where contents are not known.
     fn contents_on_flash(&self, flash: &Flash) -> Option<Vec<(Ppn, Content)>>;
 
-    /// Host writes by plane since preloading ended; `None` unless they are counted.
     fn contents_written(&self) -> Option<By<Plane, Vec<PlaneWrites>>> {
         None
     }
 
-    /// Compares all tables with one another and, where verification is on, with the truth.
-    fn audit(&self, flash: &Flash) -> Result<(), FtlError>;
+    fn audit(&self, flash: &Flash) -> FtlResult;
 }
 
-/// Rebuilds the tables from the state that another controller left.
 pub(crate) trait Restore {
-    /// Takes a page that another controller wrote, and the first logical page that points to it.
     fn restore_page(&mut self, page: PageImage<'_>, flash: &mut Flash) -> Result<(), String>;
 
-    /// Points another logical page at a page that [`Restore::restore_page`] took.
     fn restore_reference(&mut self, lpn: Lpn, home: Ppn, flash: &mut Flash) -> Result<(), String>;
 
-    /// Forgets that the device ever held `content`: its next write counts as unique, not as reborn.
     fn forget_content(&mut self, _content: Content) {}
 }
 
-/// The message for a listed LPN that is out of range or mapped twice.
 pub(crate) fn unfit(lpn: Lpn, lpns: u32) -> String {
     match lpn.number() < lpns {
         true => format!("LPN {lpn} is mapped twice"),
@@ -226,12 +176,8 @@ pub(crate) fn unfit(lpn: Lpn, lpns: u32) -> String {
     }
 }
 
-/// Compares logical pages, each with the owner and the place that a map gives it, with the owners of pages and with
-/// the truth.
-pub(crate) fn audit_pages(
-    flash: &Flash,
-    pages: impl Iterator<Item = (Lpn, Owner, Ppn)>,
-) -> Result<(), FtlError> {
+/// Compares logical pages, each with the owner and place that a map gives it, with the blocks and the truth.
+pub(crate) fn audit_pages(flash: &Flash, pages: impl Iterator<Item = (Lpn, Owner, Ppn)>) -> FtlResult {
     for (lpn, owner, ppn) in pages.filter(|&(_, _, ppn)| crate::op::is_page(ppn)) {
         if flash.blocks.owner(ppn) != Some(owner) {
             let place = flash.geometry().describe(ppn);

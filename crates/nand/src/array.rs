@@ -27,10 +27,8 @@ pub enum NandRule {
     },
 }
 
-/// The physical state of every block: pages programmed since its last erase.
-///
-/// The FTL's own tables have its *decisions*; this is the state of the flash as the operations
-/// arrive, and it accepts them only as the medium would. Memory: 2 bytes a block, touched lazily.
+/// The state of the flash as the operations arrive, which it accepts only as the medium would; the FTL's own tables
+/// have its *decisions*. 2 bytes a block, touched lazily.
 #[derive(Debug)]
 pub struct FlashArray {
     programmed_pages: By<Block, Vec<u16>>,
@@ -60,10 +58,7 @@ impl FlashArray {
         u32::from(self.programmed_pages[block_index]) == geometry.pages_per_block
     }
 
-    /// Programs a page.
-    ///
-    /// # Errors
-    /// [`NandRule::ProgramOutOfOrder`] unless it is the block's next page.
+    /// Programs a page, which must be its block's next.
     #[inline]
     pub fn program(&mut self, geometry: &Geometry, ppn: Ppn) -> Result<(), NandRule> {
         if !self.is_next(geometry, ppn) {
@@ -76,10 +71,7 @@ impl FlashArray {
         Ok(())
     }
 
-    /// Checks that a page may be read.
-    ///
-    /// # Errors
-    /// [`NandRule::ReadUnprogrammed`] when it holds nothing.
+    /// Checks that a page may be read: it must be programmed.
     #[inline]
     pub fn read(&self, geometry: &Geometry, ppn: Ppn) -> Result<(), NandRule> {
         if self.is_programmed(geometry, ppn) {

@@ -148,18 +148,15 @@ fn microseconds(key: &'static str, us: f64) -> Result<u64, DeviceError> {
 
 impl NandConfig {
     /// Checks the numbers and computes geometry and integer durations.
-    ///
-    /// # Errors
-    /// [`DeviceError`] with the key and the accepted values.
     pub fn resolve(&self) -> Result<NandDevice, DeviceError> {
         let geometry = Geometry::new([
-            ("channels", self.channels),
-            ("chips_per_channel", self.chips_per_channel),
-            ("dies_per_chip", self.dies_per_chip),
-            ("planes_per_die", self.planes_per_die),
-            ("blocks_per_plane", self.blocks_per_plane),
-            ("pages_per_block", self.pages_per_block),
-            ("page_bytes", self.page_bytes),
+            self.channels,
+            self.chips_per_channel,
+            self.dies_per_chip,
+            self.planes_per_die,
+            self.blocks_per_plane,
+            self.pages_per_block,
+            self.page_bytes,
         ])?;
         self.check()?;
         let types = self.read_types_us.iter().map(|&us| microseconds("read_types_us", us));
@@ -222,9 +219,6 @@ impl NandConfig {
 
 impl NandDevice {
     /// Reads the flash of a device file. Its tables, such as `[engine]`, say how the controller works and are left out.
-    ///
-    /// # Errors
-    /// [`DeviceError`] when it is not TOML, has an unknown key, or describes no device.
     pub fn from_toml(text: &str) -> Result<Self, DeviceError> {
         let mut flash: toml::Table = toml::from_str(text)?;
         flash.retain(|_, value| !value.is_table());

@@ -31,9 +31,8 @@ pub struct Geometry {
     pub sense_pages: u32,
     page_bits: u32,
     plane_bits: u32,
-    /// The lowest `plane_bits` bits, and the lowest `page_bits`. Addresses are taken apart dozens
-    /// of times for a page operation, and making a mask anew takes as many instructions as all
-    /// else.
+    /// Masks of the lowest `plane_bits` and `page_bits` bits. Kept because addresses are taken apart dozens of times
+    /// for a page operation.
     plane_mask: u32,
     page_mask: u32,
 }
@@ -59,23 +58,28 @@ fn bits_for(count: u32) -> u32 {
     u32::BITS - (count - 1).leading_zeros()
 }
 
-/// A mask of the lowest `bits` bits.
 fn low_bits(bits: u32) -> u32 {
     1u32.unbounded_shl(bits).wrapping_sub(1)
 }
 
 impl Geometry {
+    /// What [`Geometry::new`] takes, in this order.
+    const LEVELS: [&str; 7] = [
+        "channels",
+        "chips_per_channel",
+        "dies_per_chip",
+        "planes_per_die",
+        "blocks_per_plane",
+        "pages_per_block",
+        "page_bytes",
+    ];
+
     /// Checks the level sizes and computes the address fields.
-    ///
-    /// # Errors
-    /// [`GeometryError`] when a level is empty or the device needs more than 32 address bits.
-    pub fn new(levels: [(&'static str, u32); 7]) -> Result<Self, GeometryError> {
-        for (name, count) in levels {
-            if count == 0 {
-                return Err(GeometryError::Zero(name));
-            }
+    pub fn new(levels: [u32; 7]) -> Result<Self, GeometryError> {
+        if let Some(level) = levels.iter().position(|&count| count == 0) {
+            return Err(GeometryError::Zero(Self::LEVELS[level]));
         }
-        let [channels, chips, dies, planes, blocks, pages, page_bytes] = levels.map(|(_, n)| n);
+        let [channels, chips, dies, planes, blocks, pages, page_bytes] = levels;
         let plane_count = u64::from(channels) * u64::from(chips) * u64::from(dies) * u64::from(planes);
         let page_bits = bits_for(pages);
         let block_bits = bits_for(blocks);
@@ -283,26 +287,9 @@ impl Geometry {
 mod tests {
     use super::*;
 
-    fn geometry(levels: [u32; 7]) -> Result<Geometry, GeometryError> {
-        let names = [
-            "channels",
-            "chips_per_channel",
-            "dies_per_chip",
-            "planes_per_die",
-            "blocks_per_plane",
-            "pages_per_block",
-            "page_bytes",
-        ];
-        let mut named = [("", 0); 7];
-        for i in 0..7 {
-            named[i] = (names[i], levels[i]);
-        }
-        Geometry::new(named)
-    }
-
     #[test]
     fn addresses_survive_packing_with_any_level_sizes() {
-        let g = geometry([3, 2, 1, 2, 5, 7, 4096]).unwrap();
+        let g = Geometry::new([3, 2, 1, 2, 5, 7, 4096]).unwrap();
         let mut seen = std::collections::HashSet::new();
         for plane in g.all_planes() {
             for block in 0..5 {
@@ -323,9 +310,12 @@ mod tests {
 
     #[test]
     fn empty_levels_and_oversized_devices_are_refused() {
-        assert_eq!(geometry([1, 1, 0, 1, 4, 4, 4096]), Err(GeometryError::Zero("dies_per_chip")));
-        assert!(geometry([64, 64, 1, 1, 1 << 12, 1 << 8, 4096]).is_err());
-        assert!(geometry([64, 63, 1, 1, 1 << 12, 1 << 8, 4096]).is_ok());
-        assert!(geometry([1, 1, 1, 1, 1 << 16, 1 << 16, 4096]).is_err(), "the last page would be NO_PPN");
+        assert_eq!(Geometry::new([1, 1, 0, 1, 4, 4, 4096]), Err(GeometryError::Zero("dies_per_chip")));
+        assert!(Geometry::new([64, 64, 1, 1, 1 << 12, 1 << 8, 4096]).is_err());
+        assert!(Geometry::new([64, 63, 1, 1, 1 << 12, 1 << 8, 4096]).is_ok());
+        assert!(
+            Geometry::new([1, 1, 1, 1, 1 << 16, 1 << 16, 4096]).is_err(),
+            "the last page would be NO_PPN"
+        );
     }
 }

@@ -6,7 +6,6 @@ macro_rules! presets {
     };
 }
 
-/// Name and text of every device compiled in.
 pub(crate) const PRESETS: &[(&str, &str)] = presets![
     "rr-ssd",
     "ca-ssd-slc1",

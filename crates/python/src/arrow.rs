@@ -1,11 +1,8 @@
 //! Tables cross the border once, without a copy, through the Arrow PyCapsule interface:
 //! PyArrow, Polars, pandas and DuckDB all read an object that has `__arrow_c_stream__`.
 
-use std::sync::Arc;
-
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
-use flashtwin_trace::{Trace, batch_rows, request_columns, request_schema};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -57,14 +54,4 @@ pub(crate) fn capsule<'py>(
     reader: Box<dyn RecordBatchReader + Send>,
 ) -> PyResult<Bound<'py, PyCapsule>> {
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), c"arrow_array_stream")
-}
-
-/// A trace's requests as in its canonical Parquet file. Batches are made when they are asked for, so that only one of them
-/// stands beside the trace in memory.
-pub(crate) fn requests(trace: &Arc<Trace>) -> Box<dyn RecordBatchReader + Send> {
-    let (trace, schema) = (Arc::clone(trace), request_schema());
-    let its_schema = Arc::clone(&schema);
-    let batches = batch_rows(trace.len())
-        .map(move |rows| RecordBatch::try_new(Arc::clone(&its_schema), request_columns(&trace, rows)));
-    Box::new(RecordBatchIterator::new(batches, schema))
 }

@@ -5,6 +5,7 @@
 
 mod arrow;
 mod characterize;
+mod columns;
 #[cfg(target_os = "linux")]
 mod drive;
 mod enter;

@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::arrow::{self, Table};
+use crate::columns;
 use crate::characterize::{self, Characterization};
 use crate::enter::{self, Job, Patience};
 use crate::errors;
@@ -140,7 +141,7 @@ impl Trace {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        arrow::capsule(py, arrow::requests(&self.trace))
+        arrow::capsule(py, columns::reader(&self.trace))
     }
 }
 

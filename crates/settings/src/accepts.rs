@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-/// The accepted values of a schema; empty if it has no limits.
 pub(crate) fn accepts(schema: &Value) -> String {
     if let Some(list) = schema.get("oneOf") {
         return format!("one of {}", choices(list).join(", "));
@@ -20,7 +19,6 @@ pub(crate) fn accepts(schema: &Value) -> String {
     }
 }
 
-/// Whether a value, and all that a list holds, is within the bounds of its schema.
 pub(crate) fn is_within(value: &Value, schema: &Value) -> bool {
     match (value, value.as_f64()) {
         (Value::Array(items), _) => {

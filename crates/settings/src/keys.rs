@@ -14,14 +14,12 @@ const LIKE: f64 = 0.7;
 /// Every dotted key of a configuration with its accepted values.
 #[derive(Debug, Clone)]
 pub struct Keys {
-    /// The schema of each.
     known: BTreeMap<String, Value>,
     listed: String,
 }
 
 impl Keys {
-    /// The keys of a JSON schema without references. `listed` names the page that lists all of
-    /// them.
+    /// The keys of a JSON schema without references. `listed` names the page that lists all of them.
     pub fn new(schema: &Value, listed: &str) -> Keys {
         let mut known = BTreeMap::new();
         collect(schema, "", &mut known);
@@ -59,15 +57,11 @@ impl Keys {
         Some(bare_or_toml(&format!("[{text}]"))).filter(Value::is_array).unwrap_or(value)
     }
 
-    /// Whether a value is within the bounds of its key.
     pub(crate) fn is_within(&self, key: &str, value: &Value) -> bool {
         self.known.get(key).is_none_or(|schema| is_within(value, schema))
     }
 
-    /// The full key that `suffix` ends.
-    ///
-    /// # Errors
-    /// When it ends none, naming the nearest, or several, naming all.
+    /// The full key that `suffix` ends. The error names the nearest key, or all that it could be.
     pub fn full(&self, suffix: &str) -> Result<String, SettingError> {
         if self.contains(suffix) {
             return Ok(suffix.to_owned());

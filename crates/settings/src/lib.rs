@@ -29,10 +29,7 @@ pub fn set(tree: &mut Map<String, Value>, key: &str, value: Value) {
     }
 }
 
-/// Reads a configuration from its tree, within the bounds of its schema.
-///
-/// # Errors
-/// Names the wrong or missing key, its value and the expected one.
+/// Reads a configuration from its tree, within the bounds of its schema. The error names key, value and expected value.
 pub fn from_tree<T: DeserializeOwned>(tree: Map<String, Value>, keys: &Keys) -> Result<T, SettingError> {
     let value = Value::Object(tree);
     let read: T = read(&value, keys)?;

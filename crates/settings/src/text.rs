@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-/// Characters of a value that a message shows.
 const SHOWN: usize = 80;
 
 /// The value that a text means: TOML, or else the text itself, so that words need no quotes.

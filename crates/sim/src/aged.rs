@@ -1,9 +1,8 @@
 //! Aged drives that are kept, so that a second run does not age one again.
 //!
-//! Preloading depends only on core, trace, controller, flash and seed. The state of the aged drive
-//! is written to a file under a digest of all these, and loaded into a new drive made alike.
-//! Results are the same with and without the file. A truncated, changed or foreign file is
-//! reported, and the drive is aged anew.
+//! The state of an aged drive is written to a file under a digest of all that it depends on, and loaded into a new
+//! drive made alike. Results are the same with and without the file. A truncated, changed or foreign file is reported,
+//! and the drive is aged anew.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -21,14 +20,13 @@ use crate::config::Preload;
 use crate::error::SimError;
 use crate::resolve::Resolved;
 
-/// How a file begins; the number is that of its form.
+/// How a file begins, with the number of the format.
 const TITLE: &[u8; 24] = b"flashtwin aged drive 1\n\0";
 const DIGEST_BYTES: usize = 32;
 /// Title, key, digest of the rest.
 const HEADER_BYTES: u64 = (TITLE.len() + 2 * DIGEST_BYTES) as u64;
 /// The fastest of zstd's usual levels: most of a table is numbers without any order.
 const LEVEL: i32 = 1;
-/// Age after which a half-written file counts as abandoned.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 
 type Digest = [u8; DIGEST_BYTES];
@@ -61,7 +59,6 @@ impl AgedDrives {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(text);
     }
 
-    /// All inputs that an aged drive depends on.
     fn key(&self, trace: &Outline, resolved: &Resolved) -> Digest {
         let config = &resolved.config;
         let endian = if cfg!(target_endian = "big") { "big" } else { "little" };
@@ -94,10 +91,7 @@ impl AgedDrives {
     }
 }
 
-/// A drive as it is before the trace begins: read back, if one like it was kept, else filled by `fill`.
-///
-/// # Errors
-/// Those of `new` and `fill`.
+/// A drive as it is before the trace begins: read back, or filled by `fill`.
 pub(crate) fn drive(
     trace: &Outline,
     resolved: &Resolved,
@@ -132,7 +126,7 @@ pub(crate) fn drive(
     Ok(drive)
 }
 
-/// Reads a drive back; `false` where there is no such file.
+/// Returns `false` where there is no such file.
 fn read(path: &Path, key: &Digest, drive: &mut Drive) -> io::Result<bool> {
     let mut file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -159,8 +153,7 @@ fn read(path: &Path, key: &Digest, drive: &mut Drive) -> io::Result<bool> {
     drive.0.load(&mut from)?;
     drive.1.load(&mut from)?;
     from.finish()?;
-    // The modification time is the time of the last use, for the clean-up; a failure to write it
-    // does no harm.
+    // For the clean-up, the modification time is the last use.
     File::options()
         .append(true)
         .open(path)
@@ -173,7 +166,6 @@ fn unfit_file(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-/// Writes a drive beside its final name, which it gets when it is complete.
 fn write(path: &Path, key: &Digest, drive: &Drive) -> io::Result<()> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(|| unfit("it has no name"))?;
@@ -207,7 +199,6 @@ fn write_whole(path: &Path, key: &Digest, drive: &Drive) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A file that is being written, and the digest of the bytes so far.
 struct Hashed {
     file: File,
     hasher: blake3::Hasher,

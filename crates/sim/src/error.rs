@@ -45,7 +45,6 @@ pub enum SimError {
     },
 }
 
-/// Returns an error if the user asks to stop.
 pub(crate) fn stop_if_asked(progress: &dyn Progress) -> Result<(), SimError> {
     if progress.cancelled() { Err(SimError::Interrupted) } else { Ok(()) }
 }

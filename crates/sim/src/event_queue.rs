@@ -1,6 +1,5 @@
 //! Pending completions, earliest first.
 
-/// No completion is pending.
 const NEVER: u64 = u64::MAX;
 
 /// Due time of each unit's pending completion, and the first of them: a tournament of all units in

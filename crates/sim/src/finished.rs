@@ -10,7 +10,7 @@ use crate::metrics::{Metrics, PeriodResponse};
 use crate::replication_time::PhaseTime;
 use crate::resolve::Resolved;
 
-/// Counts of one period alone. `Copy` keeps it small: a year has many seconds.
+/// Counts of one period. `Copy` keeps them small: a year has many seconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PeriodRow {
     pub(crate) start_ns: i64,
@@ -25,17 +25,15 @@ pub(crate) struct PeriodRow {
     pub(crate) pages_in_use: u64,
 }
 
-/// Everything a run leaves behind for the results.
 pub(crate) struct Finished<'a> {
     pub(crate) trace: &'a Outline,
     pub(crate) resolved: &'a Resolved,
     pub(crate) engine: Engine<Ftl, Metrics>,
     pub(crate) periods: Vec<PeriodRow>,
     pub(crate) replication_passes: u64,
-    /// Contents of each plane at the end; `None` if contents are not known.
+    /// `None` if contents are not known.
     pub(crate) plane_contents: Option<By<Plane, Vec<PlaneContents>>>,
-    /// Host writes of each plane; `None` unless they are counted.
+    /// `None` unless they are counted.
     pub(crate) plane_writes: Option<By<Plane, Vec<PlaneWrites>>>,
-    /// The hash unit's queue: length x nanoseconds, and the longest.
     pub(crate) hash_queue: (f64, u32),
 }

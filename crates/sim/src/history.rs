@@ -10,39 +10,43 @@ use flashtwin_ftl::Rng;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// One step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Step {
-    /// All pages once, in the order of their addresses.
     InOrder,
-    /// All pages once, in random order.
     Shuffled,
     /// Pages drawn evenly; `times` writes for each page on average.
-    Uniform { times: f64 },
+    Uniform {
+        times: f64,
+    },
     /// Pages drawn by popularity rank^-exponent; the ranks lie anywhere among the addresses.
-    Zipf { exponent: f64, times: f64 },
+    Zipf {
+        exponent: f64,
+        times: f64,
+    },
     /// A share of the pages takes a share of the writes; the hot ones lie anywhere among the addresses.
-    HotCold { pages: f64, writes: f64, times: f64 },
+    HotCold {
+        pages: f64,
+        writes: f64,
+        times: f64,
+    },
 }
 
-/// Steps one after the other; none: random overwrites until collection has settled.
+/// Without steps: random overwrites until collection has settled.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct History(Vec<Step>);
 
-/// Syntax of a history, for example `in-order zipf(0.8,4)`.
 const EXPECTED: &str = "words of in-order, shuffled, uniform(TIMES), zipf(EXPONENT,TIMES) and hot-cold(PAGES,WRITES,TIMES), \
                         such as 'in-order zipf(0.8,4)'";
-/// The most times that a step writes all pages, and the highest exponent.
+/// Limit of the times that a step writes all pages, and of the exponent.
 const MOST: f64 = 1000.0;
 
 impl History {
-    /// Whether there is no step.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Which of `pages` pages are written one after the other, by their number in the order of addresses. Each page comes
-    /// at least once before it comes again: a history that begins otherwise fills the drive in order first.
+    /// Page numbers in the order in which they are written. Each page comes at least once before it comes again: a
+    /// history that begins otherwise fills the drive in order first.
     pub(crate) fn writes(&self, pages: u32, seed: u64) -> impl Iterator<Item = u32> + use<> {
         let mut rng = Rng::stream(seed, "history");
         let fills = matches!(self.0.first(), Some(Step::InOrder | Step::Shuffled));
@@ -56,7 +60,6 @@ impl History {
 }
 
 impl Step {
-    /// Number of writes, for `pages` pages.
     fn count(self, pages: u32) -> u64 {
         match self {
             Step::InOrder | Step::Shuffled => u64::from(pages),
@@ -66,7 +69,6 @@ impl Step {
         }
     }
 
-    /// Returns a function from the number of a write in the step to its page.
     fn prepared(self, pages: u32, rng: &mut Rng) -> Box<dyn FnMut(u64) -> u32> {
         let mut rng = Rng::stream(rng.next_u64(), "step");
         let order = match self {
@@ -97,7 +99,6 @@ impl Step {
     }
 }
 
-/// All numbers below `pages` in random order (Fisher and Yates).
 fn shuffled(pages: u32, rng: &mut Rng) -> Vec<u32> {
     let mut order: Vec<u32> = (0..pages).collect();
     for last in (1..pages).rev() {
@@ -106,7 +107,6 @@ fn shuffled(pages: u32, rng: &mut Rng) -> Vec<u32> {
     order
 }
 
-/// Sums of rank^-exponent up to each rank.
 fn cumulative(pages: u32, exponent: f64) -> Vec<f64> {
     (1..=pages)
         .scan(0.0, |sum, rank| {
@@ -116,7 +116,6 @@ fn cumulative(pages: u32, exponent: f64) -> Vec<f64> {
         .collect()
 }
 
-/// A number from 0 up to 1.
 fn unit(rng: &mut Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }

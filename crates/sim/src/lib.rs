@@ -23,10 +23,10 @@ mod requests;
 mod resolve;
 mod result;
 mod run;
+mod stepped;
 mod temperature;
 mod timeline;
 mod toml_doc;
-mod twin;
 
 pub use aged::AgedDrives;
 pub use config::{
@@ -41,8 +41,8 @@ pub use requests::{RequestTable, RequestsTo};
 pub use resolve::{Resolved, device_file, resolve, schema};
 pub use result::{RunResult, results_schema};
 pub use run::{Recording, run, run_following};
+pub use stepped::{SteppedDrive, SteppedRequest};
 pub use temperature::offline_partitions;
 pub use timeline::TimelineTo;
-pub use twin::{Twin, TwinRequest};
 
 pub use flashtwin_nand::{device_names, device_toml};

@@ -5,9 +5,7 @@
 //! them and are touched all over.
 
 use flashtwin_bits::{MemoryLimits, memory_limits};
-use flashtwin_ftl::dedup::TableKind;
-use flashtwin_ftl::spread::SpreadPolicy;
-use flashtwin_ftl::{FtlConfig, Mapping};
+use flashtwin_ftl::{Ftl, FtlConfig};
 use flashtwin_nand::Geometry;
 
 use crate::error::ConfigError;
@@ -25,31 +23,12 @@ pub struct TableBytes {
 /// The tables of a controller and its engine on a device, for `footprint` logical pages and
 /// `contents` contents.
 pub fn tables(config: &FtlConfig, geometry: &Geometry, footprint: u64, contents: u64) -> TableBytes {
-    let (blocks, pages) = (geometry.block_index_len() as u64, geometry.page_index_len() as u64);
-    // A page's owner; a block's counts, its reads and erases under way, its write pointer.
-    let mut device = pages * 4 + blocks * (8 + 8 + 2);
-    let trace = match (config.mapping, config.dedup.tables) {
-        (Mapping::Page, _) => {
-            let spreads = config.spread.policy == SpreadPolicy::Duplicates;
-            let channels = u64::from(geometry.channels);
-            let written_words = u64::from(geometry.planes()).div_ceil(64);
-            footprint * if spreads { 8 + 16 } else { 8 }
-                + if spreads { contents * (64 + 8 * channels) } else { 0 }
-                + if config.spread.count_written { contents * 16 * written_words } else { 0 }
-        }
-        (Mapping::Content, TableKind::TwoLevel) => footprint * 4 + contents * (16 + 1 + 4 + 1),
-        (Mapping::Content, TableKind::Inverted) => {
-            device += pages * 8;
-            footprint * 12 + contents * (4 + 1)
-        }
-    };
+    let (controller, trace) = Ftl::table_bytes(config, geometry, footprint, contents);
+    // The engine's write pointer of each block.
+    let device = controller + geometry.block_index_len() as u64 * 2;
     TableBytes { reserved_bytes: device + trace, touched_bytes: trace }
 }
 
-/// Refuses a replay whose tables cannot be had.
-///
-/// # Errors
-/// [`ConfigError`] with the figures and the cure.
 pub(crate) fn check(resolved: &Resolved, footprint: u64, contents: u64) -> Result<(), ConfigError> {
     check_against(resolved, footprint, contents, memory_limits())
 }

@@ -11,11 +11,9 @@ use crate::replication_time::{PhaseTime, phase_time};
 use crate::resolve::Resolved;
 use crate::result::RunResult;
 
-/// The periods of a run so far.
 #[derive(Debug, Default)]
 pub(crate) struct Periods {
     rows: Vec<PeriodRow>,
-    /// Counts when the period under way began.
     engine_before: EngineCounts,
     ftl_before: Counters,
 }
@@ -25,7 +23,7 @@ impl Periods {
         self.rows.len()
     }
 
-    /// Cuts a row; between periods the controller also replicates.
+    /// Cuts a row. Between periods the controller also replicates.
     pub(crate) fn end(
         &mut self,
         engine: &mut Engine<Ftl, Metrics>,
@@ -37,32 +35,28 @@ impl Periods {
         if replicate {
             engine.end_period(|ops| phase = phase_time(ops, &resolved.device))?;
         }
-        let (counts, ftl) = (engine.accounts.counts, *engine.controller.counters());
+        let (counts, ftl) = (engine.accounts().counts, *engine.controller().counters());
         let row = PeriodRow {
             start_ns: self.rows.last().map_or(0, |row| row.end_ns),
             end_ns,
-            reads: engine.accounts.observer.reads.end_period(),
-            writes: engine.accounts.observer.writes.end_period(),
-            flushes: engine.accounts.observer.flushes.end_period(),
+            reads: engine.accounts_mut().observer.reads.end_period(),
+            writes: engine.accounts_mut().observer.writes.end_period(),
+            flushes: engine.accounts_mut().observer.flushes.end_period(),
             engine: counts.since(&self.engine_before),
             ftl: ftl.since(&self.ftl_before),
             phase,
-            replica_pages: engine.controller.replica_pages(),
-            pages_in_use: engine.controller.pages_in_use(),
+            replica_pages: engine.controller().replica_pages(),
+            pages_in_use: engine.controller().pages_in_use(),
         };
         self.rows.push(row);
         (self.engine_before, self.ftl_before) = (counts, ftl);
         if resolved.config.verify {
-            engine.controller.audit()?;
+            engine.controller().audit()?;
         }
         Ok(())
     }
 }
 
-/// The result of a run that has ended, the last row of its periods cut.
-///
-/// # Errors
-/// [`SimError::Write`] where the table of requests cannot be written.
 pub(crate) fn finish(
     mut engine: Engine<Ftl, Metrics>,
     periods: Periods,
@@ -70,15 +64,15 @@ pub(crate) fn finish(
     resolved: &Resolved,
 ) -> Result<RunResult, SimError> {
     let end_ns = engine.now_ns();
-    let requests = engine.accounts.observer.following.finish(end_ns)?;
+    let requests = engine.accounts_mut().observer.following.finish(end_ns)?;
     let passes = periods.rows.len() as u64 - 1;
     // On-line copies and priority-LRU know no passes.
     let replicates = resolved.config.ftl.replication.policy.copies_at_period_ends();
     let finished = Finished {
         trace,
         resolved,
-        plane_contents: engine.controller.plane_contents(),
-        plane_writes: engine.controller.plane_writes(),
+        plane_contents: engine.controller().plane_contents(),
+        plane_writes: engine.controller().plane_writes(),
         engine,
         periods: periods.rows,
         replication_passes: if replicates { passes } else { 0 },

@@ -1,5 +1,4 @@
-//! The drive's state before the trace begins: pages that the trace reads first, or its whole
-//! footprint, and the wear of use.
+//! The drive's state before the trace begins: its pages, and the wear of use.
 
 use flashtwin_ftl::Controller;
 use flashtwin_ftl::{Content, FlashOp, Ftl, Host, IDLE_STEP, LoadView, Lpn, OpKind, Rng};
@@ -11,26 +10,22 @@ use crate::error::{SimError, stop_if_asked};
 use crate::history::History;
 use crate::resolve::Resolved;
 
-/// Pages between two checks whether the run should stop.
 pub(crate) const LOOK_EVERY: u32 = 1 << 14;
 
-/// Contents for pages whose old content is unknown.
 struct Unknown<'a> {
     source: &'a dyn PageSource,
     contents: PreloadContents,
     rng: Rng,
     nameless: u32,
-    /// How many more pages need a content.
     pages: u64,
-    /// Contents of page operations drawn from the trace, the next one last.
     drawn: Vec<u32>,
-    /// Page operations drawn so far, and those of them that had a content.
+    /// Page operations drawn, and those of them that had a content.
     draws: [u64; 2],
 }
 
-/// Page operations that are drawn together: a streamed trace is read again for each lot.
+/// Operations drawn together, because a streamed trace is read again for each lot.
 const DRAWN_MAX: u64 = 1 << 22;
-/// Draws for a page; after this number of failed draws it gets a content of its own.
+/// Draws for a page. Then it gets a content of its own.
 const TRIES: u64 = 64;
 
 impl<'a> Unknown<'a> {
@@ -58,8 +53,8 @@ impl<'a> Unknown<'a> {
         }))
     }
 
-    /// The content of a random page operation of the trace; operations without one are skipped,
-    /// unless there are hardly any others.
+    /// The content of a random page operation of the trace. Operations without one are skipped, unless there are hardly
+    /// any others.
     fn draw(&mut self) -> Result<Option<u32>, SimError> {
         // Without any content, all draws would be in vain.
         let trace = self.source.outline();
@@ -76,7 +71,6 @@ impl<'a> Unknown<'a> {
         Ok(None)
     }
 
-    /// Draws about as many as all pages that are left will need.
     fn draw_more(&mut self) -> Result<(), SimError> {
         let operations = u32::try_from(self.source.outline().page_ops).unwrap_or(u32::MAX);
         let [tried, found] = self.draws;
@@ -93,10 +87,6 @@ impl<'a> Unknown<'a> {
 }
 
 /// Writes the pages that existed before the trace. Takes no simulated time and is not counted.
-///
-/// # Errors
-/// A controller error, or an error of reading a streamed trace; [`SimError::Interrupted`] where
-/// `progress` asks to stop.
 pub(crate) fn preload(
     ftl: &mut Ftl,
     flash: &mut FlashArray,
@@ -149,11 +139,7 @@ pub(crate) fn preload(
     Ok(())
 }
 
-/// Writes pages with their contents, using page numbers as addresses. Takes no simulated time and
-/// is not counted.
-///
-/// # Errors
-/// A controller error.
+/// Writes pages with their contents. Page numbers are addresses. Takes no simulated time and is not counted.
 pub(crate) fn load(
     ftl: &mut Ftl,
     flash: &mut FlashArray,
@@ -168,7 +154,7 @@ pub(crate) fn load(
     Ok(())
 }
 
-/// Drives the controller without a clock and carries its operations out at once.
+/// Drives the controller without a clock.
 pub(crate) struct Loader<'a> {
     ftl: &'a mut Ftl,
     flash: &'a mut FlashArray,
@@ -191,8 +177,8 @@ impl<'a> Loader<'a> {
 
     fn carry_out(&mut self, host: Option<Ppn>) -> Result<(), SimError> {
         let geometry = &self.resolved.device.geometry;
-        // The host's page is programmed as soon as its block can take it: behind the operations
-        // that made room for it, before the collection that its write set off.
+        // The host's page is programmed as soon as its block can take it: behind the operations that made room, before
+        // the collection that its write set off.
         let mut host = host;
         let mut place_host = |flash: &mut FlashArray| match host {
             Some(ppn) if flash.is_next(geometry, ppn) => {
@@ -220,8 +206,7 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    /// Writes the pages that are `filled` as the history says: at first with the contents that `content` gives, later with
-    /// the same again.
+    /// Writes the `filled` pages as the history says, again and again with the same contents.
     fn live_through(
         &mut self,
         history: &History,
@@ -249,8 +234,8 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    /// Overwrites the pages that are `filled` in random order until write amplification has settled: two windows
-    /// in a row within 1 % of each other, each as long as the device has pages.
+    /// Overwrites the `filled` pages in random order until write amplification has settled: two windows in a row, each
+    /// as long as the device has pages, within 1 % of each other.
     fn age(
         &mut self,
         trace: &Outline,

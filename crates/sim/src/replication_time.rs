@@ -6,14 +6,12 @@ use flashtwin_nand::NandDevice;
 /// Duration of the same copies, one after another and with all chips at work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct PhaseTime {
-    /// One operation at a time.
     pub(crate) serial_ns: u64,
-    /// The work of the busiest die or channel: no order of the copies is faster, and with
-    /// many copies, which depend on nothing but their own read, one comes close to it.
+    /// The work of the busiest die or channel. No order of the copies is faster, and with many copies one comes close
+    /// to it.
     pub(crate) parallel_ns: u64,
 }
 
-/// Times the operations of one replication phase on a device that does nothing else.
 pub(crate) fn phase_time(ops: &[FlashOp], device: &NandDevice) -> PhaseTime {
     let g = &device.geometry;
     let t = &device.timing;

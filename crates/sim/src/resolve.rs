@@ -69,7 +69,6 @@ impl Resolved {
         Ok(enough)
     }
 
-    /// Whether pages are smaller than the chunk of one recorded content.
     fn pages_are_small(&self) -> bool {
         self.config.nand.page_bytes < 4096
     }
@@ -94,9 +93,7 @@ pub fn schema() -> Value {
     serde_json::to_value(schema).unwrap_or(Value::Null)
 }
 
-/// Where people find every key.
 const LISTED: &str = "`flashtwin systems NAME` lists every key";
-/// Keys of system files that describe the file and are no settings.
 const NOT_SET: [&str; 2] = ["name", "description"];
 
 /// Resolves a system (a preset's name, or a path to a TOML file) with settings. A setting's
@@ -144,12 +141,11 @@ pub fn device_file(name: &str) -> Result<String, ConfigError> {
     Ok(DeviceFile::read(name, &schema())?.text)
 }
 
-/// A device's file: its flash array and, for a real drive, the controller properties that every
-/// design shares.
+/// A flash array and, for a real drive, the controller properties that every design shares.
 struct DeviceFile {
     text: String,
     nand: Map<String, Value>,
-    /// The tables `engine` and `ftl`. They go before those of a system, which is a design and no drive.
+    /// The tables `engine` and `ftl`, which go before those of a system.
     controller: Map<String, Value>,
 }
 
@@ -167,7 +163,7 @@ impl DeviceFile {
     }
 }
 
-/// A drive's file must not set keys of a design, since all designs are compared on it.
+/// A drive's file must not set keys of a design, because all designs are compared on it.
 fn refuse_designs(place: &str, controller: &Map<String, Value>) -> Result<(), ConfigError> {
     let pointer = |key: &str| format!("/{}", key.replace('.', "/"));
     let whole = Value::Object(controller.clone());
@@ -226,7 +222,6 @@ fn parse_table(place: &str, text: &str) -> Result<Map<String, Value>, ConfigErro
     })
 }
 
-/// The tables below the top level, filled with their defaults.
 fn defaults() -> Result<Map<String, Value>, ConfigError> {
     let mut tree = Map::new();
     tree.insert("description".into(), Value::from(""));

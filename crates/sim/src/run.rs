@@ -72,7 +72,7 @@ pub fn run_following(
     check_fit(trace.outline(), resolved)?;
     let following = recording.following(resolved)?;
     let mut replay = Replay::new(trace, resolved, progress, drives)?;
-    replay.engine.accounts.observer.following = following;
+    replay.engine.accounts_mut().observer.following = following;
     replay.serve_all(progress)?;
     replay.finish()
 }
@@ -99,10 +99,10 @@ fn check_fit(trace: &Outline, resolved: &Resolved) -> Result<(), SimError> {
     check_room(trace, resolved, Ftl::capacity_pages(&config.ftl, geometry))
 }
 
-/// Most periods of a run: each has its figures, and its end costs a pass over all contents.
+/// Each has its figures, and its end costs a pass over all contents.
 pub(crate) const MOST_PERIODS: u64 = 200_000;
 
-/// Limit of simulated time: 36 years, so that sums of times cannot overflow.
+/// 36 years, so that sums of times cannot overflow.
 const LONGEST_NS: f64 = (1u64 << 60) as f64;
 
 /// Times that would make a run endless are known before it begins.
@@ -137,7 +137,6 @@ fn check_times(trace: &Outline, resolved: &Resolved) -> Result<(), SimError> {
     Ok(())
 }
 
-/// A period of the trace's clock; at least a nanosecond.
 pub(crate) fn period_ns(period_s: f64) -> i64 {
     ((period_s * 1e9) as i64).max(1)
 }
@@ -163,7 +162,6 @@ fn check_room(trace: &Outline, resolved: &Resolved, capacity: u64) -> Result<(),
     .into())
 }
 
-/// A drive that nothing was ever written to.
 fn new_drive(
     source: &dyn PageSource,
     resolved: &Resolved,
@@ -187,7 +185,6 @@ fn new_drive(
 
 struct Replay<'a> {
     source: &'a dyn PageSource,
-    /// Properties of the source as a whole.
     trace: &'a Outline,
     resolved: &'a Resolved,
     engine: Engine<Ftl, Metrics>,
@@ -252,7 +249,7 @@ impl<'a> Replay<'a> {
                 if done & 0x3fff == 0 {
                     progress.update(done, total);
                     stop_if_asked(progress)?;
-                    self.engine.accounts.observer.following.check()?;
+                    self.engine.accounts_mut().observer.following.check()?;
                 }
                 while window.time_ns[index] >= boundary {
                     if replay.queue_depth == 0 {
@@ -266,7 +263,7 @@ impl<'a> Replay<'a> {
             }
         }
         self.engine.drain()?;
-        let completed: u64 = self.engine.accounts.counts.requests.iter().sum();
+        let completed: u64 = self.engine.accounts().counts.requests.iter().sum();
         if completed != total {
             let text = format!("{} of {total} requests were never completed", total - completed);
             return Err(FtlError::Broken(text).into());

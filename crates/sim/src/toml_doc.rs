@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-/// Every key of `config` with the description that `schema` has for it.
 pub(crate) fn document(config: &Value, schema: &Value) -> String {
     let mut out = String::new();
     table(&mut out, "", config, schema);

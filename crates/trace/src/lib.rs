@@ -38,10 +38,7 @@ mod volumes;
 pub use columns::Columns;
 pub use digest::Digests;
 pub use error::{ErrorCause, Location, TraceError};
-pub use format::parquet::{
-    Recorded, Recording, batch_rows, recorded, recover_recording, request_columns, request_schema,
-    write_parquet,
-};
+pub use format::parquet::{Recorded, Recording, recorded, recover_recording, write_parquet};
 pub use holes::Holes;
 pub use in_whole::memory_in_whole;
 pub use input::Source;

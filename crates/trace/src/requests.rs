@@ -53,7 +53,7 @@ impl<'a> Requests<'a> {
     }
 
     #[inline]
-    fn flags_of(&self, index: usize) -> u8 {
+    pub(crate) fn flags_of(&self, index: usize) -> u8 {
         self.flags.get(index).copied().unwrap_or(0)
     }
 

@@ -15,12 +15,12 @@ from functools import cached_property
 from typing import Any
 
 from flashtwin.errors import FlashtwinError
+from flashtwin.experiments import Effects, Factor, Row, balanced, effects, sets_of
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import Agreement, Claim, number
 from flashtwin.papers.model import Facts, Item, Outcome, Series, bars, chart
 from flashtwin.papers.sensitivity import Headline
 from flashtwin.settings import Value
-from flashtwin.sweeps.design import Effects, Factor, Row, balanced, effects, sets_of
 
 ID = "set-ups"
 #: Cap of a number's error, in tolerances: no single number decides.

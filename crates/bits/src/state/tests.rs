@@ -8,7 +8,6 @@ use crate::mixing::SplitMix64;
 use crate::slab::Slab;
 
 crate::ids! {
-    /// A row of seats.
     struct Seat;
 }
 
@@ -98,7 +97,6 @@ fn what_is_read_back_is_what_was_written_and_grows_alike() {
     assert_eq!(two.guests.free_capacity(), one.guests.free_capacity());
     let orders = [one, two].map(|mut house| std::iter::from_fn(|| house.order.pop()).collect::<Vec<_>>());
     assert_eq!(orders[0], orders[1]);
-    // One that has lived already becomes the same.
     let mut three = lived_in(100_000);
     three.last = None;
     load(&bytes, &mut three).unwrap();

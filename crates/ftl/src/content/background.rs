@@ -11,12 +11,10 @@ pub(crate) struct Candidate {
     pub(crate) vpn: Vpn,
     /// Tells this write from earlier ones of the same VPN, since VPNs are used again.
     pub(super) ticket: u32,
-    /// The page that is read.
     pub(crate) ppn: Ppn,
 }
 
-/// A content of which a page is read to be copied. Its VPN may have become another content's
-/// meanwhile.
+/// A content of which a page is read to be copied. Its VPN may be another content's by then.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CopyJob {
     pub(super) vpn: Vpn,
@@ -29,7 +27,6 @@ pub(crate) struct CopyJob {
 pub(crate) enum Background {
     /// A page has been read to be copied.
     Copy(CopyJob),
-    /// The copy has been programmed.
     Copied,
     /// A page written without a fingerprint has been read.
     Fingerprint(Candidate),

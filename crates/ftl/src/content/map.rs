@@ -13,18 +13,14 @@ use crate::paging::{EntriesOf, Layout, Map, Tables};
 use crate::sabotage::sabotaged;
 use flashtwin_bits::{By, HugeSlice, Slab};
 
-/// The map and, where its tables are on flash, their pages.
 pub(crate) type ContentTables = Tables<ContentMap>;
 
 /// One content held by the device. 16 bytes.
 #[derive(Clone, Copy)]
 struct ContentEntry {
-    /// The home copy.
     home: Ppn,
-    /// Logical pages that hold this content.
     references: u32,
     content: Content,
-    /// Its replicas' set.
     replicas: u32,
 }
 
@@ -44,13 +40,11 @@ pub(crate) struct ContentMap {
     pub(crate) fingerprints: FingerprintStore<Vpn>,
     pub(crate) replicas: ReplicaSets,
     pub(crate) history: History,
-    /// Highest value of a popularity counter.
     saturation: u8,
     mapped: u64,
 }
 
 impl ContentMap {
-    /// Tables for `footprint_pages` logical pages; a popularity counter ends at `saturation`.
     pub(crate) fn new(
         footprint_pages: u32,
         fingerprints: FingerprintStore<Vpn>,
@@ -69,7 +63,6 @@ impl ContentMap {
         }
     }
 
-    /// Logical pages that the map covers.
     pub(crate) fn lpns(&self) -> u32 {
         self.lpn_vpn.len() as u32
     }
@@ -99,55 +92,15 @@ impl ContentMap {
         [self.home(vpn)].into_iter().chain(self.replica_ppns(vpn).iter().copied())
     }
 
-    /// Pages of a content: its home and its replicas.
     #[inline]
     pub(crate) fn pages_of(&self, vpn: Vpn) -> u32 {
         1 + self.replica_ppns(vpn).len() as u32
-    }
-
-    /// Prefetches the first tables that an operation on this page will look into.
-    #[inline]
-    pub(crate) fn prefetch_far(&self, lpn: Lpn, content: Content) {
-        self.lpn_vpn.prefetch(lpn);
-        self.history.prefetch(content);
-        self.fingerprints.prefetch(content);
-    }
-
-    /// Prefetches the entries that those tables point to.
-    #[inline]
-    pub(crate) fn prefetch_near(&self, lpn: Lpn, content: Content) {
-        let held = self.vpn_of(lpn);
-        self.vpns.prefetch(held);
-        self.popularity.prefetch(held);
-        self.vpns.prefetch(self.fingerprints.foresee(content));
-    }
-
-    /// Prefetches the fingerprint and replicas of a page's content, and the tables for entering the
-    /// written content; returns the page's home copy.
-    #[inline]
-    pub(crate) fn prefetch_next(&self, lpn: Lpn, content: Content) -> Option<Ppn> {
-        self.fingerprints.prefetch_neighbours(content);
-        let &ContentEntry { home, content, replicas, .. } = self.vpns.get(self.vpn_of(lpn))?;
-        self.fingerprints.prefetch(content);
-        self.history.prefetch(content);
-        self.replicas.prefetch(replicas);
-        Some(home)
-    }
-
-    /// Prefetches the list of a page's replicas, and the tables for removing its fingerprint.
-    #[inline]
-    pub(crate) fn prefetch_last(&self, lpn: Lpn) {
-        if let Some(&ContentEntry { content, replicas, .. }) = self.vpns.get(self.vpn_of(lpn)) {
-            self.replicas.prefetch_list(replicas);
-            self.fingerprints.prefetch_neighbours(content);
-        }
     }
 
     pub(crate) fn popularity(&self, vpn: Vpn) -> u8 {
         self.popularity[vpn]
     }
 
-    /// Reads of each VPN in this period, so far.
     pub(crate) fn popularities(&self) -> By<Vpn, Vec<u8>> {
         self.popularity.clone()
     }
@@ -156,9 +109,12 @@ impl ContentMap {
         self.popularity.fill(0);
     }
 
-    /// Length of an array indexed by VPN.
     pub(crate) fn vpn_slots(&self) -> u32 {
         self.vpns.len() as u32
+    }
+
+    pub(crate) fn live(&self) -> impl Iterator<Item = Vpn> {
+        Vpn::each(0..self.vpn_slots()).filter(|&vpn| self.is_live(vpn))
     }
 
     pub(crate) fn is_live(&self, vpn: Vpn) -> bool {
@@ -173,19 +129,22 @@ impl ContentMap {
         self.mapped
     }
 
-    /// Pages of first copies and replicas.
     pub(crate) fn pages_in_use(&self) -> u64 {
         self.live_vpns() + self.replicas.pages()
     }
 
-    /// Bytes of the table of logical pages.
-    pub(crate) fn page_bytes(&self) -> u64 {
-        self.lpn_vpn.len() as u64 * 4
+    pub(crate) fn page_bytes(pages: u64) -> u64 {
+        pages * 4
     }
 
-    /// Bytes of the tables of contents.
+    /// An entry and a counter each.
+    pub(crate) fn entry_bytes(contents: u64) -> u64 {
+        contents * (size_of::<ContentEntry>() as u64 + 1)
+    }
+
     pub(crate) fn content_bytes(&self) -> u64 {
-        (self.vpns.len() * (size_of::<ContentEntry>() + 1) + self.vpns.free_slots() * 4) as u64
+        Self::entry_bytes(self.vpns.len() as u64)
+            + self.vpns.free_slots() as u64 * 4
             + self.history.bytes()
             + self.fingerprints.bytes()
             + self.replicas.bytes()
@@ -199,8 +158,7 @@ impl ContentMap {
         self.history.read(self.vpns[vpn].content)
     }
 
-    /// A VPN for a content about to be programmed; [`ContentMap::place`] says where, and
-    /// [`ContentMap::enter`] makes it known.
+    /// A VPN for a content about to be programmed; [`ContentMap::place`] and [`ContentMap::enter`] follow.
     #[inline]
     pub(crate) fn create(&mut self, content: Content) -> Vpn {
         let fresh = ContentEntry { home: NO_PPN, references: 0, content, replicas: ReplicaSets::NO_SET };
@@ -213,13 +171,11 @@ impl ContentMap {
         vpn
     }
 
-    /// Enters the content of `vpn` in the fingerprint store, under its only LPN's reference.
     #[inline]
     pub(crate) fn enter(&mut self, vpn: Vpn) {
         self.fingerprints.insert(self.content(vpn), vpn);
     }
 
-    /// Logical pages that hold the content of `vpn`.
     pub(crate) fn references(&self, vpn: Vpn) -> u32 {
         self.vpns[vpn].references
     }
@@ -240,8 +196,7 @@ impl ContentMap {
         self.vpns[vpn].home = home;
     }
 
-    /// Points a logical page at `vpn` (or at none); returns the content that thereby lost its last
-    /// reference.
+    /// Points a logical page at `vpn` (or none); returns the content that lost its last reference.
     #[inline]
     pub(crate) fn point(&mut self, lpn: Lpn, vpn: Vpn) -> Option<Released> {
         let old = std::mem::replace(&mut self.lpn_vpn[lpn], vpn);
@@ -284,20 +239,17 @@ impl ContentMap {
         Released { home, replicas }
     }
 
-    /// Adds a replica.
     pub(crate) fn add_replica(&mut self, vpn: Vpn, level: u8, ppn: Ppn) {
         let set = self.vpns[vpn].replicas;
         self.vpns[vpn].replicas = self.replicas.add(set, vpn, level, ppn);
     }
 
-    /// The level under which the replicas of a content are listed, if it has any.
     #[cfg(test)]
     pub(crate) fn replica_level(&self, vpn: Vpn) -> Option<u8> {
         let set = self.vpns[vpn].replicas;
         (set != ReplicaSets::NO_SET).then(|| self.replicas.level(set))
     }
 
-    /// Lists the replicas of a content, if it has any, as the latest under `level`.
     #[inline]
     pub(crate) fn relist_replicas(&mut self, vpn: Vpn, level: u8) {
         let set = self.vpns[vpn].replicas;
@@ -315,7 +267,6 @@ impl ContentMap {
         }
     }
 
-    /// Takes one replica off a content; returns its page.
     pub(crate) fn drop_replica(&mut self, vpn: Vpn) -> Option<Ppn> {
         let set = self.vpns[vpn].replicas;
         if set == ReplicaSets::NO_SET {
@@ -338,8 +289,6 @@ impl ContentMap {
         entry.replicas != ReplicaSets::NO_SET && self.replicas.relocate(entry.replicas, from, to)
     }
 
-    /// Compares reference counts with the pages that point, and the fingerprints with the
-    /// contents they name.
     pub(crate) fn audit(&self) -> Result<(), String> {
         let mut references = By::<Vpn, _>::new(vec![0u32; self.vpns.len()]);
         for &vpn in self.lpn_vpn.iter().filter(|&&vpn| vpn != NO_VPN) {
@@ -383,6 +332,46 @@ impl ContentMap {
 }
 
 impl Map for ContentMap {
+    #[inline]
+    fn prefetch_far(&self, lpn: Lpn, content: Content, _write: bool) {
+        self.lpn_vpn.prefetch(lpn);
+        self.history.prefetch(content);
+        self.fingerprints.prefetch(content);
+    }
+
+    #[inline]
+    fn prefetch_near(&self, lpn: Lpn, content: Content, _write: bool, _flash: &Flash) {
+        let held = self.vpn_of(lpn);
+        self.vpns.prefetch(held);
+        self.popularity.prefetch(held);
+        self.vpns.prefetch(self.fingerprints.foresee(content));
+    }
+
+    /// Prefetches what entering the written content touches.
+    #[inline]
+    fn prefetch_next(&self, lpn: Lpn, content: Content, flash: &Flash) {
+        self.fingerprints.prefetch_neighbours(content);
+        if let Some(&ContentEntry { home, content, replicas, .. }) = self.vpns.get(self.vpn_of(lpn)) {
+            self.fingerprints.prefetch(content);
+            self.history.prefetch(content);
+            self.replicas.prefetch(replicas);
+            flash.blocks.prefetch(home);
+        }
+    }
+
+    #[inline]
+    fn prefetch_last(&self, lpn: Lpn) {
+        if let Some(&ContentEntry { content, replicas, .. }) = self.vpns.get(self.vpn_of(lpn)) {
+            self.replicas.prefetch_list(replicas);
+            self.fingerprints.prefetch_neighbours(content);
+        }
+    }
+
+    #[inline]
+    fn relocate(&mut self, owner: Owner, from: Ppn, to: Ppn, _flash: &mut Flash) -> bool {
+        self.relocate(owner.id(), from, to)
+    }
+
     /// Counts the changes. Two levels change the VPN's PPN. Inverted tables would change the PPN of
     /// each LPN, the page's entry in the iLPT and, if its fingerprint is known, those in HPT and
     /// iHPT; they hold no replicas.
@@ -469,12 +458,10 @@ mod tests {
         };
         let (map, _) = held();
         map.audit().unwrap();
-        // Another content is there.
         let (mut map, vpns) = held();
         map.fingerprints.renew(Content::new(3), vpns[1]);
         let expected = format!("the fingerprint of content 3 names VPN {}, which does not hold it", vpns[1]);
         assert_eq!(map.audit(), Err(expected));
-        // Nothing is there any more.
         let (mut map, vpns) = held();
         map.fingerprints.remove(Content::new(3));
         assert!(map.point(Lpn::new(0), NO_VPN).is_some());

@@ -9,7 +9,7 @@ pub mod replication;
 
 use flashtwin_nand::{Chip, Plane, Ppn};
 
-use crate::error::FtlError;
+use crate::error::{FtlError, FtlResult};
 use crate::flash::Flash;
 use crate::flash::blocks::Stream;
 use crate::flash::counters::TableSizes;
@@ -17,7 +17,7 @@ use crate::ids::{Content, Lpn, NO_VPN, Owner, Vpn};
 use crate::image::PageImage;
 use crate::jobs::Jobs;
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes};
+use crate::op::{Cause, FlashOp, Host};
 use crate::paging::{Paging, Tables};
 use crate::scheme::{Census, MappingScheme, Restore, audit_pages, unfit};
 use background::Background;
@@ -29,7 +29,6 @@ use map::{ContentTables, Released};
 use out_of_line::OutOfLine;
 use replication::Replicator;
 
-/// The tables of a content-addressed SSD, and its background work.
 pub(crate) struct ContentScheme {
     pub(crate) tables: ContentTables,
     /// Pages without a fingerprint that wait for deduplication in idle time.
@@ -39,7 +38,6 @@ pub(crate) struct ContentScheme {
 }
 
 impl ContentScheme {
-    /// Empty tables, with at most `jobs` jobs in idle time.
     pub(crate) fn new(
         map: ContentMap,
         dedups_later: bool,
@@ -70,7 +68,6 @@ impl ContentScheme {
         }
     }
 
-    /// The page to program and why; none where the content was found.
     #[inline]
     fn write_content(
         &mut self,
@@ -79,7 +76,7 @@ impl ContentScheme {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<Option<(Ppn, Cause)>, FtlError> {
+    ) -> FtlResult<Option<(Ppn, Cause)>> {
         let stream = flash.host_stream(page.lpn);
         if let Some(checker) = &mut flash.checker {
             checker.write(page.lpn, u64::from(page.content.number()));
@@ -113,7 +110,6 @@ impl ContentScheme {
         known != NO_VPN
     }
 
-    /// Writes a content to a page of its own; returns where.
     fn program(
         &mut self,
         page: Host,
@@ -122,7 +118,7 @@ impl ContentScheme {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(Plane, Ppn), FtlError> {
+    ) -> FtlResult<(Plane, Ppn)> {
         let vpn = self.tables.map.create(page.content);
         let plane = flash.pick_plane(stream, page.address, loads)?;
         let ppn = flash.take_page(plane, stream, Owner::of(vpn), &mut self.tables, ops)?;
@@ -143,11 +139,7 @@ impl ContentScheme {
 
     /// A page written without a fingerprint has been read: its LPN is pointed at the page that is
     /// known to hold the same, or else its content is entered in the fingerprint store.
-    pub(crate) fn fingerprint_read(
-        &mut self,
-        page: background::Candidate,
-        flash: &mut Flash,
-    ) -> Result<(), FtlError> {
+    pub(crate) fn fingerprint_read(&mut self, page: background::Candidate, flash: &mut Flash) -> FtlResult {
         let Some(late) = &mut self.late else {
             let text = "a page was read to be fingerprinted where fingerprints are taken before writing only";
             return Err(FtlError::Broken(text.into()));
@@ -169,7 +161,6 @@ impl ContentScheme {
         Ok(())
     }
 
-    /// Orders reads as idle time would, up to `budget`, for a test that says itself when they are done.
     #[cfg(test)]
     pub(crate) fn dedup_by_hand(
         &mut self,
@@ -177,12 +168,11 @@ impl ContentScheme {
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
         pages: &mut Vec<Candidate>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         let Some(late) = &mut self.late else { return Ok(()) };
         late.by_hand(budget, &self.tables.map, flash, ops, pages)
     }
 
-    /// Copies lie on different chips, are owned by their content and hold it.
     fn audit_copies(&self, flash: &Flash) -> Result<(), String> {
         let map = &self.tables.map;
         for (vpn, _) in map.replicas.live() {
@@ -217,6 +207,13 @@ fn invalidate_all(released: Option<Released>, flash: &mut Flash) {
 }
 
 impl MappingScheme for ContentScheme {
+    type Map = ContentMap;
+
+    #[inline]
+    fn tables(&mut self) -> &mut Tables<Self::Map> {
+        &mut self.tables
+    }
+
     #[inline]
     fn copies_of(&self, lpn: Lpn) -> (Ppn, &[Ppn]) {
         self.places_of(lpn)
@@ -226,28 +223,6 @@ impl MappingScheme for ContentScheme {
         if let Some(replicator) = &mut self.replicator {
             replicator.limit_budget(pages);
         }
-    }
-
-    #[inline]
-    fn prefetch_far(&self, lpn: Lpn, content: Content, _write: bool) {
-        self.tables.map.prefetch_far(lpn, content);
-    }
-
-    #[inline]
-    fn prefetch_near(&self, lpn: Lpn, content: Content, _write: bool, _flash: &Flash) {
-        self.tables.map.prefetch_near(lpn, content);
-    }
-
-    #[inline]
-    fn prefetch_next(&self, lpn: Lpn, content: Content, flash: &Flash) {
-        if let Some(home) = self.tables.map.prefetch_next(lpn, content) {
-            flash.blocks.prefetch(home);
-        }
-    }
-
-    #[inline]
-    fn prefetch_last(&self, lpn: Lpn) {
-        self.tables.map.prefetch_last(lpn);
     }
 
     #[inline]
@@ -262,36 +237,6 @@ impl MappingScheme for ContentScheme {
     fn places_of_owner(&self, owner: Owner) -> (Ppn, &[Ppn]) {
         let vpn = owner.id();
         (self.tables.map.home(vpn), self.tables.map.replica_ppns(vpn))
-    }
-
-    #[inline]
-    fn look_up_read(&mut self, lpn: Lpn, flash: &mut Flash) -> Result<(), FtlError> {
-        self.tables.look_up_read(lpn, flash)
-    }
-
-    #[inline]
-    fn look_up_write(&mut self, lpn: Lpn, partial: bool, flash: &mut Flash) -> Result<(), FtlError> {
-        self.tables.look_up_write(lpn, partial, flash)
-    }
-
-    fn look_up_fingerprint(&mut self, content: Content, flash: &mut Flash) -> Result<(), FtlError> {
-        self.tables.look_up_fingerprint(content, flash)
-    }
-
-    fn take_lookups(&mut self, lookups: &mut Vec<Lookup>) {
-        self.tables.take_lookups(lookups);
-    }
-
-    fn pages_tables(&self) -> bool {
-        self.tables.may_be_missing()
-    }
-
-    fn pages_fingerprints(&self) -> bool {
-        self.tables.fingerprints_may_be_missing()
-    }
-
-    fn checkpoint(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        self.tables.checkpoint(flash, ops)
     }
 
     #[inline]
@@ -324,20 +269,11 @@ impl MappingScheme for ContentScheme {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<Option<(Ppn, Cause)>, FtlError> {
+    ) -> FtlResult<Option<(Ppn, Cause)>> {
         let before = self.tables.before_write(page.lpn);
         let program = self.write_content(page, fingerprinted, flash, loads, ops)?;
         self.tables.after_write(page.lpn, program.is_some(), before, flash, ops)?;
         Ok(program)
-    }
-
-    fn use_idle_time(
-        &mut self,
-        planes: &[Plane],
-        flash: &mut Flash,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
-        flash.collect_in_idle_time(planes, &mut self.tables, ops)
     }
 
     fn trim(&mut self, lpn: Lpn, flash: &mut Flash) {
@@ -347,7 +283,7 @@ impl MappingScheme for ContentScheme {
     }
 
     #[inline]
-    fn begin_jobs(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn begin_jobs(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult {
         self.tables.settle(flash, ops)?;
         match &mut self.replicator {
             Some(replicator) => replicator.begin_copies(&self.tables.map, &mut self.jobs, flash, ops),
@@ -361,7 +297,7 @@ impl MappingScheme for ContentScheme {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         match self.jobs.op_done(job) {
             Some(Background::Copy(copy)) => {
                 if let Some(replicator) = &mut self.replicator {
@@ -379,37 +315,12 @@ impl MappingScheme for ContentScheme {
         self.tables.settle(flash, ops)
     }
 
-    /// Makes the copies that popularity has earned, then zeroes the counters.
-    fn end_period(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn end_period(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult {
         if let Some(replicator) = &mut self.replicator {
             replicator.end_period(&mut self.tables, flash, ops)?;
         }
         self.tables.map.reset_popularity();
         self.tables.settle(flash, ops)
-    }
-
-    fn rewrite(
-        &mut self,
-        lpn: Lpn,
-        address: u64,
-        flash: &mut Flash,
-        loads: &LoadView<'_>,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<Ppn, FtlError> {
-        let vpn = self.tables.map.vpn_of(lpn);
-        let (stream, partition) = flash.aged_stream(lpn);
-        let plane = flash.pick_plane(stream, address, loads)?;
-        let to = flash.take_page(plane, stream, Owner::of(vpn), &mut self.tables, ops)?;
-        // CopyContext room may have moved the page, so it is looked up only now.
-        let from = self.tables.map.home(vpn);
-        flash.check_rewrite(from, to, partition)?;
-        if !self.tables.map.relocate(vpn, from, to) {
-            return Err(flash.strayed(Owner::of(vpn), from));
-        }
-        self.tables.touch_vpn(vpn);
-        flash.rewritten(from, plane, &mut self.tables, ops)?;
-        self.tables.settle(flash, ops)?;
-        Ok(to)
     }
 
     fn end_preload(&mut self) {
@@ -432,10 +343,6 @@ impl Census for ContentScheme {
         self.replicator.as_ref().map(Replicator::budget_pages)
     }
 
-    fn paging_sizes(&self, flash: &Flash) -> Option<PagingSizes> {
-        self.tables.paging_sizes(flash)
-    }
-
     fn unhashed_pages(&self) -> u64 {
         self.late.as_ref().map_or(0, |late| late.waiting(&self.tables.map))
     }
@@ -450,7 +357,7 @@ impl Census for ContentScheme {
             fingerprints: map.fingerprints.entries(),
             replicas: map.replicas.pages(),
             replicated_contents: map.replicas.len(),
-            page_table_bytes: flash.blocks.bytes_in_use() + map.page_bytes(),
+            page_table_bytes: flash.blocks.bytes_in_use() + ContentMap::page_bytes(map.lpns().into()),
             listed_pages,
             content_table_bytes: map.content_bytes() + late_bytes + list_bytes,
             ..TableSizes::default()
@@ -460,7 +367,7 @@ impl Census for ContentScheme {
     fn copies(&self) -> Vec<u64> {
         let map = &self.tables.map;
         let mut contents = Vec::new();
-        for vpn in Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
+        for vpn in map.live() {
             let copies = map.pages_of(vpn) as usize;
             if contents.len() <= copies {
                 contents.resize(copies + 1, 0);
@@ -477,11 +384,10 @@ impl Census for ContentScheme {
 
     fn contents_on_flash(&self, _flash: &Flash) -> Option<Vec<(Ppn, Content)>> {
         let map = &self.tables.map;
-        let live = Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn));
-        Some(live.flat_map(|vpn| map.copies(vpn).map(move |ppn| (ppn, map.content(vpn)))).collect())
+        Some(map.live().flat_map(|vpn| map.copies(vpn).map(move |ppn| (ppn, map.content(vpn)))).collect())
     }
 
-    fn audit(&self, flash: &Flash) -> Result<(), FtlError> {
+    fn audit(&self, flash: &Flash) -> FtlResult {
         let map = &self.tables.map;
         self.tables.audit(flash).map_err(FtlError::Broken)?;
         map.audit().map_err(FtlError::Broken)?;

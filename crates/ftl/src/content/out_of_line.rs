@@ -11,13 +11,13 @@ use flashtwin_nand::{NO_PPN, Ppn};
 
 use super::background::{Background, Candidate};
 use super::map::ContentMap;
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::Flash;
 #[cfg(test)]
 use crate::ids::NO_VPN;
 use crate::ids::{Lpn, Vpn};
 use crate::jobs::Jobs;
-use crate::op::{Cause, FlashOp, OpKind};
+use crate::op::{Cause, FlashOp};
 #[cfg(test)]
 use crate::sabotage::sabotaged;
 
@@ -40,7 +40,6 @@ impl OutOfLine {
         map.vpn_of(page.lpn) == page.vpn && self.tickets[page.vpn] == page.ticket
     }
 
-    /// `lpn` has been written to a page of its own, `vpn`.
     pub(crate) fn written(&mut self, map: &ContentMap, lpn: Lpn, vpn: Vpn, fingerprinted: bool) {
         if self.tickets.len() <= vpn.index() {
             self.tickets.resize(vpn.index() + 1, NONE);
@@ -62,25 +61,22 @@ impl OutOfLine {
         }
     }
 
-    /// The page that has waited longest, of those unchanged since.
     fn next(&mut self, map: &ContentMap) -> Option<Candidate> {
         std::iter::from_fn(|| self.waiting.pop_front())
             .find(|page| map.vpn_of(page.lpn) == page.vpn && self.tickets[page.vpn] == page.ticket)
     }
 
-    /// Pages that wait to be read.
     pub(crate) fn waiting(&self, map: &ContentMap) -> u64 {
         self.waiting.iter().filter(|page| self.is_waiting(map, page)).count() as u64
     }
 
-    /// Begins a background job for the page that has waited longest for its fingerprint: its read.
     pub(crate) fn step(
         &mut self,
         map: &ContentMap,
         jobs: &mut Jobs<Background>,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         let Some(next) = self.next(map) else { return Ok(()) };
         let ppn = map.home(next.vpn);
         match jobs.begin(Background::Fingerprint(Candidate { ppn, ..next }), 1) {
@@ -109,8 +105,6 @@ impl OutOfLine {
         true
     }
 
-    /// Orders reads as [`OutOfLine::step`] does, up to `budget`, for a test that says itself when they
-    /// are done.
     #[cfg(test)]
     pub(crate) fn by_hand(
         &mut self,
@@ -119,7 +113,7 @@ impl OutOfLine {
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
         pages: &mut Vec<Candidate>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         for _ in 0..budget {
             let Some(next) = self.next(map) else { return Ok(()) };
             let ppn = map.home(next.vpn);
@@ -145,8 +139,7 @@ fn plant_late_merge(map: &mut ContentMap, page: Candidate) {
 }
 
 fn read(ppn: Ppn, job: u32) -> FlashOp {
-    let (kind, cause) = (OpKind::Read, Cause::Fingerprint);
-    FlashOp { kind, ppn, source: NO_PPN, cause, urgent: false, job }
+    FlashOp { job, ..FlashOp::read(ppn, Cause::Fingerprint) }
 }
 
 flashtwin_bits::state!(OutOfLine { waiting, tickets, last_ticket, prune_at });
@@ -162,7 +155,6 @@ mod tests {
         ContentMap::new(400, fingerprints, History::new(9, false), 1)
     }
 
-    /// A page of its own for a logical page, without a fingerprint.
     fn write(late: &mut OutOfLine, map: &mut ContentMap, lpn: u32) {
         let vpn = map.create(Content::new(0));
         map.point(Lpn::new(lpn), vpn);

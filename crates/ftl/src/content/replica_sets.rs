@@ -33,19 +33,16 @@ pub(crate) struct ReplicaSets {
 }
 
 impl ReplicaSets {
-    /// Handle of "no replicas".
     pub(crate) const NO_SET: u32 = NONE;
 
     pub(crate) fn new() -> Self {
         Self { sets: Slab::new(), heads: [NONE; 256], tails: [NONE; 256], pages: 0 }
     }
 
-    /// Replicas on flash.
     pub(crate) fn pages(&self) -> u64 {
         self.pages
     }
 
-    /// Contents that have replicas.
     pub(crate) fn len(&self) -> u64 {
         u64::from(self.sets.taken())
     }
@@ -56,7 +53,6 @@ impl ReplicaSets {
         (lists + self.sets.free_capacity() * 4) as u64
     }
 
-    /// The replicas of a set; none for [`ReplicaSets::NO_SET`].
     #[inline]
     pub(crate) fn ppns(&self, set: u32) -> &[Ppn] {
         if set == NONE {
@@ -65,13 +61,11 @@ impl ReplicaSets {
         &self.sets[set as usize].ppns
     }
 
-    /// Prefetches a set.
     #[inline]
     pub(crate) fn prefetch(&self, set: u32) {
         prefetch(&self.sets, set as usize);
     }
 
-    /// Prefetches the replicas of a set that do not lie in it.
     #[inline]
     pub(crate) fn prefetch_list(&self, set: u32) {
         if let Some(set) = self.sets.get(set as usize).filter(|set| set.ppns.spilled()) {
@@ -148,18 +142,15 @@ impl ReplicaSets {
         Some((self.sets[set as usize].vpn, set))
     }
 
-    /// The popularity under which a set is listed.
     pub(crate) fn level(&self, set: u32) -> u8 {
         self.sets[set as usize].level
     }
 
-    /// Lists a set as the latest of another popularity, or of the same.
     pub(crate) fn relist(&mut self, set: u32, level: u8) {
         self.unlink(set);
         self.link(set, level);
     }
 
-    /// Lists every set anew under the popularity that `level_of` gives its VPN.
     pub(crate) fn relevel(&mut self, level_of: impl Fn(Vpn) -> u8) {
         let live: Vec<u32> =
             (0..self.sets.len() as u32).filter(|&set| !self.sets[set as usize].ppns.is_empty()).collect();
@@ -171,7 +162,6 @@ impl ReplicaSets {
         }
     }
 
-    /// VPN and handle of every set.
     pub(crate) fn live(&self) -> Vec<(Vpn, u32)> {
         (0..self.sets.len() as u32)
             .filter(|&set| !self.sets[set as usize].ppns.is_empty())
@@ -245,7 +235,6 @@ mod tests {
         let mut to = Saver::new(&mut bytes);
         sets.save(&mut to).unwrap();
         to.finish().unwrap();
-        // Into sets that have none yet, and into those of another time.
         for mut loaded in [ReplicaSets::new(), sets_of_one()] {
             let mut from = bytes.as_slice();
             let mut from = Loader::new(&mut from);

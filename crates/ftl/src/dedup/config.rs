@@ -1,5 +1,3 @@
-//! Keys of deduplication.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -94,12 +92,10 @@ impl Default for DedupConfig {
 }
 
 impl DedupConfig {
-    /// Whether every content on flash is found when it is written again.
     pub(crate) fn knows_all(&self) -> bool {
         self.fingerprint_entries == Entries::Unlimited && self.sampling_pages == 1
     }
 
-    /// Checks numbers and relations between keys, for a content-addressed system.
     pub(crate) fn check(&self, replicates: bool) -> Result<(), RangeError> {
         if self.fingerprint_entries == Entries::Limited(0) {
             return Err(("dedup.fingerprint_entries", "0".into(), "at least 1, or \"unlimited\""));

@@ -22,7 +22,6 @@ impl History {
         Self { flags: By::new(vec![0; contents as usize]), copies: By::new(vec![0; counted]) }
     }
 
-    /// Contents that there are.
     pub(crate) fn contents(&self) -> u32 {
         self.flags.len() as u32
     }
@@ -33,7 +32,6 @@ impl History {
         self.copies.prefetch(content);
     }
 
-    /// Why a write of `content` that was not found on flash programs a page.
     #[inline]
     pub(crate) fn cause(&self, content: Content) -> Cause {
         if self.copies.get(content).is_some_and(|&copies| copies > 0) {
@@ -45,7 +43,6 @@ impl History {
         }
     }
 
-    /// A page of `content` comes into being.
     #[inline]
     pub(crate) fn born(&mut self, content: Content) {
         self.flags[content] |= EVER_HELD;
@@ -54,7 +51,6 @@ impl History {
         }
     }
 
-    /// Nobody points to a page of `content` any more.
     #[inline]
     pub(crate) fn died(&mut self, content: Content) {
         if let Some(copies) = self.copies.get_mut(content) {
@@ -62,7 +58,6 @@ impl History {
         }
     }
 
-    /// `content` is read; whether for the first time.
     #[inline]
     pub(crate) fn read(&mut self, content: Content) -> bool {
         let flags = &mut self.flags[content];
@@ -71,7 +66,6 @@ impl History {
         first
     }
 
-    /// A content that is not held was never held.
     pub(crate) fn forget(&mut self, content: Content) {
         self.flags[content] = 0;
     }
@@ -82,35 +76,3 @@ impl History {
 }
 
 flashtwin_bits::state!(History { flags, copies });
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn content_has_one_first_read_whether_held_or_not() {
-        for complete in [true, false] {
-            let [held, other] = [0, 1].map(Content::new);
-            let mut history = History::new(2, complete);
-            history.born(held);
-            assert_eq!([history.read(held), history.read(held), history.read(held)], [true, false, false]);
-            assert_eq!([history.read(other), history.read(other)], [true, false], "it was never held");
-            assert_eq!((history.cause(held) == Cause::Unique, history.cause(other)), (false, Cause::Unique));
-        }
-    }
-
-    #[test]
-    fn what_is_forgotten_was_never_held_and_never_read() {
-        let [forgotten, other] = [0, 1].map(Content::new);
-        let mut history = History::new(2, true);
-        for content in [forgotten, other] {
-            history.born(content);
-            history.read(content);
-            history.died(content);
-            assert_eq!(history.cause(content), Cause::Reborn);
-        }
-        history.forget(forgotten);
-        assert_eq!((history.cause(forgotten), history.cause(other)), (Cause::Unique, Cause::Reborn));
-        assert_eq!((history.read(forgotten), history.read(other)), (true, false));
-    }
-}

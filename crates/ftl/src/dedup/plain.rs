@@ -1,6 +1,5 @@
 //! A limited fingerprint store as plain lists and sums without bounds, for tests to compare with.
 
-/// Its entries, in order of eviction.
 pub(crate) struct PlainStore<K> {
     capacity: usize,
     /// Entries that cannot be evicted: half of them by reference count, all of them by recency.
@@ -30,7 +29,6 @@ impl<K: Copy + Eq> PlainStore<K> {
         self.entries().any(|known| known == key)
     }
 
-    /// Enters a new entry; returns the evicted one.
     pub(crate) fn enter(&mut self, key: K) -> Option<K> {
         let full = self.len() == self.capacity;
         let gone = if full { Some(self.give_way()) } else { None };
@@ -53,7 +51,6 @@ impl<K: Copy + Eq> PlainStore<K> {
         }
     }
 
-    /// Takes an entry out; its references.
     pub(crate) fn remove(&mut self, key: K) -> u64 {
         let references = self.recent.iter().map(|entry| (entry.0, entry.1));
         let kept = self.kept.iter().map(|entry| (entry.0, entry.1));

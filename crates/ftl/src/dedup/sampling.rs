@@ -8,14 +8,12 @@
 use crate::ids::Content;
 use flashtwin_bits::{STEP, mix};
 
-/// Every bit depends on all.
 fn hash(content: Content) -> u64 {
     mix(u64::from(content.number()).wrapping_add(STEP))
 }
 
-/// Chooses the sample of pages that are written together, by their contents: returns its position,
-/// of equals the first; 0 for an empty list. The driver writes the sample first. If its content was
-/// on flash, the others are fingerprinted; if not, they are written without a fingerprint.
+/// Position of the sample among pages that are written together, by their contents; 0 for an empty list. The driver
+/// writes it first. Only if its content was on flash, the others are fingerprinted.
 pub fn sample_of(contents: &[Content]) -> usize {
     (0..contents.len()).rev().max_by_key(|&at| hash(contents[at])).unwrap_or(0)
 }

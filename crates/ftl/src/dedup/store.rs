@@ -6,7 +6,6 @@ use crate::ids::{Content, NO_VPN, Vpn};
 use flashtwin_bits::{By, HugeSlice};
 use flashtwin_nand::{NO_PPN, Ppn};
 
-/// The place of a content in a fingerprint store.
 pub(crate) trait ContentAddress:
     flashtwin_bits::State + Copy + Eq + std::fmt::Debug + 'static
 {
@@ -14,12 +13,10 @@ pub(crate) trait ContentAddress:
     const NONE: Self;
 }
 
-/// Of tables in two levels.
 impl ContentAddress for Vpn {
     const NONE: Self = NO_VPN;
 }
 
-/// Of inverted tables.
 impl ContentAddress for Ppn {
     const NONE: Self = NO_PPN;
 }
@@ -54,12 +51,10 @@ impl<P: ContentAddress> FingerprintStore<P> {
         }
     }
 
-    /// Whether to record the contents whose entries change.
     pub(crate) fn note_changes(&mut self, wanted: bool) {
         self.changed = wanted.then(Vec::new);
     }
 
-    /// The contents whose entries changed since this was last called.
     pub(crate) fn take_changed(&mut self) -> Vec<Content> {
         self.changed.as_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -79,13 +74,11 @@ impl<P: ContentAddress> FingerprintStore<P> {
         self.places.len() as u64 * 4 + self.limit.as_ref().map_or(0, |limit| limit.order.bytes())
     }
 
-    /// Whether the store needs the number of LPNs of its contents.
     #[inline]
     pub(crate) fn counts_references(&self) -> bool {
         self.limit.as_ref().is_some_and(|limit| limit.order.counts_references())
     }
 
-    /// Looks a written content up; [`ContentAddress::NONE`] when it is not known.
     #[inline]
     pub(crate) fn lookup(&mut self, content: Content) -> P {
         let place = self.places[content];
@@ -117,7 +110,6 @@ impl<P: ContentAddress> FingerprintStore<P> {
         }
     }
 
-    /// Prefetches the neighbours of a content in the order of eviction.
     #[inline]
     pub(crate) fn prefetch_neighbours(&self, content: Content) {
         if let Some(limit) = &self.limit {
@@ -125,8 +117,7 @@ impl<P: ContentAddress> FingerprintStore<P> {
         }
     }
 
-    /// Enters an unknown content, to which one LPN points or is about to. Returns the evicted entry
-    /// and its place.
+    /// Enters an unknown content, which has one LPN. Returns the evicted entry and its place.
     #[inline]
     pub(crate) fn insert(&mut self, content: Content, place: P) -> Option<(Content, P)> {
         debug_assert_eq!(self.places[content], P::NONE);
@@ -146,14 +137,12 @@ impl<P: ContentAddress> FingerprintStore<P> {
         evicted
     }
 
-    /// A known content lies elsewhere now.
     #[inline]
     pub(crate) fn renew(&mut self, content: Content, place: P) {
         self.places[content] = place;
         self.change(content);
     }
 
-    /// `references` LPNs point to a known content now.
     #[inline]
     pub(crate) fn recount(&mut self, content: Content, references: u32) {
         if let Some(limit) = &mut self.limit {
@@ -161,7 +150,6 @@ impl<P: ContentAddress> FingerprintStore<P> {
         }
     }
 
-    /// Forgets a known content.
     #[inline]
     pub(crate) fn remove(&mut self, content: Content) {
         self.places[content] = P::NONE;

@@ -6,7 +6,6 @@ use flashtwin_nand::{Block, Geometry, Plane};
 /// A block's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockState {
-    /// Erased.
     Free,
     /// Taking the pages of a stream.
     Open,
@@ -99,7 +98,6 @@ impl BlockTable {
         self.words[block] = self.word(block).with_state(state).0;
     }
 
-    /// An erased block begins to take pages of a partition.
     pub(super) fn open(&mut self, block: Block, partition: u8) {
         self.words[block] =
             self.word(block).with_state(BlockState::Open).0 | u64::from(partition) << PARTITION_AT;
@@ -108,7 +106,6 @@ impl BlockTable {
 
 flashtwin_bits::state!(BlockTable { words });
 
-/// Retired blocks, and those that are to be.
 #[derive(Default)]
 pub(super) struct Retirement {
     /// Blocks to be retired at their next erase.
@@ -119,7 +116,6 @@ pub(super) struct Retirement {
 }
 
 impl Retirement {
-    /// Pages of retired blocks of a plane.
     pub(super) fn pages_in(&self, plane: Plane, geometry: &Geometry) -> u32 {
         let blocks = self.retired.iter().filter(|&&block| geometry.plane_of_block(block) == plane).count();
         blocks as u32 * geometry.pages_per_block

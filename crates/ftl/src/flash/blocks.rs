@@ -16,34 +16,28 @@ use flashtwin_bits::{By, HugeSlice};
 pub(crate) struct Stream(u8);
 
 impl Stream {
-    /// Copies made on purpose.
     pub(crate) const REPLICA: Self = Self(0);
     /// Streams that do not depend on the number of partitions.
     const COMMON: u32 = 1;
 
-    /// Pages of a partition that the host writes.
     pub(crate) const fn host(partition: u8) -> Self {
         Self(Self::COMMON as u8 + 2 * partition)
     }
 
-    /// Pages of a partition that garbage collection moves.
     pub(crate) const fn gc(partition: u8) -> Self {
         Self(Self::COMMON as u8 + 2 * partition + 1)
     }
 
-    /// Pages of a partition that wear levelling moves: the last streams of a controller with
-    /// `partitions` partitions.
+    /// Pages of a partition that wear levelling moves: the last streams.
     pub(crate) const fn levelled(partition: u8, partitions: u32) -> Self {
         Self(Self::count(partitions, false) as u8 + partition)
     }
 
-    /// Streams of a controller with `partitions` partitions; `levels`: it may level wear by moving
-    /// data.
+    /// Number of streams. `levels`: wear levelling may move data.
     pub(crate) const fn count(partitions: u32, levels: bool) -> u32 {
         Self::COMMON + 2 * partitions + if levels { partitions } else { 0 }
     }
 
-    /// Whether these are pages that wear levelling moves.
     fn levels(self, partitions: u32) -> bool {
         u32::from(self.0) >= Self::count(partitions, false)
     }
@@ -61,17 +55,14 @@ impl Stream {
 
 const NO_BLOCK: Block = Block::new(u32::MAX);
 
-/// State of one plane.
 pub(super) struct PlaneState {
     /// Blocks from this one on were never used.
     fresh: u32,
-    /// Erased blocks.
     pub(super) recycled: FreeBlocks,
     /// Retired blocks count as full.
     pub(super) valid_pages: u32,
 }
 
-/// The physical side of the tables.
 pub(crate) struct Blocks {
     pub(crate) geometry: Geometry,
     pub(crate) table: BlockTable,
@@ -84,8 +75,7 @@ pub(crate) struct Blocks {
     partitions: u32,
     victims: Box<dyn VictimSelection>,
     wear: WearPolicy,
-    /// Whether the driver says when an erase is carried out ([`Blocks::erased`]); otherwise a block is erased when its
-    /// erase is ordered.
+    /// Whether the driver says when an erase is carried out ([`Blocks::erased`]). Otherwise it is when it is ordered.
     erases_take_time: bool,
     /// Erases so far: the order of erased blocks where wear does not count.
     turn: u32,
@@ -93,18 +83,16 @@ pub(crate) struct Blocks {
     chip_valid: By<Chip, Vec<u64>>,
     chip_erases: By<Chip, Vec<u64>>,
     chip_of_plane: By<Plane, Vec<Chip>>,
-    /// Limit of a plane's valid host pages; the rest makes sure that collection always finds an
-    /// invalid page.
+    /// Limit of a plane's valid host pages; with the rest, collection always finds an invalid page.
     plane_limit: u64,
     /// Valid pages of each plane that are not data: they are in neither its count nor its chip's. Empty
     /// where there are none.
     valid_metadata: By<Plane, Vec<u32>>,
-    /// Retired blocks, or will not be once they are erased.
+    /// Retired blocks, and those that will be once they are erased.
     pub(super) retirement: Retirement,
 }
 
 impl Blocks {
-    /// Blocks of a device whose controller has `partitions` partitions.
     pub(crate) fn new(
         geometry: &Geometry,
         partitions: u32,
@@ -140,20 +128,17 @@ impl Blocks {
         }
     }
 
-    /// Pages of valid data that one plane can hold: one active block a stream is reserved, and one
-    /// free block for garbage collection to start with.
+    /// Pages of valid data that one plane can hold beside an active block a stream and a free one for collection.
     pub(crate) fn plane_limit_of(geometry: &Geometry, streams: u32) -> u64 {
         u64::from(geometry.blocks_per_plane.saturating_sub(streams + 1)) * u64::from(geometry.pages_per_block)
     }
 
-    /// Keeps blocks back for pages that are not data: another limit for the pages of valid data that
-    /// one plane takes.
+    /// Keeps blocks back for pages that are not data.
     pub(crate) fn reserve_metadata_blocks(&mut self, plane_limit: u64) {
         self.plane_limit = plane_limit;
         self.valid_metadata = By::new(vec![0; self.planes.len()]);
     }
 
-    /// Pages of valid data that one plane of this device can hold.
     pub(crate) fn plane_limit(&self) -> u64 {
         self.plane_limit
     }
@@ -162,7 +147,6 @@ impl Blocks {
         self.valid_pages(plane) < self.plane_limit
     }
 
-    /// Whether some plane of a chip has room.
     pub(crate) fn chip_has_room(&self, chip: Chip) -> bool {
         self.geometry.planes_of(chip).any(|plane| self.has_room(plane))
     }
@@ -171,7 +155,6 @@ impl Blocks {
         u64::from(self.planes[plane].valid_pages)
     }
 
-    /// Partitions of the host's data.
     pub(crate) fn partitions(&self) -> u32 {
         self.partitions
     }
@@ -204,14 +187,12 @@ impl Blocks {
         By::new(&self.chip_erases)
     }
 
-    /// Prefetches the tables of a page.
     #[inline]
     pub(crate) fn prefetch(&self, ppn: Ppn) {
         self.owner.prefetch(ppn);
         self.table.words.prefetch(self.geometry.block_index(ppn));
     }
 
-    /// Prefetches the tables of the next page of `stream` in `plane`; returns it, if its block is open.
     #[inline]
     pub(crate) fn prefetch_next(&self, plane: Plane, stream: Stream) -> Option<Ppn> {
         self.planes.prefetch(plane);
@@ -225,13 +206,11 @@ impl Blocks {
         Some(ppn)
     }
 
-    /// Whether the next page of `stream` needs no free block.
     #[inline]
     pub(crate) fn has_open_block(&self, plane: Plane, stream: Stream) -> bool {
         self.active[self.active_at(plane, stream)] != NO_BLOCK
     }
 
-    /// Owner of a valid page; `None` for a page that holds nothing valid.
     #[inline]
     pub(crate) fn owner(&self, ppn: Ppn) -> Option<Owner> {
         self.owner[ppn].checked_sub(1).map(Owner::new)
@@ -256,7 +235,6 @@ impl Blocks {
         self.geometry.block_index_of(plane, block)
     }
 
-    /// Opens a block for a stream; `None` if there is no free one.
     #[cold]
     fn open(&mut self, plane: Plane, stream: Stream) -> Option<Block> {
         // Cold data are to lie still where wear is highest.
@@ -270,7 +248,6 @@ impl Blocks {
         Some(index)
     }
 
-    /// A block has been programmed to its last page.
     #[cold]
     pub(super) fn close(&mut self, plane: Plane, active_at: usize) {
         let block = std::mem::replace(&mut self.active[active_at], NO_BLOCK);
@@ -281,8 +258,7 @@ impl Blocks {
         }
     }
 
-    /// The next page of `stream` in `plane`, now owned by `owner`; `None` when a free
-    /// block is needed and there is none.
+    /// The next page of `stream`, now owned by `owner`; `None` when a free block is needed and there is none.
     #[inline]
     pub(crate) fn program(&mut self, plane: Plane, stream: Stream, owner: Owner) -> Option<Ppn> {
         let at = self.active_at(plane, stream);
@@ -303,7 +279,6 @@ impl Blocks {
         Some(ppn)
     }
 
-    /// The page no longer holds anything that anyone points to.
     #[inline]
     pub(crate) fn invalidate(&mut self, ppn: Ppn) {
         if sabotaged!(SkippedInvalidate) {
@@ -353,7 +328,6 @@ impl Blocks {
         (ppn, written + 1 == self.geometry.pages_per_block)
     }
 
-    /// A page of a metadata block is outdated.
     pub(crate) fn invalidate_metadata(&mut self, ppn: Ppn) {
         debug_assert!(self.owner[ppn] != 0, "invalidated twice: {ppn}");
         self.owner[ppn] = 0;
@@ -361,12 +335,10 @@ impl Blocks {
         self.valid_metadata[self.geometry.plane(ppn)] -= 1;
     }
 
-    /// Valid pages that are not data.
     pub(crate) fn metadata_pages(&self) -> u64 {
         self.valid_metadata.iter().map(|&pages| u64::from(pages)).sum()
     }
 
-    /// Takes the next victim of a plane.
     pub(crate) fn choose_victim(&mut self, plane: Plane) -> Option<Block> {
         let block = self.victims.choose(plane, &self.table)?;
         debug_assert_eq!(self.table.state(block), BlockState::Closed, "victim {block}");
@@ -374,14 +346,12 @@ impl Blocks {
         Some(block)
     }
 
-    /// Puts a victim back among the closed blocks.
     pub(crate) fn return_victim(&mut self, block: Block) {
         self.table.set_state(block, BlockState::Closed);
         self.victims.closed(block, self.table.valid(block));
     }
 
-    /// The block, which must hold nothing valid, is erased and free again; it was moved on account of
-    /// wear (`levelled`) or collected.
+    /// Frees a block that holds nothing valid; `levelled`: it was moved on account of wear.
     pub(crate) fn erase(&mut self, block: Block, levelled: bool) {
         debug_assert_eq!(self.table.valid(block), 0);
         let plane = self.geometry.plane_of_block(block);
@@ -414,18 +384,15 @@ impl Blocks {
         self.retire_if_due(block);
     }
 
-    /// From now on a block that is freed is erased when the driver says so.
     pub(crate) fn erases_take_time(&mut self) {
         self.erases_take_time = true;
     }
 
-    /// The flash has carried out the last erase that was ordered of a block.
     pub(crate) fn erased(&mut self, block: Block) {
         let plane = self.geometry.plane_of_block(block);
         self.planes[plane].recycled.erased(self.geometry.block_in_plane(block));
     }
 
-    /// The open block of a stream.
     pub(super) fn open_block(&self, plane: Plane, stream: Stream) -> Option<Block> {
         Some(self.active[self.active_at(plane, stream)]).filter(|&block| block != NO_BLOCK)
     }
@@ -453,12 +420,10 @@ impl Blocks {
         }
     }
 
-    /// Adds a plane's erases to its chip's count.
     pub(super) fn add_erases(&mut self, plane: Plane, erases: u32) {
         self.chip_erases[self.chip_of_plane[plane]] += u64::from(erases);
     }
 
-    /// A programmed page without an owner gets one.
     pub(super) fn own(&mut self, ppn: Ppn, block: Block, owner: Owner) {
         self.owner[ppn] = owner.number() + 1;
         self.table.words[block] += 1;
@@ -477,7 +442,6 @@ impl Blocks {
         }
     }
 
-    /// Forgets the wear of preloading, which is not counted.
     pub(crate) fn reset_wear(&mut self) {
         for word in self.table.words.iter_mut().filter(|word| **word != 0) {
             *word &= (1 << ERASES_AT) - 1;
@@ -508,7 +472,6 @@ impl Blocks {
             .map(|word| (word.partition(), word.valid()))
     }
 
-    /// Compares every count with the owners it summarises.
     pub(crate) fn audit(&self) -> Result<(), String> {
         let g = &self.geometry;
         for plane in g.all_planes() {
@@ -554,20 +517,23 @@ impl Blocks {
         Ok(())
     }
 
-    /// Pages of blocks that were ever opened.
     pub(crate) fn pages_opened(&self) -> u64 {
         let opened: u64 = self.planes.iter().map(|plane| u64::from(plane.fresh)).sum();
         opened * u64::from(self.geometry.pages_per_block)
+    }
+
+    /// A word a block, an owner a page, two list links a block once armed.
+    pub(crate) fn bytes(blocks: u64, pages: u64) -> u64 {
+        blocks * (8 + 8) + pages * 4
     }
 
     /// Bytes of these tables that are in use (untouched zeroed memory not counted).
     pub(crate) fn bytes_in_use(&self) -> u64 {
         let opened: u64 = self.planes.iter().map(|plane| u64::from(plane.fresh)).sum();
         let pages = opened * u64::from(self.geometry.pages_per_block);
-        // A word a block, an owner a page, two list links a block once armed.
         let planes = self.planes.len() * size_of::<PlaneState>() + self.active.len() * 4;
         let levelling = self.levelling.as_ref().map_or(0, |levelling| levelling.bytes(opened));
-        opened * (8 + 8) + pages * 4 + planes as u64 + levelling
+        Self::bytes(opened, pages) + planes as u64 + levelling
     }
 }
 

@@ -5,20 +5,16 @@ use std::collections::HashMap;
 
 use flashtwin_nand::{Block, FlashArray, Geometry, Ppn};
 
-use crate::error::FtlError;
+use crate::error::{FtlError, FtlResult};
 use crate::ids::{Content, Lpn};
 use crate::op::{Cause, FlashOp, OpKind};
 
-/// A model so simple that it is right by inspection: two plain maps and the rules of the
-/// medium. It knows nothing of the tables that it checks.
+/// Right by inspection: two plain maps and the rules of the medium. It knows nothing of the tables it checks.
 pub(crate) struct Checker {
     geometry: Geometry,
     flash: FlashArray,
-    /// Value last written to each logical page.
     truth: HashMap<Lpn, u64>,
-    /// Value that each programmed page holds.
     stored: HashMap<Ppn, u64>,
-    /// Partition of the pages that each block holds.
     partitions: HashMap<Block, u8>,
     /// The partition of copies, which the host does not update.
     coldest: u8,
@@ -48,12 +44,10 @@ impl Checker {
         }
     }
 
-    /// A page write has arrived; until it is decided, controller RAM has the page's newest data.
     pub(crate) fn arrived(&mut self, lpn: Lpn) {
         *self.undecided.entry(lpn).or_insert(0) += 1;
     }
 
-    /// A value that was never written before, for systems that ignore contents.
     pub(crate) fn next_version(&mut self) -> u64 {
         self.versions += 1;
         1 << 32 | self.versions
@@ -70,23 +64,20 @@ impl Checker {
         self.truth.remove(&lpn);
     }
 
-    /// Content last written to a logical page.
     pub(crate) fn content(&self, lpn: Lpn) -> Option<Content> {
         self.truth.get(&lpn).map(|&value| Content::new(value as u32))
     }
 
-    /// The partition of each block that holds pages.
     pub(crate) fn partitions(&self) -> impl Iterator<Item = (Block, u8)> {
         self.partitions.iter().map(|(&block, &partition)| (block, partition))
     }
 
-    /// The version in a page.
     pub(crate) fn stored(&self, ppn: Ppn) -> Option<u64> {
         self.stored.get(&ppn).copied()
     }
 
     /// A page of a partition is programmed: its block must hold pages of no other.
-    pub(crate) fn program(&mut self, ppn: Ppn, partition: u8, value: u64) -> Result<(), FtlError> {
+    pub(crate) fn program(&mut self, ppn: Ppn, partition: u8, value: u64) -> FtlResult {
         self.flash.program(&self.geometry, ppn).map_err(|rule| broken(rule.to_string()))?;
         let held = *self.partitions.entry(self.geometry.block_index(ppn)).or_insert(partition);
         if held != partition {
@@ -97,15 +88,14 @@ impl Checker {
         Ok(())
     }
 
-    /// A page is copied to one of a partition.
-    pub(crate) fn copy(&mut self, from: Ppn, to: Ppn, partition: u8) -> Result<(), FtlError> {
+    pub(crate) fn copy(&mut self, from: Ppn, to: Ppn, partition: u8) -> FtlResult {
         match self.stored.get(&from) {
             Some(&value) => self.program(to, partition, value),
             None => Err(broken(format!("copy of {}, which holds nothing", self.geometry.describe(from)))),
         }
     }
 
-    pub(crate) fn carry_out(&mut self, op: &FlashOp) -> Result<(), FtlError> {
+    pub(crate) fn carry_out(&mut self, op: &FlashOp) -> FtlResult {
         match op.kind {
             OpKind::Read => self.flash.read(&self.geometry, op.ppn).map_err(|rule| broken(rule.to_string())),
             OpKind::Program if op.cause == Cause::Padding => {
@@ -136,8 +126,7 @@ impl Checker {
         }
     }
 
-    /// The host reads a logical page from flash, for itself or to complete a part of a page.
-    pub(crate) fn host_read(&self, lpn: Lpn, ppn: Ppn) -> Result<(), FtlError> {
+    pub(crate) fn host_read(&self, lpn: Lpn, ppn: Ppn) -> FtlResult {
         if self.undecided.get(&lpn).is_some_and(|&count| count > 0) {
             let place = self.geometry.describe(ppn);
             let text = "while a newer write of it is not decided";
@@ -146,7 +135,7 @@ impl Checker {
         self.read(lpn, ppn)
     }
 
-    pub(crate) fn read(&self, lpn: Lpn, ppn: Ppn) -> Result<(), FtlError> {
+    pub(crate) fn read(&self, lpn: Lpn, ppn: Ppn) -> FtlResult {
         let (wanted, found) = (self.truth.get(&lpn), self.stored.get(&ppn));
         if wanted.is_some() && wanted == found {
             return Ok(());
@@ -165,7 +154,6 @@ mod tests {
 
     const LPN: Lpn = Lpn::new(5);
 
-    /// A page with the host's last version, and its place.
     fn holding(value: u64) -> (Checker, Ppn) {
         let geometry = geometry([1, 1, 1, 1, 4, 2]);
         let mut checker = Checker::new(&geometry, 1);

@@ -9,7 +9,7 @@ use super::Flash;
 use super::blocks::Stream;
 use super::idle::IdlePolicy;
 use super::victim::VictimPolicy;
-use crate::error::{FtlError, RangeError};
+use crate::error::{FtlResult, RangeError, at_least_one};
 use crate::ids::Owner;
 use crate::op::{Cause, FlashOp, IDLE_STEP, NO_JOB, OpKind};
 
@@ -68,7 +68,6 @@ impl Default for GcConfig {
 }
 
 impl GcConfig {
-    /// Checks numbers.
     pub(crate) fn check(&self) -> Result<(), RangeError> {
         let shares = [
             ("gc.start", self.start),
@@ -81,14 +80,11 @@ impl GcConfig {
                 return Err((key, share.to_string(), "a share from 0 up to but not including 1"));
             }
         }
-        for (key, count) in
-            [("gc.urgent", self.urgent), ("gc.step_pages", self.step_pages), ("gc.choices", self.choices)]
-        {
-            if count == 0 {
-                return Err((key, "0".into(), "at least 1"));
-            }
-        }
-        Ok(())
+        at_least_one([
+            ("gc.urgent", self.urgent),
+            ("gc.step_pages", self.step_pages),
+            ("gc.choices", self.choices),
+        ])
     }
 }
 
@@ -110,7 +106,6 @@ pub(crate) trait Owners {
     fn victim_done(&mut self, _plane: Plane) {}
 }
 
-/// A victim and how far its pages have been moved.
 #[derive(Clone, Copy)]
 struct Victim {
     block: Block,
@@ -119,14 +114,12 @@ struct Victim {
     levelled: bool,
 }
 
-/// How many pages are moved at most, and for which job.
 #[derive(Clone, Copy)]
 struct Step {
     pages: u32,
     job: u32,
 }
 
-/// State of collection in every plane.
 pub(crate) struct Collector {
     start_blocks: u32,
     stop_blocks: u32,
@@ -155,14 +148,13 @@ impl Collector {
 }
 
 impl Flash {
-    /// After a page went to `plane`: one bounded step, if the plane is collecting.
     #[inline]
     pub(crate) fn collect_behind(
         &mut self,
         plane: Plane,
         owners: &mut impl Owners,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         let free = self.blocks.free_blocks(plane);
         if free > self.collector.start_blocks && !self.collector.collecting[plane] {
             return Ok(());
@@ -170,22 +162,15 @@ impl Flash {
         self.collect_step(plane, owners, ops)
     }
 
-    /// One bounded step of the collection of a plane.
     #[inline(never)]
-    fn collect_step(
-        &mut self,
-        plane: Plane,
-        owners: &mut impl Owners,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    fn collect_step(&mut self, plane: Plane, owners: &mut impl Owners, ops: &mut Vec<FlashOp>) -> FtlResult {
         self.collector.collecting[plane] = true;
         self.collect(plane, Step { pages: self.collector.step_pages, job: NO_JOB }, owners, ops)?;
         self.note_end(plane);
         Ok(())
     }
 
-    /// After a step: a plane with enough free blocks stops collecting, even if other work freed
-    /// them.
+    /// A plane with enough free blocks stops collecting, even if other work freed them.
     fn note_end(&mut self, plane: Plane) {
         self.collector.collecting[plane] &= self.blocks.free_blocks(plane) < self.collector.stop_blocks;
     }
@@ -197,7 +182,7 @@ impl Flash {
         plane: Plane,
         owners: &mut impl Owners,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         // Every block tried twice without gain: nothing is invalid anywhere.
         let geometry = &self.blocks.geometry;
         // The gained pages may be spread over the open blocks of all partitions first.
@@ -213,7 +198,6 @@ impl Flash {
         Ok(())
     }
 
-    /// Whether some plane may collect in idle time.
     pub(crate) fn works_in_idle_time(&self) -> bool {
         self.idle.is_some()
     }
@@ -225,7 +209,7 @@ impl Flash {
         planes: &[Plane],
         owners: &mut impl Owners,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         let Some(idle) = &self.idle else { return Ok(()) };
         let free = |&plane: &Plane| self.blocks.free_blocks(plane);
         let mut wanting: Vec<Plane> =
@@ -244,7 +228,6 @@ impl Flash {
         Ok(())
     }
 
-    /// Whether the plane has begun with a victim, or finds one that is worth its moves in idle time.
     fn has_idle_victim(&mut self, plane: Plane) -> bool {
         if self.collector.victims[plane].is_some() {
             return true;
@@ -261,12 +244,10 @@ impl Flash {
         true
     }
 
-    /// Whether a plane moves the pages of a block on account of wear.
     pub(crate) fn collects_for_wear(&self, plane: Plane, block: Block) -> bool {
         self.collector.victims[plane].is_some_and(|victim| victim.block == block && victim.levelled)
     }
 
-    /// A plane goes on with a block some of whose pages have been moved.
     pub(crate) fn resume_collection(&mut self, block: Block, levelled: bool) -> Result<(), String> {
         let plane = self.geometry().plane_of_block(block);
         if self.collector.victims[plane].is_some() {
@@ -296,14 +277,13 @@ impl Flash {
         Some(Victim { block, next_page: 0, levelled: false })
     }
 
-    /// Moves valid pages of the plane's victim; erases it when it is empty.
     fn collect(
         &mut self,
         plane: Plane,
         Step { pages: mut budget, job }: Step,
         owners: &mut impl Owners,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         let Some(mut victim) = self.victim(plane) else { return Ok(()) };
         let urgent = self.blocks.free_blocks(plane) <= self.collector.urgent_blocks;
         let first = self.blocks.geometry.page_of_block(victim.block, 0);

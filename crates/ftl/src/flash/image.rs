@@ -8,14 +8,12 @@ use crate::ids::Owner;
 use crate::image::{BlockImage, BlockUse, OpenFor};
 
 impl Blocks {
-    /// Open blocks of a plane and their use, for a single partition.
     pub(crate) fn open_blocks(&self, plane: Plane) -> impl Iterator<Item = (Block, OpenFor)> {
         let open = move |kind: OpenFor| Some((self.open_block(plane, kind.stream())?, kind));
         OpenFor::ALL.into_iter().filter_map(open)
     }
 
-    /// Every block that was ever used, plane by plane; `levelled` tells of one that is collected whether it is on
-    /// account of wear.
+    /// Every block that was ever used; `levelled` says whether one is collected on account of wear.
     pub(crate) fn images(&self, levelled: impl Fn(Plane, Block) -> bool) -> Vec<BlockImage> {
         let geometry = &self.geometry;
         let mut images = Vec::new();
@@ -41,7 +39,6 @@ impl Blocks {
         images
     }
 
-    /// Takes the blocks of a list, as yet without a valid page.
     pub(crate) fn restore(&mut self, images: &[BlockImage]) -> Result<(), String> {
         let mut seen = std::collections::HashSet::with_capacity(images.len());
         for image in images {
@@ -100,7 +97,6 @@ impl Blocks {
         Ok(())
     }
 
-    /// Gives a programmed page an owner.
     pub(crate) fn adopt(&mut self, ppn: Ppn, owner: Owner) -> Result<(), String> {
         let geometry = &self.geometry;
         let block = geometry.block_index(ppn);

@@ -1,8 +1,5 @@
-//! The flash, and its handling by every mapping scheme: which page is programmed next, garbage
-//! collection, wear, counters and checks.
-//!
-//! This module knows no map. When collection moves a page, it tells the page's owner through
-//! [`Owners`].
+//! The flash as every mapping scheme handles it: programs, collection, wear, counters and checks. This module knows no
+//! map. When collection moves a page, it tells the page's owner through [`Owners`].
 
 pub mod allocation;
 pub(crate) mod block_table;
@@ -20,10 +17,10 @@ pub mod wear;
 
 use flashtwin_nand::{Geometry, Plane, Ppn};
 
-use crate::error::FtlError;
+use crate::error::{FtlError, FtlResult};
 use crate::ids::{Lpn, Owner};
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, OpKind, ReadTarget};
+use crate::op::{FlashOp, OpKind, ReadTarget};
 use crate::redirection::{Redirection, RedirectionConfig};
 use allocation::{Allocation, AllocationConfig};
 use blocks::{Blocks, Stream};
@@ -32,11 +29,10 @@ use collection::Collector;
 pub use collection::GcConfig;
 pub(crate) use collection::{Moved, Owners};
 use counters::{Counters, Peak};
-use idle::IdleCollection;
+use idle::Reserve;
 use partition::{PartitionConfig, Partitions};
 use wear::WearConfig;
 
-/// The keys that control the flash.
 pub(crate) struct FlashKeys<'a> {
     pub(crate) allocation: &'a AllocationConfig,
     pub(crate) gc: &'a GcConfig,
@@ -45,11 +41,10 @@ pub(crate) struct FlashKeys<'a> {
     pub(crate) wear: &'a WearConfig,
 }
 
-/// The flash of one device and the decisions about it.
 pub(crate) struct Flash {
     pub(crate) blocks: Blocks,
     collector: Collector,
-    idle: Option<Box<dyn IdleCollection>>,
+    idle: Option<Reserve>,
     allocation: Box<dyn Allocation>,
     redirection: Box<dyn Redirection>,
     /// By partition: where the host's last page was proposed to go. Empty where pages do not stay on a plane until their
@@ -58,12 +53,10 @@ pub(crate) struct Flash {
     pub(crate) partitions: Partitions,
     pub(crate) counters: Counters,
     pub(crate) checker: Option<Box<Checker>>,
-    /// Most pages that were in use at once, and most replicas.
     pub(crate) peak: Peak,
 }
 
 impl Flash {
-    /// An erased device.
     pub(crate) fn new(keys: &FlashKeys<'_>, geometry: &Geometry, footprint_pages: u32, seed: u64) -> Self {
         let victims = keys.gc.victim.build(keys.gc.choices, geometry, seed);
         let allocation = keys.allocation.build(geometry);
@@ -87,29 +80,24 @@ impl Flash {
         &self.blocks.geometry
     }
 
-    /// Keeps the plain truth beside the tables from now on.
     pub(crate) fn verify(&mut self) {
         self.checker = Some(Box::new(Checker::new(&self.blocks.geometry, self.blocks.partitions())));
     }
 
-    /// Logical pages that the device can hold: one page of the room is kept for the write that replaces another.
     pub(crate) fn capacity_pages(&self) -> u64 {
         capacity_pages(self.blocks.plane_limit(), self.geometry())
     }
 
-    /// Valid pages that victims held when they were chosen: victims by number of pages.
     pub(crate) fn victim_pages(&self) -> &[u64] {
         &self.collector.victim_pages
     }
 
-    /// Raises the peaks to these counts where they are higher.
     #[inline]
     pub(crate) fn note_peak(&mut self, pages_in_use: u64, replica_pages: u64) {
         self.peak.pages_in_use = self.peak.pages_in_use.max(pages_in_use);
         self.peak.replica_pages = self.peak.replica_pages.max(replica_pages);
     }
 
-    /// Everything counted so far, wear included, is forgotten.
     pub(crate) fn end_preload(&mut self) {
         self.counters = Counters::default();
         self.peak = Peak::default();
@@ -118,25 +106,22 @@ impl Flash {
         self.blocks.reset_wear();
     }
 
-    /// Whether the allocation looks at host addresses.
     pub(crate) fn wants_address(&self) -> bool {
         self.allocation.wants_address()
     }
 
-    /// Prefetches the tables of the page that a write to `address` will probably get; returns that page.
     #[inline]
     pub(crate) fn prefetch_place(&self, address: u64) -> Option<Ppn> {
         let plane = self.allocation.foresee(address)?;
         self.blocks.prefetch_next(plane, Stream::host(0))
     }
 
-    /// Where a read is served whose content lies in these pages.
     #[inline]
     pub(crate) fn serve(&self, home: Ppn, replicas: &[Ppn], loads: &LoadView<'_>) -> ReadTarget {
         self.redirection.choose(home, replicas, loads, self.geometry())
     }
 
-    /// The same if only the pages counted that are `there`; `None` if none is that the redirection may choose.
+    /// Like [`Flash::serve`], but only among pages for which `there` returns true. `None` if redirection may use none.
     pub(crate) fn serve_among(
         &self,
         home: Ppn,
@@ -154,7 +139,6 @@ impl Flash {
         Some(target).filter(|target| there(target.ppn))
     }
 
-    /// The stream of a page that the host writes.
     #[inline]
     pub(crate) fn host_stream(&mut self, lpn: Lpn) -> Stream {
         Stream::host(self.partitions.written(lpn))
@@ -167,7 +151,7 @@ impl Flash {
         stream: Stream,
         address: u64,
         loads: &LoadView<'_>,
-    ) -> Result<Plane, FtlError> {
+    ) -> FtlResult<Plane> {
         if !self.filling.is_empty() {
             return self.fill_unit(stream, address, loads);
         }
@@ -175,14 +159,13 @@ impl Flash {
     }
 
     #[inline]
-    fn propose_plane(&mut self, address: u64, loads: &LoadView<'_>) -> Result<Plane, FtlError> {
+    fn propose_plane(&mut self, address: u64, loads: &LoadView<'_>) -> FtlResult<Plane> {
         let proposal = self.allocation.plane(address, loads);
         if self.blocks.has_room(proposal) { Ok(proposal) } else { self.next_plane(proposal) }
     }
 
-    /// The next plane that has room, where the one proposed has none.
     #[cold]
-    fn next_plane(&mut self, proposal: Plane) -> Result<Plane, FtlError> {
+    fn next_plane(&mut self, proposal: Plane) -> FtlResult<Plane> {
         let planes = self.geometry().planes();
         let next = (1..planes)
             .map(|step| Plane::new((proposal.number() + step) % planes))
@@ -200,7 +183,6 @@ impl Flash {
         }
     }
 
-    /// A page is not one of its owner's.
     #[cold]
     pub(crate) fn strayed(&self, owner: Owner, ppn: Ppn) -> FtlError {
         FtlError::Broken(format!("{} is not a page of its owner {owner}", self.geometry().describe(ppn)))
@@ -215,7 +197,7 @@ impl Flash {
         owner: Owner,
         owners: &mut impl Owners,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<Ppn, FtlError> {
+    ) -> FtlResult<Ppn> {
         if !self.blocks.has_open_block(plane, stream) {
             self.make_room(plane, owners, ops)?;
         }
@@ -225,24 +207,21 @@ impl Flash {
         }
     }
 
-    /// The checker learns that the host's page of a stream holds `value`.
     #[inline]
-    pub(crate) fn check_program(&mut self, ppn: Ppn, stream: Stream, value: u64) -> Result<(), FtlError> {
+    pub(crate) fn check_program(&mut self, ppn: Ppn, stream: Stream, value: u64) -> FtlResult {
         match &mut self.checker {
             Some(checker) => checker.program(ppn, stream.partition(self.blocks.partitions()), value),
             None => Ok(()),
         }
     }
 
-    /// Puts an operation of the controller's own on the list, counted and checked.
-    pub(crate) fn order(&mut self, op: FlashOp, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    pub(crate) fn order(&mut self, op: FlashOp, ops: &mut Vec<FlashOp>) -> FtlResult {
         self.count_order(&op)?;
         ops.push(op);
         Ok(())
     }
 
-    /// Counts and checks an operation that has been put on the list.
-    pub(crate) fn count_order(&mut self, op: &FlashOp) -> Result<(), FtlError> {
+    pub(crate) fn count_order(&mut self, op: &FlashOp) -> FtlResult {
         match op.kind {
             OpKind::Read => self.counters.reads[op.cause as usize] += 1,
             OpKind::Program => self.counters.programs[op.cause as usize] += 1,
@@ -254,35 +233,6 @@ impl Flash {
         Ok(())
     }
 
-    /// The stream of a page that ageing writes to another place, and its partition.
-    pub(crate) fn aged_stream(&self, lpn: Lpn) -> (Stream, u8) {
-        let partition = self.partitions.of(lpn);
-        (Stream::host(partition), partition)
-    }
-
-    /// The checker learns that ageing copied a page.
-    pub(crate) fn check_rewrite(&mut self, from: Ppn, to: Ppn, partition: u8) -> Result<(), FtlError> {
-        match &mut self.checker {
-            Some(checker) => checker.copy(from, to, partition),
-            None => Ok(()),
-        }
-    }
-
-    /// Ageing moved the data of `from` to a page of `plane`.
-    pub(crate) fn rewritten(
-        &mut self,
-        from: Ppn,
-        plane: Plane,
-        owners: &mut impl Owners,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
-        self.blocks.invalidate(from);
-        self.counters.host_pages_written += 1;
-        self.counters.programs[Cause::Host as usize] += 1;
-        self.collect_behind(plane, owners, ops)
-    }
-
-    /// Every block belongs to the partition of the pages that were programmed in it.
     pub(crate) fn audit_partitions(&self) -> Result<(), String> {
         let Some(checker) = &self.checker else { return Ok(()) };
         for (block, held) in checker.partitions() {
@@ -296,7 +246,6 @@ impl Flash {
     }
 }
 
-/// Capacity in logical pages of a device whose planes take `plane_limit` pages each.
 pub(crate) fn capacity_pages(plane_limit: u64, geometry: &Geometry) -> u64 {
     (plane_limit * u64::from(geometry.planes())).saturating_sub(1)
 }

@@ -5,9 +5,9 @@ use flashtwin_nand::{NO_PPN, Plane, Ppn};
 
 use super::Flash;
 use super::blocks::{Blocks, Stream};
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
+use crate::op::{Cause, FlashOp, OpKind};
 
 impl Flash {
     /// The plane of the stream's last page while a program unit is open there; otherwise another one.
@@ -17,7 +17,7 @@ impl Flash {
         stream: Stream,
         address: u64,
         loads: &LoadView<'_>,
-    ) -> Result<Plane, FtlError> {
+    ) -> FtlResult<Plane> {
         let partition = usize::from(stream.partition(self.blocks.partitions()));
         let last = self.filling[partition];
         if self.blocks.has_room(last) && self.blocks.has_open_unit(last, stream) {
@@ -28,13 +28,11 @@ impl Flash {
         Ok(plane)
     }
 
-    /// Fills the open program units of the host's streams with pages that hold nothing.
-    pub(crate) fn pad_units(&mut self, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    pub(crate) fn pad_units(&mut self, ops: &mut Vec<FlashOp>) -> FtlResult {
         for plane in self.geometry().all_planes() {
             for partition in 0..self.blocks.partitions() as u8 {
                 while let Some(ppn) = self.blocks.pad(plane, Stream::host(partition)) {
-                    let (kind, source, cause) = (OpKind::Program, NO_PPN, Cause::Padding);
-                    self.order(FlashOp { kind, ppn, source, cause, urgent: false, job: NO_JOB }, ops)?;
+                    self.order(FlashOp::new(OpKind::Program, ppn, NO_PPN, Cause::Padding), ops)?;
                 }
             }
         }
@@ -43,13 +41,11 @@ impl Flash {
 }
 
 impl Blocks {
-    /// Whether the next page of `stream` in `plane` goes to a program unit that has pages already.
     pub(crate) fn has_open_unit(&self, plane: Plane, stream: Stream) -> bool {
         let open = self.open_block(plane, stream);
         open.is_some_and(|block| !self.geometry.begins_unit(self.table.written(block)))
     }
 
-    /// Leaves the next page of a stream's open program unit without an owner; returns it, `None` where no unit is open.
     fn pad(&mut self, plane: Plane, stream: Stream) -> Option<Ppn> {
         let block = self.open_block(plane, stream)?;
         let written = self.table.written(block);

@@ -21,17 +21,14 @@ impl Blocks {
         }
     }
 
-    /// Whether a block is retired.
     pub(crate) fn is_retired(&self, block: Block) -> bool {
         self.retirement.retired.contains(&block)
     }
 
-    /// Pages of all retired blocks.
     pub(crate) fn retired_pages(&self) -> u64 {
         self.retirement.retired.len() as u64 * u64::from(self.geometry.pages_per_block)
     }
 
-    /// Pages of the retired blocks of a chip.
     pub(crate) fn retired_pages_of(&self, chip: Chip) -> u64 {
         if self.retirement.retired.is_empty() {
             return 0;
@@ -41,12 +38,10 @@ impl Blocks {
         u64::from(pages.sum::<u32>())
     }
 
-    /// Pages of the blocks that are retired, and of those that are due.
     pub(crate) fn pages_given_up(&self) -> u64 {
         self.retired_pages() + self.retirement.due.len() as u64 * u64::from(self.geometry.pages_per_block)
     }
 
-    /// Retires a block if it is erased, if that is due, and if the plane and the device can do without it.
     pub(super) fn retire_if_due(&mut self, block: Block) {
         let is_due = !self.retirement.due.is_empty() && self.retirement.due.contains(&block);
         let plane = self.geometry.plane_of_block(block);
@@ -69,7 +64,6 @@ impl Blocks {
             && self.retirement.needed_pages + self.retired_pages() + pages <= capacity
     }
 
-    /// A block counts as retired, and as full.
     pub(super) fn count_retired(&mut self, block: Block) {
         let plane = self.geometry.plane_of_block(block);
         self.retirement.retired.push(block);

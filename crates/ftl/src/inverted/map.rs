@@ -5,12 +5,11 @@
 use flashtwin_nand::{NO_PPN, Ppn};
 
 use crate::dedup::{FingerprintStore, History};
-use crate::ids::{Content, Lpn};
+use crate::flash::{Flash, Moved};
+use crate::ids::{Content, Lpn, NONE, Owner, TablePage, link, named};
+use crate::paging::{Layout, Map};
 use crate::sabotage::sabotaged;
-use flashtwin_bits::{By, HugeSlice, Id};
-
-/// A stored link, plus one; 0: none.
-const NONE: u32 = 0;
+use flashtwin_bits::{By, HugeSlice};
 
 /// The inverted side of one physical page: the first LPN of its list (iLPT) and the content
 /// under which the HPT knows it (iHPT), each plus one.
@@ -22,18 +21,6 @@ const ENTRY: usize = 1;
 type Links = [u32; 2];
 const NEXT: usize = 0;
 const PREVIOUS: usize = 1;
-
-/// How an id is stored as a link.
-#[inline]
-fn link(id: impl Id) -> u32 {
-    id.number() + 1
-}
-
-/// The target of a link.
-#[inline]
-fn named<I: Id>(link: u32) -> Option<I> {
-    link.checked_sub(1).map(I::new)
-}
 
 /// The four tables. 12 bytes a logical page, 8 a physical page that was ever used, and for a
 /// content 4 (12 with a limited store) for the HPT, 1 (5) for its history. Contents are dense ids,
@@ -53,7 +40,6 @@ pub(crate) struct InvertedMap {
 }
 
 impl InvertedMap {
-    /// Tables for `footprint_pages` logical pages on a device of `page_index_len` physical ones.
     pub(crate) fn new(
         footprint_pages: u32,
         page_index_len: usize,
@@ -71,13 +57,11 @@ impl InvertedMap {
         }
     }
 
-    /// Where a logical page lies; [`NO_PPN`] when nowhere.
     #[inline]
     pub(crate) fn get(&self, lpn: Lpn) -> Ppn {
         self.ppns[lpn]
     }
 
-    /// Logical pages that the map covers.
     pub(crate) fn lpns(&self) -> u32 {
         self.ppns.len() as u32
     }
@@ -91,22 +75,6 @@ impl InvertedMap {
         self.live
     }
 
-    /// Prefetches the first tables that an operation on this page will look into.
-    #[inline]
-    pub(crate) fn prefetch_far(&self, lpn: Lpn, content: Content) {
-        self.ppns.prefetch(lpn);
-        self.links.prefetch(lpn);
-        self.history.prefetch(content);
-        self.hashes.prefetch(content);
-    }
-
-    /// Prefetches the entries that those tables point to.
-    #[inline]
-    pub(crate) fn prefetch_near(&self, lpn: Lpn, content: Content) {
-        self.pages.prefetch(self.get(lpn));
-        self.pages.prefetch(self.hashes.foresee(content));
-    }
-
     /// Enters a page just written in HPT and iHPT; an evicted entry is dropped from both.
     #[inline]
     pub(crate) fn enter(&mut self, content: Content, ppn: Ppn) {
@@ -116,8 +84,7 @@ impl InvertedMap {
         }
     }
 
-    /// Points a logical page at `ppn` (or at nothing) in LPT and iLPT; returns the page that
-    /// thereby lost its last LPN, which HPT and iHPT forget.
+    /// Points a logical page at `ppn` (or nothing). Returns the page that lost its last LPN, which HPT and iHPT forget.
     #[inline]
     pub(crate) fn point(&mut self, lpn: Lpn, ppn: Ppn) -> Option<Ppn> {
         let old = std::mem::replace(&mut self.ppns[lpn], ppn);
@@ -166,7 +133,6 @@ impl InvertedMap {
         std::iter::successors(named(first), |&lpn| named(self.links[lpn][NEXT]))
     }
 
-    /// Whether the HPT knows a page.
     pub(crate) fn is_known(&self, ppn: Ppn) -> bool {
         self.pages[ppn][ENTRY] != NONE
     }
@@ -190,12 +156,11 @@ impl InvertedMap {
         page[FIRST] != NONE
     }
 
-    /// Bytes of the tables of logical pages and, for `used` physical pages, of their lists.
-    pub(crate) fn page_bytes(&self, used: u64) -> u64 {
-        (self.ppns.len() * (4 + size_of::<Links>())) as u64 + used * size_of::<Inverse>() as u64
+    /// Of logical pages, and of physical pages that were used.
+    pub(crate) fn page_bytes(pages: u64, used: u64) -> u64 {
+        pages * (4 + size_of::<Links>() as u64) + used * size_of::<Inverse>() as u64
     }
 
-    /// Bytes of the tables of contents.
     pub(crate) fn content_bytes(&self) -> u64 {
         self.hashes.bytes() + self.history.bytes()
     }
@@ -235,6 +200,49 @@ impl InvertedMap {
             return Err(format!("{entered} contents are entered, {known} pages know their entry"));
         }
         Ok(())
+    }
+}
+
+impl Map for InvertedMap {
+    #[inline]
+    fn prefetch_far(&self, lpn: Lpn, content: Content, _write: bool) {
+        self.ppns.prefetch(lpn);
+        self.links.prefetch(lpn);
+        self.history.prefetch(content);
+        self.hashes.prefetch(content);
+    }
+
+    #[inline]
+    fn prefetch_near(&self, lpn: Lpn, content: Content, _write: bool, _flash: &Flash) {
+        self.pages.prefetch(self.get(lpn));
+        self.pages.prefetch(self.hashes.foresee(content));
+    }
+
+    #[inline]
+    fn relocate(&mut self, _owner: Owner, from: Ppn, to: Ppn, _flash: &mut Flash) -> bool {
+        self.relocate(from, to)
+    }
+
+    /// Counts the changes: the PPN of each LPN, the page's entry in the iLPT and, if its
+    /// fingerprint is known, those in HPT and iHPT.
+    #[inline]
+    fn page_moved(&mut self, page: Moved, flash: &mut Flash) -> bool {
+        let changed = self.lpns_of(page.from).count() as u64 + 1 + 2 * u64::from(self.is_known(page.from));
+        flash.counters.dedup.gc_updates_two_level += 1;
+        flash.counters.dedup.gc_updates_inverted += changed;
+        self.relocate(page.from, page.to)
+    }
+
+    fn entry_of(&self, _owner: Owner, _layout: &Layout) -> TablePage {
+        unreachable!("these tables have no pages on flash")
+    }
+
+    fn each_entry(&self, _layout: &Layout, _page: TablePage, _take: &mut dyn FnMut(u32)) {
+        unreachable!("these tables have no pages on flash")
+    }
+
+    fn has_entries(&self, _layout: &Layout, _page: TablePage) -> bool {
+        unreachable!("these tables have no pages on flash")
     }
 }
 

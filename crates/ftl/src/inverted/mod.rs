@@ -3,79 +3,63 @@
 
 mod map;
 
-use flashtwin_nand::{NO_PPN, Plane, Ppn};
+use flashtwin_nand::{NO_PPN, Ppn};
 
-use crate::error::FtlError;
+use crate::error::{FtlError, FtlResult};
+use crate::flash::Flash;
 use crate::flash::counters::TableSizes;
-use crate::flash::{Flash, Moved, Owners};
 use crate::ids::{Content, Lpn, Owner};
 use crate::image::PageImage;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, is_page};
+use crate::paging::Tables;
 use crate::scheme::{Census, MappingScheme, Restore, audit_pages, unfit};
 pub(crate) use map::InvertedMap;
 
 /// The tables; a page is owned by its content, whichever of its LPNs is looked at.
 pub(crate) struct InvertedScheme {
-    pub(crate) map: InvertedMap,
+    pub(crate) tables: Tables<InvertedMap>,
 }
 
 impl InvertedScheme {
     /// Points a logical page at another physical one (or none). A page without an LPN on its list is dead.
     #[inline]
     fn point(&mut self, lpn: Lpn, ppn: Ppn, flash: &mut Flash) {
-        let Some(dead) = self.map.point(lpn, ppn).filter(|&ppn| is_page(ppn)) else { return };
+        let Some(dead) = self.tables.map.point(lpn, ppn).filter(|&ppn| is_page(ppn)) else { return };
         if let Some(owner) = flash.blocks.owner(dead) {
-            self.map.history.died(owner.id());
+            self.tables.map.history.died(owner.id());
         }
         flash.blocks.invalidate(dead);
     }
 
-    /// Looks a written content up and, where it is known, points the page at it.
     #[inline]
     fn share(&mut self, page: Host, flash: &mut Flash) -> bool {
-        let known = self.map.hashes.lookup(page.content);
-        if known != NO_PPN && self.map.get(page.lpn) != known {
+        let known = self.tables.map.hashes.lookup(page.content);
+        if known != NO_PPN && self.tables.map.get(page.lpn) != known {
             self.point(page.lpn, known, flash);
         }
         known != NO_PPN
     }
 }
 
-impl Owners for InvertedScheme {
-    /// Counts the changes: the PPN of each LPN, the page's entry in the iLPT and, if its
-    /// fingerprint is known, those in HPT and iHPT.
-    #[inline]
-    fn moved(&mut self, page: Moved, flash: &mut Flash) -> bool {
-        let changed =
-            self.map.lpns_of(page.from).count() as u64 + 1 + 2 * u64::from(self.map.is_known(page.from));
-        flash.counters.dedup.gc_updates_two_level += 1;
-        flash.counters.dedup.gc_updates_inverted += changed;
-        self.map.relocate(page.from, page.to)
-    }
-}
-
 impl MappingScheme for InvertedScheme {
-    #[inline]
-    fn prefetch_far(&self, lpn: Lpn, content: Content, _write: bool) {
-        self.map.prefetch_far(lpn, content);
-    }
+    type Map = InvertedMap;
 
     #[inline]
-    fn prefetch_near(&self, lpn: Lpn, content: Content, _write: bool, _flash: &Flash) {
-        self.map.prefetch_near(lpn, content);
+    fn tables(&mut self) -> &mut Tables<Self::Map> {
+        &mut self.tables
     }
 
     #[inline]
     fn places_of(&self, lpn: Lpn) -> (Ppn, &[Ppn]) {
-        (self.map.get(lpn), &[])
+        (self.tables.map.get(lpn), &[])
     }
 
     #[inline]
     fn note_read(&mut self, lpn: Lpn, flash: &mut Flash) -> (bool, bool) {
-        let ppn = self.map.get(lpn);
+        let ppn = self.tables.map.get(lpn);
         let owner = is_page(ppn).then(|| flash.blocks.owner(ppn)).flatten();
-        (owner.is_some_and(|owner| self.map.history.read(owner.id())), false)
+        (owner.is_some_and(|owner| self.tables.map.history.read(owner.id())), false)
     }
 
     #[inline]
@@ -86,7 +70,7 @@ impl MappingScheme for InvertedScheme {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<Option<(Ppn, Cause)>, FtlError> {
+    ) -> FtlResult<Option<(Ppn, Cause)>> {
         let stream = flash.host_stream(page.lpn);
         if let Some(checker) = &mut flash.checker {
             checker.write(page.lpn, u64::from(page.content.number()));
@@ -96,94 +80,64 @@ impl MappingScheme for InvertedScheme {
             flash.counters.pages.duplicate_writes += 1;
             return Ok(None);
         }
-        let cause = self.map.history.cause(page.content);
+        let cause = self.tables.map.history.cause(page.content);
         let plane = flash.pick_plane(stream, page.address, loads)?;
         // The page's spare area holds its hash (CA-SSD paper, Figure 1).
-        let ppn = flash.take_page(plane, stream, Owner::of(page.content), self, ops)?;
+        let ppn = flash.take_page(plane, stream, Owner::of(page.content), &mut self.tables, ops)?;
         flash.check_program(ppn, stream, u64::from(page.content.number()))?;
-        self.map.history.born(page.content);
+        self.tables.map.history.born(page.content);
         if fingerprinted {
-            self.map.enter(page.content, ppn);
+            self.tables.map.enter(page.content, ppn);
         }
         self.point(page.lpn, ppn, flash);
         flash.counters.programs[cause as usize] += 1;
         flash.note_peak(self.pages_in_use(), 0);
-        flash.collect_behind(plane, self, ops)?;
+        flash.collect_behind(plane, &mut self.tables, ops)?;
         Ok(Some((ppn, cause)))
-    }
-
-    fn use_idle_time(
-        &mut self,
-        planes: &[Plane],
-        flash: &mut Flash,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
-        flash.collect_in_idle_time(planes, self, ops)
     }
 
     fn trim(&mut self, lpn: Lpn, flash: &mut Flash) {
         self.point(lpn, NO_PPN, flash);
-    }
-
-    fn rewrite(
-        &mut self,
-        lpn: Lpn,
-        address: u64,
-        flash: &mut Flash,
-        loads: &LoadView<'_>,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<Ppn, FtlError> {
-        let Some(owner) = flash.blocks.owner(self.map.get(lpn)) else {
-            return Err(FtlError::Broken(format!("LPN {lpn} lies in a page that nobody owns")));
-        };
-        let (stream, partition) = flash.aged_stream(lpn);
-        let plane = flash.pick_plane(stream, address, loads)?;
-        let to = flash.take_page(plane, stream, owner, self, ops)?;
-        // Making room may have moved the page, so it is looked up only now.
-        let from = self.map.get(lpn);
-        flash.check_rewrite(from, to, partition)?;
-        if !self.map.relocate(from, to) {
-            return Err(flash.strayed(owner, from));
-        }
-        flash.rewritten(from, plane, self, ops)?;
-        Ok(to)
     }
 }
 
 impl Census for InvertedScheme {
     #[inline]
     fn pages_in_use(&self) -> u64 {
-        self.map.live()
+        self.tables.map.live()
     }
 
     fn table_sizes(&self, flash: &Flash) -> TableSizes {
-        let map = &self.map;
+        let map = &self.tables.map;
         TableSizes {
             mapped_lpns: map.mapped(),
             vpns: map.live(),
             fingerprints: map.hashes.entries(),
-            page_table_bytes: flash.blocks.bytes_in_use() + map.page_bytes(flash.blocks.pages_opened()),
+            page_table_bytes: flash.blocks.bytes_in_use()
+                + InvertedMap::page_bytes(map.lpns().into(), flash.blocks.pages_opened()),
             content_table_bytes: map.content_bytes(),
             ..TableSizes::default()
         }
     }
 
     fn copies(&self) -> Vec<u64> {
-        if self.map.live() > 0 { vec![0, self.map.live()] } else { Vec::new() }
+        if self.tables.map.live() > 0 { vec![0, self.tables.map.live()] } else { Vec::new() }
     }
 
     fn contents_on_flash(&self, flash: &Flash) -> Option<Vec<(Ppn, Content)>> {
-        let mut pages: Vec<Ppn> =
-            Lpn::each(0..self.map.lpns()).map(|lpn| self.map.get(lpn)).filter(|&ppn| is_page(ppn)).collect();
+        let mut pages: Vec<Ppn> = Lpn::each(0..self.tables.map.lpns())
+            .map(|lpn| self.tables.map.get(lpn))
+            .filter(|&ppn| is_page(ppn))
+            .collect();
         pages.sort_unstable();
         pages.dedup();
         Some(pages.into_iter().filter_map(|ppn| Some((ppn, flash.blocks.owner(ppn)?.id()))).collect())
     }
 
-    fn audit(&self, flash: &Flash) -> Result<(), FtlError> {
-        self.map.audit(|ppn| flash.blocks.owner(ppn).map(Owner::id)).map_err(FtlError::Broken)?;
+    fn audit(&self, flash: &Flash) -> FtlResult {
+        self.tables.map.audit(|ppn| flash.blocks.owner(ppn).map(Owner::id)).map_err(FtlError::Broken)?;
         let written = |lpn| flash.checker.as_ref().and_then(|checker| checker.content(lpn));
-        let pages = Lpn::each(0..self.map.lpns()).map(|lpn| (lpn, self.map.get(lpn)));
+        let pages = Lpn::each(0..self.tables.map.lpns()).map(|lpn| (lpn, self.tables.map.get(lpn)));
         let mapped = pages.filter(|&(_, ppn)| is_page(ppn));
         let owned = mapped.filter_map(|(lpn, ppn)| {
             let owner = written(lpn).map(Owner::of).or_else(|| flash.blocks.owner(ppn))?;
@@ -196,32 +150,32 @@ impl Census for InvertedScheme {
 impl Restore for InvertedScheme {
     fn restore_page(&mut self, page: PageImage<'_>, flash: &mut Flash) -> Result<(), String> {
         let PageImage { lpn, content, home, replicas } = page;
-        if content.number() >= self.map.history.contents() || !replicas.is_empty() {
+        if content.number() >= self.tables.map.history.contents() || !replicas.is_empty() {
             return Err(format!("LPN {lpn} holds content {content} with {} copies", replicas.len()));
         }
         flash.blocks.adopt(home, Owner::of(content))?;
-        self.map.history.born(content);
-        if self.map.hashes.peek(content) == NO_PPN {
-            self.map.enter(content, home);
+        self.tables.map.history.born(content);
+        if self.tables.map.hashes.peek(content) == NO_PPN {
+            self.tables.map.enter(content, home);
         }
         self.restore_reference(lpn, home, flash)
     }
 
     fn restore_reference(&mut self, lpn: Lpn, home: Ppn, flash: &mut Flash) -> Result<(), String> {
-        let lpns = self.map.lpns();
-        if lpn.number() >= lpns || is_page(self.map.get(lpn)) {
+        let lpns = self.tables.map.lpns();
+        if lpn.number() >= lpns || is_page(self.tables.map.get(lpn)) {
             return Err(unfit(lpn, lpns));
         }
         if flash.blocks.owner(home).is_none() {
             return Err(format!("LPN {lpn} lies in a page that nobody owns"));
         }
-        self.map.point(lpn, home);
+        self.tables.map.point(lpn, home);
         Ok(())
     }
 
     fn forget_content(&mut self, content: Content) {
-        self.map.history.forget(content);
+        self.tables.map.history.forget(content);
     }
 }
 
-flashtwin_bits::state!(InvertedScheme { map });
+flashtwin_bits::state!(InvertedScheme { tables });

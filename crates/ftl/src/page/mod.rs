@@ -7,36 +7,25 @@ mod written;
 use flashtwin_bits::By;
 use flashtwin_nand::{Channel, NO_PPN, Plane, Ppn};
 
-use crate::error::FtlError;
+use crate::error::{FtlError, FtlResult};
+use crate::flash::Flash;
 use crate::flash::counters::{PlaneWrites, TableSizes};
-use crate::flash::{Flash, Moved};
 use crate::ids::{Content, Lpn, NO_CONTENT, Owner, PageData, TablePage};
 use crate::image::PageImage;
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, Host, Lookup, PagingSizes, is_page};
-use crate::paging::{EntriesOf, Layout, Map, Paging, Tables};
+use crate::op::{Cause, FlashOp, Host, is_page};
+use crate::paging::{EntriesOf, Layout, Map, Tables};
 use crate::scheme::{Census, MappingScheme, Restore, audit_pages, unfit};
 pub(crate) use map::PageMap;
 use spread::Spreader;
 pub(crate) use written::WrittenContents;
 
-/// The page map and the spreader's tables: both are updated when a page moves.
 pub(crate) struct SpreadMap {
     pub(crate) map: PageMap,
     pub(crate) spreader: Option<Box<Spreader>>,
 }
 
 impl SpreadMap {
-    /// A page lies elsewhere now. Says whether it was its logical page's.
-    #[inline]
-    fn relocate(&mut self, lpn: Lpn, from: Ppn, to: Ppn, flash: &mut Flash) -> bool {
-        let known = self.map.set(lpn, to) == from;
-        if let Some(spreader) = &mut self.spreader {
-            spreader.page_moved(PageData { lpn, content: self.map.content(lpn) }, from, to, flash);
-        }
-        known
-    }
-
     /// Points a logical page at another physical page (or none) with its content. If the logical
     /// page had the same content before, returns the channel of its old page.
     #[inline]
@@ -59,8 +48,40 @@ impl SpreadMap {
 
 impl Map for SpreadMap {
     #[inline]
-    fn page_moved(&mut self, page: Moved, flash: &mut Flash) -> bool {
-        self.relocate(page.owner.id(), page.from, page.to, flash)
+    fn prefetch_far(&self, lpn: Lpn, content: Content, write: bool) {
+        self.map.prefetch(lpn);
+        if let Some(spreader) = &self.spreader {
+            spreader.prefetch_far(lpn, if write { self.map.known(content) } else { NO_CONTENT });
+        }
+    }
+
+    #[inline]
+    fn prefetch_near(&self, lpn: Lpn, content: Content, write: bool, flash: &Flash) {
+        let map = &self.map;
+        flash.blocks.prefetch(map.get(lpn));
+        if let Some(spreader) = &self.spreader {
+            match write {
+                true => spreader.prefetch_near(lpn, map.content(lpn), map.known(content), map),
+                false => spreader.prefetch_near_read(lpn),
+            }
+        }
+    }
+
+    #[inline]
+    fn prefetch_next(&self, lpn: Lpn, content: Content, _flash: &Flash) {
+        if let Some(spreader) = &self.spreader {
+            spreader.prefetch_next(lpn, self.map.known(content));
+        }
+    }
+
+    #[inline]
+    fn relocate(&mut self, owner: Owner, from: Ppn, to: Ppn, flash: &mut Flash) -> bool {
+        let lpn = owner.id();
+        let known = self.map.set(lpn, to) == from;
+        if let Some(spreader) = &mut self.spreader {
+            spreader.page_moved(PageData { lpn, content: self.map.content(lpn) }, from, to, flash);
+        }
+        known
     }
 
     #[inline]
@@ -82,10 +103,8 @@ impl Map for SpreadMap {
     }
 }
 
-/// The tables of a conventional SSD.
 pub(crate) struct PageScheme {
     pub(crate) tables: Tables<SpreadMap>,
-    /// Contents written to each plane, if they are counted.
     written: Option<Box<WrittenContents>>,
 }
 
@@ -98,10 +117,6 @@ impl PageScheme {
         Self { tables: Tables::new(SpreadMap { map, spreader }), written }
     }
 
-    pub(crate) fn put_on_flash(&mut self, paging: Paging) {
-        self.tables.put_on_flash(paging);
-    }
-
     #[inline]
     pub(crate) fn map(&self) -> &PageMap {
         &self.tables.map.map
@@ -112,11 +127,10 @@ impl PageScheme {
         self.tables.map.spreader.as_deref()
     }
 
-    /// Reports a host write to the checker.
     fn check_write(&self, page: Host, content: Content, flash: &mut Flash) -> Option<u64> {
         let spreads = self.spreader().is_some();
         let checker = flash.checker.as_mut()?;
-        // Twins have equal contents, but different times of writing.
+        // Duplicate pages have equal contents, but different times of writing.
         let version = match spreads && content != NO_CONTENT {
             true => u64::from(content.number()),
             false => checker.next_version(),
@@ -132,7 +146,7 @@ impl PageScheme {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<Ppn, FtlError> {
+    ) -> FtlResult<Ppn> {
         let stream = flash.host_stream(page.lpn);
         let content = self.map().known(page.content);
         let mut plane = flash.pick_plane(stream, page.address, loads)?;
@@ -160,35 +174,15 @@ impl PageScheme {
 }
 
 impl MappingScheme for PageScheme {
+    type Map = SpreadMap;
+
+    #[inline]
+    fn tables(&mut self) -> &mut Tables<Self::Map> {
+        &mut self.tables
+    }
+
     fn wants_kind(&self) -> bool {
         self.spreader().is_some()
-    }
-
-    #[inline]
-    fn prefetch_far(&self, lpn: Lpn, content: Content, write: bool) {
-        self.map().prefetch(lpn);
-        if let Some(spreader) = self.spreader() {
-            spreader.prefetch_far(lpn, if write { self.map().known(content) } else { NO_CONTENT });
-        }
-    }
-
-    #[inline]
-    fn prefetch_near(&self, lpn: Lpn, content: Content, write: bool, flash: &Flash) {
-        let map = self.map();
-        flash.blocks.prefetch(map.get(lpn));
-        if let Some(spreader) = self.spreader() {
-            match write {
-                true => spreader.prefetch_near(lpn, map.content(lpn), map.known(content), map),
-                false => spreader.prefetch_near_read(lpn),
-            }
-        }
-    }
-
-    #[inline]
-    fn prefetch_next(&self, lpn: Lpn, content: Content, _flash: &Flash) {
-        if let Some(spreader) = self.spreader() {
-            spreader.prefetch_next(lpn, self.map().known(content));
-        }
     }
 
     #[inline]
@@ -200,39 +194,13 @@ impl MappingScheme for PageScheme {
         self.places_of(owner.id())
     }
 
-    /// Twins are known to be equal.
+    /// Duplicate pages are known to be equal.
     #[inline]
     fn data_name(&self, lpn: Lpn, ppn: Ppn) -> u64 {
         match self.spreader().and_then(|spreader| spreader.serial(lpn)) {
             Some(serial) => 1 << 32 | serial << 33,
             None => u64::from(ppn.number()),
         }
-    }
-
-    #[inline]
-    fn look_up_read(&mut self, lpn: Lpn, flash: &mut Flash) -> Result<(), FtlError> {
-        self.tables.look_up_read(lpn, flash)
-    }
-
-    #[inline]
-    fn look_up_write(&mut self, lpn: Lpn, partial: bool, flash: &mut Flash) -> Result<(), FtlError> {
-        self.tables.look_up_write(lpn, partial, flash)
-    }
-
-    fn look_up_fingerprint(&mut self, content: Content, flash: &mut Flash) -> Result<(), FtlError> {
-        self.tables.look_up_fingerprint(content, flash)
-    }
-
-    fn take_lookups(&mut self, lookups: &mut Vec<Lookup>) {
-        self.tables.take_lookups(lookups);
-    }
-
-    fn pages_tables(&self) -> bool {
-        self.tables.may_be_missing()
-    }
-
-    fn checkpoint(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        self.tables.checkpoint(flash, ops)
     }
 
     #[inline]
@@ -248,30 +216,16 @@ impl MappingScheme for PageScheme {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<Option<(Ppn, Cause)>, FtlError> {
+    ) -> FtlResult<Option<(Ppn, Cause)>> {
         let before = self.tables.before_write(page.lpn);
         let ppn = self.program(page, flash, loads, ops)?;
         self.tables.after_write(page.lpn, true, before, flash, ops)?;
         Ok(Some((ppn, Cause::Host)))
     }
 
-    fn use_idle_time(
-        &mut self,
-        planes: &[Plane],
-        flash: &mut Flash,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
-        flash.collect_in_idle_time(planes, &mut self.tables, ops)
-    }
-
     fn trim(&mut self, lpn: Lpn, flash: &mut Flash) {
         self.tables.touch_lpn(lpn);
         self.tables.map.point(lpn, NO_PPN, NO_CONTENT, flash);
-    }
-
-    #[inline]
-    fn begin_jobs(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        self.tables.settle(flash, ops)
     }
 
     fn job_done(
@@ -280,7 +234,7 @@ impl MappingScheme for PageScheme {
         flash: &mut Flash,
         _loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         let SpreadMap { map, spreader } = &mut self.tables.map;
         if let Some(spreader) = spreader {
             spreader.job_done(job, map, flash);
@@ -288,35 +242,10 @@ impl MappingScheme for PageScheme {
         self.tables.settle(flash, ops)
     }
 
-    fn end_period(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        self.tables.settle(flash, ops)
-    }
-
-    fn rewrite(
-        &mut self,
-        lpn: Lpn,
-        address: u64,
-        flash: &mut Flash,
-        loads: &LoadView<'_>,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<Ppn, FtlError> {
-        let (stream, partition) = flash.aged_stream(lpn);
-        let mut plane = flash.pick_plane(stream, address, loads)?;
-        let content = self.map().content(lpn);
-        if let Some(spreader) = &mut self.tables.map.spreader {
-            plane = spreader.place_aged(plane, PageData { lpn, content }, flash, loads);
-        }
-        let to = flash.take_page(plane, stream, Owner::of(lpn), &mut self.tables, ops)?;
-        // Making room may have moved the page, so it is looked up only now.
-        let from = self.map().get(lpn);
-        flash.check_rewrite(from, to, partition)?;
-        if !self.tables.map.relocate(lpn, from, to, flash) {
-            return Err(flash.strayed(Owner::of(lpn), from));
-        }
-        self.tables.touch_lpn(lpn);
-        flash.rewritten(from, plane, &mut self.tables, ops)?;
-        self.tables.settle(flash, ops)?;
-        Ok(to)
+    fn place_aged(&mut self, proposal: Plane, lpn: Lpn, flash: &mut Flash, loads: &LoadView<'_>) -> Plane {
+        let SpreadMap { map, spreader } = &mut self.tables.map;
+        let page = PageData { lpn, content: map.content(lpn) };
+        spreader.as_mut().map_or(proposal, |spreader| spreader.place_aged(proposal, page, flash, loads))
     }
 
     /// Forgets entries of places that ageing moved pages away from, and the writes so far.
@@ -336,10 +265,6 @@ impl Census for PageScheme {
         self.map().mapped()
     }
 
-    fn paging_sizes(&self, flash: &Flash) -> Option<PagingSizes> {
-        self.tables.paging_sizes(flash)
-    }
-
     fn contents_written(&self) -> Option<By<Plane, Vec<PlaneWrites>>> {
         self.written.as_ref().map(|written| written.planes())
     }
@@ -347,14 +272,14 @@ impl Census for PageScheme {
     fn table_sizes(&self, flash: &Flash) -> TableSizes {
         let sizes = TableSizes {
             mapped_lpns: self.map().mapped(),
-            page_table_bytes: flash.blocks.bytes_in_use() + self.map().bytes(),
+            page_table_bytes: flash.blocks.bytes_in_use() + PageMap::bytes(self.map().len().into()),
             ..TableSizes::default()
         };
         match self.spreader() {
             None => sizes,
             Some(spreader) => TableSizes {
-                twin_lists: spreader.twin_lists(),
-                twin_pages: spreader.twin_pages(),
+                twin_lists: spreader.duplicate_lists(),
+                twin_pages: spreader.duplicate_pages(),
                 filter_bytes: spreader.filter_bytes(),
                 content_table_bytes: spreader.bytes(),
                 ..sizes
@@ -368,7 +293,7 @@ impl Census for PageScheme {
         (map.contents() > 0).then(|| known.map(|lpn| (map.get(lpn), map.content(lpn))).collect())
     }
 
-    fn audit(&self, flash: &Flash) -> Result<(), FtlError> {
+    fn audit(&self, flash: &Flash) -> FtlResult {
         self.tables.audit(flash).map_err(FtlError::Broken)?;
         let map = self.map();
         audit_pages(flash, Lpn::each(0..map.len()).map(|lpn| (lpn, Owner::of(lpn), map.get(lpn))))?;

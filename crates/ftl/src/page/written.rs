@@ -9,7 +9,6 @@ use flashtwin_nand::Plane;
 use crate::flash::counters::PlaneWrites;
 use crate::ids::Content;
 
-/// Page writes of known contents by plane, and distinct contents among them.
 pub(crate) struct WrittenContents {
     /// For each content and 64 planes two words, a bit a plane: written once at least, and more than once.
     marks: HugeSlice<[u64; 2]>,
@@ -33,7 +32,10 @@ impl WrittenContents {
         }
     }
 
-    /// The host wrote a page of a content to a plane.
+    pub(crate) fn bytes(contents: u64, planes: u32) -> u64 {
+        contents * u64::from(planes.div_ceil(u64::BITS)) * size_of::<[u64; 2]>() as u64
+    }
+
     pub(crate) fn note(&mut self, plane: Plane, content: Content) {
         let (word, bit) = (plane.index() / u64::BITS as usize, plane.number() % u64::BITS);
         let [once, more] = &mut self.marks[content.index() * self.words + word];
@@ -45,7 +47,6 @@ impl WrittenContents {
         *more |= known << bit;
     }
 
-    /// Counting begins.
     pub(crate) fn clear(&mut self) {
         self.marks.fill([0; 2]);
         [&mut self.pages, &mut self.contents, &mut self.repeated]
@@ -53,7 +54,6 @@ impl WrittenContents {
             .for_each(|counts| counts.fill(0));
     }
 
-    /// The counters.
     pub(crate) fn planes(&self) -> By<Plane, Vec<PlaneWrites>> {
         let counts = self.pages.iter().zip(self.contents.iter()).zip(self.repeated.iter());
         let row = |((&pages, &contents), &repeated)| PlaneWrites { pages, contents, repeated };

@@ -1,16 +1,17 @@
 //! Uses of table pages and their effects: reads, write-backs, checkpoints.
 
-use super::tables::{Map, OnFlash, Read, digest};
+use super::tables::{Map, OnFlash, digest};
 use super::{Paging, translation};
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::Flash;
 use crate::ids::{Content, Lpn, NO_VPN, TablePage, Vpn};
 use crate::op::{FlashOp, Lookup, is_page};
 use crate::sabotage::sabotaged;
+use flashtwin_nand::Ppn;
 
 impl Paging {
     /// Uses a page of the tables; where it must be read from, if at all.
-    fn use_page(&mut self, page: TablePage, changes: bool, flash: &mut Flash) -> Read {
+    fn use_page(&mut self, page: TablePage, changes: bool, flash: &mut Flash) -> Option<Ppn> {
         let read = self.access(page);
         if changes && !sabotaged!(CleanPage if !self.lru.is_dirty(page)) {
             self.lru.set_dirty(page, true);
@@ -22,14 +23,7 @@ impl Paging {
         read
     }
 
-    /// Uses a page of the tables for a page operation of the host.
-    fn look_up(
-        &mut self,
-        page: TablePage,
-        changes: bool,
-        delays: bool,
-        flash: &mut Flash,
-    ) -> Result<(), FtlError> {
+    fn look_up(&mut self, page: TablePage, changes: bool, delays: bool, flash: &mut Flash) -> FtlResult {
         let read = self.use_page(page, changes, flash);
         if let Some(ppn) = read {
             flash.count_order(&translation::read(ppn))?;
@@ -40,19 +34,22 @@ impl Paging {
         Ok(())
     }
 
-    /// The entry of a VPN changes in the background.
     #[inline]
     pub(super) fn touch_vpn(&mut self, vpn: Vpn) {
         if vpn != NO_VPN {
-            let page = self.layout.of_vpn(vpn);
-            if self.touched.back() != Some(&page) {
-                self.touched.push_back(page);
-            }
+            self.touch(self.layout.of_vpn(vpn));
+        }
+    }
+
+    #[inline]
+    pub(super) fn touch(&mut self, page: TablePage) {
+        if self.touched.back() != Some(&page) {
+            self.touched.push_back(page);
         }
     }
 
     /// An entry changes of a page that was looked up for this change. It may have given way meanwhile.
-    fn change_entry(&mut self, page: TablePage, flash: &mut Flash) -> Result<(), FtlError> {
+    fn change_entry(&mut self, page: TablePage, flash: &mut Flash) -> FtlResult {
         if !self.lru.is_cached(page) {
             return self.look_up(page, true, false, flash);
         }
@@ -85,15 +82,13 @@ impl Paging {
 }
 
 impl<M: Map> OnFlash<'_, M> {
-    /// The page of the primary table that an operation looks into.
-    pub(super) fn look_up_primary(&mut self, lpn: Lpn, flash: &mut Flash) -> Result<(), FtlError> {
+    fn look_up_primary(&mut self, lpn: Lpn, flash: &mut Flash) -> FtlResult {
         self.paging.lookups.clear();
         let primary = self.paging.layout.of_lpn(lpn);
         self.paging.look_up(primary, false, true, flash)
     }
 
-    /// The pages of the tables that a page read looks into.
-    pub(super) fn look_up_read(&mut self, lpn: Lpn, flash: &mut Flash) -> Result<(), FtlError> {
+    pub(crate) fn look_up_read(&mut self, lpn: Lpn, flash: &mut Flash) -> FtlResult {
         self.look_up_primary(lpn, flash)?;
         match self.map.vpn_of(lpn) {
             NO_VPN => Ok(()),
@@ -101,12 +96,12 @@ impl<M: Map> OnFlash<'_, M> {
         }
     }
 
-    /// The page of the fingerprint store in which a written content would be found, where that is on flash.
-    pub(super) fn look_up_fingerprint(
-        &mut self,
-        content: Content,
-        flash: &mut Flash,
-    ) -> Result<(), FtlError> {
+    /// A part of a page also waits for the table page of the content that it is a part of.
+    pub(crate) fn look_up_write(&mut self, lpn: Lpn, partial: bool, flash: &mut Flash) -> FtlResult {
+        if partial { self.look_up_read(lpn, flash) } else { self.look_up_primary(lpn, flash) }
+    }
+
+    pub(crate) fn look_up_fingerprint(&mut self, content: Content, flash: &mut Flash) -> FtlResult {
         self.paging.lookups.clear();
         match self.paging.layout.of_fingerprint(content) {
             Some(page) => self.paging.look_up(page, false, true, flash),
@@ -122,7 +117,7 @@ impl<M: Map> OnFlash<'_, M> {
         held: Vpn,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         let holds = self.map.vpn_of(lpn);
         if programmed || held != holds {
             self.paging.change_entry(self.paging.layout.of_lpn(lpn), flash)?;
@@ -135,7 +130,6 @@ impl<M: Map> OnFlash<'_, M> {
         self.settle(flash, ops)
     }
 
-    /// Entries of the fingerprint store that changed: their pages are to be changed, too.
     #[inline]
     pub(super) fn touch_fingerprints(&mut self) {
         for content in self.map.take_changed_fingerprints() {
@@ -143,14 +137,13 @@ impl<M: Map> OnFlash<'_, M> {
         }
     }
 
-    /// Completes the table updates of page operations.
     #[inline]
-    pub(super) fn settle(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    pub(super) fn settle(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult {
         self.touch_fingerprints();
         if self.paging.has_work() { self.work(flash, ops) } else { Ok(()) }
     }
 
-    fn work(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    fn work(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult {
         loop {
             // Evicted pages go first: their RAM is in use until they are written.
             if let Some(page) = self.paging.write_outs.pop_front() {
@@ -170,12 +163,7 @@ impl<M: Map> OnFlash<'_, M> {
 
     /// Collection changed entries of a page that was not in RAM: it is read, changed and written,
     /// beside the cache (DFTL: updates of a victim's pages in one batch).
-    fn write_moved(
-        &mut self,
-        page: TablePage,
-        flash: &mut Flash,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    fn write_moved(&mut self, page: TablePage, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult {
         if self.paging.lru.is_cached(page) {
             self.paging.lru.set_dirty(page, true);
             return Ok(());
@@ -188,8 +176,7 @@ impl<M: Map> OnFlash<'_, M> {
         self.write(page, flash, ops)
     }
 
-    /// Writes every page of the mapping tables that was changed since it was last written.
-    pub(super) fn checkpoint(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    pub(crate) fn checkpoint(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult {
         self.settle(flash, ops)?;
         let before = flash.counters.mapping.checkpointed;
         for page in self.paging.layout.all_pages() {

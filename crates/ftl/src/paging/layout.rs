@@ -13,17 +13,14 @@ const SECONDARY_BYTES: u32 = 6;
 /// A fingerprint (SHA-1) and the VPN that it leads to.
 const FINGERPRINT_BYTES: u32 = 24;
 
-/// Which tables there are to be cut into pages, beside the primary one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
-    /// Whether LPNs lead to PPNs over VPNs: there is a secondary table.
     pub(crate) two_levels: bool,
     /// Entries of the fingerprint store, where that is on flash as well.
     pub(crate) fingerprints: Option<Entries>,
 }
 
 impl Shape {
-    /// Blocks of each plane that translation pages may take, at most.
     pub(crate) fn most_blocks(self, geometry: &Geometry) -> u32 {
         PlanePool::blocks(Layout::most_pages(self, geometry), geometry)
     }
@@ -43,7 +40,6 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Tables for a footprint whose LPNs have these addresses, ascending.
     pub(crate) fn new(
         shape: Shape,
         geometry: &Geometry,
@@ -71,7 +67,6 @@ impl Layout {
         }
     }
 
-    /// Pages of the fingerprint store, with an entry for each content, up to its limit.
     fn fingerprint_pages(shape: Shape, geometry: &Geometry, contents: u64) -> u64 {
         let entries = match shape.fingerprints {
             None => return 0,
@@ -93,7 +88,6 @@ impl Layout {
         self.primary_pages + self.secondary_pages + self.fingerprint_pages
     }
 
-    /// The pages of all tables, in order.
     pub(super) fn all_pages(&self) -> impl Iterator<Item = TablePage> + use<> {
         TablePage::each(0..self.pages())
     }
@@ -108,7 +102,6 @@ impl Layout {
         TablePage::new(self.primary_pages + vpn.number() / self.vpns_per_page)
     }
 
-    /// The page of a content's fingerprint; `None` where the store is in RAM.
     #[inline]
     pub(crate) fn of_fingerprint(&self, content: Content) -> Option<TablePage> {
         let pages = u64::from(self.fingerprint_pages);
@@ -116,7 +109,6 @@ impl Layout {
         (pages > 0).then(|| TablePage::new(self.primary_pages + self.secondary_pages + place() as u32))
     }
 
-    /// The entries of a page: LPNs, VPNs, or fingerprints.
     pub(crate) fn entries(&self, page: TablePage) -> EntriesOf {
         match page.number().checked_sub(self.primary_pages) {
             Some(page) if page >= self.secondary_pages => EntriesOf::Fingerprints,
@@ -133,16 +125,13 @@ impl Layout {
     }
 }
 
-/// The entries of a table page.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum EntriesOf {
     Lpns(std::ops::Range<u32>),
     Vpns(std::ops::Range<u32>),
-    /// Fingerprints of the contents for which [`Layout::of_fingerprint`] names the page.
     Fingerprints,
 }
 
-/// Blocks of a plane that hold translation pages.
 #[derive(Debug, Default)]
 pub(crate) struct PlanePool {
     pub(super) open: Option<Block>,
@@ -214,7 +203,6 @@ mod tests {
         assert_eq!(Layout::new(few, &geometry, (0..400u32).map(u64::from)).pages(), first + 5);
     }
 
-    /// The one more is to collect with.
     #[test]
     fn translation_pages_take_twice_their_blocks_and_one_more() {
         let geometry = geometry([1, 1, 1, 2, 40, 4]);

@@ -3,52 +3,26 @@
 use flashtwin_bits::By;
 
 use crate::ids::TablePage;
+use crate::lists::Lists;
 
 /// In RAM; not in RAM as it is on flash.
 const CACHED: u8 = 1;
 const DIRTY: u8 = 2;
 
-const NEXT: usize = 0;
-const PREVIOUS: usize = 1;
-
-/// A list of pages through arrays indexed by page, the last used first. 9 bytes a page of the tables.
+/// A list of pages in the order of their last use. 9 bytes a page of the tables.
 pub(super) struct Lru {
-    /// Neighbours in the list, which is a ring; one place more than there are pages closes it.
-    links: By<TablePage, Vec<[TablePage; 2]>>,
+    order: Lists<TablePage>,
     flags: By<TablePage, Vec<u8>>,
     capacity: u32,
     len: u32,
 }
 
 impl Lru {
-    /// An empty cache for `capacity` of `pages` pages.
     pub(super) fn new(pages: u32, capacity: u32) -> Self {
-        let ring = TablePage::new(pages);
-        let mut links = By::new(vec![[TablePage::new(0); 2]; pages as usize + 1]);
-        links[ring] = [ring; 2];
-        Self { links, flags: By::new(vec![0; pages as usize]), capacity, len: 0 }
+        let order = Lists::new(pages as usize, 1);
+        Self { order, flags: By::new(vec![0; pages as usize]), capacity, len: 0 }
     }
 
-    /// The place that closes the ring.
-    fn ring(&self) -> TablePage {
-        TablePage::new(self.flags.len() as u32)
-    }
-
-    fn unlink(&mut self, page: TablePage) {
-        let [next, previous] = self.links[page];
-        self.links[previous][NEXT] = next;
-        self.links[next][PREVIOUS] = previous;
-    }
-
-    fn link_first(&mut self, page: TablePage) {
-        let ring = self.ring();
-        let first = self.links[ring][NEXT];
-        self.links[page] = [first, ring];
-        self.links[first][PREVIOUS] = page;
-        self.links[ring][NEXT] = page;
-    }
-
-    /// Pages in RAM.
     pub(super) fn len(&self) -> u32 {
         self.len
     }
@@ -61,21 +35,19 @@ impl Lru {
         self.flags[page] & DIRTY != 0
     }
 
-    /// A page in RAM is, or is not, as it is on flash. Its place in the order stays.
     pub(super) fn set_dirty(&mut self, page: TablePage, dirty: bool) {
         debug_assert!(self.is_cached(page));
         self.flags[page] = if dirty { CACHED | DIRTY } else { CACHED };
     }
 
-    /// Uses a page; whether it is in RAM.
     #[inline]
     pub(super) fn touch(&mut self, page: TablePage) -> bool {
         if !self.is_cached(page) {
             return false;
         }
-        if self.links[self.ring()][NEXT] != page {
-            self.unlink(page);
-            self.link_first(page);
+        if self.order.newest(0) != Some(page) {
+            self.order.unlink(0, page);
+            self.order.push(0, page);
         }
         true
     }
@@ -84,25 +56,26 @@ impl Lru {
     pub(super) fn insert(&mut self, page: TablePage) -> Option<(TablePage, bool)> {
         debug_assert!(!self.is_cached(page));
         let mut evicted = None;
-        if self.len == self.capacity {
-            let last = self.links[self.ring()][PREVIOUS];
-            self.unlink(last);
+        if self.len == self.capacity
+            && let Some(last) = self.order.oldest(0)
+        {
+            self.order.unlink(0, last);
             evicted = Some((last, self.is_dirty(last)));
             self.flags[last] = 0;
             self.len -= 1;
         }
-        self.link_first(page);
+        self.order.push(0, page);
         self.flags[page] = CACHED;
         self.len += 1;
         evicted
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        (self.links.len() * 8 + self.flags.len()) as u64
+        self.order.bytes() + self.flags.len() as u64
     }
 }
 
-flashtwin_bits::state!(Lru { links, flags, len } kept { capacity });
+flashtwin_bits::state!(Lru { order, flags, len } kept { capacity });
 
 #[cfg(test)]
 mod tests {
@@ -111,7 +84,6 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
-    /// The same as a plain list, the last used first, and a map of dirty pages.
     #[derive(Default)]
     struct Reference {
         order: Vec<TablePage>,
@@ -139,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_page_takes_nine_bytes() {
-        // Eight of them for its neighbours; the place that closes the ring has neighbours, too.
+        // Eight of them for its neighbours; the two ends of the list take as much.
         assert_eq!([0, 10, 11].map(|pages| Lru::new(pages, 3).bytes()), [8, 98, 107]);
     }
 

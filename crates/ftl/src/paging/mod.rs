@@ -68,7 +68,6 @@ impl MappingCacheConfig {
         self.bytes != CacheBytes::Unlimited || self.checkpoint_s > 0.0
     }
 
-    /// Checks numbers.
     pub(crate) fn check(&self, geometry: &Geometry) -> Result<(), RangeError> {
         // Up to a century, so that it is a number of nanoseconds.
         if !(0.0..=3.2e9).contains(&self.checkpoint_s) {
@@ -88,7 +87,6 @@ impl MappingCacheConfig {
         }
     }
 
-    /// Pages of the tables that fit in RAM.
     fn capacity(&self, geometry: &Geometry) -> u32 {
         match self.bytes {
             CacheBytes::Unlimited => u32::MAX,
@@ -99,14 +97,12 @@ impl MappingCacheConfig {
     }
 }
 
-/// The pages of the tables: those in RAM, the places of the others, and pending work.
 pub(crate) struct Paging {
     layout: Layout,
     lru: Lru,
     limited: bool,
     /// Where each page of the tables lies; [`NO_PPN`] for one that was never written.
     directory: By<TablePage, Vec<Ppn>>,
-    /// Blocks of the translation pages, by plane.
     pools: By<Plane, Vec<PlanePool>>,
     pool_blocks: u32,
     /// Table pages that the host's last page operation looked up.
@@ -122,7 +118,6 @@ pub(crate) struct Paging {
 }
 
 impl Paging {
-    /// The tables of a device that was never written to.
     pub(crate) fn new(cache: &MappingCacheConfig, geometry: &Geometry, layout: Layout) -> Self {
         let pages = layout.pages();
         Self {
@@ -140,17 +135,14 @@ impl Paging {
         }
     }
 
-    /// Blocks of each plane that these tables may take.
     pub(crate) fn pool_blocks(&self) -> u32 {
         self.pool_blocks
     }
 
-    /// Whether the fingerprint store is on flash.
     pub(crate) fn has_fingerprints(&self) -> bool {
         self.layout.of_fingerprint(Content::new(0)).is_some()
     }
 
-    /// Whether anything is to be done about pages of the tables.
     fn has_work(&self) -> bool {
         !(self.touched.is_empty() && self.write_outs.is_empty() && self.ready.is_empty())
     }
@@ -174,7 +166,6 @@ impl Paging {
         Some(self.directory[page]).filter(|&ppn| is_page(ppn))
     }
 
-    /// Collection of a plane's victim moved a page with an entry in `page`.
     fn note_moved(&mut self, page: TablePage, plane: Plane) {
         if self.lru.is_cached(page) {
             self.lru.set_dirty(page, true);

@@ -4,17 +4,31 @@ use flashtwin_bits::{FNV1A_BASIS, fnv1a};
 use flashtwin_nand::{Plane, Ppn};
 
 use super::{Layout, Paging};
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::{Flash, Moved, Owners};
 use crate::ids::{Content, Lpn, NO_VPN, Owner, TablePage, Vpn};
 use crate::op::{FlashOp, Lookup, PagingSizes};
 
-/// A map whose tables may be on flash.
 pub(crate) trait Map: flashtwin_bits::State {
-    /// Collection moved a page; counts the entries that change. Says whether the page was its owner's.
-    fn page_moved(&mut self, page: Moved, flash: &mut Flash) -> bool;
+    /// Prefetch what an operation on a page will use, in the order of the calls: what `lpn` and `content` say,
+    /// what that names, and so on.
+    fn prefetch_far(&self, lpn: Lpn, content: Content, write: bool);
 
-    /// The page of the tables with the entry of a page's owner.
+    fn prefetch_near(&self, lpn: Lpn, content: Content, write: bool, flash: &Flash);
+
+    fn prefetch_next(&self, _lpn: Lpn, _content: Content, _flash: &Flash) {}
+
+    fn prefetch_last(&self, _lpn: Lpn) {}
+
+    /// A page lies elsewhere now. Says whether it was its owner's.
+    fn relocate(&mut self, owner: Owner, from: Ppn, to: Ppn, flash: &mut Flash) -> bool;
+
+    /// Collection moved a page: counts the entries that change, too.
+    #[inline]
+    fn page_moved(&mut self, page: Moved, flash: &mut Flash) -> bool {
+        self.relocate(page.owner, page.from, page.to, flash)
+    }
+
     fn entry_of(&self, owner: Owner, layout: &Layout) -> TablePage;
 
     /// The VPN of a logical page; [`NO_VPN`] for one without, and of a map that has none.
@@ -23,7 +37,6 @@ pub(crate) trait Map: flashtwin_bits::State {
         NO_VPN
     }
 
-    /// Contents whose fingerprints' entries changed since this was last asked.
     #[inline]
     fn take_changed_fingerprints(&mut self) -> Vec<Content> {
         Vec::new()
@@ -32,7 +45,6 @@ pub(crate) trait Map: flashtwin_bits::State {
     /// The numbers in a page of the tables, one by one, for verification.
     fn each_entry(&self, layout: &Layout, page: TablePage, take: &mut dyn FnMut(u32));
 
-    /// Whether a page of the tables says anything.
     fn has_entries(&self, layout: &Layout, page: TablePage) -> bool;
 }
 
@@ -43,7 +55,7 @@ pub(crate) struct Tables<M> {
 }
 
 /// A map with tables on flash, and their pages. Other maps skip all of this.
-pub(super) struct OnFlash<'a, M> {
+pub(crate) struct OnFlash<'a, M> {
     pub(super) map: &'a mut M,
     pub(super) paging: &'a mut Paging,
 }
@@ -85,12 +97,10 @@ impl Paging {
 }
 
 impl<M: Map> Tables<M> {
-    /// Tables in RAM.
     pub(crate) fn new(map: M) -> Self {
         Self { map, paging: None }
     }
 
-    /// Puts the tables on flash, before the first write.
     pub(crate) fn put_on_flash(&mut self, paging: Paging) {
         self.paging = Some(Box::new(paging));
     }
@@ -101,24 +111,22 @@ impl<M: Map> Tables<M> {
         Some(OnFlash { map: &mut self.map, paging })
     }
 
-    /// Does something about the tables where they are on flash.
+    /// Works on the pages of tables that are on flash.
     #[inline]
-    fn where_on_flash(
+    pub(crate) fn where_on_flash(
         &mut self,
-        what: impl FnOnce(&mut OnFlash<'_, M>) -> Result<(), FtlError>,
-    ) -> Result<(), FtlError> {
+        work: impl FnOnce(&mut OnFlash<'_, M>) -> FtlResult,
+    ) -> FtlResult {
         match &mut self.on_flash() {
-            Some(tables) => what(tables),
+            Some(tables) => work(tables),
             None => Ok(()),
         }
     }
 
-    /// Whether pages of the tables may be missing in RAM.
     pub(crate) fn may_be_missing(&self) -> bool {
         self.paging.as_ref().is_some_and(|paging| paging.limited)
     }
 
-    /// Whether pages of the fingerprint store may be.
     pub(crate) fn fingerprints_may_be_missing(&self) -> bool {
         self.paging.as_ref().is_some_and(|paging| paging.limited && paging.has_fingerprints())
     }
@@ -130,7 +138,6 @@ impl<M: Map> Tables<M> {
         }
     }
 
-    /// Statistics of table pages; `None` where all tables are in RAM and never written.
     pub(crate) fn paging_sizes(&self, flash: &Flash) -> Option<PagingSizes> {
         let paging = self.paging.as_ref()?;
         Some(PagingSizes {
@@ -142,37 +149,7 @@ impl<M: Map> Tables<M> {
         })
     }
 
-    /// The pages of the tables that a page read looks into.
-    #[inline]
-    pub(crate) fn look_up_read(&mut self, lpn: Lpn, flash: &mut Flash) -> Result<(), FtlError> {
-        self.where_on_flash(|tables| tables.look_up_read(lpn, flash))
-    }
-
-    /// The pages of the tables that a page write waits for: that of its LPN and, for a part of a page,
-    /// that of the content it is a part of.
-    #[inline]
-    pub(crate) fn look_up_write(
-        &mut self,
-        lpn: Lpn,
-        partial: bool,
-        flash: &mut Flash,
-    ) -> Result<(), FtlError> {
-        self.where_on_flash(|tables| match partial {
-            true => tables.look_up_read(lpn, flash),
-            false => tables.look_up_primary(lpn, flash),
-        })
-    }
-
-    /// The page of the fingerprint store in which a written content would be found.
-    pub(crate) fn look_up_fingerprint(
-        &mut self,
-        content: Content,
-        flash: &mut Flash,
-    ) -> Result<(), FtlError> {
-        self.where_on_flash(|tables| tables.look_up_fingerprint(content, flash))
-    }
-
-    /// A page write begins whose lookups are done ([`Tables::look_up_write`]). Returns the VPN that the page held
+    /// A page write begins whose lookups are done ([`OnFlash::look_up_write`]). Returns the VPN that the page held
     /// so far, where the tables are on flash: [`Tables::after_write`] wants to know.
     #[inline]
     pub(crate) fn before_write(&mut self, lpn: Lpn) -> Option<Vpn> {
@@ -181,8 +158,7 @@ impl<M: Map> Tables<M> {
         Some(self.map.vpn_of(lpn))
     }
 
-    /// A page write has been decided. Reference counts in the secondary table change without
-    /// delaying any request.
+    /// A page write has been decided. Reference counts change without delaying any request.
     #[inline]
     pub(crate) fn after_write(
         &mut self,
@@ -191,7 +167,7 @@ impl<M: Map> Tables<M> {
         held: Option<Vpn>,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         match (held, self.on_flash()) {
             (Some(held), Some(mut tables)) => tables.after_write(lpn, programmed, held, flash, ops),
             _ => Ok(()),
@@ -208,7 +184,13 @@ impl<M: Map> Tables<M> {
         }
     }
 
-    /// The entry of a VPN changes in the background.
+    #[inline]
+    pub(crate) fn touch_owner(&mut self, owner: Owner) {
+        if let Some(paging) = &mut self.paging {
+            paging.touch(self.map.entry_of(owner, &paging.layout));
+        }
+    }
+
     #[inline]
     pub(crate) fn touch_vpn(&mut self, vpn: Vpn) {
         if let Some(paging) = &mut self.paging {
@@ -226,16 +208,10 @@ impl<M: Map> Tables<M> {
 
     /// Completes the table updates of page operations.
     #[inline]
-    pub(crate) fn settle(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
+    pub(crate) fn settle(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult {
         self.where_on_flash(|tables| tables.settle(flash, ops))
     }
 
-    /// Writes every page of the tables that was changed since it was last written.
-    pub(crate) fn checkpoint(&mut self, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> Result<(), FtlError> {
-        self.where_on_flash(|tables| tables.checkpoint(flash, ops))
-    }
-
-    /// Compares the pages of the tables on flash with the tables.
     pub(crate) fn audit(&self, flash: &Flash) -> Result<(), String> {
         match &self.paging {
             Some(paging) => paging.audit(&self.map, flash),
@@ -244,15 +220,11 @@ impl<M: Map> Tables<M> {
     }
 }
 
-/// A digest of a table page's present entries, for verification.
 pub(super) fn digest(map: &impl Map, layout: &Layout, page: TablePage) -> u64 {
     let mut digest = FNV1A_BASIS;
     map.each_entry(layout, page, &mut |value| digest = fnv1a(digest, u64::from(value)));
     digest
 }
-
-/// Stands for no page where a lookup need not read one.
-pub(super) type Read = Option<Ppn>;
 
 flashtwin_bits::state!(any M: Map => Tables<M> { map, paging });
 

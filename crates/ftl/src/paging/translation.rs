@@ -8,30 +8,23 @@ use flashtwin_nand::{Block, NO_PPN, Plane, Ppn};
 
 use super::Paging;
 use super::tables::{Map, OnFlash, digest};
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::Flash;
 use crate::flash::block_table::METADATA;
 use crate::ids::{Owner, TablePage};
-use crate::op::{Cause, FlashOp, NO_JOB, OpKind, is_page};
+use crate::op::{Cause, FlashOp, OpKind, is_page};
 use crate::sabotage::sabotaged;
 
 fn op(kind: OpKind, ppn: Ppn, source: Ppn) -> FlashOp {
-    FlashOp { kind, ppn, source, cause: Cause::Metadata, urgent: false, job: NO_JOB }
+    FlashOp::new(kind, ppn, source, Cause::Metadata)
 }
 
-/// The read of a translation page.
 pub(super) fn read(ppn: Ppn) -> FlashOp {
     op(OpKind::Read, ppn, NO_PPN)
 }
 
 impl<M: Map> OnFlash<'_, M> {
-    /// Writes a page of the tables as it is now to another place.
-    pub(super) fn write(
-        &mut self,
-        page: TablePage,
-        flash: &mut Flash,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    pub(super) fn write(&mut self, page: TablePage, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult {
         let plane = Plane::new(page.number() % flash.geometry().planes());
         let old = std::mem::replace(&mut self.paging.directory[page], NO_PPN);
         if is_page(old) {
@@ -47,13 +40,7 @@ impl<M: Map> OnFlash<'_, M> {
         Ok(())
     }
 
-    /// The block of a plane that takes the next translation page.
-    fn open_block(
-        &mut self,
-        plane: Plane,
-        flash: &mut Flash,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<Block, FtlError> {
+    fn open_block(&mut self, plane: Plane, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult<Block> {
         let pool = &self.paging.pools[plane];
         if let Some(open) = pool.open {
             return Ok(open);
@@ -73,7 +60,6 @@ impl<M: Map> OnFlash<'_, M> {
 }
 
 impl Paging {
-    /// Enters a page of the tables in the next page of a plane's open block.
     fn fill_block(&mut self, plane: Plane, block: Block, page: TablePage, flash: &mut Flash) -> Ppn {
         let (ppn, full) = flash.blocks.program_metadata(block, Owner::of(page));
         self.directory[page] = ppn;
@@ -85,15 +71,8 @@ impl Paging {
         ppn
     }
 
-    /// Moves the valid pages of the plane's emptiest block of translation pages to `to`, and erases
-    /// it.
-    fn collect(
-        &mut self,
-        plane: Plane,
-        to: Block,
-        flash: &mut Flash,
-        ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    /// Moves the valid pages of the plane's emptiest full block to `to`, and erases it.
+    fn collect(&mut self, plane: Plane, to: Block, flash: &mut Flash, ops: &mut Vec<FlashOp>) -> FtlResult {
         let full = &mut self.pools[plane].full;
         let valid = |&at: &usize| flash.blocks.table.valid(full[at]);
         let Some(at) = (0..full.len()).min_by_key(valid) else { return Ok(()) };
@@ -116,8 +95,6 @@ impl Paging {
         flash.order(op(OpKind::Erase, first, NO_PPN), ops)
     }
 
-    /// Compares the directory with the blocks of translation pages: each page that is on flash lies
-    /// there once.
     pub(super) fn audit_directory(&self, flash: &Flash) -> Result<(), String> {
         let geometry = flash.geometry();
         let mut found = 0;

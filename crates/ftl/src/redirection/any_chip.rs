@@ -17,7 +17,6 @@ impl Redirection for AnyChip {
         let per_chip = geometry.planes_per_chip();
         let home_chip = geometry.chip_of_plane(home_plane).index();
         if loads.chip.len() == 1 {
-            // There is no other chip: nothing is redirected, within the chip neither.
             return ReadTarget { ppn: home, plane: home_plane, redirected: false };
         }
         // The home chip if none is less loaded, otherwise the first of the least loaded after

@@ -52,11 +52,11 @@ policies! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashtwin_nand::{Chip, NandDevice, Plane, device_toml};
+    use flashtwin_nand::{Chip, Plane};
 
     #[test]
     fn each_policy_reads_where_it_says() {
-        let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
+        let g = crate::tests::ds_ftl();
         let plane = |chip: u32| Plane::new(chip * g.planes_per_chip());
         let page = |chip| g.ppn(plane(chip), 0, 0);
         let mut chip = [5; 16];
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn any_chip_reads_on_the_idlest_chip_and_die() {
         // Chips of two dies of two planes.
-        let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
+        let g = crate::tests::ds_ftl();
         let plane = |chip: u32, place: u32| Plane::new(chip * 4 + place);
         let any_chip = RedirectionPolicy::AnyChip.build();
         let choose = |home: Plane, of_chip_7: [u32; 2]| {
@@ -113,7 +113,6 @@ mod tests {
         assert_eq!([0, 1].map(|place| choose(plane(3, place), [2, 1])), [(plane(7, 2), true); 2]);
         assert_eq!([0, 1].map(|place| choose(plane(3, place), [1, 2]).0), [plane(7, 0), plane(7, 1)]);
         assert_eq!(choose(plane(7, 1), [2, 1]), (plane(7, 2), false), "the other die of the home chip");
-        // Equally loaded chips: it stays.
         assert_eq!(choose(plane(3, 1), [9, 9]), (plane(3, 1), false));
     }
 

@@ -21,8 +21,7 @@ fn write(ftl: &mut Ftl, lpn: u32, content: u32) -> Option<Ppn> {
     outcome.program.map(|program| program.0)
 }
 
-/// Of a drive on which `PAGES` pages of contents 0, 1, ... were programmed: a controller that is yet to be told which they
-/// are, and their places.
+/// A controller to be told the pages of a drive on which `PAGES` pages were programmed, and their places.
 fn restoring(config: &FtlConfig) -> (crate::Restoring, Vec<Ppn>) {
     let mut before = controller(config);
     let places = (0..PAGES).map(|lpn| write(&mut before, lpn, lpn).unwrap()).collect();
@@ -104,7 +103,6 @@ fn contents_taken_over_are_found_when_they_are_written_again() {
     assert_eq!([4, 5, 1, 3].map(place), [Some(places[0]), Some(places[2]), Some(places[1]), None]);
     assert!(write(&mut ftl, 3, 4).is_some(), "nobody holds it");
     ftl.audit().unwrap();
-    // Without content awareness no content can be found.
     let (mut to, places) = restoring(&page_map());
     to.page(PageImage { content: NO_CONTENT, ..held(0, 0, places[0]) }).unwrap();
     assert!(write(&mut to.finish().unwrap(), 1, 0).is_some());

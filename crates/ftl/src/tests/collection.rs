@@ -2,13 +2,12 @@
 
 use flashtwin_nand::Plane;
 
-use super::driver::{Driver, Options, geometry};
+use super::driver::Driver;
 use crate::flash::victim::VictimPolicy;
 use crate::{Cause, FtlConfig, FtlError};
 
-/// One plane of `blocks` blocks of four pages.
 fn one_plane(config: FtlConfig, blocks: u32, footprint: u32) -> Driver {
-    Driver::new(&Options { levels: [1, 1, 1, 1, blocks, 4], config, footprint, ..Options::draw(0) })
+    Driver::of([1, 1, 1, 1, blocks, 4], config, footprint, 0)
 }
 
 #[test]
@@ -50,20 +49,4 @@ fn a_device_full_of_valid_pages_says_so() {
         // A page of the room is kept for the write that replaces another.
         assert_eq!(driver.ftl.lay_out_tables(&FtlConfig::default(), &[]), valid_pages - 1);
     }
-}
-
-#[test]
-fn numbers_out_of_range_are_refused() {
-    let geometry = geometry([1, 1, 1, 1, 8, 2]);
-    let refused = |change: &dyn Fn(&mut crate::GcConfig)| {
-        let mut config = FtlConfig::default();
-        change(&mut config.gc);
-        config.check(&geometry).unwrap_err()
-    };
-    let share = "a share from 0 up to but not including 1";
-    assert_eq!(refused(&|gc| gc.start = 1.0), ("gc.start", "1".into(), share));
-    assert_eq!(refused(&|gc| gc.stop = -0.1), ("gc.stop", "-0.1".into(), share));
-    assert_eq!(refused(&|gc| gc.urgent = 0), ("gc.urgent", "0".into(), "at least 1"));
-    assert_eq!(refused(&|gc| gc.step_pages = 0), ("gc.step_pages", "0".into(), "at least 1"));
-    assert_eq!(refused(&|gc| gc.choices = 0), ("gc.choices", "0".into(), "at least 1"));
 }

@@ -2,16 +2,15 @@
 
 use super::driver::{Driver, Options, Step, Workload};
 use crate::content::replication::degree::DegreePolicy;
-use crate::content::replication::placement::PlacementPolicy;
 use crate::controller::Controller;
 use crate::flash::allocation::AllocationPolicy;
 use crate::ids::{Content, Lpn};
 use crate::redirection::RedirectionPolicy;
 use crate::{
-    Cause, CopyingCounts, FlashOp, FtlConfig, Host, LoadView, Mapping, OpKind, ReplicationConfig,
+    Cause, CopyingCounts, FlashOp, Ftl, FtlConfig, Host, LoadView, Mapping, OpKind, ReplicationConfig,
     ReplicationPolicy,
 };
-use flashtwin_nand::Ppn;
+use flashtwin_nand::NO_PPN;
 
 /// Eight chips of one plane, room for as many copies as anybody wants.
 pub(super) fn options(policy: ReplicationPolicy) -> Options {
@@ -19,17 +18,9 @@ pub(super) fn options(policy: ReplicationPolicy) -> Options {
     config.replication.policy = policy;
     config.replication.alpha = 20.0;
     config.redirection.policy = RedirectionPolicy::Replicas;
-    Options {
-        levels: [8, 1, 1, 1, 12, 8],
-        config,
-        footprint: 20,
-        contents: 40,
-        units_per_chip: 1,
-        ..Options::draw(0)
-    }
+    Options::of([8, 1, 1, 1, 12, 8], config, 20, 40)
 }
 
-/// A controller that holds contents 0, 1, ... in its first pages.
 pub(super) fn holding(pages: u32, options: &Options) -> Driver {
     let mut driver = Driver::new(options);
     for lpn in 0..pages {
@@ -41,28 +32,6 @@ pub(super) fn holding(pages: u32, options: &Options) -> Driver {
 fn copies_of(driver: &Driver, lpn: u32) -> usize {
     let map = driver.contents();
     map.copies(map.vpn_of(Lpn::new(lpn))).count()
-}
-
-#[test]
-fn reads_while_a_copy_is_under_way_earn_theirs_too() {
-    for (policy, reads, copies) in [
-        (ReplicationPolicy::OnLine, 5, 6),
-        // As many as there are chips.
-        (ReplicationPolicy::OnLine, 30, 8),
-        // The first read brings a page into the lowest class, which earns nothing.
-        (ReplicationPolicy::PriorityLru, 5, 5),
-        (ReplicationPolicy::PriorityLru, 30, 8),
-    ] {
-        let mut driver = holding(3, &options(policy));
-        for _ in 0..reads {
-            driver.read(1).unwrap();
-        }
-        assert_eq!(copies_of(&driver, 1), 1, "no time for any");
-        driver.idle(None).unwrap();
-        assert_eq!(copies_of(&driver, 1), copies, "{policy:?}, {reads} reads");
-        driver.ftl.audit().unwrap();
-        assert_eq!(driver.ftl.jobs_under_way(), 0);
-    }
 }
 
 #[test]
@@ -87,77 +56,10 @@ fn content_that_reuses_a_vpn_gets_its_own_copies() {
 }
 
 #[test]
-fn copies_that_find_no_room_are_not_tried_again_and_again() {
-    for policy in [ReplicationPolicy::OnLine, ReplicationPolicy::PriorityLru] {
-        let mut tight = options(policy);
-        tight.config.replication.alpha = 0.0;
-        let mut driver = holding(tight.footprint, &tight);
-        for _ in 0..9 {
-            driver.read(1).unwrap();
-        }
-        driver.idle(None).unwrap();
-        assert_eq!((copies_of(&driver, 1), driver.ftl.jobs_under_way()), (1, 0));
-    }
-}
-
-/// The sources of copies since operation `since`, as places of page 1's content: 0 is its home,
-/// then its replicas.
-fn sources(driver: &Driver, since: usize) -> Vec<usize> {
-    let map = driver.contents();
-    let places: Vec<Ppn> = map.copies(map.vpn_of(Lpn::new(1))).collect();
-    let reads = driver.ops[since..].iter().filter(|op| op.kind == OpKind::Read && op.cause == Cause::Replica);
-    reads.map(|op| places.iter().position(|&ppn| ppn == op.ppn).unwrap()).collect()
-}
-
-#[test]
-fn copies_of_a_period_are_read_in_turn_from_earlier_places() {
-    let mut driver = holding(3, &options(ReplicationPolicy::EndOfPeriod));
-    for (reads, expected) in [(2, vec![0, 0]), (7, vec![0, 1, 2, 0, 1]), (3, vec![])] {
-        for _ in 0..reads {
-            driver.read(1).unwrap();
-        }
-        let since = driver.ops.len();
-        driver.end_period().unwrap();
-        assert_eq!(sources(&driver, since), expected);
-    }
-}
-
-#[test]
-fn on_line_copy_is_read_where_its_earning_read_was_served() {
-    for policy in [ReplicationPolicy::OnLine, ReplicationPolicy::PriorityLru] {
-        let mut driver = holding(3, &options(policy));
-        let home = 1;
-        for _ in 0..2 {
-            driver.read(1).unwrap();
-            driver.idle(None).unwrap();
-        }
-        // The home chip is busy now, and so is the first replica's, a little less.
-        let second = copies_of(&driver, 1) - 1;
-        driver.chip.fill(9);
-        driver.chip[home] = 20;
-        let map = driver.contents();
-        let ppn = map.replica_ppns(map.vpn_of(Lpn::new(1)))[second - 1];
-        let chip = driver.ftl.flash.blocks.chip_of_page(ppn);
-        driver.chip[chip.index()] = 8;
-        let since = driver.ops.len();
-        driver.read(1).unwrap();
-        assert_eq!(sources(&driver, since), [second], "{policy:?}");
-        // Those that follow: from the least loaded place that is programmed by then.
-        for _ in 0..2 {
-            driver.read(1).unwrap();
-        }
-        driver.idle(None).unwrap();
-        assert_eq!(sources(&driver, since), [second; 3], "{policy:?}");
-        driver.ftl.audit().unwrap();
-    }
-}
-
-#[test]
 fn the_budget_is_exact() {
     for (alpha, budget) in [(0.0, 100), (0.15, 115), (0.29, 129), (0.001, 100), (5.0, 600), (1e300, 639)] {
         let mut options = options(ReplicationPolicy::EndOfPeriod);
         (options.footprint, options.config.replication.alpha) = (100, alpha);
-        // No more than the device holds.
         options.levels[4] = 14;
         assert_eq!(Driver::new(&options).ftl.budget_pages(), Some(budget), "alpha = {alpha}");
     }
@@ -229,32 +131,6 @@ fn how_many_copies_reads_earn_can_be_said() {
     }
 }
 
-#[test]
-fn what_a_counter_never_reaches_is_no_least_popularity() {
-    let geometry = super::geometry([4, 1, 1, 1, 12, 8]);
-    let mut config = options(ReplicationPolicy::EndOfPeriod).config;
-    config.replication.least_popularity = 3;
-    config.check(&geometry).unwrap();
-    config.replication.least_popularity = 4;
-    let (key, value, expected) = config.check(&geometry).unwrap_err();
-    assert_eq!((key, value.as_str()), ("replication.least_popularity", "4"));
-    assert!(expected.contains("chips less one"), "{expected}");
-    for refused in [
-        ("replication.copies_per_read", ReplicationConfig { copies_per_read: 0.0, ..Default::default() }),
-        (
-            "replication.copies_per_read",
-            ReplicationConfig { copies_per_read: f64::NAN, ..Default::default() },
-        ),
-        ("replication.most_copies", ReplicationConfig { most_copies: 0, ..Default::default() }),
-        ("replication.most_copies", ReplicationConfig { most_copies: 257, ..Default::default() }),
-        ("replication.least_popularity", ReplicationConfig { least_popularity: 0, ..Default::default() }),
-    ] {
-        config.replication = refused.1;
-        assert_eq!(config.check(&geometry).unwrap_err().0, refused.0);
-    }
-}
-
-/// Reads and programs by collection, programs by wear levelling, and erases of either, among operations.
 fn collection(ops: &[FlashOp]) -> CopyingCounts {
     let count = |kind, causes: &[Cause]| {
         ops.iter().filter(|op| op.kind == kind && causes.contains(&op.cause)).count() as u64
@@ -284,12 +160,7 @@ fn collection_that_copies_set_off_is_counted_apart() {
         for _ in 0..options.steps {
             let mut first = driver.ops.len();
             let step = workload.next();
-            match step {
-                Step::Read { lpn } => drop(driver.read(lpn).unwrap()),
-                Step::Write { lpn, content, partial } => drop(driver.write(lpn, content, partial).unwrap()),
-                Step::Trim { lpn } => driver.ftl.trim(Lpn::new(lpn)),
-                Step::EndPeriod => driver.end_period().unwrap(),
-            }
+            driver.serve(step).unwrap();
             if !matches!(step, Step::EndPeriod) {
                 first = driver.ops.len();
             }
@@ -302,40 +173,134 @@ fn collection_that_copies_set_off_is_counted_apart() {
     assert!(pages.iter().all(|&pages| pages > 1_000), "{pages:?} pages collected say little");
 }
 
+fn read(driver: &mut Driver, lpn: u32, reads: u32) {
+    for _ in 0..reads {
+        driver.read(lpn).unwrap();
+        driver.idle(None).unwrap();
+    }
+}
+
+fn of_copies(ops: &[FlashOp]) -> impl Iterator<Item = &FlashOp> {
+    ops.iter().filter(|op| op.cause == Cause::Replica)
+}
+
 #[test]
-fn periods_without_reads_or_contents_make_no_copies() {
-    for policy in ReplicationPolicy::ALL {
-        for (degree, placement) in [
-            (DegreePolicy::ManyOfFew, PlacementPolicy::Score),
-            (DegreePolicy::Popularity, PlacementPolicy::Random),
-        ] {
+fn each_copy_is_programmed_from_the_page_that_was_read_for_it() {
+    for policy in [ReplicationPolicy::OnLine, ReplicationPolicy::PriorityLru, ReplicationPolicy::EndOfPeriod]
+    {
+        // The home copy serves all reads; or the one that is least loaded, which is another each time.
+        for redirection in [RedirectionPolicy::Home, RedirectionPolicy::Replicas] {
             let mut options = options(policy);
-            let rules = &mut options.config.replication;
-            (rules.degree, rules.placement, rules.adjust_every) = (degree, placement, 1);
-            // Nothing was ever written.
-            let mut driver = Driver::new(&options);
-            let end = |driver: &mut Driver| {
-                let first = driver.ops.len();
-                (0..3).for_each(|_| driver.end_period().unwrap());
-                driver.ftl.audit().unwrap();
-                driver.ops.len() - first
-            };
-            assert_eq!(end(&mut driver), 0);
-            driver.read(3).unwrap();
-            assert_eq!(end(&mut driver), 0);
-            // Written and never read.
-            for lpn in 0..8 {
-                driver.write(lpn, lpn, false).unwrap();
+            options.config.redirection.policy = redirection;
+            let mut driver = holding(3, &options);
+            for turn in 0..6 {
+                let chips = driver.chip.len();
+                (0..chips).for_each(|chip| driver.chip[chip] = ((chip + 3 * turn) % chips) as u32);
+                driver.unit.clone_from(&driver.chip);
+                read(&mut driver, 1, 1);
             }
-            assert_eq!(end(&mut driver), 0);
-            // Read, and gone when the period ends, or when its copy is to be placed.
-            for _ in 0..4 {
-                driver.read(3).unwrap();
+            driver.end_period().unwrap();
+            let ops: Vec<_> = of_copies(&driver.ops).collect();
+            assert!(ops.len() >= 2 * 5, "{policy:?}: {ops:?}");
+            for pair in ops.chunks(2) {
+                let [read, program] = pair else { panic!("a read and a program each: {ops:?}") };
+                assert_eq!((read.kind, read.source), (OpKind::Read, NO_PPN), "{policy:?}");
+                assert_eq!((program.kind, program.source), (OpKind::Program, read.ppn), "{policy:?}");
             }
-            (0..8).for_each(|lpn| driver.ftl.trim(Lpn::new(lpn)));
-            driver.idle(None).unwrap();
-            driver.read(3).unwrap();
-            assert_eq!((end(&mut driver), driver.ftl.pages_in_use()), (0, 0), "{policy:?}");
+            driver.ftl.audit().unwrap();
         }
+    }
+}
+
+#[test]
+fn copies_take_turns_among_the_planes_of_their_chip() {
+    let mut options = Options { levels: [2, 1, 1, 4, 12, 8], ..options(ReplicationPolicy::OnLine) };
+    options.units_per_chip = 4;
+    let mut driver = holding(10, &options);
+    (0..10).for_each(|lpn| read(&mut driver, lpn, 1));
+    let geometry = driver.ftl.flash.blocks.geometry.clone();
+    let mut turns = [Vec::new(), Vec::new()];
+    for op in of_copies(&driver.ops).filter(|op| op.kind == OpKind::Program) {
+        let plane = geometry.plane(op.ppn);
+        turns[geometry.chip_of_plane(plane).index()].push(plane.number() % 4);
+    }
+    assert_eq!(turns[0].len() + turns[1].len(), 10, "a copy of each content on the other chip");
+    for planes in turns {
+        let expected: Vec<u32> = (0..planes.len() as u32).map(|turn| turn % 4).collect();
+        assert_eq!(planes, expected);
+        assert!(planes.len() > 1);
+    }
+}
+
+#[test]
+fn content_never_drops_its_own_copy_for_another() {
+    for policy in [ReplicationPolicy::OnLine, ReplicationPolicy::PriorityLru] {
+        let mut tight = options(policy);
+        tight.config.replication.alpha = 0.0;
+        let mut driver = holding(3, &tight);
+        read(&mut driver, 1, 3);
+        let replicas = driver.ftl.replica_pages();
+        // While the next page is read, the host takes the free room.
+        driver.read(1).unwrap();
+        let free = 20 - driver.ftl.pages_in_use() as u32;
+        for lpn in 3..3 + free {
+            driver.write(lpn, lpn, false).unwrap();
+        }
+        driver.idle(None).unwrap();
+        assert_eq!((driver.ftl.replica_pages(), driver.ftl.pages_in_use()), (replicas, 20), "{policy:?}");
+        assert_eq!(driver.ftl.counters().replication.dropped, 0, "{policy:?}");
+        assert!(of_copies(&driver.ops).last().unwrap().kind == OpKind::Read, "it was read in vain");
+    }
+}
+
+#[test]
+fn copies_for_which_there_is_no_job_are_counted_one_by_one() {
+    for policy in [ReplicationPolicy::OnLine, ReplicationPolicy::PriorityLru] {
+        let mut driver = holding(4, &options(policy));
+        driver.ftl.refuse_jobs();
+        // A first read brings a page into the lowest class, which earns nothing.
+        let (first, again) = if policy == ReplicationPolicy::OnLine { (1, 0) } else { (2, 1) };
+        for (lpn, reads, dropped) in [(1, first, 1), (2, first, 2), (3, first, 3), (1, 1 + again, 4 + again)]
+        {
+            for _ in 0..reads {
+                driver.read(lpn).unwrap();
+            }
+            let counters = driver.ftl.counters();
+            assert_eq!(counters.spread.jobs_dropped, dropped, "{policy:?}, page {lpn}");
+        }
+        assert_eq!((driver.ftl.replica_pages(), of_copies(&driver.ops).count()), (0, 0));
+    }
+}
+
+#[test]
+fn copies_have_no_more_room_than_tables_on_flash_leave() {
+    let footprint = 1_500;
+    let mut options = Options { footprint, ..options(ReplicationPolicy::OnLine) };
+    options.levels = [8, 1, 1, 1, 60, 8];
+    options.config.mapping_cache.checkpoint_s = 1.0;
+    let mut driver = Driver::new(&options);
+    let most = Ftl::capacity_pages(&options.config, &driver.ftl.flash.blocks.geometry.clone());
+    // Entries with gaps between them: a page of the table for each.
+    let addresses: Vec<u64> = (0..u64::from(footprint)).map(|lpn| lpn * 1_000).collect();
+    let budget = driver.ftl.budget_pages();
+    let capacity = driver.ftl.lay_out_tables(&options.config, &addresses);
+    assert!(budget.is_some_and(|budget| budget <= most && budget > capacity), "{budget:?}, {capacity}");
+    assert_eq!(driver.ftl.budget_pages(), Some(capacity));
+}
+
+#[test]
+fn reads_before_preloading_ended_earn_no_copies_after_it() {
+    for ends in [false, true] {
+        let mut driver = holding(3, &options(ReplicationPolicy::EndOfPeriod));
+        for _ in 0..5 {
+            driver.read(1).unwrap();
+        }
+        if ends {
+            driver.ftl.end_preload();
+        }
+        driver.read(2).unwrap();
+        driver.end_period().unwrap();
+        let copies = [1, 2].map(|lpn| driver.ftl.copies_of(Lpn::new(lpn)).unwrap().1.len());
+        assert_eq!(copies, if ends { [0, 1] } else { [5, 1] });
     }
 }

@@ -1,7 +1,7 @@
 //! Shared by the controller's tests: tiny devices, random options, an untimed driver.
 
 use crate::controller::Controller;
-use flashtwin_nand::Geometry;
+use flashtwin_nand::{Chip, Geometry, Plane, Ppn};
 
 use super::drawn;
 use super::reach::Map;
@@ -15,7 +15,7 @@ use crate::flash::victim::VictimPolicy;
 use crate::page::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
 use crate::redirection::RedirectionPolicy;
 use crate::{
-    CacheBytes, Content, Entries, FlashOp, Ftl, FtlConfig, FtlError, Host, LoadView, Lookup, Lpn, Mapping,
+    CacheBytes, Content, Entries, FlashOp, Ftl, FtlConfig, FtlResult, Host, LoadView, Lookup, Lpn, Mapping,
     MappingCacheConfig, NO_JOB, ReplicationPolicy, Rng, WearPolicy, WriteOutcome,
 };
 
@@ -24,20 +24,15 @@ pub(crate) type Levels = [u32; 6];
 
 pub(crate) fn geometry(levels: Levels) -> Geometry {
     let [channels, chips, dies, planes, blocks, pages] = levels;
-    Geometry::new([
-        ("channels", channels),
-        ("chips_per_channel", chips),
-        ("dies_per_chip", dies),
-        ("planes_per_die", planes),
-        ("blocks_per_plane", blocks),
-        ("pages_per_block", pages),
-        // Few entries a page of the tables.
-        ("page_bytes", 64),
-    ])
-    .unwrap()
+    // Few entries a page of the tables.
+    Geometry::new([channels, chips, dies, planes, blocks, pages, 64]).unwrap()
 }
 
-/// Everything that a seed decides about one run.
+/// Eight channels of two chips of two dies of two planes.
+pub(crate) fn ds_ftl() -> Geometry {
+    flashtwin_nand::NandDevice::from_toml(flashtwin_nand::device_toml("ds-ftl").unwrap()).unwrap().geometry
+}
+
 #[derive(Debug, Clone)]
 pub(super) struct Options {
     pub(super) seed: u64,
@@ -49,10 +44,8 @@ pub(super) struct Options {
     pub(super) trim_percent: u32,
     pub(super) read_percent: u32,
     pub(super) partial_percent: u32,
-    /// Share of operations on the first tenth of the pages.
     pub(super) hot_percent: u32,
     pub(super) audit_every: u32,
-    /// Where tables are on flash.
     pub(super) checkpoint_every: u32,
     pub(super) period_every: u32,
     pub(super) units_per_chip: u32,
@@ -107,7 +100,19 @@ impl Options {
     }
 }
 
+/// Collects the block that was closed first, as late as possible.
+pub(super) fn late_fifo(mut config: FtlConfig) -> FtlConfig {
+    config.gc.victim = VictimPolicy::Fifo;
+    (config.gc.start, config.gc.stop) = (0.0, 0.0);
+    config
+}
+
 impl Options {
+    /// A system on a device, nothing of them drawn.
+    pub(super) fn of(levels: Levels, config: FtlConfig, footprint: u32, contents: u32) -> Self {
+        Self { levels, config, footprint, contents, units_per_chip: 1, ..Self::draw(0) }
+    }
+
     /// A partition for each page, at random; a tenth of the pages is left to the coldest.
     fn partitions(&self) -> Vec<u8> {
         let mut rng = Rng::stream(self.seed, "partitions");
@@ -123,8 +128,7 @@ impl Options {
         self.config.dedup = crate::DedupConfig { fingerprint_entries, ..crate::DedupConfig::default() };
     }
 
-    /// The same with a placement that the reference models of copies have: `score` in place of any other one, such as
-    /// `random`.
+    /// `score` in place of a placement that the reference models of copies lack, such as `random`.
     pub(super) fn modelled_placement(&mut self) {
         use PlacementPolicy::{EvenScore, Score, Static};
         let placement = &mut self.config.replication.placement;
@@ -166,7 +170,6 @@ fn config(rng: &mut Rng) -> FtlConfig {
     config
 }
 
-/// Draws partitions and how pages come to them, in half of the systems.
 fn partition(config: &mut FtlConfig, rng: &mut Rng) {
     let partition = &mut config.partition;
     partition.policy = pick(rng, &PartitionPolicy::ALL);
@@ -178,14 +181,12 @@ fn partition(config: &mut FtlConfig, rng: &mut Rng) {
     partition.filter_bits = pick(rng, &drawn::FILTER_BITS);
 }
 
-/// Draws wear levelling; where data are moved, mostly at every occasion.
 fn wear(config: &mut FtlConfig, rng: &mut Rng) {
     let wear = &mut config.wear;
     wear.policy = pick(rng, &WearPolicy::ALL);
     (wear.threshold, wear.every) = (pick(rng, &drawn::WEAR_THRESHOLD), pick(rng, &drawn::WEAR_EVERY));
 }
 
-/// Draws where pages go.
 fn placing(config: &mut FtlConfig, rng: &mut Rng) {
     config.allocation.hipa_threshold = pick(rng, &drawn::HIPA_THRESHOLD);
     config.allocation.hipa_weight = pick(rng, &drawn::HIPA_WEIGHT);
@@ -194,7 +195,6 @@ fn placing(config: &mut FtlConfig, rng: &mut Rng) {
     config.spread.place = pick(rng, &PlacePolicy::ALL);
 }
 
-/// Draws the settings of replication, on a device of `chips` chips.
 fn copies(config: &mut FtlConfig, chips: u32, rng: &mut Rng) {
     let replication = &mut config.replication;
     replication.score_popularity = pick(rng, &ScorePopularity::ALL);
@@ -205,8 +205,7 @@ fn copies(config: &mut FtlConfig, chips: u32, rng: &mut Rng) {
     replication.least_popularity = pick(rng, &drawn::LEAST_POPULARITY).min(chips.max(2) - 1);
 }
 
-/// Draws tables on flash for some systems, and makes room for them. Returns how many steps pass
-/// between checkpoints; 0: there are none.
+/// Puts the tables of some systems on flash. Returns the steps between checkpoints; 0: there are none.
 fn tables(rng: &mut Rng, config: &mut FtlConfig, levels: &mut Levels) -> u32 {
     if config.dedup.tables == TableKind::Inverted || rng.below(2) == 0 {
         return 0;
@@ -229,7 +228,6 @@ fn tables(rng: &mut Rng, config: &mut FtlConfig, levels: &mut Levels) -> u32 {
     checkpoint_every
 }
 
-/// Spreading with filters of all qualities.
 pub(super) fn spread(rng: &mut Rng) -> SpreadConfig {
     SpreadConfig {
         policy: SpreadPolicy::Duplicates,
@@ -242,7 +240,6 @@ pub(super) fn spread(rng: &mut Rng) -> SpreadConfig {
     }
 }
 
-/// Draws the settings of deduplication: inverted tables exclude some.
 fn dedup(rng: &mut Rng, config: &mut FtlConfig) {
     let dedup = &mut config.dedup;
     dedup.sampling_pages = pick(rng, &drawn::SAMPLING_PAGES);
@@ -259,12 +256,10 @@ fn dedup(rng: &mut Rng, config: &mut FtlConfig) {
 pub(super) struct Driver {
     pub(super) ftl: Ftl,
     pub(super) ops: Vec<FlashOp>,
-    /// All pages of the tables that page operations looked into.
     pub(super) lookups: Vec<Lookup>,
     pub(super) chip: Vec<u32>,
     pub(super) unit: Vec<u32>,
     pub(super) now_ns: u64,
-    /// Pages of the tables that fit in RAM.
     pub(super) cache_pages: u64,
     /// Jobs of operations that are ordered and not yet done, in order, up to how many of `ops`.
     jobs: Vec<u32>,
@@ -302,7 +297,35 @@ impl Driver {
         }
     }
 
-    /// Other loads from now on, a little later.
+    /// A system on a device, nothing of them drawn.
+    pub(super) fn of(levels: Levels, config: FtlConfig, footprint: u32, contents: u32) -> Self {
+        Self::new(&Options::of(levels, config, footprint, contents))
+    }
+
+    pub(super) fn geometry(&self) -> &Geometry {
+        self.ftl.flash.geometry()
+    }
+
+    /// A page of a block of the first plane.
+    pub(super) fn page(&self, block: u32, page: u32) -> Ppn {
+        self.geometry().ppn(Plane::new(0), block, page)
+    }
+
+    /// The block within its plane and the page within that.
+    pub(super) fn place(&self, ppn: Ppn) -> (u32, u32) {
+        let geometry = self.geometry();
+        (geometry.block_in_plane(geometry.block_index(ppn)), geometry.page_in_block(ppn))
+    }
+
+    pub(super) fn chip_of(&self, ppn: Ppn) -> Chip {
+        self.ftl.flash.blocks.chip_of_page(ppn)
+    }
+
+    /// The first copy of a logical page that is mapped.
+    pub(super) fn home(&self, lpn: u32) -> Ppn {
+        self.ftl.copies_of(Lpn::new(lpn)).unwrap().0
+    }
+
     pub(super) fn shake_loads(&mut self, rng: &mut Rng) {
         self.now_ns += 30_000;
         self.unit.iter_mut().for_each(|load| *load = rng.below(4));
@@ -312,9 +335,8 @@ impl Driver {
         }
     }
 
-    /// Some of the operations of background jobs are done, in any order; all of them with `rng`
-    /// left out.
-    pub(super) fn idle(&mut self, mut rng: Option<&mut Rng>) -> Result<(), FtlError> {
+    /// Some operations of background jobs are done, in any order; without `rng` all of them.
+    pub(super) fn idle(&mut self, mut rng: Option<&mut Rng>) -> FtlResult {
         loop {
             let ordered = self.ops[self.looked_at..].iter().map(|op| op.job);
             self.jobs.extend(ordered.filter(|&job| job != NO_JOB));
@@ -328,13 +350,11 @@ impl Driver {
         }
     }
 
-    /// An operation of a background job is done.
-    pub(super) fn job_done(&mut self, job: u32) -> Result<(), FtlError> {
+    pub(super) fn job_done(&mut self, job: u32) -> FtlResult {
         let loads = LoadView::new(&self.chip, &self.unit).at(self.now_ns);
         self.ftl.job_done(job, &loads, &mut self.ops)
     }
 
-    /// The map of contents, of a system that has one.
     pub(super) fn contents(&self) -> &ContentMap {
         match self.ftl.map() {
             Map::Content(map) => map,
@@ -347,13 +367,11 @@ impl Driver {
         self.run = (writes, None);
     }
 
-    /// Whether the next write is fingerprinted.
     pub(super) fn fingerprints(&self) -> bool {
         !matches!(self.ftl.map(), Map::Page(_)) && (self.run.0 == 0 || self.run.1.unwrap_or(true))
     }
 
-    /// Tests count logical pages and contents in plain numbers.
-    pub(super) fn write(&mut self, lpn: u32, content: u32, partial: bool) -> Result<WriteOutcome, FtlError> {
+    pub(super) fn write(&mut self, lpn: u32, content: u32, partial: bool) -> FtlResult<WriteOutcome> {
         let address = u64::from(lpn) * 3 / 2;
         let (lpn, content) = (Lpn::new(lpn), Content::new(content));
         let loads = LoadView::new(&self.chip, &self.unit).at(self.now_ns);
@@ -374,13 +392,12 @@ impl Driver {
         Ok(outcome)
     }
 
-    /// Moves a page as ageing does.
-    pub(super) fn rewrite(&mut self, lpn: u32) -> Result<Option<flashtwin_nand::Ppn>, FtlError> {
+    pub(super) fn rewrite(&mut self, lpn: u32) -> FtlResult<Option<Ppn>> {
         let loads = LoadView::new(&self.chip, &self.unit).at(self.now_ns);
         self.ftl.rewrite(Lpn::new(lpn), u64::from(lpn) * 3 / 2, &loads, &mut self.ops)
     }
 
-    pub(super) fn read(&mut self, lpn: u32) -> Result<crate::ReadOutcome, FtlError> {
+    pub(super) fn read(&mut self, lpn: u32) -> FtlResult<crate::ReadOutcome> {
         let loads = LoadView::new(&self.chip, &self.unit).at(self.now_ns);
         let outcome = self.ftl.read(Lpn::new(lpn), &loads)?;
         self.ftl.take_lookups(&mut self.lookups);
@@ -388,16 +405,48 @@ impl Driver {
         Ok(outcome)
     }
 
-    pub(super) fn checkpoint(&mut self) -> Result<(), FtlError> {
+    pub(super) fn trim(&mut self, lpn: u32) {
+        self.ftl.trim(Lpn::new(lpn));
+    }
+
+    /// Writes pages with their contents. Returns where each was programmed.
+    pub(super) fn write_all(&mut self, pages: &[(u32, u32)]) -> Vec<Option<Ppn>> {
+        let written = |&(lpn, content): &(u32, u32)| self.write(lpn, content, false).unwrap().program;
+        pages.iter().map(written).map(|program| program.map(|(ppn, _)| ppn)).collect()
+    }
+
+    pub(super) fn serve(&mut self, step: Step) -> FtlResult {
+        match step {
+            Step::Read { lpn } => self.read(lpn).map(drop),
+            Step::Write { lpn, content, partial } => self.write(lpn, content, partial).map(drop),
+            Step::Trim { lpn } => {
+                self.trim(lpn);
+                Ok(())
+            }
+            Step::EndPeriod => self.end_period(),
+        }
+    }
+
+    /// Serves a step. What came of it, to be compared with another driver's.
+    pub(super) fn outcome(&mut self, step: Step) -> String {
+        match step {
+            Step::Read { lpn } => format!("{:?}", self.read(lpn).unwrap()),
+            Step::Write { lpn, content, partial } => {
+                format!("{:?}", self.write(lpn, content, partial).unwrap())
+            }
+            Step::Trim { .. } | Step::EndPeriod => format!("{:?}", self.serve(step).unwrap()),
+        }
+    }
+
+    pub(super) fn checkpoint(&mut self) -> FtlResult {
         self.ftl.checkpoint(&mut self.ops)
     }
 
-    pub(super) fn end_period(&mut self) -> Result<(), FtlError> {
+    pub(super) fn end_period(&mut self) -> FtlResult {
         self.ftl.end_period(&mut self.ops)
     }
 }
 
-/// One step of the host.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step {
     Read { lpn: u32 },
@@ -406,7 +455,6 @@ pub(super) enum Step {
     EndPeriod,
 }
 
-/// The workload of a seed, step by step.
 pub(super) struct Workload {
     options: Options,
     pub(super) rng: Rng,

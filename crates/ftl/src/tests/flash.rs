@@ -23,7 +23,6 @@ fn levelling(policy: WearPolicy) -> FtlConfig {
     FtlConfig { wear: WearConfig { policy, ..WearConfig::default() }, ..FtlConfig::default() }
 }
 
-/// Owners that know nothing of their pages.
 pub(super) struct Nobody;
 
 impl Owners for Nobody {
@@ -32,20 +31,17 @@ impl Owners for Nobody {
     }
 }
 
-/// Programs a block of a plane; returns its pages.
 pub(crate) fn fill(flash: &mut Flash, plane: Plane) -> Vec<Ppn> {
     let pages = flash.geometry().pages_per_block;
     (0..pages).map(|page| flash.blocks.program(plane, HOST, Owner::new(page)).unwrap()).collect()
 }
 
-/// Invalidates these pages, all that a block holds, and erases it.
 fn erase(flash: &mut Flash, pages: &[Ppn]) {
     pages.iter().for_each(|&page| flash.blocks.invalidate(page));
     let block = flash.geometry().block_index(pages[0]);
     flash.blocks.erase(block, false);
 }
 
-/// The blocks of a plane that are used next, until none is left.
 fn order_of_use(flash: &mut Flash, plane: Plane) -> Vec<u32> {
     let left = flash.blocks.free_blocks(plane);
     let firsts: Vec<Ppn> = (0..left).map(|_| fill(flash, plane)[0]).collect();
@@ -112,7 +108,6 @@ fn forgotten_wear_affects_neither_counts_nor_block_order() {
         let mut flash = flash(&levelling(policy), [2, 1, 1, 1, 4, 2]);
         let plane = Plane::new(1);
         let blocks: Vec<Vec<Ppn>> = (0..4).map(|_| fill(&mut flash, plane)).collect();
-        // Block 0 twice, the last time after all others.
         erase(&mut flash, &blocks[0]);
         assert_eq!(fill(&mut flash, plane), blocks[0]);
         [3, 1, 2, 0].iter().for_each(|&block| erase(&mut flash, &blocks[block]));
@@ -132,7 +127,6 @@ fn image(geometry: &Geometry, number: u32, erases: u32) -> BlockImage {
     BlockImage { block, erases, written: 0, used: BlockUse::Free }
 }
 
-/// With wear levelling; the chips' erases are restored as well.
 #[test]
 fn restored_wear_decides_which_erased_block_is_used() {
     for (policy, expected) in [(WearPolicy::None, [0, 1, 2, 3]), (WearPolicy::Dynamic, [1, 2, 3, 0])] {

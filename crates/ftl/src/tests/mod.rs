@@ -1,9 +1,7 @@
 //! Tests of the whole controller: properties, reference models, planted bugs, closed forms.
 
 mod adopted;
-mod allocation;
 mod collection;
-mod copies;
 mod copying;
 mod drawn;
 mod driver;
@@ -24,7 +22,6 @@ mod restored;
 mod retired;
 mod sabotage;
 mod serving;
-mod sizes;
 mod spread_relations;
 mod spreading;
 mod swarm;
@@ -35,6 +32,6 @@ mod units;
 mod wear;
 mod write_amplification;
 
-pub(crate) use driver::geometry;
+pub(crate) use driver::{ds_ftl, geometry};
 pub(crate) use flash::{fill, flash};
 pub(crate) use sabotage::{Bug, mislaid, planted};

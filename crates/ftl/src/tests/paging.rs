@@ -4,11 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use flashtwin_nand::{NO_PPN, Plane, Ppn};
 
-use super::driver::{Driver, Options, geometry};
+use super::driver::{Driver, geometry, late_fifo};
 use super::reach::Map;
-use crate::flash::victim::VictimPolicy;
 use crate::ids::{Lpn, NO_VPN, Vpn};
-use crate::{CacheBytes, Cause, FlashOp, FtlConfig, Lookup, Mapping, NO_JOB, OpKind, Rng, TablePage};
+use crate::{CacheBytes, Cause, FlashOp, FtlConfig, Lookup, Mapping, OpKind, Rng, TablePage};
 use flashtwin_bits::mix;
 
 /// A device of one plane on which nothing is ever collected, with room for `pages` translation pages of
@@ -28,20 +27,9 @@ fn device_with(
     let mut config = FtlConfig { mapping, ..FtlConfig::default() };
     config.mapping_cache.bytes = CacheBytes::Limited(pages * 64);
     config.mapping_cache.fingerprints = fingerprints;
-    config.gc.victim = VictimPolicy::Fifo;
-    (config.gc.start, config.gc.stop) = (0.0, 0.0);
-    let levels = [1, 1, 1, 1, blocks, pages_per_block];
-    Driver::new(&Options {
-        levels,
-        config,
-        footprint,
-        contents: 1 << 20,
-        units_per_chip: 1,
-        ..Options::draw(0)
-    })
+    Driver::of([1, 1, 1, 1, blocks, pages_per_block], late_fifo(config), footprint, 1 << 20)
 }
 
-/// The cache as a list of pages, the last used first, and two sets.
 struct Naive {
     capacity: usize,
     order: Vec<u32>,
@@ -53,7 +41,6 @@ struct Naive {
 }
 
 impl Naive {
-    /// Uses a page; whether it must be read.
     fn touch(&mut self, page: u32, changes: bool) -> bool {
         let leaves = self.leaving.contains(&page);
         let cached = self.order.contains(&page) || leaves;
@@ -70,13 +57,11 @@ impl Naive {
         !cached && self.on_flash.contains(&page)
     }
 
-    /// Uses a page that a page operation waits for.
     fn wait_for(&mut self, page: u32, changes: bool, expected: &mut Vec<(u32, bool, bool)>) {
         let missed = self.touch(page, changes);
         expected.push((page, missed, true));
     }
 
-    /// Changes a page that was used a moment ago; whether it is still there.
     fn change(&mut self, page: u32) -> bool {
         let there = self.order.contains(&page);
         if there {
@@ -101,7 +86,6 @@ fn a_content_map_reads_and_writes_what_a_plain_list_would() {
     reads_and_writes_what_a_plain_list_would(Mapping::Content, false);
 }
 
-/// The fingerprint store is on flash as well.
 #[test]
 fn paged_content_map_has_the_traffic_of_a_plain_list() {
     reads_and_writes_what_a_plain_list_would(Mapping::Content, true);
@@ -122,7 +106,6 @@ fn store(content: u32) -> u32 {
     26 + ((u128::from(mix(u64::from(content) + 1)) * 76) >> 64) as u32
 }
 
-/// Content of each logical page, and the number of pages of each content.
 #[derive(Default)]
 struct HeldContents {
     of_lpn: HashMap<u32, u32>,
@@ -251,7 +234,7 @@ fn uniform_reads_hit_as_often_as_pages_fit() {
 }
 
 fn metadata(kind: OpKind, ppn: Ppn, source: Ppn) -> FlashOp {
-    FlashOp { kind, ppn, source, cause: Cause::Metadata, urgent: false, job: NO_JOB }
+    FlashOp::new(kind, ppn, source, Cause::Metadata)
 }
 
 #[test]

@@ -1,40 +1,27 @@
 //! Partitions of the host's data: placement of pages, garbage collection, and their gain.
 
-use crate::controller::Controller;
-use flashtwin_nand::{Block, NO_PPN, Plane, Ppn};
+use flashtwin_nand::{Block, NO_PPN};
 
-use super::driver::{Driver, Options, geometry};
-use super::write_amplification::greedy_model;
+use super::driver::{Driver, geometry, late_fifo};
+use super::write_amplification::{Writer, greedy_model};
 use crate::flash::block_table::BlockState;
 use crate::flash::partition::PartitionPolicy;
 use crate::flash::victim::VictimPolicy;
-use crate::ids::{Content, Lpn};
-use crate::{Cause, FlashOp, Ftl, FtlConfig, Host, LoadView, NO_JOB, OpKind, PartitionSize, Rng};
+use crate::{Cause, FlashOp, Ftl, FtlConfig, OpKind, PartitionSize, Rng};
 
 /// One plane of `blocks` blocks of two pages; pages are in the partitions that the list says.
 fn tiny(blocks: u32, partitions: u32, of_page: &[u8]) -> Driver {
-    let mut config = FtlConfig::default();
+    let mut config = late_fifo(FtlConfig::default());
     config.partition.policy = PartitionPolicy::Offline;
     config.partition.partitions = partitions;
-    config.gc.victim = VictimPolicy::Fifo;
-    (config.gc.start, config.gc.stop) = (0.0, 0.0);
-    let mut options = Options::draw(0);
-    options.config = config;
-    (options.levels, options.footprint) = ([1, 1, 1, 1, blocks, 2], of_page.len() as u32);
-    let mut driver = Driver::new(&options);
+    let mut driver = Driver::of([1, 1, 1, 1, blocks, 2], config, of_page.len() as u32, 0);
     driver.ftl.assign_partitions(of_page.to_vec());
     driver
 }
 
-/// Block and page within its plane.
-fn place(driver: &Driver, ppn: u32) -> (u32, u32) {
-    let geometry = &driver.ftl.flash.blocks.geometry;
-    (geometry.block_in_plane(geometry.block_index(Ppn::new(ppn))), geometry.page_in_block(Ppn::new(ppn)))
-}
-
 fn write(driver: &mut Driver, lpn: u32) -> (u32, u32) {
     let (ppn, _) = driver.write(lpn, u32::MAX, false).unwrap().program.unwrap();
-    place(driver, ppn.number())
+    driver.place(ppn)
 }
 
 #[test]
@@ -56,28 +43,25 @@ fn partitions_keep_separate_blocks_through_collection() {
     assert!(driver.ops.is_empty());
     // Two free blocks are left: block 0 was closed first, and holds page 2, which stays among the cold.
     assert_eq!(write(&mut driver, 0), (5, 0));
-    let page =
-        |driver: &Driver, block, page| driver.ftl.flash.blocks.geometry.ppn(Plane::new(0), block, page);
-    let op = |kind, ppn, source| FlashOp { kind, ppn, source, cause: Cause::Gc, urgent: false, job: NO_JOB };
-    let (from, to) = (page(&driver, 0, 1), page(&driver, 6, 0));
+    let op = |kind, ppn, source| FlashOp::new(kind, ppn, source, Cause::Gc);
+    let (from, to) = (driver.page(0, 1), driver.page(6, 0));
     let mut expected = vec![
         op(OpKind::Read, from, NO_PPN),
         op(OpKind::Program, to, from),
-        op(OpKind::Erase, page(&driver, 0, 0), NO_PPN),
+        op(OpKind::Erase, driver.page(0, 0), NO_PPN),
     ];
     assert_eq!(driver.ops, expected);
     assert_eq!(partitions(&driver, &[5, 6]), [0, 1]);
     // Collection goes on until three blocks are free: hot blocks with nothing valid in them.
     let written: Vec<_> = (0..3).map(|_| write(&mut driver, 0)).collect();
     assert_eq!(written, [(5, 1), (7, 0), (7, 1)]);
-    expected.extend([1, 3].map(|block| op(OpKind::Erase, page(&driver, block, 0), NO_PPN)));
+    expected.extend([1, 3].map(|block| op(OpKind::Erase, driver.page(block, 0), NO_PPN)));
     assert_eq!(driver.ops, expected);
     // A cold page takes the rest of its partition's block; block 0 was cold and becomes hot.
     assert_eq!(write(&mut driver, 2), (2, 1));
     assert_eq!(write(&mut driver, 0), (0, 0));
     assert_eq!(partitions(&driver, &[0, 2, 6]), [0, 1, 1]);
     driver.ftl.audit().unwrap();
-    // Writes of preloading do not count.
     driver.ftl.end_preload();
     write(&mut driver, 0);
     let written: Vec<u64> = driver.ftl.partition_sizes().iter().map(|size| size.pages_written).collect();
@@ -86,10 +70,7 @@ fn partitions_keep_separate_blocks_through_collection() {
 
 #[test]
 fn pages_that_are_not_told_apart_have_no_partitions() {
-    let mut options = Options::draw(0);
-    options.config = FtlConfig::default();
-    (options.levels, options.footprint) = ([1, 1, 1, 1, 8, 2], 3);
-    let mut driver = Driver::new(&options);
+    let mut driver = Driver::of([1, 1, 1, 1, 8, 2], FtlConfig::default(), 3, 0);
     write(&mut driver, 0);
     assert_eq!(driver.ftl.partition_sizes(), []);
 }
@@ -100,12 +81,9 @@ const PAGES: u32 = 32;
 /// active blocks, two a partition, half is unwritten.
 const IDLE_BLOCKS: f64 = 4.5;
 
-/// Two temperatures in the steady state.
 struct Measured {
     write_amplification: f64,
-    /// Pages programmed / pages of the host, partition by partition.
     of_partition: Vec<f64>,
-    /// Blocks that held pages of each, in the mean.
     blocks: Vec<f64>,
 }
 
@@ -118,24 +96,22 @@ struct TwoTemperatures {
 }
 
 impl TwoTemperatures {
-    fn controller(&self, policy: PartitionPolicy) -> Ftl {
+    fn writer(&self, policy: PartitionPolicy) -> Writer {
         let mut config = FtlConfig::default();
         config.gc.victim = self.victim;
         (config.gc.start, config.gc.stop) = (0.0, 0.0);
         config.partition.policy = policy;
-        let mut ftl = Ftl::new(&config, &geometry([1, 1, 1, 1, BLOCKS, PAGES]), self.logical, 0, 1);
+        let mut writer = Writer::new(&config, BLOCKS, PAGES, self.logical);
         if policy == PartitionPolicy::Offline {
-            ftl.assign_partitions((0..self.logical).map(|lpn| u8::from(lpn >= self.hot)).collect());
+            writer.ftl.assign_partitions((0..self.logical).map(|lpn| u8::from(lpn >= self.hot)).collect());
         }
-        ftl
+        writer
     }
 
     fn measure(&self, policy: PartitionPolicy) -> Measured {
-        let mut ftl = self.controller(policy);
+        let mut writer = self.writer(policy);
         let mut rng = Rng::stream(1, "two temperatures");
-        let mut ops = Vec::new();
-        let loads = LoadView::new(&[0], &[0]);
-        let partitions = ftl.flash.blocks.partitions() as usize;
+        let partitions = writer.ftl.flash.blocks.partitions() as usize;
         let (mut host, mut moved, mut blocks) =
             (vec![0u64; partitions], vec![0u64; partitions], vec![0.0; partitions]);
         let rounds = 150;
@@ -147,25 +123,20 @@ impl TwoTemperatures {
                 (_, true) => rng.below(self.hot),
                 _ => self.hot + rng.below(self.logical - self.hot),
             };
-            ops.clear();
-            let page = Host { lpn: Lpn::new(lpn), address: u64::from(lpn), content: Content::new(u32::MAX) };
-            let outcome = ftl.write(page, false, &loads, &mut ops).unwrap();
+            let outcome = writer.write(lpn);
             if turn < from {
                 continue;
             }
-            let of = |ppn| {
-                usize::from(ftl.flash.blocks.table.partition(ftl.flash.blocks.geometry.block_index(ppn)))
-            };
+            let blocks_of = &writer.ftl.flash.blocks;
+            let of = |ppn| usize::from(blocks_of.table.partition(blocks_of.geometry.block_index(ppn)));
             host[of(outcome.program.unwrap().0)] += 1;
-            let programs = ops.iter().filter(|op| op.kind == OpKind::Program);
+            let programs = writer.ops.iter().filter(|op| op.kind == OpKind::Program);
             programs.for_each(|op| moved[of(op.ppn)] += 1);
             if turn % self.logical == 0 {
-                let all = 0..BLOCKS;
-                let held = all
-                    .filter(|&block| ftl.flash.blocks.table.state(Block::new(block)) == BlockState::Closed);
+                let table = &blocks_of.table;
+                let held = Block::each(0..BLOCKS).filter(|&block| table.state(block) == BlockState::Closed);
                 held.for_each(|block| {
-                    blocks[usize::from(ftl.flash.blocks.table.partition(Block::new(block)))] +=
-                        1.0 / f64::from(rounds - 100);
+                    blocks[usize::from(table.partition(block))] += 1.0 / f64::from(rounds - 100);
                 });
             }
         }
@@ -220,26 +191,6 @@ fn filters_find_out_most_of_what_the_trace_would_tell() {
     }
 }
 
-#[test]
-fn numbers_out_of_range_are_refused() {
-    let geometry = geometry([1, 1, 1, 1, 8, 2]);
-    let refused = |change: &dyn Fn(&mut FtlConfig)| {
-        let mut config = FtlConfig::default();
-        config.partition.policy = PartitionPolicy::BloomFilters;
-        config.check(&geometry).unwrap();
-        change(&mut config);
-        config.check(&geometry).unwrap_err()
-    };
-    let (key, value, expected) = refused(&|config| config.partition.partitions = 3);
-    assert_eq!((key, value.as_str()), ("partition.partitions", "3"));
-    assert!(expected.contains("bloom-filters"), "{expected}");
-    assert_eq!(refused(&|config| config.partition.partitions = 33).2, "from 1 to 32");
-    assert_eq!(refused(&|config| config.partition.window = 0.0).0, "partition.window");
-    assert_eq!(refused(&|config| config.partition.window = f64::NAN).0, "partition.window");
-    assert_eq!(refused(&|config| config.partition.filter_bits = 65).0, "partition.filter_bits");
-}
-
-/// It counts as written by the host.
 #[test]
 fn page_moved_by_ageing_stays_in_its_partition() {
     let mut driver = tiny(8, 2, &[0, 1, 1]);

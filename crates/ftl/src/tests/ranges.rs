@@ -2,10 +2,10 @@
 
 use super::driver::geometry;
 use crate::error::RangeError;
+use crate::flash::partition::PartitionPolicy;
 use crate::page::spread::SpreadPolicy;
 use crate::{FtlConfig, Mapping, ReplicationPolicy};
 
-/// The check's result on a device with `channels` channels of `chips` chips.
 fn check(config: &FtlConfig, channels: u32, chips: u32) -> Result<(), RangeError> {
     config.check(&geometry([channels, chips, 1, 1, 8, 2]))
 }
@@ -56,7 +56,10 @@ fn least_popularity_is_one_up_to_the_counters_maximum() {
     let checked = |policy, least_popularity, chips| {
         let mut config = FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() };
         (config.replication.policy, config.replication.least_popularity) = (policy, least_popularity);
-        check(&config, chips, 1).map_err(|(key, value, _)| (key, value))
+        check(&config, chips, 1).map_err(|(key, value, expected)| {
+            assert!(expected.contains("chips less one"), "{expected}");
+            (key, value)
+        })
     };
     for policy in ReplicationPolicy::ALL {
         assert_eq!(checked(policy, 0, 8), Err((key, "0".into())), "{policy:?}");
@@ -71,48 +74,131 @@ fn least_popularity_is_one_up_to_the_counters_maximum() {
     }
 }
 
+type Change = fn(&mut FtlConfig, f64);
+
+/// Keys with the expected range, numbers that are accepted, and numbers that are not.
+const RANGES: [(&str, &str, Change, &[f64], &[f64]); 22] = [
+    ("gc.start", SHARE, |config, share| config.gc.start = share, &[0.0, 0.99], &[1.0, -0.1]),
+    ("gc.stop", SHARE, |config, share| config.gc.stop = share, &[0.0, 0.99], &[1.0, -0.1]),
+    ("gc.idle_reserve", SHARE, |config, share| config.gc.idle_reserve = share, &[0.0], &[1.0]),
+    ("gc.idle_valid", SHARE, |config, share| config.gc.idle_valid = share, &[0.0], &[1.0]),
+    ("gc.urgent", SOME, |config, count| config.gc.urgent = count as u32, &[1.0], &[0.0]),
+    ("gc.step_pages", SOME, |config, count| config.gc.step_pages = count as u32, &[1.0], &[0.0]),
+    ("gc.choices", SOME, |config, count| config.gc.choices = count as u32, &[1.0], &[0.0]),
+    ("wear.threshold", SOME, |config, count| config.wear.threshold = count as u32, &[1.0], &[0.0]),
+    ("wear.every", SOME, |config, count| config.wear.every = count as u32, &[1.0], &[0.0]),
+    ("background.jobs", SOME, |config, count| config.background.jobs = count as u32, &[1.0], &[0.0]),
+    (
+        "allocation.hipa_threshold",
+        "a factor from 1 to 1000",
+        |config, factor| config.allocation.hipa_threshold = factor,
+        &[1.0, 1000.0],
+        &[0.9, 1000.5],
+    ),
+    (
+        "allocation.hipa_weight",
+        "a weight above 0, up to 1",
+        |config, weight| config.allocation.hipa_weight = weight,
+        &[1.0],
+        &[0.0, 1.1, f64::NAN],
+    ),
+    (
+        "allocation.hipa_sample_us",
+        "0.001 to 1e9 microseconds",
+        |config, sample| config.allocation.hipa_sample_us = sample,
+        &[0.001, 1e9],
+        &[0.0009],
+    ),
+    (
+        "spread.bloom_bits_per_page",
+        "1 to 64 bits",
+        |config, bits| config.spread.bloom_bits_per_page = bits as u32,
+        &[1.0, 64.0],
+        &[0.0, 65.0],
+    ),
+    (
+        "spread.bloom_hashes",
+        "1 to 16 hashes",
+        |config, hashes| config.spread.bloom_hashes = hashes as u32,
+        &[1.0, 16.0],
+        &[0.0, 17.0],
+    ),
+    (
+        "spread.bloom_rebuild",
+        "a share above 0, up to 1",
+        |config, share| config.spread.bloom_rebuild = share,
+        &[0.001, 1.0],
+        &[-0.5, 0.0, 1.001, f64::NAN],
+    ),
+    ("spread.candidates", SOME, |config, count| config.spread.candidates = count as u32, &[1.0], &[0.0]),
+    (
+        "replication.alpha",
+        "a share of the footprint, 0 or more",
+        |config, alpha| config.replication.alpha = alpha,
+        &[0.0, 0.1, 7.0],
+        &[-0.1, f64::INFINITY, f64::NAN],
+    ),
+    (
+        "replication.copies_per_read",
+        "a number of copies above 0, up to 256",
+        |config, copies| config.replication.copies_per_read = copies,
+        &[0.01, 256.0],
+        &[0.0, 256.5, f64::NAN],
+    ),
+    (
+        "replication.most_copies",
+        "1 to 256 copies",
+        |config, copies| config.replication.most_copies = copies as u32,
+        &[1.0, 256.0],
+        &[0.0, 257.0],
+    ),
+    (
+        "partition.window",
+        "a share of the logical pages, above 0 and up to 100",
+        |config, window| config.partition.window = window,
+        &[0.01, 100.0],
+        &[0.0, f64::NAN],
+    ),
+    (
+        "partition.filter_bits",
+        "from 1 to 64",
+        |config, bits| config.partition.filter_bits = bits as u32,
+        &[1.0, 64.0],
+        &[0.0, 65.0],
+    ),
+];
+
+const SHARE: &str = "a share from 0 up to but not including 1";
+const SOME: &str = "at least 1";
+
 #[test]
-fn spreading_numbers_are_accepted_up_to_their_bounds() {
-    let refused = |change: &dyn Fn(&mut FtlConfig)| {
-        let mut config = FtlConfig::default();
-        change(&mut config);
-        check(&config, 4, 1).err()
-    };
-    let range = |key, value: &str, expected| Some((key, value.to_string(), expected));
-    for (bits, taken) in [(0, false), (1, true), (64, true), (65, false)] {
-        let expected = range("spread.bloom_bits_per_page", &bits.to_string(), "1 to 64 bits");
-        let found = refused(&|config| config.spread.bloom_bits_per_page = bits);
-        assert_eq!(found, expected.filter(|_| !taken));
-    }
-    for (hashes, taken) in [(0, false), (1, true), (16, true), (17, false)] {
-        let expected = range("spread.bloom_hashes", &hashes.to_string(), "1 to 16 hashes");
-        let found = refused(&|config| config.spread.bloom_hashes = hashes);
-        assert_eq!(found, expected.filter(|_| !taken));
-    }
-    for (share, taken) in
-        [(-0.5, false), (0.0, false), (0.001, true), (1.0, true), (1.001, false), (f64::NAN, false)]
-    {
-        let expected = range("spread.bloom_rebuild", &share.to_string(), "a share above 0, up to 1");
-        let found = refused(&|config| config.spread.bloom_rebuild = share);
-        assert_eq!(found, expected.filter(|_| !taken));
-    }
-    for (candidates, taken) in [(0, false), (1, true), (u32::MAX, true)] {
-        let expected = range("spread.candidates", &candidates.to_string(), "at least 1");
-        let found = refused(&|config| config.spread.candidates = candidates);
-        assert_eq!(found, expected.filter(|_| !taken));
+fn numbers_are_accepted_up_to_their_bounds() {
+    for (key, expected, change, accepted, refused) in RANGES {
+        let checked = |number| {
+            let mut config = FtlConfig::default();
+            change(&mut config, number);
+            check(&config, 4, 1)
+        };
+        for &number in accepted {
+            assert_eq!(checked(number), Ok(()), "{key} = {number}");
+        }
+        for &number in refused {
+            assert_eq!(checked(number), Err((key, number.to_string(), expected)));
+        }
     }
 }
 
 #[test]
-fn the_room_for_copies_is_a_share_that_ends_and_is_not_below_0() {
-    let checked = |alpha| {
-        let mut config = FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() };
-        config.replication.alpha = alpha;
-        check(&config, 4, 1)
+fn partitions_are_up_to_32_and_two_by_filters() {
+    let checked = |policy, partitions| {
+        let mut config = FtlConfig::default();
+        (config.partition.policy, config.partition.partitions) = (policy, partitions);
+        check(&config, 1, 1)
     };
-    assert_eq!([0.0, 0.1, 7.0].map(checked), [Ok(()), Ok(()), Ok(())]);
-    for alpha in [-0.1, f64::INFINITY, f64::NAN] {
-        let expected = "a share of the footprint, 0 or more";
-        assert_eq!(checked(alpha), Err(("replication.alpha", alpha.to_string(), expected)));
-    }
+    use PartitionPolicy::{BloomFilters, Offline};
+    assert_eq!((checked(Offline, 32), checked(BloomFilters, 2)), (Ok(()), Ok(())));
+    assert_eq!(checked(Offline, 33), Err(("partition.partitions", "33".into(), "from 1 to 32")));
+    let (key, value, expected) = checked(BloomFilters, 3).unwrap_err();
+    assert_eq!((key, value.as_str()), ("partition.partitions", "3"));
+    assert!(expected.contains("bloom-filters"), "{expected}");
 }

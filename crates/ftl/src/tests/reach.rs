@@ -9,7 +9,6 @@ use crate::op::FlashOp;
 use crate::page::PageMap;
 use crate::page::spread::Spreader;
 
-/// The map of a controller, by its form.
 pub(crate) enum Map<'a> {
     Page(&'a PageMap),
     Content(&'a ContentMap),
@@ -21,7 +20,7 @@ impl Ftl {
         match &self.tables {
             Scheme::Page(scheme) => Map::Page(scheme.map()),
             Scheme::Content(scheme) => Map::Content(&scheme.tables.map),
-            Scheme::Inverted(scheme) => Map::Inverted(&scheme.map),
+            Scheme::Inverted(scheme) => Map::Inverted(&scheme.tables.map),
         }
     }
 
@@ -39,7 +38,6 @@ impl Ftl {
         }
     }
 
-    /// The classes of priority-LRU, where that is the policy of replication.
     pub(crate) fn recency(&self) -> Option<&PriorityLru> {
         match &self.tables {
             Scheme::Content(scheme) => scheme.replicator.as_ref().and_then(Replicator::recency),

@@ -1,38 +1,54 @@
 //! CAFTL's rules written out on plain maps, compared step by step; and one life of a page by hand.
 
-use crate::controller::Controller;
 use std::collections::{HashMap, HashSet};
-
-use flashtwin_nand::NO_PPN;
 
 use super::driver::{Driver, Options, Step, Workload};
 use super::reach::Map;
 use crate::content::Candidate;
 use crate::dedup::plain::PlainStore;
 use crate::dedup::{EvictionPolicy, OutOfLinePolicy};
-use crate::ids::{Content, Lpn, Vpn};
-use crate::{Cause, Entries, FlashOp, FtlConfig, Mapping, OpKind, ReplicationPolicy};
+use crate::ids::{Content, Vpn};
+use crate::{Cause, Entries, FlashOp, FtlConfig, Mapping, ReplicationPolicy};
 
-/// A page on flash.
-struct ContentEntry {
+pub(super) struct ContentEntry {
     content: u32,
     lpns: HashSet<u32>,
 }
 
-struct Reference {
+pub(super) struct Reference {
     by_count: bool,
-    pages: HashMap<u32, u32>,
-    held: HashMap<u32, ContentEntry>,
+    pub(super) pages: HashMap<u32, u32>,
+    pub(super) held: HashMap<u32, ContentEntry>,
     /// Pages whose fingerprint is known.
-    store: PlainStore<u32>,
+    pub(super) store: PlainStore<u32>,
     /// Pages neither fingerprinted nor being read, the next one first.
     waiting: Vec<u32>,
-    ever: HashSet<u32>,
+    pub(super) ever: HashSet<u32>,
     next: u32,
 }
 
 impl Reference {
-    fn known(&self, content: u32) -> Option<u32> {
+    pub(super) fn new(entries: Entries, by_count: bool) -> Self {
+        let capacity = match entries {
+            Entries::Limited(limit) => limit as usize,
+            Entries::Unlimited => usize::MAX,
+        };
+        Self {
+            by_count,
+            pages: HashMap::new(),
+            held: HashMap::new(),
+            store: PlainStore::new(capacity, by_count),
+            waiting: Vec::new(),
+            ever: HashSet::new(),
+            next: 0,
+        }
+    }
+
+    pub(super) fn content(&self, lpn: u32) -> Option<u32> {
+        self.pages.get(&lpn).map(|id| self.held[id].content)
+    }
+
+    pub(super) fn known(&self, content: u32) -> Option<u32> {
         self.store.entries().find(|id| self.held[id].content == content)
     }
 
@@ -44,7 +60,7 @@ impl Reference {
     }
 
     /// Why the write programs a page, or `None` for a duplicate that is found.
-    fn write(&mut self, lpn: u32, content: u32, hashed: bool) -> Option<Cause> {
+    pub(super) fn write(&mut self, lpn: u32, content: u32, hashed: bool) -> Option<Cause> {
         if let Some(known) = self.known(content).filter(|_| hashed) {
             self.store.written(known);
             if self.pages.get(&lpn) != Some(&known) {
@@ -69,7 +85,7 @@ impl Reference {
         Some(cause)
     }
 
-    fn point(&mut self, lpn: u32, to: Option<u32>) {
+    pub(super) fn point(&mut self, lpn: u32, to: Option<u32>) {
         if let Some(id) = to {
             self.held.get_mut(&id).unwrap().lpns.insert(lpn);
             self.recount(id);
@@ -92,7 +108,6 @@ impl Reference {
         }
     }
 
-    /// The page of `id` has been read; whether it was merged.
     fn fingerprint(&mut self, id: u32, moved: bool) -> bool {
         let Some(page) = self.held.get(&id) else { return false };
         if moved {
@@ -140,20 +155,8 @@ fn every_write_and_every_merge_is_what_the_plain_model_says() {
         let options = options(seed);
         let mut driver = by_hand(&options);
         let dedup = &options.config.dedup;
-        let capacity = match dedup.fingerprint_entries {
-            Entries::Limited(limit) => limit as usize,
-            Entries::Unlimited => usize::MAX,
-        };
         let by_count = dedup.eviction == EvictionPolicy::ReferenceCount;
-        let mut reference = Reference {
-            by_count,
-            pages: HashMap::new(),
-            held: HashMap::new(),
-            store: PlainStore::new(capacity, by_count),
-            waiting: Vec::new(),
-            ever: HashSet::new(),
-            next: 0,
-        };
+        let mut reference = Reference::new(dedup.fingerprint_entries, by_count);
         let mut workload = Workload::new(&options);
         // Of a run: pages still to come, and whether they are hashed (unknown before the sample).
         let (mut left, mut hash_rest) = (0, None);
@@ -178,7 +181,7 @@ fn every_write_and_every_merge_is_what_the_plain_model_says() {
                     unhashed += u32::from(!hashed);
                 }
                 Step::Trim { lpn } => {
-                    driver.ftl.trim(Lpn::new(lpn));
+                    driver.trim(lpn);
                     reference.point(lpn, None);
                 }
                 _ => {}
@@ -250,7 +253,7 @@ fn unlimited_store_finds_every_duplicate_in_idle_time() {
         pages.into_iter().for_each(|page| driver.ftl.fingerprint_read(page));
         driver.ftl.audit().unwrap();
         let Map::Content(map) = driver.ftl.map() else { unreachable!("the options say content") };
-        let live: Vec<Vpn> = Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)).collect();
+        let live: Vec<Vpn> = map.live().collect();
         let contents: HashSet<Content> = live.iter().map(|&vpn| map.content(vpn)).collect();
         assert_eq!(contents.len(), live.len(), "seed {seed}");
     }
@@ -277,15 +280,7 @@ fn a_page_is_written_unhashed_read_in_idle_time_and_merged() {
     // Idle time: both pages are read, the older one first, and no other.
     let mut pages = Vec::new();
     driver.ftl.dedup_by_hand(9, &mut driver.ops, &mut pages);
-    let read = |ppn| FlashOp {
-        kind: OpKind::Read,
-        ppn,
-        source: NO_PPN,
-        cause: Cause::Fingerprint,
-        urgent: false,
-        job: crate::NO_JOB,
-    };
-    assert_eq!(driver.ops, [read(second), read(third)]);
+    assert_eq!(driver.ops, [second, third].map(|ppn| FlashOp::read(ppn, Cause::Fingerprint)));
     assert_eq!(driver.ftl.pages_in_use(), 4, "nothing is merged before the data are there");
     for page in pages {
         driver.ftl.fingerprint_read(page);
@@ -299,7 +294,6 @@ fn a_page_is_written_unhashed_read_in_idle_time_and_merged() {
         counters.dedup.duplicates_out_of_line,
     );
     assert_eq!(hashes, (2, 2, 1));
-    // 6 is known now.
     assert_eq!(driver.write(4, 6, false).unwrap().program, None);
     driver.ftl.dedup_by_hand(9, &mut driver.ops, &mut Vec::new());
     assert_eq!(driver.ops.len(), 2, "nothing is left to read");

@@ -1,88 +1,12 @@
-//! A content-addressed controller as a beginner would write it, compared write by write.
-
-use crate::controller::Controller;
-use std::collections::{HashMap, HashSet};
+//! A content-addressed controller (systems.md, section 2) as a beginner would write it, compared write by write.
 
 use flashtwin_nand::NO_PPN;
 
 use super::driver::{Driver, Options, Step, Workload};
 use super::reach::Map;
+use super::reference_caftl::Reference;
 use crate::ids::{Content, Lpn, NO_VPN, Owner};
-use crate::{Cause, Entries, Mapping, ReplicationPolicy, SpreadConfig};
-
-/// One content on flash: an evicted fingerprint lets the same content come a second time.
-struct ContentEntry {
-    content: u32,
-    references: u32,
-}
-
-/// CA-SSD's rules (systems.md, section 2) on plain maps.
-struct Reference {
-    capacity: usize,
-    pages: HashMap<u32, u32>,
-    held: HashMap<u32, ContentEntry>,
-    /// Entries of contents, the most recently written last.
-    store: Vec<(u32, u32)>,
-    ever: HashSet<u32>,
-    next: u32,
-}
-
-impl Reference {
-    fn new(entries: Entries) -> Self {
-        let capacity = match entries {
-            Entries::Unlimited => usize::MAX,
-            Entries::Limited(limit) => limit as usize,
-        };
-        let (pages, held, ever) = (HashMap::new(), HashMap::new(), HashSet::new());
-        Self { capacity, pages, held, store: Vec::new(), ever, next: 0 }
-    }
-
-    /// Why the write programs a page, or `None` for a duplicate.
-    fn write(&mut self, lpn: u32, content: u32) -> Option<Cause> {
-        if let Some(at) = self.store.iter().position(|entry| entry.0 == content) {
-            let known = self.store.remove(at);
-            self.store.push(known);
-            self.point(lpn, Some(known.1));
-            return None;
-        }
-        let on_flash = self.held.values().any(|held| held.content == content);
-        let cause = match (on_flash, self.ever.contains(&content)) {
-            (true, _) => Cause::MissedDuplicate,
-            (false, true) => Cause::Reborn,
-            (false, false) => Cause::Unique,
-        };
-        self.ever.insert(content);
-        self.next += 1;
-        self.held.insert(self.next, ContentEntry { content, references: 0 });
-        self.store.push((content, self.next));
-        if self.store.len() > self.capacity {
-            self.store.remove(0);
-        }
-        self.point(lpn, Some(self.next));
-        Some(cause)
-    }
-
-    fn point(&mut self, lpn: u32, to: Option<u32>) {
-        if let Some(id) = to {
-            self.held.get_mut(&id).unwrap().references += 1;
-        }
-        let old = match to {
-            Some(id) => self.pages.insert(lpn, id),
-            None => self.pages.remove(&lpn),
-        };
-        let Some(old) = old else { return };
-        let entry = self.held.get_mut(&old).unwrap();
-        entry.references -= 1;
-        if entry.references == 0 {
-            self.held.remove(&old);
-            self.store.retain(|known| known.1 != old);
-        }
-    }
-
-    fn content(&self, lpn: u32) -> Option<u32> {
-        self.pages.get(&lpn).map(|id| self.held[id].content)
-    }
-}
+use crate::{Entries, Mapping, ReplicationPolicy, SpreadConfig};
 
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
@@ -108,16 +32,16 @@ fn every_write_programs_what_the_plain_model_says_and_why() {
     for seed in 0..120 {
         let options = options(seed);
         let mut driver = Driver::new(&options);
-        let mut reference = Reference::new(options.config.dedup.fingerprint_entries);
+        let mut reference = Reference::new(options.config.dedup.fingerprint_entries, false);
         let mut workload = Workload::new(&options);
         for step in 0..options.steps {
             match workload.next() {
                 Step::Write { lpn, content, partial } => {
                     let cause = driver.write(lpn, content, partial).unwrap().program.map(|page| page.1);
-                    assert_eq!(cause, reference.write(lpn, content), "step {step} of {options:?}");
+                    assert_eq!(cause, reference.write(lpn, content, true), "step {step} of {options:?}");
                 }
                 Step::Trim { lpn } => {
-                    driver.ftl.trim(Lpn::new(lpn));
+                    driver.trim(lpn);
                     reference.point(lpn, None);
                 }
                 Step::Read { lpn } => drop(driver.read(lpn).unwrap()),
@@ -154,13 +78,9 @@ fn compare_tables(driver: &Driver, reference: &Reference, footprint: u32) {
         Map::Inverted(map) => map.hashes.peek(content) != NO_PPN,
         Map::Page(_) => unreachable!("the options say content"),
     };
-    let known: HashSet<u32> = reference.store.iter().map(|entry| entry.0).collect();
-    for content in &reference.ever {
-        assert_eq!(
-            is_known(Content::new(*content)),
-            known.contains(content),
-            "fingerprint of content {content}"
-        );
+    for &content in &reference.ever {
+        let known = reference.known(content).is_some();
+        assert_eq!(is_known(Content::new(content)), known, "fingerprint of content {content}");
     }
 }
 
@@ -181,7 +101,7 @@ fn contents_that_never_repeat_make_deduplication_a_page_map() {
             for step in 0..options.steps {
                 match workload.next() {
                     Step::Write { lpn, partial, .. } => drop(driver.write(lpn, step, partial).unwrap()),
-                    Step::Trim { lpn } => driver.ftl.trim(Lpn::new(lpn)),
+                    Step::Trim { lpn } => driver.trim(lpn),
                     _ => {}
                 }
             }

@@ -1,12 +1,11 @@
 //! On-line replication as its rules read (RR-SSD paper IV.B.4; systems.md, section 4), on plain lists, compared
 //! after every operation and every background job with the copies of the controller.
 
-use crate::controller::Controller;
 use std::collections::BTreeMap;
 
 use super::driver::{Driver, Options, Step, Workload};
-use super::reference_replication::wanted;
-use crate::content::replication::placement::{PlacementPolicy, ScorePopularity, ScoreTies};
+use super::reference_replication::{Chip, best_chip, blocks_per_chip, popularity, wanted};
+use crate::content::replication::placement::ScoreTies;
 use crate::ids::{Lpn, Vpn};
 use crate::redirection::RedirectionPolicy;
 use crate::{
@@ -23,29 +22,18 @@ struct Content {
     listed: u64,
 }
 
-/// The chips at the moment when a copy is placed.
-#[derive(Clone)]
-struct Chips {
-    space: Vec<u64>,
-    stored: Vec<u64>,
-    erases: Vec<u64>,
-    load: Vec<u32>,
-    blocks_per_chip: u64,
-}
-
 struct Model {
     rules: ReplicationConfig,
     redirects: bool,
     budget: usize,
-    /// By VPN.
     contents: BTreeMap<Vpn, Content>,
     /// Contents with replicas, in the order in which they were listed.
     order: Vec<Vpn>,
     periods: u32,
     made: u64,
     dropped: u64,
-    /// Copies that each chip has received.
     received: BTreeMap<usize, u64>,
+    blocks_per_chip: u64,
 }
 
 impl Model {
@@ -57,7 +45,6 @@ impl Model {
         wanted(&self.rules, reads, chips)
     }
 
-    /// Lists a content as the latest of those read as often.
     fn list(&mut self, vpn: Vpn, reads: u64) {
         self.order.retain(|&other| other != vpn);
         self.order.push(vpn);
@@ -88,60 +75,33 @@ impl Model {
         }
     }
 
-    fn popularity(&self, chip: usize) -> u128 {
-        let here = self.contents.values().filter(|content| content.chips.contains(&chip));
-        let weight = |content: &Content| match self.rules.score_popularity {
-            ScorePopularity::Mean => content.reads << 16,
-            ScorePopularity::Sum => (content.reads << 16) / content.chips.len() as u64,
-            ScorePopularity::Replicas if content.chips[0] == chip => 0,
-            ScorePopularity::Replicas => content.reads << 16,
-        };
-        here.map(|content| u128::from(weight(content))).sum()
+    fn place(&self, vpn: Vpn, now: &[Chip]) -> Option<usize> {
+        let contents = || self.contents.values().map(|content| (content.reads, &content.chips));
+        let popularity = |chip| popularity(&self.rules, contents(), chip);
+        best_chip(&self.rules, &self.contents[&vpn].chips, now, self.blocks_per_chip, popularity)
     }
 
-    fn place(&self, vpn: Vpn, now: &Chips) -> Option<usize> {
-        let holds = &self.contents[&vpn].chips;
-        let count = now.space.len();
-        let open = |chip: &usize| now.space[*chip] > 0 && !holds.contains(chip);
-        if self.rules.placement == PlacementPolicy::Static {
-            return (1..count).map(|step| (holds[0] + step) % count).find(open);
-        }
-        let over = |chip: usize| match self.rules.score_popularity {
-            ScorePopularity::Mean | ScorePopularity::Replicas => u128::from(now.stored[chip]) + 1,
-            ScorePopularity::Sum => 1,
-        };
-        let received = |chip: usize| self.received.get(&chip).copied().unwrap_or(0);
-        let fewest = (0..count).filter(open).map(received).min();
-        let even = |chip: &usize| {
-            self.rules.placement != PlacementPolicy::EvenScore || Some(received(*chip)) == fewest
-        };
-        let above = |chip: usize| u128::from(now.space[chip]) * over(chip);
-        let below = |chip: usize| {
-            u128::from(now.erases[chip] + now.blocks_per_chip)
-                * (self.popularity(chip) + 65_536)
-                * (u128::from(now.load[chip]) + 1)
-        };
-        let better = |a: usize, b: usize| above(a) * below(b) > above(b) * below(a);
-        (0..count).filter(open).filter(even).reduce(|best, chip| if better(chip, best) { chip } else { best })
+    fn now(&self, driver: &Driver) -> Vec<Chip> {
+        let received = |chip| self.received.get(&chip).copied().unwrap_or(0);
+        let chips = Chip::all(driver).into_iter().enumerate();
+        chips.map(|(at, chip)| Chip { received: received(at), ..chip }).collect()
     }
 
-    /// Where a read of the content would be served: the place with the lowest load.
     fn source(&self, vpn: Vpn, load: &[u32]) -> usize {
         let chips = &self.contents[&vpn].chips;
         if self.redirects { chips.iter().copied().min_by_key(|&chip| load[chip]).unwrap() } else { chips[0] }
     }
 
-    /// A page has been read to be copied; returns whether its copy was placed.
-    fn copy(&mut self, vpn: Vpn, now: &Chips) -> bool {
+    fn copy(&mut self, vpn: Vpn, now: &[Chip]) -> bool {
         let Some(Content { reads, chips, .. }) = self.contents.get(&vpn).cloned() else { return false };
-        if chips.len() >= self.wanted(reads, now.space.len()) {
+        if chips.len() >= self.wanted(reads, now.len()) {
             return false;
         }
-        let (before, mut now) = ((self.contents.clone(), self.order.clone(), self.dropped), now.clone());
+        let (before, mut now) = ((self.contents.clone(), self.order.clone(), self.dropped), now.to_vec());
         if self.used() >= self.budget {
             let Some(victim) = self.victim(reads) else { return false };
             let chip = *self.contents[&victim].chips.last().unwrap();
-            (now.space[chip], now.stored[chip]) = (now.space[chip] + 1, now.stored[chip] - 1);
+            (now[chip].space, now[chip].stored) = (now[chip].space + 1, now[chip].stored - 1);
             self.drop_last(victim);
         }
         let Some(chip) = self.place(vpn, &now) else {
@@ -191,30 +151,15 @@ impl Model {
     }
 }
 
-/// Content and home chip of every VPN.
 fn homes(driver: &Driver) -> BTreeMap<Vpn, (crate::Content, usize)> {
     let map = driver.contents();
-    let chip = |vpn| driver.ftl.flash.blocks.chip_of_page(map.home(vpn)).index();
-    let live = Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn));
-    live.map(|vpn| (vpn, (map.content(vpn), chip(vpn)))).collect()
-}
-
-fn now(driver: &Driver) -> Chips {
-    let (ftl, geometry) = (&driver.ftl, &driver.ftl.flash.blocks.geometry);
-    let planes = u64::from(geometry.planes_per_chip());
-    let room = ftl.flash.blocks.plane_limit() * planes;
-    Chips {
-        space: ftl.chip_valid_pages().iter().map(|stored| room - stored).collect(),
-        stored: ftl.chip_valid_pages().to_vec(),
-        erases: ftl.chip_erases().to_vec(),
-        load: driver.chip.clone(),
-        blocks_per_chip: planes * u64::from(geometry.blocks_per_plane),
-    }
+    let chip = |vpn| driver.chip_of(map.home(vpn)).index();
+    map.live().map(|vpn| (vpn, (map.content(vpn), chip(vpn)))).collect()
 }
 
 fn compare(driver: &Driver, model: &Model) {
     let map = driver.contents();
-    let chip = |ppn| driver.ftl.flash.blocks.chip_of_page(ppn).index();
+    let chip = |ppn| driver.chip_of(ppn).index();
     for (&vpn, content) in &model.contents {
         assert_eq!(map.copies(vpn).map(chip).collect::<Vec<_>>(), content.chips, "VPN {vpn}");
         assert_eq!(u64::from(map.popularity(vpn)), content.reads, "VPN {vpn}");
@@ -252,10 +197,10 @@ fn model(driver: &Driver, options: &Options) -> Model {
         made: 0,
         dropped: 0,
         received: BTreeMap::new(),
+        blocks_per_chip: blocks_per_chip(driver),
     }
 }
 
-/// Several reads of one page, then idle time until nothing is left to do.
 fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
     let vpn = driver.contents().vpn_of(Lpn::new(lpn));
     let saturation = u64::from(driver.ftl.flash.blocks.geometry.chips()).saturating_sub(1).max(1);
@@ -267,7 +212,7 @@ fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
         if let ReadOutcome::Flash { target, .. } = outcome {
             model.read(vpn, saturation);
             if driver.ops.len() > ordered {
-                source = Some(driver.ftl.flash.blocks.chip_of_page(target.ppn).index());
+                source = Some(driver.chip_of(target.ppn).index());
             }
         }
     }
@@ -277,13 +222,9 @@ fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
             continue;
         }
         if kind == OpKind::Read {
-            assert_eq!(
-                Some(driver.ftl.flash.blocks.chip_of_page(ppn).index()),
-                source,
-                "where it is copied from"
-            );
+            assert_eq!(Some(driver.chip_of(ppn).index()), source, "where it is copied from");
             source = Some(model.source(vpn, &driver.chip));
-            model.copy(vpn, &now(driver));
+            model.copy(vpn, &model.now(driver));
         }
         driver.job_done(job).unwrap();
         compare(driver, model);
@@ -292,7 +233,7 @@ fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
         // Nothing that was earned is left, unless there is no room for it.
         let (held, earned) = (chips.len(), model.wanted(*reads, driver.chip.len()));
         let room = model.used() < model.budget || model.victim(*reads).is_some();
-        assert!(held >= earned || !room || model.place(vpn, &now(driver)).is_none());
+        assert!(held >= earned || !room || model.place(vpn, &model.now(driver)).is_none());
     }
 }
 
@@ -313,7 +254,7 @@ fn every_read_earns_and_every_copy_goes_where_the_rules_say() {
                 Step::Write { lpn, content, partial } => {
                     driver.write(lpn, content, partial).unwrap();
                 }
-                Step::Trim { lpn } => driver.ftl.trim(Lpn::new(lpn)),
+                Step::Trim { lpn } => driver.trim(lpn),
                 Step::EndPeriod => {
                     let slots: Vec<Vpn> = driver.contents().replicas.live().iter().map(|set| set.0).collect();
                     driver.end_period().unwrap();

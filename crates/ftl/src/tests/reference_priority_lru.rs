@@ -1,7 +1,6 @@
 //! Priority-LRU as its rules read (systems.md, section 6), on plain lists, compared after every operation
 //! with the classes and copies of the controller.
 
-use crate::controller::Controller;
 use std::collections::BTreeMap;
 
 use super::driver::{Driver, Options, Step, Workload};
@@ -51,7 +50,6 @@ impl Model {
         self.chips.values().map(Vec::len).sum()
     }
 
-    /// The least recent of the lowest class.
     fn victim(&self) -> Option<Vpn> {
         self.replicated.iter().copied().min_by_key(|&vpn| self.class(vpn))
     }
@@ -65,7 +63,6 @@ impl Model {
         }
     }
 
-    /// Whether a read of `vpn` just now earned a copy.
     fn earns(&self, vpn: Vpn, chips: usize) -> bool {
         self.class(vpn) > 1 && self.chips[&vpn].len() < chips
     }
@@ -77,7 +74,6 @@ impl Model {
         self.used() < self.budget || self.victim().is_some_and(lower)
     }
 
-    /// The effect of a page read for a copy; `open` chips have room. Returns whether it was copied.
     fn copy(&mut self, vpn: Vpn, loads: &[u32], open: &[bool]) -> bool {
         let (class, held, count) = (self.class(vpn), &self.chips[&vpn], loads.len());
         if class < 2 {
@@ -101,7 +97,6 @@ impl Model {
         true
     }
 
-    /// Pages that the host's writes made and let die; copies are dropped if there is no room.
     fn follow(&mut self, homes: &BTreeMap<Vpn, Chip>) {
         let gone: Vec<Vpn> = self.chips.keys().copied().filter(|vpn| !homes.contains_key(vpn)).collect();
         for vpn in gone {
@@ -119,21 +114,18 @@ impl Model {
     }
 }
 
-fn live(driver: &Driver) -> impl Iterator<Item = Vpn> {
-    let map = driver.contents();
-    Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn))
-}
-
 fn compare(driver: &Driver, model: &Model) {
     let map = driver.contents();
     let recency = driver.ftl.recency().unwrap();
     for (class, pages) in model.classes.iter().enumerate().skip(1) {
         assert_eq!(&recency.pages_of(class as u8).collect::<Vec<_>>(), pages, "class {class}");
     }
-    let found: BTreeMap<Vpn, Vec<Chip>> = live(driver)
+    let found: BTreeMap<Vpn, Vec<Chip>> = driver
+        .contents()
+        .live()
         .map(|vpn| {
             let pages = [map.home(vpn)].into_iter().chain(map.replica_ppns(vpn).iter().copied());
-            (vpn, pages.map(|ppn| driver.ftl.flash.blocks.chip_of_page(ppn)).collect())
+            (vpn, pages.map(|ppn| driver.chip_of(ppn)).collect())
         })
         .collect();
     assert_eq!(found, model.chips);
@@ -172,7 +164,6 @@ fn model(driver: &Driver, options: &Options) -> Model {
     }
 }
 
-/// Chips with a plane that takes a page.
 fn open(driver: &Driver) -> Vec<bool> {
     let blocks = &driver.ftl.flash.blocks;
     let planes: Vec<bool> =
@@ -180,7 +171,6 @@ fn open(driver: &Driver) -> Vec<bool> {
     planes.chunks(blocks.geometry.planes_per_chip() as usize).map(|chip| chip.contains(&true)).collect()
 }
 
-/// Several reads of one page, then idle time until nothing is left to do.
 fn read(driver: &mut Driver, model: &mut Model, lpn: u32, reads: u32) {
     let (vpn, mut at) = (driver.contents().vpn_of(Lpn::new(lpn)), driver.ops.len());
     let mut earned = 0;
@@ -231,11 +221,13 @@ fn every_read_moves_copies_and_evicts_what_the_rules_say() {
                 Step::Write { lpn, content, partial } => {
                     driver.write(lpn, content, partial).unwrap();
                 }
-                Step::Trim { lpn } => driver.ftl.trim(Lpn::new(lpn)),
+                Step::Trim { lpn } => driver.trim(lpn),
                 Step::EndPeriod => driver.end_period().unwrap(),
             }
-            let homes: BTreeMap<Vpn, Chip> = live(&driver)
-                .map(|vpn| (vpn, driver.ftl.flash.blocks.chip_of_page(driver.contents().home(vpn))))
+            let homes: BTreeMap<Vpn, Chip> = driver
+                .contents()
+                .live()
+                .map(|vpn| (vpn, driver.chip_of(driver.contents().home(vpn))))
                 .collect();
             model.follow(&homes);
             compare(&driver, &model);

@@ -1,7 +1,6 @@
 //! Popularity replication written after its rules (RR-SSD paper II.D and III.B; systems.md, section
 //! 4), compared copy by copy with the controller at each period end.
 
-use crate::controller::Controller;
 use std::collections::BTreeMap;
 
 use super::driver::{Driver, Options, Step, Workload};
@@ -12,7 +11,6 @@ use crate::ids::{Lpn, Vpn};
 use crate::{Cause, FlashOp, Mapping, ReplicationConfig, ReplicationPolicy};
 use flashtwin_nand as nand;
 
-/// One content: how often it was read in the period, and the chips that hold it, home first.
 #[derive(Debug, Clone, PartialEq)]
 struct Content {
     reads: u64,
@@ -21,15 +19,79 @@ struct Content {
     seniority: usize,
 }
 
+/// A chip as a placement sees it.
 #[derive(Debug, Clone, Copy)]
-struct Chip {
-    space: u64,
-    erases: u64,
-    /// Copies received in this pass.
-    received: u64,
+pub(super) struct Chip {
+    pub(super) space: u64,
+    pub(super) stored: u64,
+    pub(super) erases: u64,
+    pub(super) load: u32,
+    pub(super) received: u64,
 }
 
-/// The state at a period's end, as plain as it can be.
+impl Chip {
+    pub(super) fn all(driver: &Driver) -> Vec<Self> {
+        let ftl = &driver.ftl;
+        let room = ftl.flash.blocks.plane_limit() * u64::from(driver.geometry().planes_per_chip());
+        let chip = |chip: nand::Chip| {
+            let stored = ftl.chip_valid_pages()[chip];
+            let erases = ftl.chip_erases()[chip];
+            Self { space: room - stored, stored, erases, load: driver.chip[chip.index()], received: 0 }
+        };
+        nand::Chip::each(0..driver.geometry().chips()).map(chip).collect()
+    }
+}
+
+pub(super) fn blocks_per_chip(driver: &Driver) -> u64 {
+    u64::from(driver.geometry().planes_per_chip()) * u64::from(driver.geometry().blocks_per_plane)
+}
+
+/// A chip's popularity in 1/65536 of a read: each content's reads, or as many for each copy as make them
+/// up together. Contents are given with their reads and the chips that hold them.
+pub(super) fn popularity<'a>(
+    rules: &ReplicationConfig,
+    contents: impl Iterator<Item = (u64, &'a Vec<usize>)>,
+    chip: usize,
+) -> u128 {
+    let share = |(reads, chips): (u64, &Vec<usize>)| match rules.score_popularity {
+        ScorePopularity::Mean => reads << 16,
+        ScorePopularity::Sum => (reads << 16) / chips.len() as u64,
+        ScorePopularity::Replicas if chips[0] == chip => 0,
+        ScorePopularity::Replicas => reads << 16,
+    };
+    contents.filter(|(_, chips)| chips.contains(&chip)).map(|content| u128::from(share(content))).sum()
+}
+
+/// The chip for a copy of a content that `holds` have: S / (E x Pop x QL), E and Pop counted from one.
+pub(super) fn best_chip(
+    rules: &ReplicationConfig,
+    holds: &[usize],
+    chips: &[Chip],
+    blocks_per_chip: u64,
+    popularity: impl Fn(usize) -> u128,
+) -> Option<usize> {
+    let open = |chip: &usize| chips[*chip].space > 0 && !holds.contains(chip);
+    let count = chips.len();
+    if rules.placement == PlacementPolicy::Static {
+        return (1..count).map(|step| (holds[0] + step) % count).find(open);
+    }
+    let over = |chip: usize| match rules.score_popularity {
+        ScorePopularity::Mean | ScorePopularity::Replicas => u128::from(chips[chip].stored) + 1,
+        ScorePopularity::Sum => 1,
+    };
+    let fewest = (0..count).filter(open).map(|chip| chips[chip].received).min();
+    let even =
+        |chip: &usize| rules.placement != PlacementPolicy::EvenScore || Some(chips[*chip].received) == fewest;
+    let above = |chip: usize| u128::from(chips[chip].space) * over(chip);
+    let below = |chip: usize| {
+        u128::from(chips[chip].erases + blocks_per_chip)
+            * (popularity(chip) + 65_536)
+            * (u128::from(chips[chip].load) + 1)
+    };
+    let better = |a: usize, b: usize| above(a) * below(b) > above(b) * below(a);
+    (0..count).filter(open).filter(even).reduce(|best, chip| if better(chip, best) { chip } else { best })
+}
+
 struct Model<'a> {
     rules: &'a ReplicationConfig,
     budget: u64,
@@ -41,7 +103,6 @@ struct Model<'a> {
     drops: u64,
 }
 
-/// Copies that this number of reads earns, the first one included.
 pub(super) fn wanted(rules: &ReplicationConfig, reads: u64, chips: usize) -> usize {
     if reads < u64::from(rules.least_popularity) {
         return 1;
@@ -66,31 +127,13 @@ impl Model<'_> {
         wanted(self.rules, reads, self.chips.len())
     }
 
-    /// A chip's popularity in 1/65536 of a read: each content's reads, or as many for each copy as make them
-    /// up together.
-    fn popularity(&self, chip: usize) -> u128 {
-        let here = self.contents.values().filter(|content| content.chips.contains(&chip));
-        let share = |content: &Content| match self.rules.score_popularity {
-            ScorePopularity::Mean => content.reads << 16,
-            ScorePopularity::Sum => (content.reads << 16) / content.chips.len() as u64,
-            ScorePopularity::Replicas if content.chips[0] == chip => 0,
-            ScorePopularity::Replicas => content.reads << 16,
-        };
-        here.map(|content| u128::from(share(content))).sum()
-    }
-
-    /// Contents on a chip.
-    fn stored(&self, chip: usize) -> u128 {
-        self.contents.values().filter(|content| content.chips.contains(&chip)).count() as u128
-    }
-
     fn drop_last(&mut self, vpn: Vpn) {
         let chip = self.contents.get_mut(&vpn).unwrap().chips.pop().unwrap();
         self.chips[chip].space += 1;
+        self.chips[chip].stored -= 1;
         self.drops += 1;
     }
 
-    /// Drops copies beyond those that the content's reads earn.
     fn adjust(&mut self) {
         for vpn in self.contents.keys().copied().collect::<Vec<_>>() {
             while self.contents[&vpn].chips.len() > self.wanted(self.contents[&vpn].reads) {
@@ -99,7 +142,6 @@ impl Model<'_> {
         }
     }
 
-    /// The least popular content with replicas that was read less than `reads` times.
     fn less_popular(&self, reads: u64) -> Option<Vpn> {
         let replicated = self.contents.iter().filter(|(_, content)| content.chips.len() > 1);
         let less = replicated.filter(|(_, content)| content.reads < reads);
@@ -107,31 +149,11 @@ impl Model<'_> {
     }
 
     fn place(&self, vpn: Vpn) -> Option<usize> {
-        let holds = &self.contents[&vpn].chips;
-        let open = |chip: &usize| self.chips[*chip].space > 0 && !holds.contains(chip);
-        let count = self.chips.len();
-        if self.rules.placement == PlacementPolicy::Static {
-            return (1..count).map(|step| (holds[0] + step) % count).find(open);
-        }
-        // S / (E x Pop), E and Pop counted from one.
-        let cost = |chip: usize| {
-            u128::from(self.chips[chip].erases + self.blocks_per_chip) * (self.popularity(chip) + 65_536)
-        };
-        let space = |chip: usize| u128::from(self.chips[chip].space);
-        // Divided by the pages that the popularity is the mean over.
-        let over = |chip: usize| match self.rules.score_popularity {
-            ScorePopularity::Mean | ScorePopularity::Replicas => self.stored(chip) + 1,
-            ScorePopularity::Sum => 1,
-        };
-        let fewest = (0..count).filter(open).map(|chip| self.chips[chip].received).min();
-        let even = |chip: &usize| {
-            self.rules.placement != PlacementPolicy::EvenScore || Some(self.chips[*chip].received) == fewest
-        };
-        let better = |a: usize, b: usize| space(a) * over(a) * cost(b) > space(b) * over(b) * cost(a);
-        (0..count).filter(open).filter(even).reduce(|best, chip| if better(chip, best) { chip } else { best })
+        let contents = || self.contents.values().map(|content| (content.reads, &content.chips));
+        let popularity = |chip| popularity(self.rules, contents(), chip);
+        best_chip(self.rules, &self.contents[&vpn].chips, &self.chips, self.blocks_per_chip, popularity)
     }
 
-    /// One pass from the most popular down to those read once.
     fn replicate(&mut self) {
         let highest = self.contents.values().map(|content| content.reads).max().unwrap_or(0);
         for reads in (1..=highest).rev() {
@@ -167,6 +189,7 @@ impl Model<'_> {
         }
         content.chips.push(chip);
         self.chips[chip].space -= 1;
+        self.chips[chip].stored += 1;
         self.chips[chip].received += 1;
     }
 }
@@ -176,34 +199,29 @@ fn contents(driver: &Driver, reads: &[u64]) -> BTreeMap<Vpn, Content> {
     let map = driver.contents();
     let order: BTreeMap<Vpn, usize> =
         map.replicas.live().into_iter().enumerate().map(|(at, (vpn, _))| (vpn, at)).collect();
-    let live = Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn));
-    live.map(|vpn| {
-        let home = map.home(vpn);
-        let pages = [home].into_iter().chain(map.replica_ppns(vpn).iter().copied());
-        let chips = pages.map(|ppn| driver.ftl.flash.blocks.chip_of_page(ppn).index()).collect();
-        let seniority = order.get(&vpn).copied().unwrap_or(0);
-        (vpn, Content { reads: reads[vpn.index()], chips, seniority })
-    })
-    .collect()
+    map.live()
+        .map(|vpn| {
+            let home = map.home(vpn);
+            let pages = [home].into_iter().chain(map.replica_ppns(vpn).iter().copied());
+            let chips = pages.map(|ppn| driver.chip_of(ppn).index()).collect();
+            let seniority = order.get(&vpn).copied().unwrap_or(0);
+            (vpn, Content { reads: reads[vpn.index()], chips, seniority })
+        })
+        .collect()
 }
 
 fn model<'a>(driver: &Driver, options: &'a Options, reads: &[u64]) -> Model<'a> {
-    let geometry = &driver.ftl.flash.blocks.geometry;
-    let planes = u64::from(geometry.planes_per_chip());
-    let room = driver.ftl.flash.blocks.plane_limit() * planes;
-    let chip = |chip: usize| Chip {
-        space: room - driver.ftl.chip_valid_pages()[nand::Chip::new(chip as u32)],
-        erases: driver.ftl.chip_erases()[nand::Chip::new(chip as u32)],
-        received: 0,
-    };
+    // No operation waits at the end of a period.
+    let chips: Vec<Chip> = Chip::all(driver).into_iter().map(|chip| Chip { load: 0, ..chip }).collect();
+    let room: u64 = chips.iter().map(|chip| chip.space + chip.stored).sum();
     let (_, percent) = ALPHAS[options.seed as usize % ALPHAS.len()];
     let budget = u64::from(options.footprint) * (100 + percent) / 100;
     Model {
         rules: &options.config.replication,
-        budget: budget.min(room * u64::from(geometry.chips()) - 1),
+        budget: budget.min(room - 1),
         contents: contents(driver, reads),
-        chips: (0..geometry.chips() as usize).map(chip).collect(),
-        blocks_per_chip: planes * u64::from(geometry.blocks_per_plane),
+        chips,
+        blocks_per_chip: blocks_per_chip(driver),
         copies: Vec::new(),
         drops: 0,
     }
@@ -229,7 +247,6 @@ fn options(seed: u64) -> Options {
     options
 }
 
-/// Ends the period in the model and in the controller, and compares.
 fn compare_period(driver: &mut Driver, options: &Options, period: u32, reads: &[u64]) -> u64 {
     let mut model = model(driver, options, reads);
     if period.is_multiple_of(options.config.replication.adjust_every) {
@@ -240,7 +257,7 @@ fn compare_period(driver: &mut Driver, options: &Options, period: u32, reads: &[
     driver.end_period().unwrap();
     let did = driver.ftl.counters().since(&before);
     assert_eq!((did.replication.copies, did.replication.dropped), (model.copies.len() as u64, model.drops));
-    let chip = |op: &FlashOp| driver.ftl.flash.blocks.chip_of_page(op.ppn).index();
+    let chip = |op: &FlashOp| driver.chip_of(op.ppn).index();
     let made: Vec<&FlashOp> = driver.ops[ops..].iter().filter(|op| op.cause == Cause::Replica).collect();
     let made: Vec<(usize, usize)> = made.chunks(2).map(|copy| (chip(copy[0]), chip(copy[1]))).collect();
     assert_eq!(made, model.copies);
@@ -275,7 +292,7 @@ fn every_period_makes_and_drops_the_copies_that_the_rules_say() {
                         reads[driver.contents().vpn_of(Lpn::new(lpn)).index()] = 0;
                     }
                 }
-                Step::Trim { lpn } => driver.ftl.trim(Lpn::new(lpn)),
+                Step::Trim { lpn } => driver.trim(lpn),
                 Step::EndPeriod => {
                     period += 1;
                     copies += compare_period(&mut driver, &options, period, &reads);

@@ -1,6 +1,5 @@
 //! Spreading of duplicates beside a plain map of each page's content and place.
 
-use crate::controller::Controller;
 use flashtwin_nand::{Plane, Ppn};
 use std::collections::HashMap;
 
@@ -31,7 +30,6 @@ fn options(seed: u64) -> Options {
     options
 }
 
-/// Logical page to content and channel, and the rules of the paper read off it.
 struct Reference {
     held: HashMap<u32, (u32, u32)>,
     levels: Levels,
@@ -43,7 +41,6 @@ struct Reference {
     turns: Vec<usize>,
 }
 
-/// Inputs of allocation and placement when a page is written.
 struct Now {
     room: Vec<bool>,
     chip: Vec<u32>,
@@ -66,7 +63,6 @@ impl Reference {
         self.held.values().any(|&held| held == (content, channel))
     }
 
-    /// Whether a page other than `lpn` does.
     fn other_holds(&self, lpn: u32, content: u32, channel: u32) -> bool {
         self.held.iter().any(|(&other, &held)| other != lpn && held == (content, channel))
     }
@@ -100,7 +96,6 @@ impl Reference {
         plane / (self.levels[2] * self.levels[3]) % self.levels[0]
     }
 
-    /// The proposal of `static` or `dynamic`: its plane, or the next with room.
     fn proposal(&mut self, policy: AllocationPolicy, address: u64, now: &Now) -> Option<u32> {
         self.writes += 1;
         let index = match policy {
@@ -112,7 +107,6 @@ impl Reference {
         (0..self.planes()).map(|step| (plane + step) % self.planes()).find(|&plane| now.room[plane as usize])
     }
 
-    /// The plane of a channel other than the proposed one.
     fn place(&self, channel: u32, proposal: u32, now: &Now) -> Option<u32> {
         let own: Vec<u32> = self.in_order().into_iter().filter(|&p| self.channel(p) == channel).collect();
         let turn = self.turns[channel as usize];
@@ -133,7 +127,6 @@ impl Reference {
         }
     }
 
-    /// Where a page goes whose plane the allocation proposes.
     fn goes_to(&mut self, lpn: u32, content: u32, proposal: u32, now: &Now) -> u32 {
         let channels = self.levels[0];
         let holds = |channel| match self.spread.own_copy_counts {
@@ -165,8 +158,8 @@ fn now(driver: &Driver) -> Now {
 }
 
 #[test]
-fn page_avoids_channels_of_its_content_and_twins_are_equal() {
-    let (mut apart, mut twins, mut foreseen) = (0, 0, 0);
+fn page_avoids_channels_of_its_content_and_duplicates_are_equal() {
+    let (mut apart, mut duplicates, mut foreseen) = (0, 0, 0);
     for seed in 0..240 {
         let options = options(seed);
         let mut driver = Driver::new(&options);
@@ -205,7 +198,7 @@ fn page_avoids_channels_of_its_content_and_twins_are_equal() {
                     reference.held.insert(lpn, (content, chosen));
                 }
                 Step::Trim { lpn } => {
-                    driver.ftl.trim(Lpn::new(lpn));
+                    driver.trim(lpn);
                     reference.held.remove(&lpn);
                 }
                 Step::Read { lpn } => drop(driver.read(lpn).unwrap()),
@@ -214,20 +207,19 @@ fn page_avoids_channels_of_its_content_and_twins_are_equal() {
             driver.shake_loads(&mut workload.rng);
             driver.idle(Some(&mut workload.rng)).unwrap();
         }
-        twins += compare(&driver, &reference, options.footprint);
+        duplicates += compare(&driver, &reference, options.footprint);
     }
-    let reached = (apart, twins, foreseen);
+    let reached = (apart, duplicates, foreseen);
     assert!(
-        apart > 2_000 && twins > 2_000 && foreseen > 1_000,
-        "sent elsewhere, twins, foreseen: {reached:?}"
+        apart > 2_000 && duplicates > 2_000 && foreseen > 1_000,
+        "sent elsewhere, duplicates, foreseen: {reached:?}"
     );
 }
 
-/// Every page that a read may choose has the reference's content of the requested page.
 fn compare(driver: &Driver, reference: &Reference, footprint: u32) -> u64 {
     let Map::Page(map) = driver.ftl.map() else { unreachable!("the options say page") };
     let spreader = driver.ftl.spreader().unwrap();
-    let mut twins = 0;
+    let mut duplicates = 0;
     for lpn in 0..footprint {
         let held = reference.held.get(&lpn).copied();
         let lpn = Lpn::new(lpn);
@@ -237,8 +229,8 @@ fn compare(driver: &Driver, reference: &Reference, footprint: u32) -> u64 {
         for &ppn in spreader.choices(lpn) {
             let owner = driver.ftl.flash.blocks.owner(ppn).unwrap();
             assert_eq!(reference.held[&owner.number()].0, held.unwrap().0);
-            twins += 1;
+            duplicates += 1;
         }
     }
-    twins
+    duplicates
 }

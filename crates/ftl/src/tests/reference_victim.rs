@@ -1,15 +1,13 @@
 //! Victim selection compared with a scan over all blocks.
 
-use crate::controller::Controller;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use super::driver::{Driver, Options, Step, Workload};
+use super::driver::{Driver, Options, Workload};
 use crate::BlockTable;
 use crate::flash::block_table::BlockState;
 use crate::flash::blocks::Blocks;
 use crate::flash::victim::{VictimPolicy, VictimSelection};
-use crate::ids::Lpn;
 use flashtwin_nand::{Block, Geometry, Plane};
 
 /// Hands every call on, and compares every choice with the slow way.
@@ -17,7 +15,6 @@ struct Compared {
     policy: VictimPolicy,
     inner: Box<dyn VictimSelection>,
     geometry: Geometry,
-    /// When each closed block was closed.
     closed: HashMap<Block, u64>,
     /// When each closed block was closed or lost a page, by blocks closed in its plane.
     changed: HashMap<Block, u64>,
@@ -64,7 +61,6 @@ impl VictimSelection for Compared {
                 let score = |block: Block| {
                     let share = f64::from(blocks.valid(block)) / f64::from(self.geometry.pages_per_block);
                     let age = (self.planes[&plane] - self.changed[&block] + 1) as f64;
-                    // Nothing to move costs nothing.
                     if share == 0.0 { f64::INFINITY } else { age * (1.0 - share) / (2.0 * share) }
                 };
                 let best = candidates.map(score).max_by(f64::total_cmp);
@@ -114,12 +110,7 @@ fn victims_are_those_that_a_scan_finds() {
             Blocks::new(&geometry, options.config.partitions(), &options.config.wear, Box::new(compared));
         let mut workload = Workload::new(&options);
         for _ in 0..options.steps {
-            match workload.next() {
-                Step::Write { lpn, content, partial } => drop(driver.write(lpn, content, partial).unwrap()),
-                Step::Read { lpn } => drop(driver.read(lpn).unwrap()),
-                Step::Trim { lpn } => driver.ftl.trim(Lpn::new(lpn)),
-                Step::EndPeriod => driver.end_period().unwrap(),
-            }
+            driver.serve(workload.next()).unwrap();
         }
         driver.ftl.audit().unwrap();
         let counters = driver.ftl.counters();

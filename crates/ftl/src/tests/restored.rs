@@ -1,7 +1,7 @@
 //! A controller rebuilt from the flash contents of another one works correctly.
 
 use crate::controller::Controller;
-use flashtwin_nand::{Geometry, NandDevice, device_toml};
+use flashtwin_nand::Geometry;
 
 use crate::config::FtlConfig;
 use crate::ids::{Content, Lpn, NO_CONTENT};
@@ -16,18 +16,7 @@ pub(super) const PAGES: u32 = 60;
 pub(super) const CONTENTS: u32 = 300;
 
 pub(super) fn geometry() -> Geometry {
-    let mut config = NandDevice::from_toml(device_toml("rr-ssd").unwrap()).unwrap().geometry;
-    (config.channels, config.chips_per_channel, config.dies_per_chip, config.planes_per_die) = (2, 2, 1, 1);
-    Geometry::new([
-        ("channels", 2),
-        ("chips_per_channel", 2),
-        ("dies_per_chip", 1),
-        ("planes_per_die", 1),
-        ("blocks_per_plane", 9),
-        ("pages_per_block", 4),
-        ("page_bytes", config.page_bytes),
-    ])
-    .unwrap()
+    super::driver::geometry([2, 2, 1, 1, 9, 4])
 }
 
 pub(super) fn configs() -> Vec<FtlConfig> {
@@ -75,8 +64,7 @@ pub(super) fn work(ftl: &mut Ftl, rng: &mut Rng, steps: u32, aware: bool) {
     }
 }
 
-/// The state that a drive would have kept: blocks, and each logical page with its copies and its
-/// content.
+/// Rebuilds a controller from what a drive would have kept: blocks, and each page with its copies and content.
 pub(super) fn restored(
     config: &FtlConfig,
     geometry: &Geometry,
@@ -93,14 +81,12 @@ pub(super) fn restored(
             continue;
         }
         seen.push(home);
-        // A content is known by its page here.
         let content = if config.looks_at_contents() { Content::new(seen.len() as u32) } else { NO_CONTENT };
         to.page(PageImage { lpn, content, home, replicas }).map_err(told)?;
     }
     to.finish().map_err(told)
 }
 
-/// Pages are valid that are copies of logical pages, and blocks are open that the list of blocks calls so.
 fn assert_valid_and_open(ftl: &Ftl) {
     let geometry = ftl.flash.geometry();
     let copies: std::collections::HashSet<_> = Lpn::each(0..PAGES)

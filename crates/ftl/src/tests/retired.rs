@@ -9,7 +9,6 @@ use crate::Ftl;
 use crate::image::BlockUse;
 use crate::rng::Rng;
 
-/// Retired blocks and how often each was erased before.
 fn retired(ftl: &Ftl) -> BTreeMap<Block, u32> {
     let images = ftl.block_images();
     let retired = images.iter().filter(|image| image.used == BlockUse::Retired);

@@ -1,6 +1,5 @@
 //! Bugs planted on purpose: the checks that find nothing must be able to find something.
 
-use crate::controller::Controller;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -9,10 +8,11 @@ use crate::content::ContentMap;
 use crate::dedup::{OutOfLinePolicy, TableKind};
 use crate::flash::blocks::Stream;
 use crate::flash::partition::{PartitionConfig, PartitionPolicy};
-use crate::ids::{Lpn, Owner, Vpn};
-use crate::{Entries, FtlError, Mapping, ReplicationPolicy, Rng, SpreadConfig, WearConfig, WearPolicy};
+use crate::ids::{Owner, Vpn};
+use crate::{
+    Entries, FtlError, FtlResult, Mapping, ReplicationPolicy, Rng, SpreadConfig, WearConfig, WearPolicy,
+};
 
-/// A bug that the code under test asks for where it would be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bug {
     /// Garbage collection moves a replica and leaves its entry as it was.
@@ -22,7 +22,7 @@ pub(crate) enum Bug {
     /// A dead content's fingerprint stays in the store.
     StaleFingerprint,
     /// A page stays on the list of its duplicate pages when it is overwritten.
-    KeptTwin,
+    KeptDuplicate,
     /// A dead content's popularity stays with the chips that held it.
     KeptShare,
     /// A page changes its class of priority-LRU, and its replicas stay listed under the old one.
@@ -46,7 +46,6 @@ thread_local! {
     static PLANTED: Cell<Option<(Bug, u32)>> = const { Cell::new(None) };
 }
 
-/// Whether `bug` is to be made here and now.
 pub(crate) fn planted(bug: Bug) -> bool {
     match PLANTED.get() {
         Some((planted, 0)) if planted == bug => {
@@ -61,7 +60,6 @@ pub(crate) fn planted(bug: Bug) -> bool {
     }
 }
 
-/// The stream of another partition, where that is the bug.
 pub(crate) fn mislaid(stream: Stream, partitions: u32) -> Stream {
     if partitions == 1 || !planted(Bug::MixedPartitions) {
         return stream;
@@ -69,7 +67,6 @@ pub(crate) fn mislaid(stream: Stream, partitions: u32) -> Stream {
     Stream::gc((stream.partition(partitions) + 1) % partitions as u8)
 }
 
-/// A system with partitions of which its pages are drawn.
 fn partitioned(seed: u64) -> Options {
     let mut options = options(seed);
     options.config.partition.policy = PartitionPolicy::Offline;
@@ -80,7 +77,6 @@ fn partitioned(seed: u64) -> Options {
     options
 }
 
-/// A system that moves cold data whenever it may.
 fn levelling(seed: u64) -> Options {
     let mut options = partitioned(seed);
     options.config.partition = PartitionConfig::default();
@@ -89,7 +85,6 @@ fn levelling(seed: u64) -> Options {
     options
 }
 
-/// A system that spreads duplicates, many of them.
 fn spreading(seed: u64) -> Options {
     let mut options = options(seed);
     options.config.mapping = Mapping::Page;
@@ -100,7 +95,6 @@ fn spreading(seed: u64) -> Options {
     options
 }
 
-/// A system with inverted tables.
 fn inverted(seed: u64) -> Options {
     let mut options = options(seed);
     options.config.dedup.tables = TableKind::Inverted;
@@ -116,7 +110,6 @@ fn paging(seed: u64) -> Options {
     options
 }
 
-/// A system that fingerprints skipped pages in idle time.
 fn deduplicating_later(seed: u64) -> Options {
     let mut options = options(seed);
     (options.config.dedup.sampling_pages, options.config.dedup.out_of_line) = (4, OutOfLinePolicy::Unhashed);
@@ -124,7 +117,6 @@ fn deduplicating_later(seed: u64) -> Options {
     options
 }
 
-/// A system that copies as soon as a copy is earned.
 fn copying_on_line(seed: u64) -> Options {
     let mut options = options(seed);
     options.config.replication.policy = ReplicationPolicy::OnLine;
@@ -133,7 +125,6 @@ fn copying_on_line(seed: u64) -> Options {
     options
 }
 
-/// A system that copies contents read recently and often.
 fn copying_by_recency(seed: u64) -> Options {
     let mut options = copying_on_line(seed);
     options.config.replication.policy = ReplicationPolicy::PriorityLru;
@@ -141,7 +132,6 @@ fn copying_by_recency(seed: u64) -> Options {
     options
 }
 
-/// A system with everything in it: deduplication, copies, collection.
 fn options(seed: u64) -> Options {
     let mut options = Options::draw(seed);
     options.levels = [2, 2, 1, 1, 8, 4];
@@ -167,25 +157,12 @@ fn options(seed: u64) -> Options {
     options
 }
 
-fn try_to_serve(driver: &mut Driver, step: Step) -> Result<(), FtlError> {
-    serve_step(driver, step)?;
+fn try_to_serve(driver: &mut Driver, step: Step) -> FtlResult {
+    driver.serve(step)?;
     driver.idle(None)?;
     driver.ftl.audit()
 }
 
-fn serve_step(driver: &mut Driver, step: Step) -> Result<(), FtlError> {
-    match step {
-        Step::Read { lpn } => driver.read(lpn).map(|_| ()),
-        Step::Write { lpn, content, partial } => driver.write(lpn, content, partial).map(|_| ()),
-        Step::Trim { lpn } => {
-            driver.ftl.trim(Lpn::new(lpn));
-            Ok(())
-        }
-        Step::EndPeriod => driver.end_period(),
-    }
-}
-
-/// Runs with the bug in place; whether it was made, and whether anything was noticed.
 fn run_with(bug: Bug, options: &Options) -> (bool, bool) {
     // Pages that die while they are read are rare.
     PLANTED.set(Some((bug, if bug == Bug::LateMerge { 0 } else { 5 })));
@@ -200,7 +177,7 @@ fn run_with(bug: Bug, options: &Options) -> (bool, bool) {
                 if step % 20 == 0 {
                     driver.idle(Some(&mut workload.rng))?;
                 }
-                return serve_step(&mut driver, workload.next()).and_then(|()| driver.ftl.audit());
+                return driver.serve(workload.next()).and_then(|()| driver.ftl.audit());
             }
             try_to_serve(&mut driver, workload.next())
         })
@@ -215,7 +192,8 @@ fn run_with(bug: Bug, options: &Options) -> (bool, bool) {
 fn every_planted_bug_is_noticed() {
     let deduplicating = [Bug::ForgottenMove, Bug::SkippedInvalidate, Bug::StaleFingerprint];
     let cases = deduplicating.map(|bug| (bug, options as fn(u64) -> Options));
-    let spread = [Bug::KeptTwin, Bug::SkippedInvalidate].map(|bug| (bug, spreading as fn(u64) -> Options));
+    let spread =
+        [Bug::KeptDuplicate, Bug::SkippedInvalidate].map(|bug| (bug, spreading as fn(u64) -> Options));
     let on_line =
         [Bug::KeptShare, Bug::ForgottenMove].map(|bug| (bug, copying_on_line as fn(u64) -> Options));
     let recency =
@@ -249,7 +227,6 @@ fn nothing_is_noticed_where_nothing_is_planted() {
     }
 }
 
-/// A few pages written, then `damage` done to the tables.
 fn damaged(damage: impl Fn(&mut Driver)) -> FtlError {
     let options = options(0);
     let mut driver = Driver::new(&options);

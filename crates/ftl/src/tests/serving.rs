@@ -31,7 +31,7 @@ fn read_takes_only_a_programmed_copy_that_its_policy_allows() {
         };
         let (home, copies) = driver.ftl.copies_of(Lpn::new(1)).unwrap();
         assert!(copies.len() >= 2, "{policy:?}");
-        let chip = |ppn| driver.ftl.flash.blocks.chip_of_page(ppn);
+        let chip = |ppn| driver.chip_of(ppn);
         let idlest = *copies.iter().min_by_key(|&&ppn| chip(ppn)).unwrap();
         let best = if chip(idlest) < chip(home) { (idlest, true) } else { (home, false) };
         assert_eq!(among(1, &|_| true), Some(if reads_copies { best } else { (home, false) }));
@@ -55,7 +55,7 @@ fn a_controller_knows_the_most_that_it_held() {
     let peak = driver.ftl.peak();
     assert_eq!((peak.pages_in_use, peak.replica_pages), (3 + copies, copies));
     // Trims do not lower it; new writes count from the rest.
-    driver.ftl.trim(Lpn::new(1));
+    driver.trim(1);
     driver.write(5, 5, false).unwrap();
     let peak = driver.ftl.peak();
     assert_eq!((peak.pages_in_use, peak.replica_pages), (3 + copies, copies));

@@ -2,7 +2,6 @@
 
 use super::driver::{Driver, Options, Step, Workload};
 use super::reach::Map;
-use crate::controller::Controller;
 use crate::flash::allocation::AllocationPolicy;
 use crate::ids::Lpn;
 use crate::page::spread::{SpreadConfig, SpreadPolicy};
@@ -31,8 +30,7 @@ fn place_of(driver: &Driver, lpn: u32) -> Ppn {
     }
 }
 
-/// Writes every page and ages the device; returns the operations that followed, and the wrong
-/// answers of the filters.
+/// Writes every page and ages the device; returns the outcome of each step, and the filters' wrong answers.
 fn begin_full(driver: &mut Driver, options: &Options) -> (Vec<String>, u64) {
     let mut rng = Rng::stream(options.seed, "ageing");
     let mut steps: Vec<String> =
@@ -46,19 +44,14 @@ fn begin_full(driver: &mut Driver, options: &Options) -> (Vec<String>, u64) {
     (steps, wrong)
 }
 
-fn serve(driver: &mut Driver, step: Step, next_content: &mut u32) -> String {
+/// The same step, and of a write the content given.
+fn with_content(step: Step, content: u32) -> Step {
     match step {
-        Step::Read { lpn } => format!("{:?}", driver.read(lpn).unwrap()),
-        Step::Write { lpn, partial, .. } => {
-            *next_content += 1;
-            format!("{:?}", driver.write(lpn, *next_content - 1, partial).unwrap())
-        }
-        Step::Trim { lpn } => format!("{:?}", driver.ftl.trim(Lpn::new(lpn))),
-        Step::EndPeriod => format!("{:?}", driver.end_period().unwrap()),
+        Step::Write { lpn, partial, .. } => Step::Write { lpn, content, partial },
+        other => other,
     }
 }
 
-/// On a new and on an aged drive.
 #[test]
 fn spreading_changes_nothing_without_equal_contents() {
     let (mut compared, mut aged) = (0, 0);
@@ -76,10 +69,11 @@ fn spreading_changes_nothing_without_equal_contents() {
         let mut workload = Workload::new(&plain);
         let mut next = plain.footprint;
         for _ in 0..plain.steps {
-            let (step, loads) = (workload.next(), workload.rng.clone());
+            let step = with_content(workload.next(), next);
+            let loads = workload.rng.clone();
             let outcomes = drivers.each_mut().map(|driver| {
                 driver.shake_loads(&mut loads.clone());
-                serve(driver, step, &mut next.clone())
+                driver.outcome(step)
             });
             next += u32::from(matches!(step, Step::Write { .. }));
             // Where other contents have all of a content's bits, the filter cannot know better.
@@ -103,14 +97,11 @@ fn spreading_changes_nothing_without_equal_contents() {
 /// Two channels of one chip; even pages belong on channel 0. Returns where each write of content 7 to page 0
 /// went, and the comparisons that followed.
 fn rewritten_four_times(own_copy_counts: bool) -> (Vec<u32>, u64) {
-    let mut options = Options::draw(0);
-    options.levels = [2, 1, 1, 1, 12, 8];
-    options.config = FtlConfig::default();
-    options.config.allocation.policy = AllocationPolicy::Static;
-    options.config.spread =
+    let mut config = FtlConfig::default();
+    config.allocation.policy = AllocationPolicy::Static;
+    config.spread =
         SpreadConfig { policy: SpreadPolicy::Duplicates, own_copy_counts, ..SpreadConfig::default() };
-    (options.footprint, options.contents) = (16, 16);
-    let mut driver = Driver::new(&options);
+    let mut driver = Driver::of([2, 1, 1, 1, 12, 8], config, 16, 16);
     let channels = (0..4).map(|_| {
         driver.write(0, 7, false).unwrap();
         driver.idle(None).unwrap();
@@ -142,10 +133,11 @@ fn rewriting_changes_nothing_if_own_copies_do_not_count() {
         for _ in 0..pair[0].steps {
             let step = workload.next();
             // Each page always holds the same: its own number.
-            let outcomes = drivers.each_mut().map(|driver| match step {
-                Step::Write { lpn, .. } => serve(driver, step, &mut lpn.clone()),
-                _ => serve(driver, step, &mut 0),
-            });
+            let step = match step {
+                Step::Write { lpn, .. } => with_content(step, lpn),
+                other => other,
+            };
+            let outcomes = drivers.each_mut().map(|driver| driver.outcome(step));
             // A page that found no room elsewhere left a dead entry behind.
             let counters = drivers[1].ftl.counters();
             if counters.spread.filter_positives > 0 {

@@ -1,13 +1,12 @@
 //! Spreading of duplicates page by page: which answers of the filters count, which pages are read
 //! for them, and the state of pages that are compared, moved and aged.
 
-use crate::controller::Controller;
-use flashtwin_nand::{Channel, NO_PPN, Ppn};
+use flashtwin_nand::{NO_PPN, Ppn};
 
-use super::driver::{Driver, Options};
+use super::driver::Driver;
 use crate::flash::allocation::AllocationPolicy;
 use crate::page::spread::SpreadPolicy;
-use crate::{Cause, FtlConfig, Lpn, OpKind};
+use crate::{Cause, FtlConfig, OpKind};
 
 /// Two channels of one plane, filters that forget nothing by themselves. Pages lie where their addresses say, 3/2 of
 /// the LPN: 0, 3, 4 and 7 on channel 0, the others on channel 1.
@@ -16,30 +15,18 @@ fn driver(change: impl Fn(&mut FtlConfig)) -> Driver {
     (config.spread.policy, config.spread.bloom_rebuild) = (SpreadPolicy::Duplicates, 1.0);
     config.allocation.policy = AllocationPolicy::Static;
     change(&mut config);
-    let (levels, footprint, contents) = ([2, 1, 1, 1, 12, 8], 8, 200);
-    Driver::new(&Options { levels, config, footprint, contents, units_per_chip: 1, ..Options::draw(0) })
+    Driver::of([2, 1, 1, 1, 12, 8], config, 8, 200)
 }
 
 fn write(driver: &mut Driver, lpn: u32, content: u32) -> Ppn {
     driver.write(lpn, content, false).unwrap().program.unwrap().0
 }
 
-fn write_all(driver: &mut Driver, pages: &[(u32, u32)]) {
-    for &(lpn, content) in pages {
-        write(driver, lpn, content);
-    }
-}
-
-fn channel(driver: &Driver, ppn: Ppn) -> Channel {
-    let geometry = &driver.ftl.flash.blocks.geometry;
-    geometry.channel_of_chip(geometry.chip_of_plane(geometry.plane(ppn)))
-}
-
 fn channel_of(driver: &Driver, lpn: u32) -> u32 {
-    channel(driver, driver.ftl.copies_of(Lpn::new(lpn)).unwrap().0).number()
+    let geometry = driver.geometry();
+    geometry.channel_of_chip(driver.chip_of(driver.home(lpn))).number()
 }
 
-/// Pages that are read to be compared.
 fn compared(driver: &Driver) -> Vec<Ppn> {
     let reads = driver.ops.iter().filter(|op| op.cause == Cause::Verify);
     reads.inspect(|op| assert_eq!((op.kind, op.source), (OpKind::Read, NO_PPN))).map(|op| op.ppn).collect()
@@ -54,7 +41,6 @@ fn one_bit(config: &mut FtlConfig) {
     (config.spread.bloom_bits_per_page, config.spread.bloom_hashes) = (1, 1);
 }
 
-/// A content that shares its bit with content 0.
 fn taken_for_content_0() -> u32 {
     let wrong = (1..200).find(|&content| {
         let mut driver = crowded();
@@ -72,10 +58,9 @@ fn false_positive_reads_the_last_page_of_its_channel() {
     let last = write(&mut driver, 0, 0);
     let new = write(&mut driver, 3, wrong);
     assert_eq!((channel_of(&driver, 3), compared(&driver)), (1, vec![new, last]));
-    // The last page is no page of the host's any more.
     let mut driver = crowded();
     write(&mut driver, 0, 0);
-    driver.ftl.trim(Lpn::new(0));
+    driver.trim(0);
     write(&mut driver, 3, wrong);
     let spread = driver.ftl.counters().spread;
     assert_eq!((spread.filter_false_positives, compared(&driver)), (1, vec![]));
@@ -131,7 +116,7 @@ fn filters_forget_what_is_dead_when_preloading_ends() {
 }
 
 #[test]
-fn page_moved_by_ageing_avoids_its_twins_but_not_itself() {
+fn page_moved_by_ageing_avoids_its_duplicates_but_not_itself() {
     let mut driver = driver(|_| {});
     write(&mut driver, 0, 4);
     write(&mut driver, 3, 4);
@@ -163,7 +148,7 @@ fn filter_counts_only_pages_that_leave_its_channel() {
         config.allocation.policy = AllocationPolicy::Dynamic;
     });
     // By turns: on channels 0, 1 and 0, then moved to 1, 0 and 1.
-    write_all(&mut driver, &[(0, 4), (1, u32::MAX), (2, 5), (3, u32::MAX)]);
+    driver.write_all(&[(0, 4), (1, u32::MAX), (2, 5), (3, u32::MAX)]);
     for (lpn, to) in [(0, 0), (0, 1), (1, 0), (2, 1)] {
         driver.rewrite(lpn).unwrap().unwrap();
         assert_eq!(channel_of(&driver, lpn), to, "page {lpn}");
@@ -173,13 +158,13 @@ fn filter_counts_only_pages_that_leave_its_channel() {
 }
 
 #[test]
-fn pages_compared_are_twins_where_both_hold_the_content_still() {
+fn pages_compared_are_duplicates_where_both_hold_the_content_still() {
     // Pages 0 and 1 hold it on either channel; page 2 is compared with both.
     for (trimmed, expected) in [(None, (0, 2)), (Some(1), (1, 1)), (Some(0), (1, 1)), (Some(2), (2, 0))] {
         let mut driver = driver(|_| {});
-        write_all(&mut driver, &[(0, 4), (1, 4), (2, 4)]);
+        driver.write_all(&[(0, 4), (1, 4), (2, 4)]);
         assert_eq!(compared(&driver).len(), 3);
-        trimmed.into_iter().for_each(|lpn| driver.ftl.trim(Lpn::new(lpn)));
+        trimmed.into_iter().for_each(|lpn| driver.trim(lpn));
         driver.idle(None).unwrap();
         let spread = driver.ftl.counters().spread;
         assert_eq!((spread.comparisons_void, spread.twins_found), expected, "{trimmed:?} is gone");
@@ -190,7 +175,7 @@ fn pages_compared_are_twins_where_both_hold_the_content_still() {
 #[test]
 fn comparisons_without_a_free_job_are_counted() {
     let mut driver = driver(|config| config.background.jobs = 1);
-    write_all(&mut driver, &[(0, 4), (1, 4), (2, 4)]);
+    driver.write_all(&[(0, 4), (1, 4), (2, 4)]);
     for (lpn, dropped) in [(3, 1), (4, 2), (5, 3)] {
         write(&mut driver, lpn, 4);
         let spread = driver.ftl.counters().spread;

@@ -1,7 +1,6 @@
 //! Random devices, systems and workloads: after every step the tables agree with the plain
 //! truth beside them, and the counts with one another.
 
-use crate::controller::Controller;
 use flashtwin_nand::{Block, Plane};
 use std::collections::{BTreeMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,15 +8,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::driver::{Driver, Options, Step, Workload, geometry};
 use super::reach::Map;
 use crate::flash::block_table::BlockState;
-use crate::ids::{Lpn, Vpn};
+use crate::ids::Vpn;
 use crate::{Cause, FlashOp, Mapping, OpKind, ReadOutcome, ReplicationPolicy, Rng};
 
-/// Systems, devices and workloads that are drawn.
 const SEEDS: u64 = 600;
-/// Those of them that are run twice.
 const SEEDS_RUN_TWICE: u64 = 40;
 
-/// Runs `check` for every seed; a failure names the seed and its options.
 fn for_every_seed(seeds: u64, check: impl Fn(&Options)) {
     for seed in 0..seeds {
         let options = Options::draw(seed);
@@ -49,7 +45,6 @@ fn any_system_on_any_device_keeps_what_it_is_given() {
     });
 }
 
-/// Now and then the next writes belong together.
 fn maybe_begin_run(driver: &mut Driver, options: &Options, rng: &mut Rng) {
     let most = options.config.dedup.sampling_pages;
     if most > 1 && rng.below(most) == 0 {
@@ -77,14 +72,13 @@ fn serve(driver: &mut Driver, step: Step) {
             assert!(outcome.program.is_some() || driver.ftl.spreader().is_none());
         }
         Step::Trim { lpn } => {
-            driver.ftl.trim(Lpn::new(lpn));
+            driver.trim(lpn);
             assert_eq!(driver.read(lpn).unwrap(), ReadOutcome::Unmapped);
         }
         Step::EndPeriod => driver.end_period().unwrap(),
     }
 }
 
-/// Reads of real copies are served where the copy lies.
 fn check_target(driver: &Driver, outcome: ReadOutcome) {
     let ReadOutcome::Flash { target, .. } = outcome else { return };
     let geometry = &driver.ftl.flash.blocks.geometry;
@@ -130,7 +124,6 @@ fn check_space(driver: &Driver) {
     }
 }
 
-/// Counters tell of exactly the operations that were ordered.
 fn check_counts(driver: &Driver) {
     let counters = driver.ftl.counters();
     let ordered = |kind: OpKind, cause: Cause| {
@@ -164,8 +157,7 @@ fn check_counts(driver: &Driver) {
     );
 }
 
-/// Reads and programs of pages of the tables have a reason each, and the cache is no larger than it
-/// may be.
+/// Each read and program of a table page has a reason, and the cache is no larger than it may be.
 fn check_tables(driver: &Driver, reads: u64, programs: u64) {
     let counters = driver.ftl.counters();
     let mapping = counters.mapping;
@@ -201,12 +193,11 @@ fn check_dedup(driver: &Driver) {
     assert_eq!(dedup.gc_updates_two_level, moved);
 }
 
-/// No content lies twice on one chip where the store knows every content.
 fn check_distinct_chips(driver: &Driver, options: &Options) {
     let Map::Content(map) = driver.ftl.map() else { return };
     let mut seen = HashSet::new();
     let mut copies = vec![0u64; 1 + geometry(options.levels).chips() as usize];
-    for vpn in Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
+    for vpn in map.live() {
         let pages = map.replica_ppns(vpn).iter().chain([&driver.ftl_home(vpn)]).copied().collect::<Vec<_>>();
         copies[pages.len()] += 1;
         for ppn in pages {
@@ -262,7 +253,6 @@ const SEEDS_TO_REACH_ALL: u64 = 300;
 
 #[test]
 fn the_swarm_reaches_every_mechanism() {
-    // A swarm that never collects, replicates or evicts would prove nothing.
     let mut reached = BTreeMap::new();
     for seed in 0..SEEDS_TO_REACH_ALL {
         let options = Options::draw(seed);
@@ -285,7 +275,6 @@ fn the_swarm_reaches_every_mechanism() {
     assert!(seldom.is_empty(), "reached at most {OFTEN} times: {seldom:?}");
 }
 
-/// How often each mechanism was at work.
 fn mechanisms(driver: &Driver, options: &Options) -> Vec<(&'static str, u64)> {
     let (ftl, counters) = (&driver.ftl, driver.ftl.counters());
     let (mapping, programs) = (counters.mapping, |cause: Cause| counters.programs[cause as usize]);
@@ -306,8 +295,8 @@ fn mechanisms(driver: &Driver, options: &Options) -> Vec<(&'static str, u64)> {
             only(matches!(ftl.map(), Map::Inverted(_)), counters.dedup.gc_updates_inverted),
         ),
         ("duplicates sent elsewhere", counters.pages.redirected_writes),
-        ("twins found", counters.spread.twins_found),
-        ("twins read", only(ftl.spreader().is_some(), counters.redirected_reads)),
+        ("duplicates found", counters.spread.twins_found),
+        ("duplicates read", only(ftl.spreader().is_some(), counters.redirected_reads)),
         ("comparisons void", counters.spread.comparisons_void),
         ("comparisons dropped", counters.spread.jobs_dropped),
         ("filters rebuilt", counters.spread.filter_rebuilds),
@@ -323,7 +312,6 @@ fn mechanisms(driver: &Driver, options: &Options) -> Vec<(&'static str, u64)> {
     ]
 }
 
-/// Pages written at the end, in blocks of the hottest partition and of the others; none without partitions.
 fn pages_by_temperature(driver: &Driver, options: &Options) -> (u64, u64) {
     if options.config.partitions() <= 1 {
         return (0, 0);

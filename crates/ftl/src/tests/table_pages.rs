@@ -3,7 +3,7 @@
 use crate::controller::Controller;
 use std::collections::BTreeSet;
 
-use super::driver::{Driver, Options};
+use super::driver::Driver;
 use crate::ftl::Scheme;
 use crate::ids::TablePage;
 use crate::paging::{Layout, Map as _};
@@ -15,22 +15,13 @@ fn device(mapping: Mapping) -> (Driver, FtlConfig) {
     config.mapping_cache.bytes = CacheBytes::Limited(4 * 64);
     config.mapping_cache.fingerprints = mapping == Mapping::Content;
     config.dedup.fingerprint_entries = Entries::Limited(8);
-    let options = Options {
-        levels: [2, 1, 1, 1, 40, 8],
-        config: config.clone(),
-        footprint: 160,
-        contents: 200,
-        units_per_chip: 1,
-        ..Options::draw(0)
-    };
-    (Driver::new(&options), config)
+    (Driver::of([2, 1, 1, 1, 40, 8], config.clone(), 160, 200), config)
 }
 
 fn layout(driver: &Driver, config: &FtlConfig) -> Layout {
     Layout::new(config.table_shape(), &driver.ftl.flash.blocks.geometry, (0..160u32).map(u64::from))
 }
 
-/// The entries of a page, and whether it has any.
 fn entries(driver: &Driver, layout: &Layout, page: TablePage) -> (Vec<u32>, bool) {
     let mut entries = Vec::new();
     let mut take = |entry| entries.push(entry);
@@ -94,7 +85,7 @@ fn the_end_of_a_period_sees_to_what_trims_changed() {
         driver.ftl.begin_jobs(&mut driver.ops).unwrap();
         let before = driver.ops.len();
         // Each in another page of the table: more than fit in RAM.
-        (0..160).step_by(16).for_each(|lpn| driver.ftl.trim(Lpn::new(lpn)));
+        (0..160).step_by(16).for_each(|lpn| driver.trim(lpn));
         assert_eq!(driver.ops.len(), before, "a trim orders nothing");
         driver.end_period().unwrap();
         let after = driver.ops.len();

@@ -1,13 +1,11 @@
 //! The two-level and the inverted tables of CA-SSD: their contents, their equal effect on the
 //! flash, and the changes by collection.
 
-use crate::controller::Controller;
-use flashtwin_nand::{NO_PPN, Plane};
+use flashtwin_nand::NO_PPN;
 
-use super::driver::{Driver, Options, Step, Workload, geometry};
+use super::driver::{Driver, Options, Workload, geometry, late_fifo};
 use super::reach::Map;
 use crate::dedup::{EvictionPolicy, OutOfLinePolicy, TableKind};
-use crate::flash::victim::VictimPolicy;
 use crate::ids::{Content, Lpn, Owner};
 use crate::inverted::InvertedMap;
 use crate::{Cause, Entries, FlashOp, FtlConfig, Mapping, OpKind, ReplicationPolicy};
@@ -18,7 +16,6 @@ fn with_tables(options: &Options, tables: TableKind) -> Options {
     options
 }
 
-/// Random settings that inverted tables support, on a random device and workload.
 fn draw(seed: u64) -> Options {
     let mut options = Options::draw(seed);
     options.config.mapping = Mapping::Content;
@@ -50,14 +47,7 @@ fn both_forms_do_the_same_to_the_flash() {
                     driver.begin_run(pages);
                 }
                 driver.shake_loads(&mut loads.clone());
-                match next {
-                    Step::Read { lpn } => format!("{:?}", driver.read(lpn).unwrap()),
-                    Step::Write { lpn, content, partial } => {
-                        format!("{:?}", driver.write(lpn, content, partial).unwrap())
-                    }
-                    Step::Trim { lpn } => format!("{:?}", driver.ftl.trim(Lpn::new(lpn))),
-                    Step::EndPeriod => format!("{:?}", driver.end_period().unwrap()),
-                }
+                driver.outcome(next)
             });
             assert_eq!(outcomes[0], outcomes[1], "step {step} of {options:?}");
             let sizes = drivers.each_ref().map(|driver| {
@@ -80,14 +70,11 @@ fn both_forms_do_the_same_to_the_flash() {
     assert!(gc > 10_000 && evictions > 10_000 && shared > 10_000, "{gc} {evictions} {shared}");
 }
 
-/// One plane of `blocks` blocks of two pages.
 fn tiny(blocks: u32, entries: Entries, tables: TableKind) -> Driver {
     let mut config = FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() };
     config.dedup.fingerprint_entries = entries;
     config.dedup.tables = tables;
-    config.gc.victim = VictimPolicy::Fifo;
-    (config.gc.start, config.gc.stop) = (0.0, 0.0);
-    Driver::new(&Options { levels: [1, 1, 1, 1, blocks, 2], config, footprint: 8, contents: 10, ..draw(0) })
+    Driver::of([1, 1, 1, 1, blocks, 2], late_fifo(config), 8, 10)
 }
 
 fn inverted(driver: &Driver) -> &InvertedMap {
@@ -124,7 +111,6 @@ fn the_example_of_the_paper() {
     driver.ftl.audit().unwrap();
 }
 
-/// One in two-level tables, one for each LPN in inverted ones.
 #[test]
 fn collection_updates_one_entry_or_one_for_each_lpn() {
     let forms = [TableKind::TwoLevel, TableKind::Inverted];
@@ -139,18 +125,10 @@ fn collection_updates_one_entry_or_one_for_each_lpn() {
         assert!(driver.ops.is_empty(), "{:?}", driver.ops);
         // The fourth block is opened and two are free: the first one goes, which holds content 0.
         driver.write(4, 6, false).unwrap();
-        let page = |block, page| driver.ftl.flash.blocks.geometry.ppn(Plane::new(0), block, page);
-        let op = |kind, ppn, source| FlashOp {
-            kind,
-            ppn,
-            source,
-            cause: Cause::Gc,
-            urgent: false,
-            job: crate::NO_JOB,
-        };
-        let moved = op(OpKind::Program, page(4, 0), page(0, 0));
-        let erased = op(OpKind::Erase, page(0, 0), NO_PPN);
-        assert_eq!(driver.ops, [op(OpKind::Read, page(0, 0), NO_PPN), moved, erased]);
+        let op = |kind, ppn, source| FlashOp::new(kind, ppn, source, Cause::Gc);
+        let moved = op(OpKind::Program, driver.page(4, 0), driver.page(0, 0));
+        let erased = op(OpKind::Erase, driver.page(0, 0), NO_PPN);
+        assert_eq!(driver.ops, [op(OpKind::Read, driver.page(0, 0), NO_PPN), moved, erased]);
         let counters = driver.ftl.counters();
         assert_eq!((counters.dedup.gc_updates_two_level, counters.dedup.gc_updates_inverted), (1, inverted));
         driver.ftl.audit().unwrap();
@@ -175,17 +153,4 @@ fn inverted_tables_refuse_what_they_cannot_hold() {
     refused(&|c| c.dedup.out_of_line = OutOfLinePolicy::Unhashed, "ftl.dedup.out_of_line = \"none\"");
     config.dedup.sampling_pages = 0;
     assert_eq!(config.check(&geometry).unwrap_err().0, "dedup.sampling_pages");
-}
-
-#[test]
-fn a_content_that_is_forgotten_is_unique_when_it_comes_again() {
-    for tables in [TableKind::TwoLevel, TableKind::Inverted] {
-        let mut driver = tiny(8, Entries::Unlimited, tables);
-        let cause =
-            |driver: &mut Driver, content| driver.write(1, content, false).unwrap().program.unwrap().1;
-        let causes = [1, 2, 1].map(|content| cause(&mut driver, content));
-        assert_eq!(causes, [Cause::Unique, Cause::Unique, Cause::Reborn], "{tables:?}");
-        driver.ftl.forget_content(Content::new(2));
-        assert_eq!(cause(&mut driver, 2), Cause::Unique, "{tables:?}");
-    }
 }

@@ -23,7 +23,6 @@ fn flash(planes: u32, change: impl FnOnce(&mut FtlConfig)) -> Flash {
     Flash::new(&FlashKeys { allocation, gc, partition, redirection, wear }, &geometry, 100, 1)
 }
 
-/// The planes of pages that the host writes to these addresses.
 fn planes_of(flash: &mut Flash, addresses: impl Iterator<Item = u64>) -> Vec<u32> {
     let idle = vec![0; flash.geometry().chips() as usize];
     let loads = LoadView::new(&idle, &idle);

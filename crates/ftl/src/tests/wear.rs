@@ -1,34 +1,21 @@
 //! Wear levelling: which block is used next, and which data are moved.
 
-use crate::controller::Controller;
-use flashtwin_nand::{NO_PPN, Plane, Ppn};
+use flashtwin_nand::{NO_PPN, Plane};
 
-use super::driver::{Driver, Options, geometry};
-use crate::flash::victim::VictimPolicy;
-use crate::ids::{Content, Lpn};
-use crate::{Cause, FlashOp, Ftl, FtlConfig, Host, LoadView, NO_JOB, OpKind, Rng, WearConfig, WearPolicy};
+use super::driver::{Driver, late_fifo};
+use super::write_amplification::Writer;
+use crate::{Cause, FlashOp, FtlConfig, OpKind, Rng, WearConfig, WearPolicy};
 
-/// One plane of eight blocks of two pages.
 fn tiny(wear: WearConfig, blocks: u32, footprint: u32) -> Driver {
-    let mut config = FtlConfig { wear, ..FtlConfig::default() };
-    config.gc.victim = VictimPolicy::Fifo;
-    (config.gc.start, config.gc.stop) = (0.0, 0.0);
-    let levels = [1, 1, 1, 1, blocks, 2];
-    Driver::new(&Options { levels, config, footprint, ..Options::draw(0) })
+    let config = late_fifo(FtlConfig { wear, ..FtlConfig::default() });
+    Driver::of([1, 1, 1, 1, blocks, 2], config, footprint, 0)
 }
 
-/// Writes a page; its block and place in the block.
 fn write(driver: &mut Driver, lpn: u32) -> (u32, u32) {
     let (ppn, _) = driver.write(lpn, u32::MAX, false).unwrap().program.unwrap();
-    place(driver, ppn.number())
+    driver.place(ppn)
 }
 
-fn place(driver: &Driver, ppn: u32) -> (u32, u32) {
-    let geometry = &driver.ftl.flash.blocks.geometry;
-    (geometry.block_in_plane(geometry.block_index(Ppn::new(ppn))), geometry.page_in_block(Ppn::new(ppn)))
-}
-
-/// The blocks that the next writes of page 0 open.
 fn opened(driver: &mut Driver, writes: u32) -> Vec<u32> {
     (0..writes).map(|_| write(driver, 0)).filter(|place| place.1 == 0).map(|place| place.0).collect()
 }
@@ -59,14 +46,8 @@ fn cold_data_change_places_with_the_most_worn_block() {
     write(&mut driver, 1);
     write(&mut driver, 2);
     let mut writes = 0;
-    while driver
-        .ftl
-        .flash
-        .blocks
-        .table
-        .erases(driver.ftl.flash.blocks.geometry.block_index_of(Plane::new(0), 1))
-        < 3
-    {
+    let block = driver.geometry().block_index_of(Plane::new(0), 1);
+    while driver.ftl.flash.blocks.table.erases(block) < 3 {
         write(&mut driver, 0);
         writes += 1;
     }
@@ -76,17 +57,13 @@ fn cold_data_change_places_with_the_most_worn_block() {
     assert_eq!((write(&mut driver, 0), driver.ops.len()), ((5, 1), 0), "no collection, no levelling");
     // The difference is above 2 now. Of the free blocks 1 and 7 the first is the most worn one.
     assert_eq!(write(&mut driver, 0), (6, 0));
-    let page = |block, page| driver.ftl.flash.blocks.geometry.ppn(Plane::new(0), block, page);
-    let op = |kind, ppn, source| {
-        let cause = Cause::WearLevelling;
-        FlashOp { kind, ppn, source, cause, urgent: false, job: NO_JOB }
-    };
+    let op = |kind, ppn, source| FlashOp::new(kind, ppn, source, Cause::WearLevelling);
     let expected = [
-        op(OpKind::Read, page(0, 0), NO_PPN),
-        op(OpKind::Program, page(1, 0), page(0, 0)),
-        op(OpKind::Read, page(0, 1), NO_PPN),
-        op(OpKind::Program, page(1, 1), page(0, 1)),
-        op(OpKind::Erase, page(0, 0), NO_PPN),
+        op(OpKind::Read, driver.page(0, 0), NO_PPN),
+        op(OpKind::Program, driver.page(1, 0), driver.page(0, 0)),
+        op(OpKind::Read, driver.page(0, 1), NO_PPN),
+        op(OpKind::Program, driver.page(1, 1), driver.page(0, 1)),
+        op(OpKind::Erase, driver.page(0, 0), NO_PPN),
     ];
     assert_eq!(driver.ops, expected);
     assert_eq!(driver.ftl.counters().wear.blocks_levelled, 1);
@@ -109,18 +86,13 @@ fn wear_after(rounds: u32, policy: WearPolicy, threshold: u32, every: u32) -> (u
     let mut config = FtlConfig { wear: WearConfig { policy, threshold, every }, ..FtlConfig::default() };
     (config.gc.start, config.gc.stop) = (0.0, 0.0);
     let logical = blocks * pages * 3 / 4;
-    let mut ftl = Ftl::new(&config, &geometry([1, 1, 1, 1, blocks, pages]), logical, 0, 1);
+    let mut writer = Writer::new(&config, blocks, pages, logical);
     let mut rng = Rng::stream(1, "hot and cold writes");
-    let mut ops = Vec::new();
-    let loads = LoadView::new(&[0], &[0]);
     for write in 0..rounds * logical {
-        let lpn = if write < logical { write } else { rng.below(logical / 10) };
-        ops.clear();
-        let page = Host { lpn: Lpn::new(lpn), address: u64::from(lpn), content: Content::new(u32::MAX) };
-        ftl.write(page, false, &loads, &mut ops).unwrap();
+        writer.write(if write < logical { write } else { rng.below(logical / 10) });
     }
-    let wear = ftl.wear();
-    (wear[0].0, wear.last().unwrap().0, ftl.counters().write_amplification().unwrap())
+    let wear = writer.ftl.wear();
+    (wear[0].0, wear.last().unwrap().0, writer.ftl.counters().write_amplification().unwrap())
 }
 
 #[test]
@@ -141,15 +113,5 @@ fn static_levelling_bounds_what_the_others_let_grow() {
             assert!(least > rounds / 2);
             assert!(levelled > unlevelled && levelled < unlevelled + cost, "{unlevelled} {levelled}");
         }
-    }
-}
-
-#[test]
-fn numbers_out_of_range_are_refused() {
-    let geometry = geometry([1, 1, 1, 1, 8, 2]);
-    for (key, change) in [("wear.threshold", (0, 1)), ("wear.every", (1, 0))] {
-        let mut config = FtlConfig::default();
-        (config.wear.threshold, config.wear.every) = change;
-        assert_eq!(config.check(&geometry).unwrap_err(), (key, "0".into(), "at least 1"));
     }
 }

@@ -3,8 +3,8 @@
 use super::driver::geometry;
 use crate::controller::Controller;
 use crate::flash::victim::VictimPolicy;
-use crate::ids::{Content, Lpn};
-use crate::{Ftl, FtlConfig, Host, LoadView, Rng};
+use crate::ids::{Lpn, NO_CONTENT};
+use crate::{FlashOp, Ftl, FtlConfig, Host, LoadView, Rng, WriteOutcome};
 
 const BLOCKS: u32 = 2048;
 const PAGES: u32 = 64;
@@ -12,35 +12,43 @@ const PAGES: u32 = 64;
 /// collects, and of the host's and the collector's active blocks half is unwritten.
 const IDLE_BLOCKS: f64 = 3.5;
 
-/// Measured pages programmed per page written, in the steady state.
+/// One plane that takes pages of unknown contents.
+pub(super) struct Writer {
+    pub(super) ftl: Ftl,
+    /// Operations of the last write.
+    pub(super) ops: Vec<FlashOp>,
+}
+
+impl Writer {
+    pub(super) fn new(config: &FtlConfig, blocks: u32, pages: u32, logical_pages: u32) -> Self {
+        let ftl = Ftl::new(config, &geometry([1, 1, 1, 1, blocks, pages]), logical_pages, 0, 1);
+        Self { ftl, ops: Vec::new() }
+    }
+
+    pub(super) fn write(&mut self, lpn: u32) -> WriteOutcome {
+        self.ops.clear();
+        let page = Host { lpn: Lpn::new(lpn), address: u64::from(lpn), content: NO_CONTENT };
+        self.ftl.write(page, false, &LoadView::new(&[0], &[0]), &mut self.ops).unwrap()
+    }
+}
+
 fn measured((victim, choices): (VictimPolicy, u32), logical_pages: u32) -> f64 {
-    let geometry = geometry([1, 1, 1, 1, BLOCKS, PAGES]);
     let mut config = FtlConfig::default();
     (config.gc.victim, config.gc.choices) = (victim, choices);
     // Collect as late as the device permits: nearly all spare space is at work.
     (config.gc.start, config.gc.stop, config.gc.urgent) = (0.0, 0.0, 1);
-    let mut ftl = Ftl::new(&config, &geometry, logical_pages, 0, 1);
+    let mut writer = Writer::new(&config, BLOCKS, PAGES, logical_pages);
     let mut rng = Rng::stream(1, "uniform writes");
-    let mut ops = Vec::new();
-    let loads = LoadView::new(&[0], &[0]);
-    let mut write = |ftl: &mut Ftl, lpn: u32| {
-        ops.clear();
-        ftl.write(
-            Host { lpn: Lpn::new(lpn), address: u64::from(lpn), content: Content::new(u32::MAX) },
-            false,
-            &loads,
-            &mut ops,
-        )
-        .unwrap();
-    };
-    (0..logical_pages).for_each(|lpn| write(&mut ftl, lpn));
-    (0..8 * logical_pages).for_each(|_| write(&mut ftl, rng.below(logical_pages)));
-    let before = *ftl.counters();
-    (0..8 * logical_pages).for_each(|_| write(&mut ftl, rng.below(logical_pages)));
-    ftl.counters().since(&before).write_amplification().unwrap()
+    let mut before = *writer.ftl.counters();
+    for write in 0..17 * logical_pages {
+        if write == 9 * logical_pages {
+            before = *writer.ftl.counters();
+        }
+        writer.write(if write < logical_pages { write } else { rng.below(logical_pages) });
+    }
+    writer.ftl.counters().since(&before).write_amplification().unwrap()
 }
 
-/// Physical over logical pages, as the models count them.
 fn pages_ratio(logical_pages: u32) -> f64 {
     (f64::from(BLOCKS) - IDLE_BLOCKS) * f64::from(PAGES) / f64::from(logical_pages)
 }
@@ -121,7 +129,6 @@ fn by_integration(ratio: f64, pages: u32, collect: impl Fn(&[f64], f64) -> Vec<f
     b * cycles / (b * cycles - moved)
 }
 
-/// The emptiest blocks first.
 fn emptiest(x: &[f64], share: f64) -> Vec<f64> {
     let mut left = share;
     let taken = x.iter().map(|&blocks| {
@@ -182,30 +189,23 @@ fn d_choices_write_amplification_is_that_of_the_mean_field() {
     }
 }
 
-/// Cost-benefit pays where some pages are hot: nine of ten writes go to a tenth of the pages.
 #[test]
 fn cost_benefit_beats_fifo_and_random_on_hot_and_cold_pages() {
     let write_amplification = |victim: VictimPolicy| {
         let logical = (f64::from(BLOCKS * PAGES) * 0.85) as u32;
-        let geometry = geometry([1, 1, 1, 1, BLOCKS, PAGES]);
         let mut config = FtlConfig::default();
         (config.gc.victim, config.gc.start, config.gc.stop) = (victim, 0.0, 0.0);
-        let mut ftl = Ftl::new(&config, &geometry, logical, 0, 1);
+        let mut writer = Writer::new(&config, BLOCKS, PAGES, logical);
         let mut rng = Rng::stream(1, "hot and cold writes");
-        let mut ops = Vec::new();
-        let loads = LoadView::new(&[0], &[0]);
         let hot = logical / 10;
         for write in 0..7 * logical {
-            let lpn = match (write < logical, rng.below(10)) {
+            writer.write(match (write < logical, rng.below(10)) {
                 (true, _) => write,
                 (_, 0) => hot + rng.below(logical - hot),
                 _ => rng.below(hot),
-            };
-            ops.clear();
-            let page = Host { lpn: Lpn::new(lpn), address: u64::from(lpn), content: Content::new(u32::MAX) };
-            ftl.write(page, false, &loads, &mut ops).unwrap();
+            });
         }
-        ftl.counters().write_amplification().unwrap()
+        writer.ftl.counters().write_amplification().unwrap()
     };
     let cost_benefit = write_amplification(VictimPolicy::CostBenefit);
     for other in [VictimPolicy::Fifo, VictimPolicy::Random] {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
-use flashtwin_sim::{RunResult, SimError, Twin, TwinRequest};
+use flashtwin_sim::{RunResult, SimError, SteppedDrive as Twin, SteppedRequest as TwinRequest};
 use flashtwin_trace::Op;
 
 use super::numbers::Numbers;

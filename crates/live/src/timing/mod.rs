@@ -95,7 +95,8 @@ impl TimedDrive {
         let mut numbers = Numbers::new(pages, aware);
         let held = numbers.begin(drive.held());
         let name = format!("served {}", system.name);
-        let twin = flashtwin_sim::Twin::new(resolved, &name, pages, numbers.limit(), held.into_iter());
+        let twin =
+            flashtwin_sim::SteppedDrive::new(resolved, &name, pages, numbers.limit(), held.into_iter());
         let twin = twin.map_err(|error| config(error.to_string()))?;
         let clock = Clock::start(twin, numbers).map_err(DriveError::medium("the twin's clock"))?;
         let zeroes = digest_of(&ZEROES[..page_bytes as usize], None);

@@ -3,22 +3,21 @@
 use super::ledgers::{Ledgers, Share, from_ns, row_of};
 use crate::engine::{Charge, Ledger};
 
-/// Most buckets a run has; when time outgrows them, neighbours are merged, so that half of them are left.
+/// Buckets of a run. When time outgrows them, neighbours are merged.
 const MAX_BUCKETS: u64 = 400;
 /// Width of the first buckets: 2^16 ns.
 const FIRST_SHIFT: u32 = 16;
-/// The number of no cell.
 const NONE: u32 = u32::MAX;
 
 /// Time charged to a cell before another one takes over.
 const NEARLY_FULL_NS: u64 = 1 << 62;
 
-/// Requests of one bucket and of nearly the same response time. Three cache lines, of which a request that has waited
-/// for nothing but the hash unit and the channel touches the first.
+/// Requests of one bucket and of nearly the same response time. Three cache lines. A request that has waited for
+/// nothing but hash unit and channel touches only the first.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 struct Cell {
-    /// How many, and in the lowest 16 bits the row: a number of its own would begin another cache line.
+    /// How many, and in the lowest 16 bits the row, because a field of its own would begin another cache line.
     count_and_row: u64,
     total_ns: u64,
     /// By the place of the charge ([`PLACES`]).
@@ -27,7 +26,6 @@ struct Cell {
 
 const _: () = assert!(size_of::<Cell>() == 192, "three cache lines");
 
-/// One request in the number of requests and row of a cell.
 const ONE: u64 = 1 << u16::BITS;
 
 /// The place of each charge in a cell: first those that every request may have.
@@ -64,9 +62,8 @@ impl Cell {
         (self.count_and_row % ONE) as usize
     }
 
-    /// Adds a request. Its ledger is read word by word, since it was written a moment ago: a
-    /// processor that reads several recent words at once stalls until they are in its cache (failed
-    /// store forwarding).
+    /// Adds a request. Its ledger was written a moment ago, so it is read word by word: a processor that reads several
+    /// recent words at once stalls (failed store forwarding).
     #[inline]
     fn add(&mut self, total_ns: u64, ledger: &Ledger) {
         self.count_and_row += ONE;
@@ -82,13 +79,11 @@ impl Cell {
         self.sums_ns.iter_mut().zip(other.sums_ns).for_each(|(sum, ns)| *sum += ns);
     }
 
-    /// Sums by [`Charge`].
     fn charges_ns(&self) -> [u64; Charge::COUNT] {
         PLACES.map(|place| self.sums_ns[usize::from(place)])
     }
 }
 
-/// Requests that arrived in one bucket of time.
 #[derive(Debug, Clone, Default)]
 struct Bucket {
     max_ns: u64,
@@ -98,7 +93,6 @@ struct Bucket {
 }
 
 impl Bucket {
-    /// The cell of a row that has room for `total_ns` more.
     #[inline]
     fn cell(&mut self, row: usize, total_ns: u64) -> &mut Cell {
         let place = self.place.get(row).copied().unwrap_or(NONE);
@@ -128,16 +122,15 @@ impl Bucket {
     }
 }
 
-/// Response times of one kind of requests, in at most 400 buckets of equal width by the time of arrival, however long
-/// the run: the width doubles when they are full. Within a bucket, sums of wait ledgers by response time, in the rows
-/// of [`Ledgers`]: which requests are the slowest is known at the end only.
+/// Response times of one kind of requests, in at most 400 buckets of equal width by arrival. The width doubles when
+/// they are full. Each bucket has sums of wait ledgers by response time, in the rows of [`Ledgers`], because only the
+/// end of the run shows which requests are the slowest.
 #[derive(Debug)]
 pub(crate) struct Course {
     shift: u32,
     buckets: Vec<Bucket>,
 }
 
-/// Response times of the requests of a bucket.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Moment {
     pub(crate) count: u64,
@@ -147,8 +140,8 @@ pub(crate) struct Moment {
     pub(crate) p99_ns: Option<u64>,
 }
 
-/// The slowest requests of a bucket: how many, and where their time went. Requests of the row that the whole run's
-/// slowest begin in count by the part of them that belongs to these.
+/// The slowest requests of a bucket: how many, and where their time went. The row in which the run's slowest begin
+/// counts by the part that belongs to them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Slow {
     pub(crate) count: f64,
@@ -162,17 +155,14 @@ impl Default for Course {
 }
 
 impl Course {
-    /// Width of a bucket.
     pub(crate) fn width_ns(&self) -> u64 {
         1 << self.shift
     }
 
-    /// Buckets from time 0 to the last arrival.
     pub(crate) fn len(&self) -> usize {
         self.buckets.len()
     }
 
-    /// Adds a request that arrived at `arrival_ns`.
     #[inline]
     pub(crate) fn record(&mut self, arrival_ns: u64, total_ns: u64, ledger: &Ledger) {
         let at = (arrival_ns >> self.shift) as usize;
@@ -196,7 +186,6 @@ impl Course {
         self.record(arrival_ns, total_ns, ledger);
     }
 
-    /// Makes buckets twice as wide.
     pub(crate) fn widen(&mut self) {
         self.shift += 1;
         let mut halves = std::mem::take(&mut self.buckets).into_iter();
@@ -208,7 +197,6 @@ impl Course {
         }
     }
 
-    /// Where the time of all requests went, by response time.
     pub(crate) fn ledgers(&self) -> Ledgers {
         let mut ledgers = Ledgers::default();
         for cell in self.buckets.iter().flat_map(|bucket| &bucket.cells) {
@@ -217,7 +205,6 @@ impl Course {
         ledgers
     }
 
-    /// Response times of the requests of a bucket.
     pub(crate) fn moment(&self, at: usize) -> Moment {
         let none = Bucket::default();
         let bucket = self.buckets.get(at).unwrap_or(&none);

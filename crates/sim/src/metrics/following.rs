@@ -1,20 +1,15 @@
-//! The receiver of single requests: none, a table of requests, a timeline, or the caller of the
-//! engine.
+//! The receiver of single requests: none, a table of requests, a timeline, or the caller of the engine.
 
 use crate::engine::{Arrived, Completed};
 use crate::error::SimError;
 use crate::requests::{RequestLog, RequestTable};
 use crate::timeline::Timeline;
 
-/// The receiver of single requests.
 #[derive(Debug)]
 pub(crate) enum Following {
-    /// No receiver.
     Nobody,
-    /// A table of all requests.
     Log(Box<RequestLog>),
-    /// A timeline, and a table if one is wanted as well. The timeline also receives commands and
-    /// hashes.
+    /// A timeline, and a table if one is wanted as well.
     Timeline(Box<Timeline>, Option<Box<RequestLog>>),
     /// The caller of the engine, who takes completed requests from time to time.
     Caller(Box<Completions>),
@@ -58,10 +53,7 @@ impl Following {
         }
     }
 
-    /// Whether all requests could be written so far, if they are wanted.
-    ///
-    /// # Errors
-    /// [`SimError::Write`] naming the file.
+    /// Reports the first failure to write.
     pub(crate) fn check(&mut self) -> Result<(), SimError> {
         match self {
             Self::Log(log) => log.check(),
@@ -73,16 +65,12 @@ impl Following {
         }
     }
 
-    /// The timeline, if one was asked for.
     #[inline]
     pub(super) fn timeline(&mut self) -> Option<&mut Timeline> {
         if let Self::Timeline(timeline, _) = self { Some(timeline) } else { None }
     }
 
-    /// The run has ended at `end_ns`. Returns the table of requests, if it is wanted.
-    ///
-    /// # Errors
-    /// [`SimError::Write`] naming the file; [`SimError::Config`] where a timeline was to begin later.
+    /// The run has ended. Returns the table of requests, if it is wanted.
     pub(crate) fn finish(&mut self, end_ns: u64) -> Result<Option<RequestTable>, SimError> {
         match std::mem::replace(self, Self::Nobody) {
             Self::Log(log) => log.finish().map(Some),

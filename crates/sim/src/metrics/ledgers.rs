@@ -1,21 +1,19 @@
-//! Wait ledgers of many requests, kept by response time, so that the slowest can be reported
-//! separately.
+//! Wait ledgers of many requests by response time, so that the slowest can be reported separately.
 
 use crate::engine::Charge;
 
-/// Steps that each doubling of the response time is cut into, as a power of two.
+/// Steps of each doubling of the response time, as a power of two.
 const STEPS_SHIFT: u32 = 5;
 const STEPS: u64 = 1 << STEPS_SHIFT;
 
-/// Requests of nearly the same response time.
 #[derive(Debug, Clone, Copy, Default)]
 struct Row {
     count: u64,
     charges_ns: [u128; Charge::COUNT],
 }
 
-/// Sums of wait ledgers by response time: one row for each thirty-second part of a doubling, so that
-/// requests of a row differ by no more than 3.2 %.
+/// Sums of wait ledgers: one row for each thirty-second part of a doubling, so requests of a row differ by no more than
+/// 3.2 %.
 #[derive(Debug, Default)]
 pub(crate) struct Ledgers {
     rows: Vec<Row>,
@@ -24,24 +22,21 @@ pub(crate) struct Ledgers {
 /// Where the time of some requests went.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Share {
-    /// Requests.
     pub(crate) count: u64,
-    /// The fastest of them took no less than this.
+    /// The shortest of their times.
     pub(crate) from_ns: u64,
-    /// Fraction of the requests in the lowest row that belong to this share.
+    /// Fraction of the lowest row that belongs to this share.
     pub(crate) first_part: f64,
-    /// Sums by [`Charge`]; where a row of equally slow requests is cut, its part of each, rounded down.
+    /// Sums by [`Charge`]. Where a row is cut, its part of each is rounded down.
     pub(crate) charges_ns: [u128; Charge::COUNT],
 }
 
 impl Share {
-    /// Sum of all response times.
     pub(crate) fn total_ns(&self) -> u128 {
         self.charges_ns.iter().sum()
     }
 }
 
-/// The row of a response time.
 #[inline]
 pub(super) fn row_of(total_ns: u64) -> usize {
     if total_ns < STEPS {
@@ -51,7 +46,6 @@ pub(super) fn row_of(total_ns: u64) -> usize {
     ((u64::from(doubling) << STEPS_SHIFT) + (total_ns >> doubling)) as usize
 }
 
-/// The shortest time that belongs to a row.
 pub(super) fn from_ns(row: usize) -> u64 {
     let row = row as u64;
     if row < 2 * STEPS {
@@ -62,7 +56,6 @@ pub(super) fn from_ns(row: usize) -> u64 {
 }
 
 impl Ledgers {
-    /// Adds requests of a row, and their charges.
     pub(super) fn add_row(&mut self, row: usize, count: u64, charges_ns: &[u128; Charge::COUNT]) {
         if row >= self.rows.len() {
             self.rows.resize(row + 1, Row::default());
@@ -72,19 +65,16 @@ impl Ledgers {
         row.charges_ns.iter_mut().zip(charges_ns).for_each(|(sum, ns)| *sum += ns);
     }
 
-    /// Adds all of another collection's.
     pub(crate) fn add(&mut self, other: &Self) {
         for (at, row) in other.rows.iter().enumerate().filter(|(_, row)| row.count > 0) {
             self.add_row(at, row.count, &row.charges_ns);
         }
     }
 
-    /// Where the time of all requests went.
     pub(crate) fn whole(&self) -> Share {
         self.slowest(self.rows.iter().map(|row| row.count).sum())
     }
 
-    /// Charges of the `requests` slowest requests.
     pub(crate) fn slowest(&self, requests: u64) -> Share {
         let mut share = Share { count: 0, from_ns: 0, first_part: 1.0, charges_ns: [0; Charge::COUNT] };
         for at in (0..self.rows.len()).rev().filter(|&at| self.rows[at].count > 0) {

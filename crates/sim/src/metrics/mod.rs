@@ -18,23 +18,19 @@ use flashtwin_ftl::Unit;
 use flashtwin_nand::{Block, Chip};
 use flashtwin_trace::Op;
 
-/// The hash unit in a series of its own, which measures it as if it were a chip.
+/// The hash unit is measured as a chip in a series of its own.
 const HASH_UNIT: Chip = Chip::new(0);
 
-/// Everything that is measured per event; periods are cut by the runner.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     pub(crate) reads: Response,
     pub(crate) writes: Response,
     pub(crate) flushes: Response,
     pub(crate) queues: QueueSeries,
-    /// The hash unit's ([`HASH_UNIT`]).
     pub(crate) hash_queue: QueueSeries,
-    /// Host reads and programs served per chip, and reads redirected to it.
     pub(crate) chip_reads: By<Chip, Vec<u64>>,
     pub(crate) chip_programs: By<Chip, Vec<u64>>,
     pub(crate) chip_redirected: By<Chip, Vec<u64>>,
-    /// The receiver of single requests.
     pub(crate) following: Following,
 }
 

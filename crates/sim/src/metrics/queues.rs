@@ -3,17 +3,15 @@
 use flashtwin_bits::By;
 use flashtwin_nand::Chip;
 
-/// Most bins a series has; when time outgrows them, neighbours are merged.
+/// Bins of a series. When time outgrows them, neighbours are merged.
 const MAX_BINS: u64 = 512;
 /// Width of the first bins: 2^16 ns.
 const FIRST_SHIFT: u32 = 16;
 
-/// One time bin of one chip.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Bin {
     /// Queue length x nanoseconds.
     pub(crate) area: u64,
-    /// Longest queue.
     pub(crate) max: u32,
 }
 
@@ -26,8 +24,7 @@ struct Queue {
     bin: Bin,
 }
 
-/// Mean and longest queue of each chip in at most 512 bins of equal width, however long
-/// the run: the width doubles when they are full.
+/// Mean and longest queue of each chip in at most 512 bins of equal width. The width doubles when they are full.
 #[derive(Debug)]
 pub(crate) struct QueueSeries {
     shift: u32,
@@ -45,12 +42,10 @@ impl QueueSeries {
         }
     }
 
-    /// Width of a bin.
     pub(crate) fn width_ns(&self) -> u64 {
         1 << self.shift
     }
 
-    /// The queue of `chip` changes to `length` at `now_ns`.
     #[inline]
     pub(crate) fn change(&mut self, chip: Chip, now_ns: u64, length: u32) {
         if now_ns >> self.shift != self.queues[chip].current {
@@ -81,7 +76,6 @@ impl QueueSeries {
         }
     }
 
-    /// Doubles the width of all bins.
     fn widen(&mut self) {
         self.shift += 1;
         for (state, bins) in self.queues.iter_mut().zip(self.bins.iter_mut()) {
@@ -98,7 +92,6 @@ impl QueueSeries {
         }
     }
 
-    /// Ends the series; returns each chip's bins.
     pub(crate) fn finish(&mut self, end_ns: u64) -> Vec<Vec<Bin>> {
         for chip in self.queues.ids() {
             let length = self.queues[chip].length;

@@ -7,39 +7,35 @@ use hdrhistogram::Histogram;
 use super::{Course, Ledgers};
 use crate::engine::Ledger;
 
-/// Exact sums and a high dynamic range histogram (values to three significant digits), of the
-/// period under way and of the whole run; for the whole run also the charges.
+/// Exact sums and a high dynamic range histogram (three significant digits), of the period under way and of the whole
+/// run. The whole run also has the charges.
 #[derive(Debug)]
 pub(crate) struct Response {
     whole: Tally,
     period: Tally,
-    /// Of the period, how many times fell into each bucket ([`bucket_of`]); its tally gets them when it ends.
+    /// Of the period under way, by [`bucket_of`].
     buckets: Vec<u64>,
     course: Course,
     /// Sums over the course, computed on first use, at the end of the run.
     ledgers: OnceCell<Ledgers>,
 }
 
-/// Buckets that each doubling of the time is cut into, as a power of two: those of a histogram that keeps three
-/// significant digits.
+/// Buckets of each doubling of the time, as a power of two: those of a histogram with three significant digits.
 const BUCKETS_SHIFT: u32 = 10;
 
-/// The bucket of the histogram for a time. The library's own function takes three times as many
-/// instructions, as it keeps more than is needed here.
+/// The bucket of the histogram for a time. The library's own function takes three times as many instructions.
 #[inline]
 fn bucket_of(time_ns: u64) -> usize {
     let doubling = (time_ns | 1).ilog2().saturating_sub(BUCKETS_SHIFT);
     ((u64::from(doubling) << BUCKETS_SHIFT) + (time_ns >> doubling)) as usize
 }
 
-/// A time that falls into a bucket.
 fn time_of(bucket: usize) -> u64 {
     let bucket = bucket as u64;
     let doubling = (bucket >> BUCKETS_SHIFT).saturating_sub(1);
     (bucket - (doubling << BUCKETS_SHIFT)) << doubling
 }
 
-/// Count, sums and histogram of response times in nanoseconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Tally {
     pub(crate) histogram: Histogram<u64>,
@@ -50,7 +46,7 @@ pub(crate) struct Tally {
     pub(crate) max_ns: u64,
 }
 
-/// A sum of squares that never overflows: the squares of 2^64 times need more than 128 bits.
+/// A sum of squares that never overflows, because the squares of 2^64 times need more than 128 bits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct WideSum {
     low: u128,
@@ -70,7 +66,6 @@ impl WideSum {
         self.add(other.low);
     }
 
-    /// The sum, if it has 128 bits.
     fn exact(&self) -> Option<u128> {
         (self.carries == 0).then_some(self.low)
     }
@@ -80,7 +75,7 @@ impl WideSum {
     }
 }
 
-/// Response times of one period: without the histogram, for a trace may have a great many periods.
+/// Response times of one period. Without the histogram, because a trace may have a great many periods.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PeriodResponse {
     count: u64,
@@ -89,12 +84,10 @@ pub(crate) struct PeriodResponse {
 }
 
 impl PeriodResponse {
-    /// Mean, where anything was measured.
     pub(crate) fn mean_ns(&self) -> Option<f64> {
         mean(self.sum_ns, self.count)
     }
 
-    /// Mean of these requests and others together.
     pub(crate) fn mean_with_ns(&self, other: &Self) -> Option<f64> {
         mean(self.sum_ns + other.sum_ns, self.count + other.count)
     }
@@ -121,12 +114,10 @@ impl Tally {
         }
     }
 
-    /// Mean, where anything was measured.
     pub(crate) fn mean_ns(&self) -> Option<f64> {
         mean(self.sum_ns, self.count)
     }
 
-    /// Standard deviation of the population.
     pub(crate) fn stddev_ns(&self) -> Option<f64> {
         (self.count > 0).then(|| {
             // n x sum of squares - square of the sum: in integers there is no cancellation. Numbers too
@@ -144,12 +135,10 @@ impl Tally {
         })
     }
 
-    /// A percentile, where anything was measured; never above the largest value seen.
     pub(crate) fn percentile_ns(&self, percent: f64) -> Option<u64> {
         (self.count > 0).then(|| self.histogram.value_at_percentile(percent).min(self.max_ns))
     }
 
-    /// Adds another tally.
     pub(crate) fn add(&mut self, other: &Self) {
         // The histograms resize by themselves, so adding cannot fail.
         self.histogram.add(&other.histogram).unwrap_or_default();
@@ -184,22 +173,18 @@ impl Response {
         self.course.record(arrival_ns, total, ledger);
     }
 
-    /// The times over the course of the run.
     pub(crate) fn course(&self) -> &Course {
         &self.course
     }
 
-    /// Makes the buckets of the course twice as wide.
     pub(crate) fn widen_course(&mut self) {
         self.course.widen();
     }
 
-    /// Where the time went, of all requests and of the slowest; when the run is over.
     pub(crate) fn ledgers(&self) -> &Ledgers {
         self.ledgers.get_or_init(|| self.course.ledgers())
     }
 
-    /// Moves the times of the period into its histogram.
     fn fill_histogram(&mut self) {
         for (bucket, times) in self.buckets.iter_mut().enumerate().filter(|(_, times)| **times > 0) {
             // The histogram resizes by itself, so recording cannot fail.
@@ -208,7 +193,6 @@ impl Response {
         }
     }
 
-    /// Ends the period and returns its response times.
     pub(crate) fn end_period(&mut self) -> PeriodResponse {
         if self.period.count > 0 {
             self.fill_histogram();
@@ -222,7 +206,6 @@ impl Response {
         ended
     }
 
-    /// The whole run, up to the last period that was ended.
     pub(crate) fn whole(&self) -> &Tally {
         &self.whole
     }

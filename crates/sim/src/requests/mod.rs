@@ -1,5 +1,5 @@
-//! The table of single requests, on demand: each is followed from arrival to completion and written
-//! as Parquet while the run goes on, one lot at a time, so that memory does not grow with the run.
+//! The table of single requests, written as Parquet while the run goes on, one lot at a time, so that memory does not
+//! grow with the run.
 
 mod row;
 mod writer;
@@ -11,23 +11,19 @@ pub use writer::{RequestTable, RequestsTo};
 use crate::engine::{Arrived, Completed, Ledger, ServedBy};
 use crate::error::SimError;
 
-/// Requests of a lot. One is some 15 MB.
+/// Requests of a lot, some 15 MB.
 const LOT: usize = 1 << 16;
 
-/// A request that is complete.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     arrived: Arrived,
-    /// Response time; trims have none.
     total_ns: Option<u64>,
     ledger: Ledger,
     server: Option<ServedBy>,
 }
 
-/// Follows requests from their arrival to their completion.
 #[derive(Debug)]
 pub(crate) struct RequestLog {
-    /// The request in each slot of the engine.
     under_way: Vec<Option<Arrived>>,
     lot: Vec<Entry>,
     writer: Writer,
@@ -35,16 +31,11 @@ pub(crate) struct RequestLog {
 }
 
 impl RequestLog {
-    /// A log of a run of `system`.
-    ///
-    /// # Errors
-    /// [`SimError::Write`] when the file cannot be made.
     pub(crate) fn new(system: &str, to: &RequestsTo) -> Result<Self, SimError> {
         let writer = Writer::new(system, to)?;
         Ok(Self { under_way: Vec::new(), lot: Vec::with_capacity(LOT), writer, failed: None })
     }
 
-    /// A read, a write or a flush has come and got a slot.
     #[cold]
     pub(crate) fn arrived(&mut self, request: u32, arrived: &Arrived) {
         let slot = request as usize;
@@ -54,13 +45,11 @@ impl RequestLog {
         self.under_way[slot] = Some(*arrived);
     }
 
-    /// A trim has come, and is complete.
     #[cold]
     pub(crate) fn trimmed(&mut self, arrived: &Arrived) {
         self.push(Entry { arrived: *arrived, total_ns: None, ledger: Ledger::default(), server: None });
     }
 
-    /// A read, a write or a flush is complete.
     #[cold]
     pub(crate) fn completed(&mut self, done: &Completed<'_>) {
         // The engine reports each arrival before its completion, so the slot is filled.
@@ -84,18 +73,11 @@ impl RequestLog {
         self.lot.clear();
     }
 
-    /// Errors so far: a full disk is no reason to replay for hours.
-    ///
-    /// # Errors
-    /// [`SimError::Write`] naming the file.
+    /// A full disk is no reason to replay for hours.
     pub(crate) fn check(&mut self) -> Result<(), SimError> {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    /// The whole table.
-    ///
-    /// # Errors
-    /// [`SimError::Write`] naming the file.
     pub(crate) fn finish(mut self) -> Result<RequestTable, SimError> {
         self.hand_on();
         self.check()?;

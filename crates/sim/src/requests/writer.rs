@@ -1,4 +1,4 @@
-//! The table of requests as Parquet, written row group by row group into a file or into memory.
+//! The table of requests as Parquet, in a file or in memory.
 
 use std::fs::File;
 use std::io::Write;
@@ -8,12 +8,10 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use bytes::Bytes;
 use flashtwin_analysis::{Nullable, table};
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::{Entry, RequestRow};
 use crate::error::SimError;
-use crate::parquet_file;
+use crate::parquet_file::{TableWriter, read_table, whole};
 
 /// Where the table of requests goes while a run makes it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,7 +35,6 @@ enum Stored {
     File(Arc<PartFile>),
 }
 
-/// A file that is deleted on drop, unless it has been moved.
 #[derive(Debug)]
 struct PartFile(PathBuf);
 
@@ -70,11 +67,10 @@ impl Write for Sink {
     }
 }
 
-/// Writes lots of requests as row groups.
 #[derive(Debug)]
 pub(super) struct Writer {
     system: String,
-    to: ArrowWriter<Sink>,
+    to: TableWriter<Sink>,
     file: Option<PartFile>,
 }
 
@@ -93,20 +89,20 @@ impl Writer {
             RequestsTo::Memory | RequestsTo::Nowhere => (Sink::Memory(Vec::new()), None),
         };
         let schema = batch(system, &[]).schema();
-        let to = ArrowWriter::try_new(sink, schema, Some(parquet_file::properties()))
+        let to = TableWriter::new(sink, &schema)
             .map_err(|error| failed(file.as_ref().map(|file| file.0.as_path()), &error))?;
         Ok(Self { system: system.to_owned(), to, file })
     }
 
     pub(super) fn write(&mut self, lot: &[Entry]) -> Result<(), SimError> {
-        let written = self.to.write(&batch(&self.system, lot)).and_then(|()| self.to.flush());
+        let written = self.to.write(&batch(&self.system, lot));
         written.map_err(|error| failed(self.path(), &error))
     }
 
     pub(super) fn finish(self) -> Result<RequestTable, SimError> {
         let Self { to, file, .. } = self;
         let path = file.as_ref().map(|file| file.0.clone());
-        let sink = to.into_inner().map_err(|error| failed(path.as_deref(), &error))?;
+        let sink = to.finish().map_err(|error| failed(path.as_deref(), &error))?;
         Ok(RequestTable(match (sink, file) {
             (Sink::Memory(bytes), _) => Stored::Memory(bytes.into()),
             (Sink::File(_), Some(file)) => Stored::File(Arc::new(file)),
@@ -131,34 +127,23 @@ impl RequestTable {
     /// [`SimError::Write`] where the file is no longer there, or cannot be read.
     pub fn read(&self) -> Result<RecordBatch, SimError> {
         match &self.0 {
-            Stored::Memory(bytes) => read(bytes.clone()).map_err(|cause| failed(None, &cause)),
+            Stored::Memory(bytes) => read_table(bytes.clone()).map_err(|cause| failed(None, &cause)),
             Stored::File(part) => {
                 let file = File::open(&part.0).map_err(|error| failed(Some(&part.0), &error))?;
-                read(file).map_err(|cause| failed(Some(&part.0), &cause))
+                read_table(file).map_err(|cause| failed(Some(&part.0), &cause))
             }
         }
     }
 
-    /// Brings the table to its place. A file is moved, from where it was on the same file system.
+    /// Brings the table to its place, on the same file system.
     pub(crate) fn write(&self, path: &Path) -> Result<(), SimError> {
         let outcome = match &self.0 {
             Stored::Memory(bytes) => {
-                return parquet_file::whole(path, |mut file| {
-                    file.write_all(bytes).map_err(|error| error.to_string())
-                })
-                .map_err(|cause| failed(Some(path), &cause));
+                return whole(path, |mut file| file.write_all(bytes).map_err(|error| error.to_string()))
+                    .map_err(|cause| failed(Some(path), &cause));
             }
             Stored::File(part) => std::fs::rename(&part.0, path),
         };
         outcome.map_err(|error| failed(Some(path), &error))
     }
-}
-
-fn read(from: impl parquet::file::reader::ChunkReader + 'static) -> Result<RecordBatch, String> {
-    let text = |error: parquet::errors::ParquetError| error.to_string();
-    let builder = ParquetRecordBatchReaderBuilder::try_new(from).map_err(text)?;
-    let (schema, rows) = (builder.schema().clone(), builder.metadata().file_metadata().num_rows());
-    let mut batches = builder.with_batch_size(rows.max(1) as usize).build().map_err(text)?;
-    let batch = batches.next().transpose().map_err(|error| error.to_string())?;
-    Ok(batch.unwrap_or_else(|| RecordBatch::new_empty(schema)))
 }

@@ -9,13 +9,12 @@ use std::path::Path;
 
 use arrow_array::RecordBatch;
 use flashtwin_analysis::Row;
-use parquet::arrow::ArrowWriter;
 use serde_json::{Value, json};
 
 use self::summary::Summary;
 use crate::error::SimError;
 use crate::finished::Finished;
-use crate::parquet_file::{self, whole};
+use crate::parquet_file::{TableWriter, whole};
 use crate::requests::{RequestRow, RequestTable};
 
 /// The results of one run.
@@ -38,7 +37,7 @@ pub fn results_schema() -> Value {
 pub(crate) fn collect(mut finished: Finished<'_>) -> RunResult {
     let tables = tables::tables(&mut finished);
     let end_ns = finished.engine.now_ns();
-    let bins = finished.engine.accounts.observer.hash_queue.finish(end_ns);
+    let bins = finished.engine.accounts_mut().observer.hash_queue.finish(end_ns);
     let area = bins.iter().flatten().map(|bin| bin.area as f64).sum();
     finished.hash_queue = (area, bins.iter().flatten().map(|bin| bin.max).max().unwrap_or(0));
     // Plain structures of numbers and strings always have a JSON form.
@@ -76,9 +75,9 @@ impl RunResult {
 }
 
 fn write_parquet(file: File, batch: &RecordBatch) -> Result<(), String> {
-    let text = |error: parquet::errors::ParquetError| error.to_string();
-    let mut writer =
-        ArrowWriter::try_new(file, batch.schema(), Some(parquet_file::properties())).map_err(text)?;
-    writer.write(batch).map_err(text)?;
-    writer.close().map(|_| ()).map_err(text)
+    let written = TableWriter::new(file, &batch.schema()).and_then(|mut writer| {
+        writer.write(batch)?;
+        writer.finish()
+    });
+    written.map(drop).map_err(|error| error.to_string())
 }

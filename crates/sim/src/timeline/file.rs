@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use crate::error::SimError;
 
-/// A file that is written piece by piece.
 #[derive(Debug)]
 pub(super) struct TimelineFile {
     path: PathBuf,
@@ -17,8 +16,6 @@ pub(super) struct TimelineFile {
 }
 
 impl TimelineFile {
-    /// # Errors
-    /// [`SimError::Write`] when the file cannot be made.
     pub(super) fn new(path: &Path) -> Result<Self, SimError> {
         let mut name = std::ffi::OsString::from(".");
         name.push(path.file_name().unwrap_or_default());
@@ -35,18 +32,10 @@ impl TimelineFile {
         }
     }
 
-    /// Errors so far.
-    ///
-    /// # Errors
-    /// [`SimError::Write`] naming the file.
     pub(super) fn check(&mut self) -> Result<(), SimError> {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    /// The file is whole: it gets its name.
-    ///
-    /// # Errors
-    /// [`SimError::Write`] naming the file.
     pub(super) fn finish(mut self) -> Result<(), SimError> {
         self.check()?;
         self.to.flush().map_err(|error| failed(&self.path, &error))?;

@@ -10,11 +10,10 @@ use super::lanes::Lanes;
 use super::packets::{Group, Label, Packets, Track, Value};
 use crate::engine::{Charge, Command};
 
-/// A part of a command's time, by name.
 type Stage = (&'static str, u64, u64);
 
-/// A command that a unit has in service, or has had last: its slice is written when the unit begins the next one, because
-/// only then it is certain when the command ended.
+/// A command that a unit has in service, or had last. Its slice is written when the unit begins the next one, because
+/// its end is certain only then.
 #[derive(Debug, Clone)]
 struct Running {
     name: &'static str,
@@ -26,7 +25,6 @@ struct Running {
     end_ns: u64,
     stages: Vec<Stage>,
     is_erase: bool,
-    /// Whether it resumes a suspended operation, and whether it was suspended itself.
     resumed: bool,
     suspended: bool,
 }
@@ -38,7 +36,6 @@ struct UnitLine {
     suspended: Option<Running>,
 }
 
-/// A block whose valid pages are moved away.
 #[derive(Debug)]
 struct Victim {
     begin_ns: u64,
@@ -47,7 +44,6 @@ struct Victim {
     lane: u32,
 }
 
-/// State of the flash tracks.
 #[derive(Debug)]
 pub(super) struct Flash {
     geometry: Geometry,
@@ -68,7 +64,6 @@ impl Flash {
         }
     }
 
-    /// A unit takes up a command, of this request if of one.
     pub(super) fn begins(&mut self, command: &Command<'_>, request: Option<u64>, to: &mut Packets) {
         let unit = command.unit.index();
         self.close(unit, to);
@@ -92,7 +87,6 @@ impl Flash {
         self.carries(channel, unit, if is_program { "data in" } else { "command" }, command.channel_ns, to);
     }
 
-    /// The data of the read that a unit has in service pass over its channel.
     pub(super) fn data_come_out(&mut self, unit: usize, (begin_ns, end_ns): (u64, u64), to: &mut Packets) {
         let Some(running) = &mut self.units[unit].running else { return };
         running.stages.push(("channel wait", running.end_ns, begin_ns));
@@ -102,7 +96,6 @@ impl Flash {
         self.carries(channel, unit, "data out", (begin_ns, end_ns), to);
     }
 
-    /// The command that a unit has in service will stand still at this time.
     pub(super) fn stops(&mut self, unit: usize, at_ns: u64) {
         let line = &mut self.units[unit];
         let Some(running) = &mut line.running else { return };
@@ -113,7 +106,6 @@ impl Flash {
         }
     }
 
-    /// The command that was suspended goes on.
     pub(super) fn goes_on(&mut self, unit: usize, (begin_ns, end_ns): (u64, u64), to: &mut Packets) {
         self.close(unit, to);
         let line = &mut self.units[unit];
@@ -124,14 +116,12 @@ impl Flash {
         }
     }
 
-    /// The run is over.
     pub(super) fn finish(&mut self, to: &mut Packets) {
         for unit in 0..self.units.len() {
             self.close(unit, to);
         }
     }
 
-    /// Writes the slice of a unit's operation.
     fn close(&mut self, unit: usize, to: &mut Packets) {
         if unit >= self.units.len() {
             self.units.resize(unit + 1, UnitLine::default());
@@ -176,7 +166,6 @@ impl Flash {
         vec![("plane", number(plane)), ("block", number(self.geometry.block_in_plane(block)))]
     }
 
-    /// A channel carries something for a unit.
     fn carries(&self, channel: Channel, unit: usize, name: &'static str, span: (u64, u64), to: &mut Packets) {
         let (begin_ns, end_ns) = span;
         if begin_ns < end_ns && self.window.holds(begin_ns, end_ns) {
@@ -205,7 +194,8 @@ impl Flash {
         }
     }
 
-    /// The block is erased: its collection is over. Where neither a read nor the erase took time, there is nothing to show.
+    /// The collection of a block ends with its erase. Where neither a read nor the erase took time, there is nothing to
+    /// show.
     pub(super) fn is_erased(&mut self, block: Block, end_ns: u64, to: &mut Packets) {
         let Some(Victim { begin_ns, cause: why, moved, lane }) = self.victims.remove(&block) else { return };
         self.lanes.give_back(lane, end_ns);
@@ -219,7 +209,6 @@ impl Flash {
     }
 }
 
-/// The stages of a command until the array is done with it.
 fn stages(command: &Command<'_>) -> Vec<Stage> {
     let Command { begin_ns, end_ns, channel_ns: (data_ns, sent_ns), .. } = *command;
     let array_ns = end_ns - command.array_ns;

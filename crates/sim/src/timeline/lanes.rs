@@ -2,20 +2,18 @@
 
 use std::collections::BTreeSet;
 
-/// When a lane is free that is taken now.
 const TAKEN: u64 = u64::MAX;
 
-/// Lanes that are taken for a time each.
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
-    /// From when on each lane is free.
+    /// When each lane is free.
     free_ns: Vec<u64>,
     given_back: BTreeSet<u32>,
 }
 
 impl Lanes {
-    /// Takes the lowest lane that is free from `begin_ns` on. In order of their beginnings, slices
-    /// need no more lanes than ever overlap: for example, two for [0, 5), [3, 8) and [6, 9).
+    /// Takes the lowest lane that is free from `begin_ns` on. Slices in order of their beginnings need no more lanes
+    /// than ever overlap. For example, two for [0, 5), [3, 8) and [6, 9).
     pub(super) fn take(&mut self, begin_ns: u64) -> u32 {
         let free = self.given_back.iter().find(|&&lane| self.free_ns[lane as usize] <= begin_ns).copied();
         let lane = free.unwrap_or(self.free_ns.len() as u32);
@@ -26,13 +24,12 @@ impl Lanes {
         lane
     }
 
-    /// The lane is free from `end_ns` on.
     pub(super) fn give_back(&mut self, lane: u32, end_ns: u64) {
         self.free_ns[lane as usize] = end_ns;
         self.given_back.insert(lane);
     }
 
-    /// Takes the lowest lane that is free for a span whose end is known.
+    /// For a span whose end is known.
     pub(super) fn take_for(&mut self, begin_ns: u64, end_ns: u64) -> u32 {
         let lane = self.take(begin_ns);
         self.give_back(lane, end_ns);

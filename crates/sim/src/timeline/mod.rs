@@ -1,10 +1,8 @@
-//! A timeline of a run, in the format of Perfetto (<https://perfetto.dev>): the activity of
-//! channels, flash units, the hash unit and garbage collection, and requests with the parts of
-//! their time.
+//! A timeline of a run, in the format of Perfetto (<https://perfetto.dev>): channels, flash units, hash unit, garbage
+//! collection, and requests with the parts of their time.
 //!
-//! It writes packets while the run goes on, so its memory does not grow with the run: a command for
-//! each unit, the requests under way, the blocks that are collected. A slice that overlaps the
-//! window is written whole.
+//! It writes packets while the run goes on, so its memory does not grow with the run. A slice that overlaps the window
+//! is written whole.
 
 mod file;
 mod flash;
@@ -38,7 +36,6 @@ pub struct TimelineTo {
 }
 
 impl TimelineTo {
-    /// Whether there is such a part of any run.
     fn check(&self) -> Result<(), ConfigError> {
         if self.from_ns < self.to_ns {
             return Ok(());
@@ -56,7 +53,6 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// The part of the run that is written.
 #[derive(Debug, Clone, Copy)]
 struct Window {
     from_ns: u64,
@@ -64,14 +60,12 @@ struct Window {
 }
 
 impl Window {
-    /// Whether the span overlaps the window. Events of zero length count from the window's first
-    /// nanosecond on.
+    /// Events of zero length count from the window's first nanosecond on.
     fn holds(self, begin_ns: u64, end_ns: u64) -> bool {
         begin_ns < self.to_ns && (end_ns > self.from_ns || begin_ns >= self.from_ns)
     }
 }
 
-/// Writes the timeline of a run.
 #[derive(Debug)]
 pub(crate) struct Timeline {
     to: TimelineTo,
@@ -83,8 +77,6 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    /// # Errors
-    /// [`SimError::Config`] when there is no such part of a run, [`SimError::Write`] when the file cannot be made.
     pub(crate) fn new(to: &TimelineTo, config: &Config, geometry: &Geometry) -> Result<Self, SimError> {
         to.check()?;
         let unit = match config.engine.concurrency {
@@ -158,18 +150,12 @@ impl Timeline {
         }
     }
 
-    /// Errors so far: a full disk is no reason to replay for hours.
-    ///
-    /// # Errors
-    /// [`SimError::Write`] naming the file.
+    /// A full disk is no reason to replay for hours.
     pub(crate) fn check(&mut self) -> Result<(), SimError> {
         self.packets.check()
     }
 
-    /// The run is over: the file gets its name.
-    ///
-    /// # Errors
-    /// [`SimError::Write`] naming the file; [`SimError::Config`] when the run ended before the window.
+    /// The run is over: the file gets its name. An error if the run ended before the window.
     pub(crate) fn finish(mut self, end_ns: u64) -> Result<(), SimError> {
         if self.window.from_ns > 0 && self.window.from_ns >= end_ns {
             return Err(ConfigError(format!(

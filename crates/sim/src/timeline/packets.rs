@@ -1,8 +1,7 @@
 //! Perfetto's packets: tracks, slices, and names that are written once and referred to by number.
 //!
-//! `perfetto/protos/perfetto/trace/`: a `Trace` is a sequence of `TracePacket`s. All of them are of one sequence, whose
-//! numbers of names hold to its end. Slices of a track are written in the order in which they begin; the order of the
-//! tracks does not matter, because readers sort by time.
+//! `perfetto/protos/perfetto/trace/`: a `Trace` is a sequence of `TracePacket`s. Slices of a track are written in the
+//! order in which they begin. The order of the tracks does not matter, because readers sort by time.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +9,7 @@ use super::file::TimelineFile;
 use super::wire::Message;
 use crate::error::SimError;
 
-/// Fields of the messages, by message.
+/// Numbers of the fields, by message.
 mod field {
     pub(super) mod trace {
         pub(crate) const PACKET: u64 = 1;
@@ -59,7 +58,7 @@ mod field {
 const STATE_CLEARED: u64 = 1;
 /// `SEQ_NEEDS_INCREMENTAL_STATE`: the packet refers to such numbers.
 const NEEDS_STATE: u64 = 2;
-/// `BUILTIN_CLOCK_BOOTTIME`, nanoseconds: the clock that readers take for a trace's own, so that none needs a snapshot.
+/// `BUILTIN_CLOCK_BOOTTIME`, nanoseconds: readers take it for a trace's own clock, so it needs no snapshot.
 const BOOT_TIME: u64 = 6;
 /// `ChildTracksOrdering.EXPLICIT`.
 const BY_RANK: u64 = 3;
@@ -78,14 +77,12 @@ pub(super) enum Group {
     Units,
 }
 
-/// A track of a group.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Track {
     pub(super) group: Group,
     pub(super) number: u32,
 }
 
-/// Name and details of an event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Label<'a> {
     pub(super) name: &'static str,
@@ -95,7 +92,6 @@ pub(super) struct Label<'a> {
     pub(super) request: Option<u64>,
 }
 
-/// A value of an argument.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Value {
     Number(u64),
@@ -109,7 +105,7 @@ pub(super) enum Value {
 struct Interned(Vec<&'static str>);
 
 impl Interned {
-    /// The number of a name; a new one is entered into `fresh`, a field of `InternedData`.
+    /// The number of a name. A new one is entered into `fresh`, a field of `InternedData`.
     fn number(&mut self, name: &'static str, field: u64, fresh: &mut Message) -> u64 {
         if let Some(at) = self.0.iter().position(|&known| known == name) {
             return at as u64 + 1;
@@ -124,7 +120,6 @@ impl Interned {
     }
 }
 
-/// All names that were written so far.
 #[derive(Debug, Default)]
 struct Names {
     categories: Interned,
@@ -133,14 +128,12 @@ struct Names {
     texts: Interned,
 }
 
-/// Writes packets.
 #[derive(Debug)]
 pub(super) struct Packets {
     to: TimelineFile,
     names: Names,
     /// Kind of flash unit: chip, die or plane.
     unit: &'static str,
-    /// Tracks that were described, and groups.
     described: BTreeSet<u64>,
 }
 
@@ -154,44 +147,32 @@ impl Packets {
         packets
     }
 
-    /// A slice without others in it.
     pub(super) fn slice(&mut self, track: Track, begin_ns: u64, end_ns: u64, label: &Label<'_>) {
         self.begin(track, begin_ns, label);
         self.end(track, end_ns);
     }
 
-    /// A slice begins.
     pub(super) fn begin(&mut self, track: Track, at_ns: u64, label: &Label<'_>) {
         self.event(track, BEGIN, at_ns, Some(label));
     }
 
-    /// The slice ends that began last on this track and has not ended.
+    /// The slice ends that began last on this track.
     pub(super) fn end(&mut self, track: Track, at_ns: u64) {
         self.event(track, END, at_ns, None);
     }
 
-    /// Something that takes no time.
     pub(super) fn instant(&mut self, track: Track, at_ns: u64, label: &Label<'_>) {
         self.event(track, INSTANT, at_ns, Some(label));
     }
 
-    /// Kind of flash unit.
     pub(super) fn unit(&self) -> &'static str {
         self.unit
     }
 
-    /// Errors so far.
-    ///
-    /// # Errors
-    /// [`SimError::Write`] naming the file.
     pub(super) fn check(&mut self) -> Result<(), SimError> {
         self.to.check()
     }
 
-    /// Nothing more comes.
-    ///
-    /// # Errors
-    /// [`SimError::Write`] naming the file.
     pub(super) fn finish(self) -> Result<(), SimError> {
         self.to.finish()
     }
@@ -221,7 +202,6 @@ impl Packets {
         self.to.write(trace.as_bytes());
     }
 
-    /// Describes a track, and its group, before their first event.
     fn describe(&mut self, track: Track) {
         let group = track.group;
         if self.described.insert(group.uuid()) {
@@ -255,7 +235,7 @@ impl Packets {
 }
 
 impl Names {
-    /// Writes a label into an event, and new names into `fresh`, a message `InternedData`.
+    /// New names go into `fresh`, a message `InternedData`.
     fn write(&mut self, label: &Label<'_>, event: &mut Message, fresh: &mut Message) {
         event.number(field::event::CATEGORY, self.categories.number(label.category, 1, fresh));
         event.number(field::event::NAME, self.events.number(label.name, 2, fresh));
@@ -302,7 +282,6 @@ impl Track {
     /// Trims, which take no time; lanes of requests have numbers from 1.
     pub(super) const TRIMS: Self = Self { group: Group::Host, number: 0 };
 
-    /// The track of a lane of requests, from 0.
     pub(super) fn requests(lane: u32) -> Self {
         Self { group: Group::Host, number: lane + 1 }
     }

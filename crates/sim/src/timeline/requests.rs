@@ -7,8 +7,7 @@ use super::lanes::Lanes;
 use super::packets::{Label, Packets, Track, Value};
 use crate::engine::{Arrived, Charge, Completed, Ledger};
 
-/// The parts of a read's time, in their usual order. The ledger has sums: several waits of one
-/// cause are one slice.
+/// The parts of a read's time, in their usual order. Several waits of one cause are one slice.
 const READ_ORDER: [Charge; Charge::COUNT] = [
     Charge::Slot,
     Charge::Link,
@@ -34,7 +33,7 @@ const READ_ORDER: [Charge; Charge::COUNT] = [
     Charge::Transfer,
 ];
 
-/// The same of a write, whose data pass the channel before the array works on them.
+/// The data of a write pass the channel before the array works on them.
 const WRITE_ORDER: [Charge; Charge::COUNT] = {
     let mut order = READ_ORDER;
     let last = Charge::COUNT - 4;
@@ -43,21 +42,17 @@ const WRITE_ORDER: [Charge; Charge::COUNT] = {
     order
 };
 
-/// A request between its arrival and its completion.
 #[derive(Debug, Clone, Copy)]
 struct UnderWay {
     arrived: Arrived,
-    /// None where the request is complete before the window, or arrives behind it.
+    /// `None` if the request is complete before the window or arrives behind it.
     lane: Option<u32>,
 }
 
-/// The requests under way.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    /// By slot of the engine's.
     under_way: Vec<Option<UnderWay>>,
     lanes: Lanes,
-    /// Whether the window has begun: requests under way have lanes from then on.
     has_begun: bool,
 }
 
@@ -75,7 +70,7 @@ impl Requests {
         self.under_way[slot] = Some(UnderWay { arrived: *arrived, lane });
     }
 
-    /// The place in the trace of the request in a slot of the engine's; `None`: it is complete, or none of the host's.
+    /// The place in the trace of the host's request in a slot of the engine.
     pub(super) fn number(&self, request: u32) -> Option<u64> {
         Some((*self.under_way.get(request as usize)?)?.arrived.number)
     }
@@ -95,7 +90,7 @@ impl Requests {
         }
     }
 
-    /// Only now it is known which requests reach into the window: they get lanes in the order of their arrival.
+    /// Only now it is known which requests reach into the window. They get lanes in the order of their arrival.
     fn begin_window(&mut self) {
         if std::mem::replace(&mut self.has_begun, true) {
             return;
@@ -108,13 +103,11 @@ impl Requests {
     }
 }
 
-/// A trim, which is complete when it comes.
 pub(super) fn trim(arrived: &Arrived, to: &mut Packets) {
     let args = args(arrived);
     to.instant(Track::TRIMS, arrived.arrival_ns, &label(arrived, &args));
 }
 
-/// A request's slice, and in it one for each part of its time.
 fn write(arrived: &Arrived, done: &Completed<'_>, track: Track, to: &mut Packets) {
     let mut args = args(arrived);
     if let Some(server) = done.server {
@@ -132,7 +125,6 @@ fn write(arrived: &Arrived, done: &Completed<'_>, track: Track, to: &mut Packets
     to.end(track, at_ns);
 }
 
-/// Charges of a request, in the order of its slices.
 fn parts(kind: HostOp, ledger: &Ledger) -> impl Iterator<Item = (Charge, u64)> {
     let order = if kind == HostOp::Read { READ_ORDER } else { WRITE_ORDER };
     order.into_iter().map(|charge| (charge, ledger.of(charge))).filter(|&(_, ns)| ns > 0)

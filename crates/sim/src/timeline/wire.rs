@@ -1,12 +1,10 @@
-//! The wire format of Protocol Buffers, as far as a timeline needs it: numbers, bytes, and messages inside messages.
-//!
-//! <https://protobuf.dev/programming-guides/encoding/>. A field is its key, number and wire type, then its value.
+//! The wire format of Protocol Buffers, as far as a timeline needs it
+//! (<https://protobuf.dev/programming-guides/encoding/>).
 
 const VARINT: u64 = 0;
 const FIXED_64: u64 = 1;
 const BYTES: u64 = 2;
 
-/// A message that is being written.
 #[derive(Debug, Default)]
 pub(super) struct Message(Vec<u8>);
 
@@ -28,26 +26,23 @@ impl Message {
         self.0.extend(value.to_le_bytes());
     }
 
-    /// A field of type `string` or `bytes`.
     pub(super) fn text(&mut self, field: u64, text: &str) {
         self.bytes(field, text.as_bytes());
     }
 
-    /// A message inside this one.
     pub(super) fn message(&mut self, field: u64, write: impl FnOnce(&mut Message)) {
         let mut inner = Message::default();
         write(&mut inner);
         self.bytes(field, &inner.0);
     }
 
-    /// A message inside this one, unless it is empty.
+    /// Leaves an empty message out.
     pub(super) fn message_if_any(&mut self, field: u64, inner: &Message) {
         if !inner.0.is_empty() {
             self.bytes(field, &inner.0);
         }
     }
 
-    /// The bytes written.
     pub(super) fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -58,7 +53,7 @@ impl Message {
         self.0.extend(bytes);
     }
 
-    /// Seven bits a byte, the lowest first; the highest bit says that more follow.
+    /// Seven bits a byte, the lowest first. The highest bit says that more follow.
     fn varint(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.0.push(value as u8 | 0x80);

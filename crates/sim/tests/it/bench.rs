@@ -2,6 +2,7 @@
 
 use flashtwin_ftl::Controller;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use flashtwin_ftl::{
@@ -72,6 +73,13 @@ pub(crate) fn nand(levels: Levels) -> NandConfig {
 
 /// Pages go to the planes in turn, on a drive that nothing was ever written to.
 pub(crate) const NEW: [(&str, &str); 2] = [("allocation.policy", "static"), ("preload", "none")];
+
+/// Seeds of a long random test. `FLASHTWIN_SEED`, any text such as a commit, chooses others.
+pub(crate) fn seeds(count: u64) -> Range<u64> {
+    let text = std::env::var("FLASHTWIN_SEED").unwrap_or_default();
+    let first = text.bytes().fold(0, |sum: u32, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+    u64::from(first)..u64::from(first) + count
+}
 
 /// One of a list.
 pub(crate) fn pick<T: Copy>(rng: &mut Rng, list: &[T]) -> T {
@@ -348,16 +356,16 @@ impl Bench {
     pub(crate) fn serve(&self, asks: &[Ask]) -> Outcome {
         let trace = page_trace(asks, self.footprint, self.contents);
         let engine = self.serve_trace(&trace, Log::default());
-        engine.controller.audit().unwrap();
+        engine.controller().audit().unwrap();
         assert!(
-            engine.accounts.observer.queues.values().all(|&length| length == 0),
+            engine.accounts().observer.queues.values().all(|&length| length == 0),
             "a queue is not empty at the end"
         );
         let device = self.nand.resolve().unwrap();
         Outcome {
-            counts: engine.accounts.counts,
+            counts: engine.accounts().counts,
             end_ns: engine.now_ns(),
-            log: engine.accounts.observer,
+            log: engine.into_observer(),
             device,
         }
     }

@@ -101,7 +101,7 @@ fn full_queue_is_submitted_to_when_one_of_it_is_answered() {
     let asks = [read(0, 0), read(10, 2), of_queue(5, read(20, 3))];
     let trace = page_trace(&asks, 16, 64);
     let engine = with_limit(1).serve_trace(&trace, Kept::default());
-    let kept = &engine.accounts.observer.done;
+    let kept = &engine.accounts().observer.done;
     // The other queue finds the second die idle; the second request does not wait for it, for it comes later.
     let times: Vec<_> = kept.iter().map(|done| (done.arrival_ns, done.total_ns)).collect();
     assert_eq!(times, [(0, READ_ALL), (20, READ_ALL), (READ_ALL, READ_ALL)]);
@@ -115,7 +115,7 @@ fn round_robin_takes_queues_in_turn() {
             (bench.engine.arbitration, bench.engine.arbitration_burst) = (arbitration, burst);
         });
         let engine = bench.serve_trace(&page_trace(&asks, 16, 64), Kept::default());
-        engine.accounts.observer.done.iter().map(|done| done.number).collect::<Vec<_>>()
+        engine.accounts().observer.done.iter().map(|done| done.number).collect::<Vec<_>>()
     };
     assert_eq!(asks(Arbitration::Fifo, 1), [0, 1, 2, 3, 4, 5]);
     assert_eq!(asks(Arbitration::RoundRobin, 1), [0, 5, 3, 1, 4, 2]);
@@ -248,7 +248,7 @@ fn saturated(slots: u32, limit: u32, asks: &[Ask], arbitration: Arbitration) -> 
             (Suspend::ProgramErase, 0.0, 0);
     });
     let engine = bench.serve_trace(&page_trace(asks, 256, 64), Kept::default());
-    engine.accounts.observer
+    engine.into_observer()
 }
 
 /// Writes on queue 0, all there from the beginning, and a read among every fifty.
@@ -321,7 +321,7 @@ fn slots_and_queue_limits_are_never_exceeded() {
             bench.engine.arbitration = pick(&mut rng, &[Arbitration::Fifo, Arbitration::RoundRobin]);
             bench.queue_limit = pick(&mut rng, &drawn::QUEUE_LIMIT);
         });
-        let kept = bench.serve_trace(&pages, Kept::default()).accounts.observer;
+        let kept = bench.serve_trace(&pages, Kept::default()).into_observer();
         let window = pages.window();
         let under_way = |from: &dyn Fn(&Done) -> u64, of: &dyn Fn(&Done) -> bool| {
             // At one time, those that end go before those that begin.

@@ -1,16 +1,17 @@
-//! A plain simulator of a drive that collects, written from docs/model.md and docs/systems.md and from nothing
-//! else: `conventional` with a page map, greedy collection in steps and in idle time, dies that serve one
-//! operation at a time, channels. It searches lists from end to end where the engine keeps tables, and it is short
-//! enough to be read in one go.
+//! A plain simulator of a drive, written from docs/model.md and docs/systems.md and from nothing else: four systems,
+//! greedy collection in steps and in idle time, units that serve one operation at a time, channels. It searches lists
+//! from end to end where the engine keeps tables, and it is short enough to be read in one go.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use flashtwin_sim::WriteCompletes;
 use flashtwin_trace::{Op, PageTrace};
 
-use crate::plain_parts::{Block, Channel, Counts, Kind, Operation, PageAddress, Plane, Rules, Unit};
+use crate::plain_parts::{
+    Block, Channel, Counts, HashedWrite, Kind, Operation, PageAddress, Plane, Rules, Stored, System, Unit,
+};
 
-const NEVER: u64 = u64::MAX;
+pub(crate) const NEVER: u64 = u64::MAX;
 /// Waiting operations of a queue that a unit considers.
 const LOOKED_AT: usize = 64;
 
@@ -19,7 +20,12 @@ pub(crate) struct Drive {
     planes: Vec<Plane>,
     units: Vec<Unit>,
     channels: Vec<Channel>,
-    place_of: Vec<Option<PageAddress>>,
+    stored: Vec<Stored>,
+    /// Of each logical page, the place of its data in `stored`.
+    data_of: Vec<Option<usize>>,
+    /// Page writes on their way to their hash, and when each lane is free.
+    hashing: VecDeque<HashedWrite>,
+    lanes: Vec<u64>,
     /// Pages that collection moves and has not read yet: to which place, from which.
     unread: Vec<(PageAddress, PageAddress)>,
     /// Place in the order of allocation that comes next, for dynamic allocation.
@@ -28,6 +34,10 @@ pub(crate) struct Drive {
     now: u64,
     last_arrival: u64,
     arrivals: Vec<u64>,
+    pages_left: Vec<usize>,
+    /// Writes that are not complete, and flushes, each with the writes that it waits for.
+    writing: BTreeSet<usize>,
+    flushing: Vec<(usize, BTreeSet<usize>)>,
     /// Power-protected RAM: pages in it, and requests whose pages wait for a place.
     buffered: Vec<PageAddress>,
     waiting: VecDeque<(PageAddress, usize)>,
@@ -44,7 +54,10 @@ impl Drive {
             planes: vec![Plane { blocks, ..Plane::default() }; rules.planes()],
             units: vec![Unit::default(); rules.planes() / rules.planes_per_unit()],
             channels: vec![Channel::default(); rules.channels],
-            place_of: vec![None; footprint],
+            stored: Vec::new(),
+            data_of: vec![None; footprint],
+            hashing: VecDeque::new(),
+            lanes: vec![0; rules.hash_lanes],
             unread: Vec::new(),
             rules: rules.clone(),
             turn: 0,
@@ -52,6 +65,9 @@ impl Drive {
             now: 0,
             last_arrival: 0,
             arrivals: Vec::new(),
+            pages_left: Vec::new(),
+            writing: BTreeSet::new(),
+            flushing: Vec::new(),
             buffered: Vec::new(),
             waiting: VecDeque::new(),
             counts: Counts::default(),
@@ -64,22 +80,35 @@ impl Drive {
     pub(crate) fn serve(&mut self, trace: &PageTrace) {
         let columns = &trace.columns;
         self.last_arrival = columns.time_ns.last().map_or(0, |&time| time as u64);
+        let mut boundary = self.rules.period_ns;
         for request in 0..trace.requests() {
             let now = columns.time_ns[request] as u64;
+            while now >= boundary {
+                self.until(boundary);
+                self.end_period();
+                boundary += self.rules.period_ns;
+            }
             self.until(now);
             self.now = now;
             self.arrivals.push(now);
             let op = columns.op[request];
             self.responses.push(if op == Op::Trim { None } else { Some(0) });
+            self.pages_left.push(trace.page_ops_of(request).len());
+            match op {
+                Op::Write => assert!(self.writing.insert(request)),
+                Op::Flush => self.flushing.push((request, self.writing.clone())),
+                Op::Read | Op::Trim => {}
+            }
             for at in trace.page_ops_of(request) {
                 let lpn = columns.lpn[at] as usize;
                 match op {
                     Op::Read => self.read(lpn, request),
-                    Op::Write => self.write(lpn, request),
+                    Op::Write => self.arrive(lpn, columns.content[at], request),
                     Op::Trim => self.forget(lpn),
-                    Op::Flush => unreachable!("the traces here have no flushes"),
+                    Op::Flush => unreachable!("a flush has no pages"),
                 }
             }
+            self.answer_flushes(now);
         }
         self.until(NEVER - 1);
         let is_done = |unit: &Unit| unit.is_idle();
@@ -91,18 +120,25 @@ impl Drive {
         100 * self.busy_ns / (self.units.len() as u64 * self.now.max(self.last_arrival))
     }
 
-    /// Everything that happens until `limit`, lower units first.
+    /// Everything that happens until `limit`: hashes first, then lower units.
     fn until(&mut self, limit: u64) {
         loop {
+            let hashed = self.hashing.front().map_or(NEVER, |write| write.ready);
             let due = |unit: usize| match self.units[unit].due {
                 Some(due) => due,
                 None => self.idle_work_at(unit),
             };
             let (due, unit) = (0..self.units.len()).map(|unit| (due(unit), unit)).min().unwrap();
-            if due > limit {
+            if due.min(hashed) > limit {
                 return;
             }
-            self.now = due;
+            self.now = due.min(hashed);
+            if hashed <= due {
+                let HashedWrite { lpn, content, request, reads, .. } = self.hashing.pop_front().unwrap();
+                let data = self.write(lpn, content, request);
+                self.stored[data].reads += reads;
+                continue;
+            }
             if self.units[unit].due.is_some() { self.ended(unit) } else { self.collect_in_idle_time(unit) }
         }
     }
@@ -110,13 +146,35 @@ impl Drive {
     // ---- Decisions of the controller ----
 
     fn read(&mut self, lpn: usize, request: usize) {
-        match self.place_of[lpn] {
-            None => self.counts.unmapped_reads += 1,
-            Some(place) => match self.unread.iter().find(|&&(to, _)| to == place) {
-                Some(&(_, from)) => self.read_from(from, request),
-                None if self.is_on_flash(place) => self.read_from(place, request),
-                None => self.counts.ram_reads += 1,
-            },
+        if let Some(write) = self.hashing.iter_mut().rev().find(|write| write.lpn == lpn) {
+            write.reads += 1;
+            self.counts.ram_reads += 1;
+            return self.page_done(request, self.now);
+        }
+        let Some(data) = self.data_of[lpn] else {
+            self.counts.unmapped_reads += 1;
+            return self.page_done(request, self.now);
+        };
+        self.stored[data].reads += 1;
+        let Stored { home, ref copies, .. } = self.stored[data];
+        let unread = self.unread.iter().find(|&&(to, _)| to == home).map(|&(_, from)| from);
+        let home_has = unread.or(Some(home).filter(|&home| self.is_on_flash(home)));
+        let (units, unit) = (self.units.len(), self.unit_of(home));
+        let least =
+            |units: &mut dyn Iterator<Item = usize>| units.min_by_key(|&unit| self.units[unit].load());
+        let chosen = match self.rules.system {
+            System::Conventional | System::CaSsd => unit,
+            System::RrSsd => least(&mut [unit].into_iter().chain(copies.iter().copied())).unwrap(),
+            System::Oracle => least(&mut (0..units).map(|step| (unit + step) % units)).unwrap(),
+        };
+        // A copy is there as soon as its period has begun, the home page when it is programmed.
+        match home_has {
+            Some(place) if chosen == unit => self.read_from(place, request),
+            None if chosen == unit || self.rules.system == System::Oracle => {
+                self.counts.ram_reads += 1;
+                self.page_done(request, self.now);
+            }
+            _ => self.read_from(self.rules.first_page_of(chosen), request),
         }
     }
 
@@ -125,41 +183,93 @@ impl Drive {
         self.order(Operation::of_host(Kind::Read, place, request));
     }
 
-    fn write(&mut self, lpn: usize, request: usize) {
+    /// A page write arrives: it goes to a lane of the hash unit first, where the system looks at contents.
+    fn arrive(&mut self, lpn: usize, content: u32, request: usize) {
+        if self.rules.system == System::Conventional {
+            self.write(lpn, content, request);
+            return;
+        }
+        let lane = self.lanes.iter_mut().min().unwrap();
+        *lane = (*lane).max(self.now) + self.rules.hash_ns;
+        self.hashing.push_back(HashedWrite { ready: *lane, lpn, content, request, reads: 0 });
+    }
+
+    /// Decides a page write; its data.
+    fn write(&mut self, lpn: usize, content: u32, request: usize) -> usize {
+        let known = |data: &Stored| data.references > 0 && data.content == content;
+        if self.rules.system != System::Conventional
+            && let Some(found) = self.stored.iter().position(known)
+        {
+            self.stored[found].references += 1;
+            self.forget(lpn);
+            self.data_of[lpn] = Some(found);
+            self.page_done(request, self.now);
+            return found;
+        }
         let plane = self.allocate(lpn);
         let mut own = Vec::new();
         if self.planes[plane].host_block.is_none() {
             while self.planes[plane].free() <= 1 && self.collect(plane, usize::MAX, false, &mut own) {}
         }
-        let place = self.next_page(plane, lpn, false);
+        let data = self.stored.len();
+        let home = self.next_page(plane, data, false);
         self.counts.host_programs += 1;
+        self.stored.push(Stored { home, copies: Vec::new(), references: 1, reads: 0, content });
         self.forget(lpn);
-        self.place_of[lpn] = Some(place);
-        self.buffer(place, request);
+        self.data_of[lpn] = Some(data);
+        self.buffer(home, request);
         self.planes[plane].collects |= self.planes[plane].free() <= self.rules.start_blocks;
         if self.planes[plane].collects {
             self.collect(plane, self.rules.step_pages, false, &mut own);
         }
         // Operations that the page set off are queued behind it.
-        self.order(Operation::of_host(Kind::Program, place, request));
+        self.order(Operation::of_host(Kind::Program, home, request));
         own.into_iter().for_each(|operation| self.order(operation));
+        data
     }
 
     fn forget(&mut self, lpn: usize) {
-        if let Some(old) = self.place_of[lpn].take() {
-            self.changes += 1;
-            let plane = &mut self.planes[old.plane];
-            plane.valid -= 1;
-            let block = &mut plane.blocks[old.block];
-            block.owner[old.page] = None;
-            (block.valid, block.since) = (block.valid - 1, self.changes);
+        if let Some(old) = self.data_of[lpn].take() {
+            self.stored[old].references -= 1;
+            if self.stored[old].references == 0 {
+                self.free(self.stored[old].home);
+            }
+        }
+    }
+
+    /// A page holds no valid data any more.
+    fn free(&mut self, old: PageAddress) {
+        self.changes += 1;
+        let plane = &mut self.planes[old.plane];
+        plane.valid -= 1;
+        let block = &mut plane.blocks[old.block];
+        block.owner[old.page] = None;
+        (block.valid, block.since) = (block.valid - 1, self.changes);
+    }
+
+    /// Each content gets as many copies more as it was read, on the units that follow its home.
+    fn end_period(&mut self) {
+        let units = self.units.len();
+        for data in 0..self.stored.len() {
+            let home = self.unit_of(self.stored[data].home);
+            let Stored { copies, references, reads, .. } = &mut self.stored[data];
+            let wanted = if *references > 0 { (*reads).min(units - 1) } else { 0 };
+            while self.rules.system == System::RrSsd && copies.len() < wanted {
+                copies.push((home + copies.len() + 1) % units);
+                self.counts.copies += 1;
+            }
+            *reads = 0;
         }
     }
 
     /// The plane that a page of the host's goes to: the first one with room from the proposed one on.
     fn allocate(&mut self, lpn: usize) -> usize {
-        let proposed = self.rules.plane_at(if self.rules.dynamic_allocation { self.turn } else { lpn });
         let count = self.rules.planes();
+        if self.rules.least_loaded {
+            let load = |&place: &usize| self.units[self.rules.unit_of(self.rules.plane_at(place))].load();
+            self.turn = (0..count).map(|step| (self.turn + step) % count).min_by_key(load).unwrap();
+        }
+        let proposed = self.rules.plane_at(if self.rules.dynamic_allocation { self.turn } else { lpn });
         self.turn = (self.turn + 1) % count;
         let most = (self.rules.blocks_per_plane - 4) * self.rules.pages_per_block;
         let has_room = |plane: usize| self.planes[plane].valid < most;
@@ -169,15 +279,15 @@ impl Drive {
         (proposed + further) % count
     }
 
-    /// The next page of the plane's block for the host or for moved pages, which now holds `lpn`.
-    fn next_page(&mut self, plane: usize, lpn: usize, moved: bool) -> PageAddress {
+    /// The next page of the plane's block for the host or for moved pages, which now holds these data.
+    fn next_page(&mut self, plane: usize, data: usize, moved: bool) -> PageAddress {
         let open_block = |state: &Plane| if moved { state.moved_block } else { state.host_block };
         let block = open_block(&self.planes[plane]).unwrap_or_else(|| self.next_block(plane));
         self.changes += 1;
         let state = &mut self.planes[plane];
         state.valid += 1;
         let open = &mut state.blocks[block];
-        open.owner.push(Some(lpn));
+        open.owner.push(Some(data));
         (open.valid, open.since) = (open.valid + 1, self.changes);
         open.is_closed = open.owner.len() == self.rules.pages_per_block;
         let place = PageAddress { plane, block, life: open.life, page: open.owner.len() - 1 };
@@ -238,10 +348,10 @@ impl Drive {
         let block = self.planes[plane].victim.unwrap();
         let owner = self.planes[plane].blocks[block].owner.clone();
         let life = self.planes[plane].blocks[block].life;
-        let valid = owner.iter().enumerate().filter_map(|(page, lpn)| lpn.map(|lpn| (page, lpn)));
-        for (page, lpn) in valid.take(most) {
+        let valid = owner.iter().enumerate().filter_map(|(page, data)| data.map(|data| (page, data)));
+        for (page, data) in valid.take(most) {
             let from = PageAddress { plane, block, life, page };
-            let to = self.next_page(plane, lpn, true);
+            let to = self.next_page(plane, data, true);
             if self.is_on_flash(from) {
                 self.counts.moved_reads += 1;
                 own.push(operation(Kind::Read, from));
@@ -252,8 +362,8 @@ impl Drive {
             self.counts.moved_programs += 1;
             self.counts.idle_moves += u64::from(in_idle_time);
             own.push(operation(Kind::Program, to));
-            self.forget(lpn);
-            self.place_of[lpn] = Some(to);
+            self.free(from);
+            self.stored[data].home = to;
         }
         if self.planes[plane].blocks[block].valid == 0 {
             self.counts.erases += 1;
@@ -325,9 +435,29 @@ impl Drive {
     fn page_done(&mut self, request: usize, at: u64) {
         let response = self.responses[request].as_mut().unwrap();
         *response = (*response).max(at - self.arrivals[request]);
+        self.pages_left[request] -= 1;
+        if self.pages_left[request] == 0 {
+            self.writing.remove(&request);
+            self.flushing.iter_mut().for_each(|(_, writes)| _ = writes.remove(&request));
+            self.answer_flushes(at);
+        }
+    }
+
+    fn answer_flushes(&mut self, now: u64) {
+        let Self { flushing, responses, arrivals, .. } = self;
+        flushing.retain(|(flush, writes)| {
+            if writes.is_empty() {
+                responses[*flush] = Some(now - arrivals[*flush]);
+            }
+            !writes.is_empty()
+        });
     }
 
     // ---- When it happens ----
+
+    fn unit_of(&self, place: PageAddress) -> usize {
+        self.rules.unit_of(place.plane)
+    }
 
     fn block(&self, place: PageAddress) -> &Block {
         &self.planes[place.plane].blocks[place.block]
@@ -353,7 +483,7 @@ impl Drive {
         if kind == Kind::Read {
             self.planes[place.plane].blocks[place.block].reads += 1;
         }
-        let unit = place.plane / self.rules.planes_per_unit();
+        let unit = self.unit_of(place);
         let state = &mut self.units[unit];
         let queue = match (request, kind) {
             (None, _) => &mut state.own,

@@ -5,9 +5,21 @@ use std::collections::VecDeque;
 
 use flashtwin_sim::{Concurrency, WriteCompletes};
 
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum System {
+    Conventional,
+    CaSsd,
+    RrSsd,
+    Oracle,
+}
+
 /// Properties of the drive and policies of its controller. Times in nanoseconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Rules {
+    pub(crate) system: System,
+    pub(crate) hash_ns: u64,
+    pub(crate) hash_lanes: usize,
+    pub(crate) period_ns: u64,
     pub(crate) channels: usize,
     pub(crate) chips_per_channel: usize,
     pub(crate) dies_per_chip: usize,
@@ -24,6 +36,8 @@ pub(crate) struct Rules {
     pub(crate) order: String,
     /// Pages go to the planes in turn, independent of their address.
     pub(crate) dynamic_allocation: bool,
+    /// Of those, to the plane of the least loaded unit.
+    pub(crate) least_loaded: bool,
     /// The least worn erased block is used next, not the one erased first.
     pub(crate) dynamic_wear: bool,
     /// Free blocks at which a plane begins to collect, and at which it ends.
@@ -54,6 +68,15 @@ impl Rules {
             Concurrency::Die => self.planes_per_die,
             Concurrency::Chip => self.planes_per_die * self.dies_per_chip,
         }
+    }
+
+    pub(crate) fn unit_of(&self, plane: usize) -> usize {
+        plane / self.planes_per_unit()
+    }
+
+    /// Stands for any page that a unit has a copy of.
+    pub(crate) fn first_page_of(&self, unit: usize) -> PageAddress {
+        PageAddress { plane: unit * self.planes_per_unit(), block: 0, life: 0, page: 0 }
     }
 
     pub(crate) fn channel_of(&self, plane: usize) -> usize {
@@ -87,6 +110,27 @@ pub(crate) struct PageAddress {
     pub(crate) page: usize,
 }
 
+/// Data with one content, where the system looks at contents, else of one logical page.
+pub(crate) struct Stored {
+    pub(crate) home: PageAddress,
+    /// Units with a copy.
+    pub(crate) copies: Vec<usize>,
+    /// Logical pages that have these data.
+    pub(crate) references: usize,
+    /// Reads in this period.
+    pub(crate) reads: usize,
+    pub(crate) content: u32,
+}
+
+/// A page write on its way to its hash.
+pub(crate) struct HashedWrite {
+    pub(crate) ready: u64,
+    pub(crate) lpn: usize,
+    pub(crate) content: u32,
+    pub(crate) request: usize,
+    pub(crate) reads: usize,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
     Read,
@@ -116,7 +160,7 @@ impl Operation {
 pub(crate) struct Block {
     /// Erases that were ordered.
     pub(crate) life: u32,
-    /// Pages given away, and the logical page of each that is valid.
+    /// Pages given away, and the data of each that is valid.
     pub(crate) owner: Vec<Option<usize>>,
     pub(crate) valid: usize,
     /// When it came to have that many valid pages, counted in changes of the drive.
@@ -167,6 +211,10 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
+    pub(crate) fn load(&self) -> usize {
+        self.reads.len() + self.programs.len() + usize::from(self.serves.is_some())
+    }
+
     pub(crate) fn is_idle(&self) -> bool {
         self.serves.is_none() && self.reads.is_empty() && self.programs.is_empty() && self.own.is_empty()
     }
@@ -190,6 +238,7 @@ pub(crate) struct Counts {
     pub(crate) unmapped_reads: u64,
     pub(crate) idle_moves: u64,
     pub(crate) fallbacks: u64,
+    pub(crate) copies: u64,
 }
 
 impl Counts {
@@ -203,5 +252,6 @@ impl Counts {
         self.unmapped_reads += other.unmapped_reads;
         self.idle_moves += other.idle_moves;
         self.fallbacks += other.fallbacks;
+        self.copies += other.copies;
     }
 }

@@ -82,7 +82,7 @@ fn reads_of_a_single_die_wait_as_in_an_m_d_1_queue() {
             .holding(1)
             .with(|bench| bench.verify = false)
             .serve_trace(&trace, Means::default());
-        let reads = &engine.accounts.observer.reads;
+        let reads = &engine.accounts().observer.reads;
         // Pollaczek and Khinchine, for a service time without variance.
         let wanted = load * service / (2.0 * (1.0 - load));
         close(&format!("waiting at load {load}"), reads.mean(reads.queueing_ns), wanted);
@@ -101,7 +101,7 @@ fn pages_wait_for_the_hash_as_in_an_m_d_1_queue() {
         .deduplicating()
         .with(|bench| (bench.engine.hash_us, bench.verify) = (12.0, false))
         .serve_trace(&trace, Means::default());
-    let writes = &engine.accounts.observer.writes;
+    let writes = &engine.accounts().observer.writes;
     let wanted = hash + load * hash / (2.0 * (1.0 - load));
     close("hashing", writes.mean(writes.hashing_ns), wanted);
 }
@@ -124,7 +124,7 @@ fn reads_go_before_writes_as_in_a_priority_queue() {
         .holding(1)
         .with(|bench| bench.verify = false)
         .serve_trace(&trace, Means::default());
-    let Means { reads, writes } = &engine.accounts.observer;
+    let Means { reads, writes } = &engine.accounts().observer;
     close("reads", reads.mean(reads.queueing_ns), residual / (1.0 - read_load));
     let behind = residual / ((1.0 - read_load) * (1.0 - read_load - write_load));
     close("writes", writes.mean(writes.queueing_ns), behind);
@@ -157,7 +157,7 @@ fn closed_loop(op: Op, chips: u32, depth: u32, requests: usize) -> Engine<Ftl, M
 /// Requests a nanosecond from the first arrival to the last response.
 fn rate<O: Observer>(engine: &Engine<Ftl, O>) -> f64 {
     let (first, last) = engine.served_ns().unwrap();
-    engine.accounts.counts.requests.iter().sum::<u64>() as f64 / (last - first) as f64
+    engine.accounts().counts.requests.iter().sum::<u64>() as f64 / (last - first) as f64
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn requests_under_way_are_throughput_times_response() {
     // Little's law, as long as requests do not run out: the last ones, 32 of 20,000, are fewer than the depth.
     for (op, chips, depth) in [(Op::Read, 4, 2), (Op::Read, 4, 16), (Op::Read, 16, 32), (Op::Write, 4, 8)] {
         let engine = closed_loop(op, chips, depth, 20_000);
-        let Means { reads, writes } = &engine.accounts.observer;
+        let Means { reads, writes } = &engine.accounts().observer;
         let sums = if op == Op::Read { reads } else { writes };
         let response = sums.mean(sums.queueing_ns + sums.served_ns);
         close(&format!("{op:?} of {chips} chips"), rate(&engine) * response, f64::from(depth));

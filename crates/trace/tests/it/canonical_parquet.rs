@@ -4,16 +4,16 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::builder::{BinaryBuilder, ListBuilder, UInt32Builder};
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, UInt8Array};
 use flashtwin_trace::{
     ErrorCause, NO_CONTENT, Op, OpenOptions, Progress, Request, Source, Trace, TraceBuilder, TraceError,
     write_parquet,
 };
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
+use parquet::basic::{BrotliLevel, Compression, Encoding, GzipLevel, ZstdLevel};
+use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{WriterProperties, WriterVersion};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 
 /// A folder of its own for each test, removed at the end.
 struct Folder(PathBuf);
@@ -177,40 +177,35 @@ fn long_values_of_a_file_are_cut_short_in_messages() {
     for key in ["schema", "chunk_bytes"] {
         let value = KeyValue::new(format!("flashtwin.{key}"), "x\n".repeat(50_000));
         let properties = WriterProperties::builder().set_key_value_metadata(Some(vec![value])).build();
-        let batch = RecordBatch::try_from_iter(frame()).unwrap();
-        let file = File::create(&path).unwrap();
-        let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
-        writer.write(&batch).unwrap();
-        writer.close().unwrap();
+        write_by(&path, frame(), properties);
         let error = open(&path).unwrap_err().to_string();
         assert!(error.contains("'x\\nx\\nx"), "{error}");
         assert!(error.contains("characters in all"), "{error}");
         assert!(error.chars().count() < 600 && error.lines().count() == 1, "{error}");
     }
     // Names of columns are values of the file as well.
-    write(&path, vec![(&"n".repeat(100_000), Arc::new(UInt8Array::from(vec![1])) as ArrayRef)]);
+    let long = format!("required int32 {}", "n".repeat(100_000));
+    write(&path, vec![column(&long, Values::Int32(vec![1]), &[])]);
     let error = open(&path).unwrap_err().to_string();
     assert!(error.contains("column time_ns (Int64) is missing; the file has nnn"), "{error}");
     assert!(error.chars().count() < 1_000, "{error}");
 }
 
 /// Requests of two pages each with contents of any numbers, and the digests that they bring along.
-fn with_digests(digests: [&[u8]; 3]) -> Vec<(&'static str, ArrayRef)> {
-    let mut contents = ListBuilder::new(UInt32Builder::new());
-    for ids in [[70, 9], [9, 70], [9, 2000]] {
-        contents.append_value(ids.map(Some));
-    }
-    let mut lists = ListBuilder::new(BinaryBuilder::new());
-    for row in digests {
-        for &first in row {
-            lists.values().append_value([first; 16]);
-        }
-        lists.append(true);
-    }
-    let lengths = Arc::new(Int64Array::from(vec![8192; 3])) as ArrayRef;
-    let mut columns = with("length_bytes", lengths);
-    columns.push(("content", Arc::new(contents.finish())));
-    columns.push(("digest", Arc::new(lists.finish())));
+fn with_digests(digests: [&[u8]; 3]) -> Vec<Column> {
+    let mut columns = with(numbers("length_bytes", [8192; 3].map(Some)));
+    let ids = Values::Int32(vec![70, 9, 9, 70, 9, 2000]);
+    columns.push(column(LIST_OF_IDS, ids, &[(3, 0), (3, 1), (3, 0), (3, 1), (3, 0), (3, 1)]));
+    let values = digests.concat().into_iter().map(|first| vec![first; 16]);
+    let of_row = |row: &[u8]| match row.len() {
+        0 => vec![(0, 0)],
+        length => (0..length).map(|at| (1, i16::from(at > 0))).collect(),
+    };
+    columns.push(column(
+        "required group digest (LIST) { repeated group list { required binary item; } }",
+        Values::Bytes(values.collect()),
+        &digests.map(of_row).concat(),
+    ));
     columns
 }
 
@@ -243,30 +238,85 @@ fn an_unwritable_folder_is_named_and_nothing_is_left() {
     assert_eq!(folder.names(), [""; 0]);
 }
 
+/// A column as another tool writes it: its declaration in the schema, the values that exist, and the definition
+/// and repetition level of each place, where it has levels.
+struct Column {
+    declaration: String,
+    values: Values,
+    levels: Vec<(i16, i16)>,
+}
+
+enum Values {
+    Int32(Vec<i32>),
+    Int64(Vec<i64>),
+    Bytes(Vec<Vec<u8>>),
+}
+
+const LIST_OF_IDS: &str =
+    "optional group content (LIST) { repeated group list { optional int32 item (INTEGER(32, false)); } }";
+
+fn column(declaration: &str, values: Values, levels: &[(i16, i16)]) -> Column {
+    Column { declaration: declaration.to_owned(), values, levels: levels.to_vec() }
+}
+
+/// 64-bit integers, some of which may be missing.
+fn numbers(name: &str, values: [Option<i64>; 3]) -> Column {
+    let levels = values.map(|value| (i16::from(value.is_some()), 0));
+    let values = Values::Int64(values.into_iter().flatten().collect());
+    column(&format!("optional int64 {name}"), values, &levels)
+}
+
 /// Columns as a data-frame library writes them: 64-bit integers everywhere.
-fn frame() -> Vec<(&'static str, ArrayRef)> {
-    let integers = |values: [i64; 3]| Arc::new(Int64Array::from(values.to_vec())) as ArrayRef;
+fn frame() -> Vec<Column> {
     vec![
-        ("time_ns", integers([5, 6, 7])),
-        ("volume", integers([4, 4, 9])),
-        ("op", integers([0, 1, 2])),
-        ("offset_bytes", integers([0, 4096, 0])),
-        ("length_bytes", integers([4096, 8192, 4096])),
+        numbers("time_ns", [5, 6, 7].map(Some)),
+        numbers("volume", [4, 4, 9].map(Some)),
+        numbers("op", [0, 1, 2].map(Some)),
+        numbers("offset_bytes", [0, 4096, 0].map(Some)),
+        numbers("length_bytes", [4096, 8192, 4096].map(Some)),
     ]
 }
 
-fn write(path: &Path, columns: Vec<(&str, ArrayRef)>) {
-    let batch = RecordBatch::try_from_iter(columns).unwrap();
-    let mut writer = ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), None).unwrap();
-    writer.write(&batch).unwrap();
+fn write(path: &Path, columns: Vec<Column>) {
+    write_by(path, columns, WriterProperties::default());
+}
+
+fn write_by(path: &Path, columns: Vec<Column>, properties: WriterProperties) {
+    let end = |column: &Column| if column.declaration.ends_with('}') { "" } else { ";" };
+    let schema: String =
+        columns.iter().map(|column| format!("{}{} ", column.declaration, end(column))).collect();
+    let schema = Arc::new(parse_message_type(&format!("message schema {{ {schema} }}")).unwrap());
+    let file = File::create(path).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties)).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    for Column { values, levels, .. } in columns {
+        let (definition, repetition): (Vec<i16>, Vec<i16>) = levels.into_iter().unzip();
+        let has_levels = !definition.is_empty();
+        let (definition, repetition) =
+            (has_levels.then_some(&*definition), has_levels.then_some(&*repetition));
+        let mut to = group.next_column().unwrap().unwrap();
+        let written = match values {
+            Values::Int32(values) => to.typed::<Int32Type>().write_batch(&values, definition, repetition),
+            Values::Int64(values) => to.typed::<Int64Type>().write_batch(&values, definition, repetition),
+            Values::Bytes(values) => {
+                let values: Vec<ByteArray> = values.into_iter().map(ByteArray::from).collect();
+                to.typed::<ByteArrayType>().write_batch(&values, definition, repetition)
+            }
+        };
+        written.unwrap();
+        to.close().unwrap();
+    }
+    group.close().unwrap();
     writer.close().unwrap();
 }
 
-fn with(name: &str, column: ArrayRef) -> Vec<(&str, ArrayRef)> {
-    let mut columns: Vec<(&str, ArrayRef)> = frame();
-    match columns.iter_mut().find(|(other, _)| *other == name) {
-        Some(found) => found.1 = column,
-        None => columns.push((name, column)),
+/// [`frame`] with another column, in the place of the one of the same name if there is one.
+fn with(other: Column) -> Vec<Column> {
+    let name = |column: &Column| column.declaration.split(' ').nth(2).unwrap().to_owned();
+    let mut columns = frame();
+    match columns.iter_mut().find(|column| name(column) == name(&other)) {
+        Some(column) => *column = other,
+        None => columns.push(other),
     }
     columns
 }
@@ -282,25 +332,47 @@ fn other_tools_may_write_it() {
     assert_eq!(trace.volume_names, ["4", "9"]);
     assert!(!trace.has_content());
 
-    let mut lists = ListBuilder::new(UInt32Builder::new());
-    lists.append_null();
-    lists.values().append_value(70);
-    lists.values().append_null();
-    lists.append(true);
-    lists.append(true);
-    write(&path, with("content", Arc::new(lists.finish())));
+    // No list, a list with a missing id, and an empty list.
+    let levels = [(0, 0), (3, 0), (2, 1), (1, 0)];
+    write(&path, with(column(LIST_OF_IDS, Values::Int32(vec![70]), &levels)));
     let trace = open(&path).unwrap();
     assert_eq!(trace.content_start, [0, 0, 2, 2]);
     assert_eq!(trace.content, [0, NO_CONTENT]);
 }
 
-fn write_compressed(path: &Path, compression: Compression) {
-    let batch = RecordBatch::try_from_iter(frame()).unwrap();
-    let properties = WriterProperties::builder().set_compression(compression).build();
-    let mut writer =
-        ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), Some(properties)).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
+#[test]
+fn columns_of_any_width_encoding_and_form_are_read() {
+    let folder = Folder::new("forms");
+    let path = folder.file("a.parquet");
+    let lists = [
+        (LIST_OF_IDS, 3),
+        ("required group content (LIST) { repeated group list { required int32 item; } }", 1),
+        ("optional group content (LIST) { repeated int32 array (UINT_16); }", 2),
+        ("repeated int32 content", 1),
+    ];
+    let version = |version| WriterProperties::builder().set_writer_version(version);
+    let delta = |version_of| {
+        version(version_of).set_dictionary_enabled(false).set_encoding(Encoding::DELTA_BINARY_PACKED)
+    };
+    for (declaration, item) in lists {
+        for properties in [
+            version(WriterVersion::PARQUET_1_0),
+            version(WriterVersion::PARQUET_2_0),
+            version(WriterVersion::PARQUET_1_0).set_dictionary_enabled(false),
+            delta(WriterVersion::PARQUET_2_0),
+        ] {
+            let levels = [(0, 0), (item, 0), (item, 1), (item, 0)];
+            let mut columns = with(column(declaration, Values::Int32(vec![7, 300, 7]), &levels));
+            columns[0] = column("required int32 time_ns", Values::Int32(vec![-5, 6, 7]), &[]);
+            columns[1] = column("required int32 volume (UINT_32)", Values::Int32(vec![4, 4, -1]), &[]);
+            columns[2] = column("required int32 op (INTEGER(8, true))", Values::Int32(vec![0, 1, 2]), &[]);
+            write_by(&path, columns, properties.build());
+            let trace = open(&path).unwrap();
+            assert_eq!(*trace.time_ns, [0, 11, 12], "{declaration}");
+            assert_eq!(trace.volume_names, ["4", "4294967295"]);
+            assert_eq!((&*trace.content_start, &*trace.content), (&[0, 0, 2, 3][..], &[0, 1, 0][..]));
+        }
+    }
 }
 
 #[test]
@@ -318,7 +390,7 @@ fn any_compression_but_lzo_is_read() {
         Compression::LZ4_RAW,
         Compression::ZSTD(ZstdLevel::default()),
     ] {
-        write_compressed(&path, compression);
+        write_by(&path, frame(), WriterProperties::builder().set_compression(compression).build());
         assert_eq!(open(&path).unwrap().digest(), expected, "{compression}");
     }
     // No writer makes LZO; the test changes the codec of a zstd file (6) to LZO (3) in its
@@ -337,7 +409,7 @@ fn any_compression_but_lzo_is_read() {
 fn wrong_columns_are_named() {
     let folder = Folder::new("wrong");
     let path = folder.file("wrong.parquet");
-    let refused = |columns: Vec<(&str, ArrayRef)>, parts: &[&str]| {
+    let refused = |columns: Vec<Column>, parts: &[&str]| {
         write(&path, columns);
         let error = open(&path).unwrap_err();
         for part in parts {
@@ -346,32 +418,32 @@ fn wrong_columns_are_named() {
         assert!(!error.cure.is_empty() || error.place.line.is_some(), "{error}");
     };
     refused(frame().split_off(1), &["column time_ns (Int64) is missing; the file has volume, op"]);
-    let words = Arc::new(StringArray::from(vec!["r", "w", "t"])) as ArrayRef;
-    refused(with("op", words), &["column op is Utf8, UInt8 was expected"]);
-    let numbers = |values: Vec<Option<i64>>| Arc::new(Int64Array::from(values)) as ArrayRef;
-    refused(with("op", numbers(vec![Some(0), Some(4), Some(0)])), &["wrong.parquet:2", "4 is not 0 (read)"]);
-    refused(
-        with("op", numbers(vec![Some(0), Some(3), Some(0)])),
-        &["wrong.parquet:2", "a flush has no address"],
-    );
-    refused(
-        with("length_bytes", numbers(vec![Some(1), Some(2), Some(-3)])),
-        &[":3", "length_bytes", "-3 is out of range"],
-    );
-    refused(with("length_bytes", numbers(vec![Some(1), Some(0), Some(3)])), &[":2", "0 bytes"]);
-    refused(with("offset_bytes", numbers(vec![Some(1), None, Some(3)])), &[":2", "missing (null)"]);
-    refused(with("offset_bytes", numbers(vec![Some(1), Some(i64::MAX), Some(3)])), &[":2", "2^63"]);
-    refused(with("time_ns", numbers(vec![Some(1), Some(5_000_000_000), Some(3)])), &[":3", "sort_window_ns"]);
-    refused(
-        with("content", Arc::new(UInt8Array::from(vec![1, 2, 3]))),
-        &["column content is UInt8, List(UInt32)"],
-    );
-    let mut lists = ListBuilder::new(UInt32Builder::new());
-    for _ in 0..3 {
-        lists.values().append_value(70);
-        lists.append(true);
+    let words = Values::Bytes(["r", "w", "t"].map(Vec::from).to_vec());
+    let words = column("required binary op (STRING)", words, &[]);
+    refused(with(words), &["column op is Utf8, UInt8 was expected"]);
+    for (kind, named) in [
+        ("int32 content (INTEGER(8, false))", "UInt8"),
+        ("int32 content (DATE)", "INT32 (DATE)"),
+        ("int32 content", "Int32"),
+    ] {
+        let content = column(&format!("required {kind}"), Values::Int32(vec![1, 2, 3]), &[]);
+        refused(with(content), &[&format!("column content is {named}, List(UInt32) was expected")]);
     }
-    refused(with("content", Arc::new(lists.finish())), &[":2", "8192 bytes must have 2 contents"]);
+    let structure = column("required group op { required int32 a; }", Values::Int32(vec![1, 2, 3]), &[]);
+    refused(with(structure), &["column op is a structure, UInt8 was expected"]);
+    let seventies = column(LIST_OF_IDS, Values::Int32(vec![70; 3]), &[(3, 0); 3]);
+    refused(with(seventies), &[":2", "8192 bytes must have 2 contents"]);
+    for (name, values, parts) in [
+        ("op", [Some(0), Some(4), Some(0)], [":2", "4 is not 0 (read)"]),
+        ("op", [Some(0), Some(3), Some(0)], [":2", "a flush has no address"]),
+        ("length_bytes", [Some(1), Some(2), Some(-3)], [":3: column length_bytes", "-3 is out of range"]),
+        ("length_bytes", [Some(1), Some(0), Some(3)], [":2", "0 bytes"]),
+        ("offset_bytes", [Some(1), None, Some(3)], [":2: column offset_bytes", "missing (null)"]),
+        ("offset_bytes", [Some(1), Some(i64::MAX), Some(3)], [":2", "2^63"]),
+        ("time_ns", [Some(1), Some(5_000_000_000), Some(3)], [":3", "sort_window_ns"]),
+    ] {
+        refused(with(numbers(name, values)), &parts);
+    }
 }
 
 #[test]

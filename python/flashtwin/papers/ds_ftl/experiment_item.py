@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from flashtwin.experiments import Factor
 from flashtwin.papers import experiment
 from flashtwin.papers.bench import PaperRun, Stand, keeps_up, reduction
 from flashtwin.papers.claims import Claim, number
@@ -16,7 +17,6 @@ from flashtwin.papers.model import Facts, mean
 from flashtwin.papers.sensitivity import Headline
 from flashtwin.papers.text import column
 from flashtwin.settings import Value
-from flashtwin.sweeps.design import Factor
 
 NAMES = published.NAMES
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping
 
+from flashtwin.experiments import Factor
 from flashtwin.papers import experiment
 from flashtwin.papers.bench import Stand, keeps_up, reduction, share
 from flashtwin.papers.claims import Claim, number
@@ -15,7 +16,6 @@ from flashtwin.papers.rr_ssd.common import ALL, READ, by_workload, means
 from flashtwin.papers.rr_ssd.drives import sized
 from flashtwin.papers.sensitivity import Headline
 from flashtwin.settings import Value
-from flashtwin.sweeps.design import Factor
 
 NAMES = published.WORKLOADS
 SYSTEMS = ("conventional", "ca-ssd", "rr-ssd", "oracle", "oracle-conventional")

@@ -14,7 +14,6 @@ pub(super) struct Chips {
     counted: ScorePopularity,
 }
 
-/// The chips without any popularity or load.
 fn empty_views(blocks: &Blocks) -> impl Iterator<Item = ChipView> {
     let geometry = &blocks.geometry;
     let limit = blocks.plane_limit() * u64::from(geometry.planes_per_chip());
@@ -35,10 +34,9 @@ impl Chips {
         Self { views: By::new(vec![ChipView::default(); chips as usize]), counted }
     }
 
-    /// The chips as they are now.
     pub(super) fn of(map: &ContentMap, blocks: &Blocks, counted: ScorePopularity) -> Self {
         let mut chips = Self { views: By::new(empty_views(blocks).collect()), counted };
-        for vpn in Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn) && map.popularity(vpn) > 0) {
+        for vpn in map.live().filter(|&vpn| map.popularity(vpn) > 0) {
             chips.add(map, blocks, vpn);
         }
         chips
@@ -60,12 +58,10 @@ impl Chips {
         self.views.iter().map(|chip| chip.popularity)
     }
 
-    /// No content has been read.
     pub(super) fn forget_popularity(&mut self) {
         self.views.iter_mut().for_each(|chip| chip.popularity = 0);
     }
 
-    /// The copies of a content store its popularity from now on.
     #[inline]
     pub(super) fn add(&mut self, map: &ContentMap, blocks: &Blocks, vpn: Vpn) {
         let (popularity, copies) = (map.popularity(vpn), map.copies(vpn).count());
@@ -74,7 +70,6 @@ impl Chips {
         }
     }
 
-    /// The copies of `vpn` no longer store its popularity: subtracts it from their chips.
     #[inline]
     pub(super) fn take(&mut self, map: &ContentMap, blocks: &Blocks, vpn: Vpn) {
         let (popularity, copies) = (map.popularity(vpn), map.copies(vpn).count());
@@ -83,7 +78,6 @@ impl Chips {
         }
     }
 
-    /// A page was written to a chip.
     pub(super) fn fill_page(&mut self, chip: Chip) {
         let view = &mut self.views[chip];
         view.free_pages -= 1;
@@ -91,7 +85,6 @@ impl Chips {
         view.received += 1;
     }
 
-    /// A content is about to lose the replica that was made last.
     pub(super) fn lose_last(&mut self, map: &ContentMap, blocks: &Blocks, vpn: Vpn) {
         let Some(&last) = map.replica_ppns(vpn).last() else { return };
         self.take(map, blocks, vpn);
@@ -105,7 +98,6 @@ impl Chips {
         }
     }
 
-    /// The views, to be put back by [`Chips::restore`].
     pub(super) fn save(&self) -> By<Chip, Vec<ChipView>> {
         self.views.clone()
     }

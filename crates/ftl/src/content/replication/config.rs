@@ -1,12 +1,10 @@
-//! Keys of replication.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ReplicationPolicy;
 use super::degree::DegreePolicy;
 use super::placement::{Equals, PlacementPolicy, ScorePopularity, ScoreTies};
-use crate::error::RangeError;
+use crate::error::{RangeError, at_least_one};
 
 /// Copies of popular contents.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -85,17 +83,12 @@ impl Default for ReplicationConfig {
 }
 
 impl ReplicationConfig {
-    /// Checks numbers.
     pub(crate) fn check(&self, chips: u32) -> Result<(), RangeError> {
-        for (key, count) in [
+        at_least_one([
             ("replication.adjust_every", self.adjust_every),
             ("replication.class_pages", self.class_pages),
             ("replication.few_copies", self.few_copies),
-        ] {
-            if count == 0 {
-                return Err((key, "0".into(), "at least 1"));
-            }
-        }
+        ])?;
         if !(self.alpha.is_finite() && self.alpha >= 0.0) {
             let expected = "a share of the footprint, 0 or more";
             return Err(("replication.alpha", self.alpha.to_string(), expected));

@@ -6,12 +6,12 @@ use flashtwin_nand::{Chip, Plane, Ppn};
 use super::copy_queue::{CopyJob, CopyQueue, End};
 use super::placement::ChipSet;
 use crate::content::map::{ContentMap, ContentTables};
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::Flash;
 use crate::flash::blocks::{Blocks, Stream};
 use crate::ids::{Owner, Vpn};
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
+use crate::op::{Cause, FlashOp, OpKind};
 
 /// Replication: when contents are copied, and which copies are dropped.
 ///
@@ -33,8 +33,7 @@ pub(crate) trait Replication: flashtwin_bits::State {
     /// The last logical page is about to leave a content.
     fn dies(&mut self, _vpn: Vpn, _map: &ContentMap, _blocks: &Blocks) {}
 
-    /// A period ends, whose popularity is forgotten after this.
-    fn end_period(&mut self, context: &mut CopyContext<'_>) -> Result<(), FtlError>;
+    fn end_period(&mut self, context: &mut CopyContext<'_>) -> FtlResult;
 
     /// Whether there is room for a copy of a live content, free or in place of a less important
     /// replica.
@@ -52,7 +51,7 @@ pub(crate) trait Replication: flashtwin_bits::State {
         _copy: CopyJob,
         _context: &mut CopyContext<'_>,
         _loads: &LoadView<'_>,
-    ) -> Result<Option<NewPage>, FtlError> {
+    ) -> FtlResult<Option<NewPage>> {
         Ok(None)
     }
 
@@ -67,7 +66,6 @@ pub(crate) trait Replication: flashtwin_bits::State {
         map.drop_replica(vpn)
     }
 
-    /// Compares the policy's state with the contents.
     fn audit(&self, _map: &ContentMap, _blocks: &Blocks) -> Result<(), String> {
         Ok(())
     }
@@ -83,7 +81,6 @@ pub(crate) trait Replication: flashtwin_bits::State {
     }
 }
 
-/// A copy to be made.
 #[derive(Clone, Copy)]
 pub(crate) struct NewCopy {
     pub(super) vpn: Vpn,
@@ -94,21 +91,17 @@ pub(crate) struct NewCopy {
     pub(super) level: u8,
 }
 
-/// The page of a copy that has been entered into the tables, and its program.
 pub(crate) struct NewPage {
     pub(super) plane: Plane,
     pub(super) program: FlashOp,
 }
 
-/// Where replicas may go.
 pub(crate) struct ReplicaSpace {
     /// Pages that first copies and replicas may occupy together.
     pub(super) budget_pages: u64,
-    /// Turns taken among the planes of each chip.
     pub(super) next_plane: By<Chip, Vec<u32>>,
 }
 
-/// Tools to make copies and to drop them.
 pub(crate) struct CopyContext<'a> {
     pub(super) tables: &'a mut ContentTables,
     pub(super) flash: &'a mut Flash,
@@ -116,7 +109,6 @@ pub(crate) struct CopyContext<'a> {
     pub(super) ops: &'a mut Vec<FlashOp>,
 }
 
-/// Chips that hold a copy of a content.
 pub(super) fn chips_in_use(map: &ContentMap, blocks: &Blocks, vpn: Vpn) -> ChipSet {
     let mut holds = ChipSet::default();
     for ppn in map.copies(vpn) {
@@ -142,8 +134,7 @@ impl CopyContext<'_> {
         }
     }
 
-    /// Enters a copy into the tables, on the planes of its chip in turn.
-    pub(super) fn add(&mut self, copy: NewCopy) -> Result<NewPage, FtlError> {
+    pub(super) fn add(&mut self, copy: NewCopy) -> FtlResult<NewPage> {
         let NewCopy { vpn, source, chip, level } = copy;
         let planes = self.flash.geometry().planes_per_chip();
         let first = chip.number() * planes;
@@ -161,13 +152,10 @@ impl CopyContext<'_> {
         self.flash.counters.replication.copies += 1;
         self.flash.note_peak(map.pages_in_use(), map.replicas.pages());
         self.tables.touch_vpn(vpn);
-        let (kind, cause) = (OpKind::Program, Cause::Replica);
-        let program = FlashOp { kind, ppn: to, source: from, cause, urgent: false, job: NO_JOB };
-        Ok(NewPage { plane, program })
+        Ok(NewPage { plane, program: FlashOp::new(OpKind::Program, to, from, Cause::Replica) })
     }
 }
 
-/// A replica was taken off its content.
 pub(super) fn replica_gone(vpn: Vpn, ppn: Ppn, tables: &mut ContentTables, flash: &mut Flash) {
     flash.blocks.invalidate(ppn);
     flash.counters.replication.dropped += 1;

@@ -6,7 +6,6 @@ use flashtwin_nand::{NO_PPN, Ppn};
 
 pub(super) use crate::content::background::CopyJob;
 
-/// Copies that are wanted or under way.
 #[derive(Default)]
 pub(crate) struct CopyQueue {
     /// Contents that have earned a copy since jobs were last begun, and the page to be read for it.
@@ -45,7 +44,6 @@ impl CopyQueue {
         under_way
     }
 
-    /// No copy of a content is wanted or under way any more.
     pub(super) fn done(&mut self, vpn: Vpn) {
         *self.copying(vpn) = false;
     }
@@ -58,13 +56,11 @@ impl CopyQueue {
         }
     }
 
-    /// Whether nothing was earned since jobs were last begun.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.earned.is_empty()
     }
 
-    /// The content that earned a copy last, and the page to be read for it.
     pub(super) fn pop(&mut self) -> Option<(Vpn, Ppn)> {
         self.earned.pop()
     }

@@ -14,20 +14,19 @@
 use flashtwin_bits::By;
 use flashtwin_nand::{Geometry, NO_PPN, Ppn};
 
-use super::{
-    CopyContext, CopyJob, CopyQueue, End, Parts, Policy, ReplicaSpace, ReplicationConfig, replica_gone,
-};
+use super::contract::{CopyContext, ReplicaSpace, Replication, replica_gone};
+use super::copy_queue::{CopyJob, CopyQueue, End};
+use super::{Parts, Policy, ReplicationConfig, ask};
 use crate::content::background::Background;
 use crate::content::map::{ContentMap, ContentTables};
 use crate::decimal::times;
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::Flash;
 use crate::ids::{Lpn, NO_VPN, Vpn};
 use crate::jobs::Jobs;
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, NO_JOB, OpKind};
+use crate::op::{Cause, FlashOp, NO_JOB};
 
-/// The policy, and the state that all policies share.
 pub(crate) struct Replicator {
     policy: Policy,
     space: ReplicaSpace,
@@ -35,8 +34,7 @@ pub(crate) struct Replicator {
 }
 
 impl Replicator {
-    /// `None` where no copies are made. Copies and first copies share `alpha` of the footprint more than it has pages,
-    /// and no more than the `capacity_pages` of the device.
+    /// `None` where no copies are made.
     pub(crate) fn new(
         rules: &ReplicationConfig,
         geometry: &Geometry,
@@ -53,39 +51,33 @@ impl Replicator {
         Some(Self { policy, space, queue: CopyQueue::default() })
     }
 
-    /// Pages that first copies and replicas may occupy together.
     pub(crate) fn budget_pages(&self) -> u64 {
         self.space.budget_pages
     }
 
-    /// Caps the budget at `pages`.
     pub(crate) fn limit_budget(&mut self, pages: u64) {
         self.space.budget_pages = self.space.budget_pages.min(pages);
     }
 
-    /// Pages in lists of the policy, and their bytes here.
     pub(crate) fn lists(&self) -> (u64, u64) {
-        (self.policy.listed_pages(), self.policy.bytes())
+        ask!(&self.policy, policy => (policy.listed_pages(), policy.bytes()))
     }
 
-    /// Counts a read of a content; returns whether it is its first.
     #[inline]
     pub(crate) fn read(&mut self, vpn: Vpn, map: &mut ContentMap, flash: &Flash) -> bool {
-        self.policy.read(vpn, map, &flash.blocks, &mut self.queue)
+        ask!(&mut self.policy, policy => policy.read(vpn, map, &flash.blocks, &mut self.queue))
     }
 
-    /// The read just counted is served from `ppn`, so that a copy it has earned is made from there.
     #[inline]
     pub(crate) fn serve(&mut self, ppn: Ppn) {
         self.queue.serve(ppn);
     }
 
-    /// A logical page is about to leave its content, which may die of it.
     #[inline]
     pub(crate) fn before_leaving(&mut self, lpn: Lpn, map: &ContentMap, flash: &Flash) {
         let vpn = map.vpn_of(lpn);
         if vpn != NO_VPN && map.references(vpn) <= 1 {
-            self.policy.dies(vpn, map, &flash.blocks);
+            ask!(&mut self.policy, policy => policy.dies(vpn, map, &flash.blocks));
         }
     }
 
@@ -94,29 +86,27 @@ impl Replicator {
     pub(crate) fn keep_within_budget(&mut self, tables: &mut ContentTables, flash: &mut Flash) {
         while tables.map.replicas.pages() > 0 && tables.map.pages_in_use() > self.space.budget_pages {
             let Some((vpn, _)) = tables.map.replicas.least_popular(256) else { return };
-            if let Some(ppn) = self.policy.gives_way(vpn, &mut tables.map, &flash.blocks) {
+            let map = &mut tables.map;
+            if let Some(ppn) = ask!(&mut self.policy, policy => policy.gives_way(vpn, map, &flash.blocks)) {
                 replica_gone(vpn, ppn, tables, flash);
             }
         }
     }
 
-    /// A period ends; popularity counters are about to be reset. Work set off by copies is counted
-    /// as such.
+    /// A period ends. Work set off by copies is counted as such.
     pub(crate) fn end_period(
         &mut self,
         tables: &mut ContentTables,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         let before = flash.counters;
         let mut context = CopyContext { tables, flash, space: &mut self.space, ops };
-        let outcome = self.policy.end_period(&mut context);
+        let outcome = ask!(&mut self.policy, policy => policy.end_period(&mut context));
         flash.counters.attribute_to_copies(&before);
         outcome
     }
 
-    /// Begins jobs for the copies that the reads so far have earned: reads of the pages to be
-    /// copied.
     #[inline]
     pub(crate) fn begin_copies(
         &mut self,
@@ -124,7 +114,7 @@ impl Replicator {
         jobs: &mut Jobs<Background>,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         if self.queue.is_empty() { Ok(()) } else { self.begin_queued(map, jobs, flash, ops) }
     }
 
@@ -134,12 +124,13 @@ impl Replicator {
         jobs: &mut Jobs<Background>,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         while let Some((vpn, from)) = self.queue.pop() {
             // Nothing is read that has no place to go.
-            if !(map.is_live(vpn) && self.policy.may_fit(vpn, map, self.space.budget_pages)) {
+            let budget_pages = self.space.budget_pages;
+            if !(map.is_live(vpn) && ask!(&self.policy, policy => policy.may_fit(vpn, map, budget_pages))) {
                 self.queue.done(vpn);
-                self.policy.found_no_room(vpn);
+                ask!(&mut self.policy, policy => policy.found_no_room(vpn));
                 continue;
             }
             // Collection may have moved the page since.
@@ -150,14 +141,12 @@ impl Replicator {
                 flash.counters.spread.jobs_dropped += 1;
                 continue;
             };
-            let (kind, cause) = (OpKind::Read, Cause::Replica);
-            flash.order(FlashOp { kind, ppn, source: NO_PPN, cause, urgent: false, job }, ops)?;
+            flash.order(FlashOp { job, ..FlashOp::read(ppn, Cause::Replica) }, ops)?;
         }
         Ok(())
     }
 
-    /// A page has been read to be copied: places the copy, if it is still earned and fits, and begins the next
-    /// if that has been earned meanwhile.
+    /// Places a copy whose page has been read, and begins the next if that has been earned meanwhile.
     pub(crate) fn finish_copy(
         &mut self,
         copy: CopyJob,
@@ -166,7 +155,7 @@ impl Replicator {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         self.queue.done(copy.vpn);
         let next = served_from(copy.vpn, &tables.map, flash, loads);
         let before = flash.counters;
@@ -181,7 +170,6 @@ impl Replicator {
         self.begin_queued(&tables.map, jobs, flash, ops)
     }
 
-    /// Places a copy and orders its program.
     fn place(
         &mut self,
         copy: CopyJob,
@@ -190,9 +178,10 @@ impl Replicator {
         flash: &mut Flash,
         loads: &LoadView<'_>,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<End, FtlError> {
+    ) -> FtlResult<End> {
         let mut context = CopyContext { tables, flash, space: &mut self.space, ops };
-        let Some(page) = self.policy.place(copy, &mut context, loads)? else { return Ok(End::Refused) };
+        let page = ask!(&mut self.policy, policy => policy.place(copy, &mut context, loads))?;
+        let Some(page) = page else { return Ok(End::Refused) };
         // The job of its read is over, so that there is room for another.
         let job = jobs.begin(Background::Copied, 1).unwrap_or(NO_JOB);
         flash.order(FlashOp { job, ..page.program }, ops)?;
@@ -203,10 +192,9 @@ impl Replicator {
     /// The copy of `vpn` under way has ended. Queues the next if one has been earned; returns whether it did.
     fn earn_again(&mut self, vpn: Vpn, end: End, map: &ContentMap) -> bool {
         let held = map.is_live(vpn).then(|| map.pages_of(vpn));
-        self.policy.earns_again(vpn, end, map, held) && !self.queue.earn(vpn)
+        ask!(&mut self.policy, policy => policy.earns_again(vpn, end, map, held)) && !self.queue.earn(vpn)
     }
 
-    /// The classes of priority-LRU, where that is the policy.
     #[cfg(test)]
     pub(crate) fn recency(&self) -> Option<&super::PriorityLru> {
         match &self.policy {
@@ -215,13 +203,11 @@ impl Replicator {
         }
     }
 
-    /// Compares the policy's state with the contents.
     pub(crate) fn audit(&self, map: &ContentMap, flash: &Flash) -> Result<(), String> {
-        self.policy.audit(map, &flash.blocks)
+        ask!(&self.policy, policy => policy.audit(map, &flash.blocks))
     }
 }
 
-/// The page of a content that a read would be served from now.
 fn served_from(vpn: Vpn, map: &ContentMap, flash: &Flash, loads: &LoadView<'_>) -> Ppn {
     match map.is_live(vpn) {
         true => flash.serve(map.home(vpn), map.replica_ppns(vpn), loads).ppn,

@@ -1,17 +1,15 @@
-//! Copies that contents earn by the popularity of a period: their number, their chips, and which
-//! are dropped again.
+//! Copies that contents earn by the popularity of a period: how many, on which chips, which are dropped again.
 
 use super::chips::Chips;
 use super::contract::{CopyContext, NewCopy, NewPage, chips_in_use};
 use super::degree::Degrees;
 use super::placement::{Placement, ScorePopularity};
 use crate::content::map::ContentMap;
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::blocks::Blocks;
 use crate::ids::Vpn;
 use flashtwin_nand::Chip;
 
-/// How many copies a content earns and which chip receives each.
 pub(super) struct Earning {
     degrees: Degrees,
     placement: Box<dyn Placement>,
@@ -30,14 +28,12 @@ impl Earning {
         Self { degrees, placement, score_popularity, adjust_every, periods: 0 }
     }
 
-    /// Whether a content has earned more copies than it holds.
     #[inline]
     pub(super) fn earns_more(&self, popularity: u8, held: u32) -> bool {
         self.degrees.copies(popularity) > held
     }
 
-    /// A period ends: replicas are listed by its popularity, and from time to time those dropped that it does not
-    /// earn.
+    /// Lists replicas by the period's popularity and, from time to time, drops those that it does not earn.
     pub(super) fn end_period(&mut self, context: &mut CopyContext<'_>) {
         self.periods += 1;
         let map = &mut context.tables.map;
@@ -78,12 +74,11 @@ impl Earning {
     }
 }
 
-/// Enters a copy into the tables and the chips' statistics.
 pub(super) fn add_shared_copy(
     copy: NewCopy,
     context: &mut CopyContext<'_>,
     chips: &mut Chips,
-) -> Result<NewPage, FtlError> {
+) -> FtlResult<NewPage> {
     chips.take(&context.tables.map, &context.flash.blocks, copy.vpn);
     let page = context.add(copy)?;
     chips.add(&context.tables.map, &context.flash.blocks, copy.vpn);

@@ -4,28 +4,25 @@
 //! counter down to 1; each content gets copies on the best chips until its degree is reached
 //! or the space is used up.
 
-use flashtwin_nand::NO_PPN;
-
 use super::chips::Chips;
 use super::contract::{CopyContext, NewCopy, Replication, replica_room};
 use super::copy_queue::CopyQueue;
 use super::earning::{Earning, add_shared_copy};
 use super::placement::Equals;
 use crate::content::map::ContentMap;
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::blocks::Blocks;
 use crate::ids::Vpn;
-use crate::op::{FlashOp, OpKind};
+use crate::op::{Cause, FlashOp};
 
 pub(super) struct EndOfPeriod {
     earning: Earning,
     equals: Equals,
 }
 
-/// Contents that were read in this period, the most popular first.
 fn by_popularity(map: &ContentMap, equals: Equals) -> Vec<Vpn> {
     let mut levels: Vec<Vec<Vpn>> = vec![Vec::new(); 256];
-    for vpn in Vpn::each(0..map.vpn_slots()).filter(|&vpn| map.is_live(vpn)) {
+    for vpn in map.live() {
         levels[map.popularity(vpn) as usize].push(vpn);
     }
     // By number they are already.
@@ -40,15 +37,14 @@ impl EndOfPeriod {
         Self { earning, equals }
     }
 
-    /// Copies one content until its degree is reached; `false` when the space is used up. Copies
-    /// are read in turn from the earlier places of the content (RR-SSD paper III.B: "one of the
-    /// previously-copied places").
+    /// Copies one content until its degree is reached; `false` when the space is used up. Copies are read in turn from
+    /// the content's earlier places (RR-SSD paper III.B).
     fn copy_to_degree(
         &mut self,
         vpn: Vpn,
         chips: &mut Chips,
         context: &mut CopyContext<'_>,
-    ) -> Result<bool, FtlError> {
+    ) -> FtlResult<bool> {
         let level = context.tables.map.popularity(vpn);
         let places = context.tables.map.copies(vpn).count();
         let mut source = 0;
@@ -63,9 +59,7 @@ impl EndOfPeriod {
             };
             gives_way.into_iter().for_each(|victim| context.drop_replica(victim));
             let page = add_shared_copy(NewCopy { vpn, source, chip, level }, context, chips)?;
-            let read =
-                FlashOp { kind: OpKind::Read, ppn: page.program.source, source: NO_PPN, ..page.program };
-            context.flash.order(read, context.ops)?;
+            context.flash.order(FlashOp::read(page.program.source, Cause::Replica), context.ops)?;
             context.flash.order(page.program, context.ops)?;
             context.flash.collect_behind(page.plane, context.tables, context.ops)?;
             source = if source + 1 == places { 0 } else { source + 1 };
@@ -83,9 +77,7 @@ impl Replication for EndOfPeriod {
         map.count_read(vpn)
     }
 
-    /// The operations are those of the replication phase, in which the host is served elsewhere (RR-SSD paper III.B:
-    /// by the mirror).
-    fn end_period(&mut self, context: &mut CopyContext<'_>) -> Result<(), FtlError> {
+    fn end_period(&mut self, context: &mut CopyContext<'_>) -> FtlResult {
         let order = by_popularity(&context.tables.map, self.equals);
         self.earning.end_period(context);
         let counted = self.earning.score_popularity;

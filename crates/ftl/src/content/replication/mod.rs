@@ -9,29 +9,26 @@ pub mod degree;
 mod earning;
 mod end_of_period;
 mod on_line;
+// The example of docs/adding-a-policy.md.
+#[cfg(test)]
+#[path = "../../tests/added/one_each.rs"]
+mod one_each;
 pub mod placement;
 mod priority_lru;
 
 use flashtwin_bits::{Loader, Saver, State, StateResult};
-use flashtwin_nand::{Geometry, Ppn};
+use flashtwin_nand::Geometry;
 
 pub use config::ReplicationConfig;
-use contract::{CopyContext, NewPage, ReplicaSpace, Replication, replica_gone};
-use copy_queue::{CopyJob, CopyQueue, End};
+use contract::Replication;
 pub(crate) use copying::Replicator;
 use degree::Degrees;
 use earning::Earning;
 #[cfg(test)]
 pub(crate) use priority_lru::PriorityLru;
 
-use super::map::ContentMap;
-use crate::error::FtlError;
-use crate::flash::blocks::Blocks;
-use crate::ids::Vpn;
-use crate::loads::LoadView;
 use crate::rng::Rng;
 
-/// Parts that a policy is built from.
 struct Parts<'a> {
     rules: &'a ReplicationConfig,
     geometry: &'a Geometry,
@@ -41,9 +38,7 @@ struct Parts<'a> {
 impl Parts<'_> {
     fn earning(&self) -> Earning {
         let rules = self.rules;
-        let degree = rules.degree.build(rules.copies_per_read, rules.few_copies);
-        let chips = self.geometry.chips();
-        let degrees = Degrees::new(&*degree, chips, rules.least_popularity, rules.most_copies);
+        let degrees = Degrees::new(rules, self.geometry.chips());
         let rng = Rng::stream(self.seed, "replica placement");
         let placement = rules.placement.build(rules.score_popularity, rules.score_ties, rng);
         Earning::new(degrees, placement, rules.score_popularity, rules.adjust_every)
@@ -89,7 +84,6 @@ macro_rules! replications {
             }
         }
 
-        /// The policy of one controller.
         enum Policy {
             $($Name($Policy),)+
         }
@@ -102,6 +96,8 @@ macro_rules! replications {
                 }
             };
         }
+
+        use ask;
     };
 }
 
@@ -118,59 +114,6 @@ replications! { parts;
     #[schemars(extend("x-traits" = ["background-jobs", "replicates", "weighs-load"]))]
     PriorityLru: priority_lru::PriorityLru =>
         priority_lru::PriorityLru::new(parts.geometry.chips(), parts.rules.class_pages);
-}
-
-impl Policy {
-    #[inline]
-    fn read(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks, queue: &mut CopyQueue) -> bool {
-        ask!(self, policy => policy.read(vpn, map, blocks, queue))
-    }
-
-    #[inline]
-    fn dies(&mut self, vpn: Vpn, map: &ContentMap, blocks: &Blocks) {
-        ask!(self, policy => policy.dies(vpn, map, blocks));
-    }
-
-    fn end_period(&mut self, context: &mut CopyContext<'_>) -> Result<(), FtlError> {
-        ask!(self, policy => policy.end_period(context))
-    }
-
-    fn may_fit(&self, vpn: Vpn, map: &ContentMap, budget_pages: u64) -> bool {
-        ask!(self, policy => policy.may_fit(vpn, map, budget_pages))
-    }
-
-    fn found_no_room(&mut self, vpn: Vpn) {
-        ask!(self, policy => policy.found_no_room(vpn));
-    }
-
-    fn place(
-        &mut self,
-        copy: CopyJob,
-        context: &mut CopyContext<'_>,
-        loads: &LoadView<'_>,
-    ) -> Result<Option<NewPage>, FtlError> {
-        ask!(self, policy => policy.place(copy, context, loads))
-    }
-
-    fn earns_again(&mut self, vpn: Vpn, end: End, map: &ContentMap, held: Option<u32>) -> bool {
-        ask!(self, policy => policy.earns_again(vpn, end, map, held))
-    }
-
-    fn gives_way(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks) -> Option<Ppn> {
-        ask!(self, policy => policy.gives_way(vpn, map, blocks))
-    }
-
-    fn audit(&self, map: &ContentMap, blocks: &Blocks) -> Result<(), String> {
-        ask!(self, policy => policy.audit(map, blocks))
-    }
-
-    fn listed_pages(&self) -> u64 {
-        ask!(self, policy => policy.listed_pages())
-    }
-
-    fn bytes(&self) -> u64 {
-        ask!(self, policy => policy.bytes())
-    }
 }
 
 impl State for Policy {

@@ -15,7 +15,7 @@ use super::contract::{CopyContext, NewCopy, NewPage, Replication, replica_room};
 use super::copy_queue::{CopyJob, CopyQueue, End};
 use super::earning::{Earning, add_shared_copy};
 use crate::content::map::ContentMap;
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::blocks::Blocks;
 use crate::ids::Vpn;
 use crate::loads::LoadView;
@@ -32,7 +32,6 @@ impl OnLine {
         Self { chips: Chips::new(chips, earning.score_popularity), earning }
     }
 
-    /// Changes the copies of a content, and the chips' statistics.
     #[inline]
     fn around<T>(
         &mut self,
@@ -63,7 +62,6 @@ impl Replication for OnLine {
         first
     }
 
-    /// No chip stores the popularity of a content that dies.
     #[inline]
     fn dies(&mut self, vpn: Vpn, map: &ContentMap, blocks: &Blocks) {
         if !sabotaged!(KeptShare if map.popularity(vpn) > 0) {
@@ -71,8 +69,7 @@ impl Replication for OnLine {
         }
     }
 
-    /// Copies were made as they were earned.
-    fn end_period(&mut self, context: &mut CopyContext<'_>) -> Result<(), FtlError> {
+    fn end_period(&mut self, context: &mut CopyContext<'_>) -> FtlResult {
         self.earning.end_period(context);
         self.chips.forget_popularity();
         Ok(())
@@ -82,13 +79,12 @@ impl Replication for OnLine {
         replica_room(map, map.popularity(vpn), budget_pages).is_some()
     }
 
-    /// On the best chip, if the content still earns one and there is room.
     fn place(
         &mut self,
         CopyJob { vpn, ppn, .. }: CopyJob,
         context: &mut CopyContext<'_>,
         loads: &LoadView<'_>,
-    ) -> Result<Option<NewPage>, FtlError> {
+    ) -> FtlResult<Option<NewPage>> {
         let map = &context.tables.map;
         let level = map.popularity(vpn);
         if !self.earning.earns_more(level, map.pages_of(vpn)) {
@@ -114,7 +110,6 @@ impl Replication for OnLine {
         self.around(map, blocks, vpn, |map| map.drop_replica(vpn))
     }
 
-    /// Compares the popularity kept from read to read with that of all contents.
     fn audit(&self, map: &ContentMap, blocks: &Blocks) -> Result<(), String> {
         let chips = Chips::of(map, blocks, self.earning.score_popularity);
         let found: Vec<u64> = chips.stored_popularity().collect();

@@ -21,7 +21,7 @@ use super::contract::{CopyContext, NewCopy, NewPage, Replication, chips_in_use};
 use super::copy_queue::{CopyJob, CopyQueue, End};
 use super::placement::ChipSet;
 use crate::content::map::ContentMap;
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::blocks::Blocks;
 use crate::ids::{NO_VPN, Vpn};
 use crate::loads::LoadView;
@@ -40,7 +40,6 @@ struct ClassEntry {
     next: Vpn,
 }
 
-/// The place of a page that was never read.
 const NOWHERE: ClassEntry = ClassEntry { class: 0, owed: 0, previous: NONE, next: NONE };
 
 /// Pages (VPNs) in their classes: a list each, the least recent first.
@@ -67,7 +66,6 @@ impl PriorityLru {
         }
     }
 
-    /// The class of a page; 0 for none.
     #[inline]
     pub(crate) fn class(&self, vpn: Vpn) -> u8 {
         self.places.get(vpn).map_or(0, |place| place.class)
@@ -114,7 +112,6 @@ impl PriorityLru {
         }
         self.link(vpn, class);
         moved(vpn, class);
-        // A page that enters a full class pushes that class's least recent page down.
         let mut full = class;
         while full > 0 && self.lengths[full as usize] > self.class_pages {
             let least_recent = self.heads[full as usize];
@@ -127,7 +124,6 @@ impl PriorityLru {
         }
     }
 
-    /// A page is no more.
     #[inline]
     fn forget(&mut self, vpn: Vpn) {
         if self.class(vpn) > 0 {
@@ -136,14 +132,12 @@ impl PriorityLru {
         self.forget_owed(vpn);
     }
 
-    /// Copies that a page has earned are not made.
     fn forget_owed(&mut self, vpn: Vpn) {
         if let Some(place) = self.places.get_mut(vpn) {
             place.owed = 0;
         }
     }
 
-    /// A page has earned a copy while another of it is under way.
     fn owe(&mut self, vpn: Vpn) {
         let owed = &mut self.places[vpn].owed;
         *owed = owed.saturating_add(1);
@@ -163,7 +157,6 @@ impl PriorityLru {
         owed > 0
     }
 
-    /// Pages in the classes.
     fn pages(&self) -> u64 {
         self.lengths.iter().map(|&length| u64::from(length)).sum()
     }
@@ -175,7 +168,6 @@ impl PriorityLru {
         std::iter::successors(Some(first).filter(|&vpn| vpn != NONE), next)
     }
 
-    /// Compares the classes with the pages that live and the replicas that they have.
     fn audit_classes(&self, map: &ContentMap) -> Result<(), String> {
         let mut listed = 0;
         for class in 1..self.heads.len() {
@@ -211,7 +203,6 @@ impl Replication for PriorityLru {
     const COUNTS_POPULARITY: bool = false;
     const COPIES_AT_PERIOD_ENDS: bool = false;
 
-    /// Moves the page and those that fall, with their replicas; notes the copy that it has earned.
     #[inline]
     fn read(&mut self, vpn: Vpn, map: &mut ContentMap, blocks: &Blocks, queue: &mut CopyQueue) -> bool {
         let first = map.count_read(vpn);
@@ -232,8 +223,7 @@ impl Replication for PriorityLru {
         self.forget(vpn);
     }
 
-    /// The policy knows no periods: nothing to do.
-    fn end_period(&mut self, _context: &mut CopyContext<'_>) -> Result<(), FtlError> {
+    fn end_period(&mut self, _context: &mut CopyContext<'_>) -> FtlResult {
         Ok(())
     }
 
@@ -252,7 +242,7 @@ impl Replication for PriorityLru {
         CopyJob { vpn, ppn, .. }: CopyJob,
         context: &mut CopyContext<'_>,
         loads: &LoadView<'_>,
-    ) -> Result<Option<NewPage>, FtlError> {
+    ) -> FtlResult<Option<NewPage>> {
         let class = self.class(vpn);
         if class < 2 {
             return Ok(None);
@@ -306,7 +296,6 @@ mod tests {
     use crate::dedup::{Entries, EvictionPolicy, FingerprintStore, History};
     use crate::ids::{Content, Lpn};
 
-    /// `pages` contents of a page each, all alive.
     fn contents(pages: u32) -> ContentMap {
         let fingerprints = FingerprintStore::new(pages, Entries::Unlimited, EvictionPolicy::LruWrites);
         let mut map = ContentMap::new(pages, fingerprints, History::new(pages, true), 3);

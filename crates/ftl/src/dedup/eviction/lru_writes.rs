@@ -1,18 +1,16 @@
-//! The least recently written content goes first.
-//!
-//! Source: CA-SSD paper 4.1 (LRU over writes of values).
+//! The least recently written content goes first (CA-SSD paper 4.1: LRU over writes of values).
 
 use super::Eviction;
-use super::lists::Lists;
 use crate::ids::Content;
+use crate::lists::Lists;
 
 pub(super) struct LruWrites {
-    order: Lists,
+    order: Lists<Content>,
 }
 
 impl LruWrites {
     pub(super) fn new(contents: u32) -> Self {
-        Self { order: Lists::new(contents, 1) }
+        Self { order: Lists::new(contents as usize, 1) }
     }
 }
 

@@ -1,6 +1,5 @@
 //! Eviction of fingerprints from a full store.
 
-mod lists;
 mod lru_writes;
 mod reference_count;
 
@@ -13,31 +12,24 @@ pub(crate) trait Eviction: Send + flashtwin_bits::State {
     /// `content` has been entered; one LPN points to it, or is about to.
     fn entered(&mut self, content: Content);
 
-    /// An entry's content has been written again.
     fn written(&mut self, content: Content);
 
-    /// `references` LPNs point to an entry's content now. Told only where
-    /// [`Eviction::counts_references`].
+    /// `references` LPNs point to an entry's content now. Called only where [`Eviction::counts_references`].
     fn recounted(&mut self, _content: Content, _references: u32) {}
 
-    /// Whether the order depends on reference counts.
     fn counts_references(&self) -> bool {
         false
     }
 
-    /// An entry has left the store.
     fn left(&mut self, content: Content);
 
     /// The entry to evict for a new one; [`Eviction::left`] follows. `None` while there is none.
     fn give_way(&mut self) -> Option<Content>;
 
-    /// Prefetches a content's entry in the order.
     fn prefetch(&self, content: Content);
 
-    /// Prefetches the neighbours of a content in the order.
     fn prefetch_neighbours(&self, content: Content);
 
-    /// Bytes of the order.
     fn bytes(&self) -> u64;
 }
 

@@ -18,8 +18,8 @@
 //! stays until age 15: five times as long, and no longer, unless it is written.
 
 use super::Eviction;
-use super::lists::Lists;
 use crate::ids::Content;
+use crate::lists::Lists;
 use flashtwin_bits::By;
 
 /// Worths of kept entries lie between the age and this much above it, each with a list of its own: so a list is a
@@ -27,17 +27,14 @@ use flashtwin_bits::By;
 const RING: u16 = 255;
 /// Larger numbers of references count as this.
 const MOST: u8 = RING as u8 - 1;
-/// The list of the recent entries, after those of the ring.
 const RECENT: u8 = RING as u8;
 
-/// Fields of an entry.
 const REFERENCES: usize = 0;
 const LIST: usize = 1;
 
 /// Entries by part, worth and time. Every step takes constant time. 10 bytes a content.
 pub(super) struct ReferenceCount {
-    order: Lists,
-    /// References, and the list that it is in.
+    order: Lists<Content>,
     entries: By<Content, Vec<[u8; 2]>>,
     recent: u32,
     most_recent: u32,
@@ -50,7 +47,7 @@ pub(super) struct ReferenceCount {
 impl ReferenceCount {
     pub(super) fn new(contents: u32, capacity: u32) -> Self {
         Self {
-            order: Lists::new(contents, usize::from(RING) + 1),
+            order: Lists::new(contents as usize, usize::from(RING) + 1),
             entries: By::new(vec![[0; 2]; contents as usize]),
             recent: 0,
             most_recent: capacity.div_ceil(2),
@@ -81,7 +78,6 @@ impl ReferenceCount {
         }
     }
 
-    /// Takes an entry out of its list, and says which that was.
     fn take(&mut self, content: Content) -> u8 {
         let list = self.entries[content][LIST];
         self.order.unlink(list.into(), content);
@@ -100,7 +96,6 @@ impl ReferenceCount {
         }
     }
 
-    /// How much more than the age the entries of a list of the ring are worth.
     fn worth(&self, list: u8) -> u8 {
         ((u16::from(list) + RING - u16::from(self.age)) % RING) as u8
     }

@@ -1,5 +1,4 @@
-//! The store beside plain lists; the guarantee of every order; misses by size, beside the
-//! unavoidable ones.
+//! The store beside plain lists, the guarantee of every order, and misses by size beside the unavoidable ones.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -44,7 +43,6 @@ fn each_store_evicts_what_a_plain_list_would() {
     }
 }
 
-/// A store, the logical pages that are written, and how often each content is among them.
 struct Drive {
     store: FingerprintStore<Vpn>,
     pages: Vec<Option<u32>>,
@@ -87,7 +85,6 @@ impl Drive {
     }
 }
 
-/// The page and content of each write, and of how many pages and contents.
 struct Writes {
     name: &'static str,
     all: Vec<(u32, u32)>,
@@ -137,7 +134,6 @@ fn workloads() -> [Writes; 5] {
     ]
 }
 
-/// Duplicates that are not found.
 fn misses(writes: &Writes, capacity: u32, eviction: EvictionPolicy) -> u32 {
     let mut drive = Drive::new(writes.contents, capacity, eviction, writes.pages);
     writes.all.iter().map(|&(page, content)| u32::from(drive.write(page, content) == (true, false))).sum()
@@ -205,7 +201,6 @@ fn half_that_was_written_last_is_always_known() {
         let mut drive = Drive::new(100, capacity, EvictionPolicy::ReferenceCount, 150);
         let mut order: Vec<u32> = Vec::new();
         for _ in 0..20_000 {
-            // A few pages and a few contents more often than others: many references, and many that are lost.
             let content = if rng.below(2) == 0 { rng.below(4) } else { rng.below(100) };
             let page = if rng.below(4) == 0 { rng.below(3) } else { rng.below(150) };
             drive.write(page, content);
@@ -220,7 +215,6 @@ fn half_that_was_written_last_is_always_known() {
     }
 }
 
-/// A drive full of contents that many pages hold, as preloading may leave it.
 fn full(capacity: u32, references: u32, contents: u32) -> Drive {
     let pages = capacity * references + contents;
     let mut drive = Drive::new(contents, capacity, EvictionPolicy::ReferenceCount, pages);
@@ -235,7 +229,6 @@ fn store_full_of_popular_contents_takes_newcomers() {
     let (capacity, contents) = (40, 1_000);
     for references in [1, 2, 3, 100, 300] {
         let mut drive = full(capacity, references, contents);
-        // Each is written twice, and 19 others in between.
         for group in (capacity..contents).collect::<Vec<_>>().chunks(20) {
             for again in [false, true] {
                 for (page, &content) in (capacity * references..).zip(group) {

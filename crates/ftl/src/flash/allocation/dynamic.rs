@@ -1,5 +1,4 @@
-//! Dynamic allocation: every page written goes to the next plane in turn, independent of its
-//! address.
+//! Dynamic allocation: every page written goes to the next plane in turn, whatever its address.
 //!
 //! Source: Tavakkol et al., SIGMETRICS 2014 (the orders); DS-FTL paper, section 2.2 (round robin).
 
@@ -10,7 +9,6 @@ use super::static_order::{Order, planes_in};
 use crate::loads::LoadView;
 
 pub(super) struct Dynamic {
-    /// All planes in the order of their turns.
     planes: Vec<Plane>,
     next: usize,
 }
@@ -38,11 +36,10 @@ flashtwin_bits::state!(Dynamic { next } kept { planes });
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashtwin_nand::{NandDevice, device_toml};
 
     #[test]
     fn turns_go_round_all_planes_in_the_order_asked_for() {
-        let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
+        let g = crate::tests::ds_ftl();
         let loads = LoadView::new(&[9; 16], &[9; 32]);
         let mut dynamic = Dynamic::new(Order::try_from("PCWD".to_owned()).unwrap(), &g);
         // The same address every time.

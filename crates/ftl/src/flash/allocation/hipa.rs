@@ -74,7 +74,6 @@ impl Hipa {
     }
 }
 
-/// A share to the power of `exponent`, rounded down.
 fn power(share: u64, exponent: u64) -> u64 {
     let times = |a: u64, b: u64| ((u128::from(a) * u128::from(b)) >> SHARE_BITS) as u64;
     let (mut result, mut square, mut rest) = (1 << SHARE_BITS, share, exponent);
@@ -118,17 +117,15 @@ flashtwin_bits::state!(Hipa { predicted, samples, next_unit, next_plane } kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashtwin_nand::{NandDevice, device_toml};
 
     /// Looks 100 us apart, of weight `hipa_weight`.
     fn hipa(hipa_weight: f64) -> (Geometry, Hipa) {
-        let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
+        let g = crate::tests::ds_ftl();
         let config = AllocationConfig { hipa_weight, ..AllocationConfig::default() };
         let hipa = Hipa::new(&config, &g);
         (g, hipa)
     }
 
-    /// The plane of page 0 where these are the loads of the dies at the `look`th look.
     fn plane_at(hipa: &mut Hipa, unit: &[u32], look: u64) -> u32 {
         hipa.plane(0, &LoadView::new(&[0; 16], unit).at(look * 100_000)).number()
     }

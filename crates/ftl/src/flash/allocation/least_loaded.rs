@@ -56,11 +56,11 @@ flashtwin_bits::state!(LeastLoaded { next_chip, next_unit, next_plane } kept { p
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashtwin_nand::{Channel, NandDevice, device_toml};
+    use flashtwin_nand::Channel;
 
     #[test]
     fn an_idle_device_is_filled_evenly_channel_by_channel() {
-        let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
+        let g = crate::tests::ds_ftl();
         let loads = LoadView::new(&[0; 16], &[0; 32]);
         let mut policy = LeastLoaded::new(&g);
         let planes: Vec<Plane> = (0..64).map(|_| policy.plane(0, &loads)).collect();
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn the_least_loaded_chip_and_its_least_loaded_unit_win() {
-        let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
+        let g = crate::tests::ds_ftl();
         let mut chip = [3; 16];
         chip[5] = 1;
         let mut unit = [1; 32];

@@ -100,7 +100,6 @@ impl Default for AllocationConfig {
 }
 
 impl AllocationConfig {
-    /// Checks numbers.
     pub(crate) fn check(&self) -> Result<(), RangeError> {
         let stripe = self.stripe_pages;
         if !(1..=65_536).contains(&stripe) {

@@ -45,7 +45,6 @@ impl From<Order> for String {
 pub(super) struct StaticOrder {
     /// Plane of each residue of the page number modulo the number of planes.
     planes: Vec<Plane>,
-    /// Neighbouring pages that go to one plane before the next has its turn.
     stripe_pages: u64,
 }
 
@@ -64,7 +63,6 @@ impl StaticOrder {
     }
 }
 
-/// All planes in an order.
 pub(crate) fn planes_in(order: Order, geometry: &Geometry) -> Vec<Plane> {
     (0..geometry.planes()).map(|index| plane_of(order, geometry, index)).collect()
 }
@@ -104,7 +102,6 @@ flashtwin_bits::state!(StaticOrder {} kept { planes, stripe_pages });
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashtwin_nand::{NandDevice, device_toml};
 
     fn order(text: &str) -> Order {
         Order::try_from(text.to_owned()).unwrap()
@@ -112,7 +109,7 @@ mod tests {
 
     #[test]
     fn cwdp_walks_the_channels_first_and_pdwc_the_planes() {
-        let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
+        let g = crate::tests::ds_ftl();
         let loads = LoadView::new(&[0; 16], &[0; 32]);
         let mut cwdp = StaticOrder::new(order("CWDP"), 1, &g);
         let channel = |plane| g.channel_of_chip(g.chip_of_plane(plane)).number();
@@ -127,7 +124,7 @@ mod tests {
 
     #[test]
     fn neighbours_of_a_stripe_share_a_plane() {
-        let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
+        let g = crate::tests::ds_ftl();
         let loads = LoadView::new(&[0; 16], &[0; 32]);
         for stripe in [1u32, 3, 4, 1000] {
             let mut one = StaticOrder::new(order("PDWC"), 1, &g);
@@ -150,7 +147,7 @@ mod tests {
 
     #[test]
     fn every_order_uses_every_plane_once() {
-        let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
+        let g = crate::tests::ds_ftl();
         for text in ALL_24 {
             let mut planes = StaticOrder::new(order(text), 1, &g).planes;
             planes.sort_unstable();

@@ -16,9 +16,7 @@ use super::PartitionAssignment;
 use crate::ids::Lpn;
 use flashtwin_bits::{STEP, mix};
 
-/// Filters that take turns.
 const FILTERS: u32 = 4;
-/// Positions of a page in each filter.
 const HASHES: u64 = 2;
 /// Weights in halves, from the newest filter to the oldest, and the sum from which on a page is hot.
 const WEIGHTS: [u32; FILTERS as usize] = [4, 3, 2, 1];
@@ -54,7 +52,6 @@ impl BloomFilters {
         })
     }
 
-    /// The filter that is `age` turns older than the newest.
     fn filter(&self, age: u32) -> u32 {
         (self.newest + FILTERS - age) % FILTERS
     }
@@ -65,7 +62,6 @@ impl BloomFilters {
         (0..FILTERS).map(|age| u32::from(held >> self.filter(age) & 1) << age).sum()
     }
 
-    /// Empties the oldest filter, which becomes the newest.
     fn turn(&mut self) {
         self.newest = (self.newest + 1) % FILTERS;
         let others = !(1 << self.newest);
@@ -164,7 +160,6 @@ mod tests {
         assert_eq!(positions.iter().collect::<HashSet<_>>().len(), 1_000);
     }
 
-    /// Four plain sets that take turns.
     struct Sets {
         newest_first: Vec<HashSet<Lpn>>,
         writes: u64,

@@ -82,12 +82,10 @@ impl Default for PartitionConfig {
 }
 
 impl PartitionConfig {
-    /// Partitions that there really are.
     pub(crate) fn count(&self) -> u32 {
         if self.policy == PartitionPolicy::None { 1 } else { self.partitions }
     }
 
-    /// Checks numbers and relations between keys.
     pub(crate) fn check(&self) -> Result<(), RangeError> {
         let partitions = self.partitions.to_string();
         if !(1..=MOST).contains(&self.partitions) {
@@ -108,14 +106,11 @@ impl PartitionConfig {
     }
 }
 
-/// [`PartitionPolicy::Offline`] with the partition of each logical page; pages beyond are in the coldest.
 fn offline(partitions: u32, of_page: Vec<u8>) -> Box<dyn PartitionAssignment> {
     Box::new(offline::Offline::new(partitions, of_page))
 }
 
-/// The partitions of the host's data, and their writes.
 pub(crate) struct Partitions {
-    /// Tells the host's pages apart; `None` with one partition for all.
     assignment: Option<Box<dyn PartitionAssignment>>,
     /// Page writes of the host by partition; empty with one for all.
     writes: Vec<u64>,
@@ -127,12 +122,10 @@ impl Partitions {
         Self { assignment: config.policy.build(config, footprint_pages), writes: vec![0; told_apart] }
     }
 
-    /// Gives [`PartitionPolicy::Offline`] its knowledge of the trace.
     pub(crate) fn assign(&mut self, partitions: u32, of_page: Vec<u8>) {
         self.assignment = Some(offline(partitions, of_page));
     }
 
-    /// The partition of a page that the host writes.
     #[inline]
     pub(crate) fn written(&mut self, lpn: Lpn) -> u8 {
         let Some(assignment) = &mut self.assignment else { return 0 };
@@ -143,17 +136,14 @@ impl Partitions {
         partition
     }
 
-    /// The partition of a page that is written again without the host's doing.
     pub(crate) fn of(&self, lpn: Lpn) -> u8 {
         self.assignment.as_ref().map_or(0, |assignment| assignment.partition(lpn))
     }
 
-    /// Page writes of the host by partition; empty with one for all.
     pub(crate) fn writes(&self) -> &[u64] {
         &self.writes
     }
 
-    /// Forgets statistics and counters so far.
     pub(crate) fn forget(&mut self) {
         self.writes.fill(0);
         if let Some(assignment) = &mut self.assignment {

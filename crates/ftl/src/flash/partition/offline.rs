@@ -1,7 +1,5 @@
-//! The partition of every page is known before the first write.
-//!
-//! SWC paper, sections 3.1 and 3.2: a workload is gone through once to count the updates of each page. Who
-//! drives the controller does that; here is only the list.
+//! The partition of every page is known before the first write: the driver has gone through the workload once to count
+//! the updates of each page (SWC paper, sections 3.1 and 3.2).
 
 use super::PartitionAssignment;
 use crate::ids::Lpn;

@@ -10,7 +10,6 @@ const NOWHERE: u32 = u32::MAX;
 pub(super) struct ClosedSet {
     geometry: Geometry,
     blocks: By<Plane, Vec<Vec<Block>>>,
-    /// Where in its plane's list each block stands.
     place: By<Block, Vec<u32>>,
 }
 

@@ -5,35 +5,18 @@ use flashtwin_nand::{Block, Geometry, Plane};
 
 use super::VictimSelection;
 use crate::flash::block_table::{BlockState, BlockTable};
+use crate::lists::Lists;
 
-const NONE: u32 = 0;
-
-/// How a block is stored as a link.
-#[inline]
-fn link(block: Block) -> u32 {
-    block.number() + 1
-}
-
-/// The block that a link names.
-#[inline]
-fn named(link: u32) -> Option<Block> {
-    link.checked_sub(1).map(Block::new)
-}
-
-/// Buckets of blocks by valid pages, one set a plane, as intrusive doubly linked lists.
+/// Buckets of blocks by valid pages, one set a plane.
 ///
 /// A plane's buckets are filled when it first collects: a device that never runs short of
-/// free blocks pays nothing for them. Links are stored plus one, so that zeroed memory
-/// (which the system hands out untouched) means "no block".
+/// free blocks pays nothing for them.
 pub(super) struct Greedy {
     geometry: Geometry,
     armed: By<Plane, Vec<bool>>,
     /// Lowest valid count whose bucket may be occupied, per plane.
     lowest: By<Plane, Vec<u32>>,
-    heads: Vec<u32>,
-    tails: Vec<u32>,
-    next: By<Block, Vec<u32>>,
-    previous: By<Block, Vec<u32>>,
+    buckets: Lists<Block>,
 }
 
 impl Greedy {
@@ -43,10 +26,7 @@ impl Greedy {
         Self {
             armed: By::new(vec![false; planes]),
             lowest: By::new(vec![0; planes]),
-            heads: vec![NONE; buckets],
-            tails: vec![NONE; buckets],
-            next: By::new(vec![NONE; geometry.block_index_len()]),
-            previous: By::new(vec![NONE; geometry.block_index_len()]),
+            buckets: Lists::new(geometry.block_index_len(), buckets),
             geometry: geometry.clone(),
         }
     }
@@ -56,30 +36,13 @@ impl Greedy {
     }
 
     fn push(&mut self, plane: Plane, block: Block, valid: u32) {
-        let bucket = self.bucket(plane, valid);
-        let tail = self.tails[bucket];
-        self.previous[block] = tail;
-        self.next[block] = NONE;
-        match named(tail) {
-            None => self.heads[bucket] = link(block),
-            Some(tail) => self.next[tail] = link(block),
-        }
-        self.tails[bucket] = link(block);
+        self.buckets.push(self.bucket(plane, valid), block);
         let lowest = &mut self.lowest[plane];
         *lowest = (*lowest).min(valid);
     }
 
     fn unlink(&mut self, plane: Plane, block: Block, valid: u32) {
-        let bucket = self.bucket(plane, valid);
-        let (previous, next) = (self.previous[block], self.next[block]);
-        match named(previous) {
-            None => self.heads[bucket] = next,
-            Some(previous) => self.next[previous] = next,
-        }
-        match named(next) {
-            None => self.tails[bucket] = previous,
-            Some(next) => self.previous[next] = previous,
-        }
+        self.buckets.unlink(self.bucket(plane, valid), block);
     }
 
     fn arm(&mut self, plane: Plane, blocks: &BlockTable) {
@@ -123,14 +86,14 @@ impl VictimSelection for Greedy {
             self.arm(plane, blocks);
         }
         for valid in self.lowest[plane]..=self.geometry.pages_per_block {
-            if let Some(head) = named(self.heads[self.bucket(plane, valid)]) {
+            if let Some(oldest) = self.buckets.oldest(self.bucket(plane, valid)) {
                 self.lowest[plane] = valid;
-                self.unlink(plane, head, valid);
-                return Some(head);
+                self.unlink(plane, oldest, valid);
+                return Some(oldest);
             }
         }
         None
     }
 }
 
-flashtwin_bits::state!(Greedy { armed, lowest, heads, tails, next, previous } kept { geometry });
+flashtwin_bits::state!(Greedy { armed, lowest, buckets } kept { geometry });

@@ -23,17 +23,14 @@ impl FreeBlocks {
         (self.erased.len() + self.ordered.len()) as u32
     }
 
-    /// Adds a block that is erased.
     pub(crate) fn push(&mut self, rank: u32, in_plane: u32) {
         self.erased.push(Reverse((rank, in_plane)));
     }
 
-    /// Adds a block whose erase has just been ordered.
     pub(crate) fn push_ordered(&mut self, rank: u32, in_plane: u32) {
         self.ordered.push_back((rank, in_plane));
     }
 
-    /// The last erase that was ordered of a block is carried out. Nothing changes if the block is in use again.
     pub(crate) fn erased(&mut self, in_plane: u32) {
         // Erases of a plane are carried out in the order in which they were ordered, with few exceptions.
         if let Some(at) = self.ordered.iter().position(|entry| entry.1 == in_plane)
@@ -67,7 +64,6 @@ impl FreeBlocks {
         taken
     }
 
-    /// Takes a block out, wherever it stands; whether it was there. A pass over the free blocks.
     pub(crate) fn remove(&mut self, in_plane: u32) -> bool {
         let before = self.len();
         self.erased.retain(|Reverse((_, other))| *other != in_plane);
@@ -75,7 +71,6 @@ impl FreeBlocks {
         self.len() < before
     }
 
-    /// Every rank is 0 from now on.
     pub(crate) fn level(&mut self) {
         self.erased = self.erased.drain().map(|Reverse((_, in_plane))| Reverse((0, in_plane))).collect();
         self.ordered.iter_mut().for_each(|entry| entry.0 = 0);

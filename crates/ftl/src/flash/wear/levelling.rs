@@ -35,19 +35,16 @@ impl Levelling {
         }
     }
 
-    /// A block has been programmed to its last page.
     pub(crate) fn closed(&mut self, plane: Plane, block: Block) {
         let closes = &mut self.closes[plane];
         *closes = closes.wrapping_add(1);
         self.closed_at[block] = *closes;
     }
 
-    /// A block was collected.
     pub(crate) fn collected(&mut self, plane: Plane) {
         self.collected[plane] += 1;
     }
 
-    /// A block was moved.
     pub(crate) fn moved(&mut self, plane: Plane) {
         self.collected[plane] = 0;
     }
@@ -73,7 +70,6 @@ impl Levelling {
             .max_by_key(|&block| (age(block), std::cmp::Reverse(block)))
     }
 
-    /// Bytes of these tables (of blocks that were ever closed).
     pub(crate) fn bytes(&self, opened: u64) -> u64 {
         8 * self.closes.len() as u64 + 4 * opened
     }

@@ -1,5 +1,4 @@
-//! Wear levelling: which erased block is used next, and whether cold data are moved so that the blocks under
-//! them wear, too.
+//! Wear levelling: which erased block is used next, and whether cold data move so that the blocks under them wear.
 
 mod free_blocks;
 mod levelling;
@@ -7,6 +6,7 @@ mod levelling;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::error::{RangeError, at_least_one};
 use crate::policies::policies;
 
 pub(crate) use free_blocks::FreeBlocks;
@@ -54,18 +54,11 @@ impl Default for WearConfig {
 }
 
 impl WearConfig {
-    /// Whether data are moved on account of wear.
     pub(crate) fn levels(&self) -> bool {
         self.policy == WearPolicy::Static
     }
 
-    /// Checks numbers.
-    pub(crate) fn check(&self) -> Result<(), crate::error::RangeError> {
-        for (key, value) in [("wear.threshold", self.threshold), ("wear.every", self.every)] {
-            if value == 0 {
-                return Err((key, "0".into(), "at least 1"));
-            }
-        }
-        Ok(())
+    pub(crate) fn check(&self) -> Result<(), RangeError> {
+        at_least_one([("wear.threshold", self.threshold), ("wear.every", self.every)])
     }
 }

@@ -14,9 +14,7 @@ use crate::ids::Content;
 use flashtwin_bits::{HugeSlice, STEP, mix, prefetch};
 use flashtwin_nand::Channel;
 
-/// Bits of a word.
 const WORD: u64 = 64;
-/// Words of a cache line.
 const LINE: usize = 8;
 /// Positions in a word that one hash is good for: 6 bits each.
 const POSITIONS: u32 = 10;
@@ -28,25 +26,21 @@ pub(super) struct Bloom {
     /// Words from one place to the next: the channels, rounded up to a power of two.
     stride: usize,
     channels: u32,
-    /// Words of one filter.
     words: u64,
     hashes: u32,
 }
 
 impl Bloom {
-    /// Empty filters of `bits` bits each, rounded up to words, for up to 64 channels.
     pub(super) fn new(channels: u32, bits: u64, hashes: u32) -> Self {
         let stride = (channels as usize).next_power_of_two();
         let words = bits.div_ceil(WORD).max(1);
         Self { bits: HugeSlice::zeroed(words as usize * stride), stride, channels, words, hashes }
     }
 
-    /// Bits of one filter.
     pub(super) fn bits(&self) -> u64 {
         self.words * WORD
     }
 
-    /// Bits that an entry sets.
     #[cfg(test)]
     pub(super) fn hashes(&self) -> u32 {
         self.hashes
@@ -55,9 +49,7 @@ impl Bloom {
     /// Where the words of a content begin, and its bits in each.
     #[inline]
     fn place(&self, content: Content) -> (usize, u64) {
-        // Contents are dense numbers, their hashes are not.
         let first = mix(u64::from(content.number()).wrapping_add(STEP));
-        // The upper bits of a product spread a hash evenly over any number of words.
         let word = ((u128::from(first) * u128::from(self.words)) >> 64) as usize;
         let mut bits = 0;
         let mut rest = mix(first);
@@ -90,7 +82,6 @@ impl Bloom {
         found
     }
 
-    /// Adds a content to a channel's filter.
     #[inline(never)]
     pub(super) fn insert(&mut self, content: Content, channel: Channel) {
         let (first, bits) = self.place(content);
@@ -128,7 +119,6 @@ impl Bloom {
         crowded
     }
 
-    /// The number of the word and the bits of each content.
     fn places(&self, contents: u32) -> impl Iterator<Item = (usize, u64)> {
         Content::each(0..contents).map(|content| {
             let (first, bits) = self.place(content);

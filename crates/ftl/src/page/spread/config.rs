@@ -1,9 +1,8 @@
-//! Keys of spreading.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::PlacePolicy;
+use crate::error::{RangeError, at_least_one};
 
 /// Treatment of pages with equal contents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -71,8 +70,7 @@ impl Default for SpreadConfig {
 }
 
 impl SpreadConfig {
-    /// Checks numbers.
-    pub(crate) fn check(&self) -> Result<(), crate::error::RangeError> {
+    pub(crate) fn check(&self) -> Result<(), RangeError> {
         if !(1..=64).contains(&self.bloom_bits_per_page) {
             return Err(("spread.bloom_bits_per_page", self.bloom_bits_per_page.to_string(), "1 to 64 bits"));
         }
@@ -83,9 +81,6 @@ impl SpreadConfig {
             let expected = "a share above 0, up to 1";
             return Err(("spread.bloom_rebuild", self.bloom_rebuild.to_string(), expected));
         }
-        match self.candidates {
-            0 => Err(("spread.candidates", "0".into(), "at least 1")),
-            _ => Ok(()),
-        }
+        at_least_one([("spread.candidates", self.candidates)])
     }
 }

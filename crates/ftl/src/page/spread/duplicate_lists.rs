@@ -26,7 +26,6 @@ struct Set {
     members: Members,
 }
 
-/// Pages, and the logical page of each.
 enum Members {
     Few {
         ppns: [Ppn; FEW],
@@ -57,7 +56,6 @@ impl Set {
         }
     }
 
-    /// Room for pages, and for the logical page of each.
     #[inline]
     fn rooms(&mut self) -> (&mut [Ppn], &mut [Lpn]) {
         match &mut self.members {
@@ -88,7 +86,6 @@ impl Set {
         self.len += 1;
     }
 
-    /// Takes a page off; the last one takes its place.
     fn swap_remove(&mut self, at: usize) {
         self.len -= 1;
         let last = self.len as usize;
@@ -96,7 +93,6 @@ impl Set {
         (ppns[at], lpns[at]) = (ppns[last], lpns[last]);
     }
 
-    /// Prefetches a page and the last one, where they do not lie here.
     #[inline]
     fn prefetch(&self, at: u32) {
         if let Members::Many(both) = &self.members {
@@ -116,7 +112,6 @@ pub(crate) struct DuplicateLists {
     sets: Slab<Set>,
     serials: u64,
     pages: u64,
-    /// Most pages that a read may choose from.
     most: usize,
 }
 
@@ -125,13 +120,11 @@ impl DuplicateLists {
         Self { sets: Slab::new(), serials: 0, pages: 0, most: most as usize }
     }
 
-    /// Prefetches the head of the list that a page is in.
     #[inline]
     pub(super) fn prefetch_list(&self, page: &PageLinks) {
         prefetch(&self.sets, page.set as usize);
     }
 
-    /// Prefetches the entries that taking the page off its list touches: its own, and the last, which moves there.
     #[inline]
     pub(super) fn prefetch_pages(&self, &PageLinks { set, at, .. }: &PageLinks) {
         if let Some(set) = self.sets.get(set as usize) {
@@ -139,7 +132,6 @@ impl DuplicateLists {
         }
     }
 
-    /// Prefetches the end of the list that a page is in, where the list grows.
     #[inline]
     pub(super) fn prefetch_end(&self, page: &PageLinks) {
         if let Some(set) = self.sets.get(page.set as usize) {
@@ -147,12 +139,10 @@ impl DuplicateLists {
         }
     }
 
-    /// Number of pages in lists.
     pub(crate) fn pages(&self) -> u64 {
         self.pages
     }
 
-    /// Number of lists.
     pub(crate) fn sets(&self) -> u64 {
         u64::from(self.sets.taken())
     }
@@ -187,7 +177,6 @@ impl DuplicateLists {
         &ppns[first..first + self.most]
     }
 
-    /// A duplicate page moved.
     #[inline]
     pub(super) fn moved(&mut self, &PageLinks { set, at, .. }: &PageLinks, to: Ppn) {
         if set != NO_SET {
@@ -207,8 +196,7 @@ impl DuplicateLists {
         list.push(lpn, ppn);
     }
 
-    /// Two logical pages turn out to hold the same: from now on one list has both, with all that
-    /// theirs had. Returns whether that is news.
+    /// Merges the lists of two logical pages that hold the same. Returns whether that is news.
     pub(super) fn join(&mut self, one: (Lpn, Ppn), other: (Lpn, Ppn), pages: &mut AllLinks) -> bool {
         match (pages[one.0].list(), pages[other.0].list()) {
             (None, None) if one.0 == other.0 => return false,
@@ -232,8 +220,7 @@ impl DuplicateLists {
         true
     }
 
-    /// The shorter list goes into the longer, so that no page is moved more often than lists can
-    /// double.
+    /// The shorter list goes into the longer, so that no page moves more often than lists can double.
     fn merge(&mut self, a: u32, b: u32, pages: &mut AllLinks) {
         let longer = self.sets[a as usize].ppns().len() >= self.sets[b as usize].ppns().len();
         let (into, from) = if longer { (a, b) } else { (b, a) };
@@ -244,7 +231,6 @@ impl DuplicateLists {
         self.sets.free(from);
     }
 
-    /// A logical page no longer holds the content of its duplicate pages.
     #[inline]
     pub(super) fn leave(&mut self, lpn: Lpn, pages: &mut AllLinks) {
         let page = &mut pages[lpn];
@@ -263,7 +249,6 @@ impl DuplicateLists {
             pages[lpn].at = at as u32;
         }
         if let &[last] = list.lpns() {
-            // One page alone has no duplicate page.
             *list = Set::new(0);
             self.pages -= 1;
             self.sets.free(set);
@@ -271,7 +256,6 @@ impl DuplicateLists {
         }
     }
 
-    /// Compares every list with its pages; `own` returns the place and content of a logical page.
     pub(super) fn audit(
         &self,
         blocks: &Blocks,
@@ -282,33 +266,35 @@ impl DuplicateLists {
         for (set, list) in self.sets.iter().enumerate() {
             let (ppns, lpns) = (list.ppns(), list.lpns());
             if ppns.len() == 1 || ppns.len() != lpns.len() {
-                return Err(format!("list {set} of twins has a single page"));
+                return Err(format!("list {set} of duplicates has a single page"));
             }
             let mut contents = Vec::new();
             for (at, &ppn) in ppns.iter().enumerate() {
-                let lpn =
-                    blocks.owner(ppn).ok_or_else(|| format!("list {set} of twins names a dead page"))?.id();
+                let lpn = blocks
+                    .owner(ppn)
+                    .ok_or_else(|| format!("list {set} of duplicates names a dead page"))?
+                    .id();
                 let (ppn_of_lpn, content) = own(lpn);
                 let place = known[lpn];
                 if ppn_of_lpn != ppn
                     || lpns[at] != lpn
                     || (place.set as usize, place.at as usize) != (set, at)
                 {
-                    return Err(format!("LPN {lpn} does not know its place in list {set} of twins"));
+                    return Err(format!("LPN {lpn} does not know its place in list {set} of duplicates"));
                 }
                 contents.push(content);
             }
             pages += ppns.len() as u64;
             contents.dedup();
             if contents.len() > 1 {
-                return Err(format!("list {set} of twins has contents {contents:?}"));
+                return Err(format!("list {set} of duplicates has contents {contents:?}"));
             }
         }
         let placed = known.iter().filter(|page| page.set != NO_SET).count() as u64;
         if (pages, pages) == (self.pages, placed) {
             return Ok(());
         }
-        Err(format!("{pages} twins are listed, {} are counted, {placed} have a list", self.pages))
+        Err(format!("{pages} duplicates are listed, {} are counted, {placed} have a list", self.pages))
     }
 }
 
@@ -362,7 +348,7 @@ mod tests {
     use crate::config::FtlConfig;
     use crate::flash::blocks::Stream;
     use crate::ids::Owner;
-    use flashtwin_nand::{NandDevice, Plane, device_toml};
+    use flashtwin_nand::Plane;
 
     /// Every logical page lies in a page of the same number and ten more.
     fn at(lpn: u32) -> (Lpn, Ppn) {
@@ -370,16 +356,15 @@ mod tests {
     }
 
     /// Logical pages from `first` on that hold the same, `len` of them, each joined with the one before.
-    fn join_all(twins: &mut DuplicateLists, first: u32, len: u32, pages: &mut AllLinks) {
+    fn join_all(lists: &mut DuplicateLists, first: u32, len: u32, pages: &mut AllLinks) {
         for lpn in first + 1..first + len {
-            assert!(twins.join(at(lpn - 1), at(lpn), pages));
+            assert!(lists.join(at(lpn - 1), at(lpn), pages));
         }
     }
 
-    /// Those that are in one list with a page, in the order of the list.
-    fn listed(twins: &DuplicateLists, lpn: u32, pages: &AllLinks) -> Vec<u32> {
+    fn listed(lists: &DuplicateLists, lpn: u32, pages: &AllLinks) -> Vec<u32> {
         let PageLinks { set, .. } = pages[Lpn::new(lpn)];
-        let list = &twins.sets[set as usize];
+        let list = &lists.sets[set as usize];
         for (at, (&lpn, &ppn)) in list.lpns().iter().zip(list.ppns()).enumerate() {
             assert_eq!((pages[lpn].set, pages[lpn].at as usize), (set, at), "LPN {lpn} knows its place");
             assert_eq!(ppn.number(), lpn.number() + 10);
@@ -388,43 +373,42 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_no_twin_of_itself_nor_news_to_its_own_list() {
-        let (mut twins, mut pages) = (DuplicateLists::new(16), fresh(40));
-        assert!(!twins.join(at(3), at(3), &mut pages));
-        assert_eq!((twins.sets(), twins.pages(), pages[Lpn::new(3)].list()), (0, 0, None));
-        assert!(twins.join(at(3), at(4), &mut pages));
-        assert!(!twins.join(at(4), at(3), &mut pages) && !twins.join(at(3), at(3), &mut pages));
-        assert_eq!((twins.sets(), twins.pages()), (1, 2));
-        assert_eq!(listed(&twins, 3, &pages), [3, 4]);
+    fn a_page_is_no_duplicate_of_itself_nor_news_to_its_own_list() {
+        let (mut lists, mut pages) = (DuplicateLists::new(16), fresh(40));
+        assert!(!lists.join(at(3), at(3), &mut pages));
+        assert_eq!((lists.sets(), lists.pages(), pages[Lpn::new(3)].list()), (0, 0, None));
+        assert!(lists.join(at(3), at(4), &mut pages));
+        assert!(!lists.join(at(4), at(3), &mut pages) && !lists.join(at(3), at(3), &mut pages));
+        assert_eq!((lists.sets(), lists.pages()), (1, 2));
+        assert_eq!(listed(&lists, 3, &pages), [3, 4]);
     }
 
-    /// Of equal lists the first absorbs the second.
     #[test]
     fn longer_list_absorbs_shorter_one() {
         for (one, other, first_stays) in [(3, 2, true), (2, 3, false), (2, 2, true)] {
-            let (mut twins, mut pages) = (DuplicateLists::new(16), fresh(40));
-            join_all(&mut twins, 0, one, &mut pages);
-            join_all(&mut twins, 20, other, &mut pages);
-            let serials = [0, 20].map(|lpn| twins.serial(&pages[Lpn::new(lpn)]));
-            assert_eq!((serials, twins.sets()), ([Some(1), Some(2)], 2));
-            assert!(twins.join(at(0), at(21), &mut pages));
-            assert_eq!((twins.sets(), twins.pages()), (1, u64::from(one + other)));
+            let (mut lists, mut pages) = (DuplicateLists::new(16), fresh(40));
+            join_all(&mut lists, 0, one, &mut pages);
+            join_all(&mut lists, 20, other, &mut pages);
+            let serials = [0, 20].map(|lpn| lists.serial(&pages[Lpn::new(lpn)]));
+            assert_eq!((serials, lists.sets()), ([Some(1), Some(2)], 2));
+            assert!(lists.join(at(0), at(21), &mut pages));
+            assert_eq!((lists.sets(), lists.pages()), (1, u64::from(one + other)));
             let (a, b) = (0..one, 20..20 + other);
             let expected: Vec<u32> = if first_stays { a.chain(b).collect() } else { b.chain(a).collect() };
             for &lpn in &expected {
-                assert_eq!(listed(&twins, lpn, &pages), expected, "{one} and {other} pages");
-                assert_eq!(twins.serial(&pages[Lpn::new(lpn)]), serials[usize::from(!first_stays)]);
+                assert_eq!(listed(&lists, lpn, &pages), expected, "{one} and {other} pages");
+                assert_eq!(lists.serial(&pages[Lpn::new(lpn)]), serials[usize::from(!first_stays)]);
             }
         }
     }
 
     #[test]
     fn read_of_a_long_list_chooses_near_its_own_page() {
-        let (mut twins, mut pages) = (DuplicateLists::new(3), fresh(40));
-        join_all(&mut twins, 0, 3, &mut pages);
-        join_all(&mut twins, 20, 7, &mut pages);
+        let (mut lists, mut pages) = (DuplicateLists::new(3), fresh(40));
+        join_all(&mut lists, 0, 3, &mut pages);
+        join_all(&mut lists, 20, 7, &mut pages);
         let choices = |lpn: u32| -> Vec<u32> {
-            twins.choices(&pages[Lpn::new(lpn)]).iter().map(|ppn| ppn.number() - 10).collect()
+            lists.choices(&pages[Lpn::new(lpn)]).iter().map(|ppn| ppn.number() - 10).collect()
         };
         for lpn in 0..3 {
             assert_eq!(choices(lpn), [0, 1, 2]);
@@ -435,96 +419,92 @@ mod tests {
         assert!(choices(30).is_empty());
     }
 
-    /// The list's own cache line has room for five pages.
     #[test]
     fn list_takes_a_cache_line_then_doubling_memory() {
         // Two numbers of 4 bytes for each page that there is room for.
         for (len, room) in [(2, 0), (5, 0), (6, 8), (8, 8), (9, 16), (16, 16), (17, 32)] {
-            let (mut twins, mut pages) = (DuplicateLists::new(16), fresh(40));
-            join_all(&mut twins, 0, len, &mut pages);
-            assert_eq!(twins.bytes(), 64 + room * 8, "{len} pages");
-            assert_eq!(listed(&twins, 0, &pages), (0..len).collect::<Vec<_>>());
+            let (mut lists, mut pages) = (DuplicateLists::new(16), fresh(40));
+            join_all(&mut lists, 0, len, &mut pages);
+            assert_eq!(lists.bytes(), 64 + room * 8, "{len} pages");
+            assert_eq!(listed(&lists, 0, &pages), (0..len).collect::<Vec<_>>());
         }
-        let (mut twins, mut pages) = (DuplicateLists::new(16), fresh(40));
-        assert_eq!(twins.bytes(), 0);
-        join_all(&mut twins, 0, 6, &mut pages);
-        join_all(&mut twins, 20, 2, &mut pages);
-        assert_eq!(twins.bytes(), 2 * 64 + 8 * 8);
-        twins.leave(Lpn::new(20), &mut pages);
+        let (mut lists, mut pages) = (DuplicateLists::new(16), fresh(40));
+        assert_eq!(lists.bytes(), 0);
+        join_all(&mut lists, 0, 6, &mut pages);
+        join_all(&mut lists, 20, 2, &mut pages);
+        assert_eq!(lists.bytes(), 2 * 64 + 8 * 8);
+        lists.leave(Lpn::new(20), &mut pages);
         // The slot that is free stays, and 4 bytes for each that there is room to remember.
-        let free = twins.sets.free_capacity() as u64;
+        let free = lists.sets.free_capacity() as u64;
         assert!(free > 0);
-        assert_eq!((twins.sets(), twins.bytes()), (1, 2 * 64 + 8 * 8 + 4 * free));
+        assert_eq!((lists.sets(), lists.bytes()), (1, 2 * 64 + 8 * 8 + 4 * free));
     }
 
     #[test]
     fn short_and_long_lists_are_loaded_as_saved() {
-        let (mut twins, mut pages) = (DuplicateLists::new(3), fresh(40));
-        join_all(&mut twins, 0, 2, &mut pages);
-        join_all(&mut twins, 10, 5, &mut pages);
-        join_all(&mut twins, 20, 9, &mut pages);
+        let (mut lists, mut pages) = (DuplicateLists::new(3), fresh(40));
+        join_all(&mut lists, 0, 2, &mut pages);
+        join_all(&mut lists, 10, 5, &mut pages);
+        join_all(&mut lists, 20, 9, &mut pages);
         let mut bytes = Vec::new();
         let mut to = Saver::new(&mut bytes);
-        twins.save(&mut to).unwrap();
+        lists.save(&mut to).unwrap();
         to.finish().unwrap();
         let (mut read, mut loaded) = (bytes.as_slice(), DuplicateLists::new(3));
         let mut from = Loader::new(&mut read);
         loaded.load(&mut from).unwrap();
         from.finish().unwrap();
         assert_eq!((loaded.sets(), loaded.pages(), loaded.serials), (3, 16, 3));
-        // Room for many is kept, and taken only by the list that needs it.
         assert_eq!(loaded.bytes(), 3 * 64 + 16 * 8 + 4 * loaded.sets.free_capacity() as u64);
         for (lpn, len) in [(0, 2), (10, 5), (20, 9)] {
             assert_eq!(listed(&loaded, lpn, &pages), (lpn..lpn + len).collect::<Vec<_>>());
-            assert_eq!(loaded.serial(&pages[Lpn::new(lpn)]), twins.serial(&pages[Lpn::new(lpn)]));
+            assert_eq!(loaded.serial(&pages[Lpn::new(lpn)]), lists.serial(&pages[Lpn::new(lpn)]));
         }
-        // They go on alike.
         assert!(loaded.join(at(14), at(15), &mut pages));
         assert_eq!(listed(&loaded, 10, &pages), [10, 11, 12, 13, 14, 15]);
-        let blank = Set::blank().expect("lists of lists grow");
+        let blank = Set::blank().expect("lists of duplicates grow");
         assert_eq!((blank.serial, blank.len, blank.ppns().len()), (0, 0, 0));
     }
 
     /// Pages on flash of the first five logical ones, of which the first three are duplicate pages of content 1.
-    fn three_twins() -> (Blocks, Vec<Ppn>, DuplicateLists, AllLinks) {
-        let geometry = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
+    fn three_duplicates() -> (Blocks, Vec<Ppn>, DuplicateLists, AllLinks) {
+        let geometry = crate::tests::ds_ftl();
         let config = FtlConfig::default();
         let mut blocks = Blocks::new(&geometry, 1, &config.wear, config.gc.victim.build(1, &geometry, 0));
         let ppns: Vec<Ppn> = (0..5)
             .map(|lpn| blocks.program(Plane::new(0), Stream::host(0), Owner::of(Lpn::new(lpn))).unwrap())
             .collect();
-        let (mut twins, mut pages) = (DuplicateLists::new(16), fresh(5));
+        let (mut lists, mut pages) = (DuplicateLists::new(16), fresh(5));
         for lpn in 1..3 {
             let page = |lpn: usize| (Lpn::new(lpn as u32), ppns[lpn]);
-            assert!(twins.join(page(0), page(lpn), &mut pages));
+            assert!(lists.join(page(0), page(lpn), &mut pages));
         }
-        (blocks, ppns, twins, pages)
+        (blocks, ppns, lists, pages)
     }
 
-    /// The audit's message after damage to the lists, to the pages' entries, and to the map's entry
-    /// of a page.
+    /// The audit's message after damage to the lists and their links, and to the map's entry of a page.
     fn audited(
         damage: impl Fn(&mut DuplicateLists, &mut AllLinks),
         told: impl Fn(Lpn, Ppn, Content) -> (Ppn, Content),
     ) -> Result<(), String> {
-        let (blocks, ppns, mut twins, mut pages) = three_twins();
-        damage(&mut twins, &mut pages);
-        twins.audit(&blocks, &pages, |lpn| told(lpn, ppns[lpn.index()], Content::new(1)))
+        let (blocks, ppns, mut lists, mut pages) = three_duplicates();
+        damage(&mut lists, &mut pages);
+        lists.audit(&blocks, &pages, |lpn| told(lpn, ppns[lpn.index()], Content::new(1)))
     }
 
     #[test]
-    fn an_audit_notices_what_the_map_says_otherwise_of_a_twin() {
+    fn an_audit_notices_what_the_map_says_otherwise_of_a_duplicate() {
         let nothing = |_: &mut DuplicateLists, _: &mut AllLinks| ();
         audited(nothing, |_, ppn, content| (ppn, content)).unwrap();
-        for twin in [0, 1, 2].map(Lpn::new) {
+        for duplicate in [0, 1, 2].map(Lpn::new) {
             let elsewhere = |lpn, ppn: Ppn, content| {
-                (if lpn == twin { Ppn::new(ppn.number() + 9) } else { ppn }, content)
+                (if lpn == duplicate { Ppn::new(ppn.number() + 9) } else { ppn }, content)
             };
             let message = audited(nothing, elsewhere).unwrap_err();
-            assert_eq!(message, format!("LPN {twin} does not know its place in list 0 of twins"));
-            let other = |lpn, ppn, content| (ppn, if lpn == twin { Content::new(2) } else { content });
+            assert_eq!(message, format!("LPN {duplicate} does not know its place in list 0 of duplicates"));
+            let other = |lpn, ppn, content| (ppn, if lpn == duplicate { Content::new(2) } else { content });
             let message = audited(nothing, other).unwrap_err();
-            assert!(message.starts_with("list 0 of twins has contents"), "{message}");
+            assert!(message.starts_with("list 0 of duplicates has contents"), "{message}");
         }
     }
 
@@ -534,18 +514,18 @@ mod tests {
         let noticed = |damage: &dyn Fn(&mut DuplicateLists, &mut AllLinks)| {
             audited(damage, as_it_is).expect_err("damage")
         };
-        let lost = "LPN 1 does not know its place in list 0 of twins";
-        assert_eq!(noticed(&|twins, _| twins.sets[0].rooms().1[1] = Lpn::new(4)), lost);
+        let lost = "LPN 1 does not know its place in list 0 of duplicates";
+        assert_eq!(noticed(&|lists, _| lists.sets[0].rooms().1[1] = Lpn::new(4)), lost);
         assert_eq!(noticed(&|_, pages| pages[Lpn::new(1)].set = 1), lost);
         assert_eq!(noticed(&|_, pages| pages[Lpn::new(1)].at = 2), lost);
         assert_eq!(
-            noticed(&|twins, _| twins.sets[0].rooms().0[1] = Ppn::new(30)),
-            "list 0 of twins names a dead page"
+            noticed(&|lists, _| lists.sets[0].rooms().0[1] = Ppn::new(30)),
+            "list 0 of duplicates names a dead page"
         );
-        assert_eq!(noticed(&|twins, _| twins.sets[0].len = 1), "list 0 of twins has a single page");
-        let counted = "3 twins are listed, 4 are counted, 3 have a list";
-        assert_eq!(noticed(&|twins, _| twins.pages = 4), counted);
-        let placed = "3 twins are listed, 3 are counted, 4 have a list";
+        assert_eq!(noticed(&|lists, _| lists.sets[0].len = 1), "list 0 of duplicates has a single page");
+        let counted = "3 duplicates are listed, 4 are counted, 3 have a list";
+        assert_eq!(noticed(&|lists, _| lists.pages = 4), counted);
+        let placed = "3 duplicates are listed, 3 are counted, 4 have a list";
         assert_eq!(noticed(&|_, pages| pages[Lpn::new(4)].set = 0), placed);
     }
 }

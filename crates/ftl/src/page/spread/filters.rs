@@ -56,13 +56,11 @@ impl Filters {
         }
     }
 
-    /// The channels that may hold a content: bit c for channel c.
     #[inline]
     pub(super) fn query(&self, content: Content, residents: &Residents) -> u64 {
         if self.is_crowded(content) { self.bloom.query(content) } else { residents.entered(content) }
     }
 
-    /// A channel holds the first page of a content.
     #[inline]
     pub(super) fn appeared(&mut self, content: Content, channel: Channel, residents: &mut Residents) {
         if residents.set_entry(content, channel, true) {
@@ -75,8 +73,7 @@ impl Filters {
         }
     }
 
-    /// The last page of a content in a channel died. Returns whether its
-    /// filter was rebuilt for it.
+    /// The last page of a content in a channel died. Returns whether its filter was rebuilt for it.
     #[inline]
     pub(super) fn died(&mut self, channel: Channel, residents: &mut Residents) -> bool {
         let dead = &mut self.dead[channel];
@@ -89,7 +86,6 @@ impl Filters {
         true
     }
 
-    /// Makes a channel's filter anew from the contents that the channel holds.
     #[inline(never)]
     pub(super) fn rebuild(&mut self, channel: Channel, residents: &mut Residents) {
         let mut entries = std::mem::take(&mut self.entries[channel]);
@@ -136,13 +132,11 @@ impl Filters {
         self.bloom.bits() / 8 * u64::from(self.channels)
     }
 
-    /// Bytes of the bookkeeping here (untouched filters not counted).
     pub(super) fn bytes(&self) -> u64 {
         let listed: usize = self.entries.iter().map(|list| list.capacity() * 4).sum();
         (listed + self.crowded.len() * 8) as u64
     }
 
-    /// Compares entries and dead ones with the contents that each channel holds.
     pub(super) fn audit(&self, residents: &Residents) -> Result<(), String> {
         let mut counts = By::<Channel, _>::new(vec![(0, 0); self.channels as usize]);
         for content in Content::each(0..residents.contents()) {
@@ -182,7 +176,6 @@ mod tests {
     use crate::rng::Rng;
     use std::collections::HashSet;
 
-    /// Lets contents come and go in the channels; returns how often a filter was rebuilt.
     fn come_and_go(filters: &mut Filters, contents: u32, seed: u64, share: f64) -> u32 {
         let mut residents = Residents::new(contents, 3, 3 * contents);
         let mut pages = super::super::pages::fresh(3 * contents);
@@ -227,7 +220,6 @@ mod tests {
         );
     }
 
-    /// Compared with plain sets.
     #[test]
     fn filters_never_deny_and_forget_dead_entries_in_time() {
         for (seed, share) in [(1, 0.5), (2, 0.1), (3, 1.0)] {

@@ -20,13 +20,13 @@ use flashtwin_nand::{Channel, NO_PPN, Plane, Ppn};
 use smallvec::{SmallVec, smallvec};
 
 use super::map::PageMap;
-use crate::error::FtlError;
+use crate::error::FtlResult;
 use crate::flash::Flash;
 use crate::flash::allocation::Order;
 use crate::ids::{Content, Lpn, NO_CONTENT, PageData, TraceSizes};
 use crate::jobs::Jobs;
 use crate::loads::LoadView;
-use crate::op::{Cause, FlashOp, NO_JOB, OpKind, is_page};
+use crate::op::{Cause, FlashOp, is_page};
 use crate::sabotage::sabotaged;
 use duplicate_lists::DuplicateLists;
 use filters::Filters;
@@ -36,7 +36,6 @@ pub use plane_choice::PlacePolicy;
 use plane_choice::PlaneTurns;
 use residents::Residents;
 
-/// The pages of a comparison in the background.
 #[derive(Debug)]
 struct Comparison {
     content: Content,
@@ -49,12 +48,11 @@ type Compared = SmallVec<[(Lpn, Ppn); 4]>;
 
 const _: () = assert!(size_of::<Comparison>() <= 56, "with what is left to do, a job is a cache line");
 
-/// State of spreading.
 pub(crate) struct Spreader {
     jobs: Jobs<Comparison>,
     filters: Filters,
     residents: Residents,
-    twins: DuplicateLists,
+    duplicates: DuplicateLists,
     pages: AllLinks,
     channels: u32,
     /// The channel of each plane: divisions are not free.
@@ -66,7 +64,6 @@ pub(crate) struct Spreader {
     /// was queried.
     positive: u64,
     first: Channel,
-    /// The page that the host wrote last to each channel.
     last_page: By<Channel, Vec<Ppn>>,
     /// Buffers of one write, reused.
     lists: Vec<u32>,
@@ -86,7 +83,7 @@ impl Spreader {
             jobs: Jobs::new(jobs),
             filters: Filters::new(channels, contents, geometry.pages() / u64::from(channels), config),
             residents: Residents::new(contents, channels, footprint_pages),
-            twins: DuplicateLists::new(config.candidates),
+            duplicates: DuplicateLists::new(config.candidates),
             pages: pages::fresh(footprint_pages),
             channels,
             channel_of_plane: By::new(
@@ -127,7 +124,7 @@ impl Spreader {
                 let list = self.pages[other].list();
                 if list.is_none_or(|list| !self.lists.contains(&list)) {
                     self.lists.extend(list);
-                    self.twins.prefetch_list(&self.pages[other]);
+                    self.duplicates.prefetch_list(&self.pages[other]);
                     pages.push((other, map.get(other)));
                 }
             } else if own_channel != Some(channel) && !self.residents.has_entry(content, channel) {
@@ -139,7 +136,6 @@ impl Spreader {
         (pages, others)
     }
 
-    /// Prefetches the first tables that an operation on this page will look into.
     #[inline]
     pub(crate) fn prefetch_far(&self, lpn: Lpn, content: Content) {
         self.pages.prefetch(lpn);
@@ -149,18 +145,16 @@ impl Spreader {
         }
     }
 
-    /// Prefetches the entries that those tables point to, for a read.
     #[inline]
     pub(crate) fn prefetch_near_read(&self, lpn: Lpn) {
-        self.twins.prefetch_list(&self.pages[lpn]);
+        self.duplicates.prefetch_list(&self.pages[lpn]);
     }
 
-    /// Prefetches the entries that those tables point to, for a write; `held` is the page's present
-    /// content, `content` the one it may get.
+    /// `held` is the page's present content, `content` the one it may get.
     #[inline]
     pub(crate) fn prefetch_near(&self, lpn: Lpn, held: Content, content: Content, map: &PageMap) {
         pages::prefetch_neighbours(&self.pages, lpn);
-        self.twins.prefetch_list(&self.pages[lpn]);
+        self.duplicates.prefetch_list(&self.pages[lpn]);
         if content != NO_CONTENT {
             for other in self.residents.foresee_latest(content) {
                 self.pages.prefetch(other);
@@ -172,38 +166,34 @@ impl Spreader {
         }
     }
 
-    /// Prefetches the last tables of a read or an overwrite.
     #[inline]
     pub(crate) fn prefetch_next(&self, lpn: Lpn, content: Content) {
-        self.twins.prefetch_pages(&self.pages[lpn]);
+        self.duplicates.prefetch_pages(&self.pages[lpn]);
         if content != NO_CONTENT && !self.verify {
-            self.residents.latest(content).for_each(|other| self.twins.prefetch_list(&self.pages[other]));
+            self.residents
+                .latest(content)
+                .for_each(|other| self.duplicates.prefetch_list(&self.pages[other]));
         }
     }
 
-    /// Pages that a read of `lpn` may choose from, its own among them; none when it has no duplicate page.
     #[inline]
     pub(crate) fn choices(&self, lpn: Lpn) -> &[Ppn] {
-        self.twins.choices(&self.pages[lpn])
+        self.duplicates.choices(&self.pages[lpn])
     }
 
-    /// A number that all duplicate pages of a logical page share, and no other page ever has.
     #[inline]
     pub(crate) fn serial(&self, lpn: Lpn) -> Option<u64> {
-        self.twins.serial(&self.pages[lpn])
+        self.duplicates.serial(&self.pages[lpn])
     }
 
-    /// Lists of duplicate pages.
-    pub(crate) fn twin_lists(&self) -> u64 {
-        self.twins.sets()
+    pub(crate) fn duplicate_lists(&self) -> u64 {
+        self.duplicates.sets()
     }
 
-    /// Pages in lists of duplicate pages.
-    pub(crate) fn twin_pages(&self) -> u64 {
-        self.twins.pages()
+    pub(crate) fn duplicate_pages(&self) -> u64 {
+        self.duplicates.pages()
     }
 
-    /// The channel of a page.
     #[inline]
     pub(crate) fn channel_of(&self, ppn: Ppn, geometry: &Geometry) -> Channel {
         self.channel_of_plane[geometry.plane(ppn)]
@@ -230,7 +220,6 @@ impl Spreader {
         })
     }
 
-    /// Removes dead contents from the filters.
     pub(crate) fn forget_dead(&mut self) {
         Channel::each(0..self.channels)
             .for_each(|channel| self.filters.rebuild(channel, &mut self.residents));
@@ -244,14 +233,13 @@ impl Spreader {
             match to_come {
                 1 => {
                     map.prefetch(lpn);
-                    self.twins.prefetch_end(&self.pages[lpn]);
+                    self.duplicates.prefetch_end(&self.pages[lpn]);
                 }
                 _ => self.pages.prefetch(lpn),
             }
         }
     }
 
-    /// A page with a content came to a channel.
     fn came(&mut self, lpn: Lpn, content: Content, channel: Channel) {
         if self.residents.add(lpn, content, channel, &mut self.pages) {
             self.filters.appeared(content, channel, &mut self.residents);
@@ -264,19 +252,21 @@ impl Spreader {
             && self.filters.died(channel, &mut self.residents)
     }
 
-    /// Bytes of the Bloom filters in a controller.
     pub(crate) fn filter_bytes(&self) -> u64 {
         self.filters.filter_bytes()
     }
 
-    /// Bytes of the tables here.
+    /// Every page has its links, and every content a list and a word and an entry for each channel.
+    pub(crate) fn bytes_of(pages: u64, contents: u64, channels: u32) -> u64 {
+        pages * 16 + contents * (64 + 8 * u64::from(channels))
+    }
+
     pub(crate) fn bytes(&self) -> u64 {
         let pages = std::mem::size_of_val::<[_]>(&**self.pages) as u64;
-        self.filters.bytes() + self.residents.bytes() + self.twins.bytes() + pages
+        self.filters.bytes() + self.residents.bytes() + self.duplicates.bytes() + pages
     }
 }
 
-/// The channels of a mask, ascending.
 fn channels_in(mask: u64) -> impl Iterator<Item = Channel> {
     let mut rest = mask;
     std::iter::from_fn(move || {
@@ -335,7 +325,6 @@ impl Spreader {
         self.place_on_other_channel(proposal, content, holders, flash, loads)
     }
 
-    /// The plane of a page whose content the channels `holders` may hold, bit c for channel c.
     fn place_on_other_channel(
         &mut self,
         proposal: Plane,
@@ -386,8 +375,8 @@ impl Spreader {
         old: Ppn,
         flash: &mut Flash,
     ) {
-        if !sabotaged!(KeptTwin if !self.choices(lpn).is_empty()) {
-            self.twins.leave(lpn, &mut self.pages);
+        if !sabotaged!(KeptDuplicate if !self.choices(lpn).is_empty()) {
+            self.duplicates.leave(lpn, &mut self.pages);
         }
         if held == NO_CONTENT || !is_page(old) {
             return;
@@ -396,7 +385,6 @@ impl Spreader {
         flash.counters.spread.filter_rebuilds += u64::from(self.left(lpn, held, channel));
     }
 
-    /// A logical page now holds `content` in its page `ppn`.
     pub(crate) fn note_page(&mut self, PageData { lpn, content }: PageData, ppn: Ppn, flash: &Flash) {
         let channel = self.channel_of(ppn, flash.geometry());
         if content != NO_CONTENT {
@@ -404,7 +392,6 @@ impl Spreader {
         }
     }
 
-    /// The page of a logical page moved, on its channel or to another.
     pub(crate) fn page_moved(
         &mut self,
         PageData { lpn, content }: PageData,
@@ -412,7 +399,7 @@ impl Spreader {
         to: Ppn,
         flash: &mut Flash,
     ) {
-        self.twins.moved(&self.pages[lpn], to);
+        self.duplicates.moved(&self.pages[lpn], to);
         let (left, came) = (self.channel_of(from, flash.geometry()), self.channel_of(to, flash.geometry()));
         if content == NO_CONTENT || left == came {
             return;
@@ -432,7 +419,7 @@ impl Spreader {
         map: &PageMap,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         // Collection may have moved the page already.
         let new = map.get(written.lpn);
         if self.positive != 0 {
@@ -442,14 +429,12 @@ impl Spreader {
         Ok(())
     }
 
-    /// The page that the host wrote last to its channel.
     #[inline]
     fn note_last(&mut self, new: Ppn, flash: &Flash) {
         let channel = self.channel_of(new, flash.geometry());
         self.last_page[channel] = new;
     }
 
-    /// [`Spreader::compare_later`] if the filter of a channel was positive.
     #[inline(never)]
     fn compare_with_holders(
         &mut self,
@@ -459,7 +444,7 @@ impl Spreader {
         map: &PageMap,
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         let (pages, mut others) = self.candidates(written, new, own_channel, map);
         self.note_last(new, flash);
         others.retain(|&ppn| is_page(ppn) && ppn != new && flash.blocks.owner(ppn).is_some());
@@ -481,16 +466,9 @@ impl Spreader {
         others: &[Ppn],
         flash: &mut Flash,
         ops: &mut Vec<FlashOp>,
-    ) -> Result<(), FtlError> {
+    ) -> FtlResult {
         let first = ops.len();
-        let read = |ppn| FlashOp {
-            kind: OpKind::Read,
-            ppn,
-            source: NO_PPN,
-            cause: Cause::Verify,
-            urgent: false,
-            job: NO_JOB,
-        };
+        let read = |ppn| FlashOp::read(ppn, Cause::Verify);
         let reads: u32 = (comparison.pages.len() + others.len()) as u32;
         ops.extend(comparison.pages.iter().map(|page| page.1).chain(others.iter().copied()).map(read));
         let Some(job) = self.jobs.begin(comparison, reads) else {
@@ -503,8 +481,7 @@ impl Spreader {
         (first..ops.len()).try_for_each(|at| flash.count_order(&ops[at]))
     }
 
-    /// A page of a comparison has been read. The last one completes the comparison; earlier ones
-    /// prefetch its tables.
+    /// The last page that has been read completes the comparison; earlier ones prefetch its tables.
     pub(crate) fn job_done(&mut self, job: u32, map: &PageMap, flash: &mut Flash) {
         match self.jobs.op_done(job) {
             Some(comparison) => self.compare(comparison, map, flash),
@@ -516,8 +493,7 @@ impl Spreader {
         }
     }
 
-    /// The pages of a comparison have been read: those that still lie there and hold the content
-    /// are duplicate pages.
+    /// Of the pages read, those that still lie there and hold the content are duplicate pages.
     fn compare(&mut self, Comparison { content, pages }: Comparison, map: &PageMap, flash: &mut Flash) {
         let holds = |&(lpn, ppn): &(Lpn, Ppn)| map.get(lpn) == ppn && map.content(lpn) == content;
         if let Some((&first, others)) = pages.split_first() {
@@ -525,20 +501,18 @@ impl Spreader {
             flash.counters.spread.comparisons_void += void as u64;
             for &other in others.iter().filter(|page| holds(&first) && holds(page)) {
                 flash.counters.spread.twins_found +=
-                    u64::from(self.twins.join(first, other, &mut self.pages));
+                    u64::from(self.duplicates.join(first, other, &mut self.pages));
             }
         }
     }
 
-    /// Comparisons under way.
     #[cfg(test)]
     pub(crate) fn jobs_under_way(&self) -> u32 {
         self.jobs.len()
     }
 
-    /// Compares the tables of spreading with the map.
     pub(crate) fn audit(&self, map: &PageMap, flash: &Flash) -> Result<(), String> {
-        self.twins.audit(&flash.blocks, &self.pages, |lpn| (map.get(lpn), map.content(lpn)))?;
+        self.duplicates.audit(&flash.blocks, &self.pages, |lpn| (map.get(lpn), map.content(lpn)))?;
         let geometry = flash.geometry();
         self.residents.audit(&self.pages, |lpn| {
             let (ppn, content) = (map.get(lpn), map.content(lpn));
@@ -549,6 +523,6 @@ impl Spreader {
     }
 }
 
-flashtwin_bits::state!(Spreader { jobs, filters, residents, twins, pages, places, positive, first, last_page } kept {
+flashtwin_bits::state!(Spreader { jobs, filters, residents, duplicates, pages, places, positive, first, last_page } kept {
     channels, channel_of_plane, verify, own_copy_counts, lists, others
 });

@@ -19,32 +19,17 @@ pub(super) struct PageLinks {
 }
 
 impl PageLinks {
-    /// The list of duplicate pages that it is in.
     #[inline]
     pub(super) fn list(&self) -> Option<u32> {
         (self.set != NO_SET).then_some(self.set)
     }
 }
 
-/// No list of duplicate pages.
 pub(super) const NO_SET: u32 = u32::MAX;
 
 /// Entries of all logical pages. 16 bytes each.
 pub(super) type AllLinks = By<Lpn, HugeSlice<PageLinks>>;
 
-/// How a logical page is stored as a link; none is 0.
-#[inline]
-pub(super) fn link(lpn: Lpn) -> u32 {
-    lpn.number() + 1
-}
-
-/// The logical page that a link names.
-#[inline]
-pub(super) fn named(link: u32) -> Option<Lpn> {
-    link.checked_sub(1).map(Lpn::new)
-}
-
-/// Pages that hold nothing yet.
 pub(super) fn fresh(footprint_pages: u32) -> AllLinks {
     By::new(HugeSlice::filled(
         PageLinks { before: 0, after: 0, set: NO_SET, at: 0 },
@@ -52,7 +37,6 @@ pub(super) fn fresh(footprint_pages: u32) -> AllLinks {
     ))
 }
 
-/// Prefetches a page and those that it names.
 #[inline]
 pub(super) fn prefetch_neighbours(pages: &AllLinks, lpn: Lpn) {
     if let Some(page) = pages.get(lpn) {

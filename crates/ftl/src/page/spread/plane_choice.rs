@@ -26,7 +26,6 @@ policies! {
     SamePlace;
 }
 
-/// The planes of each channel and whose turn it is.
 pub(super) struct PlaneTurns {
     policy: PlacePolicy,
     /// Channel by channel, in the order of their turns.
@@ -53,8 +52,7 @@ impl PlaneTurns {
         after.iter().chain(before).copied().filter(|&plane| blocks.has_room(plane))
     }
 
-    /// The plane of `channel` for a page that was proposed for the plane `proposal` of another channel; `None`
-    /// if there is no room for it.
+    /// The plane of `channel` for a page proposed for the plane `proposal` of another; `None` without room.
     #[inline]
     pub(super) fn next_plane(
         &self,
@@ -91,7 +89,7 @@ impl PlaneTurns {
         }
     }
 
-    /// A page goes to a plane that [`PlaneTurns::find`] gave for `channel`: the turn is the next one's.
+    /// A page goes to `plane`, so the turn is the next one's.
     #[inline]
     pub(super) fn taken(&mut self, channel: Channel, plane: Plane) {
         let first = channel.index() * self.per_channel;
@@ -118,10 +116,9 @@ flashtwin_bits::state!(PlaneTurns { next } kept { policy, planes, per_channel })
 mod tests {
     use super::*;
     use crate::config::FtlConfig;
-    use flashtwin_nand::{NandDevice, device_toml};
 
     fn scene(policy: PlacePolicy, order: &str) -> (Geometry, Blocks, PlaneTurns) {
-        let g = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap().geometry;
+        let g = crate::tests::ds_ftl();
         let config = FtlConfig::default();
         let blocks = Blocks::new(&g, 1, &config.wear, config.gc.victim.build(1, &g, 0));
         let places = PlaneTurns::new(policy, Order::try_from(order.to_owned()).unwrap(), &g);

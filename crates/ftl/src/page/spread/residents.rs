@@ -1,7 +1,7 @@
 //! Which logical pages hold which content, channel by channel.
 
-use super::pages::{AllLinks, PageLinks, link, named};
-use crate::ids::{Content, Lpn};
+use super::pages::{AllLinks, PageLinks};
+use crate::ids::{Content, Lpn, link, named};
 use flashtwin_bits::{HugeSlice, prefetch};
 use flashtwin_nand::Channel;
 
@@ -31,7 +31,6 @@ impl Residents {
         Self { words: HugeSlice::zeroed((contents as usize) << shift), channels: channels as usize, shift }
     }
 
-    /// The word of a content's first channel.
     #[inline]
     fn first(&self, content: Content) -> usize {
         content.index() << self.shift
@@ -42,7 +41,6 @@ impl Residents {
         self.first(content) | channel.index()
     }
 
-    /// The words of a content.
     #[inline]
     fn of(&self, content: Content) -> &[u32] {
         &self.words[self.first(content)..][..self.channels]
@@ -58,7 +56,6 @@ impl Residents {
         prefetch(&self.words, self.first(content));
     }
 
-    /// Contents that there may be.
     pub(super) fn contents(&self) -> u32 {
         (self.words.len() >> self.shift) as u32
     }
@@ -77,7 +74,6 @@ impl Residents {
         self.of(content).iter().map(|word| Lpn::new((word & !ENTERED).wrapping_sub(1)))
     }
 
-    /// Whether a channel holds a content.
     #[inline]
     pub(super) fn holds(&self, content: Content, channel: Channel) -> bool {
         self.head(content, channel) != 0
@@ -143,7 +139,6 @@ impl Residents {
         true
     }
 
-    /// A page no longer holds a content in a channel; returns whether it was the last to.
     #[inline]
     pub(super) fn remove(
         &mut self,
@@ -173,7 +168,6 @@ impl Residents {
         (self.words.len() * 4) as u64
     }
 
-    /// Compares the lists with the content and channel of every page that has them.
     pub(super) fn audit(
         &self,
         pages: &AllLinks,
@@ -232,7 +226,6 @@ mod tests {
     #[test]
     fn latest_page_of_a_content_is_the_last_written_by_channel() {
         let (mut residents, _) = three_pages();
-        // Entries are kept in the same words, for channels that hold the content and for others.
         residents.set_entry(A, Channel::new(1), true);
         residents.set_entry(A, Channel::new(2), true);
         assert_eq!(residents.latest(A).collect::<Vec<_>>(), [2, 6].map(Lpn::new));
@@ -247,7 +240,6 @@ mod tests {
         for channels in [1, 2, 3, 7, 8, 9, 16, 20, 33, 64] {
             let mut residents = Residents::new(3, channels, 8);
             let mut expected = 0;
-            // Every third, then those between.
             for channel in (0..3).flat_map(|first| (first..channels).step_by(3)) {
                 assert!(!residents.set_entry(A, Channel::new(channel), true));
                 expected |= 1 << channel;
@@ -275,7 +267,6 @@ mod tests {
         let message =
             noticed(&|lpn| if lpn.number() == 7 { Some((B, Channel::new(2))) } else { place_of(lpn) });
         assert!(message.starts_with("3 pages are listed under their contents, 4 have one"), "{message}");
-        // A page that names another as the one before it.
         for (lpn, before) in [(4, 0), (4, 3), (6, 5), (2, 7)] {
             let (residents, mut pages) = three_pages();
             pages[Lpn::new(lpn)].before = before;

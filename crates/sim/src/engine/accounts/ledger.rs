@@ -1,8 +1,8 @@
 //! The wait ledger: where the time of a request went, to the nanosecond.
 //!
-//! A request completes with its last page operation, so that operation's time is the request's. Its
-//! waits are charged to the holders of the awaited resource; the rest is service. The entries of a
-//! [`Ledger`] always sum to the response time.
+//! A request completes with its last page operation, so that operation's time is the request's. Its waits are charged
+//! to the holders of the awaited resource, and the rest is service. The entries of a [`Ledger`] always sum to the
+//! response time.
 
 /// A cause of response time, for example [`Charge::Channel`]: the channel was busy.
 ///
@@ -143,7 +143,7 @@ impl Charge {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ledger {
     ns: [u64; Charge::COUNT],
-    /// The causes charged so far, a bit each, so that sums can skip the rest.
+    /// The causes charged so far, a bit each. Sums skip the rest.
     charged: u32,
 }
 
@@ -168,7 +168,7 @@ impl Ledger {
         self.charge_numbered(charge as usize, ns);
     }
 
-    /// Charges `ns` more to the charge of a number, which a loop over holders has without asking for the charge.
+    /// By the charge's number, because a loop over holders has only that.
     #[inline]
     fn charge_numbered(&mut self, charge: usize, ns: u64) {
         self.ns[charge] += ns;
@@ -186,7 +186,6 @@ impl Ledger {
         })
     }
 
-    /// A ledger with one entry.
     #[inline]
     pub(crate) fn only(charge: Charge, ns: u64) -> Self {
         let mut ledger = Self::default();
@@ -194,25 +193,23 @@ impl Ledger {
         ledger
     }
 
-    /// Adds another one's entries, if there is one.
     pub(crate) fn add_all(&mut self, other: Option<&Self>) {
         if let Some(other) = other {
             self.add(other);
         }
     }
 
-    /// Adds another one's entries.
     pub(crate) fn add(&mut self, other: &Self) {
         self.ns.iter_mut().zip(other.ns).for_each(|(mine, theirs)| *mine += theirs);
         self.charged |= other.charged;
     }
 }
 
-/// How long a unit was held in all, by holder ([`Charge::HOLDERS`] of them).
+/// How long a unit was held, by holder.
 pub(crate) type HoldTimes = [u64; Charge::HOLDERS];
 
-/// For each operation that waits for its unit: the unit's hold times at its arrival; once it has
-/// begun, the hold times during its wait. A cache line an operation.
+/// For each operation that waits for its unit: the unit's hold times at its arrival, and once it has begun, those
+/// during its wait. A cache line an operation.
 #[derive(Debug, Default)]
 pub(crate) struct UnitWaits {
     held: Vec<Line>,
@@ -223,8 +220,7 @@ pub(crate) struct UnitWaits {
 struct Line(HoldTimes);
 
 impl UnitWaits {
-    /// An operation begins to wait for a unit with hold times `held`, which `holder` has held for
-    /// another `ns` until now.
+    /// An operation begins to wait for a unit, which `holder` has held for another `ns` until now.
     #[inline]
     pub(crate) fn begin(&mut self, slot: u32, held: &HoldTimes, (holder, ns): (Charge, u64)) {
         if slot as usize >= self.held.len() {
@@ -235,22 +231,19 @@ impl UnitWaits {
         line[holder as usize] += ns;
     }
 
-    /// The operation begins; `held` are the unit's hold times by now.
     #[inline]
     pub(crate) fn end(&mut self, slot: u32, held: &HoldTimes) {
         let waited = &mut self.held[slot as usize].0;
         waited.iter_mut().zip(held).for_each(|(then, now)| *then = now - *then);
     }
 
-    /// By whom the unit was held while the operation waited.
     #[inline]
     pub(crate) fn of(&self, slot: u32) -> &HoldTimes {
         &self.held[slot as usize].0
     }
 }
 
-/// Charges a wait of `waited_ns` for a unit: to its holders, and to the order of operations for the
-/// time in which the unit was free.
+/// Charges a wait for a unit to its holders, and the time in which the unit was free to the order of operations.
 #[inline]
 pub(crate) fn charge_wait(ledger: &mut Ledger, waited_ns: u64, held: &HoldTimes) {
     let sum: u64 = held.iter().sum();

@@ -1,5 +1,4 @@
-//! The accounts of a device: counters, the time of each request by cause, and the observer that
-//! receives both.
+//! The accounts of a device: counters, the time of each request by cause, and the observer that receives both.
 //!
 //! The accounts decide nothing. The flash array and the host's side write into them, and read back only ledgers that
 //! they opened themselves.
@@ -18,19 +17,15 @@ pub use ledger::{Charge, Ledger};
 pub(super) use ledger::{HoldTimes, UnitWaits, charge_wait};
 pub use observer::{Arrived, Command, Completed, Hashing, Observer, ServedBy};
 
-/// A time before every arrival has come.
 const NOT_YET: u64 = u64::MAX;
 
-/// The open ledger of a page operation under way. Most operations have none: their waits follow
-/// from their times.
+/// The open ledger of a page operation. Most have none, because their waits follow from their times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OpenLedger(u32);
+pub(crate) struct OpenLedger(u32);
 
 impl OpenLedger {
-    /// Nothing was charged so far.
     pub(super) const NONE: Self = Self(u32::MAX);
 
-    /// Whether anything was charged.
     #[inline]
     pub(super) fn is_some(self) -> bool {
         self != Self::NONE
@@ -44,13 +39,10 @@ pub struct Accounts<O> {
     pub observer: O,
     /// Counts so far.
     pub counts: EngineCounts,
-    /// By whom units were held while operations waited for them.
     pub(super) unit_waits: UnitWaits,
-    /// Ledgers of page operations under way.
     open: Slab<Ledger>,
     /// When the first request arrived; [`NOT_YET`] before it.
     first_arrival_ns: u64,
-    /// When the last request so far was complete.
     last_response_ns: u64,
     /// The first error met in an event, which the next call of the engine returns.
     failed: Option<SimError>,
@@ -70,31 +62,27 @@ impl<O: Observer> Accounts<O> {
         }
     }
 
-    /// When the first request arrived and when the last one was complete; `None` before any.
     pub(super) fn served_ns(&self) -> Option<(u64, u64)> {
         (self.first_arrival_ns != NOT_YET).then_some((self.first_arrival_ns, self.last_response_ns))
     }
 
-    /// A request arrives.
     #[inline]
     pub(super) fn arrived(&mut self, arrival_ns: u64) {
         self.first_arrival_ns = self.first_arrival_ns.min(arrival_ns);
     }
 
-    /// A request is complete.
     #[inline]
     pub(super) fn left(&mut self, kind: HostOp, now_ns: u64) {
         self.counts.requests[kind as usize] += 1;
         self.last_response_ns = now_ns;
     }
 
-    /// An event has failed: the first failure is the one that counts.
+    /// The first failure is the one that counts.
     #[cold]
     pub(super) fn fail(&mut self, error: impl Into<SimError>) {
         self.failed.get_or_insert(error.into());
     }
 
-    /// The first failure since the last call.
     #[inline]
     pub(super) fn take_failure(&mut self) -> Result<(), SimError> {
         self.failed.take().map_or(Ok(()), Err)
@@ -106,7 +94,6 @@ impl<O: Observer> Accounts<O> {
         self.observer.redirected(chip);
     }
 
-    /// Charges a page operation with more.
     pub(super) fn charge(&mut self, open: &mut OpenLedger, ledger: &Ledger) {
         if open.is_some() {
             self.open[open.0 as usize].add(ledger);
@@ -115,7 +102,6 @@ impl<O: Observer> Accounts<O> {
         }
     }
 
-    /// Closes the open ledger of a page operation and returns its charges.
     #[inline]
     pub(super) fn close(&mut self, open: OpenLedger) -> Option<Ledger> {
         if open.is_some() { Some(self.take_open(open)) } else { None }
@@ -127,7 +113,7 @@ impl<O: Observer> Accounts<O> {
         self.open[open.0 as usize]
     }
 
-    /// Ledgers that are open: none between two runs, as every page operation ends once.
+    /// None between two runs, because every page operation ends once.
     pub(super) fn open_ledgers(&self) -> u32 {
         self.open.taken()
     }

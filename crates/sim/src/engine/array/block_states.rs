@@ -21,7 +21,6 @@ impl BlockStates {
         Self { words: By::new(HugeSlice::zeroed(blocks)) }
     }
 
-    /// Prefetches the word of a block.
     #[inline]
     pub(crate) fn prefetch(&self, block: Block) {
         self.words.prefetch(block);
@@ -57,13 +56,12 @@ impl BlockStates {
         (self.words[block] >> 24) as u32 & LIVES
     }
 
-    /// Whether the block's present data are obsolete: its tables describe the data after the erase.
+    /// Whether the block's data are obsolete, because its tables describe the data after the erase.
     #[inline]
     pub(crate) fn erase_is_pending(&self, block: Block) -> bool {
         self.pending_erases(block) != 0
     }
 
-    /// The life that the flash is in.
     #[inline]
     pub(crate) fn life(&self, block: Block) -> u32 {
         (self.words[block] >> 44) as u32

@@ -5,13 +5,12 @@ use flashtwin_ftl::Unit;
 use super::multi_plane::UnitHold;
 use super::op::{Shared, holder};
 use super::unit::{Stage, WINDOW};
-use super::{Accounts, Array, Backend, NONE, NOT_STARTED, Observer, Op, Queue, Work};
+use super::{Accounts, Array, NONE, NOT_STARTED, Observer, Op, Queue, Work};
 
-/// The operation that a unit serves next.
 #[derive(Clone, Copy)]
 struct Choice {
     queue: Queue,
-    /// The operation before it in the queue; [`NONE`] for the first one.
+    /// [`NONE`] for the first one.
     before: u32,
 }
 
@@ -35,14 +34,12 @@ impl Array {
 
     /// Starts the next operation of an idle unit, if one may start.
     ///
-    /// Host reads go first (RR-SSD paper, section I), then host writes, then the controller's own
-    /// work (or these two in order of arrival), and last background jobs; urgent work of the
-    /// controller precedes all. An operation that must wait for another lets those behind it go on,
-    /// and the next queue: for example a program for the erase of its block, or an erase for the
-    /// last reads of its block. An operation never waits for one that was decided after it, so
-    /// there is no deadlock.
+    /// Host reads go first (RR-SSD paper, section I), then host writes, then the controller's own work (or these two in
+    /// order of arrival), and last background jobs. Urgent work of the controller precedes all. An operation that must
+    /// wait lets those behind it go on, for example a program that waits for the erase of its block. An operation never
+    /// waits for one that was decided after it, so there is no deadlock.
     #[inline]
-    pub(super) fn dispatch<O: Observer>(&mut self, unit: Unit, accounts: &mut Accounts<O>) {
+    pub(crate) fn dispatch<O: Observer>(&mut self, unit: Unit, accounts: &mut Accounts<O>) {
         if !self.is_idle(unit) {
             return;
         }
@@ -131,6 +128,37 @@ impl Array {
         None
     }
 
+    /// Whether a unit with nothing else to do has been idle for long enough that work of background jobs may begin (a
+    /// fixed timer: Golding et al., USENIX 1995). If not, an event is set for the moment when it will have been. Work
+    /// of jobs does not end the idle time, so it goes on until other work comes.
+    #[inline]
+    fn idle_long_enough(&mut self, unit: Unit) -> bool {
+        self.idle_ns == 0 || self.idle_time_is_up(unit)
+    }
+
+    fn idle_time_is_up(&mut self, unit: Unit) -> bool {
+        let state = &self.units[unit];
+        // An erase in the queue before may wait for this very program: then there is no point in waiting.
+        if state.head(Queue::Background) != NONE {
+            return true;
+        }
+        let due_ns = state.idle_since_ns + self.idle_ns;
+        if due_ns <= self.now_ns {
+            return true;
+        }
+        if state.suspended.is_none() && state.event_ns != due_ns {
+            self.expect(unit, due_ns);
+        }
+        false
+    }
+
+    pub(crate) fn has_idle_time(&mut self, unit: Unit) -> bool {
+        let state = &self.units[unit];
+        let queued = [Queue::Reads, Queue::Writes, Queue::Background];
+        let waits = queued.iter().any(|&queue| state.head(queue) != NONE);
+        self.is_idle(unit) && !waits && state.suspended.is_none() && self.idle_long_enough(unit)
+    }
+
     /// Starts an operation; `false` when it took no time and the unit is still idle.
     #[inline]
     fn start<O: Observer>(
@@ -175,8 +203,7 @@ impl Array {
         };
         state.stage = stage;
         state.reading = work.host_waits_to_read();
-        // Time left after this stage: a read still transfers its data, a two-stage program still
-        // programs.
+        // A read still transfers its data after this stage, a two-stage program still programs.
         state.busy_until_ns = until
             + match stage {
                 Stage::Sensing => pages * transfer,
@@ -193,7 +220,6 @@ impl Array {
         true
     }
 
-    /// An operation is taken up by its unit.
     #[inline]
     fn take_up<O: Observer>(&mut self, unit: Unit, slot: u32, accounts: &mut Accounts<O>) {
         let op = &mut self.ops[slot];
@@ -214,13 +240,12 @@ impl Array {
     /// Holds idle units back from now on, so that operations queued at the same time can share a command. Of
     /// nested calls the outermost counts.
     #[inline]
-    pub(super) fn hold(&mut self) -> UnitHold {
+    pub(crate) fn hold(&mut self) -> UnitHold {
         self.multi_plane.hold()
     }
 
-    /// Dispatches the units that were held back.
     #[inline]
-    pub(super) fn release<O: Observer>(&mut self, held: UnitHold, accounts: &mut Accounts<O>) {
+    pub(crate) fn release<O: Observer>(&mut self, held: UnitHold, accounts: &mut Accounts<O>) {
         if held.holds() {
             self.let_go(accounts);
         }
@@ -246,7 +271,6 @@ impl Array {
         }
     }
 
-    /// Takes up the companions of an operation that starts, chained to it by `next`.
     #[inline]
     fn take_up_companions<O: Observer>(
         &mut self,

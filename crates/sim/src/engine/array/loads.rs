@@ -11,10 +11,8 @@ use crate::config::LoadMeasure;
 /// Waits are given in units of 64 ns, so that the longest fits into 32 bits (4.6 minutes).
 const WAIT_SHIFT: u32 = 6;
 
-/// Queues of chips and units, counted as the measure asks.
 pub(super) struct Loads {
     measure: LoadMeasure,
-    /// Operations waiting and in service.
     chip_queue: By<Chip, Vec<u32>>,
     unit_queue: By<Unit, Vec<u32>>,
     /// Host reads among them, counted if the measure needs them.
@@ -23,7 +21,6 @@ pub(super) struct Loads {
     /// Scratch for waits, which are computed on demand.
     chip_wait: Vec<u32>,
     unit_wait: Vec<u32>,
-    /// Time of a read that waits for nothing.
     read_ns: u64,
 }
 
@@ -43,23 +40,19 @@ impl Loads {
         }
     }
 
-    /// Chips of the device.
     pub(super) fn chips(&self) -> usize {
         self.chip_queue.len()
     }
 
-    /// Operations waiting and in service at a chip.
     #[inline]
     pub(super) fn queue_length(&self, chip: Chip) -> u32 {
         self.chip_queue[chip]
     }
 
-    /// Operations waiting and in service at each chip.
     pub(super) fn queue_lengths(&self) -> &By<Chip, Vec<u32>> {
         &self.chip_queue
     }
 
-    /// One more operation waits at a unit (or is in service).
     #[inline]
     pub(super) fn up(&mut self, unit: Unit, chip: Chip, read: bool) {
         self.chip_queue[chip] += 1;
@@ -70,7 +63,6 @@ impl Loads {
         }
     }
 
-    /// Takes one operation off the queues of a unit and its chip.
     #[inline]
     pub(super) fn down(&mut self, unit: Unit, chip: Chip, read: bool) {
         self.chip_queue[chip] -= 1;
@@ -81,7 +73,6 @@ impl Loads {
         }
     }
 
-    /// The loads as the controller may see them now.
     #[inline]
     pub(super) fn view(&mut self, units: &[UnitState], suspension: &Suspension, now_ns: u64) -> LoadView<'_> {
         let view = match self.measure {
@@ -96,8 +87,8 @@ impl Loads {
         view.at(now_ns)
     }
 
-    /// The expected wait of a new read at each unit: the rest of the operation in service, and the
-    /// reads already waiting. A chip is as good as the best of its units.
+    /// The expected wait of a new read: the rest of the operation in service, and the reads already waiting. A chip is
+    /// as good as its best unit.
     fn expect(&mut self, units: &[UnitState], suspension: &Suspension, now_ns: u64) {
         let waits = self.unit_wait.iter_mut().zip(units).zip(&*self.unit_reads);
         for ((wait, unit), &reads) in waits {

@@ -1,14 +1,13 @@
 //! The effect of operations on the medium, and operations that take no time.
 
-use flashtwin_ftl::Unit;
+use flashtwin_ftl::{IDLE_STEP, Unit};
 use flashtwin_nand::Ppn;
 
 use super::{Accounts, Array, NONE, Observer, Op, Queue, Work};
 
 impl Array {
-    /// Carries out an operation of the replication phase in no time, independent of its unit's
-    /// state. Returns `false`, without any effect, if the operation must follow another that has
-    /// not happened yet.
+    /// Carries out an operation of the replication phase in no time. Returns `false`, without any effect, if it must
+    /// follow another that has not happened yet.
     #[inline(never)]
     pub(super) fn carry_out_offline<O: Observer>(
         &mut self,
@@ -28,8 +27,7 @@ impl Array {
         may_start
     }
 
-    /// Carries out in no time: operations of the replication phase, and reads of pages that are
-    /// still in controller RAM.
+    /// For operations of the replication phase, and reads of pages that are still in controller RAM.
     #[inline(never)]
     pub(super) fn carry_out_at_once<O: Observer>(&mut self, slot: u32, accounts: &mut Accounts<O>) {
         let op = self.ops[slot];
@@ -62,6 +60,14 @@ impl Array {
         accounts.observer.erased(block, self.now_ns);
         if !self.blocks.erase_is_pending(block) {
             self.news.erased.push(block);
+        }
+    }
+
+    /// The controller hears of an ended job operation after the present event, when the queues are consistent.
+    #[inline]
+    pub(super) fn note_job_done(&mut self, op: &Op) {
+        if op.job < IDLE_STEP {
+            self.news.jobs_done.push(op.job);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Reads that wait for the same data at the same chip: one is served, all are complete.
 //!
-//! Sources: SSDsim (Hu et al., ICS 2011) for reads of one page, DS-FTL paper, section 4.3.2, for
-//! duplicate pages. Only a waiting read can be joined: one in service began before the new read came.
+//! Sources: SSDsim (Hu et al., ICS 2011) for reads of one page, DS-FTL paper, section 4.3.2, for duplicate pages. Only
+//! a waiting read can be joined, because one in service began before the new read came.
 
 use flashtwin_bits::Slab;
 use flashtwin_ftl::{ReadTarget, Unit};
@@ -14,36 +14,31 @@ use crate::config::MergeReads;
 
 /// A host read that joined another.
 #[derive(Debug, Clone, Copy)]
-pub struct MergedRead {
+pub(crate) struct MergedRead {
     pub(crate) request: u32,
     /// Whether another place than this chip holds the home copy.
     pub(crate) redirected: bool,
-    /// Charges of its request before it joined.
     pub(crate) charged: OpenLedger,
-    /// When the read joined.
     pub(crate) came_ns: u64,
-    /// While the other read waits: by holder, how long the unit had been held in all when this one joined.
-    /// Once the other begins: by holder, how long the unit was held from then until the beginning.
+    /// While the other read waits: by holder, how long the unit had been held when this one joined. Once the other
+    /// begins: how long it was held from then until the beginning.
     pub(crate) held: HoldTimes,
 }
 
-/// The reads that have joined one that waits in a unit's queue.
+/// The reads that have joined one that waits.
 #[derive(Debug)]
 struct MergedReads {
-    /// The chip of the read that waits, and the name of its data: see [`Merging::key`].
+    /// See [`Merging::key`].
     key: (Chip, u64),
-    /// The unit in whose queue the read waits.
     unit: Unit,
     joined: Vec<MergedRead>,
 }
 
-/// The reads that may be joined. The operation of such a read has the number of the reads that joined it in
-/// [`Op::other`].
+/// The reads that may be joined. [`Op::other`] of such a read is the number of those that joined it.
 #[derive(Debug)]
 pub(super) struct Merging {
-    /// Whether reads of duplicate pages (pages of equal content) are merged, not only reads of one page.
+    /// Whether reads of duplicate pages (equal content) are merged as well.
     twins: bool,
-    /// The number of those that joined a read that waits, by their key.
     waiting: HashMap<(Chip, u64), u32>,
     merged: Slab<MergedReads>,
 }
@@ -55,19 +50,18 @@ impl Merging {
         merges.then(|| Self { twins, waiting: HashMap::new(), merged: Slab::new() })
     }
 
-    /// The key by which reads of page `ppn` are merged: the chip, and either the page or, if duplicate pages
-    /// count, the name `data` that the controller gave to its content.
+    /// The chip, and either the page or, if duplicate pages count, the name `data` that the controller gave to its
+    /// content.
     fn key(&self, chip: Chip, ppn: Ppn, data: u64) -> (Chip, u64) {
         (chip, if self.twins { data } else { u64::from(ppn.number()) })
     }
 
-    /// Those that joined the read that waits, if one does.
     fn find(&mut self, key: (Chip, u64)) -> Option<&mut MergedReads> {
         let merged = *self.waiting.get(&key)?;
         self.merged.get_mut(merged as usize)
     }
 
-    /// Notes a read that has begun to wait at a unit; the number of those that will join it.
+    /// Notes a read that has begun to wait; returns the number of those that will join it.
     fn wait(&mut self, key: (Chip, u64), unit: Unit) -> u32 {
         let merged = self.merged.insert_with(
             || MergedReads { key, unit, joined: Vec::new() },
@@ -79,8 +73,7 @@ impl Merging {
 }
 
 impl Array {
-    /// Lets a host read join one that waits at the same chip for the same data; returns whether it
-    /// did. `charged` are the charges of its request before.
+    /// Lets a host read join one that waits at the same chip for the same data. Returns whether it did.
     pub(super) fn join_read<O: Observer>(
         &mut self,
         unit: Unit,
@@ -99,8 +92,7 @@ impl Array {
         true
     }
 
-    /// A host read has been queued. Unless it was taken up at once, by itself or in another's command, later reads
-    /// may join it.
+    /// Later reads may join a host read, unless it was taken up at once, by itself or in another's command.
     pub(super) fn may_be_joined(&mut self, unit: Unit, slot: u32, data: u64) {
         let Op { ppn, start_ns, .. } = self.ops[slot];
         if start_ns != NOT_STARTED {
@@ -112,8 +104,7 @@ impl Array {
         }
     }
 
-    /// A host read begins: from now on no read can join it, and the waits of those that did are
-    /// over.
+    /// A host read begins: no read can join it any more, and the waits of those that did are over.
     #[inline]
     pub(super) fn close_merged(&mut self, unit: Unit, merged: u32) {
         let Some(merging) = self.merging.as_mut().filter(|_| merged != NONE) else { return };
@@ -125,13 +116,13 @@ impl Array {
         }
     }
 
-    /// See [`super::Backend::take_merged`].
-    pub(super) fn take_merged(&mut self, merged: u32) -> Vec<MergedRead> {
+    /// The reads that joined one that is over, in order. Give the list back to [`Array::forget_merged`] for its memory.
+    pub(crate) fn take_merged(&mut self, merged: u32) -> Vec<MergedRead> {
         let Some(merging) = &mut self.merging else { return Vec::new() };
         std::mem::take(&mut merging.merged[merged as usize].joined)
     }
 
-    pub(super) fn forget_merged(&mut self, merged: u32, mut joined: Vec<MergedRead>) {
+    pub(crate) fn forget_merged(&mut self, merged: u32, mut joined: Vec<MergedRead>) {
         joined.clear();
         if let Some(merging) = &mut self.merging {
             merging.merged[merged as usize].joined = joined;

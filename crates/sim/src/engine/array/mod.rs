@@ -1,42 +1,36 @@
-//! The flash array: units (chips, dies or planes) that serve one operation at a time, the channels
-//! between them and the controller, and the state of each block.
+//! The flash array: units (chips, dies or planes) that serve one operation at a time, channels, and the state of each
+//! block.
 //!
-//! The array decides only the order in which waiting operations are served. Its user hands in
-//! operations ([`Backend::submit`], [`Backend::read_for_host`], [`Backend::carry_out_orders`]), and
-//! [`Backend::step`] returns the ends of operations. It knows no requests, contents or tables: the
-//! numbers in [`Op::request`] and [`Op::other`] are its user's. It calls only the accounts, so that
-//! a test needs no controller and no host.
+//! The array decides only the order in which waiting operations are served. Its user hands in operations
+//! ([`Array::submit`], [`Array::read_for_host`], [`Array::carry_out_orders`]), and [`Array::step`] returns the ends of
+//! operations. It knows no requests, contents or tables: the numbers in [`Op::request`] and [`Op::other`] are its
+//! user's. It calls only the accounts, so a test needs no controller and no host.
 //!
-//! One event list holds at most one event a unit (the end of the stage that the unit is in). A bus
-//! serves transfers first come, first served, so the end of a transfer is known in advance and
-//! needs no event.
+//! There is at most one event a unit, the end of its stage. The end of a transfer needs no event, because a bus serves
+//! transfers first come, first served.
 
-mod backend;
 mod block_states;
 mod bus;
+mod command_report;
 mod dispatch;
-mod idle;
 mod loads;
 mod medium;
 mod merging;
-mod moves;
 mod multi_plane;
 mod op;
 mod orders;
 mod program_units;
 mod program_waits;
-mod readiness;
-mod senses;
+mod relocation;
 mod stages;
 mod submission;
 mod suspension;
-mod telling;
 #[cfg(test)]
 pub(crate) mod tests;
 mod unit;
 
 use flashtwin_bits::By;
-use flashtwin_ftl::Unit;
+use flashtwin_ftl::{LoadView, NO_JOB, ReadTarget, Unit};
 use flashtwin_nand::{Block, Channel, Chip, FlashArray, Geometry, NandDevice, Plane, Ppn, Timing};
 
 use super::accounts::{Accounts, Observer, OpenLedger};
@@ -47,55 +41,49 @@ use block_states::BlockStates;
 use bus::Bus;
 use loads::Loads;
 use merging::Merging;
-use moves::Moves;
 use multi_plane::MultiPlaneRule;
 use program_units::ProgramUnits;
 use program_waits::ProgramWaits;
+use relocation::Relocations;
 use suspension::Suspension;
 use unit::{Stage, UnitState};
 
-pub(crate) use backend::Backend;
-pub(crate) use merging::MergedRead;
 pub(crate) use multi_plane::UnitHold;
 pub(crate) use op::{NOT_STARTED, Op, Work};
 pub(crate) use program_waits::AwaitedRead;
 pub(crate) use unit::Queue;
 
-/// The due time of a unit without a pending event.
 const NO_EVENT: u64 = u64::MAX;
 
-/// The meaning of a stage's end for the user of the array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Completion {
-    /// Nothing: the operation goes on, or the unit has begun another one.
+pub(crate) enum Completion {
+    /// The operation goes on, or the unit has begun another one.
     None,
-    /// The data of a program are in the register of the chip, and so are those of the operations behind it in its
-    /// command ([`Backend::next_of_command`]). Only where a write is complete by that.
+    /// The data of a program are in the chip's register, and so are those of the operations behind it in its command
+    /// ([`Array::next_of_command`]). Only where that completes a write.
     DataIn(u32),
-    /// One read of a command that works on several planes has delivered its data: to be given to [`Backend::end`]. The
-    /// unit goes on with the next.
+    /// One read of a command on several planes has delivered its data and goes to [`Array::end`]. The unit goes on with
+    /// the next.
     DataOut(u32),
-    /// A command is done, and the unit has nothing in service. Each of its operations, of which this is the first
-    /// ([`Backend::next_of_command`]), is to be given to [`Backend::end`], and the unit then to [`Backend::dispatch`].
+    /// A command is done. Each of its operations, from this first one on ([`Array::next_of_command`]), goes to
+    /// [`Array::end`], and then the unit to [`Array::dispatch`].
     Command(u32),
     /// The unit has been idle for as long as background jobs must wait.
     Idle,
 }
 
-/// Events of the array that its user must handle before its next decision.
+/// Events that the user must handle before its next decision. It takes out those that it has handled.
 #[derive(Debug, Default)]
-pub struct News {
+pub(crate) struct News {
     /// Background jobs of which an operation has ended.
     pub(crate) jobs_done: Vec<u32>,
-    /// Blocks that were erased, and of which no other erase is ordered.
+    /// Blocks that were erased, without another erase ordered.
     pub(crate) erased: Vec<Block>,
 }
 
-/// The flash of one device with its channels.
-pub struct Array {
+pub(crate) struct Array {
     geometry: Geometry,
     timing: Timing,
-    /// Simulated time so far.
     now_ns: u64,
     events: EventQueue,
     units: By<Unit, Vec<UnitState>>,
@@ -104,26 +92,24 @@ pub struct Array {
     buses: By<Channel, Vec<Bus>>,
     flash: FlashArray,
     blocks: BlockStates,
-    moves: Moves,
+    relocations: Relocations,
     loads: Loads,
-    /// Whether the end of a program's data transfer is reported ([`Completion::DataIn`]).
+    /// Whether [`Completion::DataIn`] is reported.
     reports_data_in: bool,
     reads_before_write: u32,
     reads_before_urgent: bool,
     collection_in_turn: bool,
     suspension: Suspension,
     multi_plane: MultiPlaneRule,
-    /// Whether several operations may be one command.
     shares_commands: bool,
-    /// Programs that wait for the rest of their unit; none where pages are programmed one by one, without parity.
+    /// `None` where pages are programmed one by one, without parity.
     program_units: Option<Box<ProgramUnits>>,
     /// How long a unit must have been idle before work of background jobs begins.
     idle_ns: u64,
-    /// Reads that wait for the program of their page; none where controller RAM serves them.
+    /// Reads that wait for the program of their page; `None` where controller RAM serves them.
     awaited: Option<Box<ProgramWaits>>,
-    /// Reads that wait and may be joined; none where reads are not merged.
+    /// `None` where reads are not merged.
     merging: Option<Merging>,
-    /// Events that the user has not handled yet.
     news: News,
 }
 
@@ -135,20 +121,17 @@ fn units_in_chip(concurrency: Concurrency, geometry: &Geometry) -> u32 {
     }
 }
 
-/// The units of a device that does nothing.
 fn idle_units(concurrency: Concurrency, geometry: &Geometry) -> By<Unit, Vec<UnitState>> {
     let per_chip = units_in_chip(concurrency, geometry);
     let chips = (0..geometry.chips() * per_chip).map(|unit| Chip::new(unit / per_chip));
     By::new(chips.map(|chip| UnitState::new(chip, geometry.channel_of_chip(chip))).collect())
 }
 
-/// The unit that serves each plane.
 fn units_of_planes(planes_per_unit: u32, geometry: &Geometry) -> By<Plane, Vec<Unit>> {
     By::new(geometry.all_planes().map(|plane| Unit::new(plane.number() / planes_per_unit)).collect())
 }
 
 impl Array {
-    /// An idle array at time 0.
     pub(crate) fn new(device: &NandDevice, config: &EngineConfig, flash: FlashArray, seed: u64) -> Self {
         let geometry = device.geometry.clone();
         let planes_per_unit = geometry.planes_per_chip() / units_in_chip(config.concurrency, &geometry);
@@ -162,7 +145,7 @@ impl Array {
             buses: By::new(vec![Bus::default(); geometry.channels as usize]),
             flash,
             blocks: BlockStates::new(geometry.block_index_len()),
-            moves: Moves::new(geometry.block_index_len()),
+            relocations: Relocations::new(geometry.block_index_len()),
             loads: Loads::new(config.load, geometry.chips() as usize, units.len(), read_ns),
             units,
             reports_data_in: config.write_completes == WriteCompletes::Transferred,
@@ -196,26 +179,157 @@ impl Array {
         )
     }
 
-    /// Operations waiting and in service at each chip, now.
     pub(crate) fn queue_lengths(&self) -> &By<Chip, Vec<u32>> {
         self.loads.queue_lengths()
     }
 
-    /// The planes that each unit serves.
     pub(crate) fn planes_of_units(&self) -> Vec<Vec<Plane>> {
         let planes: Vec<Plane> = self.geometry.all_planes().collect();
         planes.chunks(planes.len() / self.units.len()).map(<[Plane]>::to_vec).collect()
     }
 
-    /// Whether this page has been programmed, as the controller's tables assume. Otherwise its data
-    /// are still on their way ([`Backend::place_on_flash`]).
+    #[inline]
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    #[inline]
+    pub(crate) fn advance_to(&mut self, now_ns: u64) {
+        self.now_ns = now_ns;
+    }
+
+    #[inline]
+    pub(crate) fn next_event_ns(&self) -> u64 {
+        self.events.next().0
+    }
+
+    #[inline]
+    pub(crate) fn news(&mut self) -> &mut News {
+        &mut self.news
+    }
+
+    #[inline]
+    pub(crate) fn op(&self, slot: u32) -> &Op {
+        &self.ops[slot]
+    }
+
+    #[inline]
+    pub(crate) fn op_mut(&mut self, slot: u32) -> &mut Op {
+        &mut self.ops[slot]
+    }
+
+    pub(crate) fn next_slot(&self) -> u32 {
+        self.ops.next_slot()
+    }
+
+    /// [`NONE`] behind the last. Call it before ending the operation.
+    #[inline]
+    pub(crate) fn next_of_command(&self, slot: u32) -> u32 {
+        self.ops[slot].next
+    }
+
+    #[inline]
+    pub(crate) fn chip(&self, unit: Unit) -> Chip {
+        self.units[unit].chip
+    }
+
+    /// Whether reads wait for the program of their page; otherwise controller RAM serves them.
+    #[inline]
+    pub(crate) fn awaits_programs(&self) -> bool {
+        self.awaited.is_some()
+    }
+
+    /// Pins the page that an operation will read later: its block must not be erased before.
+    #[inline]
+    pub(crate) fn pin(&mut self, target: &ReadTarget) {
+        if self.geometry.plane(target.ppn) == target.plane {
+            self.pin_page(target.ppn);
+        }
+    }
+
+    /// Nobody will read the page later.
+    pub(crate) fn unpin(&mut self, target: &ReadTarget) {
+        if self.geometry.plane(target.ppn) == target.plane {
+            self.blocks.read_ends(self.geometry.block_index(target.ppn));
+        }
+    }
+
+    /// Pins a page that [`Op::pins_block`] of its read will release.
+    #[inline]
+    pub(crate) fn pin_page(&mut self, ppn: Ppn) {
+        self.blocks.read_begins(self.geometry.block_index(ppn));
+    }
+
+    #[inline]
+    pub(crate) fn load_view(&mut self) -> LoadView<'_> {
+        self.loads.view(&self.units, &self.suspension, self.now_ns)
+    }
+
+    /// The loads, and a test for pages whose data have reached the flash.
+    pub(crate) fn loads_and_pages(&mut self) -> (LoadView<'_>, impl Fn(Ppn) -> bool) {
+        let Self { loads, units, suspension, flash, blocks, geometry, now_ns, .. } = self;
+        let loads = loads.view(units, suspension, *now_ns);
+        (loads, |ppn: Ppn| {
+            flash.is_programmed(geometry, ppn) && !blocks.erase_is_pending(geometry.block_index(ppn))
+        })
+    }
+
+    #[inline]
+    pub(crate) fn prefetch(&self, ppn: Ppn) {
+        self.blocks.prefetch(self.geometry.block_index(ppn));
+        self.units.prefetch(self.unit_of_plane[self.geometry.plane(ppn)]);
+    }
+
+    /// Worth it for operations that waited for idle time: they were queued so long ago that the processor's cache has
+    /// dropped them.
+    #[inline]
+    pub(crate) fn prefetch_event(&self) {
+        let state = &self.units[Unit::new(self.events.next().1)];
+        self.ops.prefetch(state.current);
+        self.ops.prefetch(state.head(Queue::Idle));
+    }
+
+    /// Whether this page has been programmed, as the controller's tables assume. Otherwise see
+    /// [`Array::place_on_flash`].
     #[inline]
     fn holds(&self, ppn: Ppn) -> bool {
         self.flash.is_programmed(&self.geometry, ppn)
             && !self.blocks.erase_is_pending(self.geometry.block_index(ppn))
     }
 
-    /// tR of the flash page that holds a page.
+    /// Whether everything that the operation must follow has happened.
+    #[inline]
+    pub(super) fn may_start(&self, op: u32) -> bool {
+        let op = &self.ops[op];
+        match op.work {
+            Work::HostRead | Work::ReadBeforeWrite | Work::TableRead | Work::OwnRead | Work::Parity => true,
+            Work::HostProgram => {
+                self.flash.is_next(&self.geometry, op.ppn)
+                    && self.blocks.life(self.geometry.block_index(op.ppn)) == op.life
+            }
+            Work::OwnProgram => {
+                // A job's program waits in a queue of its own, so that its block may still be in an
+                // earlier life. So does a program unit some of whose pages are a job's.
+                self.flash.is_next(&self.geometry, op.ppn)
+                    && (op.job == NO_JOB && self.program_units.is_none()
+                        || self.blocks.life(self.geometry.block_index(op.ppn)) == op.life)
+            }
+            Work::OwnErase => {
+                let block = self.geometry.block_index(op.ppn);
+                self.flash.is_full(&self.geometry, block) && !self.blocks.has_reads(block)
+            }
+        }
+    }
+
+    /// Whether the flash has the page that a read on the controller's own account needs. If not, the read belongs to a
+    /// background job: its page is still in controller RAM, or its block was erased during the wait.
+    #[inline]
+    pub(super) fn flash_has(&self, slot: u32) -> bool {
+        let op = &self.ops[slot];
+        self.flash.is_programmed(&self.geometry, op.ppn)
+            && (op.job == NO_JOB || self.blocks.life(self.geometry.block_index(op.ppn)) == op.life)
+    }
+
     #[inline]
     fn sense_ns(&self, ppn: Ppn) -> u64 {
         match self.timing.read_types_ns.is_empty() {

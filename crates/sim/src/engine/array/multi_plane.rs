@@ -1,21 +1,25 @@
-//! Multi-plane commands: one command for several planes of a die, on which the array works at once.
+//! Commands of several operations.
 //!
-//! ONFI 4.0, multi-plane operations: each plane's command and data pass over the channel one
-//! after the other, then all planes sense, program or erase together; data are read out plane by plane.
+//! A multi-plane command is one command for several planes of a die (ONFI 4.0, multi-plane operations). Each plane's
+//! command and data pass over the channel one after the other, then all planes sense, program or erase together. Data
+//! are read out plane by plane.
+//!
+//! Reads of one flash page that holds several pages of the mapping (`nand.sense_pages`) share a command as well: the
+//! array senses once, then the pages pass over the channel.
 
 use super::unit::WINDOW;
 use super::{Accounts, Array, NONE, Observer, Op, Queue, Work};
 use crate::config::MultiPlane;
 use flashtwin_ftl::Unit;
-use flashtwin_nand::{Geometry, Plane};
+use flashtwin_nand::{Block, Geometry, Plane, Ppn};
 
-/// The rule of multi-plane commands, and the idle units held back until all operations of this moment are queued.
+/// The rule, and the idle units held back until all operations of this moment are queued.
 #[derive(Debug)]
 pub(super) struct MultiPlaneRule {
     rule: MultiPlane,
     planes_per_die: u32,
     dies_per_unit: u32,
-    /// Whether idle units are held back: reads of one flash page may share a command as well.
+    /// Reads of one flash page may share a command as well.
     may_hold: bool,
     holding: bool,
     held: Vec<Unit>,
@@ -23,7 +27,7 @@ pub(super) struct MultiPlaneRule {
 
 /// Whether this call of [`Array::hold`] began to hold units back.
 #[must_use]
-pub struct UnitHold(pub(crate) bool);
+pub(crate) struct UnitHold(pub(crate) bool);
 
 impl UnitHold {
     #[inline]
@@ -40,7 +44,6 @@ impl MultiPlaneRule {
         Self { rule, planes_per_die, dies_per_unit, may_hold, holding: false, held: Vec::new() }
     }
 
-    /// Whether no commands are shared by planes.
     pub(super) fn is_none(&self) -> bool {
         self.rule == MultiPlane::None
     }
@@ -53,20 +56,18 @@ impl MultiPlaneRule {
         UnitHold(begins)
     }
 
-    /// Whether units are held back.
     #[inline]
     pub(super) fn holds(&self) -> bool {
         self.holding
     }
 
-    /// Holds an idle unit back.
     pub(super) fn hold_back(&mut self, unit: Unit) {
         if !self.held.contains(&unit) {
             self.held.push(unit);
         }
     }
 
-    /// No unit is held back any more: those that were. The list comes back, empty, for its memory.
+    /// Returns the units that were held back. The list comes back to [`Self::keep_list`] for its memory.
     pub(super) fn let_go(&mut self) -> Vec<Unit> {
         self.holding = false;
         std::mem::take(&mut self.held)
@@ -76,14 +77,14 @@ impl MultiPlaneRule {
         self.held = emptied;
     }
 
-    /// Die within the unit and plane within the die. A read of `any-chip` redirection counts as a read of the
-    /// same place on the chip that serves it.
+    /// Die within the unit and plane within the die. A read of `any-chip` redirection counts as one of the same place
+    /// on the chip that serves it.
     fn place(&self, plane: Plane) -> (u32, u32) {
         (plane.number() / self.planes_per_die % self.dies_per_unit, plane.number() % self.planes_per_die)
     }
 }
 
-/// Read, program or erase, or parity: a command has one kind of operation.
+/// A command has one kind of operation.
 fn kind(work: Work) -> u8 {
     match work {
         Work::HostRead | Work::ReadBeforeWrite | Work::TableRead | Work::OwnRead => 0,
@@ -94,8 +95,8 @@ fn kind(work: Work) -> u8 {
 }
 
 impl Array {
-    /// Chains the operations of a queue to one that starts which may share its command, by `next`. Returns the number of
-    /// planes of the command.
+    /// Chains operations of a queue that may share the command of one that starts, by `next`. Returns the number of
+    /// planes.
     pub(super) fn gather(&mut self, unit: Unit, queue: Queue, slot: u32) -> u64 {
         let first = self.ops[slot];
         let (die, plane) = self.multi_plane.place(self.geometry.plane(first.ppn));
@@ -125,7 +126,6 @@ impl Array {
         1 + self.planes_after(slot)
     }
 
-    /// Whether a queued operation may share the command of one that starts.
     fn goes_with(&self, first: &Op, candidate: u32) -> bool {
         let op = &self.ops[candidate];
         let page = |op: &Op| self.geometry.page_in_block(op.ppn);
@@ -135,7 +135,7 @@ impl Array {
         same_kind && on_flash && (anywhere || page(op) == page(first)) && self.may_start(candidate)
     }
 
-    /// The number of operations chained behind one of a command in service.
+    /// The number of operations chained behind one in service.
     #[inline]
     pub(super) fn planes_after(&self, slot: u32) -> u64 {
         let (mut count, mut next) = (0, self.ops[slot].next);
@@ -145,7 +145,49 @@ impl Array {
         count
     }
 
-    /// Reports each operation of a starting command to the observer.
+    /// Chains the reads of a queue that ask for the flash page of one that starts, by `next`. Returns the number of
+    /// pages.
+    pub(super) fn gather_sense(&mut self, unit: Unit, queue: Queue, slot: u32) -> u64 {
+        let (first, most) = (self.ops[slot], u64::from(self.geometry.sense_pages));
+        let wanted = self.place_of_sense(first.ppn);
+        let (mut last, mut before, mut pages) = (slot, NONE, 1);
+        let mut candidate = self.units[unit].head(queue);
+        for _ in 0..WINDOW {
+            if candidate == NONE || pages == most {
+                break;
+            }
+            let op = &self.ops[candidate];
+            let after = op.next;
+            let joins = op.work == first.work && !op.offline && self.place_of_sense(op.ppn) == wanted;
+            if joins && (queue == Queue::Reads || self.flash_has(candidate)) {
+                self.units[unit].pop_after(queue, before, &mut self.ops);
+                self.ops[last].next = candidate;
+                self.ops[candidate].next = NONE;
+                (last, pages) = (candidate, pages + 1);
+            } else if op.work == Work::OwnErase {
+                // A read behind it may need the block's new data.
+                break;
+            } else {
+                before = candidate;
+            }
+            candidate = after;
+        }
+        pages
+    }
+
+    fn place_of_sense(&self, ppn: Ppn) -> (Block, u32) {
+        (self.geometry.block_index(ppn), self.geometry.flash_page(ppn))
+    }
+
+    /// The longest tR of a command's flash pages.
+    pub(super) fn longest_sense_ns(&self, first: u32) -> u64 {
+        let next = |&slot: &u32| Some(self.ops[slot].next).filter(|&next| next != NONE);
+        std::iter::successors(Some(first), next)
+            .map(|slot| self.sense_ns(self.ops[slot].ppn))
+            .max()
+            .unwrap_or(0)
+    }
+
     #[inline]
     pub(super) fn tell_started<O: Observer>(
         &mut self,

@@ -1,5 +1,4 @@
-//! Flash operations: the work of each, its beneficiary, and the cause charged while it holds its
-//! unit.
+//! Flash operations: the work of each, and the cause charged while it holds its unit.
 
 use flashtwin_ftl::{Cause, NO_JOB};
 use flashtwin_nand::Ppn;
@@ -7,20 +6,18 @@ use flashtwin_nand::Ppn;
 use super::super::accounts::{Charge, OpenLedger};
 use super::super::pool::{NONE, Slot};
 
-/// Start time of an operation that no unit has taken up.
 pub(crate) const NOT_STARTED: u64 = u64::MAX;
 
 /// The effect of an operation at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Work {
+pub(crate) enum Work {
     /// A host read: its page of the request is complete.
     HostRead,
     /// A host program: likewise, unless it completed earlier.
     HostProgram,
-    /// The old page of a partial write, whose number among those not decided is in `other`.
+    /// The old page of a partial write, which is the page operation in `other`.
     ReadBeforeWrite,
-    /// A page of the mapping tables; its number is in the place of the request, and the page
-    /// operation in `other` waits for it.
+    /// A page of the mapping tables. Its number is in `request`, and the page operation in `other` waits for it.
     TableRead,
     /// A read, program or erase of the controller's own.
     OwnRead,
@@ -31,13 +28,13 @@ pub enum Work {
 }
 
 impl Work {
-    /// A read that a host's request waits for: it counts as the chip's load.
+    /// It counts as the chip's load.
     #[inline]
     pub(crate) fn host_waits_to_read(self) -> bool {
         matches!(self, Self::HostRead | Self::ReadBeforeWrite | Self::TableRead)
     }
 
-    /// An operation of a host's request, whose waiting is accounted for.
+    /// Its waiting is accounted for.
     #[inline]
     pub(crate) fn host_waits(self) -> bool {
         matches!(self, Self::HostRead | Self::ReadBeforeWrite | Self::HostProgram)
@@ -47,43 +44,36 @@ impl Work {
 /// An operation waiting for the flash or being served by it. A cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
-pub struct Op {
+pub(crate) struct Op {
     pub(crate) ppn: Ppn,
     /// Next in its queue, or next free slot.
     pub(crate) next: u32,
-    /// The request it belongs to.
     pub(crate) request: u32,
-    /// The operation that waits for this one. For a host read, the reads that share it
-    /// ([`super::merging`]); for a host program, whether its page has a place or waits for one (the
-    /// write buffer's rule), or its epoch as bits.
+    /// The operation that waits for this one. For a host read, the reads that share it ([`super::merging`]). For a host
+    /// program, its place or wait for one (the write buffer's rule), or its epoch as bits.
     pub(crate) other: u32,
     /// Host programs and work of jobs: the life of its block that it belongs to.
     pub(crate) life: u32,
-    /// Charges of the operation before it came to its unit.
     pub(crate) charged: OpenLedger,
     /// The controller's background job, if any.
     pub(crate) job: u32,
-    /// Of host reads and reads of tables: when it was ready to be served, its place in the order of their queue. Of others,
-    /// if collection takes turns with programs of the host: when it came to its die.
+    /// Of host reads and reads of tables: their place in the order of their queue. Of others, if collection takes turns
+    /// with programs of the host: when it came to its die.
     pub(crate) ready_ns: u64,
-    /// When it came to its unit, if it had to wait there.
     pub(crate) came_ns: u64,
-    /// When the flash took it up; [`NOT_STARTED`] until then.
     pub(crate) start_ns: u64,
     pub(crate) work: Work,
     /// Why the operation happens, where the controller ordered it on its own account.
     pub(crate) cause: Cause,
-    /// Ahead of the host.
     pub(crate) urgent: bool,
     /// Carried out in no time (the replication phase, in which the mirror serves the host).
     pub(crate) offline: bool,
-    /// Whether the operation has to wait for its unit, or has had to (the accounts' `UnitWaits`).
+    /// Whether it had to wait for its unit (the accounts' `UnitWaits`).
     pub(crate) waits: bool,
-    /// Whether the page of a host's program was hashed.
     pub(crate) hashed: bool,
-    /// Whether a host's read is served from another place than that of the home copy.
+    /// Whether a host's read is served from another place than the home copy.
     pub(crate) redirected: bool,
-    /// Whether the operation's block may not be erased before the operation is done.
+    /// Whether its block may not be erased before it is done.
     pub(crate) pins_block: bool,
 }
 
@@ -119,7 +109,6 @@ impl Op {
     }
 }
 
-/// Resources that operations with a shared command use together.
 #[derive(Clone, Copy)]
 pub(super) struct Shared {
     /// Times the command cycles.

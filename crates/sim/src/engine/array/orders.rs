@@ -7,8 +7,9 @@ use flashtwin_nand::Ppn;
 use super::{Accounts, Array, Observer, Op, Queue, Work};
 
 impl Array {
-    /// See [`super::Backend::carry_out_orders`].
-    pub(super) fn carry_out_orders<O: Observer>(
+    /// Takes operations that the controller ordered on its own account. `offline`: they take no time unless they must
+    /// follow another, because the mirror serves the host in the replication phase.
+    pub(crate) fn carry_out_orders<O: Observer>(
         &mut self,
         ordered: &[FlashOp],
         offline: bool,
@@ -53,16 +54,14 @@ impl Array {
         self.release(held, accounts);
     }
 
-    /// The life (erase count) of the block in which a host page just decided will be programmed. In
-    /// the tables a block may have been erased several times while its erases wait for the flash;
-    /// the page's number alone does not tell those lives apart. `ordered`: the operations that the
-    /// same decision made the controller order.
+    /// The life (erase count) of the block in which a host page just decided will be programmed. In the tables a block
+    /// may have been erased several times while its erases wait for the flash, so the page's number does not tell those
+    /// lives apart. `ordered`: the operations that the same decision ordered.
     #[inline]
-    pub(super) fn life_of_program(&self, ppn: Ppn, ordered: &[FlashOp]) -> u32 {
+    pub(crate) fn life_of_program(&self, ppn: Ppn, ordered: &[FlashOp]) -> u32 {
         let block = self.geometry.block_index(ppn);
         let life = self.blocks.decided_life(block);
-        // Of the erases that the same write made the controller order, those of a block that
-        // the page opens came before the page; those of a block that it closes, after.
+        // Erases of a block that the page opens came before the page, those of a block that it closes come after.
         if ordered.is_empty() || self.geometry.page_in_block(ppn) != 0 {
             return life;
         }

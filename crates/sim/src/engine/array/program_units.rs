@@ -1,9 +1,9 @@
 //! Program units: neighbouring pages of a block that a die programs at once.
 //!
-//! A page to be programmed stays in controller RAM until its unit is full; reads of it are served
-//! from there. Then the operations of the unit are one command: the first of them is queued, and
-//! the others are linked behind it. The pages are transferred one after the other and programmed in
-//! one tPROG. With a parity stripe, some units are parity: a command without a page.
+//! A page to be programmed stays in controller RAM until its unit is full, and reads of it are served from there. Then
+//! the operations of the unit are one command: the first of them is queued, and the others are linked behind it. The
+//! pages are transferred one after the other and programmed in one tPROG. With a parity stripe, some units are parity:
+//! a command without a page.
 
 use std::collections::BTreeMap;
 
@@ -12,29 +12,26 @@ use flashtwin_nand::{Block, NandDevice, Plane};
 
 use super::{Accounts, Array, NONE, Observer, Op, Pool, Queue, Work};
 
-/// The operations of a unit that is not full.
 #[derive(Debug, Clone, Copy)]
 struct OpenUnit {
     first: u32,
     last: u32,
 }
 
-/// Operations that wait for the rest of their unit, and the parity of units.
 #[derive(Debug)]
 pub(super) struct ProgramUnits {
-    /// Pages of a unit.
     pages: u32,
-    /// A block has one at most; in the order of the blocks, so that the last ones are programmed in an order.
+    /// At most one a block. Ordered by block, so that the last ones are programmed in a fixed order.
     open: BTreeMap<Block, OpenUnit>,
-    /// By slot of an operation: that of the next page of its unit, [`NONE`] behind the last.
+    /// By slot of an operation: the next of its unit, [`NONE`] behind the last.
     behind: Vec<u32>,
     /// Pages of the host's in open units, and those in units that wait for their die or are in service.
     host_gathered: u32,
     host_under_way: u32,
-    /// Units that bring one of parity, 0 for none; units since the last one of the host's and of the controller's own.
+    /// Units that bring one of parity (0: none), and units since the last one, of the host's and of the controller's
+    /// own.
     data_units: u32,
     since_parity: [u32; 2],
-    /// The die that takes the next parity.
     next_parity: u32,
 }
 
@@ -56,7 +53,6 @@ impl ProgramUnits {
         })
     }
 
-    /// Hangs an operation behind those of its unit.
     fn add(&mut self, block: Block, slot: u32, host: bool) {
         self.host_gathered += u32::from(host);
         if self.behind.len() <= slot as usize {
@@ -70,7 +66,7 @@ impl ProgramUnits {
         }
     }
 
-    /// The unit of a block waits for its die from now on; its first operation.
+    /// The unit of a block goes to its die. Returns its first operation.
     fn close(&mut self, block: Block, ops: &Pool<Op>) -> Option<u32> {
         let first = self.open.remove(&block)?.first;
         let hosts = self.chain(first).filter(|&slot| ops[slot].work == Work::HostProgram).count() as u32;
@@ -85,7 +81,7 @@ impl ProgramUnits {
         })
     }
 
-    /// Chains the operations of a unit that starts, by [`Op::next`]; their number.
+    /// Chains the operations of a unit that starts, by [`Op::next`]. Returns their number.
     pub(super) fn start(&self, first: u32, ops: &mut Pool<Op>) -> u64 {
         let mut pages = 0;
         for slot in self.chain(first) {
@@ -95,7 +91,6 @@ impl ProgramUnits {
         pages
     }
 
-    /// A page of the host's is programmed.
     #[inline]
     pub(super) fn host_page_programmed(&mut self) {
         self.host_under_way -= 1;
@@ -123,7 +118,7 @@ impl Array {
         self.program_units.as_ref().map_or((0, 0), |units| (units.host_gathered, units.host_under_way))
     }
 
-    /// A program has come to its die: it waits for the rest of its unit, which is queued with the last page.
+    /// A program waits for the rest of its unit, which is queued with the last page.
     #[inline(never)]
     pub(super) fn gather_program<O: Observer>(
         &mut self,
@@ -173,7 +168,6 @@ impl Array {
         }
     }
 
-    /// Queues a unit of parity, on the dies in turn.
     fn queue_parity<O: Observer>(&mut self, host: bool, accounts: &mut Accounts<O>) {
         let Some(units) = &mut self.program_units else { return };
         let unit = Unit::new(units.next_parity);
@@ -187,7 +181,7 @@ impl Array {
         self.dispatch_or_hold(unit, accounts);
     }
 
-    /// Queues the units that are not full, as they are: nothing more will come.
+    /// Queues the units that are not full, because nothing more will come.
     pub(crate) fn program_open_units<O: Observer>(&mut self, accounts: &mut Accounts<O>) {
         while let Some(&block) = self.program_units.as_ref().and_then(|units| units.open.keys().next()) {
             let unit = self.unit_of_plane[self.geometry.plane_of_block(block)];

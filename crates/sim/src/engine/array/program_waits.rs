@@ -1,11 +1,10 @@
 //! Reads that wait for the program of their page, where controller RAM does not serve reads.
 //!
-//! Such a read counts as load of its chip, but cannot start before the program; reads that came later go first. That is
-//! an order between two operations of the flash, like that of a program behind the erase of its block.
-//! After an erase the same page number is another page, so the key of a wait is the page and the life of its block.
+//! Such a read counts as load of its chip, but cannot start before the program. Reads that came later go first. After
+//! an erase the same page number is another page, so the key of a wait is the page and the life of its block.
 //!
-//! That is why the wait stands here and not in the host's table of waits. The block must be pinned at the very moment of
-//! the program: operations that take no time may program the page and erase its block in one dispatch, before the host
+//! The wait stands here and not in the host's table of waits, because the block must be pinned at the very moment of
+//! the program. Operations that take no time may program the page and erase its block in one dispatch, before the host
 //! hears of either.
 
 use flashtwin_bits::Slab;
@@ -14,11 +13,10 @@ use flashtwin_nand::Ppn;
 use hashbrown::HashMap;
 
 use super::super::accounts::{Charge, Ledger};
-use super::{Accounts, Array, Backend, NONE, Observer, Op, OpenLedger, Queue, Work};
+use super::{Accounts, Array, NONE, Observer, Op, OpenLedger, Queue, Work};
 
-/// A read whose page is still on its way to the flash.
 #[derive(Debug, Clone, Copy)]
-pub struct AwaitedRead {
+pub(crate) struct AwaitedRead {
     pub(crate) target: ReadTarget,
     /// The name of its data ([`super::merging`]); of host reads.
     pub(crate) data: u64,
@@ -26,11 +24,9 @@ pub struct AwaitedRead {
     pub(crate) request: u32,
     pub(crate) work: Work,
     pub(crate) other: u32,
-    /// Charges of the read before it came to its chip.
     pub(crate) charged: OpenLedger,
 }
 
-/// One of them as it waits.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     read: AwaitedRead,
@@ -39,10 +35,9 @@ struct Waiting {
     programmed: bool,
 }
 
-/// Reads that wait for programs.
 #[derive(Debug, Default)]
 pub(super) struct ProgramWaits {
-    /// By page and life of its block, in the order in which they came.
+    /// By page and life of its block, in order of arrival.
     by_page: HashMap<(Ppn, u32), Vec<u32>>,
     reads: Slab<Waiting>,
 }
@@ -56,8 +51,9 @@ impl ProgramWaits {
 }
 
 impl Array {
-    /// See [`super::Backend::await_program`].
-    pub(super) fn await_program<O: Observer>(
+    /// Enters a read; returns its number. It has not come to its chip yet ([`Array::awaited_read_comes`]), because
+    /// other things may have to be read first.
+    pub(crate) fn await_program<O: Observer>(
         &mut self,
         read: AwaitedRead,
         accounts: &mut Accounts<O>,
@@ -70,8 +66,8 @@ impl Array {
         awaited.insert(page, read)
     }
 
-    /// See [`super::Backend::awaited_read_comes`].
-    pub(super) fn awaited_read_comes<O: Observer>(
+    /// The read reaches its chip; `waited`: its charges meanwhile.
+    pub(crate) fn awaited_read_comes<O: Observer>(
         &mut self,
         at: u32,
         waited: OpenLedger,
@@ -96,7 +92,7 @@ impl Array {
         }
     }
 
-    /// Queues the reads that waited for the program of a page, which is done.
+    /// Queues the reads that waited for the program of a page.
     #[cold]
     pub(super) fn programmed<O: Observer>(&mut self, ppn: Ppn, accounts: &mut Accounts<O>) {
         let page = (ppn, self.blocks.life(self.geometry.block_index(ppn)));
@@ -117,8 +113,8 @@ impl Array {
         }
     }
 
-    /// Queues a read whose page has been programmed. `programmer` is the unit of the program, if that ends now:
-    /// it dispatches itself.
+    /// Queues a read whose page has been programmed. If the program ends now, `programmer` is its unit, which
+    /// dispatches itself.
     fn queue_awaited<O: Observer>(&mut self, at: u32, programmer: Option<Unit>, accounts: &mut Accounts<O>) {
         let Some(awaited) = &mut self.awaited else { return };
         awaited.reads.free(at);

@@ -1,14 +1,16 @@
 //! The stages of an operation: their times, and the effect of its end on the array.
 
 use flashtwin_ftl::{NO_JOB, Unit};
+use flashtwin_nand::Ppn;
 
+use super::super::accounts::{Charge, Ledger};
 use super::unit::Stage;
 use super::{Accounts, Array, Completion, NO_EVENT, NONE, Observer, Op, Work};
 
 impl Array {
-    /// See [`super::Backend::step`].
+    /// Advances to the end of a unit's stage. The caller calls [`Array::end_event`] when all of it is done.
     #[inline]
-    pub(super) fn step<O: Observer>(&mut self, accounts: &mut Accounts<O>) -> (Unit, Completion) {
+    pub(crate) fn step<O: Observer>(&mut self, accounts: &mut Accounts<O>) -> (Unit, Completion) {
         let (time_ns, unit) = self.events.next();
         let unit = Unit::new(unit);
         self.units[unit].event_ns = NO_EVENT;
@@ -16,7 +18,14 @@ impl Array {
         (unit, self.end_stage(unit, accounts))
     }
 
-    /// The stage that a unit was in has ended.
+    #[inline]
+    pub(crate) fn end_event(&mut self, unit: Unit) {
+        // Most often the unit has begun another stage, whose end has replaced the event already.
+        if self.units[unit].event_ns == NO_EVENT {
+            self.events.set(unit.number(), NO_EVENT);
+        }
+    }
+
     #[inline]
     fn end_stage<O: Observer>(&mut self, unit: Unit, accounts: &mut Accounts<O>) -> Completion {
         let now = self.now_ns;
@@ -63,9 +72,9 @@ impl Array {
         }
     }
 
-    /// See [`super::Backend::end`].
+    /// Ends an operation that was reported complete. Its slot may be reused from now on.
     #[inline]
-    pub(super) fn end<O: Observer>(&mut self, unit: Unit, slot: u32, accounts: &mut Accounts<O>) -> Op {
+    pub(crate) fn end<O: Observer>(&mut self, unit: Unit, slot: u32, accounts: &mut Accounts<O>) -> Op {
         let chip = self.units[unit].chip;
         let op = self.ops[slot];
         if op.job == NO_JOB {
@@ -95,5 +104,31 @@ impl Array {
         self.ops.remove(slot);
         self.note_job_done(&op);
         op
+    }
+
+    #[inline]
+    pub(crate) fn array_ns(&self, work: Work, ppn: Ppn) -> u64 {
+        match work {
+            Work::HostRead | Work::ReadBeforeWrite | Work::TableRead | Work::OwnRead => self.sense_ns(ppn),
+            Work::HostProgram | Work::OwnProgram | Work::Parity => self.timing.program_ns,
+            Work::OwnErase => self.timing.erase_ns,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn lost_ns(&self, unit: Unit) -> u64 {
+        self.units[unit].lost_ns
+    }
+
+    /// Charges a command from `start_ns` until now. The array worked for `array_ns` and was suspended for `lost_ns`.
+    /// Command cycles and data took their fixed time on the channel. In the remaining time the command waited for a
+    /// busy channel.
+    #[inline]
+    pub(crate) fn charge_command(&self, ledger: &mut Ledger, start_ns: u64, array_ns: u64, lost_ns: u64) {
+        let transfer_ns = self.timing.command_ns + self.timing.transfer_ns;
+        ledger.charge(Charge::Suspension, lost_ns);
+        ledger.charge(Charge::Transfer, transfer_ns);
+        ledger.charge(Charge::Flash, array_ns);
+        ledger.charge(Charge::Channel, self.now_ns - start_ns - lost_ns - transfer_ns - array_ns);
     }
 }

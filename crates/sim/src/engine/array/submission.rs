@@ -5,16 +5,16 @@ use flashtwin_ftl::{ReadTarget, Unit};
 use super::{Accounts, Array, Observer, Op, OpenLedger, Queue, Work};
 
 impl Array {
-    /// Queues an operation at the unit of its page; returns its slot. Inlined, so that its parts
-    /// are written to their slot: a processor cannot read back in one piece what was just written
-    /// in several, but stalls until memory has it.
+    /// Queues an operation at the unit of its page; returns its slot. Inlined, so that its parts are written to their
+    /// slot: a processor cannot read back in one piece what was just written in several, but stalls until memory has
+    /// it.
     #[inline(always)]
-    pub(super) fn submit<O: Observer>(&mut self, queue: Queue, op: Op, accounts: &mut Accounts<O>) -> u32 {
+    pub(crate) fn submit<O: Observer>(&mut self, queue: Queue, op: Op, accounts: &mut Accounts<O>) -> u32 {
         let unit = self.unit_of_plane[self.geometry.plane(op.ppn)];
         self.submit_to(unit, queue, op, accounts)
     }
 
-    /// The same at a unit of the caller's choice, which for a copy served in another place is not that of the page.
+    /// At a unit of the caller's choice, because a copy may be served in another place.
     #[inline(always)]
     pub(super) fn submit_to<O: Observer>(
         &mut self,
@@ -52,7 +52,7 @@ impl Array {
 
     /// Queues a host's read of a page that is on flash. `data` names the data, for reads that may be merged.
     #[inline]
-    pub(super) fn read_for_host<O: Observer>(
+    pub(crate) fn read_for_host<O: Observer>(
         &mut self,
         (target, data): (&ReadTarget, u64),
         request: u32,
@@ -74,9 +74,8 @@ impl Array {
         }
     }
 
-    /// Queues a read of a page that is on flash.
     #[inline(always)]
-    pub(super) fn read<O: Observer>(
+    pub(crate) fn read<O: Observer>(
         &mut self,
         target: &ReadTarget,
         op: Op,

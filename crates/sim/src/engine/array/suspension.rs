@@ -1,11 +1,11 @@
 //! Suspension of programs and erases for reads.
 //!
-//! G. Wu, X. He, "Reducing SSD read latency via NAND flash program and erase suspension", FAST '12. A read
-//! that arrives during a program or an erase suspends it; after the waiting reads it is resumed for the time that
-//! was left. A transfer of data to the register is not interrupted.
+//! G. Wu, X. He, "Reducing SSD read latency via NAND flash program and erase suspension", FAST '12. A read that arrives
+//! during a program or an erase suspends it. After the waiting reads it is resumed for the time that was left. A
+//! transfer of data to the register is not interrupted.
 //!
-//! Drives stop between the slices of a program or an erase (its pulses), so that a read waits for the rest of a slice
-//! as well. The array works on in that time.
+//! Drives stop between the slices of a program or an erase (its pulses), so a read waits for the rest of a slice as
+//! well. The array works on in that time.
 
 use super::op::holder;
 use super::unit::{Stage, Suspended, UnitState};
@@ -13,7 +13,6 @@ use super::{Accounts, Array, Observer, Op, Work};
 use crate::config::{EngineConfig, Suspend};
 use flashtwin_ftl::{Rng, Unit};
 
-/// Which operations may be suspended, how often and for how many reads, and the time that it takes.
 #[derive(Debug)]
 pub(super) struct Suspension {
     what: Suspend,
@@ -63,7 +62,6 @@ struct Slices {
 }
 
 impl Slices {
-    /// No rest is longer than this many means.
     const MOST_MEANS: u64 = 5;
 
     /// How long the slice under way will last. By comparisons alone (J. von Neumann, "Various techniques used in
@@ -75,7 +73,6 @@ impl Slices {
         for whole in 0..Self::MOST_MEANS {
             let first = self.rng.next_u64() >> 32;
             let (mut last, mut descending) = (first, true);
-            // Whether the length of a descending run is odd.
             let mut odd = false;
             while descending {
                 odd = !odd;
@@ -92,7 +89,6 @@ impl Slices {
 }
 
 impl Array {
-    /// Notes whether the operation that a unit has just begun can be suspended.
     #[inline]
     pub(super) fn note_suspendable(&mut self, unit: Unit, work: Work, times: u32) {
         let suspendable = self.suspension.permits(work) && times < self.suspension.times;
@@ -143,7 +139,6 @@ impl Array {
         self.expect(unit, stopped_ns);
     }
 
-    /// Whether one more read is served before the suspended operation is resumed.
     #[inline]
     pub(super) fn read_before_resuming(&mut self, unit: Unit) -> bool {
         match &mut self.units[unit].suspended {
@@ -155,7 +150,6 @@ impl Array {
         }
     }
 
-    /// Resumes the suspended operation.
     #[cold]
     pub(super) fn resume<O: Observer>(&mut self, unit: Unit, accounts: &mut Accounts<O>) {
         let now = self.now_ns;

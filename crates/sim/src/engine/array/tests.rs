@@ -1,15 +1,13 @@
-//! The array alone: operations go in, completions come out. There is no controller and no host, and
-//! the accounts have an observer that records starts.
+//! The array alone, without a controller and without a host.
 
 use flashtwin_ftl::{Cause, FlashOp, NO_JOB, OpKind, ReadTarget, Rng, Unit};
 use flashtwin_nand::{FlashArray, NandConfig, NandDevice, Ppn};
 
 use super::super::accounts::{Accounts, Charge, Observer, OpenLedger};
 use super::super::pool::NONE;
-use super::{Array, AwaitedRead, Backend, Completion, Op, Queue, Work};
+use super::{Array, AwaitedRead, Completion, Op, Queue, Work};
 use crate::config::{Concurrency, EngineConfig, MergeReads, MultiPlane, Suspend, WriteCompletes};
 
-/// Starts of operations, with times.
 #[derive(Default)]
 struct Started(Vec<(u64, &'static str)>);
 
@@ -49,7 +47,7 @@ fn config() -> NandConfig {
     }
 }
 
-/// An array of which the first pages of both planes are programmed, the accounts below it, and nothing above.
+/// An array of which the first pages of both planes are programmed.
 struct Scene {
     device: NandDevice,
     array: Array,
@@ -61,7 +59,6 @@ impl Scene {
         Self::on(device(), config, 1)
     }
 
-    /// The same on another device, and with another seed.
     fn on(device: NandDevice, config: EngineConfig, seed: u64) -> Self {
         let mut flash = FlashArray::new(&device.geometry);
         for plane in device.geometry.all_planes() {
@@ -313,7 +310,6 @@ fn wait_for_the_rest_of_a_unit_is_in_the_ledger() {
     assert_eq!(second.came_ns(), 60_100);
 }
 
-/// Pages of a block.
 const PAGES: u32 = 32_768;
 
 /// An array of which one block is programmed; four pages share a flash page.

@@ -5,14 +5,14 @@ use flashtwin_nand::{Channel, Chip};
 use super::super::accounts::{Charge, HoldTimes};
 use super::{NONE, Op, Pool};
 
-/// Operations of a queue that are searched for one that may start, or for companions of one that starts. Controllers
-/// search a bounded number, too; here the bound keeps a search short where a die is far behind.
+/// Operations of a queue that are searched for one that may start, or for companions. The bound keeps a search short
+/// where a die is far behind; controllers have one, too.
 pub(super) const WINDOW: u32 = 64;
 
 /// The queues of a unit, in the order they are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Queue {
+pub(crate) enum Queue {
     Reads,
     Writes,
     Background,
@@ -22,7 +22,6 @@ pub enum Queue {
 
 const QUEUES: usize = 4;
 
-/// Where the operation in service stands; the unit's pending event ends this stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     Idle,
@@ -44,7 +43,6 @@ struct List {
     tail: u32,
 }
 
-/// A suspended operation ([`super::suspension`]).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Suspended {
     pub(super) slot: u32,
@@ -57,7 +55,6 @@ pub(crate) struct Suspended {
     pub(super) reads_left: u32,
 }
 
-/// One chip, die or plane, by the engine's concurrency.
 #[derive(Debug)]
 pub(crate) struct UnitState {
     lists: [List; QUEUES],
@@ -70,18 +67,15 @@ pub(crate) struct UnitState {
     pub(crate) busy_since_ns: u64,
     /// When the operation in service will probably end (a transfer may have to wait for the channel).
     pub(crate) busy_until_ns: u64,
-    /// Whether that operation is a host's read.
     pub(crate) reading: bool,
     pub(crate) busy_ns: u64,
     /// How long the unit was held in all, by holder, and who holds it now or did so last.
     pub(crate) held: HoldTimes,
     pub(crate) holder: Charge,
-    /// When the pending event is due.
     pub(crate) event_ns: u64,
     /// When the last operation ended that belongs to no background job.
     pub(crate) idle_since_ns: u64,
-    /// Whether the operation in service may be suspended for reads, how often it has been, and how long
-    /// it stood still.
+    /// Of the operation in service.
     pub(crate) suspendable: bool,
     pub(crate) suspensions: u32,
     pub(crate) lost_ns: u64,
@@ -112,7 +106,6 @@ impl UnitState {
         }
     }
 
-    /// Nothing is in service from `now_ns` on: the operation has ended or is suspended.
     #[inline]
     pub(crate) fn fall_idle(&mut self, now_ns: u64) {
         let busy_ns = now_ns - self.busy_since_ns;
@@ -121,14 +114,12 @@ impl UnitState {
         self.held[self.holder as usize] += busy_ns;
     }
 
-    /// The present or last holder of the unit, and the time for which it has held it until now; 0
-    /// while idle.
+    /// The present or last holder of the unit, and for how long it has held it; 0 while idle.
     #[inline]
     pub(crate) fn held_now(&self, now_ns: u64) -> (Charge, u64) {
         (self.holder, if self.stage == Stage::Idle { 0 } else { now_ns - self.busy_since_ns })
     }
 
-    /// How long the unit was held in all until now, by holder.
     #[inline]
     pub(crate) fn held_until(&self, now_ns: u64) -> HoldTimes {
         let (mut held, (holder, ns)) = (self.held, self.held_now(now_ns));
@@ -136,7 +127,6 @@ impl UnitState {
         held
     }
 
-    /// Whether an operation is in service, and then whether it is a host's read.
     #[inline]
     pub(crate) fn in_service(&self) -> Option<bool> {
         (self.stage != Stage::Idle).then_some(self.reading)
@@ -158,7 +148,7 @@ impl UnitState {
         list.tail = op;
     }
 
-    /// Puts an operation among the others by when it was ready to be served: after its equals.
+    /// Puts an operation among the others by `ready_ns`, after its equals.
     pub(crate) fn push_in_order(&mut self, queue: Queue, op: u32, ops: &mut Pool<Op>) {
         let list = self.lists[queue as usize];
         let later = |other: u32, ops: &Pool<Op>| ops[other].ready_ns > ops[op].ready_ns;
@@ -176,7 +166,6 @@ impl UnitState {
         }
     }
 
-    /// Takes out the operation that follows `before`.
     #[inline]
     pub(crate) fn pop_after(&mut self, queue: Queue, before: u32, ops: &mut Pool<Op>) -> u32 {
         match before {

@@ -1,14 +1,14 @@
-//! Requests arrive, one after the other: time passes until each does, and it is taken in ([`super::taking_in`]) or given to
-//! the front end ([`super::front`]).
+//! Requests arrive, one after the other. Time passes until each does, and it is taken in ([`super::intake`]) or given
+//! to the front end ([`super::front`]).
 
 use flashtwin_bits::prefetch;
 use flashtwin_ftl::FlashOp;
 use flashtwin_trace::Window;
 
 use super::super::accounts::Arrived;
-use super::front::Asked;
+use super::front::{Asked, Front};
 use super::look_ahead::{COLUMN, LINE};
-use super::{Backend, Controller, Engine, FOREVER, Observer};
+use super::{Controller, Decider, Engine, FOREVER, Interface, Observer};
 use crate::error::SimError;
 
 /// How the requests of a window become arrivals.
@@ -25,8 +25,7 @@ pub struct Arrivals<'a> {
 }
 
 impl Arrivals<'_> {
-    /// Prefetches the columns of requests to come. Each column is read in order, but there are more
-    /// of them side by side than a processor's own prefetching follows.
+    /// Prefetches the columns of requests to come, because they are more than a processor's own prefetching follows.
     #[inline]
     fn look_ahead(&self, index: usize) {
         if index.is_multiple_of(LINE / 2) {
@@ -37,7 +36,6 @@ impl Arrivals<'_> {
         }
     }
 
-    /// Request `index` of the window as it arrives at `arrival_ns`.
     #[cold]
     #[inline(never)]
     pub(super) fn arrived(&self, index: usize, arrival_ns: u64) -> Arrived {
@@ -73,10 +71,10 @@ impl Arrivals<'_> {
     }
 }
 
-impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
+impl<C: Controller, O: Observer> Engine<C, O> {
     /// Gets ready for a window's requests.
     pub fn begin_window(&mut self) {
-        self.look_ahead.begin_window();
+        self.decider.look_ahead.begin_window();
     }
 
     /// Lets time pass until request `index` of the window arrives, and takes it in.
@@ -86,7 +84,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     #[inline]
     pub fn serve(&mut self, arrivals: &Arrivals<'_>, index: usize) -> Result<(), SimError> {
         arrivals.look_ahead(index);
-        if self.front.is_some() {
+        if self.decider.interface.front.is_some() {
             return self.come_to_front(arrivals, index);
         }
         let arrival = if arrivals.queue_depth == 0 {
@@ -94,22 +92,21 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         } else {
             self.next_slot_ns(arrivals.queue_depth)
         };
-        self.accounts.arrived(arrival);
-        let taken_in = arrival + self.controller_ns;
+        self.decider.back.accounts.arrived(arrival);
+        let taken_in = arrival + self.decider.interface.controller_ns;
         if taken_in >= self.checkpoints.next_ns {
             self.checkpoint_until(taken_in);
         }
         while self.step(taken_in) {}
-        self.array.advance_to(taken_in);
-        let held = self.array.hold();
-        self.take_in(arrivals, index, arrival)?;
-        self.release(held);
-        self.tell_jobs_done();
+        self.decider.back.array.advance_to(taken_in);
+        let held = self.decider.back.array.hold();
+        self.decider.take_in(arrivals, index, arrival)?;
+        self.decider.back.release(held);
+        self.decider.back.tell_jobs_done();
         self.pad_if_waited_for();
-        self.accounts.take_failure()
+        self.decider.back.accounts.take_failure()
     }
 
-    /// Lets time pass until the host has request `index` of the window, and gives it to the front end.
     #[cold]
     #[inline(never)]
     fn come_to_front(&mut self, arrivals: &Arrivals<'_>, index: usize) -> Result<(), SimError> {
@@ -117,50 +114,59 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
             0 => arrivals.arrival_ns(index),
             depth => self.next_slot_ns(depth),
         };
-        self.accounts.arrived(now_ns);
+        self.decider.back.accounts.arrived(now_ns);
         if now_ns >= self.checkpoints.next_ns {
             self.checkpoint_until(now_ns);
         }
         while self.step(now_ns) {}
-        self.array.advance_to(now_ns);
-        if let Some(front) = &mut self.front {
-            if self.look_ahead.wants_address || self.accounts.observer.follows_requests() {
+        self.decider.back.array.advance_to(now_ns);
+        let Decider { back, interface, look_ahead, .. } = &mut self.decider;
+        if let Some(front) = &mut interface.front {
+            if look_ahead.wants_address || back.accounts.observer.follows_requests() {
                 front.know_addresses(arrivals.window.lpn_address);
             }
             front.offer(now_ns, Asked::of(arrivals, index));
         }
-        self.note_delayed();
-        // Other events at the same time wait: without a front end, they would follow the request as
-        // well.
-        while self.delayed_ns <= now_ns && self.ram_answers.next_time() > now_ns {
-            self.step_front(now_ns);
+        interface.note_delayed();
+        // Other events at the same time wait: without a front end, they would follow the request as well.
+        while self.decider.interface.front_is_next(now_ns) {
+            self.decider.step_front(now_ns);
         }
-        self.tell_jobs_done();
+        self.decider.back.tell_jobs_done();
         self.pad_if_waited_for();
-        self.accounts.take_failure()
+        self.decider.back.accounts.take_failure()
     }
 
-    /// Closed loop: when the next request arrives. The first `depth` requests take a slot each at time 0; every
-    /// later one takes the slot of a request that is complete, the moment that this one gives it back.
+    /// Closed loop: when the next request arrives. The first `depth` requests take a slot each at time 0. Every later
+    /// one takes the slot of a request when that is complete.
     fn next_slot_ns(&mut self, depth: u32) -> u64 {
-        if self.slots.take_new(depth) {
+        if self.decider.interface.slots.take_new(depth) {
             return 0;
         }
-        while self.slots.all_taken() && self.step(FOREVER) {}
-        self.slots.take_freed().unwrap_or(self.array.now_ns())
+        while self.decider.interface.slots.all_taken() && self.step(FOREVER) {}
+        self.decider.interface.slots.take_freed().unwrap_or(self.now_ns())
     }
 
-    /// Ends a profiling period. The controller's operations of the replication phase cost the host
-    /// nothing (the mirror serves it): they are passed to `inspect` and carried out in no time, but
-    /// in order.
+    /// Ends a profiling period. Operations of the replication phase cost the host nothing, because the mirror serves
+    /// it. They are passed to `inspect` and carried out in no time, in order.
     ///
     /// # Errors
     /// A controller error.
     pub fn end_period(&mut self, inspect: impl FnOnce(&[FlashOp])) -> Result<(), SimError> {
-        self.controller.end_period(&mut self.own_ops)?;
-        inspect(&self.own_ops);
-        self.queue_own(true);
-        self.tell_jobs_done();
+        let back = &mut self.decider.back;
+        back.controller.end_period(&mut back.own_ops)?;
+        inspect(&back.own_ops);
+        back.queue_own(true);
+        back.tell_jobs_done();
         Ok(())
+    }
+
+    /// Limits the requests of each submission queue that are under way; 0: no limit. A request that finds its queue
+    /// full is submitted when one of the queue is answered.
+    pub fn limit_queues(&mut self, limit: u32) {
+        if limit > 0 {
+            let Interface { front, controller_ns, .. } = &mut self.decider.interface;
+            front.get_or_insert_with(|| Box::new(Front::open(*controller_ns))).limit_queues(limit);
+        }
     }
 }

@@ -11,12 +11,11 @@ use super::super::array::{Op, Queue, Work};
 use super::hash_unit::HashUnit;
 use super::look_ahead::{FAR, NEAR};
 use super::page_op::{Fingerprint, PageOp, State};
-use super::{Backend, Charge, Condition, Controller, Engine, Ledger, NONE, Observer, OpenLedger};
+use super::{Charge, Condition, Controller, Decider, Ledger, NONE, Observer, OpenLedger};
 use crate::error::SimError;
 
-impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
-    /// Looks the hash of a page write up in the fingerprint store: at once, or after a read of the page of the
-    /// store that would hold it.
+impl<C: Controller, O: Observer> Decider<C, O> {
+    /// Looks the hash of a page write up in the fingerprint store, which may first have to read a page of the store.
     #[inline]
     pub(super) fn look_up_hash(&mut self, slot: u32) -> Result<(), SimError> {
         if self.pages_fingerprints { self.look_up_on_flash(slot) } else { self.decide_waiting(slot) }
@@ -24,7 +23,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
 
     fn look_up_on_flash(&mut self, slot: u32) -> Result<(), SimError> {
         let write = self.page_ops[slot];
-        self.controller.look_up_fingerprint(write.page.content)?;
+        self.back.controller.look_up_fingerprint(write.page.content)?;
         let walk = self.looked_up();
         if walk == NONE && write.before == NONE {
             return self.decide_waiting(slot);
@@ -32,7 +31,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         if write.request != NONE {
             let charged = self.charges_before_decision(&write);
             self.page_ops[slot].charged = OpenLedger::NONE;
-            self.page_ops.charge(slot, &charged, &mut self.accounts);
+            self.page_ops.charge(slot, &charged, &mut self.back.accounts);
         }
         let entry = &mut self.page_ops[slot];
         (entry.state, entry.needs) = (State::Hashed, u8::from(walk != NONE));
@@ -47,14 +46,13 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         Ok(())
     }
 
-    /// Sends a page write to the hash unit.
     #[inline]
     pub(super) fn enter(&mut self, slot: u32) {
         let Some(hash) = &mut self.hash else { return };
-        let now = self.array.now_ns();
+        let now = self.back.now_ns();
         hash.submit(now, slot);
-        self.accounts.observer.hash_queue_changed(now, hash.queue_length());
-        if self.accounts.observer.follows_commands() {
+        self.back.accounts.observer.hash_queue_changed(now, hash.queue_length());
+        if self.back.accounts.observer.follows_commands() {
             self.tell_hashing(slot);
         }
         let entry = &mut self.page_ops[slot];
@@ -63,17 +61,16 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         self.let_later_write_go_on(slot, behind);
     }
 
-    /// Reports the page write that has just come to the hash unit.
     #[cold]
     #[inline(never)]
     fn tell_hashing(&mut self, slot: u32) {
         let request = Some(self.page_ops[slot].request).filter(|&request| request != NONE);
         if let Some((begin_ns, end_ns)) = self.hash.as_ref().and_then(HashUnit::last_span_ns) {
-            self.accounts.observer.hashing(&Hashing { begin_ns, end_ns, request });
+            self.back.accounts.observer.hashing(&Hashing { begin_ns, end_ns, request });
         }
     }
 
-    /// A page write has gone on: the write `behind` it, of the same page, may do so as well if it waited for that.
+    /// A page write has gone on: the write `behind` it, of the same page, may go on as well.
     #[inline]
     fn let_later_write_go_on(&mut self, write: u32, behind: u32) {
         if behind != NONE {
@@ -83,45 +80,43 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         }
     }
 
-    /// Prefetches the tables for the writes next in the hash unit's queue. They were prefetched on arrival, but a
-    /// long queue outlasts the processor's cache.
+    /// Prefetches the tables for the writes next in the hash unit's queue, because a long queue outlasts the prefetch
+    /// of their arrival.
     #[inline]
     pub(super) fn look_ahead_in_queue(&self) {
         let Some(hash) = &self.hash else { return };
         if let Some(slot) = hash.waiting(FAR) {
             let Host { lpn, content, .. } = self.page_ops[slot].page;
-            self.controller.prefetch_far(lpn, content, true);
+            self.back.controller.prefetch_far(lpn, content, true);
         }
         if let Some(slot) = hash.waiting(NEAR) {
             let Host { lpn, content, .. } = self.page_ops[slot].page;
-            self.controller.prefetch_near(lpn, content, true);
+            self.back.controller.prefetch_near(lpn, content, true);
         }
     }
 
-    /// Decides a waiting page write, then does the deferred work: counts the reads that it served
-    /// from RAM, sends the reads that waited for it, trims the page, and lets its followers go on.
+    /// Decides a waiting page write and does the deferred work: counts reads served from RAM, sends reads that waited,
+    /// trims the page, lets its followers go on.
     pub(super) fn decide_waiting(&mut self, slot: u32) -> Result<(), SimError> {
         let write = self.page_ops.remove_write(slot);
         let mut charged = OpenLedger::NONE;
         if !write.plain && write.request != NONE {
             let ledger = self.charges_before_decision(&write);
-            self.accounts.charge(&mut charged, &ledger);
+            self.back.accounts.charge(&mut charged, &ledger);
         }
         let PageOp { page, request, .. } = write;
         let fingerprinted = write.fingerprint == Fingerprint::Yes;
         let programmed = self.decide(page, fingerprinted, request, charged)?;
         for _ in 0..write.reads {
-            self.controller.was_read_in_ram(page.lpn);
-            self.controller.begin_jobs(&mut self.own_ops)?;
-            self.queue_own(false);
+            self.back.controller.was_read_in_ram(page.lpn);
+            self.back.begin_jobs()?;
         }
-        if self.array.awaits_programs() {
+        if self.back.array.awaits_programs() {
             self.let_readers_go(slot)?;
         }
         if write.trimmed {
-            self.controller.trim(page.lpn);
-            self.controller.begin_jobs(&mut self.own_ops)?;
-            self.queue_own(false);
+            self.back.controller.trim(page.lpn);
+            self.back.begin_jobs()?;
         }
         if write.is_sample {
             self.sample_decided(slot, !programmed);
@@ -130,30 +125,29 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         Ok(())
     }
 
-    /// The ledger of a page write up to its decision: its reads, then queue and service of the hash
-    /// unit. The rest is the wait for an earlier write of the same page, or for the sample of its
-    /// run. A write in [`State::Hashed`] has those charged already, with the read of its
-    /// fingerprint's page.
+    /// The ledger of a page write up to its decision: its reads, then queue and service of the hash unit. The rest is
+    /// the wait for an earlier write of the page, or for the sample of its run. A write in [`State::Hashed`] has those
+    /// charged already, with the read of its fingerprint's page.
     fn charges_before_decision(&mut self, write: &PageOp) -> Ledger {
-        let mut ledger = self.accounts.close(write.charged).unwrap_or_default();
-        let since_ns = self.requests[write.request].arrival_ns + self.controller_ns;
+        let mut ledger = self.back.accounts.close(write.charged).unwrap_or_default();
+        let since_ns = self.interface.taken_in_ns(write.request);
         if write.state == State::Hashed {
             let so_far_ns = since_ns + ledger.total_ns();
-            ledger.charge(Charge::Order, self.array.now_ns().saturating_sub(so_far_ns));
+            ledger.charge(Charge::Order, self.back.now_ns().saturating_sub(so_far_ns));
             return ledger;
         }
         let missing = write.since_ns.saturating_sub(since_ns).saturating_sub(ledger.total_ns());
         let samples = self.sampling_pages > 1 && !write.is_sample;
         ledger.charge(if samples { Charge::HashQueue } else { Charge::Order }, missing);
         if let Some(hash) = self.hash.as_ref().filter(|_| write.state == State::Hashing) {
-            let hash_ns = hash.hash_ns().min(self.array.now_ns() - write.since_ns);
+            let hash_ns = hash.hash_ns().min(self.back.now_ns() - write.since_ns);
             ledger.charge(Charge::Hash, hash_ns);
-            ledger.charge(Charge::HashQueue, self.array.now_ns() - write.since_ns - hash_ns);
+            ledger.charge(Charge::HashQueue, self.back.now_ns() - write.since_ns - hash_ns);
         }
         ledger
     }
 
-    /// The sample of a run is decided; `found`: as a duplicate. Its followers are fingerprinted only then.
+    /// The sample of a run is decided, and was `found` or not. Its followers are fingerprinted only if it was.
     fn sample_decided(&mut self, sample: u32, found: bool) {
         for slot in self.waits.wake(Condition::Sample(sample)) {
             let write = &mut self.page_ops[slot];
@@ -163,8 +157,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         }
     }
 
-    /// The controller decides a page write: its program is queued, or its request completes in RAM. Returns
-    /// whether there is a program.
+    /// The controller decides a page write. Returns whether there is a program; otherwise its request completes in RAM.
     #[inline]
     pub(super) fn decide(
         &mut self,
@@ -173,7 +166,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         request: u32,
         charged: OpenLedger,
     ) -> Result<bool, SimError> {
-        let (controller, loads, own_ops) = self.controller_and_loads();
+        let (controller, loads, own_ops) = self.back.controller_and_loads();
         let outcome = controller.write(page, fingerprinted, &loads, own_ops)?;
         self.looked_up();
         match outcome.program {
@@ -184,38 +177,25 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
             None if request == NONE => {}
             None => self.complete_in_ram(request, fingerprinted, charged),
         }
-        self.queue_own(false);
+        self.back.queue_own(false);
         Ok(outcome.program.is_some())
     }
 
-    /// Trims a page: at once, or after the decision of its newest write.
     pub(super) fn trim_page(&mut self, lpn: Lpn) {
         match self.page_ops.newest(lpn) {
             Some(write) => self.page_ops[write].trimmed = true,
-            None => self.controller.trim(lpn),
+            None => self.back.controller.trim(lpn),
         }
     }
 
-    /// Queues the program of a host's page. `place` is the write buffer's
-    /// ([`super::write_buffer`]); `charged` are the page's charges before its decision, if there
-    /// are others than its hash and the queue there.
+    /// Queues the program of a host's page. `place` is the write buffer's ([`super::write_buffer`]). `charged` has
+    /// charges besides hash and hash queue.
     #[inline]
     fn queue_program(&mut self, ppn: Ppn, request: u32, place: u32, hashed: bool, charged: OpenLedger) {
-        let life = self.array.life_of_program(ppn, &self.own_ops);
+        let life = self.back.array.life_of_program(ppn, &self.back.own_ops);
         // A rule of answering needs one of them or none.
-        let other = if place == NONE { self.epoch_of_program(request) } else { place };
+        let other = if place == NONE { self.interface.epoch_of_program(request) } else { place };
         let op = Op { request, life, hashed, other, charged, ..Op::new(ppn, Work::HostProgram) };
-        self.array.submit(Queue::Writes, op, &mut self.accounts);
-        self.hear_of_erases();
-    }
-
-    /// The epoch that a program of a request must keep; none if the request is complete already.
-    #[inline]
-    fn epoch_of_program(&mut self, request: u32) -> u32 {
-        if !self.flushes.register_is_volatile() {
-            return NONE;
-        }
-        let epoch = self.requests[request].epoch;
-        self.flushes.program_begins(epoch).bits()
+        self.back.submit(Queue::Writes, op);
     }
 }

@@ -1,31 +1,27 @@
 //! Flushes: the answer tells the host that its earlier writes survive a power cut.
 //!
-//! A drive with a volatile write cache answers a flush when "data in the volatile write cache" is
-//! on the medium; one without such a cache, or with a power-protected one, has no data to write
-//! (NVM Express Base Specification, Flush command; T13 ACS, FLUSH CACHE). In either case the flush
-//! waits for writes under way: a host sends its flush after their answers, and a replay has no host
-//! to wait. See docs/model.md.
+//! A drive with a volatile write cache answers a flush when "data in the volatile write cache" is on the medium.
+//! Without such a cache, or with a power-protected one, it has no data to write (NVM Express Base Specification, Flush
+//! command; T13 ACS, FLUSH CACHE). In either case the flush waits for writes under way, because a host sends its flush
+//! after their answers and a replay has no host to wait. See docs/model.md.
 //!
-//! A write with forced unit access (FUA) is answered when its data are on flash or in protected
-//! RAM. It bypasses a volatile write cache, and having its page in the register is not enough.
+//! A write with forced unit access (FUA) is answered when its data are on flash or in protected RAM. It bypasses a
+//! volatile write cache, and the register of a chip is not enough.
 //!
 //! Writes are counted by epoch, and every flush ends one. A flush is complete when nothing is left of its epoch and of
-//! those before: a number for each flush that waits, and no list of writes.
-//!
-//! Flushes are not in the table of waits ([`super::waits`]): a flush is a request without page
-//! operations, and it waits for a counter of this module.
+//! those before. So the table of waits ([`super::waits`]) has no flushes.
 
 use std::collections::VecDeque;
 
 use crate::config::{EngineConfig, Flush, WriteCompletes};
 
-/// Number of epochs before their numbers repeat; by then the old ones are long over.
+/// Epochs before their numbers repeat. The old ones are long over by then.
 const EPOCHS: u32 = 1 << 30;
 const DURABLE: u32 = 1 << 30;
 const NONE: u32 = u32::MAX;
 
-/// The number of the epoch in which flushes wait for a write, and whether the write itself may be answered only when it
-/// is on flash although others are answered before. Four bytes, which requests and operations have room for.
+/// An epoch's number in the lower bits, and whether the write is answered only when it is on flash ([`DURABLE`]). Four
+/// bytes fit into requests and operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Epoch(u32);
 
@@ -33,13 +29,11 @@ pub(crate) struct Epoch(u32);
 pub(super) const NO_EPOCH: Epoch = Epoch(NONE);
 
 impl Epoch {
-    /// Whether the write is answered when it is on flash.
     #[inline]
     pub(super) fn is_durable(self) -> bool {
         self.0 != NONE && self.0 & DURABLE != 0
     }
 
-    /// As the bits that an operation keeps.
     #[inline]
     pub(super) fn bits(self) -> u32 {
         self.0
@@ -51,7 +45,6 @@ impl Epoch {
     }
 }
 
-/// A flush that waits.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     request: u32,
@@ -59,20 +52,16 @@ struct Waiting {
     at_risk: u32,
 }
 
-/// Writes that flushes wait for, and the waiting flushes.
 #[derive(Debug)]
 pub(super) struct Flushes {
     rule: Flush,
     /// Dirty pages of the write cache would be lost: a flush writes them out.
     cache_is_volatile: bool,
-    /// A power cut would lose data in the register of a chip, although the host counts them as
-    /// written.
+    /// A power cut would lose data in the register of a chip that the host counts as written.
     register_is_volatile: bool,
-    /// The present epoch, for which no flush waits yet.
     present: u32,
-    /// How many writes of the present epoch are not safe yet.
     at_risk: u32,
-    /// The flushes that wait, the oldest first: each ended an epoch, and waits for it and those before.
+    /// The oldest first. Each ended an epoch, and waits for it and those before.
     waiting: VecDeque<Waiting>,
 }
 
@@ -88,42 +77,38 @@ impl Flushes {
         }
     }
 
-    /// A write begins that flushes to come wait for; its epoch. `durable`: it must be on flash before it is answered.
+    /// Returns the epoch of a write that begins. `durable`: it must be on flash before it is answered.
     #[inline]
     pub(super) fn write_begins(&mut self, durable: bool) -> Epoch {
         self.at_risk += 1;
         Epoch(if durable && self.register_is_volatile { self.present | DURABLE } else { self.present })
     }
 
-    /// Whether a flush waits for nothing.
     pub(super) fn answers_at_once(&self) -> bool {
         self.rule == Flush::None
     }
 
     /// Whether a flush writes out the write cache.
     pub(super) fn empties_cache(&self) -> bool {
-        self.cache_is_volatile
+        self.cache_is_volatile && !self.answers_at_once()
     }
 
-    /// Whether a power cut would lose data in the register of a chip, although the host counts them
-    /// as written.
     #[inline]
     pub(super) fn register_is_volatile(&self) -> bool {
         self.register_is_volatile
     }
 
-    /// Whether a write goes past the write cache, because it must be on flash before it is answered.
+    /// A durable write bypasses a volatile write cache.
     #[inline]
     pub(super) fn passes_cache(&self, durable: bool) -> bool {
         durable && self.cache_is_volatile
     }
 
-    /// The epoch of a page that leaves the write cache for the flash.
     pub(super) fn page_leaves_cache(&mut self) -> Epoch {
         if self.cache_is_volatile { self.write_begins(false) } else { NO_EPOCH }
     }
 
-    /// The epoch of a program of a write's, which is waited for longer than the write.
+    /// The epoch of a write's program, which flushes wait for longer than for the write.
     #[inline]
     pub(super) fn program_begins(&mut self, write: Epoch) -> Epoch {
         if write == NO_EPOCH {
@@ -133,7 +118,7 @@ impl Flushes {
         write
     }
 
-    /// A write or a program is safe; whether a flush may be complete by that.
+    /// A write or a program is safe. Returns whether a flush may be complete by that.
     #[inline]
     pub(super) fn is_safe(&mut self, epoch: Epoch) -> bool {
         let left = self.count(epoch);
@@ -141,7 +126,6 @@ impl Flushes {
         *left == 0 && !self.waiting.is_empty()
     }
 
-    /// The writes of an epoch that are not safe yet.
     #[inline]
     fn count(&mut self, epoch: Epoch) -> &mut u32 {
         match self.present.wrapping_sub(epoch.0) % EPOCHS {
@@ -150,7 +134,6 @@ impl Flushes {
         }
     }
 
-    /// The counter of the epoch `before` epochs ago.
     #[cold]
     fn count_before(&mut self, before: usize) -> &mut u32 {
         let at = self.waiting.len() - before;

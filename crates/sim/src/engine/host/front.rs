@@ -1,13 +1,12 @@
 //! The front end of a drive: submission queues, the slots of the controller, and the host's link.
 //!
-//! A request is submitted to a queue, waits there until the controller has a slot for it, and keeps the slot until it is
-//! answered. Data of a write come in over the link before the write is taken in to the controller, data of a read go out
-//! over it before the answer. The link carries one request's data at a time in each direction, in order (PCIe is full
-//! duplex). Everything but reads keeps its order on the way in, so that a flush or a trim does not overtake a write.
+//! A request is submitted to a queue, waits there for a slot of the controller, and keeps the slot until it is
+//! answered. Data of a write come in over the link before the write is taken in. Data of a read go out over it before
+//! the answer. The link carries one request's data at a time in each direction, in order (PCIe is full duplex).
+//! Everything but reads keeps its order on the way in, so that a flush or a trim does not overtake a write.
 //!
-//! This module has the queues and their times; the engine has the clock and the request's way in
-//! between ([`super::passing`]). A request may be taken in long after it came, when its window of a
-//! streamed trace is gone: the front end copies all that the engine needs of it.
+//! The front end copies all that the engine needs of a request, because its window of a streamed trace may be gone when
+//! it is taken in.
 
 use std::collections::VecDeque;
 
@@ -17,10 +16,8 @@ use super::super::accounts::{Charge, Ledger, ServedBy};
 use super::{Arrivals, NO_EVENT};
 use crate::config::{Arbitration, EngineConfig};
 
-/// A request as the host has it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Asked {
-    /// Place in the trace.
     pub(super) number: u64,
     /// By the trace's clock.
     pub(super) time_ns: i64,
@@ -33,7 +30,6 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Request `index` of a window.
     pub(super) fn of(arrivals: &Arrivals<'_>, index: usize) -> Self {
         let window = &arrivals.window;
         let pages = window.page_ops_of(index);
@@ -51,7 +47,6 @@ impl Asked {
         self.lpns_and_contents.len() as u32 / 2
     }
 
-    /// The logical pages, and their contents.
     pub(super) fn lpns_and_contents(&self) -> (&[u32], &[u32]) {
         self.lpns_and_contents.split_at(self.pages() as usize)
     }
@@ -67,7 +62,7 @@ pub(super) struct Ticket {
     pub(super) submitted_ns: u64,
     queue: usize,
     pages: u32,
-    /// How long it waited for a slot, and for the link on its way in, and how long its own data came in.
+    /// Waits for a slot and for the link on the way in, and the time of its own data.
     slot_wait_ns: u64,
     link_wait_ns: u64,
     data_ns: u64,
@@ -93,7 +88,6 @@ pub(super) struct Leaving {
     pub(super) server: Option<ServedBy>,
 }
 
-/// An event of the front end.
 #[derive(Debug)]
 pub(super) enum Passing {
     /// A request comes to the controller.
@@ -102,26 +96,23 @@ pub(super) enum Passing {
     Out(Leaving),
 }
 
-/// A submission queue.
 #[derive(Debug, Default)]
 struct Queue {
     /// Requests not yet submitted, as the queue is full.
     held: VecDeque<Asked>,
-    /// Requests that wait for a slot: number of earlier submissions in all queues, and time of this
-    /// one.
+    /// Requests that wait for a slot: number of earlier submissions in all queues, and time of this one.
     submitted: VecDeque<(u64, u64, Asked)>,
     /// Submitted and not answered.
     under_way: u32,
 }
 
-/// One direction of the link.
 #[derive(Debug, Default)]
 struct Direction {
     free_ns: u64,
 }
 
 impl Direction {
-    /// Sends data behind all that were sent before: how long they wait for that, and when they are there.
+    /// Sends data behind all that were sent before. Returns their wait, and when they have arrived.
     fn send(&mut self, now_ns: u64, data_ns: u64) -> (u64, u64) {
         let begin_ns = self.free_ns.max(now_ns);
         self.free_ns = begin_ns + data_ns;
@@ -129,7 +120,6 @@ impl Direction {
     }
 }
 
-/// The front end.
 #[derive(Debug)]
 pub(super) struct Front {
     /// Most requests of a queue that are under way.
@@ -148,17 +138,15 @@ pub(super) struct Front {
     /// Submitted so far, and of these, those that got a slot.
     submitted: u64,
     begun: u64,
-    /// The queue whose turn it is.
     turn: usize,
     inward: Direction,
     outward: Direction,
     /// On their way in: reads, and the others, which the link keeps in order.
     coming: [VecDeque<Coming>; 2],
     leaving: VecDeque<Leaving>,
-    /// Those of requests in the controller, by the engine's slot; and the one of the request that is being taken in.
+    /// By the engine's slot; `entering` is that of the request that is being taken in.
     tickets: Vec<Ticket>,
     entering: Ticket,
-    /// The address of each logical page.
     addresses: Vec<u64>,
 }
 
@@ -203,7 +191,6 @@ impl Front {
         }
     }
 
-    /// Limits the requests of each queue that are under way.
     pub(super) fn limit_queues(&mut self, limit: u32) {
         self.limit = limit;
     }
@@ -215,7 +202,6 @@ impl Front {
         }
     }
 
-    /// The addresses, until they are given back.
     pub(super) fn lend_addresses(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.addresses)
     }
@@ -224,7 +210,6 @@ impl Front {
         self.addresses = addresses;
     }
 
-    /// Time of the next event.
     pub(super) fn next_ns(&self) -> u64 {
         let coming = self.coming.iter().filter_map(|coming| Some(coming.front()?.due_ns)).min();
         let leaving = self.leaving.front().map(|leaving| leaving.due_ns);
@@ -237,7 +222,6 @@ impl Front {
         self.coming.iter().any(|coming| !coming.is_empty()) || self.queues.iter().any(waits)
     }
 
-    /// The host has a request, and submits it unless its queue is full.
     pub(super) fn offer(&mut self, now_ns: u64, asked: Asked) {
         let number = asked.queue();
         if number >= self.queues.len() {
@@ -248,7 +232,6 @@ impl Front {
         self.give_slots(now_ns);
     }
 
-    /// Submits the held requests that the queue has room for.
     fn submit(&mut self, now_ns: u64, number: usize) {
         let queue = &mut self.queues[number];
         while queue.under_way < self.limit
@@ -260,7 +243,6 @@ impl Front {
         }
     }
 
-    /// Gives free slots to requests that wait for one.
     fn give_slots(&mut self, now_ns: u64) {
         while self.free > 0
             && let Some(number) = self.next_queue()
@@ -272,7 +254,6 @@ impl Front {
         }
     }
 
-    /// The queue whose first request gets the next slot.
     fn next_queue(&self) -> Option<usize> {
         let first = |number: usize| Some(self.queues[number].submitted.front()?.0);
         let waiting = (0..self.queues.len()).filter(|&number| first(number).is_some());
@@ -282,7 +263,7 @@ impl Front {
         }
     }
 
-    /// A queue sends a request: it keeps its turn until it has sent a burst.
+    /// A queue keeps its turn until it has sent a burst.
     fn take_turn(&mut self, number: usize) {
         self.sent = if number == self.turn { self.sent + 1 } else { 1 };
         self.turn = number;
@@ -291,7 +272,6 @@ impl Front {
         }
     }
 
-    /// A request has got a slot: its data come in, where it has any.
     fn begin(&mut self, now_ns: u64, submitted_ns: u64, asked: Asked) {
         let (queue, pages) = (asked.queue(), asked.pages());
         let data_ns = if asked.kind == HostOp::Write { self.data_ns(pages) } else { 0 };
@@ -308,8 +288,7 @@ impl Front {
         (f64::from(pages) * self.page_ns).round() as u64
     }
 
-    /// The next event up to `now_ns`. An answer precedes an arriving request, which may get its
-    /// slot.
+    /// The next event up to `now_ns`. An answer precedes an arriving request, which may get its slot.
     pub(super) fn pop(&mut self, now_ns: u64) -> Option<Passing> {
         if self.leaving.front().is_some_and(|leaving| leaving.due_ns <= now_ns) {
             return self.leaving.pop_front().map(Passing::Out);
@@ -322,7 +301,6 @@ impl Front {
         Some(Passing::In(coming))
     }
 
-    /// The request that came last is the controller's, which knows it by this slot.
     #[cold]
     #[inline(never)]
     pub(super) fn is_taken_in(&mut self, request: u32) {
@@ -333,18 +311,16 @@ impl Front {
         self.tickets[slot] = self.entering;
     }
 
-    /// The ticket of the request that came last.
     pub(super) fn entering(&self) -> &Ticket {
         &self.entering
     }
 
-    /// The ticket of a request in the controller.
     pub(super) fn ticket(&self, request: u32) -> &Ticket {
         &self.tickets[request as usize]
     }
 
-    /// The controller is done with a request: charges its waits in the front end, and sends its
-    /// data to the host. Returns the time of arrival there.
+    /// Charges the waits of a request in the front end, and sends its data to the host. Returns the time of arrival
+    /// there.
     pub(super) fn send_out(&mut self, now_ns: u64, request: u32, kind: HostOp, ledger: &mut Ledger) -> u64 {
         let Ticket { pages, slot_wait_ns, mut link_wait_ns, mut data_ns, .. } = *self.ticket(request);
         let mut there_ns = now_ns;
@@ -359,12 +335,10 @@ impl Front {
         there_ns
     }
 
-    /// The data of a read are on their way, behind those of the reads before.
     pub(super) fn wait_for_data(&mut self, leaving: Leaving) {
         self.leaving.push_back(leaving);
     }
 
-    /// A request is answered: its slot is free, and its queue has a place.
     pub(super) fn answered(&mut self, now_ns: u64, ticket: &Ticket) {
         self.queues[ticket.queue].under_way -= 1;
         self.free += 1;

@@ -1,21 +1,17 @@
-//! The hashing unit: pages wait for a lane in order of arrival, each takes the same time. Without lanes it is a pipeline:
-//! it takes in any number of pages, each of which takes its time.
+//! The hashing unit: pages wait for a lane in order of arrival, and each takes the same time. Without lanes it is a
+//! pipeline that takes in any number of pages.
 //!
-//! Its pages are not in the table of waits ([`super::waits`]): the unit is a server, not a
-//! condition. When a page arrives, the time of its hash is known, and that is an event of the
-//! clock.
+//! Its pages are not in the table of waits ([`super::waits`]), because the time of a hash is known when its page
+//! arrives.
 
 use std::collections::VecDeque;
 
-/// First come, first served; since each page takes the same time, results come out in the same order, so
-/// that one queue of (time, page write) suffices.
+/// Results come out in the order of arrival, so one queue of (time, page write) suffices.
 #[derive(Debug)]
 pub(crate) struct HashUnit {
     hash_ns: u64,
     lanes_free_ns: VecDeque<u64>,
-    /// When each page write that is here has its hash.
     queue: VecDeque<(u64, u32)>,
-    /// Pages taken in so far.
     pages: u64,
 }
 
@@ -24,18 +20,15 @@ impl HashUnit {
         Self { hash_ns, lanes_free_ns: vec![0; lanes as usize].into(), queue: VecDeque::new(), pages: 0 }
     }
 
-    /// Time of one page in a lane.
     pub(crate) fn hash_ns(&self) -> u64 {
         self.hash_ns
     }
 
-    /// Whether a page has its hash as soon as it comes.
     #[inline]
     pub(crate) fn takes_no_time(&self) -> bool {
         self.hash_ns == 0
     }
 
-    /// Time that lanes were busy, all together.
     pub(crate) fn busy_ns(&self) -> u64 {
         self.pages * self.hash_ns
     }
@@ -45,7 +38,6 @@ impl HashUnit {
         self.lanes_free_ns.len() as u64
     }
 
-    /// Pages waiting and in service.
     #[inline]
     pub(crate) fn queue_length(&self) -> u32 {
         self.queue.len() as u32
@@ -57,12 +49,10 @@ impl HashUnit {
         self.pages += 1;
     }
 
-    /// Pages that it took in.
     pub(crate) fn pages(&self) -> u64 {
         self.pages
     }
 
-    /// Takes a page write in.
     #[inline]
     pub(crate) fn submit(&mut self, now_ns: u64, write: u32) {
         self.pages += 1;
@@ -75,7 +65,6 @@ impl HashUnit {
         self.queue.push_back((done_ns, write));
     }
 
-    /// When the page that came last is hashed: from a time to another.
     pub(crate) fn last_span_ns(&self) -> Option<(u64, u64)> {
         self.queue.back().map(|&(done_ns, _)| (done_ns - self.hash_ns, done_ns))
     }
@@ -97,7 +86,6 @@ impl HashUnit {
         if self.next_time() == time_ns { self.pop().map(|(_, write)| write) } else { None }
     }
 
-    /// Takes out the page write that is ready next.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(u64, u32)> {
         self.queue.pop_front()

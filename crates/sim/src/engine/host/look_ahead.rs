@@ -4,25 +4,22 @@ use flashtwin_bits::prefetch;
 use flashtwin_ftl::{Content, Host, Lpn};
 use flashtwin_trace::{Op as HostOp, Window};
 
-use super::{Backend, Controller, Engine, Observer};
+use super::{Array, Controller};
 
-/// Distances of the prefetches of the controller's tables, in page operations. An entry of one
-/// table leads to the next table, so each has a distance of its own:
-/// [`flashtwin_ftl::Hints::prefetch_far`], `prefetch_near`, `prefetch_next`, `prefetch_last`. A few
-/// operations take about as long as memory takes to answer.
+/// Distances of the prefetches of the controller's tables, in page operations. An entry of one table leads to the next
+/// table, so each has its own: [`flashtwin_ftl::Hints::prefetch_far`], `prefetch_near`, `prefetch_next`,
+/// `prefetch_last`. A few operations take about as long as memory takes to answer.
 pub(super) const FAR: usize = 16;
 pub(super) const NEAR: usize = 8;
 const NEXT: usize = 4;
 const LAST: usize = 2;
 /// Distances of the prefetches of the trace's columns, in page operations or requests.
 pub(super) const COLUMN: usize = 64;
-/// Entries of a column of 32-bit numbers that share a cache line: one request for memory serves them all.
+/// Entries of a column of 32-bit numbers in a cache line.
 pub(super) const LINE: usize = 16;
 
-/// Distances of the prefetches, in page operations.
 #[derive(Debug)]
 pub(super) struct LookAhead {
-    /// Whether the controller needs the address of a page.
     pub(super) wants_address: bool,
     wants_kind: bool,
     /// The requests to which the page operations [`FAR`] and [`NEAR`] ahead belong.
@@ -30,17 +27,14 @@ pub(super) struct LookAhead {
 }
 
 impl LookAhead {
-    /// The inputs that a controller's prefetches need.
     pub(super) fn new<C: Controller>(controller: &C) -> Self {
         Self { wants_address: controller.wants_address(), wants_kind: controller.wants_kind(), ahead: [0; 2] }
     }
 
-    /// A new window of the trace begins.
     pub(super) fn begin_window(&mut self) {
         self.ahead = [0; 2];
     }
 
-    /// The host data of a page operation.
     #[inline]
     pub(super) fn host_page(&self, trace: &Window<'_>, at: usize) -> Host {
         let lpn = trace.lpn[at];
@@ -48,12 +42,11 @@ impl LookAhead {
         Host { lpn: Lpn::new(lpn), address, content: Content::new(trace.content[at]) }
     }
 
-    /// Lets the controller ask for the memory that the next page operations will need.
     #[inline]
     pub(super) fn ask<C: Controller>(
         &mut self,
         controller: &C,
-        array: &impl Backend,
+        array: &Array,
         trace: &Window<'_>,
         at: usize,
     ) {
@@ -71,7 +64,6 @@ impl LookAhead {
             controller.prefetch_next(Lpn::new(lpn[NEXT]), Content::new(content[NEXT]));
             controller.prefetch_last(Lpn::new(lpn[LAST]));
             if self.wants_address {
-                // The state of the block and of the unit that a write there will probably go to.
                 if let Some(ppn) = controller.prefetch_place(trace.lpn_address[lpn[NEXT] as usize]) {
                     array.prefetch(ppn);
                 }
@@ -79,14 +71,12 @@ impl LookAhead {
         }
     }
 
-    /// A column from page operation `at` to the farthest prefetch distance, if the trace is long
-    /// enough.
+    /// A column from page operation `at` to the farthest prefetch distance, if the trace is long enough.
     #[inline]
     fn ahead(column: &[u32], at: usize) -> Option<&[u32; FAR + 1]> {
         column.get(at..)?.first_chunk()
     }
 
-    /// Whether the page operations far and near ahead are writes, where the controller wants to know.
     #[inline]
     fn writes_ahead(&mut self, trace: &Window<'_>, at: usize) -> [bool; 2] {
         if !self.wants_kind {
@@ -101,19 +91,5 @@ impl LookAhead {
             *write = trace.op[*request] == HostOp::Write;
         }
         writes
-    }
-}
-
-impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
-    /// Prefetches the tables of page operations behind this one.
-    #[inline]
-    pub(super) fn look_ahead(&mut self, trace: &Window<'_>, at: usize) {
-        self.look_ahead.ask(&self.controller, &self.array, trace, at);
-    }
-
-    /// The host data of a page operation.
-    #[inline]
-    pub(super) fn host_page(&self, trace: &Window<'_>, at: usize) -> Host {
-        self.look_ahead.host_page(trace, at)
     }
 }

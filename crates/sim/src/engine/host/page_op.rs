@@ -9,76 +9,63 @@ use flashtwin_ftl::{Host, Lpn, NO_CONTENT, ReadTarget};
 
 use super::super::accounts::Accounts;
 use super::super::pool::Slot;
-use super::newest::Newest;
+use super::write_table::WriteTable;
 use super::{Ledger, NONE, Observer, OpenLedger, Pool};
 
-/// Whether a page write goes through the hash unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fingerprint {
     /// The system ignores contents, or the sample of the page's run was not found.
     No,
-    /// Yes. Of pages that share a sample, these are the sample, and all of them once the sample is found.
+    /// Yes: a sample, or a page whose sample was found.
     Yes,
-    /// As soon as it is known whether the content of its sample was found: then yes, else no.
+    /// Unknown until the sample is looked up.
     AsSample,
 }
 
-/// How far a page operation has come.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum State {
-    /// A write that waits for its reads, or for an earlier write of its page; one that bypasses the
-    /// hash unit stays here until it is decided. When it has its tables, it reads this old page, if
-    /// any.
+    /// A write that waits for its reads or for an earlier write of its page; one that bypasses the hash unit, until it
+    /// is decided. When it has its tables, it reads this old page, if any.
     Preparing(Option<ReadTarget>),
-    /// A write that waits for the hash unit or is in it; the unit serves page writes in the order in which they come.
+    /// A write at the hash unit, which keeps the order of writes.
     Hashing,
     /// A write whose hash is known. It waits for a page of the fingerprint store, or for an earlier write that does.
     Hashed,
-    /// A read that waits for pages of the mapping tables: then it reads this page, whose data have this name, or needs no
-    /// flash.
+    /// A read that waits for mapping tables. Then it reads this page, whose data have this name, or needs no flash.
     ReadTables(Option<(ReadTarget, u64)>),
-    /// A read that waits for pages of the mapping tables, and in the array, by this number, for the program of its page.
+    /// A read that waits for mapping tables and, in the array under this number, for the program of its page.
     ReadProgram(u32),
     /// A read that waits for the decision of the newest write of its page.
     ReadDecision,
-    /// A page of a write that waits for a place in the write cache.
-    CachePlace,
-    /// A page of a write that waits for a place in power-protected RAM, while its program, this operation of the array, is
-    /// under way.
+    /// A page that waits for a place in power-protected RAM while its program, this operation, is under way.
     BufferPlace(u32),
     /// It waited for a place, and is complete without one.
     Gone,
 }
 
-/// A page operation that waits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PageOp {
     pub(super) page: Host,
     pub(super) request: u32,
-    /// The undecided write of the same page that came just before this one, which must be decided first.
+    /// The undecided writes of the same page just before and just after this one.
     pub(super) before: u32,
-    /// The undecided write of the same page that came just after this one.
     pub(super) behind: u32,
-    /// Next free slot.
     next: u32,
-    /// Its walk through pages of the mapping tables ([`super::tables`]), while it waits for them.
+    /// Its walk through mapping tables ([`super::tables`]), while it waits for them.
     pub(super) walk: u32,
-    /// Reads that a write served from controller RAM; the controller counts them once the content
-    /// is known.
+    /// Reads served from controller RAM. The controller counts them once the content is known.
     pub(super) reads: u32,
     /// Charges so far; for a write only if it waited for more than the hash unit.
     pub(super) charged: OpenLedger,
     /// When a write came to the hash unit, or a read began to wait.
     pub(super) since_ns: u64,
     pub(super) state: State,
-    /// How many of these a write still waits for: its tables, its old page, its sample.
+    /// Unmet needs of a write: its tables, its old page, its sample.
     pub(super) needs: u8,
     pub(super) fingerprint: Fingerprint,
-    /// It has waited for nothing but the hash unit, so that its wait can be worked out from its request.
+    /// It has waited for nothing but the hash unit, so its wait follows from its request.
     pub(super) plain: bool,
-    /// It is the sample of other pages, which wait for it.
     pub(super) is_sample: bool,
-    /// It is in [`PageOps::due`].
     due: bool,
     /// The page is trimmed as soon as it is written.
     pub(super) trimmed: bool,
@@ -94,7 +81,6 @@ impl Slot for PageOp {
 }
 
 impl PageOp {
-    /// One that waits in this state.
     #[inline(always)]
     fn new(page: Host, request: u32, state: State, since_ns: u64) -> Self {
         Self {
@@ -118,19 +104,16 @@ impl PageOp {
     }
 }
 
-/// The page that a read asks for.
 pub(super) fn page_read(lpn: Lpn) -> Host {
     Host { lpn, address: 0, content: NO_CONTENT }
 }
 
-/// The page operations that wait.
 #[derive(Debug)]
 pub(super) struct PageOps {
     slots: Pool<PageOp>,
     /// By logical page, its newest undecided write.
-    newest: Newest,
-    /// Writes that may be ready, to be checked one after the other: a decision may free others,
-    /// which are appended here rather than decided recursively.
+    newest: WriteTable,
+    /// Writes that may be ready. A decision may free others, which are appended here rather than decided recursively.
     due: VecDeque<u32>,
     /// Whether a caller is already working through `due`.
     pub(super) looking: bool,
@@ -138,16 +121,14 @@ pub(super) struct PageOps {
 
 impl PageOps {
     pub(super) fn new() -> Self {
-        Self { slots: Pool::new(), newest: Newest::new(), due: VecDeque::new(), looking: false }
+        Self { slots: Pool::new(), newest: WriteTable::new(), due: VecDeque::new(), looking: false }
     }
 
-    /// The newest undecided write of a logical page.
     #[inline]
     pub(super) fn newest(&self, lpn: Lpn) -> Option<u32> {
         Some(self.newest.of(lpn)).filter(|&write| write != NONE)
     }
 
-    /// Whether no page write waits for its decision.
     pub(super) fn all_writes_are_decided(&self) -> bool {
         self.newest.is_empty()
     }
@@ -161,7 +142,7 @@ impl PageOps {
         }
     }
 
-    /// A page write begins to wait: it is the newest of its page.
+    /// A page write begins to wait as the newest of its page.
     #[inline]
     pub(super) fn insert_write(&mut self, page: Host, request: u32, fingerprint: Fingerprint) -> u32 {
         let write = PageOp { fingerprint, ..PageOp::new(page, request, State::Preparing(None), 0) };
@@ -174,7 +155,6 @@ impl PageOps {
         slot
     }
 
-    /// A page write is decided.
     #[inline]
     pub(super) fn remove_write(&mut self, slot: u32) -> PageOp {
         let write = self.slots[slot];
@@ -186,7 +166,7 @@ impl PageOps {
         write
     }
 
-    /// A page operation that is no undecided write begins to wait.
+    /// Any other page operation begins to wait.
     pub(super) fn insert(
         &mut self,
         page: Host,
@@ -198,7 +178,6 @@ impl PageOps {
         self.slots.insert(PageOp { charged, ..PageOp::new(page, request, state, since_ns) })
     }
 
-    /// It waits no longer.
     pub(super) fn remove(&mut self, slot: u32) -> PageOp {
         self.slots.remove(slot);
         self.slots[slot]
@@ -212,7 +191,6 @@ impl PageOps {
         }
     }
 
-    /// The next write that may have all it needs.
     pub(super) fn next_due(&mut self) -> Option<u32> {
         let slot = self.due.pop_front()?;
         self.slots[slot].due = false;

@@ -1,20 +1,16 @@
-//! Answers of the write cache that are on their way to the host: DRAM and link take `engine.write_cache_us`.
+//! Answers of the write cache on their way to the host: DRAM and link take `engine.write_cache_us`.
 //!
-//! It is a delay, not a queue: any number of pages may be on their way. As all take the same time, they arrive in the order
-//! in which they left.
+//! This is a delay and no queue, so any number may be under way, and they arrive in the order in which they left.
 
 use std::collections::VecDeque;
 
-/// A page of a request, on its way.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Answer {
     pub(super) due_ns: u64,
     pub(super) request: u32,
-    /// How long the page had waited for a place in the cache.
     pub(super) waited_ns: u64,
 }
 
-/// All that is on its way.
 #[derive(Debug)]
 pub(super) struct RamAnswers {
     pub(super) delay_ns: u64,
@@ -28,19 +24,16 @@ impl RamAnswers {
         Self { delay_ns, queue: VecDeque::new(), next_ns: u64::MAX }
     }
 
-    /// When the next answer arrives; `u64::MAX` when there is none.
     #[inline]
     pub(super) fn next_time(&self) -> u64 {
         self.next_ns
     }
 
-    /// Sends an answer off.
     pub(super) fn send(&mut self, now_ns: u64, request: u32, waited_ns: u64) {
         self.queue.push_back(Answer { due_ns: now_ns + self.delay_ns, request, waited_ns });
         self.note_next();
     }
 
-    /// Takes out the answer that arrives next.
     pub(super) fn pop(&mut self) -> Option<Answer> {
         let next = self.queue.pop_front();
         self.note_next();

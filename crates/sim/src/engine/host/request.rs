@@ -3,14 +3,13 @@
 use super::super::pool::{NONE, Slot};
 use super::flush::Epoch;
 
-/// A request in flight.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request {
     pub(crate) arrival_ns: u64,
     pub(crate) pages_left: u32,
-    /// Of a write, that in which flushes wait for it ([`super::flush`]); `NO_EPOCH` of a read or a flush.
+    /// The epoch in which flushes wait for a write ([`super::flush`]); `NO_EPOCH` of a read or a flush.
     pub(crate) epoch: Epoch,
-    /// Not the host's: the page of the write cache that it brings to the flash.
+    /// The page of the write cache that it brings to the flash; [`NONE`] for a host's request.
     pub(crate) destages: u32,
     next: u32,
 }
@@ -20,7 +19,6 @@ impl Request {
         Self { arrival_ns, pages_left, epoch, destages: NONE, next: NONE }
     }
 
-    /// A page of the write cache on its way to the flash.
     pub(crate) fn destaging(now_ns: u64, page: u32, epoch: Epoch) -> Self {
         Self { destages: page, ..Self::new(now_ns, 1, epoch) }
     }

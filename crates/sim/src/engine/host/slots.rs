@@ -1,26 +1,22 @@
-//! Slots of the host's queue. In a closed loop a request takes a slot when it arrives, and gives it back with its answer;
-//! in an open loop requests arrive by the trace's clock and no slot is ever taken.
+//! Slots of the host's queue in a closed loop. An open loop takes none.
 
 use std::collections::VecDeque;
 
-/// The slots of a closed loop.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
-    /// How many slots were taken for the first time; 0 in an open loop.
+    /// Slots in use so far; 0 in an open loop.
     taken: u32,
-    /// When each slot was given back that no later request has taken yet, the first one first.
+    /// When each free slot was given back, the first one first.
     freed_ns: VecDeque<u64>,
 }
 
 impl Slots {
-    /// Takes one of `depth` slots that was never taken before; whether there was one.
     pub(super) fn take_new(&mut self, depth: u32) -> bool {
         let new = self.taken < depth;
         self.taken += u32::from(new);
         new
     }
 
-    /// Whether every slot that was ever taken is taken now.
     pub(super) fn all_taken(&self) -> bool {
         self.freed_ns.is_empty()
     }
@@ -30,7 +26,6 @@ impl Slots {
         self.freed_ns.pop_front()
     }
 
-    /// A request gives back its slot, if it has one.
     #[inline]
     pub(super) fn give_back(&mut self, now_ns: u64) {
         if self.taken > 0 {

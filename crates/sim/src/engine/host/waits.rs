@@ -1,12 +1,13 @@
 //! Waits of page operations, in one table by condition.
 //!
-//! To let a page operation wait for one more thing, add a variant of [`Condition`], and a file beside this one that calls
-//! [`Waits::wait`] where the operation must stop and [`Waits::wake`] where the thing has come. For example, a read that
-//! must stay behind the decision of a write: `waits.wait(Condition::Decision(write), read)`. A write that waits counts
-//! one more of `PageOp::needs` meanwhile, and goes on by `Engine::got_what_it_needs`.
+//! To let a page operation wait for one more thing, add a variant of [`Condition`], and a file beside this one that
+//! calls [`Waits::wait`] where the operation must stop and [`Waits::wake`] where the thing has come. For example, a
+//! read that must stay behind the decision of a write: `waits.wait(Condition::Decision(write), read)`. A write that
+//! waits counts one more of `PageOp::needs` meanwhile, and goes on by `Decider::got_what_it_needs`.
 //!
-//! Three waits stand elsewhere, each with its reason: pages in the hash unit ([`super::hash_unit`]), flushes
-//! ([`super::flush`]), and reads behind the program of their page, which is an order of the array's.
+//! Four waits stand elsewhere: pages in the hash unit ([`super::hash_unit`]), flushes ([`super::flush`]), requests
+//! behind a place in the write cache, which gives its places away itself, and reads behind the program of their page,
+//! which is an order of the array's.
 
 use std::collections::VecDeque;
 
@@ -14,7 +15,7 @@ use hashbrown::HashMap;
 
 use super::Condition;
 
-/// The page operations that wait, by condition; those of a condition in the order in which they came.
+/// Page operations by condition, in the order in which they came.
 #[derive(Debug, Default)]
 pub(super) struct Waits {
     lists: HashMap<Condition, VecDeque<u32>>,
@@ -26,27 +27,24 @@ impl Waits {
         self.lists.entry(condition).or_default();
     }
 
-    /// Whether a condition will come, as far as anybody has said.
     pub(super) fn is_expected(&self, condition: Condition) -> bool {
         self.lists.contains_key(&condition)
     }
 
-    /// A page operation waits for a condition.
     pub(super) fn wait(&mut self, condition: Condition, op: u32) {
         self.lists.entry(condition).or_default().push_back(op);
     }
 
-    /// Whether any page operation waits for a condition.
     pub(super) fn anybody(&self, condition: Condition) -> bool {
         self.lists.get(&condition).is_some_and(|list| !list.is_empty())
     }
 
-    /// The condition has come for all: those that waited for it.
+    /// Ends the waits of all.
     pub(super) fn wake(&mut self, condition: Condition) -> VecDeque<u32> {
         self.lists.remove(&condition).unwrap_or_default()
     }
 
-    /// The condition has come for one: the one that has waited for longest.
+    /// Ends the wait of the one that has waited for longest.
     pub(super) fn wake_one(&mut self, condition: Condition) -> Option<u32> {
         self.lists.get_mut(&condition)?.pop_front()
     }
@@ -86,11 +84,11 @@ mod tests {
     #[test]
     fn places_go_to_one_after_the_other() {
         let mut waits = Waits::default();
-        assert_eq!(waits.wake_one(Condition::CachePlace), None);
-        waits.wait(Condition::CachePlace, 1);
-        waits.wait(Condition::CachePlace, 2);
-        let woken = [(); 3].map(|()| waits.wake_one(Condition::CachePlace));
+        assert_eq!(waits.wake_one(Condition::BufferPlace), None);
+        waits.wait(Condition::BufferPlace, 1);
+        waits.wait(Condition::BufferPlace, 2);
+        let woken = [(); 3].map(|()| waits.wake_one(Condition::BufferPlace));
         assert_eq!(woken, [Some(1), Some(2), None]);
-        assert!(!waits.anybody(Condition::CachePlace));
+        assert!(!waits.anybody(Condition::BufferPlace));
     }
 }

@@ -1,24 +1,22 @@
 //! Power-protected RAM in which a page waits for its program: `engine.write_completes = "hashed"`.
 //!
-//! A write completes when the controller has the hash of its page and a place for the page in RAM
-//! that a capacitor or a battery protects (RR-SSD paper III.A). A duplicate needs no place. Flash
-//! operations are the same as with any other rule; only the host hears earlier. A page that finds
-//! no place gets the next free one, or completes when it is programmed, whichever comes first.
+//! A write completes when its page has a hash and a place in RAM that a capacitor or a battery protects (RR-SSD paper
+//! III.A). A duplicate needs no place. Flash operations are the same as with any other rule; only the host hears
+//! earlier. A page without a place gets the next free one, or completes when it is programmed, whichever comes first.
 
 use flashtwin_ftl::Host;
 
 use super::super::array::Op;
 use super::page_op::State;
-use super::{Backend, Charge, Condition, Controller, Engine, NONE, Observer, OpenLedger};
+use super::{Charge, Condition, Controller, Decider, NONE, Observer, OpenLedger};
 use crate::config::WriteCompletes;
 
-/// [`Op::other`] of a program whose page has a place. That of another is the page operation that waits for one.
+/// [`Op::other`] of a program whose page has a place. For another it is the page operation that waits for one.
 const HAS_PLACE: u32 = u32::MAX - 1;
 
-/// The places.
 #[derive(Debug, Default)]
 pub(super) struct WriteBuffer {
-    /// Places that there are; 0: as many as are wanted.
+    /// 0: as many as are wanted.
     places: u32,
     taken: u32,
 }
@@ -35,9 +33,9 @@ impl WriteBuffer {
     }
 }
 
-impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
-    /// Prepares the program of a page, which the caller queues next: the request to complete with
-    /// it, its place, and its charges. If writes complete with a place in RAM, this asks for one.
+impl<C: Controller, O: Observer> Decider<C, O> {
+    /// The request to complete with the program of a page, which the caller queues next, its place, and its charges. If
+    /// writes complete with a place in RAM, this asks for one.
     #[inline]
     pub(super) fn ask_for_place(
         &mut self,
@@ -65,17 +63,16 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
             return (NONE, HAS_PLACE, OpenLedger::NONE);
         }
         // The slot that the program will have: nothing is queued in between.
-        let (state, now) = (State::BufferPlace(self.array.next_slot()), self.array.now_ns());
+        let (state, now) = (State::BufferPlace(self.back.array.next_slot()), self.back.now_ns());
         let waiting = self.page_ops.insert(page, request, state, OpenLedger::NONE, now);
         self.waits.wait(Condition::BufferPlace, waiting);
         (request, waiting, charged)
     }
 
-    /// A page has been programmed: its place goes to the page that waits for longest. Whether the page had none, so that
-    /// it is complete only now.
+    /// A page has been programmed: its place goes to the page that has waited for longest. Returns whether the page had
+    /// none, so that it is complete only now.
     pub(super) fn programmed_from_buffer(&mut self, op: &Op) -> bool {
         if op.other != HAS_PLACE {
-            // It needs no place any more.
             self.page_ops[op.other].state = State::Gone;
             return true;
         }
@@ -90,19 +87,18 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         false
     }
 
-    /// Completes the page of a program that has waited for a place and gets it now.
     fn give_place(&mut self, slot: u32) {
-        let op = self.array.op_mut(slot);
+        let op = self.back.array.op_mut(slot);
         let Op { request, hashed, charged, .. } = *op;
         (op.request, op.charged, op.other) = (NONE, OpenLedger::NONE, HAS_PLACE);
         let came_ns = op.came_ns();
-        let charged = self.accounts.close(charged);
-        self.page_done(request, None, |host, ledger| {
+        let charged = self.back.accounts.close(charged);
+        self.page_done(request, None, |decider, ledger| {
             match charged {
                 Some(charged) => ledger.add(&charged),
-                None => host.charge_hashing(ledger, request, hashed, came_ns),
+                None => decider.charge_hashing(ledger, request, hashed, came_ns),
             }
-            ledger.charge(Charge::CachePlace, host.array.now_ns() - came_ns);
+            ledger.charge(Charge::CachePlace, decider.back.now_ns() - came_ns);
         });
     }
 }

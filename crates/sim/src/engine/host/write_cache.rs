@@ -1,21 +1,20 @@
-//! A write-back cache in controller DRAM. A write completes when its page has a place in the cache.
-//! Pages rewritten before they leave it are programmed once, and reads of cached pages need no
-//! flash.
+//! A write-back cache in controller DRAM. A write completes when its page has a place here. Pages rewritten before they
+//! leave are programmed once, and reads of cached pages need no flash.
 //!
-//! As in DRAM-buffered drives since H. Kim, S. Ahn, "BPLRU", FAST '08, here with single pages and plain
-//! LRU of writes. Hashing, deduplication and allocation happen when a page leaves for the flash.
+//! As in H. Kim, S. Ahn, "BPLRU", FAST '08, with single pages and plain LRU of writes. Hashing, deduplication and
+//! allocation happen when a page leaves for the flash.
+
+use std::collections::VecDeque;
 
 use flashtwin_bits::{By, Slab};
 use flashtwin_ftl::{Host, Lpn};
 
-use super::{Backend, Controller, Engine, NONE, Observer};
+use super::NONE;
 use crate::config::EngineConfig;
 
-/// A page in the cache.
 #[derive(Debug, Clone, Copy)]
 struct CachedPage {
     host: Host,
-    /// Neighbours in the list that it is on.
     before: u32,
     after: u32,
     /// Versions of it on their way to the flash.
@@ -28,7 +27,6 @@ struct CachedPage {
     gone: bool,
 }
 
-/// Ends of a doubly linked list of pages, oldest first.
 #[derive(Debug, Clone, Copy)]
 struct List {
     oldest: u32,
@@ -39,7 +37,6 @@ impl List {
     const EMPTY: Self = Self { oldest: NONE, newest: NONE };
 }
 
-/// How a write found its place in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CachePlacement {
     /// The page was there and had not left for the flash yet.
@@ -59,6 +56,8 @@ pub(super) struct WriteCache {
     dirty: List,
     dirty_pages: u32,
     clean: List,
+    /// Requests that wait for a place, in the order in which they came.
+    waiting: VecDeque<u32>,
 }
 
 impl WriteCache {
@@ -72,6 +71,7 @@ impl WriteCache {
             dirty: List::EMPTY,
             dirty_pages: 0,
             clean: List::EMPTY,
+            waiting: VecDeque::new(),
         })
     }
 
@@ -108,7 +108,6 @@ impl WriteCache {
         self.dirty_pages -= u32::from(dirty);
     }
 
-    /// Takes a page off the list that it is on.
     fn take_off(&mut self, at: u32) {
         let page = self.pages[at as usize];
         if page.dirty || page.flights == 0 {
@@ -120,8 +119,7 @@ impl WriteCache {
         self.place[self.pages[at as usize].host.lpn] = NONE;
     }
 
-    /// The host writes a page.
-    pub(super) fn write(&mut self, host: Host, partial: bool) -> CachePlacement {
+    pub(super) fn write(&mut self, host: Host, partial: bool, request: u32) -> CachePlacement {
         if let Some(at) = self.find(host.lpn) {
             let absorbed = self.pages[at as usize].dirty;
             self.take_off(at);
@@ -138,6 +136,9 @@ impl WriteCache {
             self.pages.free(at);
         }
         let waits = self.held() >= self.capacity;
+        if waits {
+            self.waiting.push_back(request);
+        }
         let page =
             CachedPage { host, before: NONE, after: NONE, flights: 0, dirty: true, partial, gone: false };
         let at = self.pages.insert(page);
@@ -149,27 +150,32 @@ impl WriteCache {
         CachePlacement { absorbed: false, waits }
     }
 
+    pub(super) fn is_waited_for(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// Whether the whole page is here.
-    fn has(&self, lpn: Lpn) -> bool {
+    #[inline]
+    pub(super) fn has(&self, lpn: Lpn) -> bool {
         self.find(lpn).is_some_and(|at| !self.pages[at as usize].partial)
     }
 
-    /// The host trims a page. Returns whether it was dirty, and whether its place is given up.
-    fn trim(&mut self, lpn: Lpn) -> (bool, bool) {
-        let Some(at) = self.find(lpn) else { return (false, false) };
+    /// The host trims a page. Returns whether it was dirty, and the request that gets its place, if the place is given up.
+    pub(super) fn trim(&mut self, lpn: Lpn) -> (bool, Option<u32>) {
+        let Some(at) = self.find(lpn) else { return (false, None) };
         self.take_off(at);
         self.forget(at);
         let page = &mut self.pages[at as usize];
         let dirty = std::mem::replace(&mut page.dirty, false);
         page.gone = true;
         if page.flights > 0 {
-            return (dirty, false);
+            return (dirty, None);
         }
         self.pages.free(at);
-        (dirty, true)
+        (dirty, self.waiting.pop_front())
     }
 
-    /// The page that must leave for the flash, if more are dirty than may be; all of them in the end.
+    /// The oldest dirty page, if more than `most_dirty` are dirty.
     pub(super) fn next_to_leave(&mut self, most_dirty: u32) -> Option<(u32, Host, bool)> {
         if self.dirty_pages <= most_dirty {
             return None;
@@ -182,54 +188,31 @@ impl WriteCache {
         Some((at, page.host, page.partial))
     }
 
-    /// A version of a page has reached the flash. Returns whether the page gives up its place, which it does at the end of
-    /// its life, or where a write waits for one.
-    pub(super) fn arrived(&mut self, at: u32, somebody_waits: bool) -> bool {
+    /// A version of a page has reached the flash. The page gives up its place if it was trimmed, or if a request waits
+    /// for one. Returns the request that gets it.
+    pub(super) fn arrived(&mut self, at: u32) -> Option<u32> {
         let page = &mut self.pages[at as usize];
         page.flights -= 1;
         if page.flights > 0 || page.dirty {
-            return false;
+            return None;
         }
         if !page.gone {
             // The rest of a partly written page was read on its way out: all of it is in the cache now.
             page.partial = false;
-            if !somebody_waits {
+            if self.waiting.is_empty() {
                 self.push(false, at);
-                return false;
+                return None;
             }
             self.forget(at);
         }
         self.pages.free(at);
-        true
-    }
-}
-
-impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
-    /// Serves a host's read of a page from the cache. Returns whether it is there.
-    #[inline]
-    pub(super) fn read_cached(&mut self, lpn: Lpn, request: u32) -> bool {
-        if !self.write_cache.as_ref().is_some_and(|cache| cache.has(lpn)) {
-            return false;
-        }
-        self.accounts.counts.pages.cache_reads += 1;
-        self.complete_cached(request);
-        true
-    }
-
-    /// The host trims a page: the cache drops it.
-    pub(super) fn trim_cached(&mut self, lpn: Lpn) {
-        let Some(cache) = &mut self.write_cache else { return };
-        let (dirty, place) = cache.trim(lpn);
-        self.accounts.counts.pages.absorbed_writes += u64::from(dirty);
-        if place {
-            self.give_cache_place();
-        }
+        self.waiting.pop_front()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{HashMap, HashSet, VecDeque};
+    use std::collections::{HashMap, HashSet};
 
     use flashtwin_ftl::{Content, Rng};
 
@@ -338,31 +321,22 @@ mod tests {
             let mut naive = Naive { capacity: capacity as usize, ..Naive::default() };
             let most_dirty = (f64::from(capacity) * share) as usize;
             let mut under_way: Vec<(u32, u32)> = Vec::new();
-            // Who waits for a place is not the cache's to know.
-            let mut waiting = VecDeque::new();
             for name in 0..600 {
                 let lpn = Lpn::new(rng.below(20));
                 match rng.below(10) {
                     0 => {
-                        let (dirty, place) = cache.trim(lpn);
-                        let next = if place { waiting.pop_front() } else { None };
-                        assert_eq!((dirty, next), naive.trim(lpn));
+                        assert_eq!(cache.trim(lpn), naive.trim(lpn));
                     }
                     1..=4 if !under_way.is_empty() => {
                         let (name, at) = under_way.remove(rng.below(under_way.len() as u32) as usize);
-                        let place = cache.arrived(at, !waiting.is_empty());
-                        let next = if place { waiting.pop_front() } else { None };
-                        assert_eq!(next, naive.arrived(name));
+                        assert_eq!(cache.arrived(at), naive.arrived(name));
                     }
                     _ => {
                         let partial = rng.below(3) == 0;
-                        let taken =
-                            cache.write(Host { lpn, address: 0, content: Content::new(name) }, partial);
+                        let host = Host { lpn, address: 0, content: Content::new(name) };
+                        let taken = cache.write(host, partial, name);
                         assert_eq!(taken, naive.write(lpn, partial));
-                        if taken.waits {
-                            waiting.push_back(name);
-                            naive.waiting.push(name);
-                        }
+                        naive.waiting.extend(taken.waits.then_some(name));
                     }
                 }
                 let mut version = 0;
@@ -377,7 +351,7 @@ mod tests {
                 }
                 assert!(naive.dirty.len() <= most_dirty);
                 assert_eq!(cache.held() as usize, naive.held());
-                assert_eq!(waiting.len(), naive.held().saturating_sub(capacity as usize));
+                assert_eq!(cache.waiting.len(), naive.held().saturating_sub(capacity as usize));
                 let whole = |lpn: Lpn| {
                     let there = naive.dirty.contains(&lpn) || naive.clean.contains(&lpn) || naive.flies(lpn);
                     there && !naive.partial.contains(&lpn)

@@ -1,22 +1,22 @@
-//! Page writes that the controller has not decided yet. They wait for pages of the mapping tables, for
-//! their old page, for the sample of their run, for the hash unit, or for an earlier write of their page.
+//! Page writes that the controller has not decided yet. They wait for mapping tables, for their old page, for the
+//! sample of their run, for the hash unit, or for an earlier write of their page.
 //!
-//! A drive knows whether a page must be programmed only when its hash is known (RR-SSD paper III.B), and it
-//! can write a page only when it has all of it. So the controller is asked then, with the loads of that
-//! moment, and not before. Until then the page is in controller RAM: reads of it are served from there and
-//! count towards its content as soon as that is known; a trim takes effect after it.
+//! A drive knows whether a page must be programmed only when its hash is known (RR-SSD paper III.B), and it can write a
+//! page only when it has all of it. So the controller is asked then, with the loads of that moment. Until then the page
+//! is in controller RAM: reads of it are served from there and count towards its content as soon as that is known, and
+//! a trim takes effect after it.
 
 use std::ops::Range;
 
 use flashtwin_ftl::dedup::sample_of;
-use flashtwin_ftl::{Content, Host, Lpn};
+use flashtwin_ftl::{Content, Host};
 
 use super::page_op::{Fingerprint, PageOp, State};
-use super::{Arrivals, Backend, Condition, Controller, Engine, NONE, Observer, OpenLedger};
+use super::{Arrivals, Condition, Controller, Decider, NONE, Observer, OpenLedger};
 use crate::config::WriteCompletes;
 use crate::error::SimError;
 
-impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
+impl<C: Controller, O: Observer> Decider<C, O> {
     /// Takes in the pages of a request to write, in runs that share a sample.
     pub(super) fn write_pages(
         &mut self,
@@ -25,7 +25,13 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         pages: &Range<usize>,
         request: u32,
     ) -> Result<(), SimError> {
-        let request = self.tell_of_pages(request, pages.len());
+        // Complete now, even if its pages still have work to do: their programs belong to no request.
+        let request = if self.write_completes == WriteCompletes::Buffered {
+            pages.clone().for_each(|_| self.page_done(request, None, |_, _| ()));
+            NONE
+        } else {
+            request
+        };
         for first in pages.clone().step_by(self.sampling_pages) {
             let run = first..pages.end.min(first + self.sampling_pages);
             if run.len() == 1 {
@@ -36,17 +42,6 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
             }
         }
         Ok(())
-    }
-
-    /// Completes the request if writes complete as soon as controller RAM has them, even if its
-    /// pages still have work to do. Returns the request to complete when a page is written;
-    /// [`NONE`] if it was completed now.
-    fn tell_of_pages(&mut self, request: u32, pages: usize) -> u32 {
-        if self.write_completes != WriteCompletes::Buffered {
-            return request;
-        }
-        (0..pages).for_each(|_| self.page_done(request, None, |_, _| ()));
-        NONE
     }
 
     /// Takes in one page of a request; returns its number among the undecided writes, `None` if it is decided.
@@ -61,14 +56,13 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
     ) -> Result<Option<u32>, SimError> {
         self.look_ahead(&arrivals.window, at);
         let partial = arrivals.window.is_partial(index, at);
-        self.accounts.counts.pages.partial_writes += u64::from(partial);
-        let page = self.host_page(&arrivals.window, at);
+        self.back.accounts.counts.pages.partial_writes += u64::from(partial);
+        let page = self.look_ahead.host_page(&arrivals.window, at);
         self.write_page(page, partial && arrivals.read_modify_write, request, fingerprint)
     }
 
-    /// Takes in pages that share a sample: the sample goes to the hash unit first, the others wait
-    /// for its result. A page that needs a read first would delay them, so another page is the
-    /// sample if possible.
+    /// Takes in pages that share a sample. The sample goes to the hash unit first, and the others wait for its result.
+    /// A page that needs a read first would delay them, so another page is the sample if possible.
     #[inline(never)]
     fn write_run(
         &mut self,
@@ -84,8 +78,8 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         let sample = among.start + sample_of(Content::named(&trace.content[among]));
         self.look_ahead(trace, sample);
         let partial = trace.is_partial(index, sample);
-        self.accounts.counts.pages.partial_writes += u64::from(partial);
-        let page = self.host_page(trace, sample);
+        self.back.accounts.counts.pages.partial_writes += u64::from(partial);
+        let page = self.look_ahead.host_page(trace, sample);
         let slot = self.page_ops.insert_write(page, request, Fingerprint::Yes);
         // It may be decided as soon as all of its run wait for it.
         (self.page_ops[slot].is_sample, self.page_ops[slot].needs) = (true, 1);
@@ -127,7 +121,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         let slot = self.page_ops.insert_write(page, request, fingerprint);
         let alone = !prepared && self.page_ops[slot].before == NONE;
         if alone && fingerprint == Fingerprint::Yes {
-            self.note_arrival(page.lpn);
+            self.back.note_arrival(page.lpn);
             self.enter(slot);
         } else {
             self.prepare_page(slot, partial)?;
@@ -135,21 +129,20 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         Ok(Some(slot))
     }
 
-    /// Orders the reads that a page write needs before it can be hashed: pages of the tables, its
-    /// old page.
+    /// Orders the reads of a page write before its hash: tables, old page.
     #[inline(never)]
     fn prepare_page(&mut self, slot: u32, partial: bool) -> Result<(), SimError> {
         let PageOp { page, before, .. } = self.page_ops[slot];
         // The data of a pending write are in RAM, and so is the part that a trim leaves.
         let partial = partial && before == NONE;
-        let there = match partial && self.array.awaits_programs() {
-            true => self.place_there(page.lpn)?,
+        let there = match partial && self.back.array.awaits_programs() {
+            true => self.back.programmed_copy(page.lpn)?,
             false => None,
         };
         if partial || self.tables.is_some() {
-            let (controller, loads, _) = self.controller_and_loads();
+            let (controller, loads, _) = self.back.controller_and_loads();
             let chosen = controller.prepare_write(page.lpn, partial, &loads)?;
-            let old = self.old_page(chosen, there);
+            let old = self.back.old_page(chosen, there);
             let walk = self.looked_up();
             let waits_for_old = old.is_some();
             self.page_ops[slot].needs += u8::from(waits_for_old || walk != NONE);
@@ -158,50 +151,39 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
                     self.await_old_page(old, slot, walk);
                 }
                 Some((old, true)) if walk == NONE => {
-                    self.read_old_page(old, slot);
+                    self.back.read_old_page(old, slot);
                 }
                 old if walk != NONE => {
                     let old = old.map(|(old, _)| old);
-                    old.iter().for_each(|old| self.array.pin(old));
+                    old.iter().for_each(|old| self.back.array.pin(old));
                     self.page_ops[slot].state = State::Preparing(old);
                     self.wait_for_tables(walk, slot);
                 }
                 _ => {}
             }
         }
-        self.note_arrival(page.lpn);
+        self.back.note_arrival(page.lpn);
         self.look_at(slot)
     }
 
-    #[inline]
-    fn note_arrival(&mut self, lpn: Lpn) {
-        if !self.array.awaits_programs() {
-            // Not where reads wait for writes: such a read may reach the flash after a newer write has arrived.
-            self.controller.arrived(lpn);
-        }
-    }
-
-    /// A page write has one of the things that it needs: its old page, or pages of the mapping tables.
     pub(super) fn got_what_it_needs(&mut self, slot: u32) {
         self.page_ops[slot].needs -= 1;
         if let Err(error) = self.look_at(slot) {
-            self.accounts.fail(error);
+            self.back.accounts.fail(error);
         }
     }
 
-    /// The hash unit is done with a page write.
     #[inline]
     pub(super) fn hashed(&mut self, slot: u32) {
         if let Some(hash) = &self.hash {
-            self.accounts.observer.hash_queue_changed(self.array.now_ns(), hash.queue_length());
+            self.back.accounts.observer.hash_queue_changed(self.back.now_ns(), hash.queue_length());
         }
         self.look_ahead_in_queue();
         if let Err(error) = self.look_up_hash(slot).and_then(|()| self.look_at_all()) {
-            self.accounts.fail(error);
+            self.back.accounts.fail(error);
         }
     }
 
-    /// Lets a page write go on if it can, and every write that becomes due by that.
     #[inline]
     fn look_at(&mut self, slot: u32) -> Result<(), SimError> {
         self.page_ops.note_due(slot);
@@ -217,9 +199,8 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         Ok(())
     }
 
-    /// Sends a page write to the hash unit, or decides it, once its reads are done and no earlier
-    /// write of the same page is in its way. An earlier write at the hash unit is not in the way of
-    /// a later one that goes there as well: the unit keeps their order.
+    /// Sends a page write to the hash unit, or decides it, once its reads are done and no earlier write of the page is
+    /// in its way. An earlier write at the hash unit is not, because the unit keeps their order.
     fn try_enter(&mut self, slot: u32) -> Result<(), SimError> {
         let write = self.page_ops[slot];
         if write.needs > 0 || write.state == State::Hashing || write.fingerprint == Fingerprint::AsSample {
@@ -240,7 +221,7 @@ impl<C: Controller, O: Observer, B: Backend> Engine<C, O, B> {
         match &mut self.hash {
             Some(hash) if hashes && !hash.takes_no_time() => self.enter(slot),
             hash => {
-                let now = self.array.now_ns();
+                let now = self.back.now_ns();
                 hash.iter_mut().filter(|_| hashes).for_each(|hash| hash.pass());
                 let entry = &mut self.page_ops[slot];
                 entry.since_ns = now;

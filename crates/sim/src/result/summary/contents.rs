@@ -24,7 +24,7 @@ pub(super) struct Dedup {
 
 impl Dedup {
     pub(super) fn of(run: &Finished<'_>) -> Dedup {
-        let counters = run.engine.controller.counters();
+        let counters = run.engine.controller().counters();
         let looks = run.resolved.config.ftl.mapping == Mapping::Content;
         let some = |value: u64| looks.then_some(value);
         let missed = counters.programs[Cause::MissedDuplicate as usize];
@@ -32,7 +32,7 @@ impl Dedup {
             counted: OrNull(looks.then_some(counters.dedup)),
             duplicates_inline: some(counters.pages.duplicate_writes),
             duplicates_missed: some(missed.saturating_sub(counters.dedup.duplicates_out_of_line)),
-            unhashed_pages: some(run.engine.controller.unhashed_pages()),
+            unhashed_pages: some(run.engine.controller().unhashed_pages()),
         }
     }
 }

@@ -139,7 +139,7 @@ pub(super) struct Erases {
 
 impl Erases {
     pub(super) fn of(run: &Finished<'_>) -> Erases {
-        let wear = run.engine.controller.wear();
+        let wear = run.engine.controller().wear();
         let pe_cycles = run.resolved.device.pe_cycles;
         let cycles = f64::from(pe_cycles);
         let blocks: u64 = wear.iter().map(|&(_, blocks)| blocks).sum();
@@ -155,7 +155,7 @@ impl Erases {
             per_block_stddev: (squares / blocks as f64).sqrt(),
             per_block_min: least,
             per_block_max: most,
-            levelling: run.engine.controller.counters().wear,
+            levelling: run.engine.controller().counters().wear,
             pe_cycles,
             life_used_percent: mean / cycles * 100.0,
             life_used_worst_percent: f64::from(most) / cycles * 100.0,

@@ -186,7 +186,7 @@ pub(super) struct PageOps {
 
 impl PageOps {
     pub(super) fn of(run: &Finished<'_>) -> PageOps {
-        let (counts, counters) = (&run.engine.accounts.counts, run.engine.controller.counters());
+        let (counts, counters) = (&run.engine.accounts().counts, run.engine.controller().counters());
         let [read, write, trim, _] = counts.page_ops;
         PageOps {
             read,

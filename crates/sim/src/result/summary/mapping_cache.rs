@@ -32,7 +32,7 @@ pub(super) struct MappingCache {
 
 impl MappingCache {
     pub(super) fn of(run: &Finished<'_>) -> MappingCache {
-        let (ftl, counts) = (&run.engine.controller, &run.engine.accounts.counts);
+        let (ftl, counts) = (run.engine.controller(), &run.engine.accounts().counts);
         let (counters, sizes) = (ftl.counters().mapping, ftl.paging_sizes());
         let waits = counts.tables.waits;
         MappingCache {

@@ -104,11 +104,11 @@ pub(crate) struct Summary {
 impl Summary {
     pub(super) fn of(run: &Finished<'_>) -> Summary {
         let (config, trace) = (&run.resolved.config, run.trace);
-        let counters = run.engine.controller.counters();
+        let counters = run.engine.controller().counters();
         // The host also wrote the pages that the write cache absorbed.
         let host_pages_written =
-            counters.host_pages_written + run.engine.accounts.counts.pages.absorbed_writes;
-        let pages_programmed = counters.pages_programmed() + run.engine.accounts.counts.parity_pages;
+            counters.host_pages_written + run.engine.accounts().counts.pages.absorbed_writes;
+        let pages_programmed = counters.pages_programmed() + run.engine.accounts().counts.parity_pages;
         let medium_bytes_written = pages_programmed * u64::from(config.nand.page_bytes);
         let over = |medium: u64, host: u64| (host > 0).then(|| medium as f64 / host as f64);
         Summary {
@@ -120,13 +120,13 @@ impl Summary {
             config: run.resolved.json(),
             duration_ns: trace.duration_ns,
             completed_ns: run.engine.now_ns(),
-            requests: RequestCounts::of(&run.engine.accounts.counts),
-            response: Responses::of(&run.engine.accounts.observer),
+            requests: RequestCounts::of(&run.engine.accounts().counts),
+            response: Responses::of(&run.engine.accounts().observer),
             throughput: Throughput::of(run),
             page_ops: PageOps::of(run),
-            flash_operations: FlashOperations::of(&run.engine.accounts.counts),
-            flash_reads: FlashReads::of(counters, &run.engine.accounts.counts),
-            flash_writes: FlashWrites::of(counters, &run.engine.accounts.counts),
+            flash_operations: FlashOperations::of(&run.engine.accounts().counts),
+            flash_reads: FlashReads::of(counters, &run.engine.accounts().counts),
+            flash_writes: FlashWrites::of(counters, &run.engine.accounts().counts),
             pages_programmed,
             host_pages_written,
             write_amplification: over(pages_programmed, host_pages_written),
@@ -137,15 +137,15 @@ impl Summary {
             mapping_cache: MappingCache::of(run),
             replication: Replication::of(run),
             spread: Spread::of(run),
-            partitions: run.engine.controller.partition_sizes().iter().map(Partition::of).collect(),
+            partitions: run.engine.controller().partition_sizes().iter().map(Partition::of).collect(),
             redundancy: Redundancy::of(run),
             utilisation: Utilisation::of(run),
             hash_unit: HashUnit::of(run),
             space: Space::of(run),
             ram: Ram::of(
                 run.resolved,
-                &run.engine.controller.table_sizes(),
-                run.engine.controller.paging_sizes().as_ref(),
+                &run.engine.controller().table_sizes(),
+                run.engine.controller().paging_sizes().as_ref(),
             ),
             simulator: Simulator::of(run),
         }
@@ -230,7 +230,7 @@ struct Space {
 
 impl Space {
     fn of(run: &Finished<'_>) -> Space {
-        let ftl = &run.engine.controller;
+        let ftl = run.engine.controller();
         Space {
             pages_in_use: ftl.pages_in_use(),
             pages_in_use_peak: ftl.peak().pages_in_use,
@@ -254,7 +254,7 @@ struct Simulator {
 
 impl Simulator {
     fn of(run: &Finished<'_>) -> Simulator {
-        let (sizes, paging) = (run.engine.controller.table_sizes(), run.engine.controller.paging_sizes());
+        let (sizes, paging) = (run.engine.controller().table_sizes(), run.engine.controller().paging_sizes());
         let paging_bytes = paging.map_or(0, |paging| paging.simulator_bytes);
         let per = |bytes: u64, count: u32| (count > 0 && bytes > 0).then(|| bytes as f64 / f64::from(count));
         Simulator {

@@ -30,7 +30,7 @@ pub(super) struct Replication {
 
 impl Replication {
     pub(super) fn of(run: &Finished<'_>) -> Replication {
-        let ftl = &run.engine.controller;
+        let ftl = run.engine.controller();
         Replication {
             passes: run.replication_passes,
             counted: ftl.counters().replication,
@@ -62,8 +62,8 @@ pub(super) struct Spread {
 
 impl Spread {
     pub(super) fn of(run: &Finished<'_>) -> Spread {
-        let (counters, counts) = (run.engine.controller.counters(), &run.engine.accounts.counts);
-        let sizes = run.engine.controller.table_sizes();
+        let (counters, counts) = (run.engine.controller().counters(), &run.engine.accounts().counts);
+        let sizes = run.engine.controller().table_sizes();
         let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
         Spread {
             redirected_read_share: share(counts.pages.redirected_reads, counts.page_ops[0]),

@@ -40,9 +40,9 @@ rows! {
 impl ChipRow {
     pub(super) fn all(run: &mut Finished<'_>) -> Vec<ChipRow> {
         let end_ns = run.engine.now_ns();
-        let queues = run.engine.accounts.observer.queues.finish(end_ns);
+        let queues = run.engine.accounts_mut().observer.queues.finish(end_ns);
         let (engine, geometry) = (&run.engine, &run.resolved.device.geometry);
-        let (ftl, metrics) = (&engine.controller, &engine.accounts.observer);
+        let (ftl, metrics) = (engine.controller(), &engine.accounts().observer);
         let replicas = ftl.chip_replica_pages();
         let share = |part: f64| (end_ns > 0).then(|| part / end_ns as f64);
         let row = |(chip, &busy_ns): (Chip, &u64)| {
@@ -139,7 +139,7 @@ impl PlaneRow {
                 equal_written: written.and_then(|written| equal_pages(&written)),
             }
         };
-        run.engine.controller.plane_valid_pages().rows().map(row).collect()
+        run.engine.controller().plane_valid_pages().rows().map(row).collect()
     }
 }
 
@@ -156,7 +156,7 @@ rows! {
 impl VictimRow {
     pub(super) fn all(run: &Finished<'_>) -> Vec<VictimRow> {
         let row = |(valid_pages, victims)| VictimRow { valid_pages, victims };
-        seen(run.engine.controller.victim_pages()).map(row).collect()
+        seen(run.engine.controller().victim_pages()).map(row).collect()
     }
 }
 
@@ -172,7 +172,7 @@ rows! {
 
 impl CopiesRow {
     pub(super) fn all(run: &Finished<'_>) -> Vec<CopiesRow> {
-        seen(&run.engine.controller.copies())
+        seen(&run.engine.controller().copies())
             .map(|(copies, contents)| CopiesRow { copies, contents })
             .collect()
     }
@@ -195,7 +195,7 @@ rows! {
 
 impl BlockRow {
     pub(super) fn all(run: &Finished<'_>) -> Vec<BlockRow> {
-        let wear = run.engine.controller.wear();
+        let wear = run.engine.controller().wear();
         wear.iter().map(|&(erase_count, blocks)| BlockRow { erase_count, blocks }).collect()
     }
 }

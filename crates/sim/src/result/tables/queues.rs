@@ -27,7 +27,7 @@ rows! {
 impl QueueRow {
     pub(super) fn all(run: &mut Finished<'_>) -> Vec<QueueRow> {
         let end_ns = run.engine.now_ns();
-        QueueRow::of(&mut run.engine.accounts.observer.queues, end_ns)
+        QueueRow::of(&mut run.engine.accounts_mut().observer.queues, end_ns)
     }
 
     fn of(queues: &mut QueueSeries, end_ns: u64) -> Vec<QueueRow> {
@@ -74,7 +74,7 @@ impl HashQueueRow {
         }
         let end_ns = run.engine.now_ns();
         // The unit's queue is followed as that of a single chip.
-        let rows = QueueRow::of(&mut run.engine.accounts.observer.hash_queue, end_ns);
+        let rows = QueueRow::of(&mut run.engine.accounts_mut().observer.hash_queue, end_ns);
         rows.into_iter()
             .map(|QueueRow { start_ns, width_ns, queue_mean, queue_max, .. }| HashQueueRow {
                 start_ns,

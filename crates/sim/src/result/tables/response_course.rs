@@ -40,7 +40,7 @@ rows! {
 
 impl CourseRow {
     pub(super) fn all(run: &mut Finished<'_>) -> Vec<CourseRow> {
-        let metrics = &mut run.engine.accounts.observer;
+        let metrics = &mut run.engine.accounts_mut().observer;
         make_equally_wide(metrics);
         let mut rows = Vec::new();
         for (kind, course, ledgers) in kinds(metrics) {
@@ -92,7 +92,7 @@ rows! {
 
 impl SlowRow {
     pub(super) fn all(run: &mut Finished<'_>) -> Vec<SlowRow> {
-        let metrics = &mut run.engine.accounts.observer;
+        let metrics = &mut run.engine.accounts_mut().observer;
         make_equally_wide(metrics);
         let mut rows = Vec::new();
         for (kind, course, ledgers) in kinds(metrics) {

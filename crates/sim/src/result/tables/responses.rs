@@ -38,7 +38,7 @@ rows! {
 
 impl LedgerRow {
     pub(super) fn all(run: &Finished<'_>) -> Vec<LedgerRow> {
-        let metrics = &run.engine.accounts.observer;
+        let metrics = &run.engine.accounts().observer;
         let all = all_ledgers(metrics);
         let mut rows = Vec::new();
         for (kind, ledgers) in [
@@ -95,7 +95,7 @@ rows! {
 
 impl LatencyRow {
     pub(super) fn all(run: &Finished<'_>) -> Vec<LatencyRow> {
-        let metrics = &run.engine.accounts.observer;
+        let metrics = &run.engine.accounts().observer;
         let (reads, writes) = (metrics.reads.whole(), metrics.writes.whole());
         let mut all = reads.clone();
         all.add(writes);

@@ -1,60 +1,47 @@
 //! Digests of contents in the canonical Parquet: a column of the file.
 
-use std::sync::Arc;
-
-use arrow_array::builder::FixedSizeBinaryBuilder;
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, ListArray};
-use arrow_buffer::OffsetBuffer;
-use arrow_schema::{DataType, Field, FieldRef};
 use hashbrown::HashMap;
 
-use super::metadata::BadRow;
-use super::{DIGEST, DIGEST_BYTES};
+use super::decode::Lists;
 use crate::columns::Columns;
-use crate::digest::{Digests, fold};
+use crate::digest::Digests;
 use crate::request::NO_CONTENT;
-use crate::trace::Trace;
+use crate::requests::Requests;
 use crate::volumes::Appearance;
 
-fn item() -> FieldRef {
-    Arc::new(Field::new("item", DataType::FixedSizeBinary(DIGEST_BYTES), false))
+/// A row of a batch and the error in it.
+type BadRow = (usize, String);
+
+/// The digests of the contents that each row is the first to carry, in their order.
+pub(super) struct NewDigests {
+    /// How many each row has.
+    pub(super) counts: Vec<usize>,
+    pub(super) digests: Vec<[u8; 16]>,
 }
 
-/// The column: for each request the digests of the contents that it is the first to carry, in their order.
-pub(super) fn field() -> Field {
-    Field::new(DIGEST, DataType::List(item()), false)
-}
-
-/// Makes the column of a trace, batch by batch. Contents are numbered by first appearance.
+/// Finds the new digests of a trace, run by run. Contents are numbered by first appearance.
 pub(super) struct ByFirstAppearance<'a> {
-    trace: &'a Trace,
+    digests: &'a Digests,
     next: u32,
 }
 
 impl<'a> ByFirstAppearance<'a> {
-    pub(super) fn new(trace: &'a Trace) -> ByFirstAppearance<'a> {
-        ByFirstAppearance { trace, next: 0 }
+    pub(super) fn new(digests: &'a Digests) -> ByFirstAppearance<'a> {
+        ByFirstAppearance { digests, next: 0 }
     }
 
-    pub(super) fn column(&mut self, rows: std::ops::Range<usize>) -> Result<ArrayRef, String> {
+    pub(super) fn digests_of(&mut self, run: &Requests<'_>) -> Result<NewDigests, String> {
         let first = self.next;
-        let lengths: Vec<usize> = rows
-            .map(|row| {
-                let before = self.next;
-                for &id in self.trace.contents(row) {
-                    self.next += u32::from(id == self.next);
-                }
-                (self.next - before) as usize
-            })
-            .collect();
-        let mut values = FixedSizeBinaryBuilder::with_capacity((self.next - first) as usize, DIGEST_BYTES);
-        for id in first..self.next {
-            let digest = self.trace.digests.get(id).ok_or_else(|| format!("content {id} has no digest"))?;
-            values.append_value(digest).map_err(|error| error.to_string())?;
+        let mut counts = Vec::with_capacity(run.len());
+        for row in 0..run.len() {
+            let before = self.next;
+            for &id in run.contents(row) {
+                self.next += u32::from(id == self.next);
+            }
+            counts.push((self.next - before) as usize);
         }
-        let offsets = OffsetBuffer::from_lengths(lengths);
-        Ok(Arc::new(ListArray::new(item(), offsets, Arc::new(values.finish()), None)))
+        let digest = |id| self.digests.get(id).copied().ok_or_else(|| format!("content {id} has no digest"));
+        Ok(NewDigests { counts, digests: (first..self.next).map(digest).collect::<Result<_, _>>()? })
     }
 }
 
@@ -66,56 +53,35 @@ pub(super) struct Inside {
 }
 
 impl Inside {
-    /// Takes in the column of the last `rows` rows of `columns`, whose contents get their numbers by first
-    /// appearance, which is the order of the digests.
-    pub(super) fn add(&mut self, lists: &ArrayRef, columns: &mut Columns, rows: usize) -> Result<(), BadRow> {
-        let Some(lists) = lists.as_list_opt::<i32>() else {
-            return Err((0, format!("{} is not a list of digests", lists.data_type())));
-        };
-        let first = columns.content_start.len() - 1 - rows;
-        for row in 0..rows {
-            let [start, end] = [first + row, first + row + 1].map(|at| columns.content_start[at] as usize);
+    /// Takes the digests of a batch, whose contents get their numbers by first appearance, the order of the digests.
+    pub(super) fn add(
+        &mut self,
+        lists: &Lists<Option<[u8; 16]>>,
+        columns: &mut Columns,
+    ) -> Result<(), BadRow> {
+        for (row, bounds) in lists.starts.windows(2).enumerate() {
+            let [start, end] = [row, row + 1].map(|at| columns.content_start[at] as usize);
             let mut fresh = 0;
             for id in columns.content[start..end].iter_mut().filter(|id| **id != NO_CONTENT) {
                 let (number, is_fresh) = self.contents.number(*id);
                 *id = number;
                 fresh += usize::from(is_fresh);
             }
-            let found = if lists.is_null(row) { 0 } else { lists.value_length(row) as usize };
-            if found != fresh {
-                let what = format!("{found} digests for {fresh} contents that no row before carries");
+            let digests = &lists.items[bounds[0] as usize..bounds[1] as usize];
+            if digests.len() != fresh {
+                let count = digests.len();
+                let what = format!("{count} digests for {fresh} contents that no row before carries");
                 return Err((row, what));
             }
-            if found > 0 {
-                self.take(&lists.value(row)).map_err(|what| (row, what))?;
+            for digest in digests {
+                self.digests.push(digest.ok_or_else(|| (row, "a digest is missing (null)".to_owned()))?);
             }
         }
         Ok(())
     }
 
-    fn take(&mut self, values: &ArrayRef) -> Result<(), String> {
-        each_digest(values.as_ref(), |digest| {
-            self.digests.push(digest.ok_or("a digest is missing (null)")?);
-            Ok(())
-        })
-    }
-
     pub(super) fn finish(self) -> Digests {
         Digests::new(self.digests)
-    }
-}
-
-/// Calls `take` with each digest of an array; none where it is null.
-fn each_digest(
-    values: &dyn Array,
-    mut take: impl FnMut(Option<[u8; 16]>) -> Result<(), String>,
-) -> Result<(), String> {
-    if let Some(fixed) = values.as_fixed_size_binary_opt() {
-        fixed.iter().try_for_each(|digest| take(digest.map(fold)))
-    } else if let Some(binary) = values.as_binary_opt::<i32>() {
-        binary.iter().try_for_each(|digest| take(digest.map(fold)))
-    } else {
-        Err(format!("{} is not a digest", values.data_type()))
     }
 }
 
@@ -127,24 +93,16 @@ pub(super) struct Named {
 }
 
 impl Named {
-    /// Appends the column of contents that a column of digests stands for.
-    pub(super) fn append(&mut self, lists: &ArrayRef, columns: &mut Columns) -> Result<(), BadRow> {
-        let Some(lists) = lists.as_list_opt::<i32>() else {
-            return Err((0, format!("{} is not a list of digests", lists.data_type())));
-        };
-        let mut at = columns.content.len() as u64;
-        let numbered = each_digest(lists.values().as_ref(), |digest| {
-            columns.content.push(match digest {
-                Some(digest) => self.number(digest)?,
-                None => NO_CONTENT,
-            });
-            Ok(())
-        });
-        numbered.map_err(|what| (0, what))?;
-        for pair in lists.value_offsets().windows(2) {
-            at += (pair[1] - pair[0]) as u64;
-            columns.content_start.push(at);
-        }
+    /// Gives a batch the contents that its digests stand for.
+    pub(super) fn add(
+        &mut self,
+        lists: Lists<Option<[u8; 16]>>,
+        columns: &mut Columns,
+    ) -> Result<(), BadRow> {
+        let number = |digest: Option<[u8; 16]>| digest.map_or(Ok(NO_CONTENT), |digest| self.number(digest));
+        let numbers: Result<Vec<u32>, String> = lists.items.into_iter().map(number).collect();
+        columns.content = numbers.map_err(|what| (0, what))?;
+        columns.content_start = lists.starts;
         Ok(())
     }
 
@@ -169,7 +127,6 @@ impl Named {
         (numbers as u64 * ENTRY_BYTES + digests as u64 * 16, more)
     }
 
-    /// The number of a digest that was met.
     pub(super) fn get(&self, digest: &[u8; 16]) -> Option<u32> {
         self.numbers.get(digest).copied()
     }

@@ -13,30 +13,27 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::builder::FixedSizeBinaryBuilder;
-use arrow_array::{ArrayRef, Int64Array, ListArray, RecordBatch, UInt8Array, UInt32Array, UInt64Array};
-use arrow_buffer::{NullBuffer, OffsetBuffer};
-use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, Encoding};
+use parquet::data_type::FixedLenByteArrayType;
+use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{
     FileMetaData, ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter, RowGroupMetaData,
 };
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{ChunkReader, Length};
-use parquet::schema::types::ColumnPath;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::TypePtr;
 
-use super::columns::BATCH_ROWS;
-use super::content_metadata::holes_in_json;
+use super::metadata::holes_in_json;
 use super::temporary::{Temporary, cannot_write};
-use super::write::properties;
-use super::{
-    CONTENT_DIGEST, DIGEST_BYTES, FLAGS, KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_HOLES, KEY_SCHEMA,
-    KEY_SOURCE_FORMAT, KEY_SOURCE_NAME, KEY_VOLUME_NAMES, MAGIC, SCHEMA_VERSION, sound,
+use super::write::{
+    CONTENT_DIGEST_COLUMN, FLAGS_COLUMN, GROUP_ROWS, metadata, properties, schema, values_of, write_flags,
+    write_lists, write_requests,
 };
+use super::{KEY_HAS_DIGESTS, KEY_HOLES, KEY_SCHEMA, MAGIC, sound};
+use crate::columns::Columns;
 use crate::error::{ErrorCause, TraceError};
 use crate::holes::Holes;
-use crate::request::{CHUNK_BYTES, Op};
+use crate::request::Op;
 
 /// Properties of a request that only a recorder sees: bits of the column `flags`. A trace keeps
 /// those of [`crate::flags`].
@@ -60,23 +57,21 @@ pub struct Recorded<'a> {
     pub offset_bytes: u64,
     /// Bytes addressed; 0 of a flush.
     pub length_bytes: u32,
-    /// A digest for every [`CHUNK_BYTES`] that the request begins, or none.
+    /// A digest for every [`CHUNK_BYTES`](crate::CHUNK_BYTES) that the request begins, or none.
     pub digests: &'a [[u8; 16]],
 }
 
 /// Digests that a row group has at most: bounds the memory of requests not yet written.
 const GROUP_DIGESTS: usize = 1 << 20;
 
-/// Rows that wait to be written, as columns.
+/// Requests that wait to be written.
 #[derive(Default)]
 struct Waiting {
-    time_ns: Vec<i64>,
-    op: Vec<u8>,
-    flags: Vec<u8>,
-    offset_bytes: Vec<u64>,
-    length_bytes: Vec<u32>,
-    counts: Vec<usize>,
+    /// Without contents; all requests have flags.
+    requests: Columns,
     digests: Vec<[u8; 16]>,
+    /// Digests of each request.
+    counts: Vec<usize>,
 }
 
 /// A canonical Parquet file of one volume that is being recorded.
@@ -84,8 +79,8 @@ pub struct Recording {
     path: PathBuf,
     /// Locked as long as it grows.
     file: File,
-    schema: SchemaRef,
-    properties: WriterProperties,
+    schema: TypePtr,
+    properties: Arc<WriterProperties>,
     /// Metadata common to all groups.
     common: FileMetaData,
     groups: Vec<RowGroupMetaData>,
@@ -95,50 +90,27 @@ pub struct Recording {
     requests: u64,
 }
 
-fn item() -> FieldRef {
-    Arc::new(Field::new("item", DataType::FixedSizeBinary(DIGEST_BYTES), false))
-}
-
-fn schema() -> SchemaRef {
-    let plain = |name, kind| Field::new(name, kind, false);
-    Arc::new(Schema::new(vec![
-        plain("time_ns", DataType::Int64),
-        plain("volume", DataType::UInt32),
-        plain("op", DataType::UInt8),
-        plain("offset_bytes", DataType::UInt64),
-        plain("length_bytes", DataType::UInt32),
-        plain(FLAGS, DataType::UInt8),
-        Field::new(CONTENT_DIGEST, DataType::List(item()), true),
-    ]))
-}
-
 impl Waiting {
     fn push(&mut self, request: &Recorded<'_>) {
-        self.time_ns.push(request.time_ns);
-        self.op.push(request.op as u8);
-        self.flags.push(request.flags);
-        self.offset_bytes.push(request.offset_bytes);
-        self.length_bytes.push(request.length_bytes);
+        self.requests.time_ns.push(request.time_ns);
+        self.requests.volume.push(0);
+        self.requests.op.push(request.op);
+        self.requests.flags.push(request.flags);
+        self.requests.offset_bytes.push(request.offset_bytes);
+        self.requests.length_bytes.push(request.length_bytes);
         self.counts.push(request.digests.len());
         self.digests.extend_from_slice(request.digests);
     }
 
-    fn columns(self) -> Result<Vec<ArrayRef>, String> {
-        let mut digests = FixedSizeBinaryBuilder::with_capacity(self.digests.len(), DIGEST_BYTES);
-        for digest in &self.digests {
-            digests.append_value(digest).map_err(|error| error.to_string())?;
-        }
-        let known = NullBuffer::from_iter(self.counts.iter().map(|&count| count > 0));
-        let offsets = OffsetBuffer::from_lengths(self.counts);
-        Ok(vec![
-            Arc::new(Int64Array::from(self.time_ns)),
-            Arc::new(UInt32Array::from(vec![0; self.op.len()])),
-            Arc::new(UInt8Array::from(self.op)),
-            Arc::new(UInt64Array::from(self.offset_bytes)),
-            Arc::new(UInt32Array::from(self.length_bytes)),
-            Arc::new(UInt8Array::from(self.flags)),
-            Arc::new(ListArray::new(item(), offsets, Arc::new(digests.finish()), Some(known))),
-        ])
+    fn write<W: Write + Send>(&self, writer: &mut SerializedFileWriter<W>) -> ParquetResult<()> {
+        let mut group = writer.next_row_group()?;
+        let run = self.requests.as_run();
+        write_requests(&mut group, &run)?;
+        write_flags(&mut group, &run)?;
+        let (digests, counts) = (values_of(&self.digests), self.counts.iter().copied());
+        write_lists::<FixedLenByteArrayType, W>(&mut group, &digests, counts, 2)?;
+        group.close()?;
+        Ok(())
     }
 }
 
@@ -154,35 +126,22 @@ impl Recording {
         holes: &Holes,
         more: &[(&str, String)],
     ) -> Result<Recording, TraceError> {
-        let failed = |why: &dyn std::fmt::Display| cannot_write(path, &why.to_string());
         let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
-        let file = file.map_err(|error| failed(&error))?;
+        let file = file.map_err(|error| cannot_write(path, &error))?;
         lock(&file, path)?;
-        file.set_len(0).map_err(|error| failed(&error))?;
-        let names = serde_json::to_string(&[name]).map_err(|error| failed(&error))?;
-        let mut metadata = vec![
-            (KEY_SCHEMA, SCHEMA_VERSION.to_string()),
-            (KEY_CHUNK_BYTES, CHUNK_BYTES.to_string()),
-            (KEY_SOURCE_NAME, name.to_owned()),
-            (KEY_SOURCE_FORMAT, "record".to_owned()),
-            (KEY_VOLUME_NAMES, names),
-            (KEY_HAS_DIGESTS, false.to_string()),
-        ];
+        file.set_len(0).map_err(|error| cannot_write(path, &error))?;
+        let mut metadata = metadata(name, "record", &[name.to_owned()]);
+        metadata.push((KEY_HAS_DIGESTS, false.to_string()));
         if !holes.is_empty() {
-            metadata.push((KEY_HOLES, holes_in_json(holes).map_err(|error| failed(&error))?));
+            metadata.push((KEY_HOLES, holes_in_json(holes)));
         }
-        metadata.extend(more.iter().cloned());
-        let digest = ColumnPath::new([CONTENT_DIGEST, "list", "item"].map(str::to_owned).to_vec());
-        let properties = properties(metadata)
-            .set_column_encoding(ColumnPath::from("time_ns"), Encoding::DELTA_BINARY_PACKED)
-            // Digests are random: compressing them only costs time.
-            .set_column_compression(digest.clone(), Compression::UNCOMPRESSED)
-            .set_column_statistics_enabled(digest, EnabledStatistics::None)
-            .set_offset_index_disabled(true)
-            .build();
-        let schema = schema();
-        let (bytes, empty) = encode(&schema, &properties, None).map_err(|error| failed(&error))?;
-        write_at(&file, &bytes, 0).map_err(|error| failed(&error))?;
+        let properties = properties(metadata.into_iter().chain(more.iter().cloned()).collect());
+        let properties = Arc::new(properties.set_offset_index_disabled(true).build());
+        let schema = schema(&[FLAGS_COLUMN, CONTENT_DIGEST_COLUMN]);
+        let schema = schema.map_err(|error| cannot_write(path, &error))?;
+        let made = encode(&schema, &properties, &Waiting::default());
+        let (bytes, empty) = made.map_err(|error| cannot_write(path, &error))?;
+        write_at(&file, &bytes, 0).map_err(|error| cannot_write(path, &error))?;
         Ok(Recording {
             path: path.to_owned(),
             file,
@@ -200,7 +159,7 @@ impl Recording {
     pub fn push(&mut self, request: &Recorded<'_>) -> bool {
         self.waiting.push(request);
         self.requests += 1;
-        self.waiting.op.len() >= BATCH_ROWS || self.waiting.digests.len() >= GROUP_DIGESTS
+        self.waiting.counts.len() >= GROUP_ROWS || self.waiting.digests.len() >= GROUP_DIGESTS
     }
 
     /// Requests taken so far.
@@ -218,40 +177,35 @@ impl Recording {
     /// # Errors
     /// [`ErrorCause::Io`]; up to its last footer the file is as before.
     pub fn commit(&mut self) -> Result<(), TraceError> {
-        if self.waiting.op.is_empty() {
+        if self.waiting.counts.is_empty() {
             return Ok(());
         }
         let waiting = std::mem::take(&mut self.waiting);
-        self.append(waiting).map_err(|why| {
+        self.append(&waiting).map_err(|why| {
             // On a full disk a part of it may be there, behind which no tool finds the footer.
             let _ = self.file.set_len(self.footer.1);
             cannot_write(&self.path, &why)
         })
     }
 
-    fn append(&mut self, waiting: Waiting) -> Result<(), String> {
-        let batch = RecordBatch::try_new(Arc::clone(&self.schema), waiting.columns()?);
-        let batch = batch.map_err(|error| error.to_string())?;
-        let (bytes, made) =
-            encode(&self.schema, &self.properties, Some(&batch)).map_err(|e| e.to_string())?;
+    fn append(&mut self, waiting: &Waiting) -> Result<(), ParquetError> {
+        let (bytes, made) = encode(&self.schema, &self.properties, waiting)?;
         let (old_footer, at) = self.footer;
         let mut group_bytes = 0;
         for group in made.row_groups() {
             group_bytes += group.compressed_size() as u64;
             let ordinal = self.groups.len();
-            self.groups
-                .push(moved(group, at as i64 - MAGIC.len() as i64, ordinal).map_err(|e| e.to_string())?);
+            self.groups.push(moved(group, at as i64 - MAGIC.len() as i64, ordinal)?);
         }
-        let group = bytes.get(MAGIC.len()..).and_then(|rest| rest.get(..group_bytes as usize));
-        let group = group.ok_or("a group of rows is shorter than it says")?;
-        let footer = footer(&self.common, &self.groups).map_err(|error| error.to_string())?;
+        let group = &bytes[MAGIC.len()..MAGIC.len() + group_bytes as usize];
+        let footer = footer(&self.common, &self.groups)?;
         let write = |bytes: &[u8], at| -> io::Result<()> {
             write_at(&self.file, bytes, at)?;
             self.file.sync_data()
         };
         // A footer must not outlive a power cut that its rows do not.
-        write(group, at).map_err(|error| error.to_string())?;
-        write(&footer, at + group_bytes).map_err(|error| error.to_string())?;
+        write(group, at)?;
+        write(&footer, at + group_bytes)?;
         self.footer = (at + group_bytes, at + group_bytes + footer.len() as u64);
         free(&self.file, old_footer, at);
         Ok(())
@@ -271,23 +225,25 @@ impl Recording {
     }
 
     fn without_gaps(&self) -> Result<(), TraceError> {
-        let failed = |why: &dyn std::fmt::Display| cannot_write(&self.path, &why.to_string());
         let (temporary, copy) = Temporary::beside(&self.path)?;
-        write_at(&copy, MAGIC, 0).map_err(|error| failed(&error))?;
+        self.copy_groups(&copy).map_err(|error| cannot_write(&self.path, &error))?;
+        temporary.finish()
+    }
+
+    fn copy_groups(&self, copy: &File) -> Result<(), ParquetError> {
+        write_at(copy, MAGIC, 0)?;
         let mut end = MAGIC.len() as u64;
         let mut groups = Vec::with_capacity(self.groups.len());
         for (ordinal, group) in self.groups.iter().enumerate() {
             let start = group.columns().iter().map(|column| column.byte_range().0).min().unwrap_or(end);
             let mut bytes = vec![0; group.compressed_size() as usize];
-            read_at(&self.file, &mut bytes, start).map_err(|error| failed(&error))?;
-            write_at(&copy, &bytes, end).map_err(|error| failed(&error))?;
-            groups.push(moved(group, end as i64 - start as i64, ordinal).map_err(|error| failed(&error))?);
+            read_at(&self.file, &mut bytes, start)?;
+            write_at(copy, &bytes, end)?;
+            groups.push(moved(group, end as i64 - start as i64, ordinal)?);
             end += bytes.len() as u64;
         }
-        let footer = footer(&self.common, &groups).map_err(|error| failed(&error))?;
-        let written = write_at(&copy, &footer, end).and_then(|()| copy.sync_data());
-        written.map_err(|error| failed(&error))?;
-        temporary.finish()
+        write_at(copy, &footer(&self.common, &groups)?, end)?;
+        Ok(copy.sync_data()?)
     }
 }
 
@@ -317,23 +273,23 @@ fn lock(file: &File, path: &Path) -> Result<(), TraceError> {
     }
 }
 
-/// A whole file of one batch, or of none.
+/// A whole file of the waiting requests.
 fn encode(
-    schema: &SchemaRef,
-    properties: &WriterProperties,
-    batch: Option<&RecordBatch>,
-) -> parquet::errors::Result<(Vec<u8>, ParquetMetaData)> {
+    schema: &TypePtr,
+    properties: &Arc<WriterProperties>,
+    waiting: &Waiting,
+) -> ParquetResult<(Vec<u8>, ParquetMetaData)> {
     let mut bytes = Vec::new();
-    let mut writer = ArrowWriter::try_new(&mut bytes, Arc::clone(schema), Some(properties.clone()))?;
-    if let Some(batch) = batch {
-        writer.write(batch)?;
+    let mut writer = SerializedFileWriter::new(&mut bytes, Arc::clone(schema), Arc::clone(properties))?;
+    if !waiting.counts.is_empty() {
+        waiting.write(&mut writer)?;
     }
     let metadata = writer.close()?;
     Ok((bytes, metadata))
 }
 
 /// A group that lies `by` bytes further on.
-fn moved(group: &RowGroupMetaData, by: i64, ordinal: usize) -> parquet::errors::Result<RowGroupMetaData> {
+fn moved(group: &RowGroupMetaData, by: i64, ordinal: usize) -> ParquetResult<RowGroupMetaData> {
     let columns = group.columns().iter().map(|column| {
         let dictionary = column.dictionary_page_offset().map(|offset| offset + by);
         let column = column.clone().into_builder().set_data_page_offset(column.data_page_offset() + by);
@@ -348,7 +304,7 @@ fn moved(group: &RowGroupMetaData, by: i64, ordinal: usize) -> parquet::errors::
     moved.set_ordinal((ordinal & 0x7fff) as i32).build()
 }
 
-fn footer(common: &FileMetaData, groups: &[RowGroupMetaData]) -> parquet::errors::Result<Vec<u8>> {
+fn footer(common: &FileMetaData, groups: &[RowGroupMetaData]) -> ParquetResult<Vec<u8>> {
     let rows = groups.iter().map(RowGroupMetaData::num_rows).sum();
     let all = FileMetaData::new(
         common.version(),

@@ -1,19 +1,18 @@
 //! The canonical Parquet. The schema is written down in docs/trace-formats.md.
 
 mod ahead;
-mod columns;
-mod content_metadata;
+mod decode;
 mod digests;
 mod growing;
 mod metadata;
 mod read;
+mod schema;
 mod sound;
 mod source;
 mod streamed;
 mod temporary;
 mod write;
 
-pub use columns::{batch_rows, request_columns, request_schema};
 pub use growing::{Recorded, Recording, recorded, recover_recording};
 pub(crate) use read::open;
 pub(crate) use streamed::write_streamed;
@@ -50,11 +49,13 @@ const KEY_ZERO_DIGEST: &str = "flashtwin.zero_digest";
 /// The value of [`KEY_HAS_DIGESTS`] when the digests are a column of the file.
 const INSIDE: &str = "inside";
 
+/// The column of contents.
+const CONTENT: &str = "content";
 /// The column of digests.
 const DIGEST: &str = "digest";
 /// The column of a recorder that does not know which contents came before: a digest for every content.
 const CONTENT_DIGEST: &str = "content_digest";
 /// Bytes of a digest as it is kept.
-const DIGEST_BYTES: i32 = 16;
+const DIGEST_BYTES: usize = 16;
 /// Properties of a request that only a recorder sees.
 const FLAGS: &str = "flags";

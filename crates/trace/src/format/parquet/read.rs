@@ -3,40 +3,31 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
-    UInt64Type,
-};
-use arrow_array::{Array, RecordBatch, UInt32Array};
-use arrow_schema::{DataType, Schema};
 use flashtwin_bits::SpareMemory;
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::Compression;
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::reader::Length;
 
-use super::ahead::{Batches, Reading};
-use super::content_metadata::ContentMetadata;
-use super::metadata::{BadRow, Metadata, malformed};
+use super::ahead::Batches;
+use super::decode::{Decoded, Fault, Reading};
+use super::metadata::{ContentMetadata, Metadata, malformed};
+use super::schema::Places;
 use super::source::ParquetSource;
 use super::{
-    CONTENT_DIGEST, FLAGS, KEY_CHUNK_BYTES, KEY_QUALITY, KEY_SCHEMA, KEY_VOLUME_NAMES, SCHEMA_VERSION,
+    CONTENT_DIGEST, DIGEST, KEY_CHUNK_BYTES, KEY_QUALITY, KEY_SCHEMA, KEY_VOLUME_NAMES, SCHEMA_VERSION,
     digests, growing, sound,
 };
 use crate::columns::{Columns, check_lengths, check_requests};
 use crate::digest::{Digests, digests_of_zeroes};
 use crate::error::{ErrorCause, TraceError, quoted};
 use crate::feed::{Feed, Parts};
-use crate::flags;
 use crate::holes::Holes;
 use crate::input::{Input, Source};
 use crate::memory;
 use crate::options::OpenOptions;
 use crate::progress::Progress;
 use crate::quality::Quality;
-use crate::request::{CHUNK_BYTES, NO_CONTENT, Op};
+use crate::request::CHUNK_BYTES;
 use crate::tally::Tally;
 use crate::volumes::Volumes;
 
@@ -106,27 +97,20 @@ struct Plan {
     named: bool,
 }
 
-fn plan(name: &str, place: ParquetSource, digests: bool, threaded: bool) -> Result<Plan, TraceError> {
-    let found = footer(name, &place)?;
-    let (file, schema) = (found.metadata(), found.schema());
-    let metadata = Metadata::of(file);
+fn plan(name: &str, source: ParquetSource, digests: bool, threaded: bool) -> Result<Plan, TraceError> {
+    let file = footer(name, &source)?;
+    let metadata = Metadata::of(&file);
     check_version(name, &metadata)?;
-    check_schema(name, schema)?;
-    check_codecs(name, file)?;
-    let digests = digests && schema.field_with_name(DIGEST).is_ok();
+    let places = Places::of(name, file.file_metadata().schema_descr(), digests)?;
+    check_codecs(name, &file)?;
     let rows = usize::try_from(file.file_metadata().num_rows()).unwrap_or(0);
-    let named = schema.field_with_name(CONTENT).is_err() && schema.field_with_name(CONTENT_DIGEST).is_ok();
-    let contents = if named { CONTENT_DIGEST } else { CONTENT };
-    let wanted =
-        REQUIRED.iter().map(|(name, _)| *name).chain([contents, FLAGS]).chain(digests.then_some(DIGEST));
-    let columns = ProjectionMask::columns(found.parquet_schema(), wanted);
-    let chunks = file.row_groups().iter().flat_map(|group| group.columns());
-    let of_contents =
-        chunks.filter(|chunk| chunk.column_path().parts().first().is_some_and(|part| part == contents));
-    let contents = of_contents.map(|chunk| chunk.num_values().max(0) as u64).sum();
-    let reading = Reading { place, metadata: found, columns };
-    let batches = Batches::new(&reading, threaded).map_err(|error| broken(name, &error))?;
-    Ok(Plan { batches, metadata, rows, contents, digests, named })
+    let named = places.named;
+    let contents = if named { places.digests } else { places.content };
+    let chunks = contents.map(|at| file.row_groups().iter().map(move |group| group.column(at)));
+    let contents = chunks.into_iter().flatten().map(|chunk| chunk.num_values().max(0) as u64).sum();
+    let digests = !named && places.digests.is_some();
+    let reading = Reading { source: Arc::new(source), metadata: Arc::new(file), places };
+    Ok(Plan { batches: Batches::new(&reading, threaded), metadata, rows, contents, digests, named })
 }
 
 impl Plan {
@@ -138,14 +122,12 @@ impl Plan {
 }
 
 /// Reads the footer; of a recording that was interrupted, the last one that is whole.
-fn footer(name: &str, place: &ParquetSource) -> Result<ArrowReaderMetadata, TraceError> {
-    let loaded =
-        ArrowReaderMetadata::load(place, ArrowReaderOptions::new()).map_err(|error| error.to_string());
-    let checked = loaded.and_then(|found| sound::check(found.metadata(), place.len()).map(|()| found));
-    checked.or_else(|error| {
-        let (footer, _) = growing::last_footer(place).ok_or_else(|| broken(name, &error))?;
-        ArrowReaderMetadata::try_new(Arc::new(footer), ArrowReaderOptions::new())
-            .map_err(|error| broken(name, &error))
+fn footer(name: &str, source: &ParquetSource) -> Result<ParquetMetaData, TraceError> {
+    let loaded = ParquetMetaDataReader::new().parse_and_finish(source).map_err(|error| error.to_string());
+    let checked = loaded.and_then(|file| sound::check(&file, source.len()).map(|()| file));
+    checked.or_else(|error| match growing::last_footer(source) {
+        Some((footer, _)) => Ok(footer),
+        None => Err(broken(name, &error)),
     })
 }
 
@@ -156,17 +138,6 @@ fn first_quality(metadata: &Metadata, rows: usize) -> Quality {
     // Warnings follow from the counters, anew.
     Quality { warnings: Vec::new(), ..quality }
 }
-
-/// The columns that a file must have, and their types.
-const REQUIRED: [(&str, DataType); 5] = [
-    ("time_ns", DataType::Int64),
-    ("volume", DataType::UInt32),
-    ("op", DataType::UInt8),
-    ("offset_bytes", DataType::UInt64),
-    ("length_bytes", DataType::UInt32),
-];
-const CONTENT: &str = "content";
-const DIGEST: &str = super::DIGEST;
 
 fn broken(name: &str, error: &dyn std::fmt::Display) -> TraceError {
     TraceError::new(
@@ -193,27 +164,6 @@ fn check_version(name: &str, metadata: &Metadata) -> Result<(), TraceError> {
             format!("contents of {} bytes each, {CHUNK_BYTES} was expected", quoted(bytes)),
         )),
         _ => Ok(()),
-    }
-}
-
-fn check_schema(file: &str, schema: &Schema) -> Result<(), TraceError> {
-    for (name, expected) in &REQUIRED {
-        let Ok(field) = schema.field_with_name(name) else {
-            let present: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
-            return Err(malformed(
-                file,
-                format!("column {name} ({expected}) is missing; the file has {}", present.join(", ")),
-            ));
-        };
-        if !field.data_type().is_integer() {
-            let what = format!("column {name} is {}, {expected} was expected", field.data_type());
-            return Err(malformed(file, what));
-        }
-    }
-    match schema.field_with_name(CONTENT).map(|f| f.data_type()) {
-        Err(_) | Ok(DataType::Null) => Ok(()),
-        Ok(DataType::List(item) | DataType::LargeList(item)) if item.data_type().is_integer() => Ok(()),
-        Ok(other) => Err(malformed(file, format!("column {CONTENT} is {other}, List(UInt32) was expected"))),
     }
 }
 
@@ -325,15 +275,13 @@ impl Rows {
                 self.ended = true;
                 break;
             };
-            let batch = batch.map_err(|error| broken(&self.name, &error))?;
-            memory::check_growth(
-                &self.name,
-                self.done + columns.len(),
-                self.bytes(columns, batch.num_rows()),
-            )?;
+            let first_row = self.done + columns.len();
+            let mut batch = batch.map_err(|fault| self.error(fault, first_row))?;
             let fresh = columns.len();
-            self.append(&batch, columns)?;
-            self.append_digests(&batch, columns)?;
+            let rows = batch.columns.len();
+            memory::check_growth(&self.name, first_row, self.bytes(columns, rows))?;
+            self.number_contents(&mut batch, first_row)?;
+            columns.extend_from(&batch.columns, 0..rows);
             self.take_in(columns, fresh)?;
             let done = self.done + columns.len();
             let share = done as f64 / self.plan.rows.max(1) as f64;
@@ -352,58 +300,28 @@ impl Rows {
         (held + named.0, more + named.1)
     }
 
-    fn append(&mut self, batch: &RecordBatch, columns: &mut Columns) -> Result<(), TraceError> {
-        let row = (self.done + columns.len()) as u64;
-        let file = &self.name;
-        let column = |name: &str| {
-            let found = batch.column_by_name(name);
-            found.ok_or_else(|| malformed(file, format!("column {name} is missing")))
-        };
-        let fail = |name: &'static str| {
-            move |(at, what): (usize, String)| {
-                malformed(file, format!("column {name}: {what}")).at_line(row + at as u64 + 1, None)
-            }
-        };
-        extend::<Int64Type>(&mut columns.time_ns, column("time_ns")?).map_err(fail("time_ns"))?;
-        extend::<UInt32Type>(&mut columns.volume, column("volume")?).map_err(fail("volume"))?;
-        extend::<UInt64Type>(&mut columns.offset_bytes, column("offset_bytes")?)
-            .map_err(fail("offset_bytes"))?;
-        extend::<UInt32Type>(&mut columns.length_bytes, column("length_bytes")?)
-            .map_err(fail("length_bytes"))?;
-        let mut numbers = Vec::with_capacity(batch.num_rows());
-        extend::<UInt8Type>(&mut numbers, column("op")?).map_err(fail("op"))?;
-        for (at, &number) in numbers.iter().enumerate() {
-            let op = Op::from_number(number).ok_or_else(|| {
-                let what = format!("{number} is not 0 (read), 1 (write), 2 (trim) or 3 (flush)");
-                fail("op")((at, what))
-            })?;
-            columns.op.push(op);
+    /// The error of a batch that begins with row `first_row` of the file.
+    fn error(&self, fault: Fault, first_row: usize) -> TraceError {
+        match fault {
+            Fault::File(error) => broken(&self.name, &error),
+            Fault::Value { column, row, what } => malformed(&self.name, format!("column {column}: {what}"))
+                .at_line((first_row + row) as u64 + 1, None),
         }
-        if let Some(content) = batch.column_by_name(CONTENT) {
-            append_contents(columns, content).map_err(fail(CONTENT))?;
-        }
-        if let (Some(named), Some(lists)) = (&mut self.named, batch.column_by_name(CONTENT_DIGEST)) {
-            named.append(lists, columns).map_err(fail(CONTENT_DIGEST))?;
-        }
-        if let Some(flags) = batch.column_by_name(FLAGS) {
-            append_flags(columns, batch.num_rows(), flags).map_err(fail(FLAGS))?;
-        }
-        // Files without the column have no contents anywhere.
-        let end = columns.content.len() as u64;
-        columns.content_start.resize(columns.time_ns.len() + 1, end);
-        Ok(())
     }
 
-    fn append_digests(&mut self, batch: &RecordBatch, columns: &mut Columns) -> Result<(), TraceError> {
-        let (Some(inside), Some(lists)) = (&mut self.inside, batch.column_by_name(DIGEST)) else {
-            return Ok(());
-        };
-        let first = self.done + columns.len() - batch.num_rows();
-        inside.add(lists, columns, batch.num_rows()).map_err(|(at, what)| {
+    /// Numbers the contents of a batch by its digests, if it has any.
+    fn number_contents(&mut self, batch: &mut Decoded, first_row: usize) -> Result<(), TraceError> {
+        let Some(lists) = batch.digests.take() else { return Ok(()) };
+        if let Some(named) = &mut self.named {
+            let fault = |(row, what)| Fault::Value { column: CONTENT_DIGEST.to_owned(), row, what };
+            return named.add(lists, &mut batch.columns).map_err(|bad| self.error(fault(bad), first_row));
+        }
+        let Some(inside) = &mut self.inside else { return Ok(()) };
+        inside.add(&lists, &mut batch.columns).map_err(|(row, what)| {
             let what = format!("column {DIGEST}: {what}");
             let cure = "remove the column (digests are optional), or convert the trace again";
             TraceError::new(ErrorCause::Malformed, &self.name, what, cure)
-                .at_line((first + at) as u64 + 1, None)
+                .at_line((first_row + row) as u64 + 1, None)
         })
     }
 
@@ -455,85 +373,4 @@ impl Rows {
         )
         .at_line(row as u64 + 1, None)
     }
-}
-
-/// Appends an integer column of any width to `values`.
-fn extend<T: ArrowPrimitiveType>(values: &mut Vec<T::Native>, array: &dyn Array) -> Result<(), BadRow>
-where
-    T::Native: TryFrom<i64> + TryFrom<u64>,
-{
-    if array.null_count() > 0 {
-        let row = array.nulls().and_then(|n| (0..n.len()).find(|&i| n.is_null(i)));
-        return Err((row.unwrap_or(0), "a value is missing (null)".to_owned()));
-    }
-    if let Some(exact) = array.as_primitive_opt::<T>() {
-        values.extend_from_slice(exact.values());
-        return Ok(());
-    }
-    fn convert<S: ArrowPrimitiveType, W, N>(values: &mut Vec<N>, array: &dyn Array) -> Result<(), BadRow>
-    where
-        W: From<S::Native> + std::fmt::Display + Copy,
-        N: TryFrom<W>,
-    {
-        for (row, &value) in array.as_primitive::<S>().values().iter().enumerate() {
-            let wide = W::from(value);
-            let fits = N::try_from(wide).map_err(|_| (row, format!("{wide} is out of range")))?;
-            values.push(fits);
-        }
-        Ok(())
-    }
-    match array.data_type() {
-        DataType::Int8 => convert::<Int8Type, i64, _>(values, array),
-        DataType::Int16 => convert::<Int16Type, i64, _>(values, array),
-        DataType::Int32 => convert::<Int32Type, i64, _>(values, array),
-        DataType::Int64 => convert::<Int64Type, i64, _>(values, array),
-        DataType::UInt8 => convert::<UInt8Type, u64, _>(values, array),
-        DataType::UInt16 => convert::<UInt16Type, u64, _>(values, array),
-        DataType::UInt32 => convert::<UInt32Type, u64, _>(values, array),
-        DataType::UInt64 => convert::<UInt64Type, u64, _>(values, array),
-        other => Err((0, format!("{other} is not a whole number"))),
-    }
-}
-
-/// Notes the flags of the last `rows` requests that a trace keeps.
-fn append_flags(columns: &mut Columns, rows: usize, array: &dyn Array) -> Result<(), BadRow> {
-    let mut bits: Vec<u8> = Vec::with_capacity(rows);
-    extend::<UInt8Type>(&mut bits, array)?;
-    if bits.iter().any(|bits| bits & flags::ALL != 0) {
-        columns.flags.resize(columns.time_ns.len() - rows, 0);
-        columns.flags.extend(bits.iter().map(|bits| bits & flags::ALL));
-    }
-    Ok(())
-}
-
-/// Appends a content column: a list of ids (or null) a row.
-fn append_contents(columns: &mut Columns, array: &dyn Array) -> Result<(), BadRow> {
-    let mut at = columns.content.len() as u64;
-    if let Some(lists) = array.as_list_opt::<i32>() {
-        append_ids(&mut columns.content, lists.values())?;
-        // A null list has no values in files read from Parquet, so lengths suffice.
-        for pair in lists.value_offsets().windows(2) {
-            at += (pair[1] - pair[0]) as u64;
-            columns.content_start.push(at);
-        }
-    } else if let Some(lists) = array.as_list_opt::<i64>() {
-        append_ids(&mut columns.content, lists.values())?;
-        for pair in lists.value_offsets().windows(2) {
-            at += (pair[1] - pair[0]) as u64;
-            columns.content_start.push(at);
-        }
-    }
-    Ok(())
-}
-
-/// Appends content ids; a null one is unknown.
-fn append_ids(content: &mut Vec<u32>, values: &dyn Array) -> Result<(), BadRow> {
-    let Some(nulls) = values.nulls().filter(|nulls| nulls.null_count() > 0) else {
-        return extend::<UInt32Type>(content, values);
-    };
-    let Some(ids) = values.as_any().downcast_ref::<UInt32Array>() else {
-        return Err((0, "missing ids (null) need the type UInt32".to_owned()));
-    };
-    content.extend(ids.values().iter().zip(nulls).map(|(&id, known)| if known { id } else { NO_CONTENT }));
-    Ok(())
 }

@@ -1,23 +1,12 @@
 //! Writing the canonical Parquet of a trace that is never whole in memory.
 
-use std::fs::File;
 use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 
-use arrow_array::RecordBatch;
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Encoding;
-use parquet::file::metadata::KeyValue;
-use parquet::schema::types::ColumnPath;
-
-use super::columns::{BATCH_ROWS, columns_of, request_schema};
-use super::temporary::{Temporary, cannot_write};
-use super::write::properties;
-use super::{
-    KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_QUALITY, KEY_SCHEMA, KEY_SOURCE_FORMAT, KEY_SOURCE_NAME,
-    KEY_TRACE_DIGEST, KEY_VOLUME_NAMES, SCHEMA_VERSION,
-};
+use super::metadata::json;
+use super::write::{GROUP_ROWS, TraceFile, metadata};
+use super::{KEY_HAS_DIGESTS, KEY_QUALITY, KEY_TRACE_DIGEST};
 use crate::columns::Columns;
 use crate::digest::TraceHasher;
 use crate::error::TraceError;
@@ -30,7 +19,7 @@ use crate::request::CHUNK_BYTES;
 /// Batches made ahead of the one that is being written.
 const AHEAD: usize = 2;
 
-/// Writes the requests that `make` brings, in order and on one volume, without digests; how many there
+/// Writes the requests that `make` brings, in order and on one volume, without digests; returns how many there
 /// are. `make` is asked for a number of rows and brings fewer only at the end. Contents must be numbered
 /// by first appearance.
 ///
@@ -45,91 +34,36 @@ pub(crate) fn write_streamed(
     threaded: bool,
     progress: &dyn Progress,
 ) -> Result<u64, TraceError> {
-    let mut file = Streamed::new(name, format, path)?;
-    let mut write = |columns: &Columns| {
-        progress.update(file.requests, total);
-        if progress.cancelled() { Err(TraceError::cancelled(name)) } else { file.add(columns) }
+    let mut known = metadata(name, format.name(), &["0".to_owned()]);
+    known.push((KEY_HAS_DIGESTS, false.to_string()));
+    let mut file = TraceFile::create(path, known, false, false)?;
+    let mut hasher = TraceHasher::new(CHUNK_BYTES);
+    let mut figures = Figures::default();
+    let mut requests = 0;
+    let mut write = |columns: Columns| {
+        progress.update(requests, total);
+        if progress.cancelled() {
+            return Err(TraceError::cancelled(name));
+        }
+        let run = columns.as_run();
+        hasher.add(&run);
+        figures.add(run.time_ns, run.op, run.offset_bytes, run.length_bytes);
+        requests += run.len() as u64;
+        file.add(&run, None)
     };
+    let mut batches = std::iter::from_fn(move || Some(make(GROUP_ROWS)).filter(|columns| columns.len() > 0));
     if threaded {
         thread::scope(|scope| {
             let (sender, receiver) = mpsc::sync_channel(AHEAD);
-            scope.spawn(move || {
-                loop {
-                    let columns = make(BATCH_ROWS);
-                    // Nobody receives when writing has failed.
-                    if columns.len() == 0 || sender.send(columns).is_err() {
-                        return;
-                    }
-                }
-            });
-            receiver.iter().try_for_each(|columns| write(&columns))
+            // Nobody receives when writing has failed.
+            scope.spawn(move || batches.try_for_each(|columns| sender.send(columns)));
+            receiver.iter().try_for_each(&mut write)
         })?;
     } else {
-        loop {
-            let columns = make(BATCH_ROWS);
-            if columns.len() == 0 {
-                break;
-            }
-            write(&columns)?;
-        }
+        batches.try_for_each(&mut write)?;
     }
-    let requests = file.finish()?;
+    let mut quality = Quality::default();
+    quality.judge(&figures);
+    file.finish(vec![(KEY_QUALITY, json(&quality)), (KEY_TRACE_DIGEST, hasher.finish(Holes::NONE))])?;
     Ok(requests)
-}
-
-/// A file that is being written.
-struct Streamed<'a> {
-    path: &'a Path,
-    temporary: Temporary,
-    writer: ArrowWriter<File>,
-    hasher: TraceHasher,
-    figures: Figures,
-    requests: u64,
-}
-
-impl Streamed<'_> {
-    fn new<'a>(name: &str, format: Format, path: &'a Path) -> Result<Streamed<'a>, TraceError> {
-        let (temporary, file) = Temporary::beside(path)?;
-        let metadata = vec![
-            (KEY_SCHEMA, SCHEMA_VERSION.to_string()),
-            (KEY_CHUNK_BYTES, CHUNK_BYTES.to_string()),
-            (KEY_SOURCE_NAME, name.to_owned()),
-            (KEY_SOURCE_FORMAT, format.name().to_owned()),
-            (KEY_VOLUME_NAMES, r#"["0"]"#.to_owned()),
-            (KEY_HAS_DIGESTS, false.to_string()),
-        ];
-        let properties = properties(metadata)
-            .set_column_encoding(ColumnPath::from("time_ns"), Encoding::DELTA_BINARY_PACKED)
-            .build();
-        let writer = ArrowWriter::try_new(file, request_schema(), Some(properties))
-            .map_err(|error| cannot_write(path, &error.to_string()))?;
-        let hasher = TraceHasher::new(CHUNK_BYTES);
-        Ok(Streamed { path, temporary, writer, hasher, figures: Figures::default(), requests: 0 })
-    }
-
-    fn add(&mut self, columns: &Columns) -> Result<(), TraceError> {
-        let run = columns.as_run();
-        self.hasher.add(&run);
-        self.figures.add(run.time_ns, run.op, run.offset_bytes, run.length_bytes);
-        self.requests += run.len() as u64;
-        let failed = |why: String| cannot_write(self.path, &why);
-        let batch =
-            RecordBatch::try_new(request_schema(), columns_of(&run)).map_err(|e| failed(e.to_string()))?;
-        self.writer.write(&batch).map_err(|e| failed(e.to_string()))
-    }
-
-    fn finish(mut self) -> Result<u64, TraceError> {
-        let mut quality = Quality::default();
-        quality.judge(&self.figures);
-        let quality =
-            serde_json::to_string(&quality).map_err(|error| cannot_write(self.path, &error.to_string()))?;
-        let mut add = |key: &str, value| {
-            self.writer.append_key_value_metadata(KeyValue::new(key.to_owned(), Some(value)));
-        };
-        add(KEY_QUALITY, quality);
-        add(KEY_TRACE_DIGEST, self.hasher.finish(Holes::NONE));
-        self.writer.close().map_err(|error| cannot_write(self.path, &error.to_string()))?;
-        self.temporary.finish()?;
-        Ok(self.requests)
-    }
 }

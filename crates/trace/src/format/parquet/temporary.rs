@@ -29,22 +29,22 @@ impl Temporary {
             let file = match File::options().write(true).create_new(true).open(&path) {
                 Ok(file) => file,
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
-                Err(error) => return Err(cannot_write(wanted, &error.to_string())),
+                Err(error) => return Err(cannot_write(wanted, &error)),
             };
             // Somebody may have found the file before it was locked, and removed it.
             if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) || !is_at(&file, &path) {
                 continue;
             }
-            let locked = file.try_clone().map_err(|error| cannot_write(wanted, &error.to_string()))?;
+            let locked = file.try_clone().map_err(|error| cannot_write(wanted, &error))?;
             let temporary = Temporary { path, wanted: wanted.to_owned(), finished: false, _locked: locked };
             return Ok((temporary, file));
         }
-        Err(cannot_write(wanted, "too many others are writing it"))
+        Err(cannot_write(wanted, &"too many others are writing it"))
     }
 
     /// Gives the file its name, in one step: at any time there is either the old file or the new one.
     pub(super) fn finish(mut self) -> Result<(), TraceError> {
-        std::fs::rename(&self.path, &self.wanted).map_err(|e| cannot_write(&self.wanted, &e.to_string()))?;
+        std::fs::rename(&self.path, &self.wanted).map_err(|e| cannot_write(&self.wanted, &e))?;
         self.finished = true;
         Ok(())
     }
@@ -99,7 +99,7 @@ fn is_at(_file: &File, path: &Path) -> bool {
 }
 
 /// The error of a file that cannot be written.
-pub(super) fn cannot_write(path: &Path, why: &str) -> TraceError {
+pub(super) fn cannot_write(path: &Path, why: &dyn std::fmt::Display) -> TraceError {
     TraceError::new(
         ErrorCause::Io,
         path.display().to_string(),

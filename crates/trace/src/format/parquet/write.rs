@@ -1,28 +1,92 @@
 //! Writing the canonical Parquet.
 
-use std::ops::Range;
+use std::fs::File;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, UInt8Array};
-use arrow_schema::{DataType, Field, Schema};
-use parquet::arrow::ArrowWriter;
+use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::data_type::{
+    ByteArray, DataType, FixedLenByteArray, FixedLenByteArrayType, Int32Type, Int64Type,
+};
+use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
-use parquet::schema::types::ColumnPath;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::{ColumnPath, TypePtr};
 
-use super::columns::{BATCH_ROWS, batch_rows, request_columns, request_schema};
-use super::content_metadata::holes_in_json;
-use super::digests::{self, ByFirstAppearance};
+use super::digests::{ByFirstAppearance, NewDigests};
+use super::metadata::{holes_in_json, json};
 use super::temporary::{Temporary, cannot_write};
 use super::{
-    DIGEST, FLAGS, INSIDE, KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_HOLES, KEY_QUALITY, KEY_SCHEMA,
-    KEY_SOURCE_FORMAT, KEY_SOURCE_NAME, KEY_TRACE_DIGEST, KEY_VOLUME_NAMES, KEY_ZERO_CONTENT, SCHEMA_VERSION,
+    CONTENT_DIGEST, DIGEST, DIGEST_BYTES, INSIDE, KEY_CHUNK_BYTES, KEY_HAS_DIGESTS, KEY_HOLES, KEY_QUALITY,
+    KEY_SCHEMA, KEY_SOURCE_FORMAT, KEY_SOURCE_NAME, KEY_TRACE_DIGEST, KEY_VOLUME_NAMES, KEY_ZERO_CONTENT,
+    SCHEMA_VERSION,
 };
 use crate::error::TraceError;
 use crate::progress::Progress;
+use crate::request::CHUNK_BYTES;
+use crate::requests::Requests;
 use crate::trace::Trace;
+
+/// Rows of a row group.
+pub(super) const GROUP_ROWS: usize = 1 << 18;
+
+// The columns of a file, in the order in which they are written; docs/trace-formats.md describes them.
+const REQUEST_COLUMNS: &str = "
+    required int64 time_ns;
+    required int32 volume (INTEGER(32, false));
+    required int32 op (INTEGER(8, false));
+    required int64 offset_bytes (INTEGER(64, false));
+    required int32 length_bytes (INTEGER(32, false));";
+const CONTENT_COLUMN: &str = "
+    optional group content (LIST) { repeated group list { required int32 item (INTEGER(32, false)); } }";
+const DIGEST_COLUMN: &str = "
+    required group digest (LIST) { repeated group list { required fixed_len_byte_array(16) item; } }";
+pub(super) const FLAGS_COLUMN: &str = "
+    required int32 flags (INTEGER(8, false));";
+pub(super) const CONTENT_DIGEST_COLUMN: &str = "
+    optional group content_digest (LIST) { repeated group list { required fixed_len_byte_array(16) item; } }";
+
+/// The schema of requests with these further columns.
+pub(super) fn schema(further: &[&str]) -> ParquetResult<TypePtr> {
+    let further = further.concat();
+    Ok(Arc::new(parse_message_type(&format!("message arrow_schema {{{REQUEST_COLUMNS}{further} }}"))?))
+}
+
+/// Metadata that all files have.
+pub(super) fn metadata(name: &str, format: &str, volume_names: &[String]) -> Vec<(&'static str, String)> {
+    vec![
+        (KEY_SCHEMA, SCHEMA_VERSION.to_string()),
+        (KEY_CHUNK_BYTES, CHUNK_BYTES.to_string()),
+        (KEY_SOURCE_NAME, name.to_owned()),
+        (KEY_SOURCE_FORMAT, format.to_owned()),
+        (KEY_VOLUME_NAMES, json(volume_names)),
+    ]
+}
+
+/// Plain values under a light compression: the fastest to read.
+pub(super) fn properties(metadata: Vec<(&str, String)>) -> WriterPropertiesBuilder {
+    let pairs = metadata.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect();
+    let mut properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_dictionary_enabled(false)
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_created_by("flashtwin".to_owned())
+        .set_key_value_metadata(Some(pairs))
+        // Times rise slowly, so their differences are small numbers.
+        .set_column_encoding(ColumnPath::from("time_ns"), Encoding::DELTA_BINARY_PACKED);
+    for column in [DIGEST, CONTENT_DIGEST] {
+        let column = ColumnPath::new([column, "list", "item"].map(str::to_owned).to_vec());
+        // Digests are random: compressing them only costs time.
+        properties = properties
+            .set_column_compression(column.clone(), Compression::UNCOMPRESSED)
+            .set_column_statistics_enabled(column, EnabledStatistics::None);
+    }
+    properties
+}
 
 /// Writes `trace` as canonical Parquet to `path`, with its digests when it has any. Equal traces give equal
 /// bytes. The complete file gets its name in one step; temporary files of killed processes are removed.
@@ -31,83 +95,168 @@ use crate::trace::Trace;
 /// [`crate::ErrorCause::Io`] when the folder cannot be written to, [`crate::ErrorCause::Cancelled`] when `progress`
 /// says so.
 pub fn write_parquet(trace: &Trace, path: &Path, progress: &dyn Progress) -> Result<(), TraceError> {
-    write_requests(trace, path, progress)?;
-    Ok(())
-}
-
-/// Plain values under a light compression: the fastest to read.
-pub(super) fn properties(metadata: Vec<(&str, String)>) -> WriterPropertiesBuilder {
-    let pairs = metadata.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect();
-    WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_dictionary_enabled(false)
-        .set_statistics_enabled(EnabledStatistics::Chunk)
-        .set_max_row_group_row_count(Some(BATCH_ROWS))
-        .set_created_by("flashtwin".to_owned())
-        .set_key_value_metadata(Some(pairs))
-}
-
-/// The column of flags, which only traces with some have.
-fn flags_field() -> Field {
-    Field::new(FLAGS, DataType::UInt8, false)
-}
-
-fn flags(trace: &Trace, rows: Range<usize>) -> ArrayRef {
-    Arc::new(UInt8Array::from_iter_values(rows.map(|row| trace.flags_of(row))))
-}
-
-fn write_requests(trace: &Trace, path: &Path, progress: &dyn Progress) -> Result<(), TraceError> {
-    let json =
-        |value: serde_json::Result<String>| value.map_err(|error| cannot_write(path, &error.to_string()));
-    let has_digests = !trace.digests.is_empty();
-    let has_flags = !trace.flags.is_empty();
-    let mut metadata = vec![
-        (KEY_SCHEMA, SCHEMA_VERSION.to_string()),
-        (KEY_CHUNK_BYTES, trace.chunk_bytes.to_string()),
-        (KEY_SOURCE_NAME, trace.name.clone()),
-        (KEY_SOURCE_FORMAT, trace.format.name().to_owned()),
-        (KEY_VOLUME_NAMES, json(serde_json::to_string(&trace.volume_names))?),
-        (KEY_QUALITY, json(serde_json::to_string(&trace.quality))?),
+    let (has_digests, has_flags) = (!trace.digests.is_empty(), !trace.flags.is_empty());
+    let mut metadata = metadata(&trace.name, trace.format.name(), &trace.volume_names);
+    metadata.extend([
+        (KEY_QUALITY, json(&trace.quality)),
         (KEY_TRACE_DIGEST, trace.digest()),
         (KEY_HAS_DIGESTS, if has_digests { INSIDE } else { "false" }.to_owned()),
-    ];
+    ]);
     if !trace.holes.is_empty() {
-        metadata.push((KEY_HOLES, json(holes_in_json(&trace.holes))?));
+        metadata.push((KEY_HOLES, holes_in_json(&trace.holes)));
     }
     metadata.extend(trace.zero_content.map(|content| (KEY_ZERO_CONTENT, content.to_string())));
-    let digest = ColumnPath::new([DIGEST, "list", "item"].map(str::to_owned).to_vec());
-    let properties = properties(metadata)
-        // Times rise slowly, so their differences are small numbers.
-        .set_column_encoding(ColumnPath::from("time_ns"), Encoding::DELTA_BINARY_PACKED)
-        // Digests are random: compressing them only costs time.
-        .set_column_compression(digest.clone(), Compression::UNCOMPRESSED)
-        .set_column_statistics_enabled(digest, EnabledStatistics::None)
-        .build();
-    let requests = request_schema();
-    let fields = requests.fields().iter().map(|field| field.as_ref().clone());
-    let fields = fields.chain(has_digests.then(digests::field)).chain(has_flags.then(flags_field));
-    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-
-    let (temporary, file) = Temporary::beside(path)?;
-    let failed = |why: String| cannot_write(path, &why);
-    let mut writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties))
-        .map_err(|error| failed(error.to_string()))?;
-    let mut by_appearance = ByFirstAppearance::new(trace);
-    for rows in batch_rows(trace.len()) {
-        progress.update(rows.start as u64, trace.len() as u64);
+    let mut file = TraceFile::create(path, metadata, has_digests, has_flags)?;
+    let mut by_appearance = ByFirstAppearance::new(&trace.digests);
+    for start in (0..trace.len()).step_by(GROUP_ROWS) {
+        progress.update(start as u64, trace.len() as u64);
         if progress.cancelled() {
             return Err(TraceError::cancelled(&trace.name));
         }
-        let mut columns = request_columns(trace, rows.clone());
-        let flags = has_flags.then(|| flags(trace, rows.clone()));
-        if has_digests {
-            columns.push(by_appearance.column(rows).map_err(failed)?);
-        }
-        columns.extend(flags);
-        let batch =
-            RecordBatch::try_new(Arc::clone(&schema), columns).map_err(|error| failed(error.to_string()))?;
-        writer.write(&batch).map_err(|error| failed(error.to_string()))?;
+        let run = trace.requests(start..trace.len().min(start + GROUP_ROWS));
+        let digests = has_digests.then(|| by_appearance.digests_of(&run)).transpose();
+        file.add(&run, digests.map_err(|why| cannot_write(path, &why))?.as_ref())?;
     }
-    writer.close().map_err(|error| failed(error.to_string()))?;
-    temporary.finish()
+    file.finish(Vec::new())
+}
+
+/// A trace's file while it is being written.
+pub(super) struct TraceFile<'a> {
+    path: &'a Path,
+    temporary: Temporary,
+    writer: SerializedFileWriter<File>,
+    has_flags: bool,
+}
+
+impl<'a> TraceFile<'a> {
+    pub(super) fn create(
+        path: &'a Path,
+        metadata: Vec<(&str, String)>,
+        has_digests: bool,
+        has_flags: bool,
+    ) -> Result<TraceFile<'a>, TraceError> {
+        let (temporary, file) = Temporary::beside(path)?;
+        let further = [
+            CONTENT_COLUMN,
+            if has_digests { DIGEST_COLUMN } else { "" },
+            if has_flags { FLAGS_COLUMN } else { "" },
+        ];
+        let properties = Arc::new(properties(metadata).build());
+        let writer = schema(&further).and_then(|schema| SerializedFileWriter::new(file, schema, properties));
+        let writer = writer.map_err(|error| cannot_write(path, &error))?;
+        Ok(TraceFile { path, temporary, writer, has_flags })
+    }
+
+    /// Writes a row group.
+    pub(super) fn add(&mut self, run: &Requests<'_>, digests: Option<&NewDigests>) -> Result<(), TraceError> {
+        let written = write_group(&mut self.writer, run, digests, self.has_flags);
+        written.map_err(|error| cannot_write(self.path, &error))
+    }
+
+    /// Ends the file, with metadata that is known only now.
+    pub(super) fn finish(mut self, metadata: Vec<(&str, String)>) -> Result<(), TraceError> {
+        for (key, value) in metadata {
+            self.writer.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+        }
+        self.writer.close().map_err(|error| cannot_write(self.path, &error))?;
+        self.temporary.finish()
+    }
+}
+
+fn write_group<W: Write + Send>(
+    writer: &mut SerializedFileWriter<W>,
+    run: &Requests<'_>,
+    digests: Option<&NewDigests>,
+    has_flags: bool,
+) -> ParquetResult<()> {
+    let mut group = writer.next_row_group()?;
+    write_requests(&mut group, run)?;
+    let contents: Vec<i32> = run.all_contents().iter().map(|&content| content as i32).collect();
+    let lengths = (0..run.len()).map(|row| run.contents(row).len());
+    write_lists::<Int32Type, W>(&mut group, &contents, lengths, 2)?;
+    if let Some(new) = digests {
+        write_lists::<FixedLenByteArrayType, W>(
+            &mut group,
+            &values_of(&new.digests),
+            new.counts.iter().copied(),
+            1,
+        )?;
+    }
+    if has_flags {
+        write_flags(&mut group, run)?;
+    }
+    group.close()?;
+    Ok(())
+}
+
+/// Writes the columns that all files begin with.
+pub(super) fn write_requests<W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    run: &Requests<'_>,
+) -> ParquetResult<()> {
+    let narrow = |values: &[u32]| values.iter().map(|&value| value as i32).collect::<Vec<_>>();
+    let offsets: Vec<i64> = run.offset_bytes.iter().map(|&offset| offset as i64).collect();
+    let ops: Vec<i32> = run.op.iter().map(|&op| op as i32).collect();
+    write_column::<Int64Type, W>(group, run.time_ns, None)?;
+    write_column::<Int32Type, W>(group, &narrow(run.volume), None)?;
+    write_column::<Int32Type, W>(group, &ops, None)?;
+    write_column::<Int64Type, W>(group, &offsets, None)?;
+    write_column::<Int32Type, W>(group, &narrow(run.length_bytes), None)
+}
+
+pub(super) fn write_flags<W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    run: &Requests<'_>,
+) -> ParquetResult<()> {
+    let flags: Vec<i32> = (0..run.len()).map(|row| i32::from(run.flags_of(row))).collect();
+    write_column::<Int32Type, W>(group, &flags, None)
+}
+
+/// Digests as values of a column.
+pub(super) fn values_of(digests: &[[u8; 16]]) -> Vec<FixedLenByteArray> {
+    let bytes = Bytes::from(digests.concat());
+    let starts = (0..bytes.len()).step_by(DIGEST_BYTES);
+    starts.map(|start| ByteArray::from(bytes.slice(start..start + DIGEST_BYTES)).into()).collect()
+}
+
+/// Writes a list for each row. `item_level` is 2 in a column whose lists may be missing, as an empty one then is, and
+/// 1 in others.
+pub(super) fn write_lists<T: DataType, W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    values: &[T::T],
+    lengths: impl Iterator<Item = usize>,
+    item_level: i16,
+) -> ParquetResult<()> {
+    let (mut definition, mut repetition) = (Vec::new(), Vec::new());
+    for length in lengths {
+        definition.push(if length == 0 { 0 } else { item_level });
+        repetition.push(0);
+        definition.extend((1..length).map(|_| item_level));
+        repetition.extend((1..length).map(|_| 1));
+    }
+    write_column::<T, W>(group, values, Some((&definition, &repetition)))
+}
+
+fn write_column<T: DataType, W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    values: &[T::T],
+    levels: Option<(&[i16], &[i16])>,
+) -> ParquetResult<()> {
+    let column = group.next_column()?;
+    let mut column =
+        column.ok_or_else(|| ParquetError::General("the schema has no such column".to_owned()))?;
+    let (definition, repetition) = levels.unzip();
+    column.typed::<T>().write_batch(values, definition, repetition)?;
+    column.close()
+}
+
+/// The bytes of a file of these row groups.
+#[cfg(test)]
+pub(super) fn encode(groups: &[crate::columns::Columns]) -> ParquetResult<Vec<u8>> {
+    let properties = Arc::new(properties(Vec::new()).build());
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema(&[CONTENT_COLUMN])?, properties)?;
+    for columns in groups {
+        write_group(&mut writer, &columns.as_run(), None, false)?;
+    }
+    writer.into_inner()
 }

@@ -3,6 +3,10 @@
 mod random;
 mod score;
 mod successors;
+// The example of docs/adding-a-policy.md.
+#[cfg(test)]
+#[path = "../../../tests/added/least_popular.rs"]
+mod least_popular;
 
 use crate::policies::policies;
 use flashtwin_bits::By;
@@ -18,14 +22,13 @@ pub struct ChipView {
     pub free_pages: u64,
     /// Pages that hold valid data.
     pub stored_pages: u64,
-    /// Erases of its blocks so far, and how many blocks it has (E is their ratio).
+    /// Erases of its blocks so far (E is this over `blocks`).
     pub erases: u64,
     /// Blocks of the chip.
     pub blocks: u64,
     /// Popularity stored on it, in 1/65536 of a read, as `ftl.replication.score_popularity` counts a copy's.
     pub popularity: u64,
-    /// Operations waiting and in service (QL - 1); 0 at the end of a period, when the mirror serves
-    /// the host.
+    /// Operations waiting and in service (QL - 1); 0 at a period's end, when the mirror serves the host.
     pub load: u32,
     /// Copies that it has received: at the end of a period in this pass, on-line so far.
     pub received: u64,
@@ -90,7 +93,6 @@ impl ScorePopularity {
         }
     }
 
-    /// Whether Pop is a mean over the pages stored on a chip.
     #[inline]
     pub(super) fn is_mean(self) -> bool {
         self != Self::Sum
@@ -120,7 +122,6 @@ policies! {
 }
 
 impl Equals {
-    /// The sort key of contents with equal counters.
     pub(crate) fn key(self, vpn: Vpn) -> u64 {
         match self {
             Self::ByNumber => u64::from(vpn.number()),
@@ -150,7 +151,6 @@ policies! {
     Static => Box::new(successors::Successors);
 }
 
-/// Whether a chip has room for a copy and holds none yet.
 fn may_hold(chip: Chip, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> bool {
     chips[chip].free_pages > 0 && !holds.contains(chip)
 }
@@ -221,7 +221,6 @@ mod tests {
         assert_eq!(ScorePopularity::ALL.map(choose), [Some(4), Some(0), Some(4)]);
     }
 
-    /// The mean and the mean of replicas weigh them by popularity.
     #[test]
     fn sum_weighs_hot_and_lukewarm_copies_alike() {
         // One copy more than reads: 60 reads and 1 read.

@@ -18,7 +18,6 @@ pub(super) struct Score {
     next: u32,
 }
 
-/// A score as a fraction.
 struct Fraction {
     above: u64,
     below: u128,
@@ -77,7 +76,6 @@ impl Score {
         number(chip.free_pages) * stored / below
     }
 
-    /// Whether a chip's score is larger than another's, exactly.
     #[cold]
     fn exceeds(&self, chip: &ChipView, other: &ChipView) -> bool {
         self.of(chip).exceeds(&self.of(other))
@@ -108,7 +106,6 @@ impl Score {
         best
     }
 
-    /// The best of the chips that have received the fewest copies.
     #[inline(never)]
     fn best_of_fewest(&self, chips: By<Chip, &[ChipView]>, holds: &ChipSet) -> Option<Chip> {
         let is_open = |chip: Chip| may_hold(chip, chips, holds);
@@ -137,7 +134,6 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
-    /// The first of the chips with the largest score, by fractions alone.
     fn by_fractions(score: &Score, chips: &[ChipView], holds: &ChipSet) -> Option<Chip> {
         let chips = By::new(chips);
         let open = chips.ids().filter(|&chip| may_hold(chip, chips, holds));

@@ -1,0 +1,45 @@
+//! How many copies a content earns. One row a policy (RR-SSD paper II.D).
+
+use super::ReplicationConfig;
+use crate::decimal::times;
+use crate::policies::policies;
+
+policies! {
+    /// Number of copies that a content earns.
+    pub enum DegreePolicy;
+
+    /// In proportion to its reads in the period, `ftl.replication.copies_per_read` for each, up to
+    /// one a chip (RR-SSD paper II.D, the proportional choice).
+    #[default]
+    Popularity;
+    /// One on every chip, for as many contents as fit.
+    ManyOfFew;
+    /// `ftl.replication.few_copies` for every content that was read.
+    FewOfMany;
+}
+
+/// Copies that a content earns, by its counter: the first included, at most one a chip.
+pub(super) struct Degrees([u32; 256]);
+
+impl Degrees {
+    pub(super) fn new(rules: &ReplicationConfig, chips: u32) -> Self {
+        let earned = |popularity: u8| match rules.degree {
+            // With one copy a read, a counter that saturates at chips - 1 is exactly sufficient, which is the paper's
+            // argument for its width.
+            DegreePolicy::Popularity => 1 + times(u64::from(popularity), rules.copies_per_read),
+            _ if popularity == 0 => 1,
+            DegreePolicy::ManyOfFew => u64::from(chips),
+            DegreePolicy::FewOfMany => u64::from(rules.few_copies),
+        };
+        Self(std::array::from_fn(|popularity| match popularity as u8 {
+            unpopular if u32::from(unpopular) < rules.least_popularity => 1,
+            popularity => (earned(popularity).min(u64::from(chips)) as u32).clamp(1, rules.most_copies),
+        }))
+    }
+
+    /// Copies of a content whose counter stands at `popularity`, the first included.
+    #[inline]
+    pub(super) fn copies(&self, popularity: u8) -> u32 {
+        self.0[popularity as usize]
+    }
+}

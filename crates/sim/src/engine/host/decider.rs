@@ -1,0 +1,110 @@
+//! Page operations, from their arrival to the flash or to the answer. The decider asks the controller about each of them:
+//! about a read when it arrives, about a write when its tables, its old page and its hash are known.
+
+use flashtwin_trace::Window;
+
+use super::look_ahead::LookAhead;
+use super::write_buffer::WriteBuffer;
+use super::{
+    BackEnd, Charge, Controller, HashUnit, Interface, Ledger, NONE, Observer, OpenLedger, PageOps, ServedBy,
+    Tables, Waits,
+};
+use crate::config::{EngineConfig, WriteCompletes};
+
+pub(super) struct Decider<C, O> {
+    pub(super) back: BackEnd<C, O>,
+    pub(super) interface: Interface,
+    pub(super) hash: Option<HashUnit>,
+    pub(super) write_completes: WriteCompletes,
+    pub(super) write_buffer: WriteBuffer,
+    /// Waits of page operations for mapping tables; `None` where all tables are in RAM.
+    pub(super) tables: Option<Box<Tables>>,
+    pub(super) look_ahead: LookAhead,
+    /// Most pages of a write that share a sample, which alone is hashed unless it is a duplicate.
+    pub(super) sampling_pages: usize,
+    /// Whether a page write that has its hash may wait for a page of the fingerprint store.
+    pub(super) pages_fingerprints: bool,
+    pub(super) page_ops: PageOps,
+    pub(super) waits: Waits,
+}
+
+impl<C: Controller, O: Observer> Decider<C, O> {
+    pub(super) fn new(
+        back: BackEnd<C, O>,
+        interface: Interface,
+        config: &EngineConfig,
+        hashes: bool,
+    ) -> Self {
+        let controller = &back.controller;
+        Self {
+            hash: hashes.then(|| HashUnit::new(config.hash_ns(), config.hash_lanes)),
+            write_completes: config.write_completes,
+            write_buffer: WriteBuffer::new(config.write_buffer_pages),
+            tables: controller.pages_tables().then(Box::default),
+            look_ahead: LookAhead::new(controller),
+            sampling_pages: controller.sampling_pages().max(1) as usize,
+            pages_fingerprints: controller.pages_fingerprints(),
+            page_ops: PageOps::new(),
+            waits: Waits::default(),
+            interface,
+            back,
+        }
+    }
+
+    /// Prefetches the tables of page operations behind this one.
+    #[inline]
+    pub(super) fn look_ahead(&mut self, trace: &Window<'_>, at: usize) {
+        self.look_ahead.ask(&self.back.controller, &self.back.array, trace, at);
+    }
+
+    /// One page of a request is complete, served by `server`. `charge` enters the page's time into a ledger that has the
+    /// controller's own already. It is called for the last page of the request only, because its time is the request's.
+    #[inline]
+    pub(super) fn page_done(
+        &mut self,
+        number: u32,
+        server: Option<ServedBy>,
+        charge: impl FnOnce(&Self, &mut Ledger),
+    ) {
+        let Some(request) = self.interface.end_page(number) else { return };
+        let now_ns = self.back.now_ns();
+        if request.destages != NONE {
+            return self.interface.destaged(now_ns, &mut self.back.accounts, number, &request);
+        }
+        let mut ledger = Ledger::only(Charge::Controller, self.interface.controller_ns);
+        charge(self, &mut ledger);
+        let accounts = &mut self.back.accounts;
+        self.interface.complete_pages(now_ns, accounts, (number, &request), &ledger, server);
+    }
+
+    /// The same for a page that controller RAM serves, or that does not exist: its time is the sum
+    /// of its charges.
+    #[inline(never)]
+    pub(super) fn page_done_in_ram(&mut self, request: u32, charged: OpenLedger) {
+        let charged = self.back.accounts.close(charged);
+        self.page_done(request, None, |_, ledger| ledger.add_all(charged.as_ref()));
+    }
+
+    /// Completes a page write, just decided, that needs nothing from the flash: a duplicate, or one that is
+    /// complete as soon as controller RAM has it.
+    #[inline]
+    pub(super) fn complete_in_ram(&mut self, request: u32, hashed: bool, charged: OpenLedger) {
+        let charged = self.back.accounts.close(charged);
+        self.page_done(request, None, |decider, ledger| match charged {
+            Some(charged) => ledger.add(&charged),
+            None => decider.charge_hashing(ledger, request, hashed, decider.back.now_ns()),
+        });
+    }
+
+    /// Charges the time until its decision, at `decided_ns`, of a page write that waited for nothing but
+    /// the hash unit.
+    #[inline]
+    pub(super) fn charge_hashing(&self, ledger: &mut Ledger, request: u32, hashed: bool, decided_ns: u64) {
+        if let Some(hash) = self.hash.as_ref().filter(|_| hashed) {
+            let since_ns = self.interface.taken_in_ns(request);
+            let in_unit_ns = decided_ns.saturating_sub(since_ns);
+            ledger.charge(Charge::Hash, hash.hash_ns().min(in_unit_ns));
+            ledger.charge(Charge::HashQueue, in_unit_ns.saturating_sub(hash.hash_ns()));
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! The host interface: requests under way, until the host has their answers.
+//!
+//! A request passes the front end where there is one, its pages may find a place in the write cache, and a flush waits
+//! for the writes before it. This struct orders no flash operations.
+
+use flashtwin_ftl::{Host, Lpn};
+use flashtwin_trace::Op as HostOp;
+
+use super::flush::{Epoch, Flushes, NO_EPOCH};
+use super::front::{Front, Leaving};
+use super::ram_answers::RamAnswers;
+use super::slots::Slots;
+use super::write_cache::WriteCache;
+use super::{Accounts, Charge, Completed, Ledger, NO_EVENT, NONE, Observer, Pool, Request, ServedBy};
+use crate::config::EngineConfig;
+
+pub(super) struct Interface {
+    pub(super) requests: Pool<Request>,
+    pub(super) slots: Slots,
+    pub(super) front: Option<Box<Front>>,
+    pub(super) write_cache: Option<WriteCache>,
+    pub(super) ram_answers: RamAnswers,
+    pub(super) delayed_ns: u64,
+    pub(super) flushes: Flushes,
+    pub(super) controller_ns: u64,
+}
+
+impl Interface {
+    pub(super) fn new(config: &EngineConfig, page_bytes: u32) -> Self {
+        Self {
+            requests: Pool::new(),
+            slots: Slots::default(),
+            front: Front::of(config, page_bytes),
+            write_cache: WriteCache::of(config),
+            ram_answers: RamAnswers::new(config.write_cache_ns()),
+            delayed_ns: NO_EVENT,
+            flushes: Flushes::new(config),
+            controller_ns: config.controller_ns(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn taken_in_ns(&self, request: u32) -> u64 {
+        self.requests[request].arrival_ns + self.controller_ns
+    }
+
+    /// One page of a request is complete. Returns the request if that was its last page.
+    #[inline]
+    pub(super) fn end_page(&mut self, request: u32) -> Option<Request> {
+        let entry = &mut self.requests[request];
+        entry.pages_left -= 1;
+        if entry.pages_left > 0 { None } else { Some(*entry) }
+    }
+
+    /// All pages of a read or a write are complete, the last one served by `server`.
+    #[inline]
+    pub(super) fn complete_pages<O: Observer>(
+        &mut self,
+        now_ns: u64,
+        accounts: &mut Accounts<O>,
+        (number, request): (u32, &Request),
+        ledger: &Ledger,
+        server: Option<ServedBy>,
+    ) {
+        let kind = if request.epoch == NO_EPOCH { HostOp::Read } else { HostOp::Write };
+        self.complete(now_ns, accounts, (number, request.arrival_ns, kind), ledger, server);
+        self.is_safe(now_ns, accounts, request.epoch);
+    }
+
+    /// The controller is done with a request: the host has its answer, or the request leaves by the front end.
+    #[inline]
+    fn complete<O: Observer>(
+        &mut self,
+        now_ns: u64,
+        accounts: &mut Accounts<O>,
+        (request, arrival_ns, kind): (u32, u64, HostOp),
+        ledger: &Ledger,
+        server: Option<ServedBy>,
+    ) {
+        let total_ns = now_ns - arrival_ns;
+        debug_assert_eq!(ledger.total_ns(), total_ns, "{ledger:?}");
+        if self.front.is_some() {
+            return self.leave_by_front(now_ns, accounts, (request, kind), ledger, server);
+        }
+        self.requests.remove(request);
+        self.leave(now_ns, accounts, kind);
+        accounts.observer.completed(&Completed { request, kind, arrival_ns, total_ns, ledger, server });
+    }
+
+    #[inline]
+    pub(super) fn leave<O: Observer>(&mut self, now_ns: u64, accounts: &mut Accounts<O>, kind: HostOp) {
+        accounts.left(kind, now_ns);
+        self.slots.give_back(now_ns);
+    }
+
+    /// When a request was submitted that comes to the controller at `arrival_ns`.
+    #[cold]
+    pub(super) fn submitted_ns(&self, arrival_ns: u64) -> u64 {
+        self.front.as_ref().map_or(arrival_ns, |front| front.entering().submitted_ns)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn leave_by_front<O: Observer>(
+        &mut self,
+        now_ns: u64,
+        accounts: &mut Accounts<O>,
+        (request, kind): (u32, HostOp),
+        ledger: &Ledger,
+        server: Option<ServedBy>,
+    ) {
+        let mut ledger = *ledger;
+        let Some(front) = &mut self.front else { return };
+        let due_ns = front.send_out(now_ns, request, kind, &mut ledger);
+        let leaving = Leaving { due_ns, request, ledger, server };
+        if due_ns > now_ns {
+            front.wait_for_data(leaving);
+        } else {
+            self.answer_at_front(now_ns, accounts, kind, &leaving);
+        }
+        self.note_delayed();
+    }
+
+    /// The host has the answer of a request that left by the front end.
+    pub(super) fn answer_at_front<O: Observer>(
+        &mut self,
+        now_ns: u64,
+        accounts: &mut Accounts<O>,
+        kind: HostOp,
+        &Leaving { request, ref ledger, server, .. }: &Leaving,
+    ) {
+        let Some(ticket) = self.front.as_ref().map(|front| *front.ticket(request)) else { return };
+        let arrival_ns = ticket.submitted_ns;
+        let total_ns = now_ns - arrival_ns;
+        debug_assert_eq!(ledger.total_ns(), total_ns, "{ledger:?}");
+        self.requests.remove(request);
+        self.leave(now_ns, accounts, kind);
+        accounts.observer.completed(&Completed { request, kind, arrival_ns, total_ns, ledger, server });
+        if let Some(front) = &mut self.front {
+            front.answered(now_ns, &ticket);
+        }
+    }
+
+    #[cold]
+    pub(super) fn note_delayed(&mut self) {
+        let front_ns = self.front.as_ref().map_or(NO_EVENT, |front| front.next_ns());
+        self.delayed_ns = self.ram_answers.next_time().min(front_ns);
+    }
+
+    /// Whether the front end acts by `now_ns`, before any answer of the write cache is there.
+    pub(super) fn front_is_next(&self, now_ns: u64) -> bool {
+        self.delayed_ns <= now_ns && self.ram_answers.next_time() > now_ns
+    }
+
+    /// The epoch that a program of a request must keep; none if the request is complete already.
+    #[inline]
+    pub(super) fn epoch_of_program(&mut self, request: u32) -> u32 {
+        if !self.flushes.register_is_volatile() {
+            return NONE;
+        }
+        let epoch = self.requests[request].epoch;
+        self.flushes.program_begins(epoch).bits()
+    }
+
+    /// A write or a program that flushes may wait for is safe.
+    #[inline]
+    pub(super) fn is_safe<O: Observer>(&mut self, now_ns: u64, accounts: &mut Accounts<O>, epoch: Epoch) {
+        if epoch != NO_EPOCH && self.flushes.is_safe(epoch) {
+            self.complete_flushes(now_ns, accounts);
+        }
+    }
+
+    pub(super) fn flush<O: Observer>(&mut self, now_ns: u64, accounts: &mut Accounts<O>, request: u32) {
+        if self.flushes.answers_at_once() {
+            return self.complete_flush(now_ns, accounts, request);
+        }
+        self.flushes.wait(request);
+        self.complete_flushes(now_ns, accounts);
+    }
+
+    #[cold]
+    fn complete_flushes<O: Observer>(&mut self, now_ns: u64, accounts: &mut Accounts<O>) {
+        while let Some(flush) = self.flushes.next_complete() {
+            self.complete_flush(now_ns, accounts, flush);
+        }
+    }
+
+    fn complete_flush<O: Observer>(&mut self, now_ns: u64, accounts: &mut Accounts<O>, request: u32) {
+        let arrival_ns = self.requests[request].arrival_ns;
+        let mut ledger = Ledger::only(Charge::Controller, self.controller_ns);
+        ledger.charge(Charge::EarlierWrites, now_ns - arrival_ns - self.controller_ns);
+        self.complete(now_ns, accounts, (request, arrival_ns, HostOp::Flush), &ledger, None);
+    }
+
+    /// A page of a host's write finds a place in the write cache, or waits for one.
+    pub(super) fn cache_page<O: Observer>(
+        &mut self,
+        now_ns: u64,
+        accounts: &mut Accounts<O>,
+        page: Host,
+        partial: bool,
+        request: u32,
+    ) {
+        let Some(cache) = &mut self.write_cache else { return };
+        let taken = cache.write(page, partial, request);
+        accounts.counts.pages.absorbed_writes += u64::from(taken.absorbed);
+        if !taken.waits {
+            self.complete_cached(now_ns, accounts, request);
+        }
+    }
+
+    /// Serves a host's read of a page from the cache. Returns whether it is there.
+    #[inline]
+    pub(super) fn read_cached<O: Observer>(
+        &mut self,
+        now_ns: u64,
+        accounts: &mut Accounts<O>,
+        lpn: Lpn,
+        request: u32,
+    ) -> bool {
+        if !self.write_cache.as_ref().is_some_and(|cache| cache.has(lpn)) {
+            return false;
+        }
+        accounts.counts.pages.cache_reads += 1;
+        self.complete_cached(now_ns, accounts, request);
+        true
+    }
+
+    /// The host trims a page: the cache drops it.
+    pub(super) fn trim_cached<O: Observer>(&mut self, now_ns: u64, accounts: &mut Accounts<O>, lpn: Lpn) {
+        let Some(cache) = &mut self.write_cache else { return };
+        let (dirty, next) = cache.trim(lpn);
+        accounts.counts.pages.absorbed_writes += u64::from(dirty);
+        if let Some(next) = next {
+            self.complete_cached(now_ns, accounts, next);
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn destaged<O: Observer>(
+        &mut self,
+        now_ns: u64,
+        accounts: &mut Accounts<O>,
+        number: u32,
+        &Request { destages, epoch, .. }: &Request,
+    ) {
+        self.requests.remove(number);
+        if let Some(next) = self.write_cache.as_mut().and_then(|cache| cache.arrived(destages)) {
+            self.complete_cached(now_ns, accounts, next);
+        }
+        self.is_safe(now_ns, accounts, epoch);
+    }
+
+    /// A page of a request has its place in the cache, or was found there: the answer leaves for the host.
+    fn complete_cached<O: Observer>(&mut self, now_ns: u64, accounts: &mut Accounts<O>, request: u32) {
+        let waited_ns = now_ns - self.taken_in_ns(request);
+        if self.ram_answers.delay_ns == 0 {
+            return self.answered(now_ns, accounts, request, waited_ns);
+        }
+        self.ram_answers.send(now_ns, request, waited_ns);
+        self.note_delayed();
+    }
+
+    /// The host has the answer for a page that the cache took or served, and that had waited for a place before.
+    pub(super) fn answered<O: Observer>(
+        &mut self,
+        now_ns: u64,
+        accounts: &mut Accounts<O>,
+        number: u32,
+        waited_ns: u64,
+    ) {
+        let Some(request) = self.end_page(number) else { return };
+        let mut ledger = Ledger::only(Charge::Controller, self.controller_ns + self.ram_answers.delay_ns);
+        ledger.charge(Charge::CachePlace, waited_ns);
+        self.complete_pages(now_ns, accounts, (number, &request), &ledger, None);
+    }
+}

@@ -1,0 +1,58 @@
+"""The code behind a figure: a digest over that code, without comments and tests."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+#: Files that decide the outcome of a replay.
+REPLAY = (
+    "crates/bits/src", "crates/trace/src", "crates/nand/src", "crates/ftl/src", "crates/sim/src", "systems", "devices",
+    "evidence/studies/drives.py",
+)  # fmt: skip
+#: Files that decide the facts of a trace.
+ANALYSIS = ("crates/bits/src", "crates/trace/src", "crates/analysis/src")
+#: Files that decide the traces made from recipes.
+RECIPES = ("crates/bits/src", "crates/trace/src", "workloads")
+#: How the papers' figures are measured and judged.
+PAPERS = ("python/flashtwin/papers",)
+
+
+@functools.cache
+def digest(paths: tuple[str, ...], root: Path = ROOT) -> str:
+    """Sixteen hex digits that change with the code of these files and folders."""
+    found = hashlib.sha256()
+    for path in sorted({file for name in paths for file in _files(root / name)}):
+        found.update(f"{os.path.relpath(path, root)}\n{_substance(path)}\n".encode())
+    return found.hexdigest()[:16]
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """The code of a folder without its tests, or the file itself.
+
+    Raises:
+        FileNotFoundError: there is no such file or folder. If it was renamed, rename it here as well.
+    """
+    if path.is_file():
+        yield path
+        return
+    if not path.is_dir():
+        raise FileNotFoundError(path)
+    for file in path.rglob("*"):
+        if file.suffix in {".rs", ".py", ".toml"} and file.is_file() and "tests" not in file.relative_to(path).parts:
+            yield file
+
+
+def _substance(path: Path) -> str:
+    """The lines of a file that may change a figure: no comment lines, no blank ones, no unit tests at a file's end."""
+    text = path.read_text(encoding="utf-8")
+    comment = "#"
+    if path.suffix == ".rs":
+        comment = "//"
+        text = text.partition("\n#[cfg(test)]\nmod ")[0]
+    lines = (line.rstrip() for line in text.splitlines())
+    return "\n".join(line for line in lines if line and not line.lstrip().startswith(comment))

@@ -1,0 +1,199 @@
+"""The four papers: on recipes at their default scale, and on the recorded traces under the papers' names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from evidence import code
+from evidence.code import ROOT
+from evidence.forms import NOTHING, grid
+from evidence.studies.drives import PERIOD_S
+from evidence.study import CAPTURED as TRACES
+from evidence.study import Data, Lab, Study
+from flashtwin import papers
+from flashtwin.papers import running
+from flashtwin.papers.claims import Agreement
+from flashtwin.papers.markdown import MARKS
+from flashtwin.papers.running import ReproductionOptions
+from flashtwin.report.reproduction import published, value
+from flashtwin.results import names
+
+CODE = (*code.REPLAY, *code.PAPERS, "workloads", "crates/analysis/src")
+#: The recorded traces under the names of each paper's workloads. SWC takes any name.
+NAMES: Mapping[str, Mapping[str, str]] = {
+    "rr-ssd": {name: name for name in ("webvm", "homes", "mail", "trans")},
+    "ca-ssd": {"web": "webvm", "homes": "homes", "mail": "mail"},
+    "ds-ftl": {"home1": "homes", "webmail": "mail", "webusers": "webvm", "online": "trans"},
+    "swc": {name: name for name in TRACES},
+}
+#: Items that repeat all others under many settings take most of the time: `flashtwin reproduce PAPER ITEM` makes them.
+LEFT_OUT = ("sensitivity", "set-ups")
+#: The verdicts at the default scale, for those who reproduce the papers at another.
+VERDICTS = ROOT / "python" / "flashtwin" / "papers" / "verdicts.json"
+
+
+def measure_recipes(lab: Lab) -> Data:
+    """All papers on recipes."""
+    return {"papers": [_made(lab, paper, "recipes", ReproductionOptions()) for paper in NAMES]}
+
+
+def measure_captured(lab: Lab) -> Data:
+    """All papers on the recorded traces."""
+    found = []
+    for paper, workloads in NAMES.items():
+        traces = _linked(lab, paper)
+        options = ReproductionOptions(
+            traces=traces, period_s=PERIOD_S, workloads=() if paper == "swc" else tuple(workloads)
+        )
+        found.append(_made(lab, paper, "captured", options))
+    return {"papers": found}
+
+
+def _made(lab: Lab, paper: str, where: str, options: ReproductionOptions) -> dict[str, Any]:
+    """The results of a paper, without charts."""
+    ((_, every),) = papers.choose(paper)
+    items = tuple(item.id for item in every if item.id not in LEFT_OUT)
+    done = running.run(papers.choose(paper, items), lab.scratch(f"{where}-{paper}"), options, notify=lab.say)
+    (found,) = json.loads((done.path / names.REPRODUCTION).read_text(encoding="utf-8"))["papers"]
+    for item in found["items"]:
+        item.pop("chart", None)
+    return dict(found)
+
+
+def _linked(lab: Lab, paper: str) -> Path:
+    """A folder with the recorded traces under the paper's names."""
+    place = lab.scratch(f"traces-{paper}")
+    for name, trace in NAMES[paper].items():
+        lab.trace(trace)
+        link = place / f"{name}.fiu.zst"
+        link.unlink(missing_ok=True)
+        link.symlink_to((lab.folder("captured") / f"{trace}.fiu.zst").resolve())
+    return place
+
+
+class Results:
+    """The results of one paper, looked up by item, subject and quantity. A missing one is a KeyError."""
+
+    def __init__(self, data: Data, paper: str) -> None:
+        self.items = {item["id"]: item for one in data["papers"] if one["id"] == paper for item in one["items"]}
+
+    def claim(self, item: str, subject: str, quantity: str) -> Data:
+        """A published number beside the measured one."""
+        claims = {(one["subject"], one["quantity"]): one for one in self.items[item]["claims"]}
+        return dict(claims[subject, quantity])
+
+    def verdicts(self) -> list[str]:
+        """The items by their verdict."""
+        rows = []
+        for verdict in Agreement:
+            ids = [f"`{name}`" for name, item in self.items.items() if item["verdict"] == verdict]
+            rows += [[verdict.value, ", ".join(ids)]] if ids else []
+        return grid(["verdict", "items"], rows)
+
+    def columns(self, *pairs: tuple[str, str]) -> list[str]:
+        """Claims that were measured: a column for each item and quantity, `26.6 % → 24.1 % ✓`."""
+        found = {
+            (one["subject"], column): one
+            for column in pairs
+            for one in self.items[column[0]]["claims"]
+            if one["quantity"] == column[1] and one["measured"] is not None
+        }
+        subjects = dict.fromkeys(subject for subject, _ in found)
+        return grid(["published → measured", *(quantity for _, quantity in pairs)], (
+            [subject, *(_pair(found.get((subject, column))) for column in pairs)] for subject in subjects
+        ))  # fmt: skip
+
+    def beside(self, wanted: Iterable[tuple[str, str, str]]) -> list[str]:
+        """Chosen claims, one a row."""
+        claims = [(item, self.claim(item, subject, quantity)) for item, subject, quantity in wanted]
+        return grid(["item", "of", "what", "published", "measured"], (
+            [f"`{item}`", one["subject"], one["quantity"], published(one), _measured(one)] for item, one in claims
+        ))  # fmt: skip
+
+    def table(self, item: str, title: str, *columns: str) -> list[str]:
+        """A table of an item, found by words of its title, or some columns of it."""
+        (found,) = (table for table in self.items[item]["tables"] if title in table["title"])
+        places = [found["header"].index(column) for column in columns] or range(len(found["header"]))
+        return grid([found["header"][at] for at in places], ([row[at] for at in places] for row in found["rows"]))
+
+
+def _measured(claim: Data) -> str:
+    """The measured value with the mark of its verdict: `23.4 % ✓`."""
+    if claim["measured"] is None:
+        return NOTHING
+    return f"{value(claim['measured'], claim['unit'])} {MARKS[Agreement(claim['verdict'])]}"
+
+
+def _most(column: list[str]) -> float:
+    """The greatest percentage of a column, without the published one in its first row."""
+    return max(float(cell.strip("| %")) for cell in column[3:])
+
+
+def _pair(claim: Data | None) -> str:
+    return "" if claim is None else f"{published(claim)} → {_measured(claim)}"
+
+
+def summary(data: Data) -> list[str]:
+    """Items and numbers of each paper by verdict."""
+    rows = []
+    for paper in data["papers"]:
+        items, claims = paper["items"], [claim for item in paper["items"] for claim in item["claims"]]
+        known = [claim for claim in claims if claim["measured"] is not None]
+        rows.append([
+            paper["id"], len(items), *(sum(item["verdict"] == verdict for item in items) for verdict in Agreement),
+            len(known), *(sum(claim["verdict"] == verdict for claim in known) for verdict in MARKS),
+        ])  # fmt: skip
+    return grid(["paper", "items", *(str(one) for one in Agreement), "numbers", *MARKS.values()], rows)
+
+
+SHARE = "RR-SSD's share of Oracle's read improvement"
+RECORDED = ("Oracle, reads", "RR-SSD, reads", "RR-SSD, reads and writes", "share of Oracle's")
+FULL = ("mean response time, cut", "pages written, cut", "pages written by collection, cut", "erases, cut")
+DRIVES = (("fig-7a", FULL[0]), ("fig-7b", FULL[1]), ("fig-7b", FULL[2]), ("fig-7c", FULL[3]))
+FINDINGS = ("fig-1a", "fig-1b", "fig-1c", "fig-2", "fig-3", "fig-4", "fig-6", "fig-7", "fig-9", "fig-10", "fig-12",
+            "fig-15", "fig-18")  # fmt: skip
+
+
+def pages(data: Data) -> Data:
+    """Verdicts and headlines of the papers."""
+    rr, ca, ds, swc = (Results(data, paper) for paper in NAMES)
+    reads = {trace: rr.claim("recorded-rate", trace, "RR-SSD, reads") for trace in ("webvm", "trans")}
+    return {
+        "summary": summary(data),
+        "reads": {trace: value(one["measured"], one["unit"]) for trace, one in reads.items()},
+        "gains_on": [one["subject"] for one in rr.items["recorded-rate"]["claims"]
+                     if one["quantity"] == "RR-SSD, reads" and (one["measured"] or 0) > 20],
+        "rr_ssd": {
+            "verdicts": rr.verdicts(),
+            "recorded": rr.columns(*(("recorded-rate", quantity) for quantity in RECORDED)),
+            "chosen": rr.columns(*(("table-4", quantity) for quantity in (SHARE, *RECORDED[1:3]))),
+        },
+        "ca_ssd": {"verdicts": ca.verdicts(), "drives": ca.columns(*DRIVES),
+                   "full": ca.columns(*(("begins-full", quantity) for quantity in FULL))},
+        "ds_ftl": {
+            "verdicts": ds.verdicts(), "load": ds.table("load", "pages compared in idle time"),
+            "gains": ds.table("load", "What reads gain"), "most": _most(ds.table("load", "compared", "reads, static")),
+        },
+        "swc": {"verdicts": swc.verdicts(), "findings": swc.beside(
+            (item, one["subject"], one["quantity"]) for item in FINDINGS for one in swc.items[item]["claims"][:1]
+        )},
+    }  # fmt: skip
+
+
+def verdicts(data: Data) -> Mapping[Path, str]:
+    """The file of verdicts that `flashtwin reproduce` reads. Items that are left out keep theirs."""
+    known = json.loads(VERDICTS.read_text(encoding="utf-8"))
+    for paper in data["papers"]:
+        items = {**known[paper["id"]]["items"], **{item["id"]: item["verdict"] for item in paper["items"]}}
+        known[paper["id"]] = {"scale": min(load["scale"] for load in paper["workloads"]), "items": items}
+    return {VERDICTS: json.dumps(known, indent=1) + "\n"}
+
+
+RECIPES = Study(
+    "reproduction", "the papers on recipes, at their default scale", measure_recipes, pages, CODE,
+    verdicts, "the repository",
+)  # fmt: skip
+CAPTURED = Study("captured", "the papers on the recorded traces", measure_captured, pages, CODE)

@@ -1,0 +1,179 @@
+"""Drives that were measured: each fitted on every other rate, the rows that were left out predicted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from evidence.code import ROOT
+from evidence.forms import NOTHING, count, grid, points
+from evidence.studies.gains import svg
+from evidence.study import Data, Lab, Study
+from flashtwin.drives import comparing, fitting, tables
+from flashtwin.drives.comparing import BELOW_THE_KNEE, CLOSED_LOOP, SATURATED
+from flashtwin.drives.drive import FittedDrive
+from flashtwin.drives.tables import Measurements
+from flashtwin.results import folder
+
+#: The place of the fitted drives.
+DEVICES = ROOT / "devices" / "real"
+#: Who measured them.
+SOURCE = "# Measurements: Haas, Lee, Bonnet, Leis: SSD-iq, PVLDB 18(11), 2025."
+CODE = ("python/flashtwin/drives", "crates/nand/src", "crates/ftl/src", "crates/sim/src")
+#: Percentiles of the picture.
+_SHOWN = (("read p50", "#0077bb"), ("read p99", "#ee7733"), ("read p99.9", "#cc3311"), ("write p50", "#009988"))
+#: Errors of rates in percent that are named.
+_FAR = 25.0
+#: The errors of the table over all drives: rows and figure.
+_SUMMARY = (
+    (BELOW_THE_KNEE, "read p50"), (BELOW_THE_KNEE, "read p99"), (BELOW_THE_KNEE, "read p99.9"),
+    (BELOW_THE_KNEE, "write p50"), (BELOW_THE_KNEE, "write p99"), (SATURATED, "read p50"), (SATURATED, "requests"),
+    (CLOSED_LOOP, "write amplification, uniform"), (CLOSED_LOOP, "write amplification, skewed"),
+    (CLOSED_LOOP, "writes, skewed"), (CLOSED_LOOP, "writes"),
+)  # fmt: skip
+
+
+def measure(lab: Lab) -> Data:
+    """By drive: the fitted keys, and every figure measured and predicted."""
+    measurements = lab.folder("drives")
+    return {"drives": {name: _kept(lab, measurements, name) for name in tables.drives(measurements)}}
+
+
+def _kept(lab: Lab, measurements: Path, name: str) -> Mapping[str, Any]:
+    """A drive's part. An interrupted study goes on behind the last drive that is done."""
+    place = lab.scratch(f"real-drives-{STUDY.digest}") / f"{name}.json"
+    if place.is_file():
+        lab.reused = True
+    else:
+        measured = tables.read(measurements, name)
+        lab.say(f"{name}: {len(measured.open_loop)} rates")
+        folder.write_text(place, json.dumps(_fitted(lab, measured)))
+    found: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+    DEVICES.mkdir(exist_ok=True)
+    folder.write_text(DEVICES / f"{name}.toml", found["toml"])
+    return found
+
+
+def _fitted(lab: Lab, measured: Measurements) -> Mapping[str, Any]:
+    half = fitting.every_other(measured)
+    drive = fitting.fit_drive(half, lab.say)
+    rows = comparing.compared(measured, fitting.predicted(drive, measured, lab.say), half)
+    return {
+        "fitted_on": drive.fitted_on, "toml": f"{SOURCE}\n{_with_errors(drive, rows)}",
+        "estimates": [asdict(one) for one in drive.estimates],
+        "rows": [{**asdict(row), "error_percent": row.error_percent} for row in rows],
+        "errors": [asdict(one) for one in comparing.errors(rows)],
+    }  # fmt: skip
+
+
+def _with_errors(drive: FittedDrive, rows: list[comparing.FigureComparison]) -> str:
+    """The device file, with the errors of its twin."""
+    lines = [
+        f"# {'fitted' if one.is_fitted else 'predicted'}, {one.regime}: {one.figure}: {one.mean_percent:.1f} % mean, "
+        f"{one.worst_percent:.1f} % worst of {one.points}"
+        for one in comparing.errors(rows)
+    ]
+    return "\n".join([drive.toml.rstrip(), "", "# Errors of the twin, absolute:", *lines]) + "\n"
+
+
+def pages(data: Data) -> Data:
+    """The errors over all drives, the rows that are far off, and the keys that the measurements determine."""
+    drives = data["drives"]
+    below = [error for drive in drives.values() if (error := _error(drive, BELOW_THE_KNEE, "write p99")) is not None]
+    errors = [[figure, rows, *(_both(drive, rows, figure) for drive in drives.values())] for rows, figure in _SUMMARY]
+    return {
+        "count": len(drives), "names": list(drives), "write_p99": {"least": min(below), "most": max(below)},
+        "errors": grid(["figure", "rows", *drives], [row for row in errors if set(row[2:]) != {NOTHING}]),
+        "far_writes": "; ".join(
+            f"{name}, {row['experiment']}, {points(row['error_percent'], 0)}"
+            for name, row in _rows(drives, CLOSED_LOOP) if row["unit"] == "1/s" and abs(row["error_percent"]) > _FAR
+        ),
+        "far_reads": "; ".join(
+            f"{name} at {row['experiment'].removeprefix('open loop, ')}, {_pair(row)} us"
+            for name, row in _rows(drives, BELOW_THE_KNEE)
+            if row["figure"] == "read p99" and row["measured"] > 2 * row["predicted"]
+        ),
+        "estimates": _estimates(drives),
+        "unknown": {
+            name: ", ".join(f"`{one['key']}`" for one in drive["estimates"]
+                            if not one["is_measured"] and "." in one["key"])
+            for name, drive in drives.items()
+        },
+    }  # fmt: skip
+
+
+def _rows(drives: Mapping[str, Data], regime: str) -> list[tuple[str, Data]]:
+    return [(name, row) for name, drive in drives.items() for row in drive["rows"] if row["regime"] == regime]
+
+
+def _error(drive: Data, regime: str, figure: str, key: str = "mean_percent") -> float | None:
+    """The mean or the worst absolute error of predicted rows, in percent; None if the drive has no such row."""
+    wanted = (regime, figure, False)
+    found = (one[key] for one in drive["errors"] if (one["regime"], one["figure"], one["is_fitted"]) == wanted)
+    return next(found, None)
+
+
+def _both(drive: Data, regime: str, figure: str) -> str:
+    mean, worst = (_error(drive, regime, figure, key) for key in ("mean_percent", "worst_percent"))
+    return NOTHING if mean is None else f"{points(mean)} ({points(worst, 0)})"
+
+
+def _pair(row: Data) -> str:
+    return f"{count(row['measured'])} / {count(row['predicted'])}"
+
+
+def _estimates(drives: Mapping[str, Data]) -> list[str]:
+    """The keys that the measurements determine: a row a key, a column a drive."""
+    by_drive = [{one["key"]: one for one in drive["estimates"] if one["is_measured"]} for drive in drives.values()]
+    keys = dict.fromkeys(key for estimates in by_drive for key in estimates)
+    return grid(["figure", *drives], (
+        [f"`{key}`", *(_value(estimates[key]) if key in estimates else NOTHING for estimates in by_drive)]
+        for key in keys
+    ))  # fmt: skip
+
+
+def _value(estimate: Data) -> str:
+    value, unit = estimate["value"], estimate["unit"]
+    if isinstance(value, list):
+        return f"{', '.join(f'{one:g}' for one in sorted(set(value)))} {unit}".rstrip()
+    return f"{value:.4g} {unit}".rstrip() if isinstance(value, int | float) else str(value)
+
+
+def drawings(data: Data) -> Mapping[Path, str]:
+    """A picture of each drive."""
+    return {ROOT / "docs" / "images" / f"{name}.svg": _picture(name, drive) for name, drive in data["drives"].items()}
+
+
+def _picture(name: str, drive: Data) -> str:
+    """Response times against the rate: the drive as dots, filled where it was fitted, and the twin as a line."""
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name, "font.size": 9}):
+        figure = Figure(figsize=(7.2, 3.4), layout="constrained")
+        axes = figure.add_subplot()
+        for wanted, colour in _SHOWN:
+            rows = [row for row in drive["rows"] if row["figure"] == wanted and row["regime"] != CLOSED_LOOP]
+            axes.plot(_rates(rows), [row["predicted"] for row in rows], color=colour, linewidth=1.2, label=wanted)
+            for is_fitted, face in ((True, colour), (False, "white")):
+                dots = [row for row in rows if row["is_fitted"] == is_fitted]
+                measured = [row["measured"] for row in dots]
+                axes.plot(_rates(dots), measured, "o", markersize=4, color=colour, markerfacecolor=face)
+        axes.set(xlabel="thousand requests offered a second", ylabel="response time, us", yscale="log", title=name)
+        axes.legend(frameon=False, ncols=len(_SHOWN), fontsize=8, loc="upper left")
+        axes.grid(visible=True, which="major", linewidth=0.4, alpha=0.5)
+        return svg(figure)
+
+
+def _rates(rows: Sequence[Data]) -> list[float]:
+    names = (row["experiment"].removeprefix("open loop, ").removesuffix("/s") for row in rows)
+    return [float(name.replace(",", "")) / 1e3 for name in names]
+
+
+STUDY = Study(
+    "real-drives", "twins of drives that were measured", measure, pages, CODE, drawings,
+    "measured drives, `--drives DIR`",
+)  # fmt: skip
