@@ -9,7 +9,6 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,7 +17,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from ..tools import need
-from .serving import PATIENCE_S, run, started
+from .serving import PATIENCE_S, run, started, wait_until
 
 #: How a file system is made on a device, and how it is checked without being mended.
 MAKE = {"ext4": ("mkfs.ext4", "-q", "-F"), "xfs": ("mkfs.xfs", "-q", "-f")}
@@ -40,7 +39,7 @@ def device(uri: str, folder: Path) -> Iterator[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     with started("nbdfuse", folder, uri) as fuse:
         try:
-            _wait_for(folder / "nbd", fuse)
+            wait_until(lambda: _is_shown(folder / "nbd", fuse))
             loop = run("losetup", "--find", "--show", "--direct-io=off", folder / "nbd").strip()
             try:
                 yield Path(loop)
@@ -69,19 +68,9 @@ def mounted(
         try:
             yield place
         finally:
-            _unmount(place)
+            wait_until(lambda: subprocess.run(["umount", place], capture_output=True, check=False).returncode == 0)
         if not dies:
             run(*CHECK[file_system], loop)
-
-
-def _unmount(place: Path) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while True:
-        done = subprocess.run(["umount", str(place)], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-        if done.returncode == 0:
-            return
-        assert time.monotonic() < end, done.stderr
-        time.sleep(0.1)
 
 
 def build_project(folder: Path, files: int = 40) -> None:
@@ -146,19 +135,25 @@ def postgres_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def bench_postgres(folder: Path, transactions: int = 300) -> str:
-    """A PostgreSQL cluster with page checksums in an empty folder, filled and used by pgbench, stopped, its checksums
-    verified; returns the sums of balances that must agree, as one line.
-    """
+def make_cluster(folder: Path, scale: int, *more: tuple[str | Path, ...], socket: Path | None = None) -> None:
+    """A PostgreSQL cluster with page checksums in a new folder, with pgbench's tables, and what `more` commands do."""
     programs = postgres_programs()
     folder.mkdir()
     shutil.chown(folder, "postgres", "postgres")
     as_postgres(programs / "initdb", "--data-checksums", "-D", folder / "data")
-    with running_postgres(programs, folder) as connect:
+    with running_postgres(programs, folder, socket) as connect:
         as_postgres(programs / "createdb", *connect, "bench")
-        as_postgres(programs / "pgbench", *connect, "-q", "-i", "-s", "2", "bench")
-        as_postgres(programs / "pgbench", *connect, "-c", "4", "-j", "2", "-t", str(transactions // 4), "bench")
-    as_postgres(programs / "pg_checksums", "--check", "-D", folder / "data")
+        as_postgres(programs / "pgbench", *connect, "-q", "-i", "-s", str(scale), "bench")
+        for program, *words in more:
+            as_postgres(programs / program, *connect, *words, "bench")
+
+
+def bench_postgres(folder: Path, transactions: int = 300) -> str:
+    """A cluster in an empty folder, used by pgbench, stopped, its checksums verified; returns the sums of balances that
+    must agree, as one line.
+    """
+    make_cluster(folder, 2, ("pgbench", "-c", "4", "-j", "2", "-t", str(transactions // 4)))
+    as_postgres(postgres_programs() / "pg_checksums", "--check", "-D", folder / "data")
     return postgres_sums(folder)
 
 
@@ -208,10 +203,6 @@ def as_postgres(*words: str | Path) -> str:
     return run("runuser", "-u", "postgres", "--", *words, cwd="/", stdin=subprocess.DEVNULL)
 
 
-def _wait_for(file: Path, process: subprocess.Popen[str]) -> None:
-    """Until FUSE shows the file."""
-    end = time.monotonic() + PATIENCE_S
-    while not file.exists():
-        assert process.poll() is None, f"nbdfuse ended with status {process.returncode}"
-        assert time.monotonic() < end, f"{file} did not appear within {PATIENCE_S:g} s"
-        time.sleep(0.02)
+def _is_shown(file: Path, fuse: subprocess.Popen[str]) -> bool:
+    assert fuse.poll() is None, f"nbdfuse ended with status {fuse.returncode}"
+    return file.exists()

@@ -164,22 +164,12 @@ class Postgres:
         self.runs = 0
         self.committed: set[tuple[int, int, int]] = set()
 
-    def _begin(self, place: Path) -> None:
-        """Makes the cluster."""
-        place.mkdir()
-        shutil.chown(place, "postgres", "postgres")
-        mounting.as_postgres(self.programs / "initdb", "--data-checksums", "-D", place / "data")
-        with mounting.running_postgres(self.programs, place, self.outside) as connect:
-            mounting.as_postgres(self.programs / "createdb", *connect, "bench")
-            mounting.as_postgres(self.programs / "pgbench", *connect, "-q", "-i", "-s", "1", "bench")
-            table = "CREATE TABLE committed (run int, client int, n int, PRIMARY KEY (run, client, n))"
-            mounting.as_postgres(self.programs / "psql", *connect, "-q", "-c", table, "bench")
-
     def work(self, place: Path, killed: Callable[[], None]) -> None:
         """Transactions of four clients until the drive's server is killed."""
         place = place / "base"
         if not place.exists():
-            self._begin(place)
+            table = "CREATE TABLE committed (run int, client int, n int, PRIMARY KEY (run, client, n))"
+            mounting.make_cluster(place, 1, ("psql", "-q", "-c", table), socket=self.outside)
         self.runs += 1
         log = self.outside / f"run{self.runs}"
         with mounting.running_postgres(self.programs, place, self.outside, dies=True) as connect:

@@ -32,22 +32,15 @@ def served(image: Path, limit_bytes: int | None = None) -> Iterator[Client]:
         yield client
 
 
-def fills_up(image: Path, seed: int, limit_bytes: int) -> int:
+def fill(pages: Pages, client: Client) -> int:
     """Writes until the disk is full; reads all then; how many pages are errors."""
-    pages = Pages(seed, SIZE // PAGE)
-    with served(image, limit_bytes) as client:
-        error = 0
-        while not error:
-            error = pages.write(client) if pages.draw.random() < 0.97 else pages.flush(client)
-            assert pages.number - pages.first < 50_000, "the disk does not get full"
-        assert error == ENOSPC
-        errors = pages.read_all(client)
-        assert pages.write(client) == ENOSPC, "it is still full"
-        assert pages.flush(client) == ENOSPC, "what was written is not durable"
-        assert pages.read_all(client) == errors
-    pages.restart()
-    with served(image) as client:
-        assert pages.read_all(client) == 0, "opened again it has what was flushed"
+    error = 0
+    while not error:
+        error = pages.write(client) if pages.draw.random() < 0.97 else pages.flush(client)
+        assert pages.number - pages.first < 50_000, "the disk does not get full"
+    assert error == ENOSPC
+    errors = pages.read_all(client)
+    assert pages.write(client) == ENOSPC, "it is still full"
     return errors
 
 
@@ -58,10 +51,16 @@ def full_by_limit(folder: Path, seed: int) -> int:
     ft.serve(image, system=SYSTEMS[seed % len(SYSTEMS)], size_bytes=SIZE, sets=SMALL).stop()
     # Somewhere in the middle of the data, which come last.
     limit = ft.drive_info(image)["medium_bytes"] - SIZE // 2 + draw.randrange(SIZE // 3)
-    try:
-        return fills_up(image, seed, limit)
-    finally:
-        image.unlink()
+    pages = Pages(seed, SIZE // PAGE)
+    with served(image, limit) as client:
+        errors = fill(pages, client)
+        assert pages.flush(client) == ENOSPC, "what was written is not durable"
+        assert pages.read_all(client) == errors
+    pages.restart()
+    with served(image) as client:
+        assert pages.read_all(client) == 0, "opened again it has what was flushed"
+    image.unlink()
+    return errors
 
 
 @contextmanager
@@ -84,28 +83,19 @@ def full_by_size(folder: Path, seed: int) -> int:
     with small_disk(folder, SIZE // 2 + draw.randrange(SIZE // 4) // PAGE * PAGE) as place:
         image = place / "d.img"
         ft.serve(image, system=SYSTEMS[seed % len(SYSTEMS)], size_bytes=SIZE, sets=SMALL).stop()
-        return _until_it_has_room(image, place, seed)
-
-
-def _until_it_has_room(image: Path, place: Path, seed: int) -> int:
-    pages = Pages(seed, SIZE // PAGE)
-    with served(image) as client:
-        error = 0
-        while not error:
-            error = pages.write(client) if pages.draw.random() < 0.97 else pages.flush(client)
-        assert error == ENOSPC
-        errors = pages.read_all(client)
-        assert pages.write(client) == ENOSPC
-    pages.restart()
-    # Opening it again takes no room that it had not before; then it goes on.
-    subprocess.run(["mount", "-o", f"remount,size={4 * SIZE}", str(place)], check=True)
-    with served(image) as client:
-        assert pages.read_all(client) == 0
-        for _ in range(200):
-            assert pages.write(client) == 0
-        assert pages.flush(client) == 0
-        assert pages.read_all(client) == 0
-    return errors
+        pages = Pages(seed, SIZE // PAGE)
+        with served(image) as client:
+            errors = fill(pages, client)
+        pages.restart()
+        # Opening it again takes no room that it had not before; then it goes on.
+        subprocess.run(["mount", "-o", f"remount,size={4 * SIZE}", str(place)], check=True)
+        with served(image) as client:
+            assert pages.read_all(client) == 0
+            for _ in range(200):
+                assert pages.write(client) == 0
+            assert pages.flush(client) == 0
+            assert pages.read_all(client) == 0
+        return errors
 
 
 def test_a_full_disk_costs_no_byte_that_was_flushed(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_ctrl_c_is_heard_while_a_big_image_is_made(tmp_path: Path) -> None:
 @pytest.mark.parametrize("verb", [("serve",), ("drive", "info"), ("drive", "check"), ("drive", "system")])
 def test_a_pipe_is_no_image(verb: tuple[str, ...], process: Process, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.img")
-    done = process(*verb, "pipe.img", timeout=20)
+    done = process(*verb, "pipe.img", timeout=PATIENCE_S)
     assert (done.status, "neither a file nor a block device" in done.err) == (2, True), done.err
 
 

@@ -46,17 +46,6 @@ def test_duplicates_are_programmed_once(tmp_path: Path) -> None:
     assert drive["duplicate_write_share"] == 255 / 256
 
 
-def test_a_server_that_is_killed_loses_nothing_that_was_flushed(tmp_path: Path) -> None:
-    need("qemu-io")
-    for promise in range(1, 4):
-        with flashtwin("serve", "--system", "rr-ssd", "--size", "64M", "drive.img", cwd=tmp_path) as (_, uri):
-            kept = [f"read -P {old} {old}M 256k" for old in range(1, promise)]
-            qemu(uri, *kept, f"write -P {promise} {promise}M 256k", "flush")
-            # Not flushed by anybody: it may be there afterwards, or not.
-            qemu(uri, f"write -P 99 {promise + 20}M 64k")
-    assert ft.check_drive(tmp_path / "drive.img", all_pages=True)["problems"] == []
-
-
 def test_another_drive_than_the_one_asked_for_is_refused(tmp_path: Path) -> None:
     image = tmp_path / "drive.img"
     ft.serve(image, system="rr-ssd", size_bytes=SIZE).stop()
