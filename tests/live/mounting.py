@@ -9,46 +9,46 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+
+from ..tools import need
+from .serving import PATIENCE_S, run, started, wait_until
 
 #: How a file system is made on a device, and how it is checked without being mended.
 MAKE = {"ext4": ("mkfs.ext4", "-q", "-F"), "xfs": ("mkfs.xfs", "-q", "-f")}
 CHECK = {"ext4": ("fsck.ext4", "-f", "-n"), "xfs": ("xfs_repair", "-n")}
-_PATIENCE_S = 20.0
 
 
 def needs(file_system: str = "ext4", *programs: str) -> None:
     """Skips the test where the machine cannot do it, and names the reason."""
+    need("nbdfuse", "fusermount3", "losetup", "mount", MAKE[file_system][0], CHECK[file_system][0], *programs)
     if os.geteuid() != 0:
         pytest.skip("mounting takes root")
     if not Path("/dev/fuse").exists() or not Path("/dev/loop-control").exists():
         pytest.skip("the kernel has no FUSE or no loop devices here")
-    wanted = ("nbdfuse", "losetup", "mount", MAKE[file_system][0], CHECK[file_system][0], *programs)
-    missing = [program for program in wanted if shutil.which(program) is None]
-    if missing:
-        pytest.skip(f"not installed: {', '.join(missing)}")
 
 
 @contextmanager
 def device(uri: str, folder: Path) -> Iterator[Path]:
     """An NBD server's export, as a block device."""
     folder.mkdir(parents=True, exist_ok=True)
-    with subprocess.Popen(["nbdfuse", str(folder), uri]) as fuse:
+    with started("nbdfuse", folder, uri) as fuse:
         try:
-            _wait_for(folder / "nbd", fuse)
-            loop = _said("losetup", "--find", "--show", "--direct-io=off", str(folder / "nbd"))
+            wait_until(lambda: _is_shown(folder / "nbd", fuse))
+            loop = run("losetup", "--find", "--show", "--direct-io=off", folder / "nbd").strip()
             try:
                 yield Path(loop)
             finally:
-                _run("losetup", "--detach", loop)
+                run("losetup", "--detach", loop)
         finally:
-            subprocess.run(["fusermount3", "-u", str(folder)], check=False, capture_output=True)
-            fuse.wait(_PATIENCE_S)
+            # A server that is gone leaves a mount that nbdfuse cannot end by itself.
+            run("fusermount3", "-u", "-z", folder)
+            fuse.wait(PATIENCE_S)
 
 
 @contextmanager
@@ -62,25 +62,15 @@ def mounted(
     place = folder / "mounted"
     with device(uri, folder / "fuse") as loop:
         if make:
-            _run(*MAKE[file_system], str(loop))
+            run(*MAKE[file_system], loop)
         place.mkdir(parents=True, exist_ok=True)
-        _run("mount", str(loop), str(place))
+        run("mount", loop, place)
         try:
             yield place
         finally:
-            _unmount(place)
+            wait_until(lambda: subprocess.run(["umount", place], capture_output=True, check=False).returncode == 0)
         if not dies:
-            _run(*CHECK[file_system], str(loop))
-
-
-def _unmount(place: Path) -> None:
-    end = time.monotonic() + _PATIENCE_S
-    while True:
-        done = subprocess.run(["umount", str(place)], capture_output=True, text=True, timeout=300, check=False)
-        if done.returncode == 0:
-            return
-        assert time.monotonic() < end, done.stderr
-        time.sleep(0.1)
+            run(*CHECK[file_system], loop)
 
 
 def build_project(folder: Path, files: int = 40) -> None:
@@ -94,11 +84,11 @@ def build_project(folder: Path, files: int = 40) -> None:
     (folder / "main.c").write_text(f"{heads}int main(void) {{ return ({calls}) > 0 ? 0 : 1; }}\n", encoding="utf-8")
     rules = "OBJECTS = $(patsubst %.c,%.o,$(wildcard *.c))\nprogram: $(OBJECTS)\n\tcc -g -o $@ $^\n"
     (folder / "Makefile").write_text(rules, encoding="utf-8")
-    make = ["make", "-s", "-C", str(folder), "CFLAGS=-g -O1"]
-    subprocess.run(make, check=True, timeout=300)
+    make = ("make", "-s", "-C", folder, "CFLAGS=-g -O1")
+    run(*make)
     (folder / "part0.c").touch()
-    subprocess.run(make, check=True, timeout=300)
-    subprocess.run([str(folder / "program")], check=True, timeout=60)
+    run(*make)
+    run(folder / "program")
     os.sync()
 
 
@@ -132,25 +122,38 @@ def read_database(path: Path) -> list[tuple[int, str]]:
 
 def postgres_programs() -> Path:
     """Where PostgreSQL's own programs are; skips the test where there are none."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    if not found:
-        pytest.skip("not installed: postgresql")
-    return found[-1].parent
+    need("pg_config", "runuser")
+    return sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))[-1].parent
 
 
-def bench_postgres(folder: Path, transactions: int = 300) -> str:
-    """A PostgreSQL cluster with page checksums in an empty folder, filled and used by pgbench, stopped, its checksums
-    verified; returns the sums of balances that must agree, as one line.
-    """
+@contextmanager
+def postgres_folder() -> Iterator[Path]:
+    """A folder for a cluster: PostgreSQL runs as a user of its own, who cannot get to those of pytest."""
+    postgres_programs()
+    with TemporaryDirectory(prefix="flashtwin-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+def make_cluster(folder: Path, scale: int, *more: tuple[str | Path, ...], socket: Path | None = None) -> None:
+    """A PostgreSQL cluster with page checksums in a new folder, with pgbench's tables, and what `more` commands do."""
     programs = postgres_programs()
     folder.mkdir()
     shutil.chown(folder, "postgres", "postgres")
     as_postgres(programs / "initdb", "--data-checksums", "-D", folder / "data")
-    with running_postgres(programs, folder) as connect:
+    with running_postgres(programs, folder, socket) as connect:
         as_postgres(programs / "createdb", *connect, "bench")
-        as_postgres(programs / "pgbench", *connect, "-q", "-i", "-s", "2", "bench")
-        as_postgres(programs / "pgbench", *connect, "-c", "4", "-j", "2", "-t", str(transactions // 4), "bench")
-    as_postgres(programs / "pg_checksums", "--check", "-D", folder / "data")
+        as_postgres(programs / "pgbench", *connect, "-q", "-i", "-s", str(scale), "bench")
+        for program, *words in more:
+            as_postgres(programs / program, *connect, *words, "bench")
+
+
+def bench_postgres(folder: Path, transactions: int = 300) -> str:
+    """A cluster in an empty folder, used by pgbench, stopped, its checksums verified; returns the sums of balances that
+    must agree, as one line.
+    """
+    make_cluster(folder, 2, ("pgbench", "-c", "4", "-j", "2", "-t", str(transactions // 4)))
+    as_postgres(postgres_programs() / "pg_checksums", "--check", "-D", folder / "data")
     return postgres_sums(folder)
 
 
@@ -197,27 +200,9 @@ def _forget_dead(lock: Path) -> None:
 
 
 def as_postgres(*words: str | Path) -> str:
-    done = subprocess.run(
-        ["runuser", "-u", "postgres", "--", *map(str, words)],
-        capture_output=True, text=True, timeout=300, check=False, cwd="/", stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert done.returncode == 0, f"{words[0]}: {done.stdout}{done.stderr}"
-    return done.stdout
+    return run("runuser", "-u", "postgres", "--", *words, cwd="/", stdin=subprocess.DEVNULL)
 
 
-def _wait_for(file: Path, process: subprocess.Popen[bytes]) -> None:
-    """Until FUSE shows the file."""
-    end = time.monotonic() + _PATIENCE_S
-    while not file.exists():
-        assert process.poll() is None, f"nbdfuse ended with status {process.returncode}"
-        assert time.monotonic() < end, f"{file} did not appear within {_PATIENCE_S:g} s"
-        time.sleep(0.02)
-
-
-def _run(*words: str) -> None:
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, f"{' '.join(words)}: {done.stdout}{done.stderr}"
-
-
-def _said(*words: str) -> str:
-    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+def _is_shown(file: Path, fuse: subprocess.Popen[str]) -> bool:
+    assert fuse.poll() is None, f"nbdfuse ended with status {fuse.returncode}"
+    return file.exists()

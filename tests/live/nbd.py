@@ -1,15 +1,21 @@
-"""A client of the protocol, written by hand: requests, and the numbers of the errors that come back."""
+"""A client of the protocol, written by hand: requests, and the numbers of the errors that come back.
+
+And the pages that it writes, with their allowed contents.
+"""
 
 from __future__ import annotations
 
+import random
 import socket
 import struct
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 from urllib.parse import parse_qs, unquote, urlparse
 
 READ, WRITE, DISCONNECT, FLUSH, TRIM = range(5)
 EIO, ENOSPC = 5, 28
+PAGE = 4096
 
 
 class Client:
@@ -40,8 +46,8 @@ class Client:
             found += more
         return bytes(found)
 
-    def _ask(self, command: int, offset: int = 0, length: int = 0, data: bytes = b"") -> int:
-        self._socket.sendall(struct.pack(">IHHQQI", 0x25609513, 0, command, 7, offset, length) + data)
+    def _ask(self, command: int, offset: int = 0, length: int = 0, data: bytes = b"", flags: int = 0) -> int:
+        self._socket.sendall(struct.pack(">IHHQQI", 0x25609513, flags, command, 7, offset, length) + data)
         magic, error, cookie = struct.unpack(">IIQ", self._get(16))
         assert (magic, cookie) == (0x67446698, 7)
         return int(error)
@@ -51,9 +57,9 @@ class Client:
         error = self._ask(READ, offset, length)
         return error, b"" if error else self._get(length)
 
-    def write(self, offset: int, data: bytes) -> int:
+    def write(self, offset: int, data: bytes, *, durable: bool = False) -> int:
         """The number of the error, 0 for none."""
-        return self._ask(WRITE, offset, len(data), data)
+        return self._ask(WRITE, offset, len(data), data, int(durable))
 
     def flush(self) -> int:
         """The number of the error, 0 for none."""
@@ -71,3 +77,77 @@ class Client:
     ) -> None:
         """Hangs up."""
         self._socket.close()
+
+
+class Pages:
+    """The allowed contents of each page: values name their write, so that another page's old bytes are found out."""
+
+    def __init__(self, seed: int, pages: int) -> None:
+        """For a drive of zeroes with this many pages."""
+        self.draw = random.Random(seed)
+        self.pages = pages
+        #: Values that a page may have now, and after the drive was opened again.
+        self.now: dict[int, set[int]] = {}
+        self.kept: dict[int, set[int]] = {}
+        self.number = self.first = (seed + 1) * 1_000_000
+
+    def write(self, client: Client, *, durable: bool = False) -> int:
+        """Writes a page, mostly one of few; the error."""
+        page = self.draw.randrange(self.pages // (8 if self.draw.random() < 0.7 else 1))
+        self.number += 1
+        # Some writes repeat earlier contents.
+        value = self.number if self.draw.random() < 0.8 else self.number - self.draw.randrange(1, 40)
+        data = value.to_bytes(8, "little") * (PAGE // 8)
+        error = self._change(page, value, lambda: client.write(page * PAGE, data, durable=durable))
+        if durable and not error:
+            self.flushed()
+        return error
+
+    def trim(self, client: Client) -> int:
+        """Forgets a page, which may keep its bytes; the error."""
+        page = self.draw.randrange(self.pages)
+        before = self.now.get(page, {0})
+        error = self._change(page, 0, lambda: client.trim(page * PAGE, PAGE))
+        self.now[page] |= before
+        return error
+
+    def _change(self, page: int, value: int, change: Callable[[], int]) -> int:
+        before = self.now.get(page, {0})
+        # Until there is an answer, it may have happened or not.
+        self.now[page] = before | {value}
+        self.kept[page] = self.kept.get(page, {0}) | {value}
+        error = change()
+        if not error:
+            self.now[page] = {value}
+        return error
+
+    def flush(self, client: Client) -> int:
+        """Flushes; the error."""
+        error = client.flush()
+        if not error:
+            self.flushed()
+        return error
+
+    def flushed(self) -> None:
+        """All is durable as it is now."""
+        self.kept = {page: set(values) for page, values in self.now.items()}
+
+    def restart(self) -> None:
+        """The drive was opened again."""
+        self.now = {page: set(values) for page, values in self.kept.items()}
+
+    def read_all(self, client: Client) -> int:
+        """Reads every page; how many are errors. All others must hold what they may."""
+        errors = 0
+        for page in range(self.pages):
+            error, data = client.read(page * PAGE, PAGE)
+            if error:
+                assert error == EIO, f"page {page}: error {error}"
+                errors += 1
+                continue
+            value = int.from_bytes(data[:8], "little")
+            assert data == data[:8] * (PAGE // 8), f"page {page} is no page that was written"
+            may = self.now.get(page, {0})
+            assert value in may, f"page {page} holds {value}, not {may}"
+            self.now[page] = {value}
+        return errors

@@ -15,14 +15,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
 import flashtwin as ft
 
-from ..conftest import PROGRAM, clean_environment
 from . import mounting
+from .serving import PATIENCE_S, flashtwin, started
 
 SIZE = 256 << 20
 
@@ -30,16 +29,10 @@ SIZE = 256 << 20
 @contextmanager
 def server(image: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The drive served by a process of its own; it and its URI."""
-    command = [str(PROGRAM), "serve", str(image), "--socket", str(image.with_name("s")), "--period", "2s"]
-    with subprocess.Popen(
-        command, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        try:
-            assert process.stdout is not None
-            yield process, process.stdout.readline().strip()
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(timeout=60)
+    with flashtwin("serve", image, "--socket", image.with_name("s"), "--period", "2s") as (process, uri):
+        yield process, uri
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=PATIENCE_S)
 
 
 def kill(process: subprocess.Popen[str]) -> None:
@@ -103,8 +96,8 @@ def sqlite_under_kills(folder: Path, journal: str, kills: int, seed: int) -> int
 
     def work(place: Path, killed: Callable[[], None]) -> None:
         nonlocal committed
-        words = [sys.executable, "-c", WRITER, str(place / "base.sqlite"), journal]
-        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as writer:
+        words = (sys.executable, "-c", WRITER, place / "base.sqlite", journal)
+        with started(*words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as writer:
             assert writer.stdout is not None
             for _ in range(draw.randrange(5, 60)):
                 committed = int(writer.stdout.readline())
@@ -171,34 +164,22 @@ class Postgres:
         self.runs = 0
         self.committed: set[tuple[int, int, int]] = set()
 
-    def _begin(self, place: Path) -> None:
-        """Makes the cluster."""
-        place.mkdir()
-        shutil.chown(place, "postgres", "postgres")
-        mounting.as_postgres(self.programs / "initdb", "--data-checksums", "-D", place / "data")
-        with mounting.running_postgres(self.programs, place, self.outside) as connect:
-            mounting.as_postgres(self.programs / "createdb", *connect, "bench")
-            mounting.as_postgres(self.programs / "pgbench", *connect, "-q", "-i", "-s", "1", "bench")
-            table = "CREATE TABLE committed (run int, client int, n int, PRIMARY KEY (run, client, n))"
-            mounting.as_postgres(self.programs / "psql", *connect, "-q", "-c", table, "bench")
-
     def work(self, place: Path, killed: Callable[[], None]) -> None:
         """Transactions of four clients until the drive's server is killed."""
         place = place / "base"
         if not place.exists():
-            self._begin(place)
+            table = "CREATE TABLE committed (run int, client int, n int, PRIMARY KEY (run, client, n))"
+            mounting.make_cluster(place, 1, ("psql", "-q", "-c", table), socket=self.outside)
         self.runs += 1
         log = self.outside / f"run{self.runs}"
         with mounting.running_postgres(self.programs, place, self.outside, dies=True) as connect:
             words = [self.programs / "pgbench", *connect, "-n", "-c", "4", "-j", "2", "-T", "60", "-f", self.script]
             words += ["-D", "n=-1", "-D", f"run={self.runs}", "-l", "--log-prefix", log, "bench"]
-            with subprocess.Popen(
-                ["runuser", "-u", "postgres", "--", *map(str, words)], stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL, cwd="/",
-            ) as bench:  # fmt: skip
+            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": "/"}
+            with started("runuser", "-u", "postgres", "--", *words, **quiet) as bench:
                 time.sleep(0.5 + self.draw.random())
                 killed()
-                bench.wait(timeout=120)
+                bench.wait(timeout=PATIENCE_S)
         for file in self.outside.glob(f"run{self.runs}.*"):
             # A line for each transaction that was committed, its client first.
             clients = [int(line.split()[0]) for line in file.read_text(encoding="ascii").splitlines()]
@@ -225,13 +206,10 @@ class Postgres:
 
 def postgres_under_kills(kills: int, seed: int) -> int:
     """All committed rows."""
-    mounting.needs("ext4", "runuser")
-    mounting.postgres_programs()
-    # PostgreSQL runs as a user of its own, who must get to its folder: pytest's are their owner's alone.
-    with TemporaryDirectory(prefix="flashtwin-") as folder:
-        Path(folder).chmod(0o755)
-        base = Postgres(Path(folder), seed)
-        again_and_again(Path(folder), "ca-ssd", kills, base.work, base.check)
+    mounting.needs("ext4")
+    with mounting.postgres_folder() as folder:
+        base = Postgres(folder, seed)
+        again_and_again(folder, "ca-ssd", kills, base.work, base.check)
         return len(base.committed)
 
 
@@ -246,12 +224,10 @@ def test_postgresql_keeps_what_it_committed_under_fifty_kills() -> None:
 
 def test_rows_are_what_the_writer_makes_of_them(tmp_path: Path) -> None:
     """The test itself: its expectation of each row is the writer's."""
-    words = [sys.executable, "-c", WRITER, str(tmp_path / "base.sqlite"), "DELETE"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as writer:
+    with started(sys.executable, "-c", WRITER, tmp_path / "base.sqlite", "DELETE", stdout=subprocess.PIPE) as writer:
         assert writer.stdout is not None
         while int(writer.stdout.readline()) < 120:
             pass
-        writer.kill()
     with closing(sqlite3.connect(tmp_path / "base.sqlite")) as base:
         rows = base.execute("SELECT id, text FROM kept ORDER BY id").fetchall()
     assert rows == [(number, text_of(number, len(rows))) for number in range(1, len(rows) + 1)]

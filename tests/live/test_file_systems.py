@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
 import flashtwin as ft
 
 from . import mounting
+from .serving import blank
 
 
 @pytest.mark.parametrize("file_system", ["ext4", "xfs"])
 def test_a_build_and_a_database_on_a_recorded_file_system(file_system: str, tmp_path: Path) -> None:
     mounting.needs(file_system, "make", "cc")
-    image, out = tmp_path / "disk.img", tmp_path / "recorded.parquet"
-    with image.open("wb") as file:
-        file.truncate(512 << 20)
+    image, out = blank(tmp_path / "disk.img", 512 << 20), tmp_path / "recorded.parquet"
     with ft.record(image, out) as server, mounting.mounted(server.uri, tmp_path, file_system) as place:
         mounting.build_project(place / "project")
         rows = mounting.fill_database(place / "base.sqlite")
@@ -38,18 +36,13 @@ def test_a_build_and_a_database_on_a_recorded_file_system(file_system: str, tmp_
 
 
 def test_postgresql_on_a_recorded_file_system() -> None:
-    mounting.needs("ext4", "runuser")
-    mounting.postgres_programs()
-    # PostgreSQL runs as a user of its own, who must get to its folder: pytest's are their owner's alone.
-    with TemporaryDirectory(prefix="flashtwin-") as open_to_all:
-        Path(open_to_all).chmod(0o755)
-        _postgresql(Path(open_to_all))
+    mounting.needs("ext4")
+    with mounting.postgres_folder() as folder:
+        _postgresql(folder)
 
 
 def _postgresql(tmp_path: Path) -> None:
-    image, out = tmp_path / "disk.img", tmp_path / "postgres.parquet"
-    with image.open("wb") as file:
-        file.truncate(1 << 30)
+    image, out = blank(tmp_path / "disk.img", 1 << 30), tmp_path / "postgres.parquet"
     with ft.record(image, out) as server, mounting.mounted(server.uri, tmp_path) as place:
         sums = mounting.bench_postgres(place / "base")
     with (

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import socket as connection
 import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -19,32 +17,16 @@ import pytest
 
 import flashtwin as ft
 
-from ..conftest import Cli, clean_environment
+from ..conftest import Cli
+from ..tools import need
+from .serving import PATIENCE_S, blank, flashtwin, nbdsh, run, scraped, started, wait_until
 
 PAGE = 4096
 
 
-def needs(*tools: str) -> pytest.MarkDecorator:
-    missing = [tool for tool in tools if shutil.which(tool) is None]
-    return pytest.mark.skipif(bool(missing), reason=f"{', '.join(missing)} not installed")
-
-
-def run(*words: object, cwd: Path | None = None) -> str:
-    # nbdsh is a script of the system's Python.
-    env = {**os.environ, "PATH": f"/usr/bin:{os.environ['PATH']}"}
-    done = subprocess.run(
-        list(map(str, words)), env=env, cwd=cwd, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, f"{words}\n{done.stdout}{done.stderr}"
-    return done.stdout
-
-
 @pytest.fixture
 def image(tmp_path: Path) -> Path:
-    path = tmp_path / "disk.img"
-    with path.open("wb") as file:
-        file.truncate(8 << 20)
-    return path
+    return blank(tmp_path / "disk.img")
 
 
 @pytest.fixture
@@ -53,13 +35,21 @@ def server(image: Path) -> Iterator[ft.Server]:
         yield server
 
 
+def rows(out: Path) -> int:
+    """Requests of a recording under way, so far."""
+    try:
+        return len(ft.open(out))
+    except ft.TraceError:
+        return 0
+
+
 def recorded(server: ft.Server, image: Path) -> ft.Trace:
     server.stop()
     return ft.open(image.with_name("mine.parquet"))
 
 
-@needs("nbdinfo")
 def test_nbdinfo_is_told_what_the_server_can(server: ft.Server) -> None:
+    need("nbdinfo")
     found = json.loads(run("nbdinfo", "--json", server.uri))
     assert found["protocol"] == "newstyle-fixed"
     export = found["exports"][0]
@@ -68,17 +58,14 @@ def test_nbdinfo_is_told_what_the_server_can(server: ft.Server) -> None:
     able = ("can_df", "can_fast_zero", "can_flush", "can_fua", "can_multi_conn", "can_trim", "can_zero")
     assert all(export[name] for name in able), export
     assert not export["is_read_only"]
-    assert (export["block_size_minimum"], export["block_size_preferred"], export["block_size_maximum"]) == (
-        1,
-        PAGE,
-        32 << 20,
-    )
+    sizes = [export[f"block_size_{kind}"] for kind in ("minimum", "preferred", "maximum")]
+    assert sizes == [1, PAGE, 32 << 20]
     extents = json.loads(run("nbdinfo", "--map", "--json", server.uri))
     assert [(one["length"], one["description"]) for one in extents] == [(8 << 20, "hole,zero")]
 
 
-@needs("nbdsh")
 def test_every_request_of_libnbd(server: ft.Server, image: Path) -> None:
+    need("nbdsh")
     script = f"""
 h.set_strict_mode(0)
 h.add_meta_context("base:allocation")
@@ -128,18 +115,17 @@ h.shutdown()
     assert raw.column("content_digest").to_pylist()[5] == [zero]
 
 
-@needs("nbdsh")
 def test_a_blank_disk_is_known_to_be_blank(tmp_path: Path) -> None:
-    image, out = tmp_path / "disk.img", tmp_path / "blank.parquet"
-    with image.open("wb") as file:
-        file.truncate(64 << 20)
+    need("nbdsh")
+    image, out = blank(tmp_path / "disk.img", 64 << 20), tmp_path / "blank.parquet"
+    with image.open("r+b") as file:
         file.seek(8 << 20)
         file.write(os.urandom(1 << 20))
         file.seek(12 << 20)
         file.write(bytes(1 << 20))
     read = "; ".join(f"h.pread(4096, {page << 20})" for page in range(64))
     with ft.record(image, out) as server:
-        run("nbdsh", "-c", f'h.connect_uri("{server.uri}"); {read}; h.pwrite(bytes(4096), 0); h.pread(4096, 0)')
+        nbdsh(server.uri, f"{read}; h.pwrite(bytes(4096), 0); h.pread(4096, 0)")
     metadata = pq.read_metadata(out).metadata
     holes = json.loads(metadata[b"flashtwin.holes"])
     assert [0, 0, 8 << 20] in holes
@@ -159,8 +145,8 @@ def test_a_blank_disk_is_known_to_be_blank(tmp_path: Path) -> None:
     assert ft.open(converted).info["zero_read_percent"] == trace.info["zero_read_percent"]
 
 
-@needs("nbdcopy")
 def test_nbdcopy_gets_back_what_it_brought(server: ft.Server, tmp_path: Path) -> None:
+    need("nbdcopy")
     given, got = tmp_path / "given", tmp_path / "got"
     given.write_bytes(os.urandom(3 << 20) + bytes(2 << 20) + os.urandom(3 << 20))
     run("nbdcopy", "--connections=4", "--flush", given, server.uri)
@@ -168,17 +154,10 @@ def test_nbdcopy_gets_back_what_it_brought(server: ft.Server, tmp_path: Path) ->
     assert given.read_bytes() == got.read_bytes()
 
 
-@needs("qemu-io", "qemu-img")
 def test_qemu_writes_reads_and_compares(server: ft.Server, tmp_path: Path) -> None:
-    commands = [
-        "write -P 1 0 1M",
-        "aio_write -P 2 1M 64k",
-        "aio_write -z 2M 64k",
-        "aio_flush",
-        "write -f -P 3 3M 4k",
-        "flush",
-    ]
-    commands += ["read -P 1 0 1M", "read -P 2 1M 64k", "read -P 0 2M 64k", "discard 4M 64k"]
+    need("qemu-io", "qemu-img")
+    commands = ["write -P 1 0 1M", "aio_write -P 2 1M 64k", "aio_write -z 2M 64k", "aio_flush", "write -f -P 3 3M 4k"]
+    commands += ["flush", "read -P 1 0 1M", "read -P 2 1M 64k", "read -P 0 2M 64k", "discard 4M 64k"]
     words = [word for command in commands for word in ("-c", command)]
     said = run("qemu-io", "-f", "raw", "-d", "unmap", *words, server.uri)
     assert "fail" not in said.lower()
@@ -187,18 +166,12 @@ def test_qemu_writes_reads_and_compares(server: ft.Server, tmp_path: Path) -> No
     assert "identical" in run("qemu-img", "compare", "-f", "raw", "-F", "raw", server.uri, copy)
 
 
-@needs("fio")
 @pytest.mark.parametrize("depth", [1, 32])
 def test_fio_reads_what_it_wrote(server: ft.Server, image: Path, tmp_path: Path, depth: int) -> None:
+    need("fio")
     words = ["--name=v", "--ioengine=nbd", f"--uri={server.uri}", "--rw=randwrite", "--bs=4k", "--size=8m"]
-    words += [
-        f"--iodepth={depth}",
-        "--verify=crc32c",
-        "--do_verify=1",
-        "--verify_fatal=1",
-        "--fsync=64",
-        "--output-format=json",
-    ]
+    words += [f"--iodepth={depth}", "--verify=crc32c", "--do_verify=1", "--verify_fatal=1", "--fsync=64"]
+    words += ["--output-format=json"]
     said = run("fio", *words, cwd=tmp_path)
     # It may have something to say before.
     found = json.loads(said[said.index("{") :])
@@ -207,65 +180,51 @@ def test_fio_reads_what_it_wrote(server: ft.Server, image: Path, tmp_path: Path,
     assert (info["writes"], info["reads"]) == (2048, 2048)
 
 
-@needs("nbdkit", "nbdsh")
 def test_another_server_is_recorded_on_the_way(tmp_path: Path) -> None:
+    need("nbdkit", "nbdsh")
     socket, out = tmp_path / "kit.sock", tmp_path / "kit.parquet"
-    with subprocess.Popen(["nbdkit", "--foreground", "--unix", socket, "memory", "1M"]) as kit:
-        try:
-            with connection.socket(connection.AF_UNIX) as tried:
-                # The socket may be there before somebody listens.
-                while tried.connect_ex(str(socket)) != 0:
-                    time.sleep(0.02)
-            with ft.record(f"nbd+unix:///?socket={socket}", out) as server:
-                script = f'h.connect_uri("{server.uri}"); h.pwrite(b"x" * 70000, 5); h.flush(); '
-                script += 'h.trim(4096, 0); h.zero(4096, 8192); assert h.pread(70000, 5)[-9:] == b"x" * 9'
-                run("nbdsh", "-c", script)
-        finally:
-            kit.terminate()
+    with started("nbdkit", "--foreground", "--unix", socket, "memory", "1M"):
+        with connection.socket(connection.AF_UNIX) as tried:
+            # The socket may be there before somebody listens.
+            wait_until(lambda: tried.connect_ex(str(socket)) == 0)
+        with ft.record(f"nbd+unix:///?socket={socket}", out) as server:
+            script = 'h.pwrite(b"x" * 70000, 5); h.flush(); h.trim(4096, 0); h.zero(4096, 8192); '
+            nbdsh(server.uri, script + 'assert h.pread(70000, 5)[-9:] == b"x" * 9')
     assert ft.open(out).info["requests"] == 5
 
 
-def begin(tmp_path: Path, *more: object) -> tuple[subprocess.Popen[str], str]:
+def begin(tmp_path: Path, *more: object) -> AbstractContextManager[tuple[subprocess.Popen[str], str]]:
     """`flashtwin record` as a process, and its URI."""
-    words = [sys.executable, "-m", "flashtwin_start", "record", "disk.img", "--out", "mine.parquet", *map(str, more)]
-    program = Path(sys.executable).with_name("flashtwin")
-    if program.exists():
-        words = [str(program), *words[3:]]
-    process = subprocess.Popen(
-        words, cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    return process, process.stdout.readline().strip()
+    words = ("record", "disk.img", "--out", "mine.parquet", *more)
+    return flashtwin(*words, cwd=tmp_path, stderr=subprocess.PIPE)
 
 
-@needs("nbdsh")
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
 def test_the_verb_ends_well_when_it_is_told_to(image: Path, tmp_path: Path, end: signal.Signals) -> None:
-    process, uri = begin(tmp_path)
-    assert uri == f"nbd+unix:///?socket={tmp_path}/mine.sock"
-    run("nbdsh", "-c", f'h.connect_uri("{uri}"); h.pwrite(b"x" * 4096, 0)')
-    process.send_signal(end)
-    _, err = process.communicate(timeout=30)
+    need("nbdsh")
+    with begin(tmp_path) as (process, uri):
+        assert uri == f"nbd+unix:///?socket={tmp_path}/mine.sock"
+        nbdsh(uri, 'h.pwrite(b"x" * 4096, 0)')
+        process.send_signal(end)
+        _, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, err) == (0, "1 requests: mine.parquet\n")
     assert not (tmp_path / "mine.sock").exists()
     assert len(ft.open(tmp_path / "mine.parquet")) == 1
 
 
-@needs("nbdsh")
 def test_a_killed_recorder_leaves_a_trace(image: Path, tmp_path: Path, cli: Cli) -> None:
+    need("nbdsh")
     out = tmp_path / "killed.parquet"
     script = f"""
-import os, time, flashtwin as ft
+import time, flashtwin as ft
 server = ft.record({str(image)!r}, {str(out)!r}, loss_s=0.1)
 print(server.uri, flush=True)
-time.sleep(60)
+time.sleep({PATIENCE_S})
 """
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+    with started(sys.executable, "-c", script, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        uri = process.stdout.readline().strip()
-        write = f'h.connect_uri("{uri}"); [h.pwrite(bytes([at]) * 4096, at * 4096) for at in range(100)]'
-        run("nbdsh", "-c", write)
-        time.sleep(1)
+        nbdsh(process.stdout.readline().strip(), "[h.pwrite(bytes([at]) * 4096, at * 4096) for at in range(100)]")
+        wait_until(lambda: rows(out) == 100)
         process.kill()
     assert len(ft.open(out)) == 100
     with out.open("ab") as torn:
@@ -279,21 +238,10 @@ time.sleep(60)
     assert ft.open(tmp_path / "converted.parquet").digest == ft.open(out).digest
 
 
-@needs("qemu-io")
 def test_a_command_is_recorded_from_its_begin_to_its_end(image: Path, cli: Cli, tmp_path: Path) -> None:
-    words = [
-        "record",
-        image,
-        "--out",
-        "mine.fiu",
-        "--format",
-        "fiu",
-        "--listen",
-        "127.0.0.1:0",
-        "--json",
-        "--key-file",
-        "key",
-    ]
+    need("qemu-io")
+    words = ["record", image, "--out", "mine.fiu", "--format", "fiu", "--listen", "127.0.0.1:0", "--json"]
+    words += ["--key-file", "key"]
     done = cli(*words, "--", "qemu-io", "-f", "raw", "-c", "write -P 7 0 8k", "-c", "discard 0 4k", "{uri}")
     assert done.status == 0, done.err
     assert ft.open(tmp_path / "mine.fiu").info["writes"] == 1
@@ -305,21 +253,19 @@ def test_a_command_is_recorded_from_its_begin_to_its_end(image: Path, cli: Cli, 
     assert (failed.status, "false: ended with exit status 1" in failed.err) == (2, True)
 
 
-@needs("nbdsh")
 def test_figures_are_told_to_prometheus(image: Path, tmp_path: Path) -> None:
-    process, uri = begin(tmp_path, "--metrics", "127.0.0.1:0")
-    assert process.stderr is not None
-    address = process.stderr.readline().split()[-1]
-    run("nbdsh", "-c", f'h.connect_uri("{uri}"); h.pwrite(b"x" * 4096, 0); h.pread(512, 0)')
-    with urllib.request.urlopen(address, timeout=10) as answer:
-        text = answer.read().decode()
-    samples = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    need("nbdsh")
+    with begin(tmp_path, "--metrics", "127.0.0.1:0") as (process, uri):
+        assert process.stderr is not None
+        address = process.stderr.readline().split()[-1]
+        nbdsh(uri, 'h.pwrite(b"x" * 4096, 0); h.pread(512, 0)')
+        samples = scraped(address)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_S)
     assert samples['flashtwin_bytes_total{operation="write"}'] == "4096"
     assert samples['flashtwin_request_seconds_count{operation="read"}'] == "1"
     assert samples['flashtwin_request_seconds_bucket{operation="read",le="+Inf"}'] == "1"
     assert samples["flashtwin_recording_failed"] == "0"
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
 
 
 @pytest.mark.parametrize(
@@ -345,30 +291,13 @@ def test_mistakes_are_told_in_one_line(image: Path, cli: Cli, words: tuple[str, 
     assert done.err.splitlines()[-1].startswith("error: ") or "no-such" in message
 
 
-@needs("qemu-io")
 def test_a_log_of_qemu_is_imported(tmp_path: Path, image: Path) -> None:
-    log, out = tmp_path / "writes.log", tmp_path / "writes.parquet"
-    with log.open("wb") as file:
-        file.truncate(1 << 20)
+    need("qemu-io")
+    log, out = blank(tmp_path / "writes.log", 1 << 20), tmp_path / "writes.parquet"
     options = f"driver=blklogwrites,file.driver=file,file.filename={image},log.driver=file,log.filename={log}"
-    done = subprocess.run(
-        [
-            "qemu-io",
-            "--image-opts",
-            options,
-            "-c",
-            "write -P 5 4k 8k",
-            "-c",
-            "flush",
-            "-c",
-            "read 0 4k",
-            "-c",
-            "write -P 5 64k 4k",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    commands = ("write -P 5 4k 8k", "flush", "read 0 4k", "write -P 5 64k 4k")
+    words = ["qemu-io", "--image-opts", options, *(word for command in commands for word in ("-c", command))]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     if "Unknown driver" in done.stderr:
         pytest.skip("this qemu has no blklogwrites")
     assert done.returncode == 0, done.stderr

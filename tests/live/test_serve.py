@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +10,9 @@ import pytest
 
 import flashtwin as ft
 
-from ..conftest import PROGRAM, Cli, clean_environment
-from .test_record import needs, run
+from ..conftest import Cli
+from ..tools import need
+from .serving import PATIENCE_S, flashtwin, nbdsh, run, wait_until
 
 SIZE = 64 << 20
 
@@ -24,9 +23,9 @@ def qemu(uri: str, *commands: str) -> None:
     assert "failed" not in said, said
 
 
-@needs("qemu-io")
 @pytest.mark.parametrize("system", ["conventional", "rr-ssd", "ca-ssd"])
 def test_what_was_written_is_there_after_a_restart(system: str, tmp_path: Path) -> None:
+    need("qemu-io")
     image = tmp_path / "drive.img"
     with ft.serve(image, system=system, size_bytes=SIZE) as server:
         assert server.size_bytes == SIZE
@@ -37,33 +36,14 @@ def test_what_was_written_is_there_after_a_restart(system: str, tmp_path: Path) 
     assert ft.check_drive(image, all_pages=True)["problems"] == []
 
 
-@needs("qemu-io")
 def test_duplicates_are_programmed_once(tmp_path: Path) -> None:
+    need("qemu-io")
     with ft.serve(tmp_path / "drive.img", system="rr-ssd", size_bytes=SIZE) as server:
         qemu(server.uri, "write -P 7 0 1M", "flush")
         drive = server.figures["drive"]
     assert (drive["host_pages_written"], drive["flash_writes"]["unique"]) == (256, 1)
     assert drive["page_ops"]["duplicate_writes"] == 255
     assert drive["duplicate_write_share"] == 255 / 256
-
-
-@needs("qemu-io")
-def test_a_server_that_is_killed_loses_nothing_that_was_flushed(tmp_path: Path) -> None:
-    command = [str(PROGRAM), "serve", "--system", "rr-ssd", "--size", "64M", "drive.img"]
-    for promise in range(1, 6):
-        with subprocess.Popen(
-            command, cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, text=True
-        ) as server:
-            try:
-                assert server.stdout is not None
-                uri = server.stdout.readline().strip()
-                kept = [f"read -P {old} {old}M 256k" for old in range(1, promise)]
-                qemu(uri, *kept, f"write -P {promise} {promise}M 256k", "flush")
-                # Not flushed by anybody: it may be there afterwards, or not.
-                qemu(uri, f"write -P 99 {promise + 20}M 64k")
-            finally:
-                server.kill()
-    assert ft.check_drive(tmp_path / "drive.img", all_pages=True)["problems"] == []
 
 
 def test_another_drive_than_the_one_asked_for_is_refused(tmp_path: Path) -> None:
@@ -85,12 +65,7 @@ def test_another_drive_than_the_one_asked_for_is_refused(tmp_path: Path) -> None
     with pytest.raises(ft.LiveError, match="not a drive of flashtwin"):
         ft.serve(other)
     with pytest.raises(ft.ConfigError, match="cannot be served"):
-        ft.serve(
-            tmp_path / "x.img",
-            system="rr-ssd",
-            size_bytes=SIZE,
-            sets={"redirection.policy": '"any-chip"'},
-        )
+        ft.serve(tmp_path / "x.img", system="rr-ssd", size_bytes=SIZE, sets={"redirection.policy": '"any-chip"'})
     assert not (tmp_path / "x.img").exists()
 
 
@@ -124,16 +99,12 @@ def test_a_system_and_its_keys_are_named_as_for_a_replay(tmp_path: Path) -> None
 
 def test_periods_end_with_the_clock(tmp_path: Path) -> None:
     with ft.serve(tmp_path / "drive.img", system="rr-ssd", size_bytes=SIZE, period_s=0.05) as server:
-        for _ in range(200):
-            if server.figures["drive"]["periods"] >= 2:
-                break
-            time.sleep(0.05)
-        assert server.figures["drive"]["periods"] >= 2
+        wait_until(lambda: server.figures["drive"]["periods"] >= 2)
         assert server.figures["drive"]["failure"] is None
 
 
-@needs("qemu-io")
 def test_the_verbs(cli: Cli, tmp_path: Path) -> None:
+    need("qemu-io")
     write = ("--", "qemu-io", "-f", "raw", "-c", "write -P 7 0 64k", "-c", "flush", "{uri}")
     done = cli("serve", "--system", "rr-ssd", "--size", "64M", "drive.img", "--out", "served", *write)
     assert done.status == 0, done.err
@@ -162,31 +133,29 @@ CLIENT = """
 import random
 random.seed(2)
 pages = [random.randbytes(4096) for _ in range(4000)]
-h.connect_uri("{uri}")
 for number in range(6000):
     h.pwrite(pages[min(int(random.expovariate(1 / 1500)), 3999)], random.randrange(1900) * 4096)
     if number % 97 == 0:
         h.trim(4096, random.randrange(1900) * 4096)
         h.pread(8192, random.randrange(1899) * 4096)
 h.flush()
-h.shutdown()
 """
 
 #: Two chips with blocks of 32 pages, so that 8 MB are collected.
 LITTLE = {"channels": 1, "chips_per_channel": 2, "dies_per_chip": 1, "planes_per_die": 1, "pages_per_block": 32}
 
 
-@needs("nbdsh")
 @pytest.mark.parametrize("system", ["conventional", "rr-ssd", "ca-ssd", "ds-ftl"])
 def test_the_replay_of_a_recording_programs_what_the_drive_did(system: str, tmp_path: Path) -> None:
     """By cause, and exactly: the recorder stands before the drive, and no period ends."""
+    need("nbdsh")
     image, trace = tmp_path / "d.img", tmp_path / "t.parquet"
     sets = {f"nand.{key}": str(value) for key, value in LITTLE.items()}
     with (
         ft.serve(image, system=system, size_bytes=8 << 20, sets=sets, period_s=1e6) as server,
         ft.record(server.uri, trace) as recorder,
     ):
-        run("nbdsh", "-c", CLIENT.format(uri=recorder.uri))
+        nbdsh(recorder.uri, CLIENT)
     drive = server.figures["drive"]
     # The drive's own system, new as the drive was, and one request after the other as the client has them.
     twin = ft.drive_system(image).with_sets({"replay.queue_depth": 1, "replay.period_s": 1e6})
@@ -220,21 +189,16 @@ def test_what_cannot_be_compared_is_named(tmp_path: Path, small_trace: Path) -> 
     assert all(row.served is None and row.difference_percent is None for row in rows)
 
 
-@needs("qemu-io")
 def test_sigterm_ends_it_in_order(tmp_path: Path) -> None:
-    command = [str(PROGRAM), "serve", "--system", "rr-ssd", "--size", "64M", "drive.img", "--out", "served"]
-    with subprocess.Popen(command, cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, text=True) as server:
-        try:
-            assert server.stdout is not None
-            uri = server.stdout.readline().strip()
-            assert (tmp_path / "drive.sock").stat().st_mode & 0o077 == 0
-            with pytest.raises(ft.LiveError, match="another process is using it"):
-                ft.serve(tmp_path / "drive.img")
-            qemu(uri, "write -P 5 1M 64k")
-            server.terminate()
-            assert server.wait(30) == 0
-        finally:
-            server.kill()
+    need("qemu-io")
+    words = ("serve", "--system", "rr-ssd", "--size", "64M", "drive.img", "--out", "served")
+    with flashtwin(*words, cwd=tmp_path) as (server, uri):
+        assert (tmp_path / "drive.sock").stat().st_mode & 0o077 == 0
+        with pytest.raises(ft.LiveError, match="another process is using it"):
+            ft.serve(tmp_path / "drive.img")
+        qemu(uri, "write -P 5 1M 64k")
+        server.terminate()
+        assert server.wait(PATIENCE_S) == 0
     assert json.loads((tmp_path / "served" / "served.json").read_text())["host_pages_written"] == 16
     assert ft.check_drive(tmp_path / "drive.img")["log_batches"] == 0
     with ft.serve(tmp_path / "drive.img") as again:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
-from tests.live import mounting
+from ..conftest import PROGRAM, ROOT
+from . import mounting
+from .serving import run
 
 #: Differences allowed between two runs of the work: times in inodes, random numbers in the superblock.
 NOT_TWICE_THE_SAME_PERCENT = 2.0
@@ -27,7 +27,7 @@ WORK = "examples/live/build-and-load.sh"
 @pytest.fixture
 def typed(tmp_path: Path) -> Path:
     """A folder that looks like a clone, after all of the page has been typed there."""
-    mounting.needs("ext4", "make", "cc", "python3", "blkid", "fusermount3", "taskset")
+    mounting.needs("ext4", "make", "cc", "python3", "blkid", "taskset")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     page = (ROOT / "docs" / "your-machine.md").read_text(encoding="utf-8")
     lines = [
@@ -38,16 +38,7 @@ def typed(tmp_path: Path) -> Path:
     assert len(lines) > 5
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for line in lines:
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", as_tested(line)],
-            cwd=tmp_path,
-            env={**os.environ, "PATH": path},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        run("bash", "-euo", "pipefail", "-c", as_tested(line), cwd=tmp_path, env={**os.environ, "PATH": path})
     return tmp_path
 
 
@@ -97,6 +88,4 @@ def reads_of_a_blank_disk(typed: Path, served: int) -> None:
 
 
 def flashtwin(folder: Path, *words: str) -> str:
-    return subprocess.run(
-        [Path(sys.executable).parent / "flashtwin", *words], cwd=folder, capture_output=True, text=True, check=True
-    ).stdout
+    return run(PROGRAM, *words, cwd=folder)

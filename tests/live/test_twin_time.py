@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,9 +10,11 @@ from typing import Any
 import pytest
 
 import flashtwin as ft
-from tests.conftest import Cli
 
-pytestmark = pytest.mark.skipif(shutil.which("nbdsh") is None, reason="needs libnbd's nbdsh")
+from ..conftest import Cli
+from ..tools import need
+from .serving import nbdsh, scraped
+
 SIZE = 16 << 20
 
 TIMED = """
@@ -30,14 +28,15 @@ found = {}
 """
 
 
+@pytest.fixture(autouse=True)
+def has_nbdsh() -> None:
+    need("nbdsh")
+
+
 def client(server: ft.Server, script: str) -> dict[str, Any]:
     """The values that a script for nbdsh puts into `found`."""
-    words = ["nbdsh", "-u", server.uri, "-c", f"{TIMED}\n{script}\nprint(json.dumps(found))"]
-    env = {**os.environ, "PATH": f"/usr/bin:{os.environ['PATH']}"}
-    done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=100, check=False)
-    assert done.returncode == 0, done.stderr
-    read: dict[str, Any] = json.loads(done.stdout)
-    return read
+    found: dict[str, Any] = json.loads(nbdsh(server.uri, f"{TIMED}\n{script}\nprint(json.dumps(found))"))
+    return found
 
 
 def model_of(server: ft.Server) -> dict[str, Any]:
@@ -233,11 +232,7 @@ def test_metrics_over_http(tmp_path: Path) -> None:
         patch.setattr(_metrics, "say", said.append)
         with _metrics.metrics(server, "127.0.0.1:0"):
             client(server, "h.pwrite(bytes(range(256)) * 16, 0)")
-            address = said[0].removeprefix("figures: ")
-            with urllib.request.urlopen(address, timeout=10) as answer:
-                assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
-                text = answer.read().decode()
-    samples = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+            samples = scraped(said[0].removeprefix("figures: "))
     assert samples['flashtwin_requests_total{operation="write"}'] == "1"
     assert samples["flashtwin_host_pages_written_total"] == "1"
     assert (

@@ -2,9 +2,10 @@
 //! counts every content.
 
 #![allow(clippy::print_stdout)]
-use std::hint::black_box;
-use std::time::Instant;
 
+mod common;
+
+use common::{Random, best};
 use flashtwin_analysis::{basics, drift, duplication, space};
 use flashtwin_trace::{Op, Request, Trace, TraceBuilder};
 
@@ -25,14 +26,8 @@ fn main() {
     });
 }
 
-fn measure<T>(name: &str, mut work: impl FnMut() -> T) {
-    let times = (0..3).map(|_| {
-        let start = Instant::now();
-        black_box(work());
-        start.elapsed().as_secs_f64()
-    });
-    let best = times.fold(f64::INFINITY, f64::min);
-    println!("  {name:<28}{:>8.2} M requests/s", REQUESTS as f64 / best / 1e6);
+fn measure<T>(name: &str, work: impl FnMut() -> T) {
+    println!("  {name:<28}{:>8.2} M requests/s", REQUESTS as f64 / best(work) / 1e6);
 }
 
 /// Requests, bytes and accesses a content: the minimum of any implementation.
@@ -53,16 +48,10 @@ fn bare(trace: &Trace) -> (u64, u64, Vec<u32>) {
 /// Skewed addresses over 8 GB and skewed contents, 1 to 4 pages a request, 60 % writes.
 fn trace(requests: usize) -> Trace {
     let mut builder = TraceBuilder::new("bench");
-    let mut state = 1u64;
-    let mut random = move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state >> 11
-    };
+    let mut random = Random::new(1);
     // The square of a uniform number: a few pages and contents are much hotter than the rest.
     let mut skewed = move |limit: u64| {
-        let uniform = random() as f64 / (1u64 << 53) as f64;
+        let uniform = (random.next() >> 11) as f64 / (1u64 << 53) as f64;
         (uniform * uniform * limit as f64) as u64
     };
     for index in 0..requests {

@@ -6,26 +6,21 @@
 
 #![allow(clippy::print_stdout)]
 
-#[path = "../tests/it/common/random.rs"]
-mod random;
+mod common;
 
-use std::hint::black_box;
-use std::time::Instant;
-
+use common::{ROUNDS, Random, best, numbered};
 use flashtwin_analysis::{
     LogicalLocalityOptions, Sample, StackDistances, logical_locality, read_amplification, read_cost,
     value_locality,
 };
 use flashtwin_trace::{Op, Request, Trace, TraceBuilder, TraceError};
-use random::Random;
 
 const ACCESSES: usize = 10_000_000;
 const REQUESTS: usize = 10_000_000;
-const RUNS: usize = 3;
 
 fn main() -> Result<(), TraceError> {
     let wanted = std::env::args().skip(1).find(|arg| !arg.starts_with("--")).unwrap_or_default();
-    println!("one thread, best of {RUNS}");
+    println!("one thread, best of {ROUNDS}");
     if "stack".contains(&wanted) {
         stack_distances();
     }
@@ -47,14 +42,6 @@ fn main() -> Result<(), TraceError> {
         }
     }
     Ok(())
-}
-
-impl Random {
-    /// Below `limit`, small numbers more often: number n about in proportion to 1 / (n + 1).
-    fn skewed(&mut self, limit: u64) -> u64 {
-        let uniform = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
-        ((limit as f64 + 1.0).powf(uniform) - 1.0) as u64
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,16 +102,6 @@ impl Workload {
     }
 }
 
-/// Best time of some runs, in seconds.
-fn best<T>(mut run: impl FnMut() -> T) -> f64 {
-    let seconds = (0..RUNS).map(|_| {
-        let start = Instant::now();
-        black_box(run());
-        start.elapsed().as_secs_f64()
-    });
-    seconds.fold(f64::INFINITY, f64::min)
-}
-
 fn report(name: &str, of: &str, count: usize, seconds: f64, bare: f64) {
     let count = count as f64 / 1e6;
     println!(
@@ -144,23 +121,10 @@ fn stack_distances() {
     ] {
         let mut random = Random::new(2);
         let draw = |_| if skewed { random.skewed(items) } else { random.below(items) };
-        // Items are numbered by first appearance.
-        let mut numbers = vec![u32::MAX; items as usize];
-        let mut seen = 0;
-        let accesses: Vec<u32> = (0..ACCESSES)
-            .map(draw)
-            .map(|item| {
-                let number = &mut numbers[item as usize];
-                if *number == u32::MAX {
-                    *number = seen;
-                    seen += 1;
-                }
-                *number
-            })
-            .collect();
+        let (accesses, counts) = numbered((0..ACCESSES).map(draw), items);
         // When each item was accessed last has to be looked up and noted.
         let bare = best(|| {
-            let mut last = vec![0u32; seen as usize];
+            let mut last = vec![0u32; counts.len()];
             let now = accesses.iter().zip(1..);
             now.map(|(&item, now)| u64::from(now - std::mem::replace(&mut last[item as usize], now)))
                 .sum::<u64>()

@@ -9,87 +9,18 @@
 
 #![allow(clippy::print_stdout, missing_docs)]
 
-#[path = "../tests/it/common/random.rs"]
-mod random;
+mod common;
 
 use std::hint::black_box;
 use std::time::Instant;
 
+use common::{Clock, ROUNDS, Random, best, numbered};
 use flashtwin_analysis::{Frequencies, WaCounts, WaDevice, WaSimulator, page_writes, physical_blocks};
 use flashtwin_trace::{Op, Trace, TraceBuilder};
-use random::Random;
 
 const BLOCK_PAGES: u32 = 128;
 const PERCENT: u32 = 7;
-const ROUNDS: usize = 3;
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
-
-impl Random {
-    fn below_u32(&mut self, limit: u32) -> u32 {
-        (((self.next() >> 32) * u64::from(limit)) >> 32) as u32
-    }
-
-    /// Page k with a probability of about 1 / k.
-    fn zipf(&mut self, limit: u32) -> u32 {
-        let uniform = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
-        (f64::from(limit).powf(uniform) as u32).clamp(1, limit) - 1
-    }
-}
-
-/// Seconds that this thread spent on a processor, so that a busy machine disturbs less; the wall clock
-/// where the system does not tell.
-struct Clock {
-    wall: Instant,
-    processor_ns: Option<u64>,
-}
-
-fn processor_ns() -> Option<u64> {
-    std::fs::read_to_string("/proc/thread-self/schedstat").ok()?.split_whitespace().next()?.parse().ok()
-}
-
-impl Clock {
-    fn start() -> Self {
-        Self { wall: Instant::now(), processor_ns: processor_ns() }
-    }
-
-    fn seconds(&self) -> f64 {
-        match (self.processor_ns, processor_ns()) {
-            (Some(begin), Some(end)) => (end - begin) as f64 / 1e9,
-            _ => self.wall.elapsed().as_secs_f64(),
-        }
-    }
-}
-
-/// Best time of some rounds, and the last round's result.
-fn best<T>(mut run: impl FnMut() -> Result<T>) -> Result<(f64, T)> {
-    let mut seconds = f64::INFINITY;
-    for round in 1.. {
-        let clock = Clock::start();
-        let value = run()?;
-        seconds = seconds.min(clock.seconds());
-        if round == ROUNDS {
-            return Ok((seconds, value));
-        }
-    }
-    unreachable!("there is a last round")
-}
-
-/// Writes with pages numbered in the order of their first write, and how often each is written.
-fn numbered(writes: impl Iterator<Item = u32>, pages: u32) -> (Vec<u32>, Vec<u32>) {
-    let mut numbers = vec![u32::MAX; pages as usize];
-    let mut counts = Vec::new();
-    let mut number = |page: u32| {
-        let number = &mut numbers[page as usize];
-        if *number == u32::MAX {
-            *number = counts.len() as u32;
-            counts.push(0);
-        }
-        counts[*number as usize] += 1;
-        *number
-    };
-    let writes = writes.map(&mut number).collect();
-    (writes, counts)
-}
 
 fn line(name: &str, seconds: f64, count: u64, what: &str, more: &str) {
     println!("{name:26} {seconds:7.3} s {:8.1} M {what}/s  {more}", count as f64 / seconds / 1e6);
@@ -121,17 +52,17 @@ fn simulate(writes: &[u32], counts: &[u32], partitions: u32) -> Result<(f64, WaC
     let ratio = frequencies.lowest_ratio(partitions).ok_or("no pages")?;
     let partitioning = frequencies.partitions(ratio);
     let of_page = partitioning.of_pages(counts).ok_or("too many partitions")?;
-    let (seconds, done) = best(|| {
+    let run = || -> Result<WaCounts> {
         let mut ssd = WaSimulator::new(device(counts.len(), partitioning.len()), &of_page)?;
         ssd.write_all(writes)?;
         Ok(ssd.counts())
-    })?;
-    Ok((seconds, done, partitioning.len()))
+    };
+    Ok((best(run), run()?, partitioning.len()))
 }
 
 fn simulator_speed(name: &str, writes: &[u32], counts: &[u32]) -> Result<()> {
     let places = device(counts.len(), 1).physical_blocks as usize * BLOCK_PAGES as usize;
-    let (bare, _) = best(|| Ok(black_box(bare_loop(writes, counts.len(), places))))?;
+    let bare = best(|| bare_loop(writes, counts.len(), places));
     line(
         &format!("{name}, bare maps"),
         bare,
@@ -153,7 +84,7 @@ fn simulator_speed(name: &str, writes: &[u32], counts: &[u32]) -> Result<()> {
 fn f_min_speed(pages: u32) -> Result<()> {
     let mut random = Random::new(3);
     let mut counts = vec![1u32; pages as usize];
-    (0..4 * u64::from(pages)).for_each(|_| counts[random.zipf(pages) as usize] += 1);
+    (0..4 * u64::from(pages)).for_each(|_| counts[random.skewed(pages.into()) as usize] += 1);
     // Too short for the processor's clock.
     let begin = Instant::now();
     let frequencies = Frequencies::of(black_box(&counts));
@@ -170,24 +101,24 @@ fn f_min_speed(pages: u32) -> Result<()> {
     Ok(())
 }
 
-fn trace_of(writes: &[u32]) -> Result<Trace> {
+fn trace_of(writes: &[u64]) -> Result<Trace> {
     let mut builder = TraceBuilder::new("writes");
     for (time, &page) in writes.iter().enumerate() {
-        builder.request(time as i64, Op::Write, u64::from(page) * 4096, 4096, &[]);
+        builder.request(time as i64, Op::Write, page * 4096, 4096, &[]);
     }
     Ok(builder.build()?)
 }
 
-fn counting_speed(name: &str, writes: &[u32], pages: u32) -> Result<()> {
+fn counting_speed(name: &str, writes: &[u64], pages: u32) -> Result<()> {
     let trace = trace_of(writes)?;
-    let (bare, _) = best(|| {
+    let bare = best(|| {
         let mut counts = vec![0u32; pages as usize];
         writes.iter().for_each(|&page| counts[page as usize] += 1);
-        Ok(black_box(counts))
-    })?;
-    let (seconds, counted) = best(|| Ok(page_writes(&trace, 4096, true)))?;
+        counts
+    });
+    let seconds = best(|| page_writes(&trace, 4096, true));
     let more = format!("with their order; {:.1} M/s only adding up", writes.len() as f64 / bare / 1e6);
-    line(&format!("{name}, counting"), seconds, counted.page_writes, "writes", &more);
+    line(&format!("{name}, counting"), seconds, writes.len() as u64, "writes", &more);
     Ok(())
 }
 
@@ -204,7 +135,7 @@ fn peer(writes: usize) -> Result<()> {
     let clock = Clock::start();
     for done in (0..writes).step_by(batch.len()) {
         batch.truncate(writes - done);
-        batch.fill_with(|| random.below_u32(pages));
+        batch.fill_with(|| random.below(pages.into()) as u32);
         ssd.write_all(&batch)?;
     }
     let seconds = clock.seconds();
@@ -228,19 +159,17 @@ fn main() -> Result<()> {
     }
     println!("one thread, best of {ROUNDS}, {count} page writes, {pages} pages to choose from");
     let mut random = Random::new(1);
-    if wanted("uniform") {
-        let drawn: Vec<u32> = (0..count).map(|_| random.below_u32(pages)).collect();
-        counting_speed("uniform", &drawn, pages)?;
-        let (writes, counts) = numbered(drawn.into_iter(), pages);
-        simulator_speed("uniform", &writes, &counts)?;
-    }
-    if wanted("zipf") {
-        // Spread over the address space: 7,919 is a prime.
-        let spread = |page: u32| (u64::from(page) * 7919 % u64::from(pages)) as u32;
-        let drawn: Vec<u32> = (0..count).map(|_| spread(random.zipf(pages))).collect();
-        counting_speed("zipf", &drawn, pages)?;
-        let (writes, counts) = numbered(drawn.into_iter(), pages);
-        simulator_speed("zipf", &writes, &counts)?;
+    // Spread over the address space: 7,919 is a prime.
+    let spread = |page: u64| page * 7919 % u64::from(pages);
+    for name in ["uniform", "zipf"].into_iter().filter(|name| wanted(name)) {
+        let draw = |_| match name {
+            "uniform" => random.below(pages.into()),
+            _ => spread(random.skewed(pages.into())),
+        };
+        let drawn: Vec<u64> = (0..count).map(draw).collect();
+        counting_speed(name, &drawn, pages)?;
+        let (writes, counts) = numbered(drawn.into_iter(), pages.into());
+        simulator_speed(name, &writes, &counts)?;
     }
     if wanted("f_min") {
         f_min_speed(10_000_000)?;

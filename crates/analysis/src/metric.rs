@@ -34,8 +34,8 @@ pub(crate) struct FirstPass<'a> {
 pub(crate) trait Metric: Accumulator + Sized {
     /// An object of the summary. Comments of its fields are the manual's text.
     type Figures: Serialize + JsonSchema + std::fmt::Debug;
-    /// Of a row of each of its tables.
-    const SCHEMAS: &[fn() -> (String, Value)];
+    /// Of a row of each of its tables, if it has tables.
+    const SCHEMAS: &[fn() -> (String, Value)] = &[];
 
     fn begin(first_pass: &mut FirstPass<'_>) -> Self;
 
@@ -46,7 +46,9 @@ pub(crate) trait Metric: Accumulator + Sized {
 
     fn finish(self) -> Self::Figures;
 
-    fn tables(figures: &Self::Figures) -> Tables;
+    fn tables(_figures: &Self::Figures) -> Tables {
+        Tables::new()
+    }
 }
 
 /// Lists the metrics: a row is the name of an object of the summary, its text, and the [`Metric`] that fills it.

@@ -30,12 +30,10 @@ impl Characterization {
     }
 
     fn table(&self, name: &str) -> PyResult<Table> {
-        let unknown = || {
-            let known = self.table_names().join(", ");
-            errors::FlashtwinError::new_err(format!("no table is called '{name}'; there are: {known}"))
-        };
         let found = self.found.tables.iter().find(|(known, _)| known == name);
-        found.map(|(_, batch)| Table::new(batch.clone())).ok_or_else(unknown)
+        found
+            .map(|(_, batch)| Table::new(batch.clone()))
+            .ok_or_else(|| errors::no_table(name, &self.table_names()))
     }
 }
 

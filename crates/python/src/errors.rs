@@ -41,6 +41,10 @@ pub(crate) fn unknown(kind: &str, name: &str, known: &[&str]) -> PyErr {
     ConfigError::new_err(format!("no {kind} is called '{name}'; there are: {}", known.join(", ")))
 }
 
+pub(crate) fn no_table(name: &str, known: &[String]) -> PyErr {
+    FlashtwinError::new_err(format!("no table is called '{name}'; there are: {}", known.join(", ")))
+}
+
 pub(crate) fn internal(message: impl ToString) -> PyErr {
     InternalError::new_err(message.to_string())
 }

@@ -47,9 +47,7 @@ impl RunResult {
         if let Some(requests) = self.result.requests.as_ref().filter(|_| name == REQUESTS) {
             return py.detach(|| requests.read()).map(Table::new).map_err(|error| errors::sim(&error));
         }
-        let known = || self.table_names().join(", ");
-        let unknown = || format!("no table is called '{name}'; there are: {}", known());
-        let batch = self.result.table(name).ok_or_else(|| errors::FlashtwinError::new_err(unknown()))?;
+        let batch = self.result.table(name).ok_or_else(|| errors::no_table(name, &self.table_names()))?;
         Ok(Table::new(batch.clone()))
     }
 

@@ -12,8 +12,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::arrow::{self, Table};
-use crate::columns;
 use crate::characterize::{self, Characterization};
+use crate::columns;
 use crate::enter::{self, Job, Patience};
 use crate::errors;
 

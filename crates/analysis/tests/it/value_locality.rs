@@ -9,14 +9,6 @@ use flashtwin_trace::{NO_CONTENT, Op, Request, Trace, TraceBuilder};
 
 use crate::common::{Random, floats, u64s};
 
-impl Random {
-    /// Below `limit`, small numbers more often: number n about in proportion to 1 / (n + 1).
-    fn skewed(&mut self, limit: u64) -> u64 {
-        let uniform = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
-        ((limit as f64 + 1.0).powf(uniform) - 1.0) as u64
-    }
-}
-
 /// The list of items in order of last access, latest first.
 #[derive(Default)]
 struct LruList<T>(Vec<T>);

@@ -1,6 +1,6 @@
 //! Algorithms 1 and 2 of the SWC paper, line by line, slow and obvious.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use flashtwin_analysis::{WaBlockRole, WaCounts, WaDevice};
 
@@ -20,47 +20,12 @@ impl Block {
     }
 }
 
-/// How often lines were reached.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Branches {
-    clean: u64,
-    same_partition: u64,
-    other_partition: u64,
-    full_exactly: u64,
-    full_before_the_end: u64,
-    standby_found: u64,
-    standby_rewritten: u64,
-    /// The block whose filling started the collection is its victim.
-    own_block: u64,
-}
-
-impl Branches {
-    pub(crate) fn least(&self) -> u64 {
-        let Branches { clean, same_partition, other_partition, full_exactly, .. } = *self;
-        let Branches { full_before_the_end, standby_found, standby_rewritten, own_block, .. } = *self;
-        let all = [clean, same_partition, other_partition, full_exactly, full_before_the_end];
-        all.into_iter().chain([standby_found, standby_rewritten, own_block]).min().unwrap()
-    }
-}
-
-impl std::ops::AddAssign for Branches {
-    fn add_assign(&mut self, other: Branches) {
-        self.clean += other.clean;
-        self.same_partition += other.same_partition;
-        self.other_partition += other.other_partition;
-        self.full_exactly += other.full_exactly;
-        self.full_before_the_end += other.full_before_the_end;
-        self.standby_found += other.standby_found;
-        self.standby_rewritten += other.standby_rewritten;
-        self.own_block += other.own_block;
-    }
-}
-
 /// The simulator as the paper writes it.
 pub(crate) struct Naive {
     pub(crate) blocks: Vec<Block>,
     pub(crate) counts: WaCounts,
-    pub(crate) branches: Branches,
+    /// How often lines were reached.
+    pub(crate) branches: BTreeMap<&'static str, u64>,
     block_pages: usize,
     of_page: Vec<u8>,
     map: HashMap<u32, (usize, usize)>,
@@ -80,7 +45,7 @@ impl Naive {
         let mut naive = Naive {
             blocks: vec![Block::default(); blocks],
             counts: WaCounts::default(),
-            branches: Branches::default(),
+            branches: BTreeMap::new(),
             block_pages: device.block_pages as usize,
             of_page: of_page.to_vec(),
             map: HashMap::new(),
@@ -104,6 +69,10 @@ impl Naive {
         } else {
             WaBlockRole::Closed { partition }
         }
+    }
+
+    fn reached(&mut self, branch: &'static str, is_reached: bool) {
+        *self.branches.entry(branch).or_default() += u64::from(is_reached);
     }
 
     /// Algorithm 1; false when a victim holds valid pages only.
@@ -166,26 +135,27 @@ impl Naive {
     /// Algorithm 2.
     fn collect(&mut self, current: u8) -> bool {
         if let Some(clean) = self.clean.pop() {
-            self.branches.clean += 1;
+            self.reached("clean", true);
             self.blocks[clean].partition = current;
             self.active[current as usize] = clean;
             return true;
         }
         let Some(victim) = self.victim() else { return false };
-        self.branches.own_block += u64::from(victim == self.active[current as usize]);
+        // The block whose filling started the collection is its victim.
+        self.reached("own block", victim == self.active[current as usize]);
         let owner = self.blocks[victim].partition;
         if owner == current {
-            self.branches.same_partition += 1;
+            self.reached("same partition", true);
             self.rewrite(victim);
             self.active[current as usize] = victim;
             return true;
         }
-        self.branches.other_partition += 1;
+        self.reached("other partition", true);
         self.copy(victim, owner);
         if self.is_full(owner) {
             let left = !self.blocks[victim].valid().is_empty();
-            self.branches.full_before_the_end += u64::from(left);
-            self.branches.full_exactly += u64::from(!left);
+            self.reached("full before the end", left);
+            self.reached("full exactly", !left);
             let standby = self.standby.take().unwrap();
             self.blocks[standby].partition = owner;
             self.active[owner as usize] = standby;
@@ -203,11 +173,11 @@ impl Naive {
             let owner = self.blocks[victim].partition;
             self.copy(victim, owner);
             if self.is_full(owner) {
-                self.branches.standby_rewritten += 1;
+                self.reached("standby rewritten", true);
                 self.rewrite(victim);
                 self.active[owner as usize] = victim;
             } else {
-                self.branches.standby_found += 1;
+                self.reached("standby found", true);
                 self.erase(victim);
                 self.standby = Some(victim);
             }
