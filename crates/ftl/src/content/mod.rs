@@ -19,7 +19,7 @@ use crate::jobs::Jobs;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host};
 use crate::paging::{Paging, Tables};
-use crate::scheme::{Census, MappingScheme, Restore, audit_pages, unfit};
+use crate::scheme::{MappingScheme, audit_pages, unfit};
 use background::Background;
 #[cfg(test)]
 pub(crate) use background::Candidate;
@@ -326,9 +326,7 @@ impl MappingScheme for ContentScheme {
     fn end_preload(&mut self) {
         self.tables.map.reset_popularity();
     }
-}
 
-impl Census for ContentScheme {
     #[inline]
     fn pages_in_use(&self) -> u64 {
         self.tables.map.pages_in_use()
@@ -400,9 +398,7 @@ impl Census for ContentScheme {
             None => Ok(()),
         }
     }
-}
 
-impl Restore for ContentScheme {
     fn restore_page(&mut self, page: PageImage<'_>, flash: &mut Flash) -> Result<(), String> {
         let PageImage { lpn, content, home, replicas } = page;
         let map = &mut self.tables.map;

@@ -1,6 +1,7 @@
 //! Shared by the controller's tests: tiny devices, random options, an untimed driver.
 
 use crate::controller::Controller;
+use flashtwin_bits::{Loader, Saver, State};
 use flashtwin_nand::{Chip, Geometry, Plane, Ppn};
 
 use super::drawn;
@@ -26,6 +27,18 @@ pub(crate) fn geometry(levels: Levels) -> Geometry {
     let [channels, chips, dies, planes, blocks, pages] = levels;
     // Few entries a page of the tables.
     Geometry::new([channels, chips, dies, planes, blocks, pages, 64]).unwrap()
+}
+
+/// Saves a state and loads it into another object.
+pub(crate) fn reload<T: State>(saved: &T, into: &mut T) {
+    let mut bytes = Vec::new();
+    let mut to = Saver::new(&mut bytes);
+    saved.save(&mut to).unwrap();
+    to.finish().unwrap();
+    let mut bytes = bytes.as_slice();
+    let mut from = Loader::new(&mut bytes);
+    into.load(&mut from).unwrap();
+    from.finish().unwrap();
 }
 
 /// Eight channels of two chips of two dies of two planes.

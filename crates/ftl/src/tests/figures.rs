@@ -353,14 +353,6 @@ fn unknown_contents_are_checked_version_by_version() {
 }
 
 #[test]
-fn content_numbers_beyond_the_limit_count_as_unknown() {
-    let mut driver = device(&spreading(), 2, 8, 10);
-    driver.write_all(&[(0, 9), (1, 10), (2, 11)]);
-    let known: u64 = driver.ftl.plane_contents().unwrap().iter().map(|plane| plane.pages).sum();
-    assert_eq!(known, 1);
-}
-
-#[test]
 fn a_content_takes_as_many_bytes_as_its_tables_say() {
     // Whether it was ever written and read: 1. Its place in the store: 4.
     let least = 1 + 4;
