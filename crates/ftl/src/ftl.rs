@@ -28,7 +28,6 @@ use crate::scheme::MappingScheme;
 pub struct Ftl {
     pub(crate) flash: Flash,
     pub(crate) tables: Scheme,
-    /// Pages of a write that share a sample.
     sampling_pages: u32,
 }
 

@@ -100,7 +100,6 @@ impl ContentScheme {
         Ok(Some((ppn, cause)))
     }
 
-    /// Looks a written content up and, where it is known, points the page at it.
     #[inline]
     fn share(&mut self, page: Host, flash: &mut Flash) -> bool {
         let known = self.tables.map.fingerprints.lookup(page.content);

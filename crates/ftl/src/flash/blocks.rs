@@ -463,7 +463,6 @@ impl Blocks {
         counts.into_iter().filter(|&(_, blocks)| blocks > 0).collect()
     }
 
-    /// Partition and valid pages of every block that holds pages.
     pub(crate) fn held(&self) -> impl Iterator<Item = (u8, u32)> {
         let words = self.table.words.iter().map(|&word| Word(word));
         words

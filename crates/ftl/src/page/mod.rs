@@ -248,7 +248,6 @@ impl MappingScheme for PageScheme {
         spreader.as_mut().map_or(proposal, |spreader| spreader.place_aged(proposal, page, flash, loads))
     }
 
-    /// Forgets entries of places that ageing moved pages away from, and the writes so far.
     fn end_preload(&mut self) {
         if let Some(spreader) = &mut self.tables.map.spreader {
             spreader.forget_dead();

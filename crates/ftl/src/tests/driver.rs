@@ -29,7 +29,6 @@ pub(crate) fn geometry(levels: Levels) -> Geometry {
     Geometry::new([channels, chips, dies, planes, blocks, pages, 64]).unwrap()
 }
 
-/// Saves a state and loads it into another object.
 pub(crate) fn reload<T: State>(saved: &T, into: &mut T) {
     let mut bytes = Vec::new();
     let mut to = Saver::new(&mut bytes);
@@ -310,7 +309,6 @@ impl Driver {
         }
     }
 
-    /// A system on a device, nothing of them drawn.
     pub(super) fn of(levels: Levels, config: FtlConfig, footprint: u32, contents: u32) -> Self {
         Self::new(&Options::of(levels, config, footprint, contents))
     }
@@ -319,12 +317,10 @@ impl Driver {
         self.ftl.flash.geometry()
     }
 
-    /// A page of a block of the first plane.
     pub(super) fn page(&self, block: u32, page: u32) -> Ppn {
         self.geometry().ppn(Plane::new(0), block, page)
     }
 
-    /// The block within its plane and the page within that.
     pub(super) fn place(&self, ppn: Ppn) -> (u32, u32) {
         let geometry = self.geometry();
         (geometry.block_in_plane(geometry.block_index(ppn)), geometry.page_in_block(ppn))

@@ -219,7 +219,6 @@ fn unhashed_pages_are_counted_until_read_or_gone() {
     assert_eq!((ops.len(), driver.ftl.unhashed_pages()), (1, 1));
 }
 
-/// Reads of contents read for the first time, and of contents that have copies.
 fn new_and_replicated(driver: &Driver) -> (u64, u64) {
     let pages = driver.ftl.counters().pages;
     (pages.new_value_reads, pages.replicated_value_reads)
@@ -414,7 +413,6 @@ fn what_planes_hold_is_known_where_contents_are() {
     assert_eq!((pages, of_planes.iter().copied().collect::<Vec<_>>()), (4, expected.to_vec()));
 }
 
-/// A controller with only the methods that an engine requires.
 struct Plain;
 
 impl crate::Hints for Plain {}

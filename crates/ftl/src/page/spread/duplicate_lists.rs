@@ -11,7 +11,6 @@ use crate::flash::blocks::Blocks;
 use crate::ids::{Content, Lpn};
 use flashtwin_bits::{Loader, Saver, Slab, State, StateResult, prefetch};
 
-/// Pages that a list holds in place.
 const FEW: usize = 5;
 
 /// Room of the first list that does not: pages and their numbers are a cache line together.
