@@ -37,21 +37,18 @@ macro_rules! ids {
         impl $name {
             /// The one with a number.
             #[inline]
-            #[must_use]
             $visibility const fn new(number: u32) -> Self {
                 Self(number)
             }
 
             /// Its number.
             #[inline]
-            #[must_use]
             $visibility const fn number(self) -> u32 {
                 self.0
             }
 
             /// Its row in a table of all of its kind.
             #[inline]
-            #[must_use]
             $visibility const fn index(self) -> usize {
                 self.0 as usize
             }
@@ -66,7 +63,6 @@ macro_rules! ids {
 
             /// Words as ids.
             #[inline]
-            #[must_use]
             $visibility const fn named(words: &[u32]) -> &[Self] {
                 // SAFETY: an id is a word (`repr(transparent)`), and each word is an id.
                 unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), words.len()) }
@@ -74,7 +70,6 @@ macro_rules! ids {
 
             /// Words as ids.
             #[inline]
-            #[must_use]
             $visibility const fn named_mut(words: &mut [u32]) -> &mut [Self] {
                 // SAFETY: as in `named`.
                 unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), words.len()) }

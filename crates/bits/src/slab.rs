@@ -8,8 +8,8 @@ use std::ops::{Deref, DerefMut};
 /// All slots in one array. The last one freed is the first used again.
 #[derive(Debug)]
 pub struct Slab<T> {
-    pub(crate) slots: Vec<T>,
-    pub(crate) free: Vec<u32>,
+    slots: Vec<T>,
+    free: Vec<u32>,
 }
 
 impl<T> Default for Slab<T> {
@@ -93,6 +93,8 @@ impl<T> DerefMut for Slab<T> {
         &mut self.slots
     }
 }
+
+crate::state!(any T: crate::State => Slab<T> { slots, free });
 
 #[cfg(test)]
 mod tests {

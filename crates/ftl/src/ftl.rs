@@ -22,13 +22,12 @@ use crate::op::{FlashOp, Host, Lookup, ReadOutcome, ReadTarget, WriteOutcome, is
 use crate::page::spread::{SpreadConfig, SpreadPolicy, Spreader};
 use crate::page::{PageMap, PageScheme, WrittenContents};
 use crate::paging::{Layout, Map, Paging, Tables};
-use crate::scheme::{Census, MappingScheme, Restore};
+use crate::scheme::MappingScheme;
 
 /// The controller of one device.
 pub struct Ftl {
     pub(crate) flash: Flash,
     pub(crate) tables: Scheme,
-    /// Pages of a write that share a sample.
     sampling_pages: u32,
 }
 
@@ -190,9 +189,7 @@ impl Ftl {
         let partitions = self.flash.blocks.partitions();
         self.flash.partitions.assign(partitions, of_page);
     }
-}
 
-impl Ftl {
     /// Writes a logical page's content to another place, as ageing does. A page that is not mapped is left alone.
     pub fn rewrite(
         &mut self,
@@ -216,9 +213,7 @@ impl Ftl {
             scheme.end_preload();
         });
     }
-}
 
-impl Ftl {
     pub(crate) fn restore_page(&mut self, page: PageImage<'_>) -> Result<(), String> {
         with_tables!(&mut self.tables, scheme => scheme.restore_page(page, &mut self.flash))
     }

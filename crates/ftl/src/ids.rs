@@ -65,7 +65,6 @@ pub(crate) fn link(id: impl Id) -> u32 {
     id.number() + 1
 }
 
-/// The target of a link.
 #[inline]
 pub(crate) fn named<I: Id>(link: u32) -> Option<I> {
     link.checked_sub(1).map(I::new)

@@ -8,7 +8,7 @@ use crate::flash::counters::{Counters, PartitionSize, Peak, PlaneContents, Plane
 use crate::ftl::{Ftl, Scheme, with_tables};
 use crate::ids::Content;
 use crate::op::PagingSizes;
-use crate::scheme::Census;
+use crate::scheme::MappingScheme;
 
 impl Ftl {
     /// Counters since [`Ftl::end_preload`].

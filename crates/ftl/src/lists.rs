@@ -21,13 +21,11 @@ impl<I: Id> Lists<I> {
         Self { links: By::new(HugeSlice::zeroed(ids)), newest: vec![NONE; lists], oldest: vec![NONE; lists] }
     }
 
-    /// Prefetches the links of an id.
     #[inline]
     pub(crate) fn prefetch(&self, id: I) {
         self.links.prefetch(id);
     }
 
-    /// Prefetches the links of an id's neighbours.
     #[inline]
     pub(crate) fn prefetch_neighbours(&self, id: I) {
         if let Some(links) = self.links.get(id) {
@@ -35,12 +33,10 @@ impl<I: Id> Lists<I> {
         }
     }
 
-    /// The member at the old end.
     pub(crate) fn oldest(&self, list: usize) -> Option<I> {
         named(self.oldest[list])
     }
 
-    /// The member at the new end.
     pub(crate) fn newest(&self, list: usize) -> Option<I> {
         named(self.newest[list])
     }
@@ -62,7 +58,6 @@ impl<I: Id> Lists<I> {
         }
     }
 
-    /// Takes an id out of its list.
     pub(crate) fn unlink(&mut self, list: usize, id: I) {
         let [newer, older] = self.links[id];
         match named::<I>(newer) {

@@ -14,7 +14,7 @@ use crate::op::{Cause, FlashOp, Host};
 use crate::paging::{Map, Tables};
 
 /// A mapping scheme. Optional capabilities have defaults.
-pub(crate) trait MappingScheme: Census + Restore + flashtwin_bits::State {
+pub(crate) trait MappingScheme: flashtwin_bits::State {
     type Map: Map;
 
     fn tables(&mut self) -> &mut Tables<Self::Map>;
@@ -124,12 +124,10 @@ pub(crate) trait MappingScheme: Census + Restore + flashtwin_bits::State {
     }
 
     fn end_preload(&mut self) {}
-}
 
-pub(crate) trait Census {
     fn pages_in_use(&self) -> u64;
 
-    /// Physical pages that hold replicas, which [`Census::pages_in_use`] counts, too.
+    /// Physical pages that hold replicas, which [`MappingScheme::pages_in_use`] counts, too.
     fn replica_pages(&self) -> u64 {
         0
     }
@@ -159,9 +157,7 @@ pub(crate) trait Census {
     }
 
     fn audit(&self, flash: &Flash) -> FtlResult;
-}
 
-pub(crate) trait Restore {
     fn restore_page(&mut self, page: PageImage<'_>, flash: &mut Flash) -> Result<(), String>;
 
     fn restore_reference(&mut self, lpn: Lpn, home: Ppn, flash: &mut Flash) -> Result<(), String>;

@@ -92,13 +92,11 @@ flashtwin_bits::state!(FlashArray { programmed_pages });
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::{NandDevice, device_toml};
     use crate::ids::Plane;
 
     #[test]
     fn pages_are_programmed_once_in_order_and_only_after_an_erase() {
-        let device = NandDevice::from_toml(device_toml("ds-ftl").unwrap()).unwrap();
-        let g = &device.geometry;
+        let g = &Geometry::new([1, 1, 1, 4, 6, 2, 4096]).unwrap();
         let mut flash = FlashArray::new(g);
         let first = g.ppn(Plane::new(3), 5, 0);
         assert!(flash.read(g, first).is_err());

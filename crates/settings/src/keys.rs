@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::accepts::{accepts, is_list, is_within};
-use crate::error::SettingError;
-use crate::text::{bare_or_toml, shown};
+use crate::text::{SettingError, bare_or_toml, shown};
 
 /// Below this likeness (Jaro-Winkler, 0 to 1) a word is not taken for another one.
 const LIKE: f64 = 0.7;

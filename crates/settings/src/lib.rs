@@ -4,16 +4,14 @@
 //! means the same everywhere and a wrong key or value gets the same message.
 
 mod accepts;
-mod error;
 mod keys;
 mod text;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-pub use error::SettingError;
 pub use keys::{Keys, nearest};
-pub use text::{bare_or_toml, shown};
+pub use text::{SettingError, bare_or_toml, shown};
 
 /// Sets a dotted key whose tables exist; another is passed over.
 pub fn set(tree: &mut Map<String, Value>, key: &str, value: Value) {

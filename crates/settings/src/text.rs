@@ -1,6 +1,7 @@
 //! Values as people type and read them.
 
 use serde_json::{Map, Value};
+use thiserror::Error;
 
 const SHOWN: usize = 80;
 
@@ -17,5 +18,17 @@ pub fn shown(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}... ({} characters)", &text[..end], text.chars().count()),
         None => text.to_owned(),
+    }
+}
+
+/// A setting that cannot be used: fault, expected value, the nearest right one.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+#[error("{0}")]
+pub struct SettingError(pub String);
+
+impl SettingError {
+    /// A key with a value that it cannot have.
+    pub fn value(key: &str, value: impl std::fmt::Display, expected: &str) -> SettingError {
+        SettingError(format!("{key} is {}: expected {expected}", shown(&value.to_string())))
     }
 }

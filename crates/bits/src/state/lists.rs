@@ -7,7 +7,6 @@ use std::io;
 use super::{Loader, Saver, State, unfit};
 use crate::huge_slice::HugeSlice;
 use crate::ids::By;
-use crate::slab::Slab;
 
 /// No list is longer: its numbers have 32 bits.
 const LONGEST: usize = 1 << 33;
@@ -71,32 +70,31 @@ impl<I, S: State> State for By<I, S> {
     }
 }
 
-impl<T: State> State for Slab<T> {
-    fn save(&self, to: &mut Saver<'_>) -> io::Result<()> {
-        self.slots.save(to)?;
-        self.free.save(to)
-    }
+/// Saves items of which only the number and the order count.
+fn save_items<'a, T: State + 'a>(
+    items: impl ExactSizeIterator<Item = &'a T>,
+    to: &mut Saver<'_>,
+) -> io::Result<()> {
+    items.len().save(to)?;
+    items.into_iter().try_for_each(|item| item.save(to))
+}
 
-    fn load(&mut self, from: &mut Loader<'_>) -> io::Result<()> {
-        self.slots.load(from)?;
-        self.free.load(from)
-    }
+fn load_items<T: State>(from: &mut Loader<'_>) -> io::Result<Vec<T>> {
+    let items = (0..length(from)?).map(|_| {
+        let mut item = T::blank().ok_or_else(|| unfit("a list is longer than it should be"))?;
+        item.load(from)?;
+        Ok(item)
+    });
+    items.collect()
 }
 
 impl<T: State> State for VecDeque<T> {
     fn save(&self, to: &mut Saver<'_>) -> io::Result<()> {
-        self.len().save(to)?;
-        self.iter().try_for_each(|item| item.save(to))
+        save_items(self.iter(), to)
     }
 
     fn load(&mut self, from: &mut Loader<'_>) -> io::Result<()> {
-        let len = length(from)?;
-        self.clear();
-        for _ in 0..len {
-            let mut item = T::blank().ok_or_else(|| unfit("a queue is longer than it should be"))?;
-            item.load(from)?;
-            self.push_back(item);
-        }
+        *self = load_items(from)?.into();
         Ok(())
     }
 
@@ -108,19 +106,11 @@ impl<T: State> State for VecDeque<T> {
 /// In the order in which its items lie, which a heap made of them keeps.
 impl<T: State + Ord> State for BinaryHeap<Reverse<T>> {
     fn save(&self, to: &mut Saver<'_>) -> io::Result<()> {
-        self.len().save(to)?;
-        self.iter().try_for_each(|Reverse(item)| item.save(to))
+        save_items(self.iter().map(|Reverse(item)| item), to)
     }
 
     fn load(&mut self, from: &mut Loader<'_>) -> io::Result<()> {
-        let len = length(from)?;
-        let mut items = Vec::new();
-        for _ in 0..len {
-            let mut item = T::blank().ok_or_else(|| unfit("a heap is larger than it should be"))?;
-            item.load(from)?;
-            items.push(Reverse(item));
-        }
-        *self = items.into();
+        *self = load_items(from)?.into_iter().map(Reverse).collect::<Vec<_>>().into();
         Ok(())
     }
 

@@ -25,10 +25,8 @@ pub(crate) struct CopyJob {
 /// Work that waits for reads and programs in idle time.
 #[derive(Debug)]
 pub(crate) enum Background {
-    /// A page has been read to be copied.
     Copy(CopyJob),
     Copied,
-    /// A page written without a fingerprint has been read.
     Fingerprint(Candidate),
 }
 

@@ -347,7 +347,6 @@ impl Map for ContentMap {
         self.vpns.prefetch(self.fingerprints.foresee(content));
     }
 
-    /// Prefetches what entering the written content touches.
     #[inline]
     fn prefetch_next(&self, lpn: Lpn, content: Content, flash: &Flash) {
         self.fingerprints.prefetch_neighbours(content);

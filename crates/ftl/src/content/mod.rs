@@ -19,7 +19,7 @@ use crate::jobs::Jobs;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host};
 use crate::paging::{Paging, Tables};
-use crate::scheme::{Census, MappingScheme, Restore, audit_pages, unfit};
+use crate::scheme::{MappingScheme, audit_pages, unfit};
 use background::Background;
 #[cfg(test)]
 pub(crate) use background::Candidate;
@@ -100,7 +100,6 @@ impl ContentScheme {
         Ok(Some((ppn, cause)))
     }
 
-    /// Looks a written content up and, where it is known, points the page at it.
     #[inline]
     fn share(&mut self, page: Host, flash: &mut Flash) -> bool {
         let known = self.tables.map.fingerprints.lookup(page.content);
@@ -326,9 +325,7 @@ impl MappingScheme for ContentScheme {
     fn end_preload(&mut self) {
         self.tables.map.reset_popularity();
     }
-}
 
-impl Census for ContentScheme {
     #[inline]
     fn pages_in_use(&self) -> u64 {
         self.tables.map.pages_in_use()
@@ -400,9 +397,7 @@ impl Census for ContentScheme {
             None => Ok(()),
         }
     }
-}
 
-impl Restore for ContentScheme {
     fn restore_page(&mut self, page: PageImage<'_>, flash: &mut Flash) -> Result<(), String> {
         let PageImage { lpn, content, home, replicas } = page;
         let map = &mut self.tables.map;

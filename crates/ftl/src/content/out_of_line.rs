@@ -128,7 +128,6 @@ impl OutOfLine {
     }
 }
 
-/// The effect of not checking whether the page died meanwhile.
 #[cfg(test)]
 fn plant_late_merge(map: &mut ContentMap, page: Candidate) {
     let known = map.fingerprints.peek(map.content(page.vpn));
@@ -167,7 +166,6 @@ mod tests {
         assert_eq!((late.waiting(&map), late.bytes()), (0, 0));
         (0..3).for_each(|lpn| write(&mut late, &mut map, lpn));
         assert_eq!((late.waiting(&map), late.bytes()), (3, 3 * 4 + 3 * 16));
-        // A fourth number, and the first page is dead in the queue.
         write(&mut late, &mut map, 0);
         assert_eq!((late.waiting(&map), late.bytes()), (3, 4 * 4 + 4 * 16));
         let vpn = map.create(Content::new(1));
@@ -195,7 +193,6 @@ mod tests {
                 }
             }
             assert_eq!(late.waiting(&map), u64::from(alive));
-            // The first comes when it was due with fewer pages.
             let due = 2 * alive as usize + 64;
             assert!(
                 passes.len() > 5 && passes[1..].iter().all(|&length| length == due),

@@ -231,15 +231,8 @@ mod tests {
         let few = sets.add(ReplicaSets::NO_SET, Vpn::new(3), 2, Ppn::new(30));
         let many = sets.add(ReplicaSets::NO_SET, Vpn::new(5), 1, Ppn::new(50));
         (51..70).for_each(|ppn| assert_eq!(sets.add(many, Vpn::new(5), 1, Ppn::new(ppn)), many));
-        let mut bytes = Vec::new();
-        let mut to = Saver::new(&mut bytes);
-        sets.save(&mut to).unwrap();
-        to.finish().unwrap();
         for mut loaded in [ReplicaSets::new(), sets_of_one()] {
-            let mut from = bytes.as_slice();
-            let mut from = Loader::new(&mut from);
-            loaded.load(&mut from).unwrap();
-            from.finish().unwrap();
+            crate::tests::reload(&sets, &mut loaded);
             assert_eq!(
                 (loaded.pages(), loaded.len(), loaded.bytes()),
                 (sets.pages(), sets.len(), sets.bytes())

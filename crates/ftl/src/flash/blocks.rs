@@ -252,6 +252,10 @@ impl Blocks {
     pub(super) fn close(&mut self, plane: Plane, active_at: usize) {
         let block = std::mem::replace(&mut self.active[active_at], NO_BLOCK);
         self.table.set_state(block, BlockState::Closed);
+        self.note_closed(plane, block);
+    }
+
+    fn note_closed(&mut self, plane: Plane, block: Block) {
         self.victims.closed(block, self.table.valid(block));
         if let Some(levelling) = &mut self.levelling {
             levelling.closed(plane, block);
@@ -434,12 +438,7 @@ impl Blocks {
 
     /// All pages have their owners: blocks become victims, in the order in which they were closed.
     pub(crate) fn restored(&mut self, closed: &[Block]) {
-        for &block in closed {
-            self.victims.closed(block, self.table.valid(block));
-            if let Some(levelling) = &mut self.levelling {
-                levelling.closed(self.geometry.plane_of_block(block), block);
-            }
-        }
+        closed.iter().for_each(|&block| self.note_closed(self.geometry.plane_of_block(block), block));
     }
 
     pub(crate) fn reset_wear(&mut self) {
@@ -464,7 +463,6 @@ impl Blocks {
         counts.into_iter().filter(|&(_, blocks)| blocks > 0).collect()
     }
 
-    /// Partition and valid pages of every block that holds pages.
     pub(crate) fn held(&self) -> impl Iterator<Item = (u8, u32)> {
         let words = self.table.words.iter().map(|&word| Word(word));
         words
@@ -529,8 +527,8 @@ impl Blocks {
 
     /// Bytes of these tables that are in use (untouched zeroed memory not counted).
     pub(crate) fn bytes_in_use(&self) -> u64 {
-        let opened: u64 = self.planes.iter().map(|plane| u64::from(plane.fresh)).sum();
-        let pages = opened * u64::from(self.geometry.pages_per_block);
+        let pages = self.pages_opened();
+        let opened = pages / u64::from(self.geometry.pages_per_block);
         let planes = self.planes.len() * size_of::<PlaneState>() + self.active.len() * 4;
         let levelling = self.levelling.as_ref().map_or(0, |levelling| levelling.bytes(opened));
         Self::bytes(opened, pages) + planes as u64 + levelling

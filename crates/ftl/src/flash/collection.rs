@@ -102,7 +102,6 @@ pub(crate) trait Owners {
     /// Collection moved a page. Says whether the page was its owner's.
     fn moved(&mut self, page: Moved, flash: &mut Flash) -> bool;
 
-    /// The victim of a plane has no page left and is being erased.
     fn victim_done(&mut self, _plane: Plane) {}
 }
 
@@ -127,7 +126,6 @@ pub(crate) struct Collector {
     step_pages: u32,
     victims: By<Plane, Vec<Option<Victim>>>,
     collecting: By<Plane, Vec<bool>>,
-    /// Victims by number of valid pages when chosen.
     pub(crate) victim_pages: Vec<u64>,
 }
 
@@ -269,7 +267,6 @@ impl Flash {
         let block = self.blocks.choose_victim(plane)?;
         let valid = self.blocks.table.valid(block);
         if valid == self.blocks.geometry.pages_per_block {
-            // Moving a block that is wholly valid gains nothing.
             self.blocks.return_victim(block);
             return None;
         }
@@ -295,7 +292,6 @@ impl Flash {
         };
         let op = |kind, ppn, source| FlashOp { kind, ppn, source, cause, urgent, job };
         while self.blocks.table.valid(victim.block) > 0 {
-            // A flash page is sensed once for all its pages.
             if budget == 0 && self.blocks.geometry.begins_flash_page(victim.next_page) {
                 self.collector.victims[plane] = Some(victim);
                 return Ok(());

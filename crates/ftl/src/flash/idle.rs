@@ -39,12 +39,10 @@ impl Reserve {
         }
     }
 
-    /// Whether a plane with `free_blocks` free blocks wants a step.
     pub(super) fn wants(&self, free_blocks: u32) -> bool {
         free_blocks < self.blocks
     }
 
-    /// Whether a block with `valid_pages` valid pages is worth collecting in idle time.
     pub(super) fn takes(&self, valid_pages: u32) -> bool {
         valid_pages <= self.most_valid
     }

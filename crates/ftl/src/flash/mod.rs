@@ -188,7 +188,6 @@ impl Flash {
         FtlError::Broken(format!("{} is not a page of its owner {owner}", self.geometry().describe(ppn)))
     }
 
-    /// The next page of a stream, now `owner`'s; collects garbage first if necessary.
     #[inline]
     pub(crate) fn take_page(
         &mut self,

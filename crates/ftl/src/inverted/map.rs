@@ -70,7 +70,6 @@ impl InvertedMap {
         self.mapped
     }
 
-    /// Physical pages whose list of LPNs is not empty.
     pub(crate) fn live(&self) -> u64 {
         self.live
     }

@@ -13,7 +13,7 @@ use crate::image::PageImage;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, is_page};
 use crate::paging::Tables;
-use crate::scheme::{Census, MappingScheme, Restore, audit_pages, unfit};
+use crate::scheme::{MappingScheme, audit_pages, unfit};
 pub(crate) use map::InvertedMap;
 
 /// The tables; a page is owned by its content, whichever of its LPNs is looked at.
@@ -99,9 +99,7 @@ impl MappingScheme for InvertedScheme {
     fn trim(&mut self, lpn: Lpn, flash: &mut Flash) {
         self.point(lpn, NO_PPN, flash);
     }
-}
 
-impl Census for InvertedScheme {
     #[inline]
     fn pages_in_use(&self) -> u64 {
         self.tables.map.live()
@@ -145,9 +143,7 @@ impl Census for InvertedScheme {
         });
         audit_pages(flash, owned)
     }
-}
 
-impl Restore for InvertedScheme {
     fn restore_page(&mut self, page: PageImage<'_>, flash: &mut Flash) -> Result<(), String> {
         let PageImage { lpn, content, home, replicas } = page;
         if content.number() >= self.tables.map.history.contents() || !replicas.is_empty() {

@@ -15,7 +15,7 @@ use crate::image::PageImage;
 use crate::loads::LoadView;
 use crate::op::{Cause, FlashOp, Host, is_page};
 use crate::paging::{EntriesOf, Layout, Map, Tables};
-use crate::scheme::{Census, MappingScheme, Restore, audit_pages, unfit};
+use crate::scheme::{MappingScheme, audit_pages, unfit};
 pub(crate) use map::PageMap;
 use spread::Spreader;
 pub(crate) use written::WrittenContents;
@@ -248,7 +248,6 @@ impl MappingScheme for PageScheme {
         spreader.as_mut().map_or(proposal, |spreader| spreader.place_aged(proposal, page, flash, loads))
     }
 
-    /// Forgets entries of places that ageing moved pages away from, and the writes so far.
     fn end_preload(&mut self) {
         if let Some(spreader) = &mut self.tables.map.spreader {
             spreader.forget_dead();
@@ -257,9 +256,7 @@ impl MappingScheme for PageScheme {
             written.clear();
         }
     }
-}
 
-impl Census for PageScheme {
     #[inline]
     fn pages_in_use(&self) -> u64 {
         self.map().mapped()
@@ -302,9 +299,7 @@ impl Census for PageScheme {
             None => Ok(()),
         }
     }
-}
 
-impl Restore for PageScheme {
     fn restore_page(&mut self, page: PageImage<'_>, flash: &mut Flash) -> Result<(), String> {
         let PageImage { lpn, content, home, replicas } = page;
         let SpreadMap { map, spreader } = &mut self.tables.map;

@@ -4,6 +4,7 @@ use crate::controller::Controller;
 use flashtwin_nand::Ppn;
 
 use super::driver::geometry;
+use crate::dedup::TableKind;
 use crate::image::PageImage;
 use crate::{Content, Ftl, FtlConfig, Host, LoadView, Lpn, Mapping, NO_CONTENT, ReplicationPolicy};
 
@@ -40,11 +41,15 @@ fn content_map() -> FtlConfig {
     FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() }
 }
 
+fn inverted_map() -> FtlConfig {
+    let mut config = content_map();
+    config.dedup.tables = TableKind::Inverted;
+    config
+}
+
 #[test]
 fn unknown_and_repeated_logical_pages_are_refused() {
-    for config in [page_map(), content_map()] {
-        let (mut to, places) = restoring(&config);
-        to.page(held(5, 0, places[0])).unwrap();
+    for config in [page_map(), content_map(), inverted_map()] {
         for (lpn, words) in [
             (5, "LPN 5 is mapped twice"),
             (6, "there is no LPN 6: the drive has 6"),
@@ -78,6 +83,13 @@ fn what_a_system_does_not_do_is_refused() {
     let (mut to, places) = restoring(&content_map());
     let error = to.page(held(0, CONTENTS, places[0])).unwrap_err().to_string();
     assert_eq!(error, "LPN 0 holds content 10, and there is none");
+    let (mut to, places) = restoring(&inverted_map());
+    let copied = PageImage { replicas: &places[1..2], ..held(0, 1, places[0]) };
+    for (page, words) in [(held(0, CONTENTS, places[0]), "10 with 0 copies"), (copied, "1 with 1 copies")] {
+        assert_eq!(to.page(page).unwrap_err().to_string(), format!("LPN 0 holds content {words}"));
+    }
+    let error = to.reference(Lpn::new(2), places[3]).unwrap_err().to_string();
+    assert_eq!(error, "LPN 2 lies in a page that nobody owns");
     let replicating = {
         let mut config = content_map();
         config.replication.policy = ReplicationPolicy::OnLine;

@@ -1,6 +1,7 @@
 //! Shared by the controller's tests: tiny devices, random options, an untimed driver.
 
 use crate::controller::Controller;
+use flashtwin_bits::{Loader, Saver, State};
 use flashtwin_nand::{Chip, Geometry, Plane, Ppn};
 
 use super::drawn;
@@ -26,6 +27,17 @@ pub(crate) fn geometry(levels: Levels) -> Geometry {
     let [channels, chips, dies, planes, blocks, pages] = levels;
     // Few entries a page of the tables.
     Geometry::new([channels, chips, dies, planes, blocks, pages, 64]).unwrap()
+}
+
+pub(crate) fn reload<T: State>(saved: &T, into: &mut T) {
+    let mut bytes = Vec::new();
+    let mut to = Saver::new(&mut bytes);
+    saved.save(&mut to).unwrap();
+    to.finish().unwrap();
+    let mut bytes = bytes.as_slice();
+    let mut from = Loader::new(&mut bytes);
+    into.load(&mut from).unwrap();
+    from.finish().unwrap();
 }
 
 /// Eight channels of two chips of two dies of two planes.
@@ -297,7 +309,6 @@ impl Driver {
         }
     }
 
-    /// A system on a device, nothing of them drawn.
     pub(super) fn of(levels: Levels, config: FtlConfig, footprint: u32, contents: u32) -> Self {
         Self::new(&Options::of(levels, config, footprint, contents))
     }
@@ -306,12 +317,10 @@ impl Driver {
         self.ftl.flash.geometry()
     }
 
-    /// A page of a block of the first plane.
     pub(super) fn page(&self, block: u32, page: u32) -> Ppn {
         self.geometry().ppn(Plane::new(0), block, page)
     }
 
-    /// The block within its plane and the page within that.
     pub(super) fn place(&self, ppn: Ppn) -> (u32, u32) {
         let geometry = self.geometry();
         (geometry.block_in_plane(geometry.block_index(ppn)), geometry.page_in_block(ppn))

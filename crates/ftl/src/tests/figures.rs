@@ -219,7 +219,6 @@ fn unhashed_pages_are_counted_until_read_or_gone() {
     assert_eq!((ops.len(), driver.ftl.unhashed_pages()), (1, 1));
 }
 
-/// Reads of contents read for the first time, and of contents that have copies.
 fn new_and_replicated(driver: &Driver) -> (u64, u64) {
     let pages = driver.ftl.counters().pages;
     (pages.new_value_reads, pages.replicated_value_reads)
@@ -353,14 +352,6 @@ fn unknown_contents_are_checked_version_by_version() {
 }
 
 #[test]
-fn content_numbers_beyond_the_limit_count_as_unknown() {
-    let mut driver = device(&spreading(), 2, 8, 10);
-    driver.write_all(&[(0, 9), (1, 10), (2, 11)]);
-    let known: u64 = driver.ftl.plane_contents().unwrap().iter().map(|plane| plane.pages).sum();
-    assert_eq!(known, 1);
-}
-
-#[test]
 fn a_content_takes_as_many_bytes_as_its_tables_say() {
     // Whether it was ever written and read: 1. Its place in the store: 4.
     let least = 1 + 4;
@@ -422,7 +413,6 @@ fn what_planes_hold_is_known_where_contents_are() {
     assert_eq!((pages, of_planes.iter().copied().collect::<Vec<_>>()), (4, expected.to_vec()));
 }
 
-/// A controller with only the methods that an engine requires.
 struct Plain;
 
 impl crate::Hints for Plain {}

@@ -32,6 +32,6 @@ mod units;
 mod wear;
 mod write_amplification;
 
-pub(crate) use driver::{ds_ftl, geometry};
+pub(crate) use driver::{ds_ftl, geometry, reload};
 pub(crate) use flash::{fill, flash};
 pub(crate) use sabotage::{Bug, mislaid, planted};

@@ -77,17 +77,9 @@ impl Naive {
 }
 
 #[test]
-fn a_page_map_reads_and_writes_what_a_plain_list_would() {
+fn tables_on_flash_have_the_traffic_of_a_plain_list() {
     reads_and_writes_what_a_plain_list_would(Mapping::Page, false);
-}
-
-#[test]
-fn a_content_map_reads_and_writes_what_a_plain_list_would() {
     reads_and_writes_what_a_plain_list_would(Mapping::Content, false);
-}
-
-#[test]
-fn paged_content_map_has_the_traffic_of_a_plain_list() {
     reads_and_writes_what_a_plain_list_would(Mapping::Content, true);
 }
 

@@ -2,12 +2,12 @@
 
 use flashtwin_nand::{Block, NO_PPN};
 
-use super::driver::{Driver, geometry, late_fifo};
+use super::driver::{Driver, late_fifo};
 use super::write_amplification::{Writer, greedy_model};
 use crate::flash::block_table::BlockState;
 use crate::flash::partition::PartitionPolicy;
 use crate::flash::victim::VictimPolicy;
-use crate::{Cause, FlashOp, Ftl, FtlConfig, OpKind, PartitionSize, Rng};
+use crate::{Cause, FlashOp, FtlConfig, OpKind, PartitionSize, Rng};
 
 /// One plane of `blocks` blocks of two pages; pages are in the partitions that the list says.
 fn tiny(blocks: u32, partitions: u32, of_page: &[u8]) -> Driver {
@@ -201,13 +201,4 @@ fn page_moved_by_ageing_stays_in_its_partition() {
     let counters = driver.ftl.counters();
     assert_eq!((counters.host_pages_written, counters.programs[Cause::Host as usize]), (5, 5));
     driver.ftl.audit().unwrap();
-}
-
-#[test]
-fn partition_statistics_take_controller_and_simulator_bytes() {
-    let driver = tiny(8, 2, &[0; 20]);
-    assert_eq!(driver.ftl.flash.partitions.bytes(), (3, 20), "a bit a page; a byte");
-    assert_eq!(driver.ftl.table_sizes().partition_bytes, 3);
-    let one = Ftl::new(&FtlConfig::default(), &geometry([1, 1, 1, 1, 8, 2]), 4, 0, 1);
-    assert_eq!(one.flash.partitions.bytes(), (0, 0));
 }

@@ -76,8 +76,10 @@ fn least_popularity_is_one_up_to_the_counters_maximum() {
 
 type Change = fn(&mut FtlConfig, f64);
 
-/// Keys with the expected range, numbers that are accepted, and numbers that are not.
-const RANGES: [(&str, &str, Change, &[f64], &[f64]); 22] = [
+/// A key with the expected range, numbers that are accepted, and numbers that are not.
+type Range = (&'static str, &'static str, Change, &'static [f64], &'static [f64]);
+
+const RANGES: [Range; 22] = [
     ("gc.start", SHARE, |config, share| config.gc.start = share, &[0.0, 0.99], &[1.0, -0.1]),
     ("gc.stop", SHARE, |config, share| config.gc.stop = share, &[0.0, 0.99], &[1.0, -0.1]),
     ("gc.idle_reserve", SHARE, |config, share| config.gc.idle_reserve = share, &[0.0], &[1.0]),

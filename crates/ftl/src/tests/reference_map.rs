@@ -44,8 +44,7 @@ fn every_write_programs_what_the_plain_model_says_and_why() {
                     driver.trim(lpn);
                     reference.point(lpn, None);
                 }
-                Step::Read { lpn } => drop(driver.read(lpn).unwrap()),
-                Step::EndPeriod => driver.end_period().unwrap(),
+                step => driver.serve(step).unwrap(),
             }
             compare_sizes(&driver, &reference);
         }

@@ -251,15 +251,12 @@ fn every_read_earns_and_every_copy_goes_where_the_rules_say() {
                     let reads = 1 + workload.rng.below(4);
                     read(&mut driver, &mut model, lpn, reads);
                 }
-                Step::Write { lpn, content, partial } => {
-                    driver.write(lpn, content, partial).unwrap();
-                }
-                Step::Trim { lpn } => driver.trim(lpn),
                 Step::EndPeriod => {
                     let slots: Vec<Vpn> = driver.contents().replicas.live().iter().map(|set| set.0).collect();
                     driver.end_period().unwrap();
                     model.end_period(&slots, driver.chip.len());
                 }
+                step => driver.serve(step).unwrap(),
             }
             model.follow(&homes(&driver));
             compare(&driver, &model);

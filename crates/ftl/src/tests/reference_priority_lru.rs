@@ -218,11 +218,7 @@ fn every_read_moves_copies_and_evicts_what_the_rules_say() {
                     let reads = 1 + workload.rng.below(3);
                     read(&mut driver, &mut model, lpn, reads);
                 }
-                Step::Write { lpn, content, partial } => {
-                    driver.write(lpn, content, partial).unwrap();
-                }
-                Step::Trim { lpn } => driver.trim(lpn),
-                Step::EndPeriod => driver.end_period().unwrap(),
+                step => driver.serve(step).unwrap(),
             }
             let homes: BTreeMap<Vpn, Chip> = driver
                 .contents()

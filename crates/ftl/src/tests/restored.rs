@@ -190,30 +190,3 @@ fn partitions_and_tables_on_flash_are_not_restored() {
         assert!(error.contains("cannot be restored"), "{error}");
     }
 }
-
-#[test]
-fn inverted_tables_refuse_pages_that_they_cannot_hold() {
-    let geometry = geometry();
-    let mut config = FtlConfig { mapping: Mapping::Content, ..FtlConfig::default() };
-    config.dedup.tables = crate::dedup::TableKind::Inverted;
-    let used = BlockUse::Open(crate::image::OpenFor::Host);
-    let image = BlockImage { block: flashtwin_nand::Block::new(0), erases: 0, written: 2, used };
-    let pages = [0, 1].map(|page| geometry.page_of_block(image.block, page));
-    let refused = |lpn, content, replicas: &[flashtwin_nand::Ppn], words: &str| {
-        let mut to = Ftl::new(&config, &geometry, PAGES, CONTENTS, 1).restore(&[image]).ok().unwrap();
-        let page = |lpn, content, home, replicas| {
-            let (lpn, content) = (Lpn::new(lpn), Content::new(content));
-            PageImage { lpn, content, home, replicas }
-        };
-        to.page(page(0, 0, pages[0], &[])).unwrap();
-        let error = to.page(page(lpn, content, pages[1], replicas)).unwrap_err().to_string();
-        assert!(error.contains(words), "{error}, expected {words}");
-        let error =
-            to.reference(Lpn::new(2), geometry.page_of_block(image.block, 3)).unwrap_err().to_string();
-        assert!(error.contains("LPN 2 lies in a page that nobody owns"), "{error}");
-    };
-    refused(1, CONTENTS, &[], "holds content 300 with 0 copies");
-    refused(1, 1, &pages[..1], "holds content 1 with 1 copies");
-    refused(PAGES, 1, &[], "there is no LPN 60");
-    refused(0, 1, &[], "LPN 0 is mapped twice");
-}

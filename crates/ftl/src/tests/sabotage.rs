@@ -190,25 +190,22 @@ fn run_with(bug: Bug, options: &Options) -> (bool, bool) {
 
 #[test]
 fn every_planted_bug_is_noticed() {
-    let deduplicating = [Bug::ForgottenMove, Bug::SkippedInvalidate, Bug::StaleFingerprint];
-    let cases = deduplicating.map(|bug| (bug, options as fn(u64) -> Options));
-    let spread =
-        [Bug::KeptDuplicate, Bug::SkippedInvalidate].map(|bug| (bug, spreading as fn(u64) -> Options));
-    let on_line =
-        [Bug::KeptShare, Bug::ForgottenMove].map(|bug| (bug, copying_on_line as fn(u64) -> Options));
-    let recency =
-        [Bug::KeptClass, Bug::ForgottenMove].map(|bug| (bug, copying_by_recency as fn(u64) -> Options));
-    let others = [
-        (Bug::ForgottenLpn, inverted as fn(u64) -> Options),
-        (Bug::LateMerge, deduplicating_later as fn(u64) -> Options),
-        (Bug::MixedPartitions, partitioned as fn(u64) -> Options),
-        (Bug::KeptFree, levelling as fn(u64) -> Options),
-        (Bug::CleanPage, paging as fn(u64) -> Options),
-        (Bug::LostPage, paging as fn(u64) -> Options),
+    type System = fn(u64) -> Options;
+    let systems: [(System, &[Bug]); 9] = [
+        (options, &[Bug::ForgottenMove, Bug::SkippedInvalidate, Bug::StaleFingerprint]),
+        (spreading, &[Bug::KeptDuplicate, Bug::SkippedInvalidate]),
+        (copying_on_line, &[Bug::KeptShare, Bug::ForgottenMove]),
+        (copying_by_recency, &[Bug::KeptClass, Bug::ForgottenMove]),
+        (inverted, &[Bug::ForgottenLpn]),
+        (deduplicating_later, &[Bug::LateMerge]),
+        (partitioned, &[Bug::MixedPartitions]),
+        (levelling, &[Bug::KeptFree]),
+        (paging, &[Bug::CleanPage, Bug::LostPage]),
     ];
-    for (bug, options) in cases.into_iter().chain(spread).chain(on_line).chain(recency).chain(others) {
+    for (system, bug) in systems.iter().flat_map(|(system, bugs)| bugs.iter().map(move |&bug| (system, bug)))
+    {
         for seed in 0..8 {
-            let (made, noticed) = run_with(bug, &options(seed));
+            let (made, noticed) = run_with(bug, &system(seed));
             assert!(made, "{bug:?} had no occasion with seed {seed}");
             assert!(noticed, "{bug:?} went unnoticed with seed {seed}");
         }

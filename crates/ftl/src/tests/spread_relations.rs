@@ -17,7 +17,6 @@ fn pair(seed: u64) -> [Options; 2] {
         options.config.replication.policy = ReplicationPolicy::None;
         options.config.spread =
             SpreadConfig { policy, bloom_bits_per_page: 64, bloom_hashes: 7, ..options.config.spread };
-        // Each write brings a content of its own.
         options.contents = 2 * options.footprint + options.steps;
         options
     })

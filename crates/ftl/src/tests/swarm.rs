@@ -157,7 +157,6 @@ fn check_counts(driver: &Driver) {
     );
 }
 
-/// Each read and program of a table page has a reason, and the cache is no larger than it may be.
 fn check_tables(driver: &Driver, reads: u64, programs: u64) {
     let counters = driver.ftl.counters();
     let mapping = counters.mapping;

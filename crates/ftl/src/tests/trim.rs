@@ -7,7 +7,6 @@ use super::driver::{Driver, Options, Workload, late_fifo};
 use crate::dedup::TableKind;
 use crate::{Cause, FlashOp, FtlConfig, Mapping, OpKind, ReadOutcome, ReadTarget};
 
-/// Channels of one plane, blocks and pages of a block; first closed, first collected, as late as possible.
 fn driver([channels, blocks, pages]: [u32; 3], change: impl Fn(&mut FtlConfig)) -> Driver {
     let mut config = late_fifo(FtlConfig::default());
     change(&mut config);
@@ -136,7 +135,6 @@ fn collection_of_a_shared_page_goes_by_who_is_left() {
     }
 }
 
-/// Trimming every page leaves nothing, and a device on which everything can be written again.
 #[test]
 fn whatever_was_done_trimming_everything_leaves_nothing() {
     for seed in 0..120 {

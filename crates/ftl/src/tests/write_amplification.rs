@@ -15,7 +15,6 @@ const IDLE_BLOCKS: f64 = 3.5;
 /// One plane that takes pages of unknown contents.
 pub(super) struct Writer {
     pub(super) ftl: Ftl,
-    /// Operations of the last write.
     pub(super) ops: Vec<FlashOp>,
 }
 

@@ -75,7 +75,6 @@ pub(crate) trait Replication: flashtwin_bits::State {
         0
     }
 
-    /// Bytes of these lists here.
     fn bytes(&self) -> u64 {
         0
     }

@@ -42,7 +42,6 @@ struct ClassEntry {
 
 const NOWHERE: ClassEntry = ClassEntry { class: 0, owed: 0, previous: NONE, next: NONE };
 
-/// Pages (VPNs) in their classes: a list each, the least recent first.
 pub(crate) struct PriorityLru {
     places: By<Vpn, Vec<ClassEntry>>,
     /// By class; 0 unused.
@@ -161,7 +160,6 @@ impl PriorityLru {
         self.lengths.iter().map(|&length| u64::from(length)).sum()
     }
 
-    /// The pages of a class, the least recent first.
     pub(crate) fn pages_of(&self, class: u8) -> impl Iterator<Item = Vpn> {
         let first = self.heads[class as usize];
         let next = |&vpn: &Vpn| Some(self.places[vpn].next).filter(|&next| next != NONE);

@@ -30,7 +30,6 @@ pub(super) struct Hipa {
     /// A target is avoided above this many 1/256 of the mean prediction.
     threshold: u64,
     planes: usize,
-    /// Turns among equally loaded units, and among the planes of each.
     next_unit: usize,
     next_plane: Vec<u32>,
 }

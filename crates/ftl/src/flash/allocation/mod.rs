@@ -125,3 +125,28 @@ impl AllocationConfig {
         self.policy.build(self, geometry)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL_24: [&str; 24] = [
+        "CWDP", "CWPD", "CDWP", "CDPW", "CPWD", "CPDW", "WCDP", "WCPD", "WDCP", "WDPC", "WPCD", "WPDC",
+        "DCWP", "DCPW", "DWCP", "DWPC", "DPCW", "DPWC", "PCWD", "PCDW", "PWCD", "PWDC", "PDCW", "PDWC",
+    ];
+
+    #[test]
+    fn an_idle_device_is_filled_plane_by_plane_by_every_policy_in_every_order() {
+        let g = crate::tests::ds_ftl();
+        let loads = LoadView::new(&[0; 16], &[0; 32]);
+        for (policy, text) in
+            AllocationPolicy::ALL.into_iter().flat_map(|policy| ALL_24.map(|text| (policy, text)))
+        {
+            let order = Order::try_from(text.to_owned()).unwrap();
+            let mut allocation = AllocationConfig { policy, order, ..AllocationConfig::default() }.build(&g);
+            let mut planes: Vec<Plane> = (0..64).map(|address| allocation.plane(address, &loads)).collect();
+            planes.sort_unstable();
+            assert!(planes.iter().copied().eq(g.all_planes()), "{policy:?}, {text}");
+        }
+    }
+}

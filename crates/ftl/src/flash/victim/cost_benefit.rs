@@ -18,7 +18,6 @@ use crate::flash::block_table::BlockTable;
 pub(super) struct CostBenefit {
     geometry: Geometry,
     closed: ClosedSet,
-    /// Blocks closed so far, a plane.
     now: By<Plane, Vec<u64>>,
     /// When each block was closed or lost a page last.
     changed: By<Block, Vec<u64>>,

@@ -15,9 +15,7 @@ use crate::flash::block_table::{BlockState, BlockTable};
 pub(crate) struct Levelling {
     threshold: u32,
     every: u32,
-    /// Blocks collected since the last one that was moved, a plane.
     collected: By<Plane, Vec<u32>>,
-    /// Blocks closed so far, a plane.
     closes: By<Plane, Vec<u32>>,
     /// How many its plane had closed when each block was closed.
     closed_at: By<Block, Vec<u32>>,

@@ -11,7 +11,6 @@ use crate::flash::blocks::Blocks;
 use crate::ids::{Content, Lpn};
 use flashtwin_bits::{Loader, Saver, Slab, State, StateResult, prefetch};
 
-/// Pages that a list holds in place.
 const FEW: usize = 5;
 
 /// Room of the first list that does not: pages and their numbers are a cache line together.
@@ -446,14 +445,8 @@ mod tests {
         join_all(&mut lists, 0, 2, &mut pages);
         join_all(&mut lists, 10, 5, &mut pages);
         join_all(&mut lists, 20, 9, &mut pages);
-        let mut bytes = Vec::new();
-        let mut to = Saver::new(&mut bytes);
-        lists.save(&mut to).unwrap();
-        to.finish().unwrap();
-        let (mut read, mut loaded) = (bytes.as_slice(), DuplicateLists::new(3));
-        let mut from = Loader::new(&mut read);
-        loaded.load(&mut from).unwrap();
-        from.finish().unwrap();
+        let mut loaded = DuplicateLists::new(3);
+        crate::tests::reload(&lists, &mut loaded);
         assert_eq!((loaded.sets(), loaded.pages(), loaded.serials), (3, 16, 3));
         assert_eq!(loaded.bytes(), 3 * 64 + 16 * 8 + 4 * loaded.sets.free_capacity() as u64);
         for (lpn, len) in [(0, 2), (10, 5), (20, 9)] {

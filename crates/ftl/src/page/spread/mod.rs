@@ -65,7 +65,6 @@ pub(crate) struct Spreader {
     positive: u64,
     first: Channel,
     last_page: By<Channel, Vec<Ppn>>,
-    /// Buffers of one write, reused.
     lists: Vec<u32>,
     others: Vec<Ppn>,
 }

@@ -14,7 +14,6 @@ pub(super) struct PageLinks {
     pub(super) after: u32,
     /// The list of duplicate pages; [`NO_SET`]: none.
     pub(super) set: u32,
-    /// Position of this page's entry in that list.
     pub(super) at: u32,
 }
 

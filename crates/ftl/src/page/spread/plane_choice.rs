@@ -31,7 +31,6 @@ pub(super) struct PlaneTurns {
     /// Channel by channel, in the order of their turns.
     planes: Vec<Plane>,
     per_channel: usize,
-    /// By channel: the place in its list that comes next.
     next: By<Channel, Vec<usize>>,
 }
 
@@ -89,7 +88,6 @@ impl PlaneTurns {
         }
     }
 
-    /// A page goes to `plane`, so the turn is the next one's.
     #[inline]
     pub(super) fn taken(&mut self, channel: Channel, plane: Plane) {
         let first = channel.index() * self.per_channel;

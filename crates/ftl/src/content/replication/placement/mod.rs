@@ -181,14 +181,16 @@ mod tests {
     }
 
     fn choose(policy: PlacementPolicy, chips: &[ChipView], holds: &[u32]) -> Option<u32> {
-        let chips = By::new(chips);
-        let choose = |popularity| {
-            let mut placement = policy.build(popularity, ScoreTies::First, Rng::stream(1, "test"));
-            placement.choose(Chip::new(2), chips, &held(holds))
-        };
-        let [mean, sum, replicas] = ScorePopularity::ALL.map(choose);
+        let [mean, sum, replicas] = by_each_popularity(policy, chips, holds);
         assert_eq!([mean, mean], [sum, replicas], "chips that store as much as the others");
-        mean.map(Chip::number)
+        mean
+    }
+
+    fn by_each_popularity(policy: PlacementPolicy, chips: &[ChipView], holds: &[u32]) -> [Option<u32>; 3] {
+        ScorePopularity::ALL.map(|popularity| {
+            let mut placement = policy.build(popularity, ScoreTies::First, Rng::stream(1, "test"));
+            placement.choose(Chip::new(2), By::new(chips), &held(holds)).map(Chip::number)
+        })
     }
 
     #[test]
@@ -213,12 +215,8 @@ mod tests {
         // Chip 4 has stored twice as much, and three halves of the popularity.
         let mut chips = chips();
         (chips[4].stored_pages, chips[4].popularity) = (1_801, 8 << 16);
-        let choose = |popularity| {
-            let rng = Rng::stream(1, "test");
-            let mut placement = PlacementPolicy::Score.build(popularity, ScoreTies::First, rng);
-            placement.choose(Chip::new(2), By::new(&chips), &held(&[2])).map(Chip::number)
-        };
-        assert_eq!(ScorePopularity::ALL.map(choose), [Some(4), Some(0), Some(4)]);
+        let chosen = by_each_popularity(PlacementPolicy::Score, &chips, &[2]);
+        assert_eq!(chosen, [Some(4), Some(0), Some(4)]);
     }
 
     #[test]
