@@ -1,7 +1,8 @@
 //! How results are written as files.
 
 use std::fs::File;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -14,17 +15,20 @@ pub(crate) fn properties() -> WriterProperties {
         .build()
 }
 
-/// Writes a file beside its final name and renames it when it is complete.
-pub(crate) fn whole(path: &Path, write: impl FnOnce(File) -> Result<(), String>) -> Result<(), String> {
-    let text = |error: std::io::Error| error.to_string();
-    let partial = path.with_extension("part");
-    let outcome = File::create(&partial).map_err(text).and_then(write);
-    match outcome {
-        Ok(()) => std::fs::rename(&partial, path).map_err(text),
-        Err(cause) => {
-            // A half-written file is of no use; the first error is the one to report.
-            std::fs::remove_file(&partial).unwrap_or_default();
-            Err(cause)
-        }
+/// A file that is deleted on drop, unless it has been moved.
+#[derive(Debug)]
+pub(crate) struct PartFile(pub(crate) PathBuf);
+
+impl Drop for PartFile {
+    fn drop(&mut self) {
+        // A finished file has been moved away; any other is of no use.
+        std::fs::remove_file(&self.0).unwrap_or_default();
     }
+}
+
+/// Writes a file beside its final name and renames it when it is complete.
+pub(crate) fn whole(path: &Path, write: impl FnOnce(File) -> io::Result<()>) -> io::Result<()> {
+    let part = PartFile(path.with_extension("part"));
+    write(File::create(&part.0)?)?;
+    std::fs::rename(&part.0, path)
 }

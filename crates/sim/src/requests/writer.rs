@@ -13,7 +13,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::{Entry, RequestRow};
 use crate::error::SimError;
-use crate::parquet_file;
+use crate::parquet_file::{self, PartFile};
 
 /// Where the table of requests goes while a run makes it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,16 +35,6 @@ pub struct RequestTable(Stored);
 enum Stored {
     Memory(Bytes),
     File(Arc<PartFile>),
-}
-
-#[derive(Debug)]
-struct PartFile(PathBuf);
-
-impl Drop for PartFile {
-    fn drop(&mut self) {
-        // A finished file has been moved away; any other is of no use.
-        std::fs::remove_file(&self.0).unwrap_or_default();
-    }
 }
 
 #[derive(Debug)]
@@ -140,12 +130,7 @@ impl RequestTable {
     /// Brings the table to its place, on the same file system.
     pub(crate) fn write(&self, path: &Path) -> Result<(), SimError> {
         let outcome = match &self.0 {
-            Stored::Memory(bytes) => {
-                return parquet_file::whole(path, |mut file| {
-                    file.write_all(bytes).map_err(|error| error.to_string())
-                })
-                .map_err(|cause| failed(Some(path), &cause));
-            }
+            Stored::Memory(bytes) => parquet_file::whole(path, |mut file| file.write_all(bytes)),
             Stored::File(part) => std::fs::rename(&part.0, path),
         };
         outcome.map_err(|error| failed(Some(path), &error))
