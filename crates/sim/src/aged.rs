@@ -18,6 +18,7 @@ use flashtwin_trace::Outline;
 
 use crate::config::Preload;
 use crate::error::SimError;
+use crate::parquet_file::PartFile;
 use crate::resolve::Resolved;
 
 /// How a file begins, with the number of the format.
@@ -170,15 +171,12 @@ fn write(path: &Path, key: &Digest, drive: &Drive) -> io::Result<()> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(|| unfit("it has no name"))?;
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let partial = path.with_file_name(format!(".{name}-{}-{number}.part", std::process::id()));
+    let part = PartFile(path.with_file_name(format!(".{name}-{}-{number}.part", std::process::id())));
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    let outcome = write_whole(&partial, key, drive).and_then(|()| fs::rename(&partial, path));
-    if outcome.is_err() {
-        fs::remove_file(&partial).unwrap_or_default();
-    }
-    outcome
+    write_whole(&part.0, key, drive)?;
+    fs::rename(&part.0, path)
 }
 
 fn write_whole(path: &Path, key: &Digest, drive: &Drive) -> io::Result<()> {

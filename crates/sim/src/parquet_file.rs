@@ -1,8 +1,8 @@
 //! Tables as Parquet files.
 
 use std::fs::File;
-use std::io::Write;
-use std::path::Path;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -167,20 +167,20 @@ fn read_cells<T: stored::DataType>(file: &dyn FileReader, at: usize) -> Result<V
     Ok(cells)
 }
 
-/// Writes a file beside its final name and renames it when it is complete.
-pub(crate) fn whole(
-    path: &Path,
-    write: impl FnOnce(File) -> std::result::Result<(), String>,
-) -> std::result::Result<(), String> {
-    let text = |error: std::io::Error| error.to_string();
-    let partial = path.with_extension("part");
-    let outcome = File::create(&partial).map_err(text).and_then(write);
-    match outcome {
-        Ok(()) => std::fs::rename(&partial, path).map_err(text),
-        Err(cause) => {
-            // A half-written file is of no use; the first error is the one to report.
-            std::fs::remove_file(&partial).unwrap_or_default();
-            Err(cause)
-        }
+/// A file that is deleted on drop, unless it has been moved.
+#[derive(Debug)]
+pub(crate) struct PartFile(pub(crate) PathBuf);
+
+impl Drop for PartFile {
+    fn drop(&mut self) {
+        // A finished file has been moved away; any other is of no use.
+        std::fs::remove_file(&self.0).unwrap_or_default();
     }
+}
+
+/// Writes a file beside its final name and renames it when it is complete.
+pub(crate) fn whole(path: &Path, write: impl FnOnce(File) -> io::Result<()>) -> io::Result<()> {
+    let part = PartFile(path.with_extension("part"));
+    write(File::create(&part.0)?)?;
+    std::fs::rename(&part.0, path)
 }

@@ -1,7 +1,6 @@
 //! The drive's state before the trace begins: its pages, and the wear of use.
 
-use flashtwin_ftl::Controller;
-use flashtwin_ftl::{Content, FlashOp, Ftl, Host, IDLE_STEP, LoadView, Lpn, OpKind, Rng};
+use flashtwin_ftl::{Content, Controller, FlashOp, Ftl, Host, IDLE_STEP, LoadView, Lpn, OpKind, Rng};
 use flashtwin_nand::{FlashArray, Ppn};
 use flashtwin_trace::{FirstAccess, NO_CONTENT, Outline, PageSource, Progress};
 
@@ -12,6 +11,7 @@ use crate::resolve::Resolved;
 
 pub(crate) const LOOK_EVERY: u32 = 1 << 14;
 
+/// Contents for pages whose old content is unknown.
 struct Unknown<'a> {
     source: &'a dyn PageSource,
     contents: PreloadContents,
@@ -175,6 +175,12 @@ impl<'a> Loader<'a> {
         self.carry_out(outcome.program.map(|(ppn, _)| ppn))
     }
 
+    fn rewrite(&mut self, lpn: u32, address: u64) -> Result<(), SimError> {
+        let loads = LoadView::new(&self.chip, &self.chip);
+        let ppn = self.ftl.rewrite(Lpn::new(lpn), address, &loads, &mut self.ops)?;
+        self.carry_out(ppn)
+    }
+
     fn carry_out(&mut self, host: Option<Ppn>) -> Result<(), SimError> {
         let geometry = &self.resolved.device.geometry;
         // The host's page is programmed as soon as its block can take it: behind the operations that made room, before
@@ -226,9 +232,7 @@ impl<'a> Loader<'a> {
                 let content = Content::new(content(lpn)?);
                 self.write(Host { lpn: Lpn::new(lpn), address, content })?;
             } else {
-                let loads = LoadView::new(&self.chip, &self.chip);
-                let ppn = self.ftl.rewrite(Lpn::new(lpn), address, &loads, &mut self.ops)?;
-                self.carry_out(ppn)?;
+                self.rewrite(lpn, address)?;
             }
         }
         Ok(())
@@ -257,14 +261,7 @@ impl<'a> Loader<'a> {
                     stop_if_asked(progress)?;
                 }
                 let lpn = filled[rng.below(choices) as usize];
-                let loads = LoadView::new(&self.chip, &self.chip);
-                let ppn = self.ftl.rewrite(
-                    Lpn::new(lpn),
-                    trace.lpn_address[lpn as usize],
-                    &loads,
-                    &mut self.ops,
-                )?;
-                self.carry_out(ppn)?;
+                self.rewrite(lpn, trace.lpn_address[lpn as usize])?;
             }
             let now = self.ftl.counters().since(&counted).write_amplification();
             let settled = matches!((before, now), (Some(a), Some(b)) if (a / b - 1.0).abs() < 0.01);

@@ -1,5 +1,6 @@
 //! Resolves a system's name and settings to a checked configuration.
 
+use std::fmt::Display;
 use std::path::Path;
 
 use flashtwin_ftl::Ftl;
@@ -228,11 +229,14 @@ fn defaults() -> Result<Map<String, Value>, ConfigError> {
     tree.insert("device".into(), Value::from("rr-ssd"));
     tree.insert("seed".into(), Value::from(1));
     tree.insert("verify".into(), Value::from(false));
-    let json =
-        |value: Result<Value, serde_json::Error>| value.map_err(|error| ConfigError(error.to_string()));
-    tree.insert("ftl".into(), json(serde_json::to_value(flashtwin_ftl::FtlConfig::default()))?);
-    tree.insert("engine".into(), json(serde_json::to_value(crate::config::EngineConfig::default()))?);
-    tree.insert("replay".into(), json(serde_json::to_value(crate::config::ReplayConfig::default()))?);
+    let tables = [
+        ("ftl", serde_json::to_value(flashtwin_ftl::FtlConfig::default())),
+        ("engine", serde_json::to_value(crate::config::EngineConfig::default())),
+        ("replay", serde_json::to_value(crate::config::ReplayConfig::default())),
+    ];
+    for (name, table) in tables {
+        tree.insert(name.into(), table.map_err(|error| ConfigError(error.to_string()))?);
+    }
     Ok(tree)
 }
 
@@ -255,29 +259,30 @@ fn flatten_into(
     Ok(())
 }
 
+fn wrong(key: &str, value: impl Display, expected: &str) -> ConfigError {
+    ConfigError(format!("{key} is {value}: expected {expected}"))
+}
+
 fn check(config: Config) -> Result<Resolved, ConfigError> {
     let device =
         config.nand.resolve().map_err(|error| ConfigError(format!("device '{}': {error}", config.device)))?;
-    let wrong = |key: &str, value: String, expected: &str| {
-        ConfigError(format!("{key} is {value}: expected {expected}"))
-    };
     config
         .ftl
         .check(&device.geometry)
         .map_err(|(key, value, expected)| wrong(&format!("ftl.{key}"), value, expected))?;
     let positive = |key: &str, value: f64| match value > 0.0 {
         true => Ok(()),
-        false => Err(wrong(key, value.to_string(), "a number above 0")),
+        false => Err(wrong(key, value, "a number above 0")),
     };
     if config.replay.content == ContentSource::None {
         let expected = "recorded, which is none for a trace without contents where that is possible";
-        return Err(wrong("replay.content", "\"none\"".into(), expected));
+        return Err(wrong("replay.content", "\"none\"", expected));
     }
     positive("replay.speed", config.replay.speed)?;
     positive("replay.period_s", config.replay.period_s)?;
     if config.replay.queue_limit > 0 && config.replay.queue_depth > 0 {
         let expected = "0 with replay.queue_depth, which says itself how many requests are under way";
-        return Err(wrong("replay.queue_limit", config.replay.queue_limit.to_string(), expected));
+        return Err(wrong("replay.queue_limit", config.replay.queue_limit, expected));
     }
     check_engine(&config.engine, device.geometry.planes_per_die)?;
     check_units(&config)?;
@@ -289,7 +294,7 @@ fn check(config: Config) -> Result<Resolved, ConfigError> {
         };
         return Err(wrong(
             "nand.blocks_per_plane",
-            config.nand.blocks_per_plane.to_string(),
+            config.nand.blocks_per_plane,
             &format!("at least {least} (active blocks and a reserve for garbage collection){cure}"),
         ));
     }
@@ -297,9 +302,6 @@ fn check(config: Config) -> Result<Resolved, ConfigError> {
 }
 
 fn check_engine(engine: &EngineConfig, planes_per_die: u32) -> Result<(), ConfigError> {
-    let wrong = |key: &str, value: String, expected: &str| {
-        Err(ConfigError(format!("{key} is {value}: expected {expected}")))
-    };
     for (key, value) in [
         ("engine.hash_us", engine.hash_us),
         ("engine.idle_us", engine.idle_us),
@@ -310,19 +312,19 @@ fn check_engine(engine: &EngineConfig, planes_per_die: u32) -> Result<(), Config
         ("engine.resume_us", engine.resume_us),
     ] {
         if !(0.0..=1e9).contains(&value) {
-            return wrong(key, value.to_string(), "a duration between 0 and 1e9 microseconds");
+            return Err(wrong(key, value, "a duration between 0 and 1e9 microseconds"));
         }
     }
     let link = engine.link_mb_s;
     if link != 0.0 && !(0.001..=1e9).contains(&link) {
-        return wrong("engine.link_mb_s", link.to_string(), "0, or 0.001 to 1e9 MB/s");
+        return Err(wrong("engine.link_mb_s", link, "0, or 0.001 to 1e9 MB/s"));
     }
     if engine.arbitration_burst == 0 {
-        return wrong("engine.arbitration_burst", "0".into(), "at least 1 request in a turn");
+        return Err(wrong("engine.arbitration_burst", 0, "at least 1 request in a turn"));
     }
     let dirty = engine.write_cache_dirty;
     if !(dirty > 0.0 && dirty <= 1.0) {
-        return wrong("engine.write_cache_dirty", dirty.to_string(), "a share above 0, up to 1");
+        return Err(wrong("engine.write_cache_dirty", dirty, "a share above 0, up to 1"));
     }
     let early = match engine.write_completes {
         WriteCompletes::Hashed => Some("\"hashed\""),
@@ -331,16 +333,16 @@ fn check_engine(engine: &EngineConfig, planes_per_die: u32) -> Result<(), Config
     };
     if let Some(rule) = early.filter(|_| engine.write_cache_pages > 0) {
         let cure = "\"programmed\" or \"transferred\" with a write cache (or engine.write_cache_pages = 0)";
-        return wrong("engine.write_completes", rule.into(), cure);
+        return Err(wrong("engine.write_completes", rule, cure));
     }
     if engine.multi_plane != MultiPlane::None {
         if engine.concurrency == Concurrency::Plane {
             let cure = "\"none\" with engine.concurrency = \"plane\", whose planes need no common command";
-            return wrong("engine.multi_plane", "not \"none\"".into(), cure);
+            return Err(wrong("engine.multi_plane", "not \"none\"", cure));
         }
         if planes_per_die > 64 {
             let cure = "\"none\" on a device of more than 64 planes a die";
-            return wrong("engine.multi_plane", "not \"none\"".into(), cure);
+            return Err(wrong("engine.multi_plane", "not \"none\"", cure));
         }
     }
     Ok(())
@@ -364,7 +366,7 @@ fn check_units(config: &Config) -> Result<(), ConfigError> {
     } else {
         return Ok(());
     };
-    Err(ConfigError(format!("nand.program_pages is {pages}: expected {cure}")))
+    Err(wrong("nand.program_pages", pages, cure))
 }
 
 #[cfg(test)]

@@ -43,17 +43,14 @@ pub struct Recording {
 impl Recording {
     fn following(&self, resolved: &Resolved) -> Result<Following, SimError> {
         let Resolved { config, device, .. } = resolved;
-        let log = match self.requests {
-            RequestsTo::Nowhere => None,
-            _ => Some(Box::new(RequestLog::new(&config.name, &self.requests)?)),
-        };
-        Ok(match (&self.timeline, log) {
-            (Some(to), log) => {
-                Following::Timeline(Box::new(Timeline::new(to, config, &device.geometry)?), log)
-            }
-            (None, Some(log)) => Following::Log(log),
-            (None, None) => Following::Nobody,
-        })
+        let mut following = Following::default();
+        if self.requests != RequestsTo::Nowhere {
+            following.log = Some(Box::new(RequestLog::new(&config.name, &self.requests)?));
+        }
+        if let Some(to) = &self.timeline {
+            following.timeline = Some(Box::new(Timeline::new(to, config, &device.geometry)?));
+        }
+        Ok(following)
     }
 }
 

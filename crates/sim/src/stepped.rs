@@ -11,7 +11,7 @@ use crate::config::PartialWrite;
 use crate::engine::{Arrivals, Engine};
 use crate::error::{ConfigError, SimError};
 use crate::memory;
-use crate::metrics::{Completions, Following, Metrics};
+use crate::metrics::Metrics;
 use crate::periods::{Periods, finish};
 use crate::preload::load;
 use crate::resolve::Resolved;
@@ -78,7 +78,7 @@ impl SteppedDrive {
         let metrics = Metrics::new(geometry.chips());
         let device = &resolved.device;
         let mut engine = Engine::new(ftl, metrics, device, &config.engine, flash, hashes, config.seed);
-        engine.accounts_mut().observer.following = Following::Caller(Box::default());
+        engine.accounts_mut().observer.following.completions = Some(Box::default());
         let pages = logical_pages as usize;
         let outline = Outline {
             name: name.into(),
@@ -160,9 +160,8 @@ impl SteppedDrive {
 
     /// Takes the requests completed since the last call: number and time.
     pub fn take_done(&mut self, into: &mut Vec<(u64, u64)>) {
-        if let Following::Caller(completions) = &mut self.engine.accounts_mut().observer.following {
-            let Completions { done, .. } = &mut **completions;
-            into.append(done);
+        if let Some(completions) = &mut self.engine.accounts_mut().observer.following.completions {
+            into.append(&mut completions.done);
         }
     }
 

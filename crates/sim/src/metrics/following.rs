@@ -1,85 +1,58 @@
-//! The receiver of single requests: none, a table of requests, a timeline, or the caller of the engine.
+//! The receivers of single requests: a table of requests, a timeline, the caller of the engine.
 
 use crate::engine::{Arrived, Completed};
 use crate::error::SimError;
 use crate::requests::{RequestLog, RequestTable};
 use crate::timeline::Timeline;
 
-#[derive(Debug)]
-pub(crate) enum Following {
-    Nobody,
-    Log(Box<RequestLog>),
-    /// A timeline, and a table if one is wanted as well.
-    Timeline(Box<Timeline>, Option<Box<RequestLog>>),
-    /// The caller of the engine, who takes completed requests from time to time.
-    Caller(Box<Completions>),
+/// Most runs have none of them.
+#[derive(Debug, Default)]
+pub(crate) struct Following {
+    /// A table of all requests.
+    pub(crate) log: Option<Box<RequestLog>>,
+    /// It also receives commands and hashes.
+    pub(crate) timeline: Option<Box<Timeline>>,
+    /// For the caller of the engine, who takes completed requests from time to time.
+    pub(crate) completions: Option<Box<Completions>>,
 }
 
 impl Following {
+    #[inline]
+    pub(super) fn is_wanted(&self) -> bool {
+        self.log.is_some() || self.timeline.is_some() || self.completions.is_some()
+    }
+
     pub(super) fn arrived(&mut self, request: u32, arrived: &Arrived) {
-        match self {
-            Self::Nobody => {}
-            Self::Log(log) => log.arrived(request, arrived),
-            Self::Timeline(timeline, log) => {
-                timeline.arrived(request, arrived);
-                log.iter_mut().for_each(|log| log.arrived(request, arrived));
-            }
-            Self::Caller(completions) => completions.arrived(request, arrived),
-        }
+        self.log.iter_mut().for_each(|log| log.arrived(request, arrived));
+        self.timeline.iter_mut().for_each(|timeline| timeline.arrived(request, arrived));
+        self.completions.iter_mut().for_each(|completions| completions.arrived(request, arrived));
     }
 
     pub(super) fn trimmed(&mut self, arrived: &Arrived) {
-        match self {
-            Self::Nobody => {}
-            Self::Log(log) => log.trimmed(arrived),
-            Self::Timeline(timeline, log) => {
-                timeline.trimmed(arrived);
-                log.iter_mut().for_each(|log| log.trimmed(arrived));
-            }
-            Self::Caller(completions) => completions.done.push((arrived.number, arrived.arrival_ns)),
-        }
+        self.log.iter_mut().for_each(|log| log.trimmed(arrived));
+        self.timeline.iter_mut().for_each(|timeline| timeline.trimmed(arrived));
+        let trim = (arrived.number, arrived.arrival_ns);
+        self.completions.iter_mut().for_each(|completions| completions.done.push(trim));
     }
 
     #[inline]
     pub(super) fn completed(&mut self, done: &Completed<'_>) {
-        match self {
-            Self::Nobody => {}
-            Self::Log(log) => log.completed(done),
-            Self::Timeline(timeline, log) => {
-                timeline.completed(done);
-                log.iter_mut().for_each(|log| log.completed(done));
-            }
-            Self::Caller(completions) => completions.completed(done),
-        }
+        self.log.iter_mut().for_each(|log| log.completed(done));
+        self.timeline.iter_mut().for_each(|timeline| timeline.completed(done));
+        self.completions.iter_mut().for_each(|completions| completions.completed(done));
     }
 
     /// Reports the first failure to write.
     pub(crate) fn check(&mut self) -> Result<(), SimError> {
-        match self {
-            Self::Log(log) => log.check(),
-            Self::Timeline(timeline, log) => {
-                timeline.check()?;
-                log.as_mut().map_or(Ok(()), |log| log.check())
-            }
-            Self::Nobody | Self::Caller(_) => Ok(()),
-        }
-    }
-
-    #[inline]
-    pub(super) fn timeline(&mut self) -> Option<&mut Timeline> {
-        if let Self::Timeline(timeline, _) = self { Some(timeline) } else { None }
+        self.timeline.as_mut().map_or(Ok(()), |timeline| timeline.check())?;
+        self.log.as_mut().map_or(Ok(()), |log| log.check())
     }
 
     /// The run has ended. Returns the table of requests, if it is wanted.
     pub(crate) fn finish(&mut self, end_ns: u64) -> Result<Option<RequestTable>, SimError> {
-        match std::mem::replace(self, Self::Nobody) {
-            Self::Log(log) => log.finish().map(Some),
-            Self::Timeline(timeline, log) => {
-                timeline.finish(end_ns)?;
-                log.map(|log| log.finish()).transpose()
-            }
-            Self::Nobody | Self::Caller(_) => Ok(None),
-        }
+        let Self { log, timeline, .. } = std::mem::take(self);
+        timeline.map_or(Ok(()), |timeline| timeline.finish(end_ns))?;
+        log.map(|log| log.finish()).transpose()
     }
 }
 

@@ -4,7 +4,6 @@ use crate::engine::Charge;
 
 /// Steps of each doubling of the response time, as a power of two.
 const STEPS_SHIFT: u32 = 5;
-const STEPS: u64 = 1 << STEPS_SHIFT;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Row {
@@ -37,22 +36,27 @@ impl Share {
     }
 }
 
+/// The number of a time on a scale with 2^`SHIFT` steps in each doubling.
+#[inline]
+pub(super) fn step_of<const SHIFT: u32>(time_ns: u64) -> usize {
+    let doubling = (time_ns | 1).ilog2().saturating_sub(SHIFT);
+    ((u64::from(doubling) << SHIFT) + (time_ns >> doubling)) as usize
+}
+
+/// The shortest time of a step.
+pub(super) fn step_ns<const SHIFT: u32>(step: usize) -> u64 {
+    let step = step as u64;
+    let doubling = (step >> SHIFT).saturating_sub(1);
+    (step - (doubling << SHIFT)) << doubling
+}
+
 #[inline]
 pub(super) fn row_of(total_ns: u64) -> usize {
-    if total_ns < STEPS {
-        return total_ns as usize;
-    }
-    let doubling = total_ns.ilog2() - STEPS_SHIFT;
-    ((u64::from(doubling) << STEPS_SHIFT) + (total_ns >> doubling)) as usize
+    step_of::<STEPS_SHIFT>(total_ns)
 }
 
 pub(super) fn from_ns(row: usize) -> u64 {
-    let row = row as u64;
-    if row < 2 * STEPS {
-        return row;
-    }
-    let doubling = (row >> STEPS_SHIFT) - 1;
-    (row - (doubling << STEPS_SHIFT)) << doubling
+    step_ns::<STEPS_SHIFT>(row)
 }
 
 impl Ledgers {
@@ -109,7 +113,7 @@ mod tests {
         for total in (0..5_000u64).chain((5..64).flat_map(|bit| [(1 << bit) - 1, 1 << bit, (1 << bit) + 1])) {
             let row = row_of(total);
             assert!(from_ns(row) <= total && (total == u64::MAX || total < from_ns(row + 1)), "{total}");
-            assert!((total - from_ns(row)) as f64 <= total as f64 / STEPS as f64);
+            assert!((total - from_ns(row)) as f64 <= total as f64 / f64::from(1 << STEPS_SHIFT));
         }
         assert!(row_of(u64::MAX) < 2_000);
     }

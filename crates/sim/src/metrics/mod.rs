@@ -7,7 +7,7 @@ mod queues;
 mod response;
 
 pub(crate) use course::Course;
-pub(crate) use following::{Completions, Following};
+pub(crate) use following::Following;
 pub(crate) use ledgers::{Ledgers, Share};
 pub(crate) use queues::QueueSeries;
 pub(crate) use response::{PeriodResponse, Response, Tally};
@@ -45,7 +45,7 @@ impl Metrics {
             chip_reads: By::new(vec![0; chips as usize]),
             chip_programs: By::new(vec![0; chips as usize]),
             chip_redirected: By::new(vec![0; chips as usize]),
-            following: Following::Nobody,
+            following: Following::default(),
         }
     }
 }
@@ -53,7 +53,7 @@ impl Metrics {
 impl Observer for Metrics {
     #[inline]
     fn follows_requests(&self) -> bool {
-        !matches!(self.following, Following::Nobody)
+        self.following.is_wanted()
     }
 
     fn arrived(&mut self, request: u32, arrived: &Arrived) {
@@ -77,31 +77,31 @@ impl Observer for Metrics {
 
     #[inline]
     fn follows_commands(&self) -> bool {
-        matches!(self.following, Following::Timeline(..))
+        self.following.timeline.is_some()
     }
 
     fn command_begins(&mut self, command: &Command<'_>) {
-        self.following.timeline().into_iter().for_each(|it| it.command_begins(command));
+        self.following.timeline.iter_mut().for_each(|it| it.command_begins(command));
     }
 
     fn data_come_out(&mut self, unit: Unit, channel_ns: (u64, u64)) {
-        self.following.timeline().into_iter().for_each(|it| it.data_come_out(unit, channel_ns));
+        self.following.timeline.iter_mut().for_each(|it| it.data_come_out(unit, channel_ns));
     }
 
     fn command_stops(&mut self, unit: Unit, at_ns: u64) {
-        self.following.timeline().into_iter().for_each(|it| it.command_stops(unit, at_ns));
+        self.following.timeline.iter_mut().for_each(|it| it.command_stops(unit, at_ns));
     }
 
     fn command_goes_on(&mut self, unit: Unit, span_ns: (u64, u64)) {
-        self.following.timeline().into_iter().for_each(|it| it.command_goes_on(unit, span_ns));
+        self.following.timeline.iter_mut().for_each(|it| it.command_goes_on(unit, span_ns));
     }
 
     fn erased(&mut self, block: Block, now_ns: u64) {
-        self.following.timeline().into_iter().for_each(|it| it.erased(block, now_ns));
+        self.following.timeline.iter_mut().for_each(|it| it.erased(block, now_ns));
     }
 
     fn hashing(&mut self, hashing: &Hashing) {
-        self.following.timeline().into_iter().for_each(|it| it.hashing(hashing));
+        self.following.timeline.iter_mut().for_each(|it| it.hashing(hashing));
     }
 
     #[inline]

@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 
 use hdrhistogram::Histogram;
 
+use super::ledgers::{step_ns, step_of};
 use super::{Course, Ledgers};
 use crate::engine::Ledger;
 
@@ -26,14 +27,7 @@ const BUCKETS_SHIFT: u32 = 10;
 /// The bucket of the histogram for a time. The library's own function takes three times as many instructions.
 #[inline]
 fn bucket_of(time_ns: u64) -> usize {
-    let doubling = (time_ns | 1).ilog2().saturating_sub(BUCKETS_SHIFT);
-    ((u64::from(doubling) << BUCKETS_SHIFT) + (time_ns >> doubling)) as usize
-}
-
-fn time_of(bucket: usize) -> u64 {
-    let bucket = bucket as u64;
-    let doubling = (bucket >> BUCKETS_SHIFT).saturating_sub(1);
-    (bucket - (doubling << BUCKETS_SHIFT)) << doubling
+    step_of::<BUCKETS_SHIFT>(time_ns)
 }
 
 #[derive(Debug, Clone)]
@@ -189,7 +183,7 @@ impl Response {
         for (bucket, times) in self.buckets.iter_mut().enumerate().filter(|(_, times)| **times > 0) {
             // The histogram resizes by itself, so recording cannot fail.
             let times = std::mem::take(times);
-            self.period.histogram.record_n(time_of(bucket), times).unwrap_or_default();
+            self.period.histogram.record_n(step_ns::<BUCKETS_SHIFT>(bucket), times).unwrap_or_default();
         }
     }
 
@@ -229,7 +223,7 @@ mod tests {
         for time in (0..70_000u64).chain((5..64).flat_map(|bit| [(1 << bit) - 1, 1 << bit, (1 << bit) + 1])) {
             response.record(0, time, &flash(time));
             histogram.record(time).unwrap();
-            assert!(histogram.equivalent(time, time_of(bucket_of(time))), "{time}");
+            assert!(histogram.equivalent(time, step_ns::<BUCKETS_SHIFT>(bucket_of(time))), "{time}");
         }
         response.end_period();
         let all = |histogram: &Histogram<u64>| -> Vec<(u64, u64)> {

@@ -11,7 +11,7 @@ use flashtwin_analysis::{Nullable, table};
 
 use super::{Entry, RequestRow};
 use crate::error::SimError;
-use crate::parquet_file::{TableWriter, read_table, whole};
+use crate::parquet_file::{self, PartFile, TableWriter, read_table};
 
 /// Where the table of requests goes while a run makes it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,16 +33,6 @@ pub struct RequestTable(Stored);
 enum Stored {
     Memory(Bytes),
     File(Arc<PartFile>),
-}
-
-#[derive(Debug)]
-struct PartFile(PathBuf);
-
-impl Drop for PartFile {
-    fn drop(&mut self) {
-        // A finished file has been moved away; any other is of no use.
-        std::fs::remove_file(&self.0).unwrap_or_default();
-    }
 }
 
 #[derive(Debug)]
@@ -138,10 +128,7 @@ impl RequestTable {
     /// Brings the table to its place, on the same file system.
     pub(crate) fn write(&self, path: &Path) -> Result<(), SimError> {
         let outcome = match &self.0 {
-            Stored::Memory(bytes) => {
-                return whole(path, |mut file| file.write_all(bytes).map_err(|error| error.to_string()))
-                    .map_err(|cause| failed(Some(path), &cause));
-            }
+            Stored::Memory(bytes) => parquet_file::whole(path, |mut file| file.write_all(bytes)),
             Stored::File(part) => std::fs::rename(&part.0, path),
         };
         outcome.map_err(|error| failed(Some(path), &error))

@@ -4,7 +4,7 @@ mod summary;
 mod tables;
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use arrow_array::RecordBatch;
@@ -57,8 +57,11 @@ impl RunResult {
     /// # Errors
     /// [`SimError::Write`] naming the file.
     pub fn write(&self, dir: &Path) -> Result<(), SimError> {
-        let failed = |path: &Path, cause: String| SimError::Write { path: path.display().to_string(), cause };
-        std::fs::create_dir_all(dir).map_err(|error| failed(dir, error.to_string()))?;
+        let failed = |path: &Path, cause: io::Error| SimError::Write {
+            path: path.display().to_string(),
+            cause: cause.to_string(),
+        };
+        std::fs::create_dir_all(dir).map_err(|error| failed(dir, error))?;
         for (name, batch) in &self.tables {
             let path = dir.join(format!("{name}.parquet"));
             whole(&path, |file| write_parquet(file, batch)).map_err(|cause| failed(&path, cause))?;
@@ -68,16 +71,14 @@ impl RunResult {
         }
         let path = dir.join("summary.json");
         let text =
-            serde_json::to_string_pretty(&self.summary).map_err(|error| failed(&path, error.to_string()))?;
-        whole(&path, |mut file| writeln!(file, "{text}").map_err(|error| error.to_string()))
-            .map_err(|cause| failed(&path, cause))
+            serde_json::to_string_pretty(&self.summary).map_err(|error| failed(&path, error.into()))?;
+        whole(&path, |mut file| writeln!(file, "{text}")).map_err(|cause| failed(&path, cause))
     }
 }
 
-fn write_parquet(file: File, batch: &RecordBatch) -> Result<(), String> {
-    let written = TableWriter::new(file, &batch.schema()).and_then(|mut writer| {
-        writer.write(batch)?;
-        writer.finish()
-    });
-    written.map(drop).map_err(|error| error.to_string())
+fn write_parquet(file: File, batch: &RecordBatch) -> io::Result<()> {
+    let mut writer = TableWriter::new(file, &batch.schema())?;
+    writer.write(batch)?;
+    writer.finish()?;
+    Ok(())
 }

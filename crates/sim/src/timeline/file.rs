@@ -5,12 +5,12 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::SimError;
+use crate::parquet_file::PartFile;
 
 #[derive(Debug)]
 pub(super) struct TimelineFile {
     path: PathBuf,
-    /// Where it is written; empty as soon as it has its own name.
-    part: PathBuf,
+    part: PartFile,
     to: BufWriter<File>,
     failed: Option<SimError>,
 }
@@ -20,8 +20,8 @@ impl TimelineFile {
         let mut name = std::ffi::OsString::from(".");
         name.push(path.file_name().unwrap_or_default());
         name.push(".partial");
-        let part = path.with_file_name(name);
-        let to = BufWriter::new(File::create(&part).map_err(|error| failed(path, &error))?);
+        let part = PartFile(path.with_file_name(name));
+        let to = BufWriter::new(File::create(&part.0).map_err(|error| failed(path, &error))?);
         Ok(Self { path: path.to_owned(), part, to, failed: None })
     }
 
@@ -39,18 +39,7 @@ impl TimelineFile {
     pub(super) fn finish(mut self) -> Result<(), SimError> {
         self.check()?;
         self.to.flush().map_err(|error| failed(&self.path, &error))?;
-        std::fs::rename(&self.part, &self.path).map_err(|error| failed(&self.path, &error))?;
-        self.part.clear();
-        Ok(())
-    }
-}
-
-impl Drop for TimelineFile {
-    fn drop(&mut self) {
-        if !self.part.as_os_str().is_empty() {
-            // A half-written file is of no use.
-            std::fs::remove_file(&self.part).unwrap_or_default();
-        }
+        std::fs::rename(&self.part.0, &self.path).map_err(|error| failed(&self.path, &error))
     }
 }
 

@@ -133,12 +133,8 @@ impl Flash {
             let Running { name, request, .. } = running;
             to.begin(track, running.begin_ns, &Label { name, category: "flash", args: &args, request });
             for &(name, begin_ns, end_ns) in running.stages.iter().filter(|(_, begin, end)| begin < end) {
-                to.slice(
-                    track,
-                    begin_ns,
-                    end_ns,
-                    &Label { name, category: "stage", args: &[], request: None },
-                );
+                let label = Label { name, category: "stage", args: &[], request: None };
+                to.slice(track, begin_ns, end_ns, &label);
             }
             to.end(track, running.end_ns);
         }
@@ -171,12 +167,8 @@ impl Flash {
         if begin_ns < end_ns && self.window.holds(begin_ns, end_ns) {
             let track = Track { group: Group::Channels, number: channel.number() };
             let args = [(to.unit(), Value::Number(unit as u64))];
-            to.slice(
-                track,
-                begin_ns,
-                end_ns,
-                &Label { name, category: "channel", args: &args, request: None },
-            );
+            let label = Label { name, category: "channel", args: &args, request: None };
+            to.slice(track, begin_ns, end_ns, &label);
         }
     }
 

@@ -21,7 +21,6 @@ fn system(seed: &str) -> Resolved {
     )
 }
 
-/// A folder of this test's own, without anything in it.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
     fs::remove_dir_all(&folder).unwrap_or_default();
@@ -43,7 +42,6 @@ fn same(one: &RunResult, two: &RunResult) {
     assert!(one.tables == two.tables, "tables differ");
 }
 
-/// The names in a folder, in order.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).map(Iterator::collect::<Vec<_>>).unwrap_or_default();
     let mut names: Vec<String> =

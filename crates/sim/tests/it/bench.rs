@@ -26,21 +26,18 @@ pub(crate) const READ_ALL: u64 = COMMAND + SENSE + TRANSFER;
 /// A write on an idle device: 210,100.
 pub(crate) const WRITE_ALL: u64 = COMMAND + TRANSFER + PROGRAM;
 
-/// A wait ledger with these entries.
 pub(crate) fn ledger(entries: &[(Charge, u64)]) -> Ledger {
     let mut ledger = Ledger::default();
     entries.iter().for_each(|&(charge, ns)| ledger.charge(charge, ns));
     ledger
 }
 
-/// The ledger of a page operation served by one flash command with this time of the array, after
-/// these waits.
+/// A page operation served by one flash command, after these waits.
 pub(crate) fn served(waits: &[(Charge, u64)], array_ns: u64) -> Ledger {
     let service = [(Charge::Transfer, COMMAND + TRANSFER), (Charge::Flash, array_ns)];
     ledger(&[waits, &service].concat())
 }
 
-/// Channels, chips a channel, dies a chip, planes a die, blocks a plane, pages a block.
 pub(crate) type Levels = [u32; 6];
 
 /// 4,096 bytes take 10 us on the channel; a read takes 50, a program 200, an erase 1,000.
@@ -81,17 +78,14 @@ pub(crate) fn seeds(count: u64) -> Range<u64> {
     u64::from(first)..u64::from(first) + count
 }
 
-/// One of a list.
 pub(crate) fn pick<T: Copy>(rng: &mut Rng, list: &[T]) -> T {
     list[rng.below(list.len() as u32) as usize]
 }
 
-/// A preset on a device of these levels, verified.
 pub(crate) fn system_on(levels: Levels, name: &str, sets: &[(&str, &str)]) -> Resolved {
     system_with(nand(levels), name, sets)
 }
 
-/// A preset on this device, verified.
 pub(crate) fn system_with(nand: NandConfig, name: &str, sets: &[(&str, &str)]) -> Resolved {
     let sets: Vec<(String, String)> =
         [("verify", "true")].iter().chain(sets).map(|&(key, value)| (key.into(), value.into())).collect();
@@ -101,7 +95,6 @@ pub(crate) fn system_with(nand: NandConfig, name: &str, sets: &[(&str, &str)]) -
     resolved
 }
 
-/// A trace on a system, with the contents that it asks for.
 pub(crate) fn replay(trace: &Trace, resolved: &Resolved) -> RunResult {
     let source = resolved.content_source(trace.has_content());
     let pages = PageTrace::build(trace, 4096, source).unwrap();
@@ -154,7 +147,6 @@ pub(crate) fn flush(time_ns: i64) -> Ask {
     ask(time_ns, Op::Flush, 0, Vec::new())
 }
 
-/// A trace whose dense pages are the addresses themselves.
 pub(crate) fn page_trace(asks: &[Ask], footprint: u32, contents: u32) -> PageTrace {
     let mut first_page_op = vec![0];
     let (mut lpn, mut content) = (Vec::new(), Vec::new());
@@ -201,17 +193,13 @@ pub(crate) fn page_trace(asks: &[Ask], footprint: u32, contents: u32) -> PageTra
 /// One command as the flash began it: time, operation, unit.
 pub(crate) type Command = (u64, &'static str, u32);
 
-/// Log of an engine's reports.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     pub(crate) commands: Vec<Command>,
     pub(crate) pages: Vec<Ppn>,
-    /// Of reads and writes.
     pub(crate) responses: Vec<Ledger>,
-    /// Of flushes.
     pub(crate) flushes: Vec<Ledger>,
     pub(crate) redirected: Vec<u32>,
-    /// Last reported queue of each chip.
     queues: BTreeMap<Chip, u32>,
 }
 
@@ -255,7 +243,6 @@ pub(crate) struct Bench {
     pub(crate) verify: bool,
 }
 
-/// Results of a bench.
 pub(crate) struct Outcome {
     pub(crate) log: Log,
     pub(crate) counts: EngineCounts,
@@ -307,7 +294,6 @@ impl Bench {
         self
     }
 
-    /// The system looks at contents.
     pub(crate) fn deduplicating(mut self) -> Self {
         self.ftl.mapping = Mapping::Content;
         self

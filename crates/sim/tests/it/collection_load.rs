@@ -47,7 +47,6 @@ fn trace(rng: &mut Rng, footprint: u32, hot: bool, mean_ns: f64) -> Trace {
     builder.build().unwrap()
 }
 
-/// Share of the time that dies work, in percent.
 fn busy_percent(result: &RunResult) -> f64 {
     let shares = result.table("chips").unwrap().column_by_name("utilisation").unwrap().clone();
     let shares = shares.as_primitive::<Float64Type>().values().to_vec();
@@ -81,7 +80,6 @@ fn scene(rng: &mut Rng, hot: bool) -> Scene {
     Scene { pages, base, busy_percent }
 }
 
-/// Mean write and pages programmed.
 fn outcome(scene: &Scene, change: impl Fn(&mut Resolved)) -> (f64, f64) {
     let mut resolved = scene.base.clone();
     change(&mut resolved);

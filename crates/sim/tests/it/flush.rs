@@ -13,17 +13,14 @@ use crate::bench::{
     write_durable, write_part,
 };
 
-/// One chip: a single unit behind a single channel, so that programs follow one another.
+/// Programs follow one another.
 const ONE: [u32; 6] = [1, 1, 1, 1, 32, 8];
-/// The same four times.
 const FOUR: [u32; 6] = [4, 1, 1, 1, 32, 8];
 
-/// A flush that waited `ns` for writes.
 fn waited(ns: u64) -> Ledger {
     ledger(&[(Charge::EarlierWrites, ns)])
 }
 
-/// One chip whose controller caches `pages` pages, all of which may be dirty.
 fn cached(pages: u32) -> Bench {
     Bench::new(ONE).with(|bench| {
         (bench.engine.write_cache_pages, bench.engine.write_cache_dirty) = (pages, 1.0);
@@ -270,13 +267,11 @@ fn keys_are_read_and_the_default_is_that_flushes_wait() {
     }
 }
 
-/// When a flush must be complete on one chip that has nothing else to do than programs, one behind the other: at the end
-/// of the last program that is owed for the writes before it.
+/// When a flush must be complete on one chip that only programs: at the end of the last program that is owed for the
+/// writes before it.
 struct Expected {
-    /// Pages that are dirty in the cache, oldest first.
     dirty: VecDeque<u32>,
     most_dirty: usize,
-    /// Programs owed so far.
     owed: usize,
 }
 
@@ -287,7 +282,6 @@ impl Expected {
         self.leave(self.most_dirty);
     }
 
-    /// The oldest pages leave until `most` are dirty.
     fn leave(&mut self, most: usize) {
         while self.dirty.len() > most {
             self.dirty.pop_front();

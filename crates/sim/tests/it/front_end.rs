@@ -40,7 +40,6 @@ fn of_queue(queue: u8, ask: Ask) -> Ask {
     Ask { queue, ..ask }
 }
 
-/// A page operation that waited so, with additional link time for data.
 fn over_link(waits: &[(Charge, u64)], data_ns: u64, array_ns: u64) -> Ledger {
     served(&[waits, &[(Charge::Transfer, data_ns)]].concat(), array_ns)
 }
@@ -195,7 +194,6 @@ fn periods_end_by_the_trace_clock_while_requests_wait() {
     assert_eq!(column.as_primitive::<UInt64Type>().values().to_vec(), [2, 2, 7]);
 }
 
-/// Outcome of requests.
 #[derive(Debug, Default)]
 struct Kept {
     under_way: Vec<(u64, Op)>,
@@ -259,7 +257,6 @@ fn loaded() -> Vec<Ask> {
         .collect()
 }
 
-/// Requests a nanosecond, between the first tenth and the end.
 fn rate(kept: &Kept) -> f64 {
     let end = |done: &Done| done.arrival_ns + done.total_ns;
     let (from, to) = (&kept.done[kept.done.len() / 10], &kept.done[kept.done.len() - 1]);

@@ -54,7 +54,6 @@ fn try_keys(seeds: Range<u64>, least: u32) {
 /// Refused where it does not matter; read with the trace, before any run.
 const NOT_DRAWN: [&str; 2] = ["ftl.mapping_cache.fingerprints", "replay.content"];
 
-/// A configuration with other values of those keys that the swarm leaves alone.
 fn with_more(mut config: Value) -> Value {
     config["ftl"]["mapping_cache"]["fingerprints"] = true.into();
     config["ftl"]["allocation"]["order"] = "PDWC".into();
@@ -70,7 +69,7 @@ fn with_more(mut config: Value) -> Value {
     config
 }
 
-/// Keys that do not matter, with the values that another system has, as far as they may be had.
+/// Keys that do not matter, with the values that another system has, if they may have them.
 fn idle_keys<'k>(resolved: &Resolved, other: &Value) -> Vec<(&'k str, Value)> {
     let config = resolved.json();
     let mut found = Vec::new();
@@ -95,7 +94,6 @@ fn with(resolved: &Resolved, sets: &[(&str, Value)]) -> Resolved {
     Resolved { config, device: resolved.device.clone() }
 }
 
-/// All of a run but its configuration.
 fn happened(pages: &PageTrace, resolved: &Resolved) -> String {
     let RunResult { mut summary, tables, .. } = run(pages, resolved, &()).unwrap();
     summary["config"] = Value::Null;

@@ -9,7 +9,6 @@ use crate::bench::{
     write_part,
 };
 
-/// One chip, see [`paged_on`].
 pub(crate) fn paged() -> Bench {
     paged_on([1, 1, 1, 1, 24, 8])
 }
@@ -24,7 +23,6 @@ pub(crate) fn paged_on(levels: Levels) -> Bench {
     })
 }
 
-/// A read with these waits for reads on its unit, and for tables before.
 fn read_after(reads_ns: u64, tables_ns: u64) -> Ledger {
     served(&[(Charge::HostRead, reads_ns), (Charge::Tables, tables_ns)], SENSE)
 }

@@ -12,12 +12,10 @@ fn bench(levels: Levels, rule: MultiPlane) -> Bench {
     Bench::new(levels).with(|bench| bench.engine.multi_plane = rule)
 }
 
-/// A write of consecutive pages from page `lpn`.
 fn write_pages(time_ns: i64, lpn: u32, pages: u32) -> Ask {
     Ask { contents: (lpn..lpn + pages).collect(), ..write(time_ns, lpn, 0) }
 }
 
-/// An operation with these waits for a program and for the channel.
 fn after(program_ns: u64, channel_ns: u64, array_ns: u64) -> Ledger {
     served(&[(Charge::HostProgram, program_ns), (Charge::Channel, channel_ns)], array_ns)
 }

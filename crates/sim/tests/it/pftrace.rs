@@ -3,19 +3,15 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-/// A slice, or, where it takes no time and has no end, an instant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Slice {
-    /// Name of the group, and of the track in it.
     pub(crate) group: String,
     pub(crate) track: String,
     pub(crate) begin_ns: u64,
     pub(crate) end_ns: u64,
-    /// Slices around it.
     pub(crate) depth: usize,
     pub(crate) name: String,
     pub(crate) category: String,
-    /// Values as text.
     pub(crate) args: BTreeMap<String, String>,
     pub(crate) flow: Option<u64>,
 }
@@ -25,12 +21,10 @@ impl Slice {
         self.end_ns - self.begin_ns
     }
 
-    /// Track, name, beginning, end.
     pub(crate) fn short(&self) -> (&str, &str, u64, u64) {
         (&self.track, &self.name, self.begin_ns, self.end_ns)
     }
 
-    /// Whether it is a command of the flash of this name.
     pub(crate) fn is_command(&self, name: &str) -> bool {
         self.category == "flash" && self.name == name
     }
@@ -40,7 +34,6 @@ impl Slice {
     }
 }
 
-/// The fields of a message: numbers as they are, bytes as they are.
 enum Field<'a> {
     Number(u64),
     Bytes(&'a [u8]),
@@ -109,7 +102,6 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Names by their field in `InternedData` and their number.
 #[derive(Default)]
 struct Names(HashMap<(u64, u64), String>);
 
@@ -135,7 +127,6 @@ impl Names {
     }
 }
 
-/// An event of a track, at its place in the file.
 struct Event {
     at_ns: u64,
     track: u64,
@@ -191,7 +182,6 @@ fn read_event(packet: &Message<'_>, event: &Message<'_>, names: &Names, tracks: 
     Event { at_ns, track, kind, slice }
 }
 
-/// The slices that events make when they are read in an order.
 fn paired(events: &[Event], order: &[usize]) -> Vec<Slice> {
     let mut open: HashMap<u64, Vec<Slice>> = HashMap::new();
     let mut slices = Vec::new();

@@ -30,13 +30,11 @@ fn device(rng: &mut Rng) -> NandConfig {
     }
 }
 
-/// One of the 24 orders of allocation.
 fn order(rng: &mut Rng) -> String {
     let mut levels = vec!['C', 'W', 'D', 'P'];
     (0..4).map(|_| levels.swap_remove(rng.below(levels.len() as u32) as usize)).collect()
 }
 
-/// Rules that do not depend on the number of blocks.
 fn rules(rng: &mut Rng, order: String, resolved: &Resolved) -> Rules {
     let (device, timing) = (&resolved.config.nand, &resolved.device.timing);
     let completes = [WriteCompletes::Programmed, WriteCompletes::Transferred, WriteCompletes::Hashed];
@@ -158,7 +156,6 @@ fn served(rng: &Rng, rules: &Rules, footprint: u32, skewed: bool, percent: u64) 
     }
 }
 
-/// The engine's counters, and each response time.
 fn engine(pages: &PageTrace, resolved: &Resolved) -> (Counts, Vec<Option<u64>>) {
     let result = run_following(
         pages,
@@ -193,7 +190,6 @@ fn engine(pages: &PageTrace, resolved: &Resolved) -> (Counts, Vec<Option<u64>>) 
     (counts, responses)
 }
 
-/// Compares the engine with the plain drive.
 fn compare(seed: u64, resolved: &Resolved, pages: &PageTrace, plain: &Drive) {
     let (counts, responses) = engine(pages, resolved);
     if let Some(at) = (0..responses.len()).find(|&at| responses[at] != plain.responses[at]) {
@@ -215,7 +211,6 @@ fn footprint(rules: &Rules, percent: usize) -> u32 {
     (held * percent / 100) as u32
 }
 
-/// Compares drives that collect. Returns their counts, and how many were calm and how many busy.
 fn compare_collection(seeds: Range<u64>) -> (Counts, usize, usize) {
     let (mut seen, mut calm, mut busy) = (Counts::default(), 0, 0);
     for seed in seeds {
@@ -267,7 +262,6 @@ fn skewed_writes_on_two_planes_match_the_plain_drive() {
     }
 }
 
-/// Few contents on few pages, so that reads, copies and duplicates meet.
 fn content_trace(rng: &mut Rng) -> Trace {
     let (pages, contents) = (20 + rng.below(200), 10 + rng.below(300));
     let (mean_ns, together) = (pick(rng, &[8_000, 30_000, 90_000]), pick(rng, &[1, 16]));

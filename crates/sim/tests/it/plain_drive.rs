@@ -23,7 +23,6 @@ pub(crate) struct Drive {
     stored: Vec<Stored>,
     /// Of each logical page, the place of its data in `stored`.
     data_of: Vec<Option<usize>>,
-    /// Page writes on their way to their hash, and when each lane is free.
     hashing: VecDeque<HashedWrite>,
     lanes: Vec<u64>,
     /// Pages that collection moves and has not read yet: to which place, from which.
@@ -35,10 +34,8 @@ pub(crate) struct Drive {
     last_arrival: u64,
     arrivals: Vec<u64>,
     pages_left: Vec<usize>,
-    /// Writes that are not complete, and flushes, each with the writes that it waits for.
     writing: BTreeSet<usize>,
     flushing: Vec<(usize, BTreeSet<usize>)>,
-    /// Power-protected RAM: pages in it, and requests whose pages wait for a place.
     buffered: Vec<PageAddress>,
     waiting: VecDeque<(PageAddress, usize)>,
     pub(crate) counts: Counts,
@@ -183,7 +180,6 @@ impl Drive {
         self.order(Operation::of_host(Kind::Read, place, request));
     }
 
-    /// A page write arrives: it goes to a lane of the hash unit first, where the system looks at contents.
     fn arrive(&mut self, lpn: usize, content: u32, request: usize) {
         if self.rules.system == System::Conventional {
             self.write(lpn, content, request);
@@ -194,7 +190,6 @@ impl Drive {
         self.hashing.push_back(HashedWrite { ready: *lane, lpn, content, request, reads: 0 });
     }
 
-    /// Decides a page write; its data.
     fn write(&mut self, lpn: usize, content: u32, request: usize) -> usize {
         let known = |data: &Stored| data.references > 0 && data.content == content;
         if self.rules.system != System::Conventional
@@ -237,7 +232,6 @@ impl Drive {
         }
     }
 
-    /// A page holds no valid data any more.
     fn free(&mut self, old: PageAddress) {
         self.changes += 1;
         let plane = &mut self.planes[old.plane];
@@ -279,7 +273,6 @@ impl Drive {
         (proposed + further) % count
     }
 
-    /// The next page of the plane's block for the host or for moved pages, which now holds these data.
     fn next_page(&mut self, plane: usize, data: usize, moved: bool) -> PageAddress {
         let open_block = |state: &Plane| if moved { state.moved_block } else { state.host_block };
         let block = open_block(&self.planes[plane]).unwrap_or_else(|| self.next_block(plane));

@@ -13,7 +13,6 @@ pub(crate) enum System {
     Oracle,
 }
 
-/// Properties of the drive and policies of its controller. Times in nanoseconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Rules {
     pub(crate) system: System,
@@ -101,7 +100,6 @@ impl Rules {
     }
 }
 
-/// A physical page in one life of its block: each erase begins another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct PageAddress {
     pub(crate) plane: usize,
@@ -115,14 +113,11 @@ pub(crate) struct Stored {
     pub(crate) home: PageAddress,
     /// Units with a copy.
     pub(crate) copies: Vec<usize>,
-    /// Logical pages that have these data.
     pub(crate) references: usize,
-    /// Reads in this period.
     pub(crate) reads: usize,
     pub(crate) content: u32,
 }
 
-/// A page write on its way to its hash.
 pub(crate) struct HashedWrite {
     pub(crate) ready: u64,
     pub(crate) lpn: usize,
@@ -138,14 +133,12 @@ pub(crate) enum Kind {
     Erase,
 }
 
-/// A flash operation; of the host's, the request that it belongs to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Operation {
     pub(crate) kind: Kind,
     pub(crate) place: PageAddress,
     pub(crate) request: Option<usize>,
     pub(crate) urgent: bool,
-    /// Ordered by collection in idle time.
     pub(crate) in_idle_time: bool,
 }
 
@@ -174,7 +167,6 @@ pub(crate) struct Block {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Plane {
     pub(crate) blocks: Vec<Block>,
-    /// Blocks from here on were never used.
     pub(crate) never_used: usize,
     /// Blocks whose erase was ordered, the first one first.
     pub(crate) erased: Vec<usize>,
@@ -183,7 +175,6 @@ pub(crate) struct Plane {
     pub(crate) collects: bool,
     pub(crate) has_collected: bool,
     pub(crate) victim: Option<usize>,
-    /// Valid pages of all blocks.
     pub(crate) valid: usize,
 }
 
@@ -226,7 +217,6 @@ pub(crate) struct Channel {
     pub(crate) commands_free_ns: u64,
 }
 
-/// Counters of a drive.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Counts {
     pub(crate) host_reads: u64,

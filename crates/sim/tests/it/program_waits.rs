@@ -16,7 +16,6 @@ fn waiting(bench: Bench) -> Bench {
     bench.with(|bench| bench.engine.buffer_reads = false)
 }
 
-/// A read that waited `program_ns` for its page.
 fn read_after(program_ns: u64) -> Ledger {
     served(&[(Charge::PageProgram, program_ns)], SENSE)
 }

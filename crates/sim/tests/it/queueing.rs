@@ -49,7 +49,6 @@ fn close(what: &str, found: f64, wanted: f64) {
     assert!(off.abs() < TOLERANCE, "{what}: {found:.1}, closed form {wanted:.1} ({:+.2} %)", off * 100.0);
 }
 
-/// Requests of one page at exponential intervals; `choose` makes each one.
 fn poisson(
     requests: usize,
     mean_ns: f64,
@@ -154,7 +153,6 @@ fn closed_loop(op: Op, chips: u32, depth: u32, requests: usize) -> Engine<Ftl, M
     bench.serve_trace(&trace, Means::default())
 }
 
-/// Requests a nanosecond from the first arrival to the last response.
 fn rate<O: Observer>(engine: &Engine<Ftl, O>) -> f64 {
     let (first, last) = engine.served_ns().unwrap();
     engine.accounts().counts.requests.iter().sum::<u64>() as f64 / (last - first) as f64

@@ -13,7 +13,6 @@ use serde_json::Value;
 
 use crate::bench::{Ask, Bench, Levels, nand, page_trace, pick, replay, system_with};
 
-/// A device of at least two chips.
 pub(crate) fn levels(rng: &mut Rng) -> Levels {
     let pages_per_block = 2 + rng.below(12);
     [
@@ -33,7 +32,6 @@ pub(crate) fn footprint(rng: &mut Rng, levels: Levels) -> u32 {
     (held / pick(rng, &[2, 3, 8])).max(16)
 }
 
-/// Properties of a generated trace.
 pub(crate) struct Shape {
     pub(crate) read_percent: u32,
     pub(crate) partial_percent: u32,
@@ -46,13 +44,11 @@ pub(crate) struct Shape {
 pub(crate) const UNIQUE: Shape =
     Shape { read_percent: 50, partial_percent: 10, trim_percent: 3, contents: 0, requests: 600 };
 
-/// All pages are written first, slowly; then requests of one to six pages, in bursts.
 pub(crate) fn trace(rng: &mut Rng, footprint: u32, shape: &Shape) -> Trace {
     let mean_ns = pick(rng, &[20_000, 200_000, 3_000_000]);
     trace_at(rng, footprint, shape, mean_ns)
 }
 
-/// The same with a mean time between requests.
 fn trace_at(rng: &mut Rng, footprint: u32, shape: &Shape, mean_ns: u32) -> Trace {
     let mut builder = TraceBuilder::new("relations");
     let mut next = 0;
@@ -94,7 +90,6 @@ fn trace_at(rng: &mut Rng, footprint: u32, shape: &Shape, mean_ns: u32) -> Trace
     builder.build().unwrap()
 }
 
-/// An engine with random settings; hashing takes no time.
 pub(crate) fn engine(rng: &mut Rng) -> EngineConfig {
     EngineConfig {
         concurrency: pick(rng, &[Concurrency::Chip, Concurrency::Die, Concurrency::Plane]),
@@ -111,7 +106,6 @@ pub(crate) fn engine(rng: &mut Rng) -> EngineConfig {
     }
 }
 
-/// A preset on a device, with an engine and settings, verified.
 fn system(name: &str, nand: &NandConfig, engine: &EngineConfig, sets: &[(&str, &str)]) -> Resolved {
     let mut resolved = system_with(nand.clone(), name, sets);
     resolved.config.engine = engine.clone();

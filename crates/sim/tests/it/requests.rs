@@ -19,9 +19,7 @@ use crate::bench::{
     write,
 };
 
-/// Requests that are written together.
 const LOT: u64 = 1 << 16;
-/// Requests between two looks at whether all is well.
 const LOOK_EVERY: u64 = 1 << 14;
 
 fn system(sets: &[(&str, &str)]) -> Resolved {
@@ -45,7 +43,6 @@ fn numbers(table: &RecordBatch, name: &str) -> Vec<Option<u64>> {
     table.column_by_name(name).unwrap().as_primitive::<UInt64Type>().iter().collect()
 }
 
-/// One read of an unwritten page each microsecond.
 fn many(requests: u64) -> PageTrace {
     let asks: Vec<Ask> = (0..requests as i64).map(|at| read(at * 1000, (at % 16) as u32)).collect();
     page_trace(&asks, 16, 0)
@@ -131,7 +128,6 @@ fn redirected_read_is_marked_with_and_without_a_wait() {
     }
 }
 
-/// A file of a table, open.
 fn opened(folder: &Path, table: &str) -> SerializedFileReader<File> {
     SerializedFileReader::new(File::open(folder.join(format!("{table}.parquet"))).unwrap()).unwrap()
 }

@@ -95,7 +95,6 @@ fn jobs_beyond_the_limit_are_dropped() {
     assert_eq!(outcome.log.commands, expected);
 }
 
-/// A read with these waits for a program and for another read.
 fn waited(program_ns: u64, read_ns: u64) -> Ledger {
     served(&[(Charge::HostProgram, program_ns), (Charge::HostRead, read_ns)], SENSE)
 }
@@ -208,7 +207,6 @@ fn what_is_written_counts_versions_that_are_invalid_by_now() {
     assert!(redundancy("static", false)["written_mean"].is_null());
 }
 
-/// `static` and `ds-ftl` on a small device.
 fn plain_and_spread(pages: &PageTrace, preload: Preload) -> [RunResult; 2] {
     ["static", "ds-ftl"].map(|system| {
         let mut resolved = system_on([4, 2, 2, 1, 20, 16], system, &[]);

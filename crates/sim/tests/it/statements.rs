@@ -14,7 +14,6 @@ use crate::drawn::random_trace;
 /// Eight chips of one die and one plane each, so that a plane is a chip.
 const CHIPS: [u32; 6] = [4, 2, 1, 1, 200, 16];
 
-/// Properties of a generated trace.
 #[derive(Debug, Clone, Copy)]
 struct Kind {
     name: &'static str,
@@ -79,7 +78,6 @@ fn trace(kind: &Kind, requests: u32, seed: u64) -> Trace {
     builder.build().unwrap()
 }
 
-/// A preset on the device of these tests, verified.
 fn system(name: &str, sets: &[(&str, &str)]) -> Resolved {
     system_on(CHIPS, name, sets)
 }
@@ -100,7 +98,6 @@ fn column(result: &RunResult, table: &str, name: &str) -> Vec<u64> {
 /// Systems that copy popular contents and read the copy on the least loaded chip.
 const REPLICATING: [&str; 3] = ["rr-ssd", "rr-ssd-online", "pblru"];
 
-/// A period of a tenth of a second: several in each trace.
 const PERIOD: (&str, &str) = ("period_s", "0.1");
 
 #[test]
@@ -224,21 +221,6 @@ fn no_chip_holds_a_content_twice() {
         }
     }
     assert!(copies > 5_000, "hardly a copy was made, {copies} in all");
-}
-
-#[test]
-fn ds_ftl_writes_to_flash_what_a_conventional_ssd_writes() {
-    for (seed, kind) in (30..).zip(&KINDS) {
-        let trace = trace(kind, 4_000, seed);
-        let written = ["conventional", "static", "ds-ftl"].map(|name| {
-            let summary = replay(&trace, &system(name, &[])).summary;
-            let host = count(&summary, "flash_writes", "host");
-            // The device is never full here, so that nothing else is written either.
-            assert_eq!(Some(host), summary["pages_programmed"].as_u64(), "{}: {name}", kind.name);
-            host
-        });
-        assert!(written.iter().all(|&pages| pages == written[0]), "{}: {written:?}", kind.name);
-    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::relations::{Shape, engine, footprint, levels, seen, trace};
 const SYSTEMS: [&str; 8] =
     ["conventional", "static", "ca-ssd", "ca-ssd-inverted", "rr-ssd", "rr-ssd-online", "pblru", "ds-ftl"];
 
-/// Results of a stepped on a trace, and the completion time of each request.
+/// The results, and the completion time of each request.
 fn stepped(pages: &PageTrace, resolved: &Resolved, rng: &mut Rng) -> (RunResult, Vec<(u64, u64)>) {
     let outline = pages.outline();
     let (footprint, contents) = (outline.pages(), outline.content_count);
@@ -141,14 +141,12 @@ fn what_it_holds_at_the_beginning_is_there_and_costs_nothing() {
     assert_eq!(result.summary["pages_programmed"], 0);
 }
 
-/// A drive of four chips on which nothing takes time but the flash, new.
 fn new_twin(name: &str, contents: u32) -> SteppedDrive {
     let mut resolved = system_with(nand([2, 2, 1, 1, 16, 8]), name, &[("verify", "false")]);
     resolved.config.engine.hash_us = 0.0;
     SteppedDrive::new(resolved, "new", 80, contents, std::iter::empty()).unwrap()
 }
 
-/// Takes in a request of 512 bytes a page.
 fn arrive(stepped: &mut SteppedDrive, now_ns: u64, op: Op, lpns: &[u32], contents: &[u32]) {
     let bytes = 512 * lpns.len() as u64;
     let request = SteppedRequest {

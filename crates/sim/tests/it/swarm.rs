@@ -64,7 +64,7 @@ fn random_engine(rng: &mut Rng) -> EngineConfig {
     engine
 }
 
-/// Adds a write cache in some runs; it changes the requests that the controller sees, and when.
+/// It changes the requests that the controller sees, and when.
 fn random_cache(rng: &mut Rng, engine: &mut EngineConfig) {
     engine.write_buffer_pages = pick(rng, &drawn::WRITE_BUFFER_PAGES);
     if matches!(engine.write_completes, WriteCompletes::Programmed | WriteCompletes::Transferred) {
@@ -74,7 +74,6 @@ fn random_cache(rng: &mut Rng, engine: &mut EngineConfig) {
     }
 }
 
-/// Any form of the tables that the rest allows.
 fn random_dedup(rng: &mut Rng, ftl: &mut FtlConfig) {
     ftl.dedup.sampling_pages = pick(rng, &drawn::SAMPLING_PAGES);
     if ftl.replication.policy == ReplicationPolicy::None && rng.below(3) == 0 {
@@ -85,7 +84,6 @@ fn random_dedup(rng: &mut Rng, ftl: &mut FtlConfig) {
     ftl.dedup.out_of_line = pick(rng, &[OutOfLinePolicy::None, OutOfLinePolicy::Unhashed]);
 }
 
-/// Tables on flash, where the system can have them there.
 fn random_tables(rng: &mut Rng, ftl: &mut FtlConfig) {
     if ftl.dedup.tables == TableKind::TwoLevel && rng.below(2) == 0 {
         let [one, few, many] = drawn::TABLE_PAGES.map(|count| CacheBytes::Limited(count * 4096));
@@ -96,7 +94,6 @@ fn random_tables(rng: &mut Rng, ftl: &mut FtlConfig) {
     }
 }
 
-/// Spreading with filters of all qualities.
 fn random_spread(rng: &mut Rng) -> SpreadConfig {
     SpreadConfig {
         policy: SpreadPolicy::Duplicates,
@@ -111,7 +108,6 @@ fn random_spread(rng: &mut Rng) -> SpreadConfig {
     }
 }
 
-/// Any way to replay.
 fn random_replay(rng: &mut Rng, config: &mut Config) {
     config.replay.queue_depth = pick(rng, &drawn::QUEUE_DEPTH);
     config.replay.speed = pick(rng, &drawn::SPEED);
@@ -219,7 +215,6 @@ fn column(result: &RunResult, table: &str, name: &str) -> u64 {
     column.as_primitive::<UInt64Type>().values().iter().sum()
 }
 
-/// Checks of any run.
 fn check(trace: &PageTrace, resolved: &Resolved, result: &RunResult) {
     let summary = &result.summary;
     let n = |path: &str| number(summary, path);
@@ -286,7 +281,6 @@ fn check_response(response: &Value) {
     assert!(at("min_ns") as f64 <= mean + 0.5 && mean <= at("max_ns") as f64 + 0.5);
 }
 
-/// A figure that is null where the mechanism is off.
 fn number_or_none(summary: &Value, path: &str) -> u64 {
     path.split('.').fold(summary, |value, key| &value[key]).as_u64().unwrap_or(0)
 }
@@ -305,7 +299,6 @@ fn check_mapping_cache(summary: &Value, fingerprints: bool) {
     assert!(n("waits") <= most);
 }
 
-/// Tables tell the same story as the summary.
 fn check_tables(summary: &Value, result: &RunResult) {
     let n = |path: &str| number(summary, path);
     let flash_writes = &summary["flash_writes"];
@@ -348,7 +341,6 @@ fn check_tables(summary: &Value, result: &RunResult) {
     );
 }
 
-/// The same run twice gives the same bytes.
 fn check_repeats(trace: &PageTrace, resolved: &Resolved, first: &RunResult) {
     let second = run(trace, resolved, &()).unwrap();
     assert_eq!(first.summary.to_string(), second.summary.to_string());
@@ -358,10 +350,9 @@ fn check_repeats(trace: &PageTrace, resolved: &Resolved, first: &RunResult) {
 /// How often the swarm must reach a mechanism, over all its seeds, before its checks can be said to have tried it.
 const OFTEN: u64 = 50;
 
-/// Systems, devices, engines and traces that are drawn.
+/// Systems that are drawn.
 const SEEDS: u64 = 500;
 
-/// One in five is run twice.
 const RUN_TWICE_ONE_IN: u64 = 5;
 
 #[test]
@@ -420,7 +411,6 @@ fn without_chance_by_block(resolved: &mut Resolved) {
     }
 }
 
-/// Flash traffic of a load-blind system, without its times.
 fn traffic(result: &RunResult, resolved: &Resolved) -> (String, String, Vec<u64>) {
     let causes = result.summary["flash_writes"].to_string();
     let total = result.summary["erases"]["total"].to_string();
@@ -493,7 +483,6 @@ fn write_pages(
     }
 }
 
-/// Pages programmed by cause and erases of the same controller without an engine.
 fn untimed(trace: &PageTrace, resolved: &Resolved) -> [u64; 9] {
     let config = &resolved.config;
     let geometry = &resolved.device.geometry;

@@ -30,7 +30,6 @@ fn trace() -> Trace {
     builder.build().unwrap()
 }
 
-/// One plane of `blocks` blocks that collects as late as it can.
 fn system(blocks: u32, policy: PartitionPolicy, partitions: u32) -> Resolved {
     let mut resolved = resolve("conventional", &[]).unwrap();
     let config = &mut resolved.config;

@@ -20,7 +20,6 @@ use crate::drawn::{self, spaced_trace};
 use crate::pftrace::{self, Slice};
 use crate::swarm::random_system;
 
-/// A file that goes with the test.
 struct Temporary(PathBuf);
 
 impl Temporary {
@@ -51,7 +50,6 @@ fn recorded(
     run_following(trace, resolved, &(), &recording, None)
 }
 
-/// A run's slices, all of them.
 fn slices(name: &str, asks: &[Ask], sets: &[(&str, &str)], levels: [u32; 6]) -> Vec<Slice> {
     let to = Temporary::new(name);
     let resolved = system_on(levels, "conventional", &[sets, &NEW].concat());
@@ -281,7 +279,6 @@ fn sum<'a>(slices: impl Iterator<Item = &'a Slice>) -> u64 {
     slices.map(Slice::ns).sum()
 }
 
-/// The requests of the table are the slices of the host, part by part.
 fn check_requests(slices: &[Slice], table: &RecordBatch) {
     let columns: BTreeMap<&str, Vec<u64>> =
         Charge::ALL.iter().map(|it| (it.name(), numbers(table, &format!("{}_ns", it.name())))).collect();
@@ -309,7 +306,7 @@ fn check_requests(slices: &[Slice], table: &RecordBatch) {
     }
 }
 
-/// Requests are on no more lanes than ever overlap, where they are taken in as they come.
+/// Requests are on no more lanes than ever overlap.
 fn check_lanes(slices: &[Slice]) {
     let requests =
         || slices.iter().filter(|slice| slice.group == "host" && slice.depth == 0 && slice.track != "trims");
@@ -327,7 +324,6 @@ fn check_lanes(slices: &[Slice]) {
     assert!(lanes.len() <= most.max(1), "{} lanes, {most} at a time", lanes.len());
 }
 
-/// Channels, units and the hash unit are busy for as long as the run counts.
 fn check_busy(slices: &[Slice], result: &RunResult, resolved: &Resolved) {
     let of = |group: &str, track: &str| {
         sum(slices.iter().filter(|slice| slice.group == group && slice.track == track && slice.depth == 0))
@@ -359,7 +355,6 @@ fn check_busy(slices: &[Slice], result: &RunResult, resolved: &Resolved) {
     assert!(collected == erased || offline && collected > erased, "{collected} collections, {erased} erases");
 }
 
-/// The stages of a command fill its time.
 fn check_stages(slices: &[Slice]) {
     let flash = || slices.iter().filter(|slice| matches!(slice.category.as_str(), "flash" | "stage"));
     let (commands, stages): (Vec<&Slice>, Vec<&Slice>) = flash().partition(|slice| slice.category == "flash");

@@ -30,7 +30,6 @@ fn an_empty_trace_is_a_run_without_figures() {
     }
 }
 
-/// A trace in windows of a given number of requests, like a streamed one.
 pub(crate) struct InWindows(PageTrace, Vec<PageColumns>);
 
 struct Remaining<'a> {
@@ -212,19 +211,6 @@ fn caftl_finds_what_ca_ssd_finds_and_hashes_less() {
 }
 
 #[test]
-fn ca_ssd_writes_like_conventional_without_duplicates() {
-    for seed in 0..20 {
-        let trace = random_trace(&mut Rng::stream(seed, "unique"));
-        let sets = [("content", "unique"), ("allocation.policy", "static")];
-        let figures = ["conventional", "ca-ssd"].map(|name| {
-            let summary = replay(&trace, &system(name, &sets)).summary;
-            (summary["pages_programmed"].clone(), summary["erases"].clone())
-        });
-        assert_eq!(figures[0], figures[1], "seed {seed}");
-    }
-}
-
-#[test]
 fn device_below_the_footprint_is_refused_with_the_cure() {
     let mut builder = TraceBuilder::new("large");
     for page in 0..400u64 {
@@ -370,7 +356,6 @@ fn content_sources_are_checked_and_take_the_runs_seed() {
     }
 }
 
-/// Stops a run at the given number of progress calls.
 struct Patience(std::sync::atomic::AtomicU32);
 
 impl Progress for Patience {
@@ -378,30 +363,6 @@ impl Progress for Patience {
     fn cancelled(&self) -> bool {
         self.0.fetch_sub(1, std::sync::atomic::Ordering::Relaxed) == 1
     }
-}
-
-#[test]
-fn endless_run_is_refused_with_the_figure_and_the_cure() {
-    let mut trace = TraceBuilder::new("long");
-    trace.request(0, Op::Write, 0, 4096, &[]);
-    trace.request(700_000_000, Op::Write, 4096, 4096, &[]);
-    let trace = trace.build().unwrap();
-    let refused = |sets: &[(&str, &str)]| {
-        let pages = PageTrace::build(&trace, 4096, ContentSource::None).unwrap();
-        run(&pages, &system("conventional", sets), &()).unwrap_err().to_string()
-    };
-    let error = refused(&[("period_s", "1e-9")]);
-    assert!(error.contains("700000000, and at most 200000 are kept"), "{error}");
-    assert!(error.contains("set replay.period_s to 3.5e-6 or more"), "{error}");
-    let error = refused(&[("speed", "1e-11")]);
-    assert!(
-        error.contains("lasts 0.7 s") && error.contains("set replay.speed to 6.1e-10 or more"),
-        "{error}"
-    );
-    // A run refused with one value is accepted with the other.
-    let pages = PageTrace::build(&trace, 4096, ContentSource::None).unwrap();
-    run(&pages, &system("conventional", &[("period_s", "3.5e-6")]), &()).unwrap();
-    run(&pages, &system("conventional", &[("speed", "6.1e-10")]), &()).unwrap();
 }
 
 #[test]

@@ -26,7 +26,6 @@ fn writes(pages: std::ops::Range<u32>) -> Vec<Ask> {
     pages.map(|lpn| write(0, lpn, lpn)).collect()
 }
 
-/// When programs began, one for each command.
 fn programs(outcome: &Outcome) -> Vec<(u64, u32)> {
     let programs = outcome.log.commands.iter().filter(|command| command.1 == "program");
     let mut begun: Vec<(u64, u32)> = programs.map(|&(ns, _, unit)| (ns, unit)).collect();

@@ -10,8 +10,6 @@ use crate::relations::{UNIQUE, engine, footprint, levels, number, trace};
 const ONE: [u32; 6] = [1, 1, 1, 1, 16, 8];
 const HASH: u64 = 12_000;
 
-/// A deduplicating drive of one chip with `places` places, and a controller that takes 3 us a
-/// request.
 fn hashing(places: u32) -> Bench {
     Bench::new(ONE).deduplicating().with(|bench| {
         bench.engine.write_completes = WriteCompletes::Hashed;
@@ -74,7 +72,6 @@ fn page_that_is_not_hashed_takes_a_place_as_well() {
     );
 }
 
-/// Flash operations in order, with times.
 fn flash(result: &RunResult) -> Vec<String> {
     let tables = ["chips", "channels", "blocks"].map(|table| format!("{:?}", result.table(table).unwrap()));
     [&tables[..], &["flash_writes", "flash_reads", "erases"].map(|part| result.summary[part].to_string())]

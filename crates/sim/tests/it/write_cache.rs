@@ -7,7 +7,6 @@ use crate::bench::{Bench, WRITE_ALL, ledger, read, trim, write, write_part};
 
 const ONE: [u32; 6] = [1, 1, 1, 1, 16, 8];
 
-/// One chip whose controller caches `pages` pages, all of which may be dirty.
 fn cached(pages: u32) -> Bench {
     Bench::new(ONE).with(|bench| {
         (bench.engine.write_cache_pages, bench.engine.write_cache_dirty) = (pages, 1.0);

@@ -66,76 +66,51 @@ impl Charge {
     /// Charges that are waits.
     pub const WAITS: usize = 18;
 
-    /// All of them, in the order of their numbers.
-    pub const ALL: [Self; Self::COUNT] = [
-        Self::HostRead,
-        Self::HostProgram,
-        Self::GcRead,
-        Self::GcProgram,
-        Self::Erase,
-        Self::Copy,
-        Self::TablePage,
-        Self::Comparison,
-        Self::Order,
-        Self::Suspension,
-        Self::Channel,
-        Self::HashQueue,
-        Self::Tables,
-        Self::PageProgram,
-        Self::CachePlace,
-        Self::EarlierWrites,
-        Self::Slot,
-        Self::Link,
-        Self::Hash,
-        Self::Transfer,
-        Self::Flash,
-        Self::Controller,
+    /// Each charge with its name in results and the awaited resource, in the order of their numbers.
+    const TABLE: [(Self, &str, &str); Self::COUNT] = [
+        (Self::HostRead, "host_read", "unit"),
+        (Self::HostProgram, "host_program", "unit"),
+        (Self::GcRead, "gc_read", "unit"),
+        (Self::GcProgram, "gc_program", "unit"),
+        (Self::Erase, "erase", "unit"),
+        (Self::Copy, "copy", "unit"),
+        (Self::TablePage, "table_page", "unit"),
+        (Self::Comparison, "comparison", "unit"),
+        (Self::Order, "order", "unit"),
+        (Self::Suspension, "suspension", "unit"),
+        (Self::Channel, "channel", "channel"),
+        (Self::HashQueue, "hash_queue", "hash unit"),
+        (Self::Tables, "tables", "tables"),
+        (Self::PageProgram, "page_program", "page"),
+        (Self::CachePlace, "cache_place", "write cache"),
+        (Self::EarlierWrites, "earlier_writes", "writes"),
+        (Self::Slot, "slot", "slots"),
+        (Self::Link, "link", "link"),
+        (Self::Hash, "hash", "service"),
+        (Self::Transfer, "transfer", "service"),
+        (Self::Flash, "flash", "service"),
+        (Self::Controller, "controller", "service"),
     ];
+
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; Self::COUNT] = {
+        let mut all = [Self::HostRead; Self::COUNT];
+        let mut at = 0;
+        while at < Self::COUNT {
+            all[at] = Self::TABLE[at].0;
+            at += 1;
+        }
+        all
+    };
 
     /// The name that results use.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::HostRead => "host_read",
-            Self::HostProgram => "host_program",
-            Self::GcRead => "gc_read",
-            Self::GcProgram => "gc_program",
-            Self::Erase => "erase",
-            Self::Copy => "copy",
-            Self::TablePage => "table_page",
-            Self::Comparison => "comparison",
-            Self::Order => "order",
-            Self::Suspension => "suspension",
-            Self::Channel => "channel",
-            Self::HashQueue => "hash_queue",
-            Self::Tables => "tables",
-            Self::PageProgram => "page_program",
-            Self::CachePlace => "cache_place",
-            Self::EarlierWrites => "earlier_writes",
-            Self::Slot => "slot",
-            Self::Link => "link",
-            Self::Hash => "hash",
-            Self::Transfer => "transfer",
-            Self::Flash => "flash",
-            Self::Controller => "controller",
-        }
+        Self::TABLE[self as usize].1
     }
 
     /// The awaited resource, or `service`.
     pub fn part(self) -> &'static str {
-        match self as usize {
-            unit if unit <= Self::Suspension as usize => "unit",
-            wait if wait < Self::WAITS => match self {
-                Self::Channel => "channel",
-                Self::HashQueue => "hash unit",
-                Self::Tables => "tables",
-                Self::PageProgram => "page",
-                Self::CachePlace => "write cache",
-                Self::Slot => "slots",
-                Self::Link => "link",
-                _ => "writes",
-            },
-            _ => "service",
-        }
+        Self::TABLE[self as usize].2
     }
 }
 

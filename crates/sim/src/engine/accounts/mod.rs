@@ -48,6 +48,12 @@ pub struct Accounts<O> {
     failed: Option<SimError>,
 }
 
+/// The accounts, and the time of what is entered.
+pub(super) struct Books<'a, O> {
+    pub(super) now_ns: u64,
+    pub(super) accounts: &'a mut Accounts<O>,
+}
+
 impl<O: Observer> Accounts<O> {
     /// Empty books.
     pub fn new(observer: O) -> Self {

@@ -6,6 +6,7 @@ use super::multi_plane::UnitHold;
 use super::op::{Shared, holder};
 use super::unit::{Stage, WINDOW};
 use super::{Accounts, Array, NONE, NOT_STARTED, Observer, Op, Queue, Work};
+use crate::config::MultiPlane;
 
 #[derive(Clone, Copy)]
 struct Choice {
@@ -241,7 +242,10 @@ impl Array {
     /// nested calls the outermost counts.
     #[inline]
     pub(crate) fn hold(&mut self) -> UnitHold {
-        self.multi_plane.hold()
+        let rule = &mut self.multi_plane;
+        let begins = rule.may_hold && !rule.holding;
+        rule.holding |= begins;
+        UnitHold(begins)
     }
 
     #[inline]
@@ -253,21 +257,22 @@ impl Array {
 
     #[cold]
     fn let_go<O: Observer>(&mut self, accounts: &mut Accounts<O>) {
-        let mut units = self.multi_plane.let_go();
-        for &unit in &units {
+        self.multi_plane.holding = false;
+        let mut units = std::mem::take(&mut self.multi_plane.held);
+        for unit in units.drain(..) {
             self.dispatch(unit, accounts);
         }
-        units.clear();
-        self.multi_plane.keep_list(units);
+        // For its memory.
+        self.multi_plane.held = units;
     }
 
     /// Dispatches a unit: now, or at [`Array::release`] where units are held back.
     #[inline]
     pub(super) fn dispatch_or_hold<O: Observer>(&mut self, unit: Unit, accounts: &mut Accounts<O>) {
-        if !self.multi_plane.holds() {
+        if !self.multi_plane.holding {
             self.dispatch(unit, accounts);
-        } else if self.is_idle(unit) {
-            self.multi_plane.hold_back(unit);
+        } else if self.is_idle(unit) && !self.multi_plane.held.contains(&unit) {
+            self.multi_plane.held.push(unit);
         }
     }
 
@@ -285,26 +290,10 @@ impl Array {
         Shared { commands: 1, pages: 1, sense_ns: self.sense_ns(self.ops[slot].ppn) }
     }
 
+    /// Chains and takes up the companions of an operation that starts: the rest of a program unit, reads of the same flash page,
+    /// operations on other planes.
     #[cold]
     fn take_up_gathered<O: Observer>(
-        &mut self,
-        unit: Unit,
-        queue: Queue,
-        slot: u32,
-        accounts: &mut Accounts<O>,
-    ) -> Shared {
-        let shared = self.gather_command(unit, queue, slot, accounts);
-        let mut companion = self.next_of_command(slot);
-        while companion != NONE {
-            self.take_up(unit, companion, accounts);
-            companion = self.next_of_command(companion);
-        }
-        shared
-    }
-
-    /// Chains the companions of an operation that starts: the rest of a program unit, reads of the same flash page,
-    /// operations on other planes.
-    fn gather_command<O: Observer>(
         &mut self,
         unit: Unit,
         queue: Queue,
@@ -321,7 +310,7 @@ impl Array {
                 accounts.counts.reads_with_others += if pages > 1 { pages } else { 0 };
                 (1, pages)
             }
-            _ if self.multi_plane.is_none() => (1, 1),
+            _ if self.multi_plane.rule == MultiPlane::None => (1, 1),
             _ => {
                 let planes = self.gather(unit, queue, slot);
                 if planes > 1 {
@@ -331,6 +320,11 @@ impl Array {
                 (planes, planes)
             }
         };
+        let mut companion = self.next_of_command(slot);
+        while companion != NONE {
+            self.take_up(unit, companion, accounts);
+            companion = self.next_of_command(companion);
+        }
         Shared { commands, pages, sense_ns: self.longest_sense_ns(slot) }
     }
 }

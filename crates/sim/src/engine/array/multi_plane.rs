@@ -16,13 +16,13 @@ use flashtwin_nand::{Block, Geometry, Plane, Ppn};
 /// The rule, and the idle units held back until all operations of this moment are queued.
 #[derive(Debug)]
 pub(super) struct MultiPlaneRule {
-    rule: MultiPlane,
+    pub(super) rule: MultiPlane,
     planes_per_die: u32,
     dies_per_unit: u32,
     /// Reads of one flash page may share a command as well.
-    may_hold: bool,
-    holding: bool,
-    held: Vec<Unit>,
+    pub(super) may_hold: bool,
+    pub(super) holding: bool,
+    pub(super) held: Vec<Unit>,
 }
 
 /// Whether this call of [`Array::hold`] began to hold units back.
@@ -42,39 +42,6 @@ impl MultiPlaneRule {
         let dies_per_unit = (planes_per_unit / planes_per_die).max(1);
         let may_hold = rule != MultiPlane::None || geometry.sense_pages > 1;
         Self { rule, planes_per_die, dies_per_unit, may_hold, holding: false, held: Vec::new() }
-    }
-
-    pub(super) fn is_none(&self) -> bool {
-        self.rule == MultiPlane::None
-    }
-
-    /// Holds units back from now on; of nested calls the outermost counts.
-    #[inline]
-    pub(super) fn hold(&mut self) -> UnitHold {
-        let begins = self.may_hold && !self.holding;
-        self.holding |= begins;
-        UnitHold(begins)
-    }
-
-    #[inline]
-    pub(super) fn holds(&self) -> bool {
-        self.holding
-    }
-
-    pub(super) fn hold_back(&mut self, unit: Unit) {
-        if !self.held.contains(&unit) {
-            self.held.push(unit);
-        }
-    }
-
-    /// Returns the units that were held back. The list comes back to [`Self::keep_list`] for its memory.
-    pub(super) fn let_go(&mut self) -> Vec<Unit> {
-        self.holding = false;
-        std::mem::take(&mut self.held)
-    }
-
-    pub(super) fn keep_list(&mut self, emptied: Vec<Unit>) {
-        self.held = emptied;
     }
 
     /// Die within the unit and plane within the die. A read of `any-chip` redirection counts as one of the same place

@@ -8,7 +8,7 @@ use flashtwin_nand::{Plane, Ppn};
 
 use super::super::accounts::charge_wait;
 use super::super::array::{Op, Queue, UnitHold, Work};
-use super::{Accounts, Array, Controller, Ledger, Observer, OpenLedger};
+use super::{Accounts, Array, Books, Controller, Ledger, Observer, OpenLedger};
 use crate::error::SimError;
 
 pub(super) struct BackEnd<C, O> {
@@ -47,6 +47,12 @@ impl<C: Controller, O: Observer> BackEnd<C, O> {
             charge_wait(ledger, op.start_ns - op.came_ns, self.accounts.unit_waits.of(slot));
         }
         self.array.charge_command(ledger, op.start_ns, array_ns, lost_ns);
+    }
+
+    /// The accounts now.
+    #[inline]
+    pub(super) fn books(&mut self) -> Books<'_, O> {
+        Books { now_ns: self.array.now_ns(), accounts: &mut self.accounts }
     }
 
     #[inline]

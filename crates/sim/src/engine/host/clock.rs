@@ -66,7 +66,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         if let Some(Answer { due_ns, request, waited_ns }) = interface.ram_answers.pop() {
             interface.note_delayed();
             back.array.advance_to(due_ns);
-            interface.answered(due_ns, &mut back.accounts, request, waited_ns);
+            interface.answered(&mut back.books(), request, waited_ns);
         }
         true
     }

@@ -74,7 +74,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
                     self.program_done(chip, slot, op, lost_ns);
                 }
                 // The others completed earlier, and the slot of the request may be another's by now.
-                self.interface.is_safe(self.back.now_ns(), &mut self.back.accounts, epoch);
+                self.interface.is_safe(&mut self.back.books(), epoch);
             }
             WriteCompletes::Buffered => {}
         }

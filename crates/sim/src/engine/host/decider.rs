@@ -67,14 +67,12 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         charge: impl FnOnce(&Self, &mut Ledger),
     ) {
         let Some(request) = self.interface.end_page(number) else { return };
-        let now_ns = self.back.now_ns();
         if request.destages != NONE {
-            return self.interface.destaged(now_ns, &mut self.back.accounts, number, &request);
+            return self.interface.destaged(&mut self.back.books(), number, &request);
         }
         let mut ledger = Ledger::only(Charge::Controller, self.interface.controller_ns);
         charge(self, &mut ledger);
-        let accounts = &mut self.back.accounts;
-        self.interface.complete_pages(now_ns, accounts, (number, &request), &ledger, server);
+        self.interface.complete_pages(&mut self.back.books(), (number, &request), &ledger, server);
     }
 
     /// The same for a page that controller RAM serves, or that does not exist: its time is the sum

@@ -20,9 +20,8 @@ impl<C: Controller, O: Observer> Decider<C, O> {
             let partial = arrivals.window.is_partial(index, at);
             self.back.accounts.counts.pages.partial_writes += u64::from(partial);
             let page = self.look_ahead.host_page(&arrivals.window, at);
-            let (now_ns, accounts) = (self.back.now_ns(), &mut self.back.accounts);
             let partial = partial && arrivals.read_modify_write;
-            self.interface.cache_page(now_ns, accounts, page, partial, request);
+            self.interface.cache_page(&mut self.back.books(), page, partial, request);
             self.destage(None)?;
         }
         Ok(())

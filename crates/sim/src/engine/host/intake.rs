@@ -17,7 +17,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         index: usize,
         arrival_ns: u64,
     ) -> Result<(), SimError> {
-        let (trace, now_ns) = (&arrivals.window, self.back.now_ns());
+        let trace = &arrivals.window;
         let kind = trace.op[index];
         let followed = self.back.accounts.observer.follows_requests();
         let followed = followed.then(|| arrivals.arrived(index, self.interface.submitted_ns(arrival_ns)));
@@ -26,13 +26,13 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         if kind == HostOp::Trim {
             // A trim of part of a page leaves the page.
             for at in pages.filter(|&at| !trace.is_partial(index, at)) {
-                self.interface.trim_cached(now_ns, &mut self.back.accounts, Lpn::new(trace.lpn[at]));
+                self.interface.trim_cached(&mut self.back.books(), Lpn::new(trace.lpn[at]));
                 self.trim_page(Lpn::new(trace.lpn[at]));
             }
             if self.tables.is_some() {
                 self.back.begin_jobs()?;
             }
-            self.interface.leave(now_ns, &mut self.back.accounts, HostOp::Trim);
+            self.interface.leave(&mut self.back.books(), HostOp::Trim);
             if let Some(arrived) = &followed {
                 self.back.accounts.observer.trimmed(arrived);
             }
@@ -70,7 +70,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
             }
             // The cached data of the pages are out of date.
             for at in pages.clone() {
-                self.interface.trim_cached(now_ns, &mut self.back.accounts, Lpn::new(trace.lpn[at]));
+                self.interface.trim_cached(&mut self.back.books(), Lpn::new(trace.lpn[at]));
             }
             self.back.ask_for_padding();
         }
@@ -84,7 +84,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
             self.flush_cache()?;
             self.back.ask_for_padding();
         }
-        self.interface.flush(self.back.now_ns(), &mut self.back.accounts, request);
+        self.interface.flush(&mut self.back.books(), request);
         Ok(())
     }
 
@@ -95,7 +95,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
             None => {}
             Some(Passing::In(coming)) => self.come_in(&coming),
             Some(Passing::Out(leaving)) => {
-                interface.answer_at_front(now_ns, &mut back.accounts, HostOp::Read, &leaving);
+                interface.answer_at_front(&mut back.books(), HostOp::Read, &leaving);
             }
         }
         self.interface.note_delayed();

@@ -11,7 +11,7 @@ use super::front::{Front, Leaving};
 use super::ram_answers::RamAnswers;
 use super::slots::Slots;
 use super::write_cache::WriteCache;
-use super::{Accounts, Charge, Completed, Ledger, NO_EVENT, NONE, Observer, Pool, Request, ServedBy};
+use super::{Books, Charge, Completed, Ledger, NO_EVENT, NONE, Observer, Pool, Request, ServedBy};
 use crate::config::EngineConfig;
 
 pub(super) struct Interface {
@@ -56,41 +56,39 @@ impl Interface {
     #[inline]
     pub(super) fn complete_pages<O: Observer>(
         &mut self,
-        now_ns: u64,
-        accounts: &mut Accounts<O>,
+        books: &mut Books<'_, O>,
         (number, request): (u32, &Request),
         ledger: &Ledger,
         server: Option<ServedBy>,
     ) {
         let kind = if request.epoch == NO_EPOCH { HostOp::Read } else { HostOp::Write };
-        self.complete(now_ns, accounts, (number, request.arrival_ns, kind), ledger, server);
-        self.is_safe(now_ns, accounts, request.epoch);
+        self.complete(books, (number, request.arrival_ns, kind), ledger, server);
+        self.is_safe(books, request.epoch);
     }
 
     /// The controller is done with a request: the host has its answer, or the request leaves by the front end.
     #[inline]
     fn complete<O: Observer>(
         &mut self,
-        now_ns: u64,
-        accounts: &mut Accounts<O>,
+        books: &mut Books<'_, O>,
         (request, arrival_ns, kind): (u32, u64, HostOp),
         ledger: &Ledger,
         server: Option<ServedBy>,
     ) {
-        let total_ns = now_ns - arrival_ns;
+        let total_ns = books.now_ns - arrival_ns;
         debug_assert_eq!(ledger.total_ns(), total_ns, "{ledger:?}");
         if self.front.is_some() {
-            return self.leave_by_front(now_ns, accounts, (request, kind), ledger, server);
+            return self.leave_by_front(books, (request, kind), ledger, server);
         }
         self.requests.remove(request);
-        self.leave(now_ns, accounts, kind);
-        accounts.observer.completed(&Completed { request, kind, arrival_ns, total_ns, ledger, server });
+        self.leave(books, kind);
+        books.accounts.observer.completed(&Completed { request, kind, arrival_ns, total_ns, ledger, server });
     }
 
     #[inline]
-    pub(super) fn leave<O: Observer>(&mut self, now_ns: u64, accounts: &mut Accounts<O>, kind: HostOp) {
-        accounts.left(kind, now_ns);
-        self.slots.give_back(now_ns);
+    pub(super) fn leave<O: Observer>(&mut self, books: &mut Books<'_, O>, kind: HostOp) {
+        books.accounts.left(kind, books.now_ns);
+        self.slots.give_back(books.now_ns);
     }
 
     /// When a request was submitted that comes to the controller at `arrival_ns`.
@@ -103,20 +101,19 @@ impl Interface {
     #[inline(never)]
     fn leave_by_front<O: Observer>(
         &mut self,
-        now_ns: u64,
-        accounts: &mut Accounts<O>,
+        books: &mut Books<'_, O>,
         (request, kind): (u32, HostOp),
         ledger: &Ledger,
         server: Option<ServedBy>,
     ) {
         let mut ledger = *ledger;
         let Some(front) = &mut self.front else { return };
-        let due_ns = front.send_out(now_ns, request, kind, &mut ledger);
+        let due_ns = front.send_out(books.now_ns, request, kind, &mut ledger);
         let leaving = Leaving { due_ns, request, ledger, server };
-        if due_ns > now_ns {
+        if due_ns > books.now_ns {
             front.wait_for_data(leaving);
         } else {
-            self.answer_at_front(now_ns, accounts, kind, &leaving);
+            self.answer_at_front(books, kind, &leaving);
         }
         self.note_delayed();
     }
@@ -124,20 +121,19 @@ impl Interface {
     /// The host has the answer of a request that left by the front end.
     pub(super) fn answer_at_front<O: Observer>(
         &mut self,
-        now_ns: u64,
-        accounts: &mut Accounts<O>,
+        books: &mut Books<'_, O>,
         kind: HostOp,
         &Leaving { request, ref ledger, server, .. }: &Leaving,
     ) {
         let Some(ticket) = self.front.as_ref().map(|front| *front.ticket(request)) else { return };
         let arrival_ns = ticket.submitted_ns;
-        let total_ns = now_ns - arrival_ns;
+        let total_ns = books.now_ns - arrival_ns;
         debug_assert_eq!(ledger.total_ns(), total_ns, "{ledger:?}");
         self.requests.remove(request);
-        self.leave(now_ns, accounts, kind);
-        accounts.observer.completed(&Completed { request, kind, arrival_ns, total_ns, ledger, server });
+        self.leave(books, kind);
+        books.accounts.observer.completed(&Completed { request, kind, arrival_ns, total_ns, ledger, server });
         if let Some(front) = &mut self.front {
-            front.answered(now_ns, &ticket);
+            front.answered(books.now_ns, &ticket);
         }
     }
 
@@ -164,48 +160,47 @@ impl Interface {
 
     /// A write or a program that flushes may wait for is safe.
     #[inline]
-    pub(super) fn is_safe<O: Observer>(&mut self, now_ns: u64, accounts: &mut Accounts<O>, epoch: Epoch) {
+    pub(super) fn is_safe<O: Observer>(&mut self, books: &mut Books<'_, O>, epoch: Epoch) {
         if epoch != NO_EPOCH && self.flushes.is_safe(epoch) {
-            self.complete_flushes(now_ns, accounts);
+            self.complete_flushes(books);
         }
     }
 
-    pub(super) fn flush<O: Observer>(&mut self, now_ns: u64, accounts: &mut Accounts<O>, request: u32) {
+    pub(super) fn flush<O: Observer>(&mut self, books: &mut Books<'_, O>, request: u32) {
         if self.flushes.answers_at_once() {
-            return self.complete_flush(now_ns, accounts, request);
+            return self.complete_flush(books, request);
         }
         self.flushes.wait(request);
-        self.complete_flushes(now_ns, accounts);
+        self.complete_flushes(books);
     }
 
     #[cold]
-    fn complete_flushes<O: Observer>(&mut self, now_ns: u64, accounts: &mut Accounts<O>) {
+    fn complete_flushes<O: Observer>(&mut self, books: &mut Books<'_, O>) {
         while let Some(flush) = self.flushes.next_complete() {
-            self.complete_flush(now_ns, accounts, flush);
+            self.complete_flush(books, flush);
         }
     }
 
-    fn complete_flush<O: Observer>(&mut self, now_ns: u64, accounts: &mut Accounts<O>, request: u32) {
+    fn complete_flush<O: Observer>(&mut self, books: &mut Books<'_, O>, request: u32) {
         let arrival_ns = self.requests[request].arrival_ns;
         let mut ledger = Ledger::only(Charge::Controller, self.controller_ns);
-        ledger.charge(Charge::EarlierWrites, now_ns - arrival_ns - self.controller_ns);
-        self.complete(now_ns, accounts, (request, arrival_ns, HostOp::Flush), &ledger, None);
+        ledger.charge(Charge::EarlierWrites, books.now_ns - arrival_ns - self.controller_ns);
+        self.complete(books, (request, arrival_ns, HostOp::Flush), &ledger, None);
     }
 
     /// A page of a host's write finds a place in the write cache, or waits for one.
     pub(super) fn cache_page<O: Observer>(
         &mut self,
-        now_ns: u64,
-        accounts: &mut Accounts<O>,
+        books: &mut Books<'_, O>,
         page: Host,
         partial: bool,
         request: u32,
     ) {
         let Some(cache) = &mut self.write_cache else { return };
         let taken = cache.write(page, partial, request);
-        accounts.counts.pages.absorbed_writes += u64::from(taken.absorbed);
+        books.accounts.counts.pages.absorbed_writes += u64::from(taken.absorbed);
         if !taken.waits {
-            self.complete_cached(now_ns, accounts, request);
+            self.complete_cached(books, request);
         }
     }
 
@@ -213,65 +208,57 @@ impl Interface {
     #[inline]
     pub(super) fn read_cached<O: Observer>(
         &mut self,
-        now_ns: u64,
-        accounts: &mut Accounts<O>,
+        books: &mut Books<'_, O>,
         lpn: Lpn,
         request: u32,
     ) -> bool {
         if !self.write_cache.as_ref().is_some_and(|cache| cache.has(lpn)) {
             return false;
         }
-        accounts.counts.pages.cache_reads += 1;
-        self.complete_cached(now_ns, accounts, request);
+        books.accounts.counts.pages.cache_reads += 1;
+        self.complete_cached(books, request);
         true
     }
 
     /// The host trims a page: the cache drops it.
-    pub(super) fn trim_cached<O: Observer>(&mut self, now_ns: u64, accounts: &mut Accounts<O>, lpn: Lpn) {
+    pub(super) fn trim_cached<O: Observer>(&mut self, books: &mut Books<'_, O>, lpn: Lpn) {
         let Some(cache) = &mut self.write_cache else { return };
         let (dirty, next) = cache.trim(lpn);
-        accounts.counts.pages.absorbed_writes += u64::from(dirty);
+        books.accounts.counts.pages.absorbed_writes += u64::from(dirty);
         if let Some(next) = next {
-            self.complete_cached(now_ns, accounts, next);
+            self.complete_cached(books, next);
         }
     }
 
     #[inline(never)]
     pub(super) fn destaged<O: Observer>(
         &mut self,
-        now_ns: u64,
-        accounts: &mut Accounts<O>,
+        books: &mut Books<'_, O>,
         number: u32,
         &Request { destages, epoch, .. }: &Request,
     ) {
         self.requests.remove(number);
         if let Some(next) = self.write_cache.as_mut().and_then(|cache| cache.arrived(destages)) {
-            self.complete_cached(now_ns, accounts, next);
+            self.complete_cached(books, next);
         }
-        self.is_safe(now_ns, accounts, epoch);
+        self.is_safe(books, epoch);
     }
 
     /// A page of a request has its place in the cache, or was found there: the answer leaves for the host.
-    fn complete_cached<O: Observer>(&mut self, now_ns: u64, accounts: &mut Accounts<O>, request: u32) {
-        let waited_ns = now_ns - self.taken_in_ns(request);
+    fn complete_cached<O: Observer>(&mut self, books: &mut Books<'_, O>, request: u32) {
+        let waited_ns = books.now_ns - self.taken_in_ns(request);
         if self.ram_answers.delay_ns == 0 {
-            return self.answered(now_ns, accounts, request, waited_ns);
+            return self.answered(books, request, waited_ns);
         }
-        self.ram_answers.send(now_ns, request, waited_ns);
+        self.ram_answers.send(books.now_ns, request, waited_ns);
         self.note_delayed();
     }
 
     /// The host has the answer for a page that the cache took or served, and that had waited for a place before.
-    pub(super) fn answered<O: Observer>(
-        &mut self,
-        now_ns: u64,
-        accounts: &mut Accounts<O>,
-        number: u32,
-        waited_ns: u64,
-    ) {
+    pub(super) fn answered<O: Observer>(&mut self, books: &mut Books<'_, O>, number: u32, waited_ns: u64) {
         let Some(request) = self.end_page(number) else { return };
         let mut ledger = Ledger::only(Charge::Controller, self.controller_ns + self.ram_answers.delay_ns);
         ledger.charge(Charge::CachePlace, waited_ns);
-        self.complete_pages(now_ns, accounts, (number, &request), &ledger, None);
+        self.complete_pages(books, (number, &request), &ledger, None);
     }
 }

@@ -48,7 +48,7 @@ pub use flashtwin_ftl::Controller;
 use flashtwin_ftl::TablePage;
 use flashtwin_nand::{Chip, FlashArray, NandDevice};
 
-use super::accounts::{Accounts, Charge, Completed, Ledger, Observer, OpenLedger, ServedBy};
+use super::accounts::{Accounts, Books, Charge, Completed, Ledger, Observer, OpenLedger, ServedBy};
 use super::array::{Array, Completion};
 use super::pool::{NONE, Pool};
 use crate::config::EngineConfig;

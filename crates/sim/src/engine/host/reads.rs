@@ -10,8 +10,7 @@ use crate::error::SimError;
 impl<C: Controller, O: Observer> Decider<C, O> {
     #[inline]
     pub(super) fn read_page(&mut self, lpn: Lpn, request: u32) -> Result<(), SimError> {
-        let (now_ns, accounts) = (self.back.now_ns(), &mut self.back.accounts);
-        if self.interface.read_cached(now_ns, accounts, lpn, request) {
+        if self.interface.read_cached(&mut self.back.books(), lpn, request) {
             return Ok(());
         }
         if let Some(write) = self.page_ops.newest(lpn) {

@@ -6,6 +6,7 @@ use flashtwin_nand::Plane;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::mean_and_stddev;
 use super::or_null::OrNull;
 use crate::finished::Finished;
 
@@ -86,9 +87,7 @@ impl Redundancy {
 /// Mean and standard deviation of a share of planes, over those that have it.
 fn spread<T>(planes: &Option<By<Plane, Vec<T>>>, share: fn(&T) -> Option<f64>) -> Option<(f64, f64)> {
     let shares: Vec<f64> = planes.iter().flat_map(|planes| planes.iter()).filter_map(share).collect();
-    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
-    let squares = shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>();
-    (!shares.is_empty()).then(|| (mean, (squares / shares.len() as f64).sqrt()))
+    (!shares.is_empty()).then(|| mean_and_stddev(&shares))
 }
 
 /// Share of the pages written to a plane whose content it was written before.

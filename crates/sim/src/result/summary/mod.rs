@@ -152,6 +152,14 @@ impl Summary {
     }
 }
 
+/// Mean and standard deviation of the population.
+fn mean_and_stddev(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+    (mean, (squares / count).sqrt())
+}
+
 #[derive(Debug, Serialize, JsonSchema)]
 struct TraceOfRun {
     /// Name of the trace.

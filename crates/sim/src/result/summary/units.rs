@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::mean_and_stddev;
 use crate::finished::Finished;
 
 /// Busy share of the run, from 0 to 1; `null` when the run takes no time.
@@ -26,9 +27,7 @@ impl Utilisation {
                 return (None, None);
             }
             let shares: Vec<f64> = busy.iter().map(|&busy| busy as f64 / end).collect();
-            let mean = shares.iter().sum::<f64>() / shares.len() as f64;
-            let squares = shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>();
-            (Some(mean), Some((squares / shares.len() as f64).sqrt()))
+            Some(mean_and_stddev(&shares)).unzip()
         };
         let (channel_mean, channel_stddev) = spread(&run.engine.channel_busy_ns());
         let (chip_mean, chip_stddev) = spread(&run.engine.chip_busy_ns());
