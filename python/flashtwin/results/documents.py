@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,6 +24,19 @@ def read_json(path: Path) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise ReportError(f"{path}: expected a JSON object")
     return value
+
+
+def read_stored(path: Path) -> dict[str, Any] | None:
+    """The JSON object of an entry of a store, after the digest in its first line; None where it is absent or torn."""
+    try:
+        digest, _, text = path.read_bytes().partition(b"\n")
+    except OSError:
+        return None
+    text = text.removesuffix(b"\n")
+    if hashlib.sha256(text).hexdigest().encode() != digest:
+        return None
+    found: dict[str, Any] = json.loads(text)
+    return found
 
 
 def read_parquet(path: Path) -> Any:

@@ -126,11 +126,7 @@ class SavedSweep:
         """The result of a search of one figure; None without one."""
         if len(self.goals) != 1:
             return None
-        figure = figures.figure(self.goals[0])
-        if self.over is not None:
-            return None if self.best_trial is None else self.best_trial.rows[0]
-        good = [row for row in self.done if number(row, figure) is not None and figures.keeps(row, self.bounds)]
-        return min(good, key=lambda row: figure.cost(row[figure.path]), default=None)
+        return best_row(self.done, figures.figure(self.goals[0]), self.bounds, self.over)
 
     @property
     def over(self) -> across.Over | None:
@@ -149,6 +145,17 @@ class SavedSweep:
     def best_trial(self) -> across.Trial | None:
         """Of a search over several traces for one figure, the setting that it found; None without one."""
         return across.best(self.tried, figures.figure(self.goals[0])) if len(self.goals) == 1 else None
+
+
+def best_row(
+    rows: Sequence[Mapping[str, Any]], wanted: Figure, limits: Sequence[figures.Bound], over: across.Over | None
+) -> Mapping[str, Any] | None:
+    """The row with the best figure that keeps the limits; of settings on several traces that of the first trace."""
+    if over is not None:
+        found = across.best(across.trials(rows, [wanted], limits, over), wanted)
+        return None if found is None else found.rows[0]
+    good = [row for row in rows if row.get(wanted.path) is not None and figures.keeps(row, limits)]
+    return min(good, key=lambda row: wanted.cost(row[wanted.path]), default=None)
 
 
 def number(row: Mapping[str, Any], figure: Figure) -> float | None:

@@ -6,8 +6,6 @@ the folder it lies in. The first is the baseline.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,7 +13,7 @@ from typing import Any
 
 from flashtwin.errors import ReportError
 from flashtwin.results import ground, identity, names
-from flashtwin.results.documents import read_json
+from flashtwin.results.documents import read_json, read_stored
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ def is_results(path: Path | str) -> bool:
     if path.is_dir():
         files = (names.STUDY, names.SUMMARY, names.SWEEP)
         return any((path / file).is_file() for file in files) or bool(_children(path))
-    return path.suffix == ".json" and path.is_file() and "summary" in _body(path)
+    return path.suffix == ".json" and path.is_file() and "summary" in (read_stored(path) or {})
 
 
 def gather(paths: Sequence[Path | str]) -> list[SavedResult]:
@@ -133,29 +131,19 @@ def _of_sweep(path: Path) -> list[SavedResult]:
     plan = read_json(path / names.SWEEP)
     store = path / names.STORE
     files = [names.stored_run(store, str(point.get("key"))) for point in plan.get("points", ())]
-    found = [_of_store(file, path) for file in files if file.is_file() and "summary" in _body(file)]
+    found = [_of_store(file, path) for file in files if file.is_file() and "summary" in (read_stored(file) or {})]
     if not found:
         raise ReportError(f"{path}: no run of this sweep lies in {store}; name the files of its store instead")
     return found
 
 
 def _of_store(file: Path, place: Path) -> SavedResult:
-    summary = _body(file).get("summary")
+    summary = (read_stored(file) or {}).get("summary")
     if not isinstance(summary, Mapping):
         raise ReportError(f"{file}: holds no run; expected an entry of a sweep's store, such as STORE/runs/ab/KEY.json")
     tables = file.with_suffix(".tables")
     name = str(summary.get("system") or file.stem)
     return SavedResult(name, name, place, summary, names.tables(tables) if tables.is_dir() else {})
-
-
-def _body(file: Path) -> Mapping[str, Any]:
-    """The content of an entry of a store, after the digest in its first line; nothing where it is none."""
-    try:
-        digest, _, text = file.read_bytes().partition(b"\n")
-        body = json.loads(text) if hashlib.sha256(text.removesuffix(b"\n")).hexdigest().encode() == digest else {}
-    except (OSError, ValueError):
-        return {}
-    return body if isinstance(body, dict) else {}
 
 
 def labelled(runs: Sequence[SavedResult]) -> list[SavedResult]:

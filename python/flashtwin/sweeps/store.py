@@ -23,6 +23,7 @@ from typing import Any
 
 from flashtwin.errors import FlashtwinError, OutputError, cannot_be_written
 from flashtwin.results import names
+from flashtwin.results.documents import read_stored
 from flashtwin.results.folder import WritableRun, outward
 
 #: Ending of incomplete files; the name before it tells the writer.
@@ -57,7 +58,7 @@ class Store:
 
     def get(self, key: str) -> StoreEntry | None:
         """A run; None where there is none that is complete."""
-        body = _read(names.stored_run(self.path, key))
+        body = read_stored(names.stored_run(self.path, key))
         if body is None or body.get("key") != key:
             return None
         folder = names.stored_tables(self.path, key)
@@ -75,7 +76,7 @@ class Store:
 
     def trace(self, key: str) -> dict[str, Any] | None:
         """The facts of a trace's file; None where there are none."""
-        return _read(names.stored_trace(self.path, key))
+        return read_stored(names.stored_trace(self.path, key))
 
     def put_trace(self, key: str, facts: Mapping[str, Any]) -> None:
         """Keeps the facts of a trace's file."""
@@ -142,19 +143,6 @@ def write_synced(path: Path, data: bytes) -> None:
 def _write(path: Path, body: Mapping[str, Any]) -> None:
     text = json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
     write_synced(path, hashlib.sha256(text).hexdigest().encode() + b"\n" + text + b"\n")
-
-
-def _read(path: Path) -> dict[str, Any] | None:
-    """The content of a file; None where it is absent or damaged."""
-    try:
-        digest, _, text = path.read_bytes().partition(b"\n")
-    except OSError:
-        return None
-    text = text.removesuffix(b"\n")
-    if hashlib.sha256(text).hexdigest().encode() != digest:
-        return None
-    found: dict[str, Any] = json.loads(text)
-    return found
 
 
 def _beside(path: Path) -> Path:

@@ -16,7 +16,7 @@ from flashtwin.replays.running import Result
 from flashtwin.results import figures, folder, names, over, variation
 from flashtwin.results.effects import NoEffect, without_effect
 from flashtwin.results.frames import StoredRun, Tabular, one_row, shown, table_of
-from flashtwin.results.sweeps import DONE, FAILED, MISSING, is_closed, is_whole, tally
+from flashtwin.results.sweeps import DONE, FAILED, MISSING, best_row, is_closed, is_whole, tally
 from flashtwin.sweeps.store import Store, write_synced
 
 if TYPE_CHECKING:
@@ -205,11 +205,8 @@ class Sweep(Tabular):
             ArgumentError: a figure is not known.
         """
         wanted, limits = figures.figure(figure), figures.bounds(subject_to)
-        if self._over:
-            found = over.best(over.trials(self._table.to_pylist(), [wanted], limits, self._over), wanted)
-            return None if found is None else dict(found.rows[0])
-        rows = [row for row in self._rows(wanted) if figures.keeps(row, limits)]
-        return min(rows, key=lambda row: wanted.cost(row[wanted.path]), default=None)
+        found = best_row(self._table.to_pylist(), wanted, limits, self._over)
+        return None if found is None else dict(found)
 
     def pareto(self, by: str | None = None) -> pyarrow.Table:
         """The points that no other one beats in all of the figures (`"read.mean,programs"`), as rows.
