@@ -13,7 +13,7 @@ from tests.schema import SCHEMA, faults, leaves, table_faults
 
 import flashtwin as ft
 from flashtwin.judgement import facts, ledger
-from flashtwin.report import style
+from flashtwin.report import colours
 from flashtwin.results import names
 from flashtwin.results.reading import SavedRun, read_json
 
@@ -102,7 +102,7 @@ def test_every_charge_of_the_core_has_words_and_a_colour(written: Path) -> None:
     table = pq.read_table(written / "runs" / "rr-ssd" / "wait_ledger.parquet").to_pylist()
     waits = {row["charge"] for row in table if row["part"] != ledger.SERVICE}
     # Slots and the link are waited for by drives with a front end alone, and this one has none.
-    assert waits | {"slot", "link"} == set(ledger.WAITS) == set(style.WAIT_COLOURS) - {"other", ledger.SERVICE}
+    assert waits | {"slot", "link"} == set(ledger.WAITS) == set(colours.WAIT_COLOURS) - {"other", ledger.SERVICE}
     run = SavedRun("rr-ssd", written / "runs" / "rr-ssd", read_json(written / "runs" / "rr-ssd" / "summary.json"))
     for kind in ("read", "write", "all"):
         found = ledger.ledger(run, kind)
