@@ -24,7 +24,7 @@ def write_collection(path: Path, traces: int) -> Path:
     """A folder of many traces as `characterize` writes it, but for the traces themselves."""
     found = []
     for seed in range(traces):
-        native = fabricated.Native(f"t{seed}", seed)
+        native = fabricated.Native(f"t{seed}", seed, content=False)
         tables = {name: native.table(name).to_pylist() for name in native.table_names}
         category = "mail" if seed % 2 else "web"
         found.append(across.CharacterizedTrace(f"t{seed}", category, rows.flat(native.summary, tables), tables))
@@ -147,10 +147,10 @@ def test_no_content_is_a_line_each(tmp_path: Path) -> None:
 
 def test_a_sample_is_said_on_top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLASHTWIN_CHARTS", "none")
-    native = fabricated.Native()
-    native.summary["options"]["sample_rate"] = 0.01
-    tables = {name: lambda name=name: native.table(name) for name in native.table_names}
-    path = fabricated.Characterization(native.summary, tables).write(tmp_path / "sampled")
+    whole = fabricated.characterization()
+    options = {**whole.summary["options"], "sample_rate": 0.01}
+    sampled = fabricated.Characterization({**whole.summary, "options": options}, whole._tables)
+    path = sampled.write(tmp_path / "sampled")
     text = check(report.build(path)).text
     assert re.search(r"from a sample:\s1.0\s%", text)
 

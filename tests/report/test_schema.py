@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests import fabricated
 from tests.schema import SCHEMA, faults, leaves, table_faults
 
 import flashtwin as ft
@@ -80,13 +79,6 @@ def test_what_the_schema_does_not_know_is_a_fault(written: Path) -> None:
         "chips.use: unknown",
         "chips.queue_max: string is not integer",
     ]
-
-
-def test_characterizations_made_up_keep_to_the_schema() -> None:
-    for content in (True, False):
-        assert faults(fabricated.summary("made-up", content=content), CHARACTERIZATION["summary"]) == []
-        for name, table in fabricated.tables(content=content).items():
-            assert table_faults(name, table.schema, CHARACTERIZATION["tables"]) == []
 
 
 def test_the_parts_of_a_response_time_are_the_core_s(written: Path) -> None:
