@@ -145,7 +145,7 @@ def streams(document: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(("ending", "inches"), [("", 7.0), ("-column", 3.3)])
-def test_saved_charts_are_fit_for_a_paper(ending: str, inches: float, three: Path) -> None:
+def test_saved_charts_are_fit_for_a_paper(ending: str, inches: float, three: Path, built: Path) -> None:
     """Publishers refuse Type 3 fonts, and letters below 6 points; text is text, and a PDF holds its fonts."""
     for name in THREE:
         document = streams((three / "charts" / f"{name}{ending}.pdf").read_bytes())
@@ -154,7 +154,8 @@ def test_saved_charts_are_fit_for_a_paper(ending: str, inches: float, three: Pat
         assert b"/FontFile2" in document
         [box] = set(re.findall(rb"/MediaBox \[ ?0 0 ([\d.]+)", document))
         assert float(box) == pytest.approx(inches * 72, abs=0.5)
-        drawing = (three / "charts" / f"{name}{ending}.svg").read_text(encoding="utf-8")
+    for name in NAMES:
+        drawing = (built / "charts" / f"{name}{ending}.svg").read_text(encoding="utf-8")
         assert f'width="{inches * 72:g}pt"' in drawing
         assert "</text>" in drawing
         sizes = [float(size) for size in re.findall(r"font(?:-size)?: (?:bold )?([\d.]+)px", drawing)]

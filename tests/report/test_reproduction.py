@@ -7,11 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from matplotlib import image
 from test_page import check
-from tests.browser import chromium, readable
+from tests.browser import readable
 
 from flashtwin import report
 from flashtwin.report.charts import reproduced
@@ -115,12 +113,6 @@ def test_published_ranges_in_words() -> None:
     assert value(0.0915, "%") == "0.0915 %"
 
 
-def test_looks_like_a_page_in_a_browser(folder: Path, tmp_path: Path) -> None:
+def test_every_chart_can_be_read(folder: Path, tmp_path: Path) -> None:
     page = folder / "report.html"
-    shot = tmp_path / "shot.png"
-    log = chromium(page, shot, tmp_path / "profile", f"--screenshot={shot}")
-    assert "CONSOLE" not in log, [line for line in log.splitlines() if "CONSOLE" in line]
-    pixels = image.imread(shot)[:, :, :3]
-    for band in np.array_split(pixels[:2300], 6):
-        assert band.std() > 0.01
     assert [readable(page, tmp_path, width) for width in (1280, 390)] == [2, 2]

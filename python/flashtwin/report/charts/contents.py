@@ -9,7 +9,7 @@ from flashtwin.results.reading import Floats, SavedTable, TraceResults
 
 from .. import colours, mark
 from ..declared import Axis, Data, Drawing, Frame, Panel, chart, line_key, nothing
-from .timelines import Curve, column_or_gaps, curve, curves, first_at
+from .timelines import Curve, column_or_gaps, columns, curve, curves, first_at
 
 READ, WRITE, GREY, HUES = colours.READ[0], colours.WRITE[0], colours.GREY[0], colours.HUES
 _SHARES = Axis(ticks="shares")
@@ -174,8 +174,7 @@ def miss_ratio(workload: TraceResults) -> Drawing:
         for of, line in found.items():
             part = rows.where("of", of)
             marks += _misses(line, part.get("miss_fraction_error"), of)
-            columns = ("entries", "miss_fraction", "miss_fraction_error")
-            data.add((kind, of), *(column_or_gaps(part, name) for name in columns))
+            data.add((kind, of), *(column_or_gaps(part, name) for name in data.header[2:]))
         x_axis = Axis("entries (one content or one address each)", "log counts")
         title = f"{kind.capitalize()}s that miss an LRU cache"
         panels.append(Panel(marks, title, x_axis, _SHARES, "both", ("lower left",)))
@@ -247,9 +246,10 @@ def space(workload: TraceResults) -> Drawing:
     table = workload.workload("space")
     if table is None:
         return no_content(workload, "space")
-    end, pages, contents = (table.get(name) for name in ("end_ns", "pages_held", "contents_held"))
-    if end is None or pages is None or contents is None:
+    known = columns(table, "end_ns", "pages_held", "contents_held")
+    if known is None:
         return nothing("The table `space` holds no pages with data.")
+    end, pages, contents = known
     at, held = np.append(0.0, end), np.append(contents[:1], contents)
     marks = [
         mark.step(at, np.append(pages[:1], pages), where="pre", color=GREY),

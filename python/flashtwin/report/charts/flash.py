@@ -11,6 +11,7 @@ from flashtwin.results.reading import Floats, SavedRun, StudyFolder
 from .. import colours, mark
 from ..declared import Axis, Data, Drawing, Frame, Panel, chart, is_column, line_key, nothing, patch_key, with_change
 from .response import bars_of, stacked
+from .timelines import columns
 
 
 @chart("Pages programmed, by cause", "What was written to flash, why, and what does it cost in life?", "flash")
@@ -125,10 +126,10 @@ def gc_victims(study: StudyFolder) -> Drawing:
 
 def _victims(run: SavedRun) -> tuple[Floats, Floats] | None:
     """Valid pages, ascending, and the victims that had so many."""
-    table = run.table("gc_victims")
-    pages, victims = (None if table is None else table.get(name) for name in ("valid_pages", "victims"))
-    if pages is None or victims is None or np.nansum(victims) <= 0:
+    known = columns(run.table("gc_victims"), "valid_pages", "victims")
+    if known is None or np.nansum(known[1]) <= 0:
         return None
+    pages, victims = known
     order = np.argsort(pages, kind="stable")
     return pages[order], np.nan_to_num(victims[order])
 
@@ -161,10 +162,10 @@ def copies(study: StudyFolder) -> Drawing:
 
 def _copies(run: SavedRun) -> tuple[Floats, Floats] | None:
     """Numbers of copies, and the contents that have so many."""
-    table = run.table("copies")
-    degree, contents = (None if table is None else table.get(name) for name in ("copies", "contents"))
-    if degree is None or contents is None:
+    known = columns(run.table("copies"), "copies", "contents")
+    if known is None:
         return None
+    degree, contents = known
     keep = (degree >= 1) & (contents > 0)
     return (degree[keep], contents[keep]) if keep.any() else None
 

@@ -87,14 +87,11 @@ def response_over_time(study: StudyFolder) -> Drawing:
 
 def _course(run: SavedRun, kind: str) -> Course | None:
     table = run.table("response_over_time")
-    rows = table.where("kind", kind) if table is not None else None
-    if rows is None or rows.rows == 0:
-        return None
     names = ("start_ns", "width_ns", "count", "mean_ns", "p99_ns", "max_ns", *(name for name, _ in SLICES))
-    columns = [values for name in names if (values := rows.get(name)) is not None]
-    if len(columns) < len(names) or not columns[2].sum():
+    known = None if table is None else timelines.columns(table.where("kind", kind), *names)
+    if known is None or not known[2].sum():
         return None
-    start, width, count, mean, p99, most, *slowest = columns
+    start, width, count, mean, p99, most, *slowest = known
     by_slice = {name: values for (name, _), values in zip(SLICES, slowest, strict=True)}
     return Course(start, float(width[0]), count, mean, p99, most, by_slice)
 
@@ -266,12 +263,10 @@ def _shares(study: StudyFolder, runs: Sequence[SavedRun]) -> list[Share]:
 
 
 def _share(run: SavedRun, column: str) -> tuple[Floats, Floats] | None:
-    table = run.table("periods")
-    if table is None:
+    known = timelines.columns(run.table("periods"), column, "page_reads", "period")
+    if known is None or np.nansum(known[1]) == 0:
         return None
-    part, whole, period = table.get(column), table.get("page_reads"), table.get("period")
-    if part is None or whole is None or period is None or np.nansum(whole) == 0:
-        return None
+    part, whole, period = known
     return period + 1, np.where(whole > 0, part / np.where(whole > 0, whole, 1.0) * 100.0, np.nan)
 
 

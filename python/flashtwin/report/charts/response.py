@@ -16,6 +16,7 @@ from flashtwin.results.reading import Floats, SavedRun, StudyFolder
 
 from .. import colours, mark
 from ..declared import Axis, Data, Drawing, Frame, Panel, chart, is_column, line_key, nothing, patch_key, with_change
+from . import timelines
 
 #: Systems, and causes, shown at most.
 SYSTEMS_MAX, CAUSES_MAX = 6, 8
@@ -432,10 +433,10 @@ def latency(study: StudyFolder) -> Drawing:
 def _latencies(run: SavedRun, kind: str) -> tuple[Floats, Floats, float] | None:
     """Upper ends in ns, the share of requests at most that long, and the number of requests."""
     table = run.table("latency_histogram")
-    rows = table.where("kind", kind) if table is not None else None
-    upper, count = (None if rows is None else rows.get(name) for name in ("upper_ns", "count"))
-    if upper is None or count is None or np.nansum(count) <= 0:
+    known = None if table is None else timelines.columns(table.where("kind", kind), "upper_ns", "count")
+    if known is None or np.nansum(known[1]) <= 0:
         return None
+    upper, count = known
     order = np.argsort(upper, kind="stable")
     total = float(np.nansum(count))
     return upper[order], np.cumsum(np.nan_to_num(count[order])) / total, total

@@ -12,7 +12,7 @@ from flashtwin.results.reading import SavedTable, StudyFolder, TraceResults
 
 from .. import colours, mark
 from ..declared import Axis, Data, Drawing, Frame, Panel, chart, nothing, plain_size
-from .timelines import Curve, first_at
+from .timelines import Curve, columns, first_at
 
 #: With more periods than this, bars become an area.
 MAX_BARS = 80
@@ -37,7 +37,7 @@ def _periods(study: TraceResults, notes: list[str]) -> SavedTable | None:
     """Rows with `reads` and `writes`: of the workload, else of any run (the trace is the same)."""
     runs = study.runs if isinstance(study, StudyFolder) else ()
     for table in (study.workload("periods"), *(run.table("periods") for run in runs)):
-        if table is not None and table.get("reads") is not None and table.get("writes") is not None:
+        if columns(table, "reads", "writes") is not None:
             return table
     notes.append("No table `periods` with reads and writes was written, so requests over time are not shown.")
     return None
@@ -45,13 +45,8 @@ def _periods(study: TraceResults, notes: list[str]) -> SavedTable | None:
 
 def _columns(table: SavedTable | None, x: str, y: str) -> dict[str, Curve]:
     """Two columns of the rows of each kind."""
-    found = {}
-    for kind, _, _ in KINDS:
-        rows = table.where("kind", kind) if table is not None else None
-        a, b = (None if rows is None else rows.get(name) for name in (x, y))
-        if a is not None and b is not None:
-            found[kind] = (a, b)
-    return found
+    of_kind = {kind: columns(table.where("kind", kind), x, y) for kind, _, _ in KINDS} if table is not None else {}
+    return {kind: (known[0], known[1]) for kind, known in of_kind.items() if known is not None}
 
 
 def _popularity(study: TraceResults, notes: list[str]) -> dict[str, Curve]:
@@ -129,15 +124,14 @@ def _sees(periods: SavedTable | None, curves: dict[str, Curve]) -> list[str]:
 def requests(study: TraceResults) -> Drawing:
     """Two cumulative distributions: bytes a request by kind, and the time since the request before."""
     sizes = _columns(study.workload("request_sizes"), "bytes", "fraction")
-    table = study.workload("interarrival")
-    interval, fraction = (None if table is None else table.get(name) for name in ("interval_ns", "fraction"))
+    intervals = columns(study.workload("interarrival"), "interval_ns", "fraction")
     data = Data(("panel", "series", "x", "share_at_most"))
     panels, notes = [], []
     if sizes:
         panels.append(_sizes(sizes, data))
     else:
         notes.append("No table `request_sizes` was written, so the sizes of requests are not shown.")
-    gaps = None if interval is None or fraction is None else (interval, fraction)
+    gaps = (intervals[0], intervals[1]) if intervals is not None else None
     if gaps is not None:
         panels.append(_gaps(gaps, data))
     else:
