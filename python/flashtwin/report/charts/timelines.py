@@ -1,19 +1,55 @@
-"""Tables of runs as arrays that charts draw: queues by chip and time, the hash unit's queue, figures by period.
+"""Tables as arrays that charts draw: curves, queues by chip and time, the hash unit's queue, figures by period.
 
 A ratio whose parts are missing or whose denominator is zero is NaN in an array and None alone. No wording here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from flashtwin.results.reading import Floats, SavedRun
+from flashtwin.results.reading import Floats, SavedRun, SavedTable
 
-Indices = NDArray[np.signedinteger[Any]]
+#: x and y.
+Curve = tuple[Floats, Floats]
+
+
+def columns(table: SavedTable | None, *names: str) -> list[Floats] | None:
+    """Columns of a table; None without a table, or where it lacks one of them."""
+    found = [values for name in names if table is not None and (values := table.get(name)) is not None]
+    return found if len(found) == len(names) else None
+
+
+def curve(table: SavedTable | None, x: str, y: str) -> Curve | None:
+    """Two columns as a curve in ascending order of x, without the points where either is missing."""
+    known = columns(table, x, y)
+    if known is None:
+        return None
+    a, b = known
+    keep = np.isfinite(a) & np.isfinite(b)
+    if not keep.any():
+        return None
+    order = np.argsort(a[keep], kind="stable")
+    return a[keep][order], b[keep][order]
+
+
+def curves(table: SavedTable | None, by: str, names: Iterable[str], x: str, y: str) -> dict[str, Curve]:
+    """The curve of the rows of each name in the column `by`, of those that have one."""
+    found = {name: curve(table.where(by, name), x, y) for name in names} if table is not None else {}
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def first_at(x: Floats, y: Floats, level: float) -> float | None:
+    """The first x at which an ascending curve is at `level` or above; None when it stays below."""
+    reached = np.flatnonzero(y >= level)
+    return float(x[reached[0]]) if reached.size else None
+
+
+def column_or_gaps(table: SavedTable, name: str) -> Floats:
+    """A column; NaN in every row where the table has none of that name."""
+    return table.columns.get(name, np.full(table.rows, np.nan))
 
 
 @dataclass(frozen=True)
@@ -52,23 +88,17 @@ class HashQueue:
 
 def hash_queue(run: SavedRun) -> HashQueue | None:
     """The table `hash_queue_over_time`; None for a system that does not hash."""
-    table = run.table("hash_queue_over_time")
-    if table is None:
-        return None
-    start, width, level = table.get("start_ns"), table.get("width_ns"), table.get("queue_mean")
-    if start is None or width is None or level is None:
-        return None
-    return HashQueue(start, width, np.nan_to_num(level))
+    known = columns(run.table("hash_queue_over_time"), "start_ns", "width_ns", "queue_mean")
+    return None if known is None else HashQueue(known[0], known[1], np.nan_to_num(known[2]))
 
 
 def queues(run: SavedRun) -> Queues | None:
     """The table `queue_over_time` as a matrix; bins or chips without a row had an empty queue."""
     table = run.table("queue_over_time")
-    if table is None:
+    known = columns(table, "start_ns", "chip", "queue_mean")
+    if table is None or known is None:
         return None
-    start, chip, level = table.get("start_ns"), table.get("chip"), table.get("queue_mean")
-    if start is None or chip is None or level is None:
-        return None
+    start, chip, level = known
     bins, column = np.unique(start, return_inverse=True)
     chips, row = np.unique(chip, return_inverse=True)
     matrix = np.zeros((chips.size, bins.size))
@@ -112,13 +142,8 @@ def by_period(run: SavedRun, other: SavedRun, column: str) -> Periods | None:
         return None
     period, new, other_period, old = (np.asarray(value) for value in values)
     shared, left, right = np.intersect1d(period, other_period, return_indices=True)
-    if shared.size == 0 or not same_periods(mine.get("start_ns"), theirs.get("start_ns"), left, right):
+    starts, others = mine.get("start_ns"), theirs.get("start_ns")
+    # Runs with another `period_s` have other periods of the same numbers.
+    if starts is not None and others is not None and not np.array_equal(starts[left], others[right]):
         return None
-    return Periods(shared, new[left], old[right])
-
-
-def same_periods(mine: Floats | None, theirs: Floats | None, left: Indices, right: Indices) -> bool:
-    """Whether the shared periods begin at the same times (runs with another `period_s` do not)."""
-    if mine is None or theirs is None:
-        return True
-    return bool(np.array_equal(mine[left], theirs[right]))
+    return Periods(shared, new[left], old[right]) if shared.size else None
