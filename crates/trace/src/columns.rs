@@ -31,12 +31,10 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// No requests yet.
     pub(crate) fn empty() -> Columns {
         Columns { content_start: vec![0], ..Columns::default() }
     }
 
-    /// No requests yet, but space for some, with as many contents.
     pub(crate) fn with_capacity(requests: usize, contents: usize) -> Columns {
         let mut content_start = try_with_capacity(requests + 1);
         content_start.push(0);
@@ -52,7 +50,6 @@ impl Columns {
         }
     }
 
-    /// The memory of all columns.
     pub(crate) fn rooms(&self) -> [SpareMemory; 7] {
         [
             SpareMemory::of(&self.time_ns),
@@ -93,7 +90,6 @@ impl Columns {
         order + 24 * self.digests.len() as u64
     }
 
-    /// The requests as a run.
     pub(crate) fn as_run(&self) -> Requests<'_> {
         Requests {
             time_ns: &self.time_ns,
@@ -110,7 +106,6 @@ impl Columns {
         }
     }
 
-    /// Number of requests.
     pub(crate) fn len(&self) -> usize {
         self.time_ns.len()
     }
@@ -144,7 +139,6 @@ impl Columns {
         self.content.extend_from_slice(&from.content[starts[0] as usize..starts[rows.len()] as usize]);
     }
 
-    /// Removes the first `count` requests.
     pub(crate) fn drop_first(&mut self, count: usize) {
         if count == 0 {
             return;
@@ -186,7 +180,6 @@ pub(crate) fn check(name: &str, columns: &Columns, first_row: usize) -> Result<(
     check_requests(name, columns, 0..columns.len(), first_row)
 }
 
-/// Checks that columns agree with each other in length.
 pub(crate) fn check_lengths(name: &str, columns: &Columns) -> Result<(), TraceError> {
     let bad = |what: String| Err(TraceError::new(ErrorCause::Malformed, name, what, ""));
     let requests = columns.time_ns.len();
@@ -250,7 +243,6 @@ pub(crate) fn check_requests(
     Ok(())
 }
 
-/// The fault of a request whose bytes do not suit its operation.
 #[cold]
 fn wrong_extent(op: Op, offset: u64, length: u32) -> String {
     match op {
@@ -261,7 +253,6 @@ fn wrong_extent(op: Op, offset: u64, length: u32) -> String {
     }
 }
 
-/// Checks that every content has its digest, if there are digests.
 pub(crate) fn check_digests(name: &str, columns: &Columns) -> Result<(), TraceError> {
     let digests = columns.digests.len();
     let lacks = |&&id: &&u32| id != NO_CONTENT && id as usize >= digests;

@@ -137,7 +137,6 @@ impl TraceHasher {
         }
     }
 
-    /// Feeds values to a column's hasher, little end first.
     fn column<const N: usize>(&mut self, column: usize, mut values: impl Iterator<Item = [u8; N]>) {
         loop {
             self.buffer.clear();

@@ -79,7 +79,6 @@ const SHOWN: usize = 600;
 /// Characters of a value that a message quotes.
 const QUOTED: usize = 60;
 
-/// A value of a file as messages quote it.
 pub(crate) fn quoted(value: &str) -> String {
     format!("'{}'", cut_short(value.escape_debug().to_string(), QUOTED))
 }

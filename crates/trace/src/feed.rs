@@ -22,13 +22,11 @@ pub(crate) trait Feed: Send {
     /// Also when the input ends without any request at all.
     fn read(&mut self, rows: usize, progress: &dyn Progress) -> Result<Columns, TraceError>;
 
-    /// Whether all requests have been read.
     fn ended(&self) -> bool;
 
     /// The latest time so far. Later requests may be earlier by the sorting window, not by more.
     fn latest_ns(&self) -> i64;
 
-    /// The volumes met so far.
     fn volumes(&self) -> &Volumes;
 
     /// Known holes before the first request, by index of [`Feed::volumes`]; complete once some
@@ -46,7 +44,6 @@ pub(crate) trait Feed: Send {
     fn into_parts(self: Box<Self>, digests: bool) -> Result<Parts, TraceError>;
 }
 
-/// Parts of a trace beside its requests.
 pub(crate) struct Parts {
     pub(crate) volumes: Volumes,
     pub(crate) quality: Quality,
@@ -55,7 +52,6 @@ pub(crate) struct Parts {
     pub(crate) tally: Option<Tally>,
 }
 
-/// An opened trace: its format is known, no request is read yet.
 pub(crate) struct Opened {
     pub(crate) name: String,
     pub(crate) format: Format,

@@ -66,7 +66,6 @@ pub fn memory_in_whole(
     Ok((bytes as f64 * times) as u64)
 }
 
-/// Notes how much of a file has been read.
 struct Share<'a> {
     progress: &'a dyn Progress,
     read: AtomicU64,

@@ -94,7 +94,6 @@ impl Compression {
     }
 }
 
-/// Counts the bytes read of the compressed input, for progress.
 struct Counting<R> {
     inner: R,
     done: Arc<AtomicU64>,
@@ -108,7 +107,6 @@ impl<R: Read> Read for Counting<R> {
     }
 }
 
-/// An opened input, decompressed on the fly.
 pub(crate) struct Input {
     pub(crate) name: String,
     reader: Box<dyn Read + Send>,
@@ -183,7 +181,6 @@ impl Input {
         self.compression != Compression::None
     }
 
-    /// Reads all that is left.
     pub(crate) fn read_all(mut self) -> Result<Vec<u8>, TraceError> {
         let mut bytes = Vec::new();
         match self.reader.read_to_end(&mut bytes) {

@@ -9,7 +9,6 @@ use crate::quality::Quality;
 use crate::trace::{Trace, finish};
 use crate::volumes::Volumes;
 
-/// Most names that a message lists.
 const LISTED: usize = 20;
 
 impl Trace {
@@ -42,7 +41,6 @@ impl Trace {
     }
 }
 
-/// Restricts the opened trace to one volume.
 pub(crate) fn of_opened(opened: Opened, name: &str, label: &str) -> Opened {
     let feed = OneVolume {
         feed: opened.feed,
@@ -55,7 +53,6 @@ pub(crate) fn of_opened(opened: Opened, name: &str, label: &str) -> Opened {
     Opened { name: named(&opened.name, name), format: opened.format, feed: Box::new(feed) }
 }
 
-/// The name of a volume's trace.
 fn named(trace: &str, volume: &str) -> String {
     format!("{trace}:{volume}")
 }
@@ -91,7 +88,6 @@ struct OneVolume {
 }
 
 impl OneVolume {
-    /// The volume's index, if it has been met.
     fn wanted(&self) -> Option<u32> {
         let volumes = self.feed.volumes();
         (0..volumes.len()).find(|&index| volumes.name(index) == Some(&self.name))

@@ -42,7 +42,6 @@ pub(crate) fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// A column cut into consecutive pieces of these lengths.
 pub(crate) fn pieces<T>(
     mut column: &mut [T],
     lengths: impl Iterator<Item = usize>,

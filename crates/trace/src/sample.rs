@@ -127,7 +127,6 @@ impl Trace {
     }
 }
 
-/// Which pages stay.
 struct Chosen {
     by: SampleBy,
     salt: u64,
@@ -174,7 +173,6 @@ impl Chosen {
     }
 }
 
-/// Adds a flush.
 fn push_flush(trace: &Trace, request: usize, columns: &mut Columns) {
     columns.time_ns.push(trace.time_ns[request]);
     columns.volume.push(trace.volume[request]);

@@ -92,7 +92,6 @@ impl TraceStream {
         Ok(stream)
     }
 
-    /// The error of an input that is no file.
     pub(crate) fn read_only_once(source: &Source) -> TraceError {
         let what = match source {
             Source::Stdin => "standard input can",
@@ -257,7 +256,6 @@ impl TraceStream {
         batch
     }
 
-    /// Takes over the totals at the end.
     fn finish(&mut self, feed: Box<dyn Feed>) -> Result<(), TraceError> {
         let parts = feed.into_parts(false)?;
         for index in 0..parts.volumes.len() {
@@ -291,7 +289,6 @@ impl SortWindow {
         SortWindow { window_ns, columns: Columns::empty(), taken: 0, ready: 0 }
     }
 
-    /// How many requests may go.
     fn ready(&self) -> usize {
         self.ready - self.taken
     }

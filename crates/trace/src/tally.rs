@@ -10,7 +10,6 @@ use crate::request::{CHUNK_BYTES, NO_CONTENT};
 /// through all columns afterwards.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tally {
-    /// Number of requests counted.
     pub(crate) requests: usize,
     /// Whether they are sorted by time, the first one being at 0.
     pub(crate) in_time: bool,
@@ -25,7 +24,6 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Of no requests yet.
     pub(crate) fn new() -> Tally {
         Tally {
             requests: 0,
@@ -38,7 +36,6 @@ impl Tally {
         }
     }
 
-    /// Of all requests of columns.
     pub(crate) fn of(columns: &Columns) -> Tally {
         let mut tally = Tally::new();
         tally.add(columns, 0..columns.len());
@@ -63,7 +60,6 @@ impl Tally {
         self.number(&columns.content[starts[0] as usize..starts[rows.len()] as usize]);
     }
 
-    /// Follows the numbers of contents.
     fn number(&mut self, contents: &[u32]) {
         let mut next = self.contents;
         self.numbered = self.numbered
@@ -75,7 +71,6 @@ impl Tally {
     }
 }
 
-/// Counts requests with contents that do not begin on the grid of contents.
 pub(crate) fn count_unaligned(content_start: &[u64], offset_bytes: &[u64]) -> u64 {
     content_start
         .windows(2)

@@ -163,7 +163,6 @@ impl Trace {
         flags::queue(self.flags_of(index))
     }
 
-    /// The bits of [`crate::flags`] of request `index`.
     pub(crate) fn flags_of(&self, index: usize) -> u8 {
         self.flags.get(index).copied().unwrap_or(0)
     }

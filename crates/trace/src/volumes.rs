@@ -29,17 +29,14 @@ impl Volumes {
         index
     }
 
-    /// Index of the volume with this key, if it was met.
     pub(crate) fn get(&self, key: u64) -> Option<u32> {
         self.found.get(&key).copied()
     }
 
-    /// How many there are.
     pub(crate) fn len(&self) -> u32 {
         self.keys.len() as u32
     }
 
-    /// The name of the volume with this index.
     pub(crate) fn name(&self, index: u32) -> Option<&String> {
         self.keys.get(index as usize).map(|(_, name)| name)
     }
@@ -100,13 +97,11 @@ impl Appearance {
         (number, true)
     }
 
-    /// The number of `old`, if it has appeared.
     pub(crate) fn get(&self, old: u32) -> Option<u32> {
         let near = self.table.get(old as usize).copied().filter(|&number| number != NONE);
         near.or_else(|| self.far.get(&old).copied())
     }
 
-    /// How many have appeared.
     pub(crate) fn count(&self) -> u32 {
         self.count
     }

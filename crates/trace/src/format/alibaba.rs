@@ -6,18 +6,12 @@
 //! Source: Alibaba, block-traces (io_traces.csv, January 2020), README; J. Li et al., "An In-Depth
 //! Analysis of Cloud Block Storage Workloads in Large-Scale Production", IISWC '20.
 
-use super::{Reader, Row};
-use crate::options::OpenOptions;
+use super::Row;
 use crate::request::Op;
-use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed};
+use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed};
 
-pub(crate) const ROW: Row = Row {
-    name: "alibaba",
-    aliases: &["alibaba-block"],
-    layout: "device_id,R|W,offset_bytes,length_bytes,time_us",
-    yields_to: None,
-    reader: Reader::text::<Alibaba>(),
-};
+pub(crate) const ROW: Row =
+    Row::text::<Alibaba>("alibaba", &["alibaba-block"], "device_id,R|W,offset_bytes,length_bytes,time_us");
 
 const NS_PER_US: i64 = 1000;
 
@@ -27,13 +21,10 @@ const OFFSET: Field = Field { name: "offset", expected: "a number of bytes" };
 const LENGTH: Field = Field { name: "length", expected: "a number of bytes" };
 const TIME: Field = Field { name: "timestamp", expected: "a whole number of microseconds" };
 
+#[derive(Default)]
 struct Alibaba;
 
 impl LineParser for Alibaba {
-    fn new(_options: &OpenOptions) -> Alibaba {
-        Alibaba
-    }
-
     fn is_header(line: &[u8]) -> bool {
         line.starts_with(b"device_id")
     }
@@ -42,12 +33,11 @@ impl LineParser for Alibaba {
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<true>::new(line);
         let device = fields.small(DEVICE)?;
-        let opcode_at = fields.at;
-        let op = match fields.word(OPCODE)? {
-            b"W" => Op::Write,
-            b"R" => Op::Read,
-            _ => return Err(Bad::new(opcode_at, Complaint::NotA(OPCODE))),
-        };
+        let op = fields.meaning(OPCODE, |word| match word {
+            b"W" => Some(Op::Write),
+            b"R" => Some(Op::Read),
+            _ => None,
+        })?;
         let offset_bytes = fields.offset(OFFSET, 1)?;
         let length_bytes = fields.length(LENGTH, 1)?;
         let time_at = fields.at;

@@ -10,18 +10,16 @@
 //! Source: blktrace, blkparse(1), and blkparse_fmt.c for the default format of each action and for the flags (REQ_PREFLUSH
 //! and REQ_OP_FLUSH are the F in front); the kernel's Documentation/block/writeback_cache_control.rst.
 
-use super::{Reader, Row};
+use super::Row;
 use crate::options::OpenOptions;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
 
-pub(crate) const ROW: Row = Row {
-    name: "blkparse",
-    aliases: &["blktrace"],
-    layout: "major,minor cpu sequence time_s pid action rwbs sector + sectors [process]",
-    yields_to: None,
-    reader: Reader::text::<Blkparse>(),
-};
+pub(crate) const ROW: Row = Row::text::<Blkparse>(
+    "blkparse",
+    &["blktrace"],
+    "major,minor cpu sequence time_s pid action rwbs sector + sectors [process]",
+);
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -36,6 +34,7 @@ const SECTOR: Field = Field { name: "sector", expected: "a number of 512-byte se
 const PLUS: Field = Field { name: "separator", expected: "a plus sign" };
 const SIZE: Field = Field { name: "size", expected: "a number of 512-byte sectors" };
 
+#[derive(Default)]
 struct Blkparse {
     /// The letter of the action whose events are the requests.
     action: u8,
@@ -47,8 +46,8 @@ impl LineParser for Blkparse {
     const NO_REQUESTS: &'static str =
         "no line is a request of the action looked for: choose another with --blkparse-action Q, D or C";
 
-    fn new(options: &OpenOptions) -> Blkparse {
-        Blkparse { action: options.blkparse_action.letter(), in_summary: false }
+    fn configure(&mut self, options: &OpenOptions) {
+        self.action = options.blkparse_action.letter();
     }
 
     #[inline]
@@ -57,9 +56,7 @@ impl LineParser for Blkparse {
         if !matches!(fields.peek(), Some(b'0'..=b'9')) {
             return self.other(&fields, sink);
         }
-        let device_at = fields.at;
-        let (major, minor) =
-            device(fields.word(DEVICE)?).ok_or_else(|| Bad::new(device_at, Complaint::NotA(DEVICE)))?;
+        let (major, minor) = fields.meaning(DEVICE, device)?;
         fields.small(CPU)?;
         fields.number(SEQUENCE, u64::MAX, "beyond 2^64")?;
         let time_at = fields.at;
@@ -152,10 +149,7 @@ fn event(fields: &mut Fields<'_, false>) -> Result<Event, Bad> {
     if matches!(fields.peek(), Some(b'[' | b'(')) {
         return Ok(nothing);
     }
-    let plus_at = fields.at;
-    if fields.word(PLUS)? != b"+" {
-        return Err(Bad::new(plus_at, Complaint::NotA(PLUS)));
-    }
+    fields.meaning(PLUS, |word| (word == b"+").then_some(()))?;
     let length_bytes = fields.length(SIZE, SECTOR_BYTES)?;
     Ok(Event { flush, op, offset_bytes, length_bytes, durable })
 }

@@ -9,18 +9,15 @@
 //! Source: libCacheSim, data/cloudPhysicsIO.csv and its guide on the units of a trace; C. Waldspurger et
 //! al., "Efficient MRC Construction with SHARDS", FAST '15; operation codes: SCSI Block Commands (SBC-4).
 
-use super::{Reader, Row};
-use crate::options::OpenOptions;
+use super::Row;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
 
-pub(crate) const ROW: Row = Row {
-    name: "cloudphysics",
-    aliases: &["vscsi"],
-    layout: "version,time_s,op,size_bytes,lbn_512, op 28 = read, 2a = write, 35 = flush",
-    yields_to: None,
-    reader: Reader::text::<CloudPhysics>(),
-};
+pub(crate) const ROW: Row = Row::text::<CloudPhysics>(
+    "cloudphysics",
+    &["vscsi"],
+    "version,time_s,op,size_bytes,lbn_512, op 28 = read, 2a = write, 35 = flush",
+);
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -30,13 +27,10 @@ const OP: Field = Field { name: "op", expected: "a SCSI operation code in hex, s
 const SIZE: Field = Field { name: "size", expected: "a number of bytes, a multiple of 512" };
 const LBN: Field = Field { name: "lbn", expected: "a number of 512-byte sectors" };
 
+#[derive(Default)]
 struct CloudPhysics;
 
 impl LineParser for CloudPhysics {
-    fn new(_options: &OpenOptions) -> CloudPhysics {
-        CloudPhysics
-    }
-
     fn is_header(line: &[u8]) -> bool {
         line.starts_with(b"version,")
     }
@@ -44,14 +38,10 @@ impl LineParser for CloudPhysics {
     #[inline]
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<true>::new(line);
-        let version_at = fields.at;
-        if !matches!(fields.word(VERSION)?, b"1" | b"2") {
-            return Err(Bad::new(version_at, Complaint::NotA(VERSION)));
-        }
+        fields.meaning(VERSION, |word| matches!(word, b"1" | b"2").then_some(()))?;
         let time_at = fields.at;
         let time = fields.decimal_time(TIME, NS_PER_SECOND)?;
-        let op_at = fields.at;
-        let op = command(fields.word(OP)?).ok_or_else(|| Bad::new(op_at, Complaint::NotA(OP)))?;
+        let op = fields.meaning(OP, command)?;
         let size_at = fields.at;
         let length_bytes = fields.length(SIZE, 1)?;
         let offset_bytes = fields.offset(LBN, SECTOR_BYTES)?;

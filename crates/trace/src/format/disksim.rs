@@ -7,25 +7,26 @@
 //!
 //! Source: J. Bucy et al., "The DiskSim Simulation Environment Version 4.0 Reference Manual", 2008.
 
-use super::{Reader, Row};
-use crate::options::OpenOptions;
+use super::Row;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
 
 pub(crate) const ROW_SECTORS: Row = Row {
-    name: "disksim",
-    aliases: &["disksim-sectors"],
-    layout: "time_ms device lba_512 sectors flags, flag 1 = read",
     yields_to: Some(super::mqsim::ROW.name),
-    reader: Reader::text::<DiskSim<SECTOR_BYTES>>(),
+    ..Row::text::<DiskSim<SECTOR_BYTES>>(
+        "disksim",
+        &["disksim-sectors"],
+        "time_ms device lba_512 sectors flags, flag 1 = read",
+    )
 };
 
 pub(crate) const ROW_BYTES: Row = Row {
-    name: "disksim-bytes",
-    aliases: &[],
-    layout: "time_ms device offset_bytes size_bytes flags, flag 1 = read",
     yields_to: Some(super::mqsim::ROW.name),
-    reader: Reader::text::<DiskSim<1>>(),
+    ..Row::text::<DiskSim<1>>(
+        "disksim-bytes",
+        &[],
+        "time_ms device offset_bytes size_bytes flags, flag 1 = read",
+    )
 };
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -40,13 +41,10 @@ const SIZE_BYTES: Field = Field { name: "size", expected: "a number of bytes, a 
 const FLAGS: Field = Field { name: "flags", expected: "a whole number" };
 
 /// `UNIT`: bytes that an address or size of 1 stands for.
+#[derive(Default)]
 struct DiskSim<const UNIT: u64>;
 
 impl<const UNIT: u64> LineParser for DiskSim<UNIT> {
-    fn new(_options: &OpenOptions) -> Self {
-        DiskSim
-    }
-
     #[inline]
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         let (address, size) =

@@ -14,18 +14,15 @@
 //! S. Kavalanekar et al., "Characterization of storage workload traces from production Windows
 //! Servers", IISWC '08; Microsoft, "DiskIo_TypeGroup1 class" (reads and writes) and "DiskIo_TypeGroup3 class" (flushes).
 
-use super::{Reader, Row};
-use crate::options::OpenOptions;
+use super::Row;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed};
 
-pub(crate) const ROW: Row = Row {
-    name: "etw",
-    aliases: &["msps", "microsoft-production", "xperf"],
-    layout: "DiskRead|DiskWrite|DiskFlush, time_us, process (pid), thread, irp, offset_hex, size_hex, elapsed, disk, ...",
-    yields_to: None,
-    reader: Reader::text::<Etw>(),
-};
+pub(crate) const ROW: Row = Row::text::<Etw>(
+    "etw",
+    &["msps", "microsoft-production", "xperf"],
+    "DiskRead|DiskWrite|DiskFlush, time_us, process (pid), thread, irp, offset_hex, size_hex, elapsed, disk, ...",
+);
 
 const NS_PER_US: i64 = 1000;
 
@@ -35,41 +32,36 @@ const OFFSET: Field = Field { name: "ByteOffset", expected: "a number of bytes i
 const SIZE: Field = Field { name: "IOSize", expected: "a number of bytes in hex, such as 0x1000" };
 const DISK: Field = Field { name: "DiskNum", expected: "a whole number" };
 
-/// The positions of the fields of a read or a write, from 0.
+/// The positions of an event's fields, from 0.
 #[derive(Clone, Copy)]
-struct FieldPositions {
-    time: usize,
-    offset: usize,
-    size: usize,
-    disk: usize,
-}
-
-/// Those of a flush.
-#[derive(Clone, Copy)]
-struct FlushPositions {
+struct Positions {
     time: usize,
     disk: usize,
+    /// Offset and size; none of a flush.
+    extent: Option<(usize, usize)>,
 }
 
-/// Those of the published traces.
-const PUBLISHED: FieldPositions = FieldPositions { time: 1, offset: 5, size: 6, disk: 8 };
-const PUBLISHED_FLUSH: FlushPositions = FlushPositions { time: 1, disk: 6 };
+/// Those of a read or a write, and of a flush, in the published traces.
+const PUBLISHED: Positions = Positions { time: 1, disk: 8, extent: Some((5, 6)) };
+const PUBLISHED_FLUSH: Positions = Positions { time: 1, disk: 6, extent: None };
 
 struct Etw {
     /// Whether a line has proved that this is such a trace.
     recognised: bool,
     in_header: bool,
-    places: FieldPositions,
-    flush_places: FlushPositions,
+    places: Positions,
+    flush_places: Positions,
+}
+
+impl Default for Etw {
+    fn default() -> Etw {
+        Etw { recognised: false, in_header: false, places: PUBLISHED, flush_places: PUBLISHED_FLUSH }
+    }
 }
 
 impl LineParser for Etw {
     const NO_REQUESTS: &'static str =
         "there is no DiskRead or DiskWrite among its events: record the trace with disk I/O";
-
-    fn new(_options: &OpenOptions) -> Etw {
-        Etw { recognised: false, in_header: false, places: PUBLISHED, flush_places: PUBLISHED_FLUSH }
-    }
 
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         let comma = memchr::memchr(b',', line).unwrap_or(line.len());
@@ -81,7 +73,6 @@ impl LineParser for Etw {
             _ => None,
         };
         match op {
-            Some(Op::Flush) if !self.in_header => self.flush(line, sink),
             Some(op) if !self.in_header => self.event(op, line, sink),
             Some(op) => self.header(op, line, sink),
             None => self.other(kind, sink),
@@ -90,35 +81,22 @@ impl LineParser for Etw {
 }
 
 impl Etw {
-    /// A flush.
-    fn flush(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
-        let FlushPositions { time, disk } = self.flush_places;
-        let starts = starts(line);
-        let at = |place: usize| starts.get(place).copied().unwrap_or(line.len());
-        let mut fields = Fields::<true> { line, at: at(time) };
-        let time_at = fields.at;
-        let time = fields.ticks(TIME)?;
-        fields.at = at(disk);
-        let disk = fields.small(DISK)?;
-        self.recognised = true;
-        let time_ns = sink.time(time, NS_PER_US, time_at)?;
-        let volume = sink.volume(u64::from(disk), |disk| disk.to_string());
-        sink.push(&Parsed::flush(time_ns, time_at, volume))
-    }
-
-    /// A read or a write.
+    /// A read, a write or a flush.
     fn event(&mut self, op: Op, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
-        let FieldPositions { time, offset, size, disk } = self.places;
+        let places = if op == Op::Flush { self.flush_places } else { self.places };
         let starts = starts(line);
         let at = |place: usize| starts.get(place).copied().unwrap_or(line.len());
-        let mut fields = Fields::<true> { line, at: at(time) };
+        let mut fields = Fields::<true> { line, at: at(places.time) };
         let time_at = fields.at;
         let time = fields.ticks(TIME)?;
-        fields.at = at(offset);
-        let offset_bytes = fields.hex_offset(OFFSET)?;
-        fields.at = at(size);
-        let length_bytes = fields.hex_length(SIZE)?;
-        fields.at = at(disk);
+        let (mut offset_bytes, mut length_bytes) = (0, 0);
+        if let Some((offset, size)) = places.extent {
+            fields.at = at(offset);
+            offset_bytes = fields.hex_offset(OFFSET)?;
+            fields.at = at(size);
+            length_bytes = fields.hex_length(SIZE)?;
+        }
+        fields.at = at(places.disk);
         let disk = fields.small(DISK)?;
         self.recognised = true;
         let time_ns = sink.time(time, NS_PER_US, time_at)?;
@@ -135,8 +113,8 @@ impl Etw {
         };
         let (time, disk) = (place(TIME)?, place(DISK)?);
         match op {
-            Op::Flush => self.flush_places = FlushPositions { time, disk },
-            _ => self.places = FieldPositions { time, offset: place(OFFSET)?, size: place(SIZE)?, disk },
+            Op::Flush => self.flush_places = Positions { time, disk, extent: None },
+            _ => self.places = Positions { time, disk, extent: Some((place(OFFSET)?, place(SIZE)?)) },
         }
         sink.pass_line();
         Ok(())

@@ -9,18 +9,15 @@
 //!
 //! Source: fio, HOWTO, "Trace file format", and iolog.c (for the unit of version 3's times).
 
-use super::{Reader, Row};
-use crate::options::OpenOptions;
+use super::Row;
 use crate::request::Op;
 use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed};
 
-pub(crate) const ROW: Row = Row {
-    name: "fio",
-    aliases: &["fio-iolog", "iolog"],
-    layout: "'fio version 2|3 iolog', then [time_us] file action offset_bytes length_bytes",
-    yields_to: None,
-    reader: Reader::text::<Fio>(),
-};
+pub(crate) const ROW: Row = Row::text::<Fio>(
+    "fio",
+    &["fio-iolog", "iolog"],
+    "'fio version 2|3 iolog', then [time_us] file action offset_bytes length_bytes",
+);
 
 const NS_PER_US: i64 = 1000;
 
@@ -42,6 +39,7 @@ enum Version {
     Timestamps,
 }
 
+#[derive(Default)]
 struct Fio {
     version: Option<Version>,
     /// Version 2: sum of the waits so far, in microseconds.
@@ -51,10 +49,6 @@ struct Fio {
 }
 
 impl LineParser for Fio {
-    fn new(_options: &OpenOptions) -> Fio {
-        Fio { version: None, waited: 0, files: Vec::new() }
-    }
-
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         let Some(version) = self.version else {
             self.version = match line.trim_ascii() {

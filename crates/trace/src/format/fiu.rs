@@ -8,20 +8,18 @@
 //! Source: R. Koller, R. Rangaswami, "I/O Deduplication", FAST '10, and the SNIA IOTTA repository's
 //! description of its traces.
 
-use super::{Reader, Row};
+use super::Row;
 use crate::options::OpenOptions;
 use crate::request::{CHUNK_BYTES, Op};
 use crate::text::{
-    Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES, add_contents, check_digest,
+    Bad, Collector, Field, Fields, LineParser, Parsed, SECTOR_BYTES, add_contents, check_digest,
 };
 
-pub(crate) const ROW: Row = Row {
-    name: "fiu",
-    aliases: &["iodedup", "srcmap"],
-    layout: "time_ns pid process lba_512 sectors W|R major minor digest",
-    yields_to: None,
-    reader: Reader::text::<Fiu>(),
-};
+pub(crate) const ROW: Row = Row::text::<Fiu>(
+    "fiu",
+    &["iodedup", "srcmap"],
+    "time_ns pid process lba_512 sectors W|R major minor digest",
+);
 
 const TIME: Field = Field { name: "time", expected: "a whole number of nanoseconds" };
 const PID: Field = Field { name: "process id", expected: "a whole number" };
@@ -43,14 +41,15 @@ struct Continued {
     address: u64,
 }
 
+#[derive(Default)]
 struct Fiu {
     join: bool,
     last: Option<Continued>,
 }
 
 impl LineParser for Fiu {
-    fn new(options: &OpenOptions) -> Fiu {
-        Fiu { join: options.join_lines, last: None }
+    fn configure(&mut self, options: &OpenOptions) {
+        self.join = options.join_lines;
     }
 
     #[inline]
@@ -65,7 +64,11 @@ impl LineParser for Fiu {
         }
         let address = fields.offset(ADDRESS, SECTOR_BYTES)?;
         let length = fields.length(SIZE, SECTOR_BYTES)?;
-        let op = direction(&mut fields)?;
+        let op = fields.meaning(DIRECTION, |word| match word {
+            b"W" | b"w" => Some(Op::Write),
+            b"R" | b"r" => Some(Op::Read),
+            _ => None,
+        })?;
         let major = fields.small(MAJOR)?;
         let minor = fields.small(MINOR)?;
         let volume_key = u64::from(major) << 32 | u64::from(minor);
@@ -90,16 +93,6 @@ impl LineParser for Fiu {
         self.last = (length > 0 && length.is_multiple_of(CHUNK_BYTES))
             .then(|| Continued { address: address + u64::from(length), ..this });
         Ok(())
-    }
-}
-
-#[inline]
-fn direction(fields: &mut Fields<'_, false>) -> Result<Op, Bad> {
-    let at = fields.at;
-    match fields.word(DIRECTION)? {
-        b"W" | b"w" => Ok(Op::Write),
-        b"R" | b"r" => Ok(Op::Read),
-        _ => Err(Bad::new(at, Complaint::NotA(DIRECTION))),
     }
 }
 

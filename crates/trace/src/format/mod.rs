@@ -57,19 +57,24 @@ pub(crate) struct Row {
     pub(crate) reader: Reader,
 }
 
+impl Row {
+    /// A text format with parser `P`.
+    const fn text<P: LineParser>(
+        name: &'static str,
+        aliases: &'static [&'static str],
+        layout: &'static str,
+    ) -> Row {
+        let reader = Reader::Text { fit: lines_that_fit::<P>, lines: lines::<P> };
+        Row { name, aliases, layout, yields_to: None, reader }
+    }
+}
+
 /// How the input of a format is read.
 pub(crate) enum Reader {
     /// Line by line.
     Text { fit: fn(&[&[u8]]) -> usize, lines: fn(&str, &OpenOptions, u64) -> Box<dyn Lines> },
     /// By seeking in a Parquet file.
     Parquet,
-}
-
-impl Reader {
-    /// The reader of a text format with parser `P`.
-    pub(crate) const fn text<P: LineParser>() -> Reader {
-        Reader::Text { fit: lines_that_fit::<P>, lines: lines::<P> }
-    }
 }
 
 impl Format {

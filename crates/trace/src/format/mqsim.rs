@@ -4,20 +4,17 @@
 //! its times: whole nanoseconds, where DiskSim has milliseconds with a decimal point. Each device
 //! is a volume. A sixth column, in converted FIU traces, holds digests as `fiu` lines do.
 
-use super::{Reader, Row};
-use crate::options::OpenOptions;
+use super::Row;
 use crate::request::Op;
 use crate::text::{
-    Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES, add_contents, check_digest,
+    Bad, Collector, Field, Fields, LineParser, Parsed, SECTOR_BYTES, add_contents, check_digest,
 };
 
-pub(crate) const ROW: Row = Row {
-    name: "mqsim",
-    aliases: &["ssdsim"],
-    layout: "time_ns device lba_512 sectors op [digest], op 1 = read, 0 = write",
-    yields_to: None,
-    reader: Reader::text::<MqSim>(),
-};
+pub(crate) const ROW: Row = Row::text::<MqSim>(
+    "mqsim",
+    &["ssdsim"],
+    "time_ns device lba_512 sectors op [digest], op 1 = read, 0 = write",
+);
 
 const TIME: Field = Field { name: "time", expected: "a whole number of nanoseconds" };
 const DEVICE: Field = Field { name: "device", expected: "a whole number" };
@@ -26,13 +23,10 @@ const SIZE: Field = Field { name: "size", expected: "a number of 512-byte sector
 const OPERATION: Field = Field { name: "operation", expected: "1 (read) or 0 (write)" };
 const DIGEST: Field = Field { name: "digest", expected: "hex digits, 32 or 256 for every 4 KB" };
 
+#[derive(Default)]
 struct MqSim;
 
 impl LineParser for MqSim {
-    fn new(_options: &OpenOptions) -> MqSim {
-        MqSim
-    }
-
     #[inline]
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<false>::new(line);
@@ -41,12 +35,11 @@ impl LineParser for MqSim {
         let device = fields.small(DEVICE)?;
         let offset_bytes = fields.offset(ADDRESS, SECTOR_BYTES)?;
         let length_bytes = fields.length(SIZE, SECTOR_BYTES)?;
-        let op_at = fields.at;
-        let op = match fields.word(OPERATION)? {
-            b"0" => Op::Write,
-            b"1" => Op::Read,
-            _ => return Err(Bad::new(op_at, Complaint::NotA(OPERATION))),
-        };
+        let op = fields.meaning(OPERATION, |word| match word {
+            b"0" => Some(Op::Write),
+            b"1" => Some(Op::Read),
+            _ => None,
+        })?;
         let mut digest: &[u8] = &[];
         if !fields.ended() {
             let digest_at = fields.at;

@@ -6,18 +6,12 @@
 //! Source: D. Narayanan, A. Donnelly, A. Rowstron, "Write Off-Loading", FAST '08, and the SNIA IOTTA
 //! repository's description of its traces.
 
-use super::{Reader, Row};
-use crate::options::OpenOptions;
+use super::Row;
 use crate::request::Op;
-use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed};
+use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed};
 
-pub(crate) const ROW: Row = Row {
-    name: "msr",
-    aliases: &["msr-cambridge"],
-    layout: "filetime,host,disk,Read|Write,offset,size,response",
-    yields_to: None,
-    reader: Reader::text::<Msr>(),
-};
+pub(crate) const ROW: Row =
+    Row::text::<Msr>("msr", &["msr-cambridge"], "filetime,host,disk,Read|Write,offset,size,response");
 
 const NS_PER_TICK: i64 = 100;
 
@@ -29,16 +23,13 @@ const OFFSET: Field = Field { name: "offset", expected: "a number of bytes" };
 const SIZE: Field = Field { name: "size", expected: "a number of bytes" };
 const RESPONSE: Field = Field { name: "response time", expected: "a whole number of ticks" };
 
+#[derive(Default)]
 struct Msr {
     /// Hosts in order of appearance; almost always one.
     hosts: Vec<Vec<u8>>,
 }
 
 impl LineParser for Msr {
-    fn new(_options: &OpenOptions) -> Msr {
-        Msr { hosts: Vec::new() }
-    }
-
     fn is_header(line: &[u8]) -> bool {
         line.get(..9).is_some_and(|start| start.eq_ignore_ascii_case(b"timestamp"))
     }
@@ -50,15 +41,11 @@ impl LineParser for Msr {
         let ticks = fields.ticks(TIME)?;
         let host = fields.word(HOST)?;
         let disk = fields.small(DISK)?;
-        let type_at = fields.at;
-        let kind = fields.word(TYPE)?;
-        let op = if kind.eq_ignore_ascii_case(b"write") {
-            Op::Write
-        } else if kind.eq_ignore_ascii_case(b"read") {
-            Op::Read
-        } else {
-            return Err(Bad::new(type_at, Complaint::NotA(TYPE)));
-        };
+        let op = fields.meaning(TYPE, |word| match word {
+            _ if word.eq_ignore_ascii_case(b"write") => Some(Op::Write),
+            _ if word.eq_ignore_ascii_case(b"read") => Some(Op::Read),
+            _ => None,
+        })?;
         let offset_bytes = fields.offset(OFFSET, 1)?;
         let length_bytes = fields.length(SIZE, 1)?;
         if !fields.ended() {

@@ -5,18 +5,11 @@
 //!
 //! Source: Storage Performance Council, "SPC Trace File Format Specification", revision 1.0.1, 2002.
 
-use super::{Reader, Row};
-use crate::options::OpenOptions;
+use super::Row;
 use crate::request::Op;
-use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
+use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
 
-pub(crate) const ROW: Row = Row {
-    name: "spc",
-    aliases: &["umass"],
-    layout: "asu,lba_512,size_bytes,R|W,time_s",
-    yields_to: None,
-    reader: Reader::text::<Spc>(),
-};
+pub(crate) const ROW: Row = Row::text::<Spc>("spc", &["umass"], "asu,lba_512,size_bytes,R|W,time_s");
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -26,25 +19,21 @@ const SIZE: Field = Field { name: "size", expected: "a number of bytes" };
 const OPCODE: Field = Field { name: "opcode", expected: "R or W" };
 const TIME: Field = Field { name: "time", expected: "a decimal number of seconds" };
 
+#[derive(Default)]
 struct Spc;
 
 impl LineParser for Spc {
-    fn new(_options: &OpenOptions) -> Spc {
-        Spc
-    }
-
     #[inline]
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<true>::new(line);
         let asu = fields.small(ASU)?;
         let offset_bytes = fields.offset(ADDRESS, SECTOR_BYTES)?;
         let length_bytes = fields.length(SIZE, 1)?;
-        let opcode_at = fields.at;
-        let op = match fields.word(OPCODE)? {
-            b"W" | b"w" => Op::Write,
-            b"R" | b"r" => Op::Read,
-            _ => return Err(Bad::new(opcode_at, Complaint::NotA(OPCODE))),
-        };
+        let op = fields.meaning(OPCODE, |word| match word {
+            b"W" | b"w" => Some(Op::Write),
+            b"R" | b"r" => Some(Op::Read),
+            _ => None,
+        })?;
         let time_at = fields.at;
         let time = fields.decimal_time(TIME, NS_PER_SECOND)?;
         let time_ns = sink.time(time, 1, time_at)?;

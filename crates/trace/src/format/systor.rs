@@ -7,18 +7,12 @@
 //! Source: the README of the SNIA IOTTA repository's traces; C. Lee et al., "Understanding storage
 //! traffic characteristics on enterprise virtual desktop infrastructure", SYSTOR '17.
 
-use super::{Reader, Row};
-use crate::options::OpenOptions;
+use super::Row;
 use crate::request::Op;
-use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed};
+use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed};
 
-pub(crate) const ROW: Row = Row {
-    name: "systor",
-    aliases: &["systor17"],
-    layout: "time_s,response_s,R|W,lun,offset_bytes,size_bytes",
-    yields_to: None,
-    reader: Reader::text::<Systor>(),
-};
+pub(crate) const ROW: Row =
+    Row::text::<Systor>("systor", &["systor17"], "time_s,response_s,R|W,lun,offset_bytes,size_bytes");
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -29,13 +23,10 @@ const LUN: Field = Field { name: "LUN", expected: "a whole number" };
 const OFFSET: Field = Field { name: "offset", expected: "a number of bytes" };
 const SIZE: Field = Field { name: "size", expected: "a number of bytes" };
 
+#[derive(Default)]
 struct Systor;
 
 impl LineParser for Systor {
-    fn new(_options: &OpenOptions) -> Systor {
-        Systor
-    }
-
     fn is_header(line: &[u8]) -> bool {
         line.get(..9).is_some_and(|start| start.eq_ignore_ascii_case(b"timestamp"))
     }
@@ -48,15 +39,14 @@ impl LineParser for Systor {
         if !fields.nothing() {
             fields.decimal_time(RESPONSE, NS_PER_SECOND)?;
         }
-        let type_at = fields.at;
         let op = if fields.nothing() {
             None
         } else {
-            match fields.word(TYPE)? {
-                b"R" => Some(Op::Read),
-                b"W" => Some(Op::Write),
-                _ => return Err(Bad::new(type_at, Complaint::NotA(TYPE))),
-            }
+            fields.meaning(TYPE, |word| match word {
+                b"R" => Some(Some(Op::Read)),
+                b"W" => Some(Some(Op::Write)),
+                _ => None,
+            })?
         };
         let lun = fields.small(LUN)?;
         let offset_bytes = fields.offset(OFFSET, 1)?;

@@ -6,18 +6,15 @@
 //! Source: the SNIA IOTTA repository's description of its traces 27917; Y. Zhang et al., "OSCA: An
 //! Online-Model Based Cache Allocation Scheme in Cloud Block Storage Systems", ATC '20.
 
-use super::{Reader, Row};
-use crate::options::OpenOptions;
+use super::Row;
 use crate::request::Op;
-use crate::text::{Bad, Collector, Complaint, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
+use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed, SECTOR_BYTES};
 
-pub(crate) const ROW: Row = Row {
-    name: "tencent",
-    aliases: &["tencent-cbs", "cbs"],
-    layout: "time_s,offset_512,size_512,type,volume, type 1 = write",
-    yields_to: None,
-    reader: Reader::text::<Tencent>(),
-};
+pub(crate) const ROW: Row = Row::text::<Tencent>(
+    "tencent",
+    &["tencent-cbs", "cbs"],
+    "time_s,offset_512,size_512,type,volume, type 1 = write",
+);
 
 const NS_PER_SECOND: i64 = 1_000_000_000;
 
@@ -27,13 +24,10 @@ const SIZE: Field = Field { name: "size", expected: "a number of 512-byte sector
 const TYPE: Field = Field { name: "type", expected: "0 (read) or 1 (write)" };
 const VOLUME: Field = Field { name: "volume id", expected: "a whole number" };
 
+#[derive(Default)]
 struct Tencent;
 
 impl LineParser for Tencent {
-    fn new(_options: &OpenOptions) -> Tencent {
-        Tencent
-    }
-
     #[inline]
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<true>::new(line);
@@ -41,12 +35,11 @@ impl LineParser for Tencent {
         let time = fields.ticks(TIME)?;
         let offset_bytes = fields.offset(OFFSET, SECTOR_BYTES)?;
         let length_bytes = fields.length(SIZE, SECTOR_BYTES)?;
-        let type_at = fields.at;
-        let op = match fields.word(TYPE)? {
-            b"0" => Op::Read,
-            b"1" => Op::Write,
-            _ => return Err(Bad::new(type_at, Complaint::NotA(TYPE))),
-        };
+        let op = fields.meaning(TYPE, |word| match word {
+            b"0" => Some(Op::Read),
+            b"1" => Some(Op::Write),
+            _ => None,
+        })?;
         let volume = fields.small(VOLUME)?;
         fields.end()?;
         let time_ns = sink.time(time, NS_PER_SECOND, time_at)?;

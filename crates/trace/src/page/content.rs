@@ -13,7 +13,6 @@ use crate::error::TraceError;
 use crate::request::{NO_CONTENT, Op};
 use crate::requests::Requests;
 
-/// The contents of one request, by place.
 struct Carried<'a> {
     contents: &'a [u32],
     start: u64,
@@ -79,9 +78,7 @@ const NAMELESS: u32 = u32::MAX - 3;
 #[derive(Clone)]
 pub(super) struct Before {
     page_bytes: u32,
-    /// Bytes of a chunk.
     chunk_bytes: u32,
-    /// Chunks a page.
     slots: usize,
     chunks: Vec<u32>,
     /// State of each page as a whole; empty where no holes are known.
@@ -91,7 +88,6 @@ pub(super) struct Before {
 /// Whether a page is a hole when the trace begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whole {
-    /// It was not looked up.
     Unseen,
     Hole,
     /// Some of it is not known to be a hole.
@@ -198,7 +194,6 @@ impl Before {
         self
     }
 
-    /// The same with page `renumbered[page]` in the place of each page.
     pub(super) fn renumbered(self, renumbered: &[u32]) -> Before {
         let mut chunks = vec![UNSEEN; self.chunks.len()];
         for (page, old) in self.chunks.chunks_exact(self.slots.max(1)).enumerate() {
@@ -221,7 +216,6 @@ impl Before {
 pub(super) struct Recorded {
     name: String,
     page_bytes: u32,
-    /// Chunks a page.
     slots: usize,
     /// Content of every chunk now: the trace's ids, [`TRIMMED`], or nameless ones; all chunks of a page are [`UNSEEN`]
     /// until something is done to it.
@@ -374,7 +368,6 @@ impl Recorded {
         Ok(self.interned.single_id(self.now[page]))
     }
 
-    /// Applies one page operation; its content.
     fn apply(
         &mut self,
         page: usize,

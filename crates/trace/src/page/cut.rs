@@ -16,9 +16,7 @@ use crate::trace::Trace;
 
 /// How a request lies on pages.
 pub(super) struct OnPages {
-    /// The pages it touches, by number on its volume.
     pub(super) pages: Range<u64>,
-    /// Bits of [`marks`].
     pub(super) marks: u8,
     /// Whether the request was moved down to the grid of contents.
     pub(super) unaligned: bool,
@@ -95,7 +93,6 @@ struct Laid {
     /// As in [`PageColumns`].
     marks: Vec<u8>,
     first_page_op: Vec<u32>,
-    /// Pages that each volume needs.
     volume_pages: Vec<u64>,
     unaligned: u64,
 }
@@ -130,7 +127,6 @@ fn lay(all: &Requests<'_>, name: &str, page_bytes: u32, parts: &[Range<usize>]) 
     Ok(Laid { marks, first_page_op, volume_pages, unaligned })
 }
 
-/// Totals of a part of the requests.
 struct LaidPart {
     page_ops: u64,
     volume_pages: Vec<u64>,
@@ -180,14 +176,12 @@ fn check_memory(name: &str, requests: u64, page_ops: u64, page_bytes: u32) -> Re
     ))
 }
 
-/// Lengthens volumes, in pages, so that the requests fit.
 pub(super) fn lengthen_volumes(pages: &mut Vec<u64>, requests: &Requests<'_>, page_bytes: u32) {
     for request in 0..requests.len() {
         lengthen(pages, requests.volume[request], requests.pages(request, page_bytes).end);
     }
 }
 
-/// Lengthens a volume to `end` pages, if it has fewer.
 #[inline]
 fn lengthen(pages: &mut Vec<u64>, volume: u32, end: u64) {
     let volume = volume as usize;
@@ -232,9 +226,7 @@ pub(super) fn window_of(batch: &Trace, first: usize, most: usize, page_bytes: u3
     first..end
 }
 
-/// Numbers pages.
 pub(super) trait Numbering {
-    /// Prefetches the entry for the number of a page.
     fn ask_for(&mut self, volume: u32, page: u64);
 
     /// Appends the numbers of a run of pages; false where one has none.

@@ -22,7 +22,6 @@ pub(super) fn as_first(op: Op, partial: bool) -> Option<FirstAccess> {
 /// The page is written some time.
 const WRITTEN: u8 = 1 << 7;
 
-/// The first access of a page, from its notes.
 fn first(touched: u8, is_hole: bool) -> FirstAccess {
     let is_written = touched & WRITTEN != 0;
     let is = |access: FirstAccess| touched & !WRITTEN == access as u8;
@@ -75,7 +74,6 @@ impl FirstAccesses {
         }
     }
 
-    /// Notes an access to a page.
     #[inline]
     fn note(&mut self, page: u32, access: FirstAccess) {
         let touched = &mut self.touched[page as usize];
@@ -103,7 +101,6 @@ impl FirstAccesses {
         touched.map(|(page, &touched)| first(touched, before.is_hole(page))).collect()
     }
 
-    /// Adds the counters.
     pub(super) fn count(&self, quality: &mut PageQuality) {
         quality.partial_writes = self.partial_writes;
         quality.partial_trims = self.partial_trims;

@@ -9,14 +9,12 @@ use crate::error::TraceError;
 use crate::request::NO_CONTENT;
 use crate::requests::Requests;
 
-/// Gives page operations their contents.
 pub(super) enum Follower {
     Recorded(Box<Recorded>),
     Made(Box<Made>),
     None,
 }
 
-/// Results of following a trace.
 pub(super) struct Followed {
     /// By page, as in [`super::Outline::initial_content`].
     pub(super) initial_content: Vec<u32>,
@@ -53,7 +51,6 @@ impl Follower {
         }
     }
 
-    /// Contents so far.
     pub(super) fn content_count(&self) -> u32 {
         match self {
             Follower::Recorded(recorded) => recorded.content_count(),

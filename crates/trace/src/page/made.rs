@@ -15,7 +15,6 @@ use crate::volumes::Appearance;
 pub(super) struct Made {
     name: String,
     maker: Maker,
-    /// Present content of each page.
     held: Vec<u32>,
     seen: Vec<bool>,
     initial: Vec<u32>,
@@ -63,7 +62,6 @@ impl Made {
         Ok(())
     }
 
-    /// Applies one page operation; its content.
     fn apply(&mut self, op: Op, partial: bool, lpn: u32, before: &Before, quality: &mut PageQuality) -> u32 {
         let page = lpn as usize;
         if op == Op::Trim {
@@ -146,7 +144,6 @@ impl Maker {
         }
     }
 
-    /// The content that a write brings to page `lpn`.
     #[inline]
     fn written(&mut self, lpn: u32) -> u32 {
         match self {
@@ -159,7 +156,6 @@ impl Maker {
         }
     }
 
-    /// How many contents there are.
     fn count(&self) -> u32 {
         match self {
             Maker::Unique { next } => *next,

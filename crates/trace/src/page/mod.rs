@@ -187,7 +187,6 @@ fn beginning(
     together.unwrap_or_else(|| (FirstAccesses::default(), holes))
 }
 
-/// Adds the bytes that requests address to those of their kinds.
 fn add_bytes(requests: &Requests<'_>, bytes: &mut [u64; Op::COUNT]) {
     for (&op, &length) in requests.op.iter().zip(requests.length_bytes) {
         bytes[op as usize] += u64::from(length);
@@ -235,7 +234,6 @@ fn check_contents(
     Ok(())
 }
 
-/// More of something than 32-bit ids can name.
 fn too_large(name: &str, what: &str) -> TraceError {
     TraceError::new(
         ErrorCause::TooLarge,

@@ -24,7 +24,6 @@ struct Word {
 }
 
 impl Word {
-    /// The number of a touched page.
     #[inline]
     fn number(&self, page: u64) -> u32 {
         self.before + (self.bits & ((1 << (page % 64)) - 1)).count_ones()
@@ -113,7 +112,6 @@ fn counted(marked: &[Vec<u64>], words: usize) -> (Vec<Word>, u32) {
     (touched, before)
 }
 
-/// The addresses of the `pages` touched pages.
 fn addresses(touched: &[Word], pages: u32) -> Vec<u64> {
     let mut addresses = Vec::with_capacity(pages as usize);
     for (at, word) in touched.iter().enumerate() {

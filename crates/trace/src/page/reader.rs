@@ -51,12 +51,10 @@ pub(super) fn stamp(source: &Source) -> Result<Option<Stamp>, TraceError> {
 }
 
 impl Scanned {
-    /// Refuses a file that was written to since it was scanned.
     pub(super) fn check_unchanged(&self) -> Result<(), TraceError> {
         if stamp(&self.source)? == self.stamp { Ok(()) } else { Err(self.changed()) }
     }
 
-    /// The error for a file that has changed.
     pub(super) fn changed(&self) -> TraceError {
         TraceError::new(
             ErrorCause::Io,
@@ -144,7 +142,6 @@ impl Reader {
         Ok(true)
     }
 
-    /// Results of following all windows.
     pub(super) fn finish(self) -> (Followed, PageQuality) {
         let pages = self.scanned.outline.lpn_address.len();
         (self.follower.finish(pages), self.quality)

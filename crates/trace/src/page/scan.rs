@@ -175,7 +175,6 @@ struct First {
     page_bytes: u32,
     content_source: ContentSource,
     table: PageTable,
-    /// Pages that each volume needs.
     volume_pages: Vec<u64>,
     accesses: FirstAccesses,
     before: Before,

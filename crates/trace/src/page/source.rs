@@ -95,7 +95,6 @@ impl fmt::Display for ContentSource {
     }
 }
 
-/// As a decimal number without needless zeros.
 fn thousandths(number: u32) -> String {
     let text = format!("{}.{:03}", number / 1000, number % 1000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -42,7 +42,6 @@ impl PageSource for PageScan {
 
 type Made = Result<PageColumns, TraceError>;
 
-/// Makes windows until the file ends or the receiver is gone.
 fn read_all(mut reader: Reader, watch: &Watch, ready: &SyncSender<Made>, recycled: &Receiver<PageColumns>) {
     loop {
         let mut columns = recycled.try_recv().unwrap_or_default();
@@ -58,7 +57,6 @@ fn read_all(mut reader: Reader, watch: &Watch, ready: &SyncSender<Made>, recycle
     }
 }
 
-/// Stops reading when the windows are not wanted any more.
 struct Watch(Arc<AtomicBool>);
 
 impl Progress for Watch {

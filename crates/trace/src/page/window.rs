@@ -205,7 +205,6 @@ impl PageSource for PageTrace {
     }
 }
 
-/// The only window of a trace in memory.
 struct Whole<'a>(Option<Window<'a>>);
 
 impl Windows for Whole<'_> {

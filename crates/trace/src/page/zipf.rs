@@ -68,7 +68,6 @@ fn part_of_2_64(part: u128, whole: u128) -> u64 {
 mod tests {
     use super::*;
 
-    /// How likely each value is, by the table.
     fn probabilities(zipf: &Zipf) -> Vec<f64> {
         let values = zipf.cells.len();
         let mut probability = vec![0.0; values];

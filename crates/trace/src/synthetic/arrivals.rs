@@ -73,7 +73,6 @@ impl Arrivals {
         self.trains.as_mut()?.next_stretch()
     }
 
-    /// The next hour with its requests, or trains.
     fn next_hour(&mut self) -> Option<(u64, u64, u64)> {
         let (start, length, requests) = self.hours.next()?;
         let Some(trains) = &mut self.trains else { return Some((start, length, requests)) };
@@ -120,7 +119,6 @@ impl Iterator for Arrivals {
 }
 
 impl Arrivals {
-    /// The first request of the next train.
     fn begin_train(&mut self) -> Option<u64> {
         let joined = self.trains.as_ref().is_some_and(Trains::is_joined);
         // Only the trains that are not joined to another are spread over the hour.
@@ -134,7 +132,6 @@ impl Arrivals {
         self.last_ns
     }
 
-    /// When the next request, or train, is to begin.
     #[inline]
     fn next_start(&mut self) -> Option<u64> {
         loop {

@@ -25,12 +25,10 @@ impl Births {
         }
     }
 
-    /// Things left.
     pub(super) fn things(&self) -> u64 {
         self.things.total
     }
 
-    /// Occurrences of the things left.
     pub(super) fn occurrences(&self) -> u64 {
         self.occurrences.total
     }
@@ -43,7 +41,6 @@ impl Births {
         self.take(class)
     }
 
-    /// Whether things are left that occur more than once.
     pub(super) fn has_several(&self) -> bool {
         self.occurrences.total > self.single
     }
@@ -55,7 +52,6 @@ impl Births {
         self.take(class)
     }
 
-    /// Takes one of the things left, all equally likely.
     pub(super) fn evenly(&mut self, random: &mut Random) -> u32 {
         let class = self.things.find(random.below(self.things.total));
         self.take(class)

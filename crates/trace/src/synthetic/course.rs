@@ -36,7 +36,6 @@ impl Course {
         self.now.1 > 0
     }
 
-    /// Begins a stretch.
     pub(super) fn begin(&mut self, stretch: Stretch, random: &mut Random) {
         let main = self.draw(random);
         let Stretch { requests, minor } = stretch;
@@ -68,7 +67,6 @@ impl Course {
         (self.now.0, self.now.1.min(self.left[self.now.0]))
     }
 
-    /// A request was given out.
     pub(super) fn step(&mut self) {
         self.left[self.now.0] = self.left[self.now.0].saturating_sub(1);
         self.now.1 = self.now.1.saturating_sub(1);

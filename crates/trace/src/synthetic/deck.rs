@@ -2,7 +2,6 @@
 
 use crate::random::Random;
 
-/// Errors of the points of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wrong {
     /// There are none, or the last one is not at 100 percent.
@@ -50,7 +49,6 @@ impl Deck {
         self.cards.iter().filter(|&&card| card >= value).count() as f64 / self.cards.len() as f64
     }
 
-    /// The next number.
     #[inline]
     pub(super) fn deal(&mut self, random: &mut Random) -> u32 {
         let left = (self.cards.len() - self.dealt) as u64;

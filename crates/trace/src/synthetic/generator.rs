@@ -51,7 +51,6 @@ pub(super) struct Generator {
     writes_left: u64,
 }
 
-/// Where pages and contents come from.
 #[derive(Debug)]
 enum Pages {
     Values(Box<(Writes, Reads)>),
@@ -66,9 +65,7 @@ struct Run {
     live: bool,
     /// First page of the next request.
     page: u64,
-    /// Pages of each request.
     sizes: Vec<u32>,
-    /// The next request.
     next: usize,
     /// The value of each page of the run; empty where the trace has none.
     values: Vec<u32>,
@@ -81,7 +78,6 @@ impl Run {
         self.next == self.sizes.len()
     }
 
-    /// Pages of the requests to come.
     fn pages(&self) -> u64 {
         self.sizes[self.next..].iter().copied().map(u64::from).sum()
     }

@@ -2,7 +2,6 @@
 
 use crate::error::{ErrorCause, TraceError};
 
-/// Makes errors of a key.
 pub(super) struct Keys<'a>(pub(super) &'a str);
 
 impl Keys<'_> {
@@ -10,7 +9,6 @@ impl Keys<'_> {
         TraceError::new(ErrorCause::Argument, self.0, format!("{key} {what}"), cure)
     }
 
-    /// A number within limits.
     pub(super) fn between(&self, key: &str, value: f64, least: f64, most: f64) -> Result<f64, TraceError> {
         if (least..=most).contains(&value) {
             return Ok(value);

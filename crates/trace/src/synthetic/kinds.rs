@@ -5,7 +5,6 @@ use super::recipe::Recipe;
 use super::trains::TrainsPlan;
 use crate::error::TraceError;
 
-/// Requests of one kind.
 #[derive(Clone, Debug)]
 pub(super) struct KindPlan {
     pub(super) requests: u64,
@@ -19,7 +18,6 @@ pub(super) struct KindPlan {
 }
 
 impl KindPlan {
-    /// Pages of the largest request; 0 without any.
     pub(super) fn largest(&self) -> u32 {
         self.sizes.iter().filter(|&&(_, count)| count > 0).map(|&(pages, _)| pages).max().unwrap_or(0)
     }

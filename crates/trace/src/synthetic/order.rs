@@ -81,13 +81,11 @@ impl Order {
         self.next_day();
     }
 
-    /// Accesses to come.
     #[inline]
     pub(super) fn left(&self) -> u64 {
         self.accesses - self.done
     }
 
-    /// Lasting things that have not occurred.
     pub(super) fn unseen_lasting(&self) -> u64 {
         self.lasting.unseen()
     }
@@ -135,7 +133,6 @@ impl Order {
         self.days_in_all - self.days.len() as u64
     }
 
-    /// Accesses of today's things to come.
     #[inline]
     fn left_today(&self) -> u64 {
         self.today.as_ref().map_or(0, Pool::left)
@@ -151,7 +148,6 @@ impl Order {
         self.left_lasting() == 0 || random.below(self.day_ends.saturating_sub(self.done).max(1)) < today
     }
 
-    /// Passes on to the day that the next access belongs to.
     #[inline]
     fn advance(&mut self) {
         while self.done >= self.day_ends && self.left_today() == 0 && !self.days.is_empty() {

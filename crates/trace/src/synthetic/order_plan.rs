@@ -7,7 +7,6 @@ use super::popularity::{Impossible, Multiplicities, Skew};
 use super::recipe::LocalityRecipe;
 use crate::error::TraceError;
 
-/// Inputs for bringing occurrences into an order.
 #[derive(Debug)]
 pub(super) struct OrderPlan {
     pub(super) whole: Multiplicities,
@@ -18,7 +17,6 @@ pub(super) struct OrderPlan {
 }
 
 impl OrderPlan {
-    /// Things that are accessed at all.
     pub(super) fn things(&self) -> u64 {
         self.whole.things() + self.of_days.iter().map(Multiplicities::things).sum::<u64>()
     }
@@ -29,7 +27,6 @@ impl OrderPlan {
     }
 }
 
-/// One kind's accesses to values, as the recipe says it.
 pub(super) struct OrderRecipe<'a> {
     pub(super) section: &'static str,
     pub(super) accesses: u64,

@@ -7,7 +7,6 @@ use crate::random::Random;
 #[derive(Debug)]
 pub(super) struct Places {
     pub(super) top: u64,
-    /// Pages that have not been used.
     fresh: u64,
     /// Reciprocal of the share that the skew leaves.
     power: f64,
@@ -19,7 +18,6 @@ impl Places {
         Places { top, fresh: top, power: 1.0 / (1.0 - skew), last_end: u64::MAX }
     }
 
-    /// Pages that have been used.
     pub(super) fn used(&self) -> u64 {
         self.top - self.fresh
     }

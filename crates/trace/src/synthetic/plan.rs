@@ -30,7 +30,6 @@ pub(super) struct Plan {
     pub(super) writes_per_flush: u64,
 }
 
-/// Where contents come from.
 #[derive(Debug)]
 pub(super) enum ContentPlan {
     Values(Box<ValuesPlan>),

@@ -4,7 +4,6 @@ use super::births::Births;
 use super::popularity::Multiplicities;
 use crate::random::Random;
 
-/// No entry.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// An item of an order: for writes a value, for reads pages that hold consecutive values.
@@ -19,7 +18,6 @@ pub(super) struct Extent {
     pub(super) cut: u32,
 }
 
-/// The extent of a thing that does not occur.
 const NOTHING: Extent = Extent { start: 0, pages: 0, value: NONE, cut: 0 };
 
 /// A thing that has occurred and will again.
@@ -48,7 +46,6 @@ impl Entries {
         Entries { entries: Vec::new(), free: NONE }
     }
 
-    /// Gives the entry its item.
     #[inline]
     pub(super) fn name(&mut self, entry: u32, what: Extent) {
         if entry != NONE {
@@ -136,7 +133,6 @@ pub(super) struct Closeness {
     pub(super) within: u64,
 }
 
-/// The next occurrence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Occurrence {
     /// A thing for the first time. Its entry must be named, if it has one: it will occur again.
@@ -178,13 +174,11 @@ impl Pool {
         }
     }
 
-    /// Occurrences to come.
     #[inline]
     pub(super) fn left(&self) -> u64 {
         self.births.occurrences() + self.waiting
     }
 
-    /// Things that have not occurred.
     pub(super) fn unseen(&self) -> u64 {
         self.births.things()
     }
@@ -202,7 +196,6 @@ impl Pool {
         self.first(entries, false, random)
     }
 
-    /// Occurrences that have been.
     #[inline]
     fn now(&self) -> u64 {
         self.horizon - self.left()

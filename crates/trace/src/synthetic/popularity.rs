@@ -132,7 +132,6 @@ impl Multiplicities {
         Ok(made)
     }
 
-    /// All things occur `times` times.
     pub(super) fn of_one_kind(things: u64, times: u32) -> Multiplicities {
         let classes = if things > 0 { vec![Class { times, things }] } else { Vec::new() };
         Multiplicities { classes }

@@ -44,7 +44,6 @@ pub(super) struct Reads {
     random: Random,
 }
 
-/// How many pages a request has, drawn by the recipe's shares.
 #[derive(Debug)]
 struct Sizes {
     /// A number of pages for each range of random numbers: the range's last number, ascending up to 2^64 - 1, and the
@@ -64,7 +63,6 @@ impl Sizes {
         Sizes { bounds: bounds.collect(), mean: plan.pages as f64 / plan.requests.max(1) as f64 }
     }
 
-    /// Whether requests have different sizes.
     fn differ(&self) -> bool {
         self.bounds.len() > 1
     }
@@ -86,7 +84,6 @@ const OFTEN: u64 = 2;
 const TRIES: u64 = 8;
 /// Extents after which pages that were too many or too few, of those read every day, are made up for.
 const MADE_UP_AFTER: f64 = 8.0;
-/// Extents that count as recent.
 const RECENT: usize = 1024;
 /// A run of writes that is longer than this number of mean runs of reads is read in parts.
 const LONG: f64 = 4.0;
@@ -137,7 +134,6 @@ impl Reads {
         if self.requests > 0 { self.runs.max(1) } else { 0 }
     }
 
-    /// Takes note that `pages` pages to be kept are not.
     pub(super) fn not_kept(&mut self, pages: u64) {
         self.kept -= pages;
         self.there += pages;
@@ -174,7 +170,6 @@ impl Reads {
         Some(page)
     }
 
-    /// Cuts an extent into the requests of a run.
     fn cut(&mut self, extent: Extent, sizes: &mut Vec<u32>) {
         sizes.clear();
         let mut left = extent.pages;

@@ -63,7 +63,6 @@ impl Runs {
         self.sizes.iter().filter(|&&(_, left)| left > 0).map(|&(pages, _)| pages).max().unwrap_or(0)
     }
 
-    /// The size of the next request.
     #[inline]
     fn size(&mut self, random: &mut Random) -> u32 {
         let mut drawn = if self.sizes.len() == 1 { 0 } else { random.below(self.requests) };

@@ -11,7 +11,6 @@ use crate::random::Random;
 /// Requests further apart than this are of different trains, as in the characterization.
 pub(super) const APART_NS: u64 = 1_000_000;
 
-/// How requests come in trains, checked.
 #[derive(Clone, Debug)]
 pub(super) struct TrainsPlan {
     /// Requests of a train, and nanoseconds between two of them.
@@ -40,7 +39,6 @@ const WAIT_MAX_NS: u64 = 9_000_000;
 const JOINED_WAIT_MAX_NS: u64 = 19_000_000;
 
 impl TrainsPlan {
-    /// Of the trains of a recipe.
     pub(super) fn new(
         trains: &TrainsRecipe,
         recipe: &Recipe,
@@ -137,7 +135,6 @@ pub(super) struct Stretch {
 /// The smaller part of a mixed train is at most one request in three.
 const MINOR_ONE_IN: u32 = 3;
 
-/// A train.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Train {
     pub(super) requests: u32,
@@ -153,7 +150,6 @@ pub(super) struct Trains {
     trains: VecDeque<Train>,
     stretches: VecDeque<Stretch>,
     random: Random,
-    /// Draws times.
     times: Random,
 }
 
@@ -200,12 +196,10 @@ impl Trains {
         }
     }
 
-    /// The next train of the hour.
     pub(super) fn next_train(&mut self) -> Option<Train> {
         self.trains.pop_front()
     }
 
-    /// Whether the next train is joined to the one before.
     pub(super) fn is_joined(&self) -> bool {
         self.trains.front().is_some_and(|train| train.joined)
     }

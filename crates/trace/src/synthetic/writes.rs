@@ -9,7 +9,6 @@ use super::pool::{Extent, GROUP, NONE, Occurrence};
 use super::runs::Runs;
 use crate::random::Random;
 
-/// The value on a page, and the entry of that value in the order of writes.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     value: u32,
@@ -44,9 +43,7 @@ pub(super) struct Writes {
     sharing: (Held, u32),
     /// How many page writes of the whole workload are to bring the content that their page already holds.
     same_content: u64,
-    /// Page writes of the whole workload.
     pages: u64,
-    /// Page writes so far.
     pages_done: u64,
     /// Of `same_content`, those so far.
     same_done: u64,
@@ -65,7 +62,6 @@ pub(super) struct Writes {
     recent: [u64; RECENT],
     /// How many runs of overwrites there were: the next one's place in `recent`, modulo its length.
     next_recent: usize,
-    /// Pages of each request of the run in hand.
     sizes: Vec<u32>,
     random: Random,
     /// Runs that were written to be kept and have not been read yet.
@@ -80,7 +76,6 @@ const KEPT_EARLIER: f64 = 1.15;
 /// will be written again.
 const TRIES: u32 = 16;
 
-/// Runs that count as recent.
 const RECENT: usize = 64;
 /// Stands in `recent` for a run that has not been yet.
 const NOWHERE: u64 = u64::MAX;

@@ -172,7 +172,6 @@ impl Collector {
         self.waiting.clear();
     }
 
-    /// Whether no line has been of any use yet.
     pub(crate) fn is_unused(&self) -> bool {
         let quality = &self.quality;
         self.first_tick.is_none() && quality.passed_lines == 0 && quality.empty_requests == 0
@@ -186,7 +185,6 @@ impl Collector {
         (columns.0 + contents.0, columns.1 + digests)
     }
 
-    /// Requests collected and not taken yet.
     pub(crate) fn rows(&self) -> usize {
         self.columns.len()
     }

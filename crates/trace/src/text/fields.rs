@@ -20,20 +20,21 @@ pub(crate) struct Field {
 /// The fault of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Complaint {
-    /// The field's text has the wrong form.
     NotA(Field),
-    /// The line ends before the field.
     Missing(Field),
-    /// The field is a negative number.
     Negative(Field),
     /// The field is a number above a trace's limit.
     Beyond(Field, &'static str),
     /// There is more on the line than the format has fields.
     Surplus,
-    /// The time is earlier than the sorting window allows.
-    TooEarly { behind_ns: u64, window_ns: u64 },
-    /// The digest has the wrong number of hex digits.
-    DigestLength { digits: usize, chunks: u64 },
+    TooEarly {
+        behind_ns: u64,
+        window_ns: u64,
+    },
+    DigestLength {
+        digits: usize,
+        chunks: u64,
+    },
 }
 
 /// A line that cannot be read: where on the line (bytes from 0), and why.
@@ -52,7 +53,6 @@ impl Bad {
         Bad { at, complaint }
     }
 
-    /// The error for the user.
     pub(crate) fn to_error(&self, name: &str, number: u64, line: &[u8]) -> TraceError {
         let quoted = quote(line, self.at);
         let mut cause = ErrorCause::Malformed;
@@ -143,7 +143,6 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
         self.peek().is_none_or(Self::ends_field)
     }
 
-    /// Skips the separator, to the beginning of the next field.
     #[inline]
     fn pass_separator(&mut self) {
         self.pass_blanks();
@@ -153,7 +152,6 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
         }
     }
 
-    /// A field's error, at its beginning.
     #[cold]
     #[inline(never)]
     fn reject(&self, start: usize, field: Field) -> Bad {
@@ -205,14 +203,12 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
         }
     }
 
-    /// A number of 32 bits.
     #[inline]
     pub(crate) fn small(&mut self, field: Field) -> Result<u32, Bad> {
         let value = self.number(field, u64::from(u32::MAX), "beyond 2^32")?;
         Ok(value as u32)
     }
 
-    /// A time in whole ticks.
     #[inline]
     pub(crate) fn ticks(&mut self, field: Field) -> Result<u64, Bad> {
         self.number(field, i64::MAX as u64, "beyond 2^63")
@@ -278,13 +274,11 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
         if beyond || value > max { Err(Bad::new(start, Complaint::Beyond(field, limit))) } else { Ok(value) }
     }
 
-    /// An address in bytes, in hex.
     #[inline]
     pub(crate) fn hex_offset(&mut self, field: Field) -> Result<u64, Bad> {
         self.hex(field, OFFSET_BYTES_MAX, BEYOND_OFFSET)
     }
 
-    /// A size in bytes, in hex.
     #[inline]
     pub(crate) fn hex_length(&mut self, field: Field) -> Result<u32, Bad> {
         Ok(self.hex(field, LENGTH_BYTES_MAX, BEYOND_LENGTH)? as u32)
@@ -315,13 +309,18 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
         Ok(word)
     }
 
-    /// Whether the line is used up.
+    /// What the word of a field stands for, for example an operation.
+    #[inline]
+    pub(crate) fn meaning<T>(&mut self, field: Field, of: impl Fn(&[u8]) -> Option<T>) -> Result<T, Bad> {
+        let start = self.at;
+        of(self.word(field)?).ok_or_else(|| Bad::new(start, Complaint::NotA(field)))
+    }
+
     #[inline]
     pub(crate) fn ended(&self) -> bool {
         self.at >= self.line.len()
     }
 
-    /// Fails when the line goes on.
     #[inline]
     pub(crate) fn end(&self) -> Result<(), Bad> {
         if self.ended() { Ok(()) } else { Err(Bad::new(self.at, Complaint::Surplus)) }

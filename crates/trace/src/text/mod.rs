@@ -20,11 +20,11 @@ use crate::quality::BAD_LINES_LISTED;
 use crate::volumes::Volumes;
 
 /// Reads the lines of one format. It may keep state of the lines before.
-pub(crate) trait LineParser: Send + Sized + 'static {
+pub(crate) trait LineParser: Default + Send + 'static {
     /// The cure if lines were skipped and none was a request.
     const NO_REQUESTS: &'static str = "";
 
-    fn new(options: &OpenOptions) -> Self;
+    fn configure(&mut self, _options: &OpenOptions) {}
 
     /// Whether the first line that is neither blank nor a comment is a header, to be passed over.
     fn is_header(_line: &[u8]) -> bool {
@@ -39,21 +39,20 @@ pub(crate) trait LineParser: Send + Sized + 'static {
 pub(crate) fn lines_that_fit<P: LineParser>(lines: &[&[u8]]) -> usize {
     // Disorder says nothing about the layout.
     let options = OpenOptions { sort_window_ns: u64::MAX, ..OpenOptions::default() };
-    let mut parser = P::new(&options);
+    let mut parser = P::default();
+    parser.configure(&options);
     let mut sink = Collector::new(&options);
     lines.iter().filter(|line| parser.line(line, &mut sink).is_ok()).count()
 }
 
 /// Reads blocks of lines into a collector: a [`LineParser`] whose format is forgotten.
 pub(crate) trait Lines: Send {
-    /// Reads a block of whole lines.
     fn block(&mut self, block: &[u8]) -> Result<(), TraceError>;
 
     fn sink(&mut self) -> &mut Collector;
 
     fn seen(&self) -> &Collector;
 
-    /// [`LineParser::NO_REQUESTS`].
     fn no_requests(&self) -> &'static str;
 
     fn into_parts(self: Box<Self>) -> Parts;
@@ -64,7 +63,9 @@ pub(crate) fn lines<P: LineParser>(name: &str, options: &OpenOptions, lines_befo
     let mut sink = Collector::new(options);
     sink.quality.lines = lines_before;
     let skip = options.on_bad_line == OnBadLine::Skip;
-    Box::new(Reader { parser: P::new(options), sink, name: name.to_owned(), skip, begun: false })
+    let mut parser = P::default();
+    parser.configure(options);
+    Box::new(Reader { parser, sink, name: name.to_owned(), skip, begun: false })
 }
 
 /// No line of a request is shorter than this many bytes.
@@ -85,7 +86,6 @@ impl Text {
         Text { blocks, block: first, lines, any: false }
     }
 
-    /// The error when there is no request at all.
     fn nothing(&self) -> TraceError {
         let name = &self.blocks.name;
         let quality = &self.lines.seen().quality;

@@ -19,6 +19,9 @@ use crate::request::{NO_CONTENT, Op};
 /// Rows of a batch: decoded rows stay in a processor's second-level cache until they are taken.
 const DECODED_ROWS: usize = 1 << 16;
 
+/// Rows whose digests are decoded at a time: the library has 40 bytes for each, and a count of references.
+pub(super) const DIGEST_ROWS: usize = 1 << 12;
+
 /// Decoded rows, or why there are none.
 pub(super) type Batch = Result<Decoded, Fault>;
 
@@ -178,20 +181,30 @@ impl Column {
 
     /// Digests of the next rows, none where one is missing.
     fn digests(&mut self, rows: usize) -> Result<Lists<Option<[u8; 16]>>, Fault> {
-        fn folded<T: AsBytes>(values: &[T]) -> Vec<Option<[u8; 16]>> {
-            values.iter().map(|value| Some(fold(value.as_bytes()))).collect()
+        fn folded<T: AsBytes>(values: Vec<T>) -> impl Iterator<Item = Option<[u8; 16]>> {
+            values.into_iter().map(|value| Some(fold(value.as_bytes())))
         }
-        let values = match &mut self.reader {
-            ColumnReader::ByteArrayColumnReader(reader) => folded(&self.levels.read(reader, rows)?),
-            ColumnReader::FixedLenByteArrayColumnReader(reader) => folded(&self.levels.read(reader, rows)?),
-            _ => return Err(self.levels.fault(0, "this is no digest".to_owned())),
-        };
-        self.levels.lists(rows, values, None)
+        let mut digests = Vec::with_capacity(rows);
+        self.levels.clear();
+        for first in (0..rows).step_by(DIGEST_ROWS) {
+            let few = DIGEST_ROWS.min(rows - first);
+            match &mut self.reader {
+                ColumnReader::ByteArrayColumnReader(reader) => {
+                    digests.extend(folded(self.levels.read(reader, few)?));
+                }
+                ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+                    digests.extend(folded(self.levels.read(reader, few)?));
+                }
+                _ => return Err(self.levels.fault(0, "this is no digest".to_owned())),
+            }
+        }
+        self.levels.lists(rows, digests, None)
     }
 
     /// The whole numbers of the next rows that are not missing.
     fn integers<N: TryFrom<i64> + TryFrom<u64>>(&mut self, rows: usize) -> Result<Vec<N>, Fault> {
         let is_signed = integer(&self.levels.about).is_some_and(|(is_signed, _)| is_signed);
+        self.levels.clear();
         let values = match &mut self.reader {
             ColumnReader::Int32ColumnReader(reader) => {
                 let values = self.levels.read(reader, rows)?;
@@ -225,14 +238,17 @@ where
 }
 
 impl Levels {
-    /// Reads the levels of the next rows, and returns the values that exist.
+    fn clear(&mut self) {
+        self.definition.clear();
+        self.repetition.clear();
+    }
+
+    /// Adds the levels of the next rows, and returns the values that exist.
     fn read<T: DataType>(
         &mut self,
         reader: &mut ColumnReaderImpl<T>,
         rows: usize,
     ) -> Result<Vec<T::T>, Fault> {
-        self.definition.clear();
-        self.repetition.clear();
         let mut values = Vec::with_capacity(rows);
         let (definition, repetition) = (&mut self.definition, &mut self.repetition);
         let (read, ..) = reader.read_records(rows, Some(definition), Some(repetition), &mut values)?;

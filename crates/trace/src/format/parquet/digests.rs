@@ -12,8 +12,9 @@ use crate::volumes::Appearance;
 /// A row of a batch and the error in it.
 type BadRow = (usize, String);
 
-/// The digests of the contents that each row is the first to carry, in their order.
-pub(super) struct NewDigests {
+/// The digests of each row, one row behind another: in a trace those of the contents that it is the first to carry.
+#[derive(Default)]
+pub(super) struct RowDigests {
     /// How many each row has.
     pub(super) counts: Vec<usize>,
     pub(super) digests: Vec<[u8; 16]>,
@@ -30,7 +31,7 @@ impl<'a> ByFirstAppearance<'a> {
         ByFirstAppearance { digests, next: 0 }
     }
 
-    pub(super) fn digests_of(&mut self, run: &Requests<'_>) -> Result<NewDigests, String> {
+    pub(super) fn digests_of(&mut self, run: &Requests<'_>) -> Result<RowDigests, String> {
         let first = self.next;
         let mut counts = Vec::with_capacity(run.len());
         for row in 0..run.len() {
@@ -41,7 +42,7 @@ impl<'a> ByFirstAppearance<'a> {
             counts.push((self.next - before) as usize);
         }
         let digest = |id| self.digests.get(id).copied().ok_or_else(|| format!("content {id} has no digest"));
-        Ok(NewDigests { counts, digests: (first..self.next).map(digest).collect::<Result<_, _>>()? })
+        Ok(RowDigests { counts, digests: (first..self.next).map(digest).collect::<Result<_, _>>()? })
     }
 }
 

@@ -13,7 +13,6 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parquet::data_type::FixedLenByteArrayType;
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{
     FileMetaData, ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter, RowGroupMetaData,
@@ -23,11 +22,12 @@ use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::TypePtr;
 
+use super::digests::RowDigests;
 use super::metadata::holes_in_json;
 use super::temporary::{Temporary, cannot_write};
 use super::write::{
-    CONTENT_DIGEST_COLUMN, FLAGS_COLUMN, GROUP_ROWS, metadata, properties, schema, values_of, write_flags,
-    write_lists, write_requests,
+    CONTENT_DIGEST_COLUMN, FLAGS_COLUMN, GROUP_ROWS, metadata, properties, schema, write_digests,
+    write_flags, write_requests,
 };
 use super::{KEY_HAS_DIGESTS, KEY_HOLES, KEY_SCHEMA, MAGIC, sound};
 use crate::columns::Columns;
@@ -69,9 +69,7 @@ const GROUP_DIGESTS: usize = 1 << 20;
 struct Waiting {
     /// Without contents; all requests have flags.
     requests: Columns,
-    digests: Vec<[u8; 16]>,
-    /// Digests of each request.
-    counts: Vec<usize>,
+    digests: RowDigests,
 }
 
 /// A canonical Parquet file of one volume that is being recorded.
@@ -98,8 +96,8 @@ impl Waiting {
         self.requests.flags.push(request.flags);
         self.requests.offset_bytes.push(request.offset_bytes);
         self.requests.length_bytes.push(request.length_bytes);
-        self.counts.push(request.digests.len());
-        self.digests.extend_from_slice(request.digests);
+        self.digests.counts.push(request.digests.len());
+        self.digests.digests.extend_from_slice(request.digests);
     }
 
     fn write<W: Write + Send>(&self, writer: &mut SerializedFileWriter<W>) -> ParquetResult<()> {
@@ -107,8 +105,7 @@ impl Waiting {
         let run = self.requests.as_run();
         write_requests(&mut group, &run)?;
         write_flags(&mut group, &run)?;
-        let (digests, counts) = (values_of(&self.digests), self.counts.iter().copied());
-        write_lists::<FixedLenByteArrayType, W>(&mut group, &digests, counts, 2)?;
+        write_digests(&mut group, &self.digests, 2)?;
         group.close()?;
         Ok(())
     }
@@ -159,7 +156,7 @@ impl Recording {
     pub fn push(&mut self, request: &Recorded<'_>) -> bool {
         self.waiting.push(request);
         self.requests += 1;
-        self.waiting.counts.len() >= GROUP_ROWS || self.waiting.digests.len() >= GROUP_DIGESTS
+        self.waiting.requests.len() >= GROUP_ROWS || self.waiting.digests.digests.len() >= GROUP_DIGESTS
     }
 
     /// Requests taken so far.
@@ -177,7 +174,7 @@ impl Recording {
     /// # Errors
     /// [`ErrorCause::Io`]; up to its last footer the file is as before.
     pub fn commit(&mut self) -> Result<(), TraceError> {
-        if self.waiting.counts.is_empty() {
+        if self.waiting.requests.len() == 0 {
             return Ok(());
         }
         let waiting = std::mem::take(&mut self.waiting);
@@ -281,7 +278,7 @@ fn encode(
 ) -> ParquetResult<(Vec<u8>, ParquetMetaData)> {
     let mut bytes = Vec::new();
     let mut writer = SerializedFileWriter::new(&mut bytes, Arc::clone(schema), Arc::clone(properties))?;
-    if !waiting.counts.is_empty() {
+    if waiting.requests.len() > 0 {
         waiting.write(&mut writer)?;
     }
     let metadata = writer.close()?;

@@ -13,11 +13,12 @@ use parquet::data_type::{
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnPath, TypePtr};
 
-use super::digests::{ByFirstAppearance, NewDigests};
+use super::decode::DIGEST_ROWS;
+use super::digests::{ByFirstAppearance, RowDigests};
 use super::metadata::{holes_in_json, json};
 use super::temporary::{Temporary, cannot_write};
 use super::{
@@ -148,7 +149,7 @@ impl<'a> TraceFile<'a> {
     }
 
     /// Writes a row group.
-    pub(super) fn add(&mut self, run: &Requests<'_>, digests: Option<&NewDigests>) -> Result<(), TraceError> {
+    pub(super) fn add(&mut self, run: &Requests<'_>, digests: Option<&RowDigests>) -> Result<(), TraceError> {
         let written = write_group(&mut self.writer, run, digests, self.has_flags);
         written.map_err(|error| cannot_write(self.path, &error))
     }
@@ -166,21 +167,17 @@ impl<'a> TraceFile<'a> {
 fn write_group<W: Write + Send>(
     writer: &mut SerializedFileWriter<W>,
     run: &Requests<'_>,
-    digests: Option<&NewDigests>,
+    digests: Option<&RowDigests>,
     has_flags: bool,
 ) -> ParquetResult<()> {
     let mut group = writer.next_row_group()?;
     write_requests(&mut group, run)?;
     let contents: Vec<i32> = run.all_contents().iter().map(|&content| content as i32).collect();
     let lengths = (0..run.len()).map(|row| run.contents(row).len());
-    write_lists::<Int32Type, W>(&mut group, &contents, lengths, 2)?;
+    let (definition, repetition) = levels(lengths, 2);
+    write_column::<Int32Type, W>(&mut group, &contents, Some((&definition, &repetition)))?;
     if let Some(new) = digests {
-        write_lists::<FixedLenByteArrayType, W>(
-            &mut group,
-            &values_of(&new.digests),
-            new.counts.iter().copied(),
-            1,
-        )?;
+        write_digests(&mut group, new, 1)?;
     }
     if has_flags {
         write_flags(&mut group, run)?;
@@ -212,21 +209,31 @@ pub(super) fn write_flags<W: Write + Send>(
     write_column::<Int32Type, W>(group, &flags, None)
 }
 
-/// Digests as values of a column.
-pub(super) fn values_of(digests: &[[u8; 16]]) -> Vec<FixedLenByteArray> {
-    let bytes = Bytes::from(digests.concat());
-    let starts = (0..bytes.len()).step_by(DIGEST_BYTES);
-    starts.map(|start| ByteArray::from(bytes.slice(start..start + DIGEST_BYTES)).into()).collect()
-}
-
-/// Writes a list for each row. `item_level` is 2 in a column whose lists may be missing, as an empty one then is, and
-/// 1 in others.
-pub(super) fn write_lists<T: DataType, W: Write + Send>(
+/// Writes the column of digests. Lists may be missing where `item_level` is 2, not where it is 1; see [`levels`].
+pub(super) fn write_digests<W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
-    values: &[T::T],
-    lengths: impl Iterator<Item = usize>,
+    new: &RowDigests,
     item_level: i16,
 ) -> ParquetResult<()> {
+    let mut column = next_column(group)?;
+    let mut rest = &new.digests[..];
+    // Few at a time, because the library has 40 bytes for each digest and a count of references.
+    for counts in new.counts.chunks(DIGEST_ROWS) {
+        let (few, behind) = rest.split_at(counts.iter().sum());
+        rest = behind;
+        let bytes = Bytes::from(few.concat());
+        let starts = (0..bytes.len()).step_by(DIGEST_BYTES);
+        let value = |start| ByteArray::from(bytes.slice(start..start + DIGEST_BYTES)).into();
+        let values: Vec<FixedLenByteArray> = starts.map(value).collect();
+        let (definition, repetition) = levels(counts.iter().copied(), item_level);
+        column.typed::<FixedLenByteArrayType>().write_batch(&values, Some(&definition), Some(&repetition))?;
+    }
+    column.close()
+}
+
+/// Definition and repetition levels of lists of these lengths. An item has the definition level `item_level`: 1, or 2 in
+/// a column whose lists may be missing, as an empty one then is.
+fn levels(lengths: impl Iterator<Item = usize>, item_level: i16) -> (Vec<i16>, Vec<i16>) {
     let (mut definition, mut repetition) = (Vec::new(), Vec::new());
     for length in lengths {
         definition.push(if length == 0 { 0 } else { item_level });
@@ -234,7 +241,7 @@ pub(super) fn write_lists<T: DataType, W: Write + Send>(
         definition.extend((1..length).map(|_| item_level));
         repetition.extend((1..length).map(|_| 1));
     }
-    write_column::<T, W>(group, values, Some((&definition, &repetition)))
+    (definition, repetition)
 }
 
 fn write_column<T: DataType, W: Write + Send>(
@@ -242,12 +249,16 @@ fn write_column<T: DataType, W: Write + Send>(
     values: &[T::T],
     levels: Option<(&[i16], &[i16])>,
 ) -> ParquetResult<()> {
-    let column = group.next_column()?;
-    let mut column =
-        column.ok_or_else(|| ParquetError::General("the schema has no such column".to_owned()))?;
     let (definition, repetition) = levels.unzip();
+    let mut column = next_column(group)?;
     column.typed::<T>().write_batch(values, definition, repetition)?;
     column.close()
+}
+
+fn next_column<'a, W: Write + Send>(
+    group: &'a mut SerializedRowGroupWriter<'_, W>,
+) -> ParquetResult<SerializedColumnWriter<'a>> {
+    group.next_column()?.ok_or_else(|| ParquetError::General("the schema has no such column".to_owned()))
 }
 
 /// The bytes of a file of these row groups.
