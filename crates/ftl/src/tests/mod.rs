@@ -1,7 +1,6 @@
 //! Tests of the whole controller: properties, reference models, planted bugs, closed forms.
 
 mod adopted;
-mod collection;
 mod copying;
 mod drawn;
 mod driver;
@@ -21,7 +20,6 @@ mod reference_victim;
 mod restored;
 mod retired;
 mod sabotage;
-mod serving;
 mod spread_relations;
 mod spreading;
 mod swarm;

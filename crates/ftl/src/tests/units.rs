@@ -3,11 +3,11 @@
 use flashtwin_nand::{Plane, Ppn};
 
 use super::driver::geometry;
-use super::flash::Nobody;
+use super::flash::{Nobody, flash_on};
+use crate::flash::Flash;
 use crate::flash::allocation::AllocationPolicy;
 use crate::flash::blocks::Stream;
 use crate::flash::victim::VictimPolicy;
-use crate::flash::{Flash, FlashKeys};
 use crate::ids::Owner;
 use crate::op::Cause;
 use crate::{FtlConfig, LoadView, OpKind};
@@ -18,9 +18,7 @@ const HOST: Stream = Stream::host(0);
 fn flash(planes: u32, change: impl FnOnce(&mut FtlConfig)) -> Flash {
     let mut config = FtlConfig::default();
     change(&mut config);
-    let FtlConfig { allocation, gc, partition, redirection, wear, .. } = &config;
-    let geometry = geometry([planes, 1, 1, 1, 12, 8]).with_units(4, 2);
-    Flash::new(&FlashKeys { allocation, gc, partition, redirection, wear }, &geometry, 100, 1)
+    flash_on(&config, &geometry([planes, 1, 1, 1, 12, 8]).with_units(4, 2))
 }
 
 fn planes_of(flash: &mut Flash, addresses: impl Iterator<Item = u64>) -> Vec<u32> {
