@@ -25,7 +25,7 @@ pub(crate) struct PeriodRow {
     pub(crate) pages_in_use: u64,
 }
 
-pub(crate) struct Finished<'a> {
+pub(crate) struct FinishedRun<'a> {
     pub(crate) trace: &'a Outline,
     pub(crate) resolved: &'a Resolved,
     pub(crate) engine: Engine<Ftl, Metrics>,

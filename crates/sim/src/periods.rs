@@ -5,7 +5,7 @@ use flashtwin_trace::Outline;
 
 use crate::engine::{Engine, EngineCounts};
 use crate::error::SimError;
-use crate::finished::{Finished, PeriodRow};
+use crate::finished::{FinishedRun, PeriodRow};
 use crate::metrics::Metrics;
 use crate::replication_time::{PhaseTime, phase_time};
 use crate::resolve::Resolved;
@@ -64,11 +64,11 @@ pub(crate) fn finish(
     resolved: &Resolved,
 ) -> Result<RunResult, SimError> {
     let end_ns = engine.now_ns();
-    let requests = engine.accounts_mut().observer.following.finish(end_ns)?;
+    let requests = engine.accounts_mut().observer.receivers.finish(end_ns)?;
     let passes = periods.rows.len() as u64 - 1;
     // On-line copies and priority-LRU know no passes.
     let replicates = resolved.config.ftl.replication.policy.copies_at_period_ends();
-    let finished = Finished {
+    let finished = FinishedRun {
         trace,
         resolved,
         plane_contents: engine.controller().plane_contents(),

@@ -9,7 +9,7 @@ use crate::config::{PartialWrite, Preload};
 use crate::engine::{Arrivals, Engine};
 use crate::error::{ConfigError, SimError, stop_if_asked};
 use crate::memory;
-use crate::metrics::{Following, Metrics};
+use crate::metrics::{Metrics, Receivers};
 use crate::periods::{Periods, finish};
 use crate::preload::preload;
 use crate::requests::{RequestLog, RequestsTo};
@@ -41,16 +41,16 @@ pub struct Recording {
 }
 
 impl Recording {
-    fn following(&self, resolved: &Resolved) -> Result<Following, SimError> {
+    fn receivers(&self, resolved: &Resolved) -> Result<Receivers, SimError> {
         let Resolved { config, device, .. } = resolved;
-        let mut following = Following::default();
+        let mut receivers = Receivers::default();
         if self.requests != RequestsTo::Nowhere {
-            following.log = Some(Box::new(RequestLog::new(&config.name, &self.requests)?));
+            receivers.log = Some(Box::new(RequestLog::new(&config.name, &self.requests)?));
         }
         if let Some(to) = &self.timeline {
-            following.timeline = Some(Box::new(Timeline::new(to, config, &device.geometry)?));
+            receivers.timeline = Some(Box::new(Timeline::new(to, config, &device.geometry)?));
         }
-        Ok(following)
+        Ok(receivers)
     }
 }
 
@@ -67,9 +67,9 @@ pub fn run_following(
     drives: Option<&AgedDrives>,
 ) -> Result<RunResult, SimError> {
     check_fit(trace.outline(), resolved)?;
-    let following = recording.following(resolved)?;
+    let receivers = recording.receivers(resolved)?;
     let mut replay = Replay::new(trace, resolved, progress, drives)?;
-    replay.engine.accounts_mut().observer.following = following;
+    replay.engine.accounts_mut().observer.receivers = receivers;
     replay.serve_all(progress)?;
     replay.finish()
 }
@@ -246,7 +246,7 @@ impl<'a> Replay<'a> {
                 if done & 0x3fff == 0 {
                     progress.update(done, total);
                     stop_if_asked(progress)?;
-                    self.engine.accounts_mut().observer.following.check()?;
+                    self.engine.accounts_mut().observer.receivers.check()?;
                 }
                 while window.time_ns[index] >= boundary {
                     if replay.queue_depth == 0 {

@@ -1,15 +1,15 @@
 //! Measurements during a run.
 
 mod course;
-mod following;
 mod ledgers;
 mod queues;
+mod receivers;
 mod response;
 
 pub(crate) use course::Course;
-pub(crate) use following::Following;
 pub(crate) use ledgers::{Ledgers, Share};
 pub(crate) use queues::QueueSeries;
+pub(crate) use receivers::Receivers;
 pub(crate) use response::{PeriodResponse, Response, Tally};
 
 use crate::engine::{Arrived, Command, Completed, Hashing, Observer};
@@ -31,7 +31,7 @@ pub(crate) struct Metrics {
     pub(crate) chip_reads: By<Chip, Vec<u64>>,
     pub(crate) chip_programs: By<Chip, Vec<u64>>,
     pub(crate) chip_redirected: By<Chip, Vec<u64>>,
-    pub(crate) following: Following,
+    pub(crate) receivers: Receivers,
 }
 
 impl Metrics {
@@ -45,7 +45,7 @@ impl Metrics {
             chip_reads: By::new(vec![0; chips as usize]),
             chip_programs: By::new(vec![0; chips as usize]),
             chip_redirected: By::new(vec![0; chips as usize]),
-            following: Following::default(),
+            receivers: Receivers::default(),
         }
     }
 }
@@ -53,15 +53,15 @@ impl Metrics {
 impl Observer for Metrics {
     #[inline]
     fn follows_requests(&self) -> bool {
-        self.following.is_wanted()
+        self.receivers.is_wanted()
     }
 
     fn arrived(&mut self, request: u32, arrived: &Arrived) {
-        self.following.arrived(request, arrived);
+        self.receivers.arrived(request, arrived);
     }
 
     fn trimmed(&mut self, arrived: &Arrived) {
-        self.following.trimmed(arrived);
+        self.receivers.trimmed(arrived);
     }
 
     #[inline]
@@ -72,36 +72,36 @@ impl Observer for Metrics {
             Op::Write | Op::Trim => &mut self.writes,
         };
         kind.record(done.arrival_ns, done.total_ns, done.ledger);
-        self.following.completed(done);
+        self.receivers.completed(done);
     }
 
     #[inline]
     fn follows_commands(&self) -> bool {
-        self.following.timeline.is_some()
+        self.receivers.timeline.is_some()
     }
 
     fn command_begins(&mut self, command: &Command<'_>) {
-        self.following.timeline.iter_mut().for_each(|it| it.command_begins(command));
+        self.receivers.timeline.iter_mut().for_each(|it| it.command_begins(command));
     }
 
     fn data_come_out(&mut self, unit: Unit, channel_ns: (u64, u64)) {
-        self.following.timeline.iter_mut().for_each(|it| it.data_come_out(unit, channel_ns));
+        self.receivers.timeline.iter_mut().for_each(|it| it.data_come_out(unit, channel_ns));
     }
 
     fn command_stops(&mut self, unit: Unit, at_ns: u64) {
-        self.following.timeline.iter_mut().for_each(|it| it.command_stops(unit, at_ns));
+        self.receivers.timeline.iter_mut().for_each(|it| it.command_stops(unit, at_ns));
     }
 
     fn command_goes_on(&mut self, unit: Unit, span_ns: (u64, u64)) {
-        self.following.timeline.iter_mut().for_each(|it| it.command_goes_on(unit, span_ns));
+        self.receivers.timeline.iter_mut().for_each(|it| it.command_goes_on(unit, span_ns));
     }
 
     fn erased(&mut self, block: Block, now_ns: u64) {
-        self.following.timeline.iter_mut().for_each(|it| it.erased(block, now_ns));
+        self.receivers.timeline.iter_mut().for_each(|it| it.erased(block, now_ns));
     }
 
     fn hashing(&mut self, hashing: &Hashing) {
-        self.following.timeline.iter_mut().for_each(|it| it.hashing(hashing));
+        self.receivers.timeline.iter_mut().for_each(|it| it.hashing(hashing));
     }
 
     #[inline]

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use self::summary::Summary;
 use crate::error::SimError;
-use crate::finished::Finished;
+use crate::finished::FinishedRun;
 use crate::parquet_file::{TableWriter, whole};
 use crate::requests::{RequestRow, RequestTable};
 
@@ -34,7 +34,7 @@ pub fn results_schema() -> Value {
     json!({ "summary": flashtwin_analysis::schema_of::<Summary>(), "tables": tables })
 }
 
-pub(crate) fn collect(mut finished: Finished<'_>) -> RunResult {
+pub(crate) fn collect(mut finished: FinishedRun<'_>) -> RunResult {
     let tables = tables::tables(&mut finished);
     let end_ns = finished.engine.now_ns();
     let bins = finished.engine.accounts_mut().observer.hash_queue.finish(end_ns);

@@ -1,12 +1,13 @@
 //! Shared by the engine's tests: a device with round numbers and a log of commands.
 
-use flashtwin_ftl::Controller;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
 use flashtwin_ftl::{
-    Content, FlashOp, Ftl, FtlConfig, Host, LoadView, Lpn, Mapping, NO_JOB, OpKind, Rng, Unit,
+    Content, Controller, FlashOp, Ftl, FtlConfig, Host, LoadView, Lpn, Mapping, NO_JOB, OpKind, Rng, Unit,
 };
 use flashtwin_nand::{Chip, FlashArray, NandConfig, NandDevice, Ppn};
 use flashtwin_sim::engine::{Arrivals, Charge, Completed, Engine, EngineCounts, Ledger, Observer};
@@ -99,6 +100,11 @@ pub(crate) fn replay(trace: &Trace, resolved: &Resolved) -> RunResult {
     let source = resolved.content_source(trace.has_content());
     let pages = PageTrace::build(trace, 4096, source).unwrap();
     run(&pages, resolved, &()).unwrap()
+}
+
+pub(crate) fn column(result: &RunResult, table: &str, name: &str) -> Vec<u64> {
+    let column = result.table(table).unwrap().column_by_name(name).unwrap().clone();
+    column.as_primitive::<UInt64Type>().values().to_vec()
 }
 
 /// A request on consecutive pages.

@@ -1,18 +1,15 @@
 //! Results for units, periods, tables and the simulator, against figures by hand.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
+use arrow_array::types::{Float64Type, Int64Type};
 use flashtwin_sim::{Resolved, RunResult, run};
 
-use crate::bench::{Ask, COMMAND, NEW, READ_ALL, TRANSFER, WRITE_ALL, page_trace, read, system_on, write};
+use crate::bench::{
+    Ask, COMMAND, NEW, READ_ALL, TRANSFER, WRITE_ALL, column, page_trace, read, system_on, write,
+};
 
 fn ran(resolved: &Resolved, asks: &[Ask]) -> RunResult {
     run(&page_trace(asks, 16, 16), resolved, &()).unwrap()
-}
-
-fn column(result: &RunResult, table: &str, name: &str) -> Vec<u64> {
-    let column = result.table(table).unwrap().column_by_name(name).unwrap().clone();
-    column.as_primitive::<UInt64Type>().values().to_vec()
 }
 
 #[test]

@@ -16,6 +16,7 @@ use flashtwin_trace::{ContentSource, Op, PageTrace, Trace, TraceBuilder};
 use crate::bench::{Levels, NEW, nand, pick, seeds, system_on, system_with};
 use crate::plain_drive::{Drive, NEVER};
 use crate::plain_parts::{Counts, Rules, System};
+use crate::relations::{Shape, UNIQUE, trace_at};
 
 /// A drive to begin with: two planes a die most often, with times that seldom coincide or often do.
 fn device(rng: &mut Rng) -> NandConfig {
@@ -262,31 +263,13 @@ fn skewed_writes_on_two_planes_match_the_plain_drive() {
     }
 }
 
+/// Few contents on few pages, so that reads, copies and duplicates meet.
 fn content_trace(rng: &mut Rng) -> Trace {
-    let (pages, contents) = (20 + rng.below(200), 10 + rng.below(300));
-    let (mean_ns, together) = (pick(rng, &[8_000, 30_000, 90_000]), pick(rng, &[1, 16]));
-    let reads = 30 + rng.below(60);
-    let mut builder = TraceBuilder::new("plain");
-    let mut now = 0;
-    for page in 0..u64::from(pages) {
-        now += 600_000;
-        builder.request(now, Op::Write, page * 4096, 4096, &[rng.below(contents)]);
-    }
-    for request in 0..2_500 {
-        if request % together == 0 {
-            now += i64::from(rng.below(2 * mean_ns * together));
-        }
-        let count = 1 + rng.below(4);
-        let page = rng.below(pages - count);
-        let ids: Vec<u32> = (0..count).map(|_| rng.below(contents)).collect();
-        if rng.below(8) == 0 {
-            builder.request(now, Op::Flush, 0, 0, &[]);
-        }
-        let is_read = rng.below(100) < reads;
-        let (op, ids) = if is_read { (Op::Read, &[][..]) } else { (Op::Write, &ids[..]) };
-        builder.request(now, op, u64::from(page) * 4096, count * 4096, ids);
-    }
-    builder.build().unwrap()
+    let (read_percent, contents) = (30 + rng.below(60), 10 + rng.below(300));
+    let whole = Shape { trim_percent: 0, partial_percent: 0, ..UNIQUE };
+    let shape = Shape { read_percent, contents, requests: 2_500, flush_percent: 12, ..whole };
+    let (pages, mean_ns) = (20 + rng.below(200), pick(rng, &[8_000, 30_000, 90_000]));
+    trace_at(rng, pages, &shape, mean_ns)
 }
 
 /// A system on a device that never collects, with this number of lanes of the hash unit.

@@ -39,17 +39,25 @@ pub(crate) struct Shape {
     /// Contents that there are; 0: every page written brings one of its own.
     pub(crate) contents: u32,
     pub(crate) requests: u32,
+    /// Of a hundred requests, those that follow a flush.
+    pub(crate) flush_percent: u32,
 }
 
-pub(crate) const UNIQUE: Shape =
-    Shape { read_percent: 50, partial_percent: 10, trim_percent: 3, contents: 0, requests: 600 };
+pub(crate) const UNIQUE: Shape = Shape {
+    read_percent: 50,
+    partial_percent: 10,
+    trim_percent: 3,
+    contents: 0,
+    requests: 600,
+    flush_percent: 0,
+};
 
 pub(crate) fn trace(rng: &mut Rng, footprint: u32, shape: &Shape) -> Trace {
     let mean_ns = pick(rng, &[20_000, 200_000, 3_000_000]);
     trace_at(rng, footprint, shape, mean_ns)
 }
 
-fn trace_at(rng: &mut Rng, footprint: u32, shape: &Shape, mean_ns: u32) -> Trace {
+pub(crate) fn trace_at(rng: &mut Rng, footprint: u32, shape: &Shape, mean_ns: u32) -> Trace {
     let mut builder = TraceBuilder::new("relations");
     let mut next = 0;
     let mut content = |rng: &mut Rng| match shape.contents {
@@ -69,6 +77,9 @@ fn trace_at(rng: &mut Rng, footprint: u32, shape: &Shape, mean_ns: u32) -> Trace
     for request in 0..shape.requests {
         if request % together == 0 {
             now += i64::from(rng.below(2 * mean_ns * together));
+        }
+        if shape.flush_percent > 0 && rng.below(100) < shape.flush_percent {
+            builder.request(now, Op::Flush, 0, 0, &[]);
         }
         let pages = (1 + rng.below(6)).min(footprint);
         let page = rng.below(footprint - pages + 1);

@@ -2,13 +2,13 @@
 //! tested on several kinds of generated traces.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt64Type};
+use arrow_array::types::Float64Type;
 use flashtwin_ftl::Rng;
-use flashtwin_sim::{Resolved, RunResult, Suspend};
+use flashtwin_sim::{Resolved, Suspend};
 use flashtwin_trace::{Op, Trace, TraceBuilder};
 use serde_json::Value;
 
-use crate::bench::{Bench, READ_ALL, nand, read, replay, system_on, write};
+use crate::bench::{Bench, READ_ALL, column, nand, read, replay, system_on, write};
 use crate::drawn::random_trace;
 
 /// Eight chips of one die and one plane each, so that a plane is a chip.
@@ -88,11 +88,6 @@ fn count(summary: &Value, group: &str, key: &str) -> u64 {
 
 fn mean_read_ns(summary: &Value) -> f64 {
     summary["response"]["read"]["mean_ns"].as_f64().unwrap()
-}
-
-fn column(result: &RunResult, table: &str, name: &str) -> Vec<u64> {
-    let column = result.table(table).unwrap().column_by_name(name).unwrap().clone();
-    column.as_primitive::<UInt64Type>().values().to_vec()
 }
 
 /// Systems that copy popular contents and read the copy on the least loaded chip.

@@ -8,7 +8,7 @@ use flashtwin_sim::{Resolved, RunResult, SteppedDrive, SteppedRequest, run};
 use flashtwin_trace::{NO_CONTENT, Op, PageSource, PageTrace};
 
 use crate::bench::{WRITE_ALL, nand, pick, system_with};
-use crate::relations::{Shape, engine, footprint, levels, seen, trace};
+use crate::relations::{Shape, UNIQUE, engine, footprint, levels, seen, trace};
 
 const SYSTEMS: [&str; 8] =
     ["conventional", "static", "ca-ssd", "ca-ssd-inverted", "rr-ssd", "rr-ssd-online", "pblru", "ds-ftl"];
@@ -78,13 +78,7 @@ fn the_same_requests_at_the_same_times_give_the_same_result() {
         let mut engine = engine(&mut rng);
         engine.hash_us = pick(&mut rng, &[0.0, 12.0]);
         let footprint = footprint(&mut rng, levels);
-        let shape = Shape {
-            read_percent: 50,
-            partial_percent: 10,
-            trim_percent: 3,
-            contents: pick(&mut rng, &[0, 150]),
-            requests: 500,
-        };
+        let shape = Shape { contents: pick(&mut rng, &[0, 150]), requests: 500, ..UNIQUE };
         let trace = trace(&mut rng, footprint, &shape);
         let mut resolved = system_with(nand(levels), name, &[("period_s", "0.5"), ("preload", "none")]);
         resolved.config.engine = engine;

@@ -1,6 +1,5 @@
 //! Random systems, devices, engines and traces through the public `run`, with verification.
 
-use flashtwin_ftl::Controller;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow_array::cast::AsArray;
@@ -14,8 +13,8 @@ use flashtwin_ftl::replication::placement::{Equals, PlacementPolicy, ScorePopula
 use flashtwin_ftl::spread::{PlacePolicy, SpreadConfig, SpreadPolicy};
 use flashtwin_ftl::victim::VictimPolicy;
 use flashtwin_ftl::{
-    CacheBytes, Cause, Content, Entries, Ftl, FtlConfig, Host, LoadView, Lpn, Mapping, PartitionPolicy,
-    ReplicationPolicy, Rng, WearPolicy,
+    CacheBytes, Cause, Content, Controller, Entries, Ftl, FtlConfig, Host, LoadView, Lpn, Mapping,
+    PartitionPolicy, ReplicationPolicy, Rng, WearPolicy,
 };
 use flashtwin_sim::{
     Concurrency, Config, EngineConfig, Flush, LoadMeasure, MergeReads, MultiPlane, PartialWrite, Preload,
@@ -24,7 +23,7 @@ use flashtwin_sim::{
 use flashtwin_trace::{ContentSource, Op, PageTrace, Trace};
 use serde_json::Value;
 
-use crate::bench::{nand, pick};
+use crate::bench::{column, nand, pick};
 use crate::drawn::{self, spaced_trace};
 
 fn random_engine(rng: &mut Rng) -> EngineConfig {
@@ -210,11 +209,6 @@ fn number(summary: &Value, path: &str) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{path} is {value}"))
 }
 
-fn column(result: &RunResult, table: &str, name: &str) -> u64 {
-    let column = result.table(table).unwrap().column_by_name(name).unwrap().clone();
-    column.as_primitive::<UInt64Type>().values().iter().sum()
-}
-
 fn check(trace: &PageTrace, resolved: &Resolved, result: &RunResult) {
     let summary = &result.summary;
     let n = |path: &str| number(summary, path);
@@ -329,10 +323,10 @@ fn check_tables(summary: &Value, result: &RunResult) {
         ("periods", "copies", n("replication.copies")),
         ("blocks", "blocks", n("erases.blocks")),
     ] {
-        assert_eq!(column(result, table, name), total, "{table}.{name}");
+        assert_eq!(column(result, table, name).iter().sum::<u64>(), total, "{table}.{name}");
     }
     let histogram = result.table("latency_histogram").unwrap();
-    let counted = column(result, "latency_histogram", "count");
+    let counted: u64 = column(result, "latency_histogram", "count").iter().sum();
     assert_eq!(
         counted,
         2 * n("response.all.count") + n("response.flush.count"),

@@ -28,7 +28,7 @@ pub(crate) struct AwaitedRead {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Waiting {
+struct WaitingRead {
     read: AwaitedRead,
     /// When it came to its chip, if it has.
     ready_ns: Option<u64>,
@@ -39,12 +39,12 @@ struct Waiting {
 pub(super) struct ProgramWaits {
     /// By page and life of its block, in order of arrival.
     by_page: HashMap<(Ppn, u32), Vec<u32>>,
-    reads: Slab<Waiting>,
+    reads: Slab<WaitingRead>,
 }
 
 impl ProgramWaits {
     fn insert(&mut self, page: (Ppn, u32), read: AwaitedRead) -> u32 {
-        let at = self.reads.insert(Waiting { read, ready_ns: None, programmed: false });
+        let at = self.reads.insert(WaitingRead { read, ready_ns: None, programmed: false });
         self.by_page.entry(page).or_default().push(at);
         at
     }
@@ -80,7 +80,7 @@ impl Array {
         if let Some(waited) = accounts.close(waited) {
             accounts.charge(&mut waiting.read.charged, &waited);
         }
-        let Waiting { read: AwaitedRead { target, work, .. }, programmed, .. } = *waiting;
+        let WaitingRead { read: AwaitedRead { target, work, .. }, programmed, .. } = *waiting;
         let unit = self.unit_of_plane[target.plane];
         self.load_up(unit, true, accounts);
         if target.redirected && work == Work::HostRead {
@@ -104,7 +104,7 @@ impl Array {
             let Some(awaited) = &mut self.awaited else { return };
             let waiting = &mut awaited.reads[at as usize];
             waiting.programmed = true;
-            let Waiting { read, ready_ns, .. } = *waiting;
+            let WaitingRead { read, ready_ns, .. } = *waiting;
             match ready_ns {
                 Some(_) => self.queue_awaited(at, Some(unit), accounts),
                 // The read still waits for something else: until it comes, the block may not be erased.
@@ -118,7 +118,7 @@ impl Array {
     fn queue_awaited<O: Observer>(&mut self, at: u32, programmer: Option<Unit>, accounts: &mut Accounts<O>) {
         let Some(awaited) = &mut self.awaited else { return };
         awaited.reads.free(at);
-        let Waiting { read, ready_ns, .. } = awaited.reads[at as usize];
+        let WaitingRead { read, ready_ns, .. } = awaited.reads[at as usize];
         let AwaitedRead { target, data, request, work, other, mut charged } = read;
         let unit = self.unit_of_plane[target.plane];
         let ready_ns = ready_ns.unwrap_or(self.now_ns);

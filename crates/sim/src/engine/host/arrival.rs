@@ -6,7 +6,7 @@ use flashtwin_ftl::FlashOp;
 use flashtwin_trace::Window;
 
 use super::super::accounts::Arrived;
-use super::front::{Asked, Front};
+use super::front::{Front, HostRequest};
 use super::look_ahead::{COLUMN, LINE};
 use super::{Controller, Decider, Engine, FOREVER, Interface, Observer};
 use crate::error::SimError;
@@ -125,7 +125,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             if look_ahead.wants_address || back.accounts.observer.follows_requests() {
                 front.know_addresses(arrivals.window.lpn_address);
             }
-            front.offer(now_ns, Asked::of(arrivals, index));
+            front.offer(now_ns, HostRequest::of(arrivals, index));
         }
         interface.note_delayed();
         // Other events at the same time wait: without a front end, they would follow the request as well.

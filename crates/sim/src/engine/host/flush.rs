@@ -46,7 +46,7 @@ impl Epoch {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Waiting {
+struct WaitingFlush {
     request: u32,
     /// How many writes of the epoch that it ended are not safe yet.
     at_risk: u32,
@@ -62,7 +62,7 @@ pub(super) struct Flushes {
     present: u32,
     at_risk: u32,
     /// The oldest first. Each ended an epoch, and waits for it and those before.
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingFlush>,
 }
 
 impl Flushes {
@@ -142,7 +142,7 @@ impl Flushes {
 
     /// A flush ends the epoch and waits for it and those before.
     pub(super) fn wait(&mut self, request: u32) {
-        self.waiting.push_back(Waiting { request, at_risk: std::mem::take(&mut self.at_risk) });
+        self.waiting.push_back(WaitingFlush { request, at_risk: std::mem::take(&mut self.at_risk) });
         self.present = (self.present + 1) % EPOCHS;
     }
 

@@ -17,7 +17,7 @@ use super::{Arrivals, NO_EVENT};
 use crate::config::{Arbitration, EngineConfig};
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Asked {
+pub(super) struct HostRequest {
     pub(super) number: u64,
     /// By the trace's clock.
     pub(super) time_ns: i64,
@@ -29,7 +29,7 @@ pub(super) struct Asked {
     lpns_and_contents: Box<[u32]>,
 }
 
-impl Asked {
+impl HostRequest {
     pub(super) fn of(arrivals: &Arrivals<'_>, index: usize) -> Self {
         let window = &arrivals.window;
         let pages = window.page_ops_of(index);
@@ -70,18 +70,18 @@ pub(super) struct Ticket {
 
 /// A request on its way into the controller.
 #[derive(Debug, PartialEq)]
-pub(super) struct Coming {
+pub(super) struct IncomingRequest {
     /// When it is taken in, the controller's own time included.
     pub(super) due_ns: u64,
     /// How many got a slot before it.
     order: u64,
     pub(super) ticket: Ticket,
-    pub(super) asked: Asked,
+    pub(super) asked: HostRequest,
 }
 
 /// A read whose data are on their way to the host.
 #[derive(Debug)]
-pub(super) struct Leaving {
+pub(super) struct OutgoingRead {
     pub(super) due_ns: u64,
     pub(super) request: u32,
     pub(super) ledger: Ledger,
@@ -89,19 +89,19 @@ pub(super) struct Leaving {
 }
 
 #[derive(Debug)]
-pub(super) enum Passing {
+pub(super) enum FrontEvent {
     /// A request comes to the controller.
-    In(Coming),
+    In(IncomingRequest),
     /// The data of a read have reached the host.
-    Out(Leaving),
+    Out(OutgoingRead),
 }
 
 #[derive(Debug, Default)]
 struct Queue {
     /// Requests not yet submitted, as the queue is full.
-    held: VecDeque<Asked>,
+    held: VecDeque<HostRequest>,
     /// Requests that wait for a slot: number of earlier submissions in all queues, and time of this one.
-    submitted: VecDeque<(u64, u64, Asked)>,
+    submitted: VecDeque<(u64, u64, HostRequest)>,
     /// Submitted and not answered.
     under_way: u32,
 }
@@ -142,8 +142,8 @@ pub(super) struct Front {
     inward: Direction,
     outward: Direction,
     /// On their way in: reads, and the others, which the link keeps in order.
-    coming: [VecDeque<Coming>; 2],
-    leaving: VecDeque<Leaving>,
+    coming: [VecDeque<IncomingRequest>; 2],
+    leaving: VecDeque<OutgoingRead>,
     /// By the engine's slot; `entering` is that of the request that is being taken in.
     tickets: Vec<Ticket>,
     entering: Ticket,
@@ -222,7 +222,7 @@ impl Front {
         self.coming.iter().any(|coming| !coming.is_empty()) || self.queues.iter().any(waits)
     }
 
-    pub(super) fn offer(&mut self, now_ns: u64, asked: Asked) {
+    pub(super) fn offer(&mut self, now_ns: u64, asked: HostRequest) {
         let number = asked.queue();
         if number >= self.queues.len() {
             self.queues.resize_with(number + 1, Queue::default);
@@ -272,7 +272,7 @@ impl Front {
         }
     }
 
-    fn begin(&mut self, now_ns: u64, submitted_ns: u64, asked: Asked) {
+    fn begin(&mut self, now_ns: u64, submitted_ns: u64, asked: HostRequest) {
         let (queue, pages) = (asked.queue(), asked.pages());
         let data_ns = if asked.kind == HostOp::Write { self.data_ns(pages) } else { 0 };
         let is_read = asked.kind == HostOp::Read;
@@ -280,7 +280,12 @@ impl Front {
         let slot_wait_ns = now_ns - submitted_ns;
         let ticket = Ticket { submitted_ns, queue, pages, slot_wait_ns, link_wait_ns, data_ns };
         let due_ns = there_ns + self.controller_ns;
-        self.coming[usize::from(!is_read)].push_back(Coming { due_ns, order: self.begun, ticket, asked });
+        self.coming[usize::from(!is_read)].push_back(IncomingRequest {
+            due_ns,
+            order: self.begun,
+            ticket,
+            asked,
+        });
         self.begun += 1;
     }
 
@@ -289,16 +294,17 @@ impl Front {
     }
 
     /// The next event up to `now_ns`. An answer precedes an arriving request, which may get its slot.
-    pub(super) fn pop(&mut self, now_ns: u64) -> Option<Passing> {
+    pub(super) fn pop(&mut self, now_ns: u64) -> Option<FrontEvent> {
         if self.leaving.front().is_some_and(|leaving| leaving.due_ns <= now_ns) {
-            return self.leaving.pop_front().map(Passing::Out);
+            return self.leaving.pop_front().map(FrontEvent::Out);
         }
-        let first = |coming: &VecDeque<Coming>| Some((coming.front()?.due_ns, coming.front()?.order));
+        let first =
+            |coming: &VecDeque<IncomingRequest>| Some((coming.front()?.due_ns, coming.front()?.order));
         let next = (0..2).filter(|&way| first(&self.coming[way]).is_some_and(|(due_ns, _)| due_ns <= now_ns));
         let way = next.min_by_key(|&way| first(&self.coming[way]))?;
         let coming = self.coming[way].pop_front()?;
         self.entering = coming.ticket;
-        Some(Passing::In(coming))
+        Some(FrontEvent::In(coming))
     }
 
     #[cold]
@@ -335,7 +341,7 @@ impl Front {
         there_ns
     }
 
-    pub(super) fn wait_for_data(&mut self, leaving: Leaving) {
+    pub(super) fn wait_for_data(&mut self, leaving: OutgoingRead) {
         self.leaving.push_back(leaving);
     }
 

@@ -4,7 +4,7 @@ use flashtwin_ftl::Lpn;
 use flashtwin_trace::{Op as HostOp, Window};
 
 use super::flush::NO_EPOCH;
-use super::front::{Coming, Passing};
+use super::front::{FrontEvent, IncomingRequest};
 use super::{Arrivals, Controller, Decider, Observer, Request};
 use crate::error::SimError;
 
@@ -93,15 +93,15 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         back.array.advance_to(now_ns);
         match interface.front.as_mut().and_then(|front| front.pop(now_ns)) {
             None => {}
-            Some(Passing::In(coming)) => self.come_in(&coming),
-            Some(Passing::Out(leaving)) => {
+            Some(FrontEvent::In(coming)) => self.come_in(&coming),
+            Some(FrontEvent::Out(leaving)) => {
                 interface.answer_at_front(&mut back.books(), HostOp::Read, &leaving);
             }
         }
         self.interface.note_delayed();
     }
 
-    fn come_in(&mut self, coming: &Coming) {
+    fn come_in(&mut self, coming: &IncomingRequest) {
         let held = self.back.array.hold();
         if let Err(error) = self.take_in_copy(coming) {
             self.back.accounts.fail(error);
@@ -115,8 +115,8 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         }
     }
 
-    fn take_in_copy(&mut self, coming: &Coming) -> Result<(), SimError> {
-        let Coming { asked, due_ns, .. } = coming;
+    fn take_in_copy(&mut self, coming: &IncomingRequest) -> Result<(), SimError> {
+        let IncomingRequest { asked, due_ns, .. } = coming;
         let (lpn, content) = asked.lpns_and_contents();
         // The window is that of the one request.
         self.look_ahead.begin_window();

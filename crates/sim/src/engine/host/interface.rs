@@ -7,7 +7,7 @@ use flashtwin_ftl::{Host, Lpn};
 use flashtwin_trace::Op as HostOp;
 
 use super::flush::{Epoch, Flushes, NO_EPOCH};
-use super::front::{Front, Leaving};
+use super::front::{Front, OutgoingRead};
 use super::ram_answers::RamAnswers;
 use super::slots::Slots;
 use super::write_cache::WriteCache;
@@ -109,7 +109,7 @@ impl Interface {
         let mut ledger = *ledger;
         let Some(front) = &mut self.front else { return };
         let due_ns = front.send_out(books.now_ns, request, kind, &mut ledger);
-        let leaving = Leaving { due_ns, request, ledger, server };
+        let leaving = OutgoingRead { due_ns, request, ledger, server };
         if due_ns > books.now_ns {
             front.wait_for_data(leaving);
         } else {
@@ -123,7 +123,7 @@ impl Interface {
         &mut self,
         books: &mut Books<'_, O>,
         kind: HostOp,
-        &Leaving { request, ref ledger, server, .. }: &Leaving,
+        &OutgoingRead { request, ref ledger, server, .. }: &OutgoingRead,
     ) {
         let Some(ticket) = self.front.as_ref().map(|front| *front.ticket(request)) else { return };
         let arrival_ns = ticket.submitted_ns;

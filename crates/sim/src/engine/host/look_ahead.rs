@@ -63,10 +63,10 @@ impl LookAhead {
             controller.prefetch_near(Lpn::new(lpn[NEAR]), Content::new(content[NEAR]), writes[1]);
             controller.prefetch_next(Lpn::new(lpn[NEXT]), Content::new(content[NEXT]));
             controller.prefetch_last(Lpn::new(lpn[LAST]));
-            if self.wants_address {
-                if let Some(ppn) = controller.prefetch_place(trace.lpn_address[lpn[NEXT] as usize]) {
-                    array.prefetch(ppn);
-                }
+            if self.wants_address
+                && let Some(ppn) = controller.prefetch_place(trace.lpn_address[lpn[NEXT] as usize])
+            {
+                array.prefetch(ppn);
             }
         }
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::mean_and_stddev;
 use super::or_null::OrNull;
-use crate::finished::Finished;
+use crate::finished::FinishedRun;
 
 /// Duplicates found, and their cost; all `null` for a system that ignores contents.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -24,7 +24,7 @@ pub(super) struct Dedup {
 }
 
 impl Dedup {
-    pub(super) fn of(run: &Finished<'_>) -> Dedup {
+    pub(super) fn of(run: &FinishedRun<'_>) -> Dedup {
         let counters = run.engine.controller().counters();
         let looks = run.resolved.config.ftl.mapping == Mapping::Content;
         let some = |value: u64| looks.then_some(value);
@@ -72,7 +72,7 @@ pub(super) struct Redundancy {
 }
 
 impl Redundancy {
-    pub(super) fn of(run: &Finished<'_>) -> Redundancy {
+    pub(super) fn of(run: &FinishedRun<'_>) -> Redundancy {
         let (plane_mean, plane_stddev) = spread(&run.plane_contents, plane_redundancy).unzip();
         let written = |share| spread(&run.plane_writes, share).map(|(mean, _)| mean);
         Redundancy {

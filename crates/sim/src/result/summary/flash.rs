@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::EngineCounts;
-use crate::finished::Finished;
+use crate::finished::FinishedRun;
 
 /// Operations carried out by the array, counted at the array, not at the controller.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -138,7 +138,7 @@ pub(super) struct Erases {
 }
 
 impl Erases {
-    pub(super) fn of(run: &Finished<'_>) -> Erases {
+    pub(super) fn of(run: &FinishedRun<'_>) -> Erases {
         let wear = run.engine.controller().wear();
         let pe_cycles = run.resolved.device.pe_cycles;
         let cycles = f64::from(pe_cycles);

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::engine::{Charge, EngineCounts, EnginePageCounts};
-use crate::finished::Finished;
+use crate::finished::FinishedRun;
 use crate::metrics::{Ledgers, Metrics, Share, Tally};
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -185,7 +185,7 @@ pub(super) struct PageOps {
 }
 
 impl PageOps {
-    pub(super) fn of(run: &Finished<'_>) -> PageOps {
+    pub(super) fn of(run: &FinishedRun<'_>) -> PageOps {
         let (counts, counters) = (&run.engine.accounts().counts, run.engine.controller().counters());
         let [read, write, trim, _] = counts.page_ops;
         PageOps {

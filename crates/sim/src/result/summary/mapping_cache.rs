@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::or_null::OrNull;
 use crate::engine::TableWaitCounts;
-use crate::finished::Finished;
+use crate::finished::FinishedRun;
 
 /// All `null` while all tables are in RAM ([the model](model.md#mapping-tables-on-flash)).
 /// `written_back` + `gc_updates` + `checkpointed` + `moved` = `flash_writes.metadata`.
@@ -31,7 +31,7 @@ pub(super) struct MappingCache {
 }
 
 impl MappingCache {
-    pub(super) fn of(run: &Finished<'_>) -> MappingCache {
+    pub(super) fn of(run: &FinishedRun<'_>) -> MappingCache {
         let (ftl, counts) = (run.engine.controller(), &run.engine.accounts().counts);
         let (counters, sizes) = (ftl.counters().mapping, ftl.paging_sizes());
         let waits = counts.tables.waits;

@@ -25,7 +25,7 @@ use self::ram::Ram;
 use self::replication::{Replication, Spread};
 use self::throughput::Throughput;
 use self::units::{HashUnit, Utilisation};
-use crate::finished::Finished;
+use crate::finished::FinishedRun;
 
 pub(super) use self::contents::{equal_pages, plane_redundancy, repeated_writes};
 pub(super) use self::host::all_ledgers;
@@ -102,7 +102,7 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    pub(super) fn of(run: &Finished<'_>) -> Summary {
+    pub(super) fn of(run: &FinishedRun<'_>) -> Summary {
         let (config, trace) = (&run.resolved.config, run.trace);
         let counters = run.engine.controller().counters();
         // The host also wrote the pages that the write cache absorbed.
@@ -183,7 +183,7 @@ struct TraceOfRun {
 }
 
 impl TraceOfRun {
-    fn of(run: &Finished<'_>) -> TraceOfRun {
+    fn of(run: &FinishedRun<'_>) -> TraceOfRun {
         let (trace, quality) = (run.trace, &run.trace.quality);
         TraceOfRun {
             name: trace.name.clone(),
@@ -237,7 +237,7 @@ struct Space {
 }
 
 impl Space {
-    fn of(run: &Finished<'_>) -> Space {
+    fn of(run: &FinishedRun<'_>) -> Space {
         let ftl = run.engine.controller();
         Space {
             pages_in_use: ftl.pages_in_use(),
@@ -261,7 +261,7 @@ struct Simulator {
 }
 
 impl Simulator {
-    fn of(run: &Finished<'_>) -> Simulator {
+    fn of(run: &FinishedRun<'_>) -> Simulator {
         let (sizes, paging) = (run.engine.controller().table_sizes(), run.engine.controller().paging_sizes());
         let paging_bytes = paging.map_or(0, |paging| paging.simulator_bytes);
         let per = |bytes: u64, count: u32| (count > 0 && bytes > 0).then(|| bytes as f64 / f64::from(count));

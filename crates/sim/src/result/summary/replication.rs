@@ -4,7 +4,7 @@ use flashtwin_ftl::{CopyingCounts, ReplicationCounts, SpreadCounts};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::finished::Finished;
+use crate::finished::FinishedRun;
 
 /// Copies made on purpose, and their cost.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -29,7 +29,7 @@ pub(super) struct Replication {
 }
 
 impl Replication {
-    pub(super) fn of(run: &Finished<'_>) -> Replication {
+    pub(super) fn of(run: &FinishedRun<'_>) -> Replication {
         let ftl = run.engine.controller();
         Replication {
             passes: run.replication_passes,
@@ -61,7 +61,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    pub(super) fn of(run: &Finished<'_>) -> Spread {
+    pub(super) fn of(run: &FinishedRun<'_>) -> Spread {
         let (counters, counts) = (run.engine.controller().counters(), &run.engine.accounts().counts);
         let sizes = run.engine.controller().table_sizes();
         let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);

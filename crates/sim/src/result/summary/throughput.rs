@@ -4,7 +4,7 @@ use flashtwin_trace::Op;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::finished::Finished;
+use crate::finished::FinishedRun;
 
 /// Requests served per second of simulated time, from the first arrival to the last response. In an
 /// open loop the trace's clock sets the rate of requests, so this is the requested rate unless the
@@ -42,7 +42,7 @@ struct Rate {
 }
 
 impl Throughput {
-    pub(super) fn of(run: &Finished<'_>) -> Throughput {
+    pub(super) fn of(run: &FinishedRun<'_>) -> Throughput {
         let served_ns = run.engine.served_ns();
         let span_ns = served_ns.map(|(first, last)| last - first);
         let a_second = |amount: f64| {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::mean_and_stddev;
-use crate::finished::Finished;
+use crate::finished::FinishedRun;
 
 /// Busy share of the run, from 0 to 1; `null` when the run takes no time.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -20,7 +20,7 @@ pub(super) struct Utilisation {
 }
 
 impl Utilisation {
-    pub(super) fn of(run: &Finished<'_>) -> Utilisation {
+    pub(super) fn of(run: &FinishedRun<'_>) -> Utilisation {
         let end = run.engine.now_ns() as f64;
         let spread = |busy: &[u64]| {
             if end == 0.0 {
@@ -51,7 +51,7 @@ pub(super) struct HashUnit {
 }
 
 impl HashUnit {
-    pub(super) fn of(run: &Finished<'_>) -> HashUnit {
+    pub(super) fn of(run: &FinishedRun<'_>) -> HashUnit {
         let busy = run.engine.hash_unit_busy();
         let end_ns = run.engine.now_ns() as f64;
         let share = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);

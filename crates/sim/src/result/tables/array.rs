@@ -3,7 +3,7 @@
 use flashtwin_analysis::rows;
 use flashtwin_nand::{Chip, Plane};
 
-use crate::finished::Finished;
+use crate::finished::FinishedRun;
 use crate::result::summary::{equal_pages, plane_redundancy, repeated_writes};
 
 rows! {
@@ -38,7 +38,7 @@ rows! {
 }
 
 impl ChipRow {
-    pub(super) fn all(run: &mut Finished<'_>) -> Vec<ChipRow> {
+    pub(super) fn all(run: &mut FinishedRun<'_>) -> Vec<ChipRow> {
         let end_ns = run.engine.now_ns();
         let queues = run.engine.accounts_mut().observer.queues.finish(end_ns);
         let (engine, geometry) = (&run.engine, &run.resolved.device.geometry);
@@ -79,7 +79,7 @@ rows! {
 }
 
 impl ChannelRow {
-    pub(super) fn all(run: &Finished<'_>) -> Vec<ChannelRow> {
+    pub(super) fn all(run: &FinishedRun<'_>) -> Vec<ChannelRow> {
         let end_ns = run.engine.now_ns();
         let row = |(channel, busy_ns)| ChannelRow {
             channel,
@@ -120,7 +120,7 @@ rows! {
 }
 
 impl PlaneRow {
-    pub(super) fn all(run: &Finished<'_>) -> Vec<PlaneRow> {
+    pub(super) fn all(run: &FinishedRun<'_>) -> Vec<PlaneRow> {
         let geometry = &run.resolved.device.geometry;
         let row = |(plane, &valid_pages): (Plane, &u64)| {
             let known = run.plane_contents.as_ref().map(|planes| planes[plane]);
@@ -154,7 +154,7 @@ rows! {
 }
 
 impl VictimRow {
-    pub(super) fn all(run: &Finished<'_>) -> Vec<VictimRow> {
+    pub(super) fn all(run: &FinishedRun<'_>) -> Vec<VictimRow> {
         let row = |(valid_pages, victims)| VictimRow { valid_pages, victims };
         seen(run.engine.controller().victim_pages()).map(row).collect()
     }
@@ -171,7 +171,7 @@ rows! {
 }
 
 impl CopiesRow {
-    pub(super) fn all(run: &Finished<'_>) -> Vec<CopiesRow> {
+    pub(super) fn all(run: &FinishedRun<'_>) -> Vec<CopiesRow> {
         seen(&run.engine.controller().copies())
             .map(|(copies, contents)| CopiesRow { copies, contents })
             .collect()
@@ -194,7 +194,7 @@ rows! {
 }
 
 impl BlockRow {
-    pub(super) fn all(run: &Finished<'_>) -> Vec<BlockRow> {
+    pub(super) fn all(run: &FinishedRun<'_>) -> Vec<BlockRow> {
         let wear = run.engine.controller().wear();
         wear.iter().map(|&(erase_count, blocks)| BlockRow { erase_count, blocks }).collect()
     }

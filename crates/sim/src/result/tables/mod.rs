@@ -16,11 +16,11 @@ use self::periods::PeriodColumns;
 use self::queues::{HashQueueRow, QueueRow};
 use self::response_course::{CourseRow, SlowRow};
 use self::responses::{LatencyRow, LedgerRow};
-use crate::finished::Finished;
+use crate::finished::FinishedRun;
 use crate::requests::RequestRow;
 
 /// All tables of a run, by name.
-pub(super) fn tables(run: &mut Finished<'_>) -> Vec<(String, RecordBatch)> {
+pub(super) fn tables(run: &mut FinishedRun<'_>) -> Vec<(String, RecordBatch)> {
     vec![
         of(&PeriodColumns::all(&run.periods)),
         of(&ChipRow::all(run)),

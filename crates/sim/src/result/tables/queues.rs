@@ -2,7 +2,7 @@
 
 use flashtwin_analysis::rows;
 
-use crate::finished::Finished;
+use crate::finished::FinishedRun;
 use crate::metrics::QueueSeries;
 
 rows! {
@@ -25,7 +25,7 @@ rows! {
 }
 
 impl QueueRow {
-    pub(super) fn all(run: &mut Finished<'_>) -> Vec<QueueRow> {
+    pub(super) fn all(run: &mut FinishedRun<'_>) -> Vec<QueueRow> {
         let end_ns = run.engine.now_ns();
         QueueRow::of(&mut run.engine.accounts_mut().observer.queues, end_ns)
     }
@@ -68,7 +68,7 @@ rows! {
 }
 
 impl HashQueueRow {
-    pub(super) fn all(run: &mut Finished<'_>) -> Vec<HashQueueRow> {
+    pub(super) fn all(run: &mut FinishedRun<'_>) -> Vec<HashQueueRow> {
         if run.engine.hash_unit_busy().is_none() {
             return Vec::new();
         }

@@ -3,7 +3,7 @@
 use flashtwin_analysis::rows;
 
 use crate::engine::Charge;
-use crate::finished::Finished;
+use crate::finished::FinishedRun;
 use crate::metrics::{Course, Ledgers, Metrics, Share};
 
 /// The slices of the slowest requests, and their names.
@@ -39,7 +39,7 @@ rows! {
 }
 
 impl CourseRow {
-    pub(super) fn all(run: &mut Finished<'_>) -> Vec<CourseRow> {
+    pub(super) fn all(run: &mut FinishedRun<'_>) -> Vec<CourseRow> {
         let metrics = &mut run.engine.accounts_mut().observer;
         make_equally_wide(metrics);
         let mut rows = Vec::new();
@@ -91,7 +91,7 @@ rows! {
 }
 
 impl SlowRow {
-    pub(super) fn all(run: &mut Finished<'_>) -> Vec<SlowRow> {
+    pub(super) fn all(run: &mut FinishedRun<'_>) -> Vec<SlowRow> {
         let metrics = &mut run.engine.accounts_mut().observer;
         make_equally_wide(metrics);
         let mut rows = Vec::new();

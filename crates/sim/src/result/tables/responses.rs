@@ -3,7 +3,7 @@
 use flashtwin_analysis::rows;
 
 use crate::engine::Charge;
-use crate::finished::Finished;
+use crate::finished::FinishedRun;
 use crate::metrics::Share;
 use crate::result::summary::all_ledgers;
 
@@ -37,7 +37,7 @@ rows! {
 }
 
 impl LedgerRow {
-    pub(super) fn all(run: &Finished<'_>) -> Vec<LedgerRow> {
+    pub(super) fn all(run: &FinishedRun<'_>) -> Vec<LedgerRow> {
         let metrics = &run.engine.accounts().observer;
         let all = all_ledgers(metrics);
         let mut rows = Vec::new();
@@ -94,7 +94,7 @@ rows! {
 }
 
 impl LatencyRow {
-    pub(super) fn all(run: &Finished<'_>) -> Vec<LatencyRow> {
+    pub(super) fn all(run: &FinishedRun<'_>) -> Vec<LatencyRow> {
         let metrics = &run.engine.accounts().observer;
         let (reads, writes) = (metrics.reads.whole(), metrics.writes.whole());
         let mut all = reads.clone();

@@ -37,8 +37,8 @@ impl Rules {
     }
 }
 
-fn asked(number: usize, job: &Job) -> Asked {
-    Asked {
+fn asked(number: usize, job: &Job) -> HostRequest {
+    HostRequest {
         number: number as u64,
         time_ns: job.time_ns as i64,
         kind: job.kind,
@@ -70,21 +70,26 @@ fn by_front(rules: &Rules, jobs: &[Job]) -> (Vec<Times>, Vec<[u64; 3]>) {
             let out_ns = front.send_out(now, done.1 as u32, kind, &mut ledger);
             ledgers[done.1] = [Charge::Slot, Charge::Link, Charge::Transfer].map(|charge| ledger.of(charge));
             if out_ns > now {
-                front.wait_for_data(Leaving { due_ns: out_ns, request: done.1 as u32, ledger, server: None });
+                front.wait_for_data(OutgoingRead {
+                    due_ns: out_ns,
+                    request: done.1 as u32,
+                    ledger,
+                    server: None,
+                });
             } else {
                 times[done.1][3] = now;
                 front.answered(now, &front.ticket(done.1 as u32).clone());
             }
         } else if passing == now {
             match front.pop(now).unwrap() {
-                Passing::In(coming) => {
+                FrontEvent::In(coming) => {
                     let number = coming.asked.number as usize;
                     front.is_taken_in(number as u32);
                     let Ticket { submitted_ns, slot_wait_ns, .. } = coming.ticket;
                     times[number][..3].copy_from_slice(&[submitted_ns, submitted_ns + slot_wait_ns, now]);
                     service.push((now + jobs[number].service_ns, number));
                 }
-                Passing::Out(leaving) => {
+                FrontEvent::Out(leaving) => {
                     times[leaving.request as usize][3] = now;
                     front.answered(now, &front.ticket(leaving.request).clone());
                 }
@@ -257,7 +262,7 @@ fn what_waits_behind_a_full_queue_holds_up_no_other() {
     let job = |queue| Job { time_ns: 0, queue, kind: HostOp::Read, pages: 1, service_ns: 0 };
     let came = |front: &mut Front, now: u64| {
         let mut numbers = Vec::new();
-        while let Some(Passing::In(coming)) = front.pop(now) {
+        while let Some(FrontEvent::In(coming)) = front.pop(now) {
             front.is_taken_in(coming.asked.number as u32);
             numbers.push((coming.asked.number, coming.ticket.submitted_ns));
         }

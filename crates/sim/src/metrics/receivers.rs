@@ -7,7 +7,7 @@ use crate::timeline::Timeline;
 
 /// Most runs have none of them.
 #[derive(Debug, Default)]
-pub(crate) struct Following {
+pub(crate) struct Receivers {
     /// A table of all requests.
     pub(crate) log: Option<Box<RequestLog>>,
     /// It also receives commands and hashes.
@@ -16,7 +16,7 @@ pub(crate) struct Following {
     pub(crate) completions: Option<Box<Completions>>,
 }
 
-impl Following {
+impl Receivers {
     #[inline]
     pub(super) fn is_wanted(&self) -> bool {
         self.log.is_some() || self.timeline.is_some() || self.completions.is_some()
