@@ -7,7 +7,7 @@ use flashtwin_bits::{SpareMemory, try_with_capacity};
 use crate::digest::Digests;
 use crate::error::{ErrorCause, TraceError};
 use crate::holes::Holes;
-use crate::request::{CHUNK_BYTES, NO_CONTENT, Op};
+use crate::request::{CHUNK_BYTES, NO_CONTENT, Op, Request};
 use crate::requests::Requests;
 use crate::volumes::Appearance;
 
@@ -108,6 +108,17 @@ impl Columns {
 
     pub(crate) fn len(&self) -> usize {
         self.time_ns.len()
+    }
+
+    /// Adds a request; its contents have been added before.
+    #[inline]
+    pub(crate) fn push(&mut self, request: Request) {
+        self.time_ns.push(request.time_ns);
+        self.volume.push(request.volume);
+        self.op.push(request.op);
+        self.offset_bytes.push(request.offset_bytes);
+        self.length_bytes.push(request.length_bytes);
+        self.content_start.push(self.content.len() as u64);
     }
 
     /// The last request has these bits of [`crate::flags`] as well.

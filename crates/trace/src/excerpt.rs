@@ -27,13 +27,8 @@ impl Trace {
         }
         let mut columns = Columns::empty();
         for request in first..end {
-            columns.time_ns.push(self.time_ns[request]);
-            columns.volume.push(self.volume[request]);
-            columns.op.push(self.op[request]);
-            columns.offset_bytes.push(self.offset_bytes[request]);
-            columns.length_bytes.push(self.length_bytes[request]);
             columns.content.extend_from_slice(self.contents(request));
-            columns.content_start.push(columns.content.len() as u64);
+            columns.push(self.request(request));
             columns.add_to_last(self.flags_of(request));
         }
         columns.digests = self.digests.clone();

@@ -6,6 +6,7 @@ use crate::feed::{Feed, Opened, Parts, ROWS_AT_A_TIME};
 use crate::holes::Holes;
 use crate::progress::Progress;
 use crate::quality::Quality;
+use crate::request::Request;
 use crate::trace::{Trace, finish};
 use crate::volumes::Volumes;
 
@@ -23,15 +24,10 @@ impl Trace {
         };
         let mut columns = Columns::empty();
         for request in (0..self.len()).filter(|&request| self.volume[request] as usize == wanted) {
-            columns.time_ns.push(self.time_ns[request]);
-            columns.op.push(self.op[request]);
-            columns.offset_bytes.push(self.offset_bytes[request]);
-            columns.length_bytes.push(self.length_bytes[request]);
             columns.content.extend_from_slice(self.contents(request));
-            columns.content_start.push(columns.content.len() as u64);
+            columns.push(Request { volume: 0, ..self.request(request) });
             columns.add_to_last(self.flags_of(request));
         }
-        columns.volume = vec![0; columns.len()];
         columns.digests = self.digests.clone();
         columns.zero_content = self.zero_content;
         columns.holes = self.holes.renumbered(|volume| (volume as usize == wanted).then_some(0));

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::columns::Columns;
 use crate::error::{ErrorCause, TraceError};
 use crate::memory::{bytes_in_words, memory_allowed_bytes};
-use crate::request::{CHUNK_BYTES, NO_CONTENT, Op};
+use crate::request::{CHUNK_BYTES, NO_CONTENT, Op, Request};
 use crate::trace::{Trace, finish};
 use crate::volumes::Volumes;
 use flashtwin_bits::mix;
@@ -76,7 +76,8 @@ impl Trace {
             let (op, written) = (self.op[request], &mut unflushed[self.volume[request] as usize]);
             if op == Op::Flush {
                 if std::mem::take(written) {
-                    push_flush(self, request, &mut columns);
+                    columns.push(self.request(request));
+                    columns.add_to_last(self.flags_of(request));
                 }
                 continue;
             }
@@ -173,16 +174,6 @@ impl Chosen {
     }
 }
 
-fn push_flush(trace: &Trace, request: usize, columns: &mut Columns) {
-    columns.time_ns.push(trace.time_ns[request]);
-    columns.volume.push(trace.volume[request]);
-    columns.op.push(Op::Flush);
-    columns.offset_bytes.push(0);
-    columns.length_bytes.push(0);
-    columns.content_start.push(columns.content.len() as u64);
-    columns.add_to_last(trace.flags_of(request));
-}
-
 /// Adds the `run` of a request's pages, of which the first is `first_page`.
 fn push(trace: &Trace, request: usize, first_page: u64, run: Range<usize>, columns: &mut Columns) {
     let (offset, length) = (trace.offset_bytes[request], u64::from(trace.length_bytes[request]));
@@ -195,14 +186,10 @@ fn push(trace: &Trace, request: usize, first_page: u64, run: Range<usize>, colum
         let chunk = |nth: usize| offset + (nth as u64 * PAGE_BYTES).min(length);
         (chunk(run.start), chunk(run.end))
     };
-    columns.time_ns.push(trace.time_ns[request]);
-    columns.volume.push(trace.volume[request]);
-    columns.op.push(trace.op[request]);
-    columns.offset_bytes.push(start);
-    columns.length_bytes.push((end - start) as u32);
     if !contents.is_empty() {
         columns.content.extend_from_slice(&contents[run]);
     }
-    columns.content_start.push(columns.content.len() as u64);
+    let length_bytes = (end - start) as u32;
+    columns.push(Request { offset_bytes: start, length_bytes, ..trace.request(request) });
     columns.add_to_last(trace.flags_of(request));
 }

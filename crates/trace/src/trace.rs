@@ -266,14 +266,8 @@ impl TraceBuilder {
     /// Adds a request; `contents` are any numbers that stand for contents, one for each
     /// 4,096 bytes the request begins, or none.
     pub fn push(&mut self, request: Request, contents: &[u32]) -> &mut TraceBuilder {
-        let columns = &mut self.columns;
-        columns.time_ns.push(request.time_ns);
-        columns.volume.push(request.volume);
-        columns.op.push(request.op);
-        columns.offset_bytes.push(request.offset_bytes);
-        columns.length_bytes.push(request.length_bytes);
-        columns.content.extend_from_slice(contents);
-        columns.content_start.push(columns.content.len() as u64);
+        self.columns.content.extend_from_slice(contents);
+        self.columns.push(request);
         self
     }
 

@@ -113,7 +113,6 @@ fn device(word: &[u8]) -> Option<(u32, u32)> {
     Some((number(&word[..comma])?, number(&word[comma + 1..])?))
 }
 
-/// Kind of an event.
 struct Event {
     /// Whether a flush comes first, or is all.
     flush: bool,
@@ -125,7 +124,6 @@ struct Event {
     durable: bool,
 }
 
-/// Reads an event from its flags on.
 #[inline]
 fn event(fields: &mut Fields<'_, false>) -> Result<Event, Bad> {
     let flags_at = fields.at;

@@ -92,7 +92,6 @@ impl LineParser for Fio {
 }
 
 impl Fio {
-    /// Reads the microseconds of a `wait` line.
     fn wait(&mut self, mut fields: Fields<'_, false>, sink: &mut Collector) -> Result<(), Bad> {
         let wait_at = fields.at;
         let wait = fields.ticks(WAIT)?;

@@ -2,13 +2,11 @@
 
 type Looks = fn(&[&[u8]]) -> bool;
 
-/// Name of each such format, and the check that recognises it.
 const FOREIGN: [(&str, Looks); 2] = [
     ("a phone trace with one digest a request (time op lba bytes process device digest)", phone),
     ("a fio I/O log without its first line ('fio version 2 iolog' or 'fio version 3 iolog')", fio),
 ];
 
-/// Name of the format that `lines` (at least one) match.
 pub(super) fn name_of(lines: &[&[u8]]) -> Option<&'static str> {
     FOREIGN.iter().find(|(_, looks)| looks(lines)).map(|&(name, _)| name)
 }

@@ -21,11 +21,11 @@ mod tencent;
 use std::str::FromStr;
 
 use crate::error::{ErrorCause, TraceError, quoted};
-use crate::feed::Opened;
+use crate::feed::{Feed, Opened};
 use crate::input::{Blocks, Input, Source};
 use crate::options::{Format, OpenOptions};
 use crate::progress::Progress;
-use crate::text::{LineParser, Lines, Text, is_blank, lines, lines_that_fit};
+use crate::text::{LineParser, Text, is_blank, lines_that_fit};
 
 /// All formats that can be read.
 static REGISTRY: &[Row] = &[
@@ -45,7 +45,6 @@ static REGISTRY: &[Row] = &[
     parquet::ROW,
 ];
 
-/// A format as the registry knows it.
 pub(crate) struct Row {
     pub(crate) name: &'static str,
     /// Other names and usual file endings.
@@ -58,21 +57,21 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// A text format with parser `P`.
     const fn text<P: LineParser>(
         name: &'static str,
         aliases: &'static [&'static str],
         layout: &'static str,
     ) -> Row {
-        let reader = Reader::Text { fit: lines_that_fit::<P>, lines: lines::<P> };
+        let reader = Reader::Text { fit: lines_that_fit::<P>, open: Text::<P>::open };
         Row { name, aliases, layout, yields_to: None, reader }
     }
 }
 
-/// How the input of a format is read.
 pub(crate) enum Reader {
-    /// Line by line.
-    Text { fit: fn(&[&[u8]]) -> usize, lines: fn(&str, &OpenOptions, u64) -> Box<dyn Lines> },
+    Text {
+        fit: fn(&[&[u8]]) -> usize,
+        open: fn(Blocks, Vec<u8>, &OpenOptions, u64) -> Box<dyn Feed>,
+    },
     /// By seeking in a Parquet file.
     Parquet,
 }
@@ -159,8 +158,8 @@ pub(crate) fn open(
         Some(format) => format.row(),
         None => Some(recognise(&name, &block)?),
     };
-    let Some((row, lines)) = row.and_then(|row| match row.reader {
-        Reader::Text { lines, .. } => Some((row, lines)),
+    let Some((row, open)) = row.and_then(|row| match row.reader {
+        Reader::Text { open, .. } => Some((row, open)),
         Reader::Parquet => None,
     }) else {
         return Err(TraceError::new(
@@ -170,11 +169,10 @@ pub(crate) fn open(
             "leave --format out, the format is then recognised by its content",
         ));
     };
-    let feed = Box::new(Text::new(blocks, block, lines(&name, options, blank_lines)));
+    let feed = open(blocks, block, options, blank_lines);
     Ok(Opened { name: trace_name, format: Format(row.name), feed })
 }
 
-/// The beginning of a text.
 struct Beginning {
     /// Whole lines, enough to recognise the format unless the text has no more.
     block: Vec<u8>,

@@ -12,7 +12,7 @@ use super::writes::Writes;
 use super::zipf::Drawn;
 use crate::columns::Columns;
 use crate::random::Random;
-use crate::request::{CHUNK_BYTES, Op};
+use crate::request::{CHUNK_BYTES, Op, Request};
 
 // Purposes of random draws: draws of one purpose do not depend on the number of draws of another.
 const ARRIVALS: u64 = 10;
@@ -187,13 +187,14 @@ impl Generator {
             run.next += 1;
             let values = run.next_value..run.next_value + pages as usize;
             run.next_value = values.end;
-            columns.time_ns.push((time - origin) as i64);
-            columns.volume.push(0);
-            columns.op.push(if run.write { Op::Write } else { Op::Read });
-            columns.offset_bytes.push(run.page * u64::from(CHUNK_BYTES));
-            columns.length_bytes.push(pages * CHUNK_BYTES);
             columns.content.extend_from_slice(&run.values[values]);
-            columns.content_start.push(columns.content.len() as u64);
+            columns.push(Request {
+                time_ns: (time - origin) as i64,
+                volume: 0,
+                op: if run.write { Op::Write } else { Op::Read },
+                offset_bytes: run.page * u64::from(CHUNK_BYTES),
+                length_bytes: pages * CHUNK_BYTES,
+            });
             run.page += u64::from(pages);
             if self.run.write && self.writes_per_flush > 0 {
                 self.note_write(columns);
@@ -209,12 +210,7 @@ impl Generator {
         }
         self.writes_left = self.writes_per_flush;
         let time_ns = columns.time_ns.last().copied().unwrap_or(0);
-        columns.time_ns.push(time_ns);
-        columns.volume.push(0);
-        columns.op.push(Op::Flush);
-        columns.offset_bytes.push(0);
-        columns.length_bytes.push(0);
-        columns.content_start.push(columns.content.len() as u64);
+        columns.push(Request { time_ns, volume: 0, op: Op::Flush, offset_bytes: 0, length_bytes: 0 });
     }
 
     /// Has a run at hand from which the next request of a train is taken; whether there is one.

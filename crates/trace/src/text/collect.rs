@@ -6,7 +6,7 @@ use crate::feed::Parts;
 use crate::flags;
 use crate::options::OpenOptions;
 use crate::quality::Quality;
-use crate::request::{NO_CONTENT, Op};
+use crate::request::{NO_CONTENT, Op, Request};
 use crate::volumes::Volumes;
 
 use super::fields::{Bad, Complaint, Field};
@@ -98,13 +98,8 @@ impl Collector {
             self.quality.empty_requests += 1;
             return Ok(());
         }
-        let columns = &mut self.columns;
-        columns.time_ns.push(parsed.time_ns);
-        columns.volume.push(parsed.volume);
-        columns.op.push(parsed.op);
-        columns.offset_bytes.push(parsed.offset_bytes);
-        columns.length_bytes.push(parsed.length_bytes);
-        columns.content_start.push(columns.content.len() as u64);
+        let &Parsed { time_ns, volume, op, offset_bytes, length_bytes, .. } = parsed;
+        self.columns.push(Request { time_ns, volume, op, offset_bytes, length_bytes });
         Ok(())
     }
 

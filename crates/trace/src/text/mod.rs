@@ -45,50 +45,41 @@ pub(crate) fn lines_that_fit<P: LineParser>(lines: &[&[u8]]) -> usize {
     lines.iter().filter(|line| parser.line(line, &mut sink).is_ok()).count()
 }
 
-/// Reads blocks of lines into a collector: a [`LineParser`] whose format is forgotten.
-pub(crate) trait Lines: Send {
-    fn block(&mut self, block: &[u8]) -> Result<(), TraceError>;
-
-    fn sink(&mut self) -> &mut Collector;
-
-    fn seen(&self) -> &Collector;
-
-    fn no_requests(&self) -> &'static str;
-
-    fn into_parts(self: Box<Self>) -> Parts;
-}
-
-/// A reader of lines for the input called `name`, of which `lines_before` lines have been passed over.
-pub(crate) fn lines<P: LineParser>(name: &str, options: &OpenOptions, lines_before: u64) -> Box<dyn Lines> {
-    let mut sink = Collector::new(options);
-    sink.quality.lines = lines_before;
-    let skip = options.on_bad_line == OnBadLine::Skip;
-    let mut parser = P::default();
-    parser.configure(options);
-    Box::new(Reader { parser, sink, name: name.to_owned(), skip, begun: false })
-}
-
 /// No line of a request is shorter than this many bytes.
 const LINE_BYTES: usize = 8;
 
 /// The requests of a text.
-pub(crate) struct Text {
+pub(crate) struct Text<P> {
     blocks: Blocks,
     /// The block to be read next, empty at the end.
     block: Vec<u8>,
-    lines: Box<dyn Lines>,
+    parser: P,
+    sink: Collector,
+    skip: bool,
+    /// Whether a line that says something has been met that could not be read, a header among them.
+    begun: bool,
     any: bool,
 }
 
-impl Text {
-    /// `first` is the first block, already taken from `blocks` to recognise the format.
-    pub(crate) fn new(blocks: Blocks, first: Vec<u8>, lines: Box<dyn Lines>) -> Text {
-        Text { blocks, block: first, lines, any: false }
+impl<P: LineParser> Text<P> {
+    /// `first` is the first block, already taken from `blocks` to recognise the format; `lines_before` lines before
+    /// it have been passed over.
+    pub(crate) fn open(
+        blocks: Blocks,
+        first: Vec<u8>,
+        options: &OpenOptions,
+        lines_before: u64,
+    ) -> Box<dyn Feed> {
+        let (mut parser, mut sink) = (P::default(), Collector::new(options));
+        parser.configure(options);
+        sink.quality.lines = lines_before;
+        let skip = options.on_bad_line == OnBadLine::Skip;
+        Box::new(Text { blocks, block: first, parser, sink, skip, begun: false, any: false })
     }
 
     fn nothing(&self) -> TraceError {
         let name = &self.blocks.name;
-        let quality = &self.lines.seen().quality;
+        let quality = &self.sink.quality;
         if let Some(line) = quality.bad_lines.first() {
             let what = format!("no line could be read, all were skipped (the first: {line})");
             let cure = "check the format, or choose another with --format";
@@ -96,65 +87,12 @@ impl Text {
         }
         if quality.passed_lines > 0 {
             let what = format!("there is no request in it, {} lines say other things", quality.passed_lines);
-            return TraceError::new(ErrorCause::Empty, name, what, self.lines.no_requests());
+            return TraceError::new(ErrorCause::Empty, name, what, P::NO_REQUESTS);
         }
         input::empty(name)
     }
-}
 
-impl Feed for Text {
-    fn read(&mut self, rows: usize, progress: &dyn Progress) -> Result<Columns, TraceError> {
-        while !self.ended() && self.lines.seen().rows() <= rows {
-            let seen = self.lines.seen();
-            memory::check_growth(&self.blocks.name, seen.rows(), seen.bytes(self.block.len() / LINE_BYTES))?;
-            self.lines.block(&self.block)?;
-            progress.update(self.blocks.done(), self.blocks.total);
-            if progress.cancelled() {
-                return Err(TraceError::cancelled(&self.blocks.name));
-            }
-            self.block = self.blocks.next(std::mem::take(&mut self.block))?;
-        }
-        let at_end = self.ended();
-        let columns = self.lines.sink().take(at_end);
-        self.any |= columns.len() > 0;
-        if at_end && !self.any {
-            return Err(self.nothing());
-        }
-        Ok(columns)
-    }
-
-    fn ended(&self) -> bool {
-        self.block.is_empty()
-    }
-
-    fn latest_ns(&self) -> i64 {
-        self.lines.seen().latest_ns()
-    }
-
-    fn volumes(&self) -> &Volumes {
-        self.lines.seen().volumes()
-    }
-
-    fn zero_content(&self) -> Option<u32> {
-        self.lines.seen().zero_content()
-    }
-
-    fn into_parts(self: Box<Self>, _digests: bool) -> Result<Parts, TraceError> {
-        Ok(self.lines.into_parts())
-    }
-}
-
-struct Reader<P> {
-    parser: P,
-    sink: Collector,
-    name: String,
-    skip: bool,
-    /// Whether a line that says something has been met that could not be read, a header among them.
-    begun: bool,
-}
-
-impl<P: LineParser> Lines for Reader<P> {
-    fn block(&mut self, block: &[u8]) -> Result<(), TraceError> {
+    fn read_block(&mut self, block: &[u8]) -> Result<(), TraceError> {
         let mut rest = block;
         while !rest.is_empty() {
             let (line, behind) = match memchr::memchr(b'\n', rest) {
@@ -171,24 +109,6 @@ impl<P: LineParser> Lines for Reader<P> {
         Ok(())
     }
 
-    fn sink(&mut self) -> &mut Collector {
-        &mut self.sink
-    }
-
-    fn seen(&self) -> &Collector {
-        &self.sink
-    }
-
-    fn no_requests(&self) -> &'static str {
-        P::NO_REQUESTS
-    }
-
-    fn into_parts(self: Box<Self>) -> Parts {
-        self.sink.into_parts()
-    }
-}
-
-impl<P: LineParser> Reader<P> {
     /// A line that the parser did not like: blank, a comment, a header, or really bad.
     #[cold]
     fn bad_line(&mut self, line: &[u8], bad: &Bad) -> Result<(), TraceError> {
@@ -201,7 +121,7 @@ impl<P: LineParser> Reader<P> {
         if first && P::is_header(line) {
             return Ok(());
         }
-        let error = bad.to_error(&self.name, number, line);
+        let error = bad.to_error(&self.blocks.name, number, line);
         if !self.skip {
             return Err(error);
         }
@@ -211,6 +131,49 @@ impl<P: LineParser> Reader<P> {
             quality.bad_lines.push(format!("{}: {}", error.place, error.what));
         }
         Ok(())
+    }
+}
+
+impl<P: LineParser> Feed for Text<P> {
+    fn read(&mut self, rows: usize, progress: &dyn Progress) -> Result<Columns, TraceError> {
+        while !self.ended() && self.sink.rows() <= rows {
+            let growth = self.sink.bytes(self.block.len() / LINE_BYTES);
+            memory::check_growth(&self.blocks.name, self.sink.rows(), growth)?;
+            let block = std::mem::take(&mut self.block);
+            self.read_block(&block)?;
+            progress.update(self.blocks.done(), self.blocks.total);
+            if progress.cancelled() {
+                return Err(TraceError::cancelled(&self.blocks.name));
+            }
+            self.block = self.blocks.next(block)?;
+        }
+        let at_end = self.ended();
+        let columns = self.sink.take(at_end);
+        self.any |= columns.len() > 0;
+        if at_end && !self.any {
+            return Err(self.nothing());
+        }
+        Ok(columns)
+    }
+
+    fn ended(&self) -> bool {
+        self.block.is_empty()
+    }
+
+    fn latest_ns(&self) -> i64 {
+        self.sink.latest_ns()
+    }
+
+    fn volumes(&self) -> &Volumes {
+        self.sink.volumes()
+    }
+
+    fn zero_content(&self) -> Option<u32> {
+        self.sink.zero_content()
+    }
+
+    fn into_parts(self: Box<Self>, _digests: bool) -> Result<Parts, TraceError> {
+        Ok(self.sink.into_parts())
     }
 }
 

@@ -1,8 +1,9 @@
 //! Bad input: a clear message with place and cure, never a panic.
 
-use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::common::Stop;
+use crate::readers_agree::compress;
 use flashtwin_trace::{ErrorCause, OnBadLine, OpenOptions, Progress, Source, Trace, TraceError};
 
 const MSR: &str = "\
@@ -71,13 +72,6 @@ fn a_header_may_follow_comments() {
 
 #[test]
 fn looking_for_the_first_line_can_be_stopped() {
-    struct Stop;
-    impl Progress for Stop {
-        fn update(&self, _done: u64, _total: u64) {}
-        fn cancelled(&self) -> bool {
-            true
-        }
-    }
     let blank = "\n".repeat(3_000_000) + MSR;
     let source = Source::Bytes("mail.csv".to_owned(), blank.as_bytes().into());
     let error = Trace::open(&source, &OpenOptions::default(), &Stop).unwrap_err();
@@ -86,43 +80,20 @@ fn looking_for_the_first_line_can_be_stopped() {
 
 #[test]
 fn a_line_that_is_not_understood_is_named() {
-    let bad = MSR.replace(",4096,", ",40x6,");
-    refused(
-        &bad,
-        ErrorCause::Malformed,
-        &["mail.csv:2:39: size '40x6' is not a number of bytes", "--on-bad-line skip"],
-    );
-    refused(
-        MSR.replace("2822144,512", "-2822144,512"),
-        ErrorCause::Malformed,
-        &["mail.csv:3:31: offset '-2822144' is negative"],
-    );
-    refused(
-        MSR.replace("2822144,512", "9223372036854775808,512"),
-        ErrorCause::Malformed,
-        &["mail.csv:3:31", "beyond 2^63"],
-    );
-    refused(
-        MSR.replace("2822144,512", "99999999999999999999999,512"),
-        ErrorCause::Malformed,
-        &["beyond 2^63"],
-    );
-    refused(MSR.replace("2822144,512", "2822144,4294967296"), ErrorCause::Malformed, &["4 GiB"]);
-    refused(
-        MSR.replace("Read", "Reed"),
-        ErrorCause::Malformed,
-        &["mail.csv:1:25: type 'Reed' is not Read or Write"],
-    );
-    refused(
-        MSR.replace(",2822144,512,2000", ""),
-        ErrorCause::Malformed,
-        &["mail.csv:3:30: the line ends before its offset"],
-    );
-    refused(
-        MSR.replace(",2000", ",2000,7"),
-        ErrorCause::Malformed,
-        &["'7' is more than the format has fields for"],
-    );
+    for (from, to, part) in [
+        (",4096,", ",40x6,", "mail.csv:2:39: size '40x6' is not a number of bytes"),
+        (",4096,", ",40x6,", "--on-bad-line skip"),
+        ("2822144,512", "-2822144,512", "mail.csv:3:31: offset '-2822144' is negative"),
+        ("2822144,512", "9223372036854775808,512", "mail.csv:3:31: "),
+        ("2822144,512", "9223372036854775808,512", "beyond 2^63"),
+        ("2822144,512", "99999999999999999999999,512", "beyond 2^63"),
+        ("2822144,512", "2822144,4294967296", "4 GiB"),
+        ("Read", "Reed", "mail.csv:1:25: type 'Reed' is not Read or Write"),
+        (",2822144,512,2000", "", "mail.csv:3:30: the line ends before its offset"),
+        (",2000", ",2000,7", "'7' is more than the format has fields for"),
+    ] {
+        refused(MSR.replace(from, to), ErrorCause::Malformed, &[part]);
+    }
     // A last line cut short, as an interrupted download leaves it.
     refused(&MSR[..MSR.len() - 20], ErrorCause::Malformed, &["mail.csv:3:"]);
 }
@@ -232,17 +203,8 @@ fn known_but_unsupported_formats_are_called_by_name() {
 #[test]
 fn damaged_compression_is_told_apart() {
     let text = MSR.repeat(3000);
-    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    gzip.write_all(text.as_bytes()).unwrap();
-    let gzip = gzip.finish().unwrap();
-    let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 1);
-    xz.write_all(text.as_bytes()).unwrap();
-    let xz = xz.finish().unwrap();
-    let mut bzip2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
-    bzip2.write_all(text.as_bytes()).unwrap();
-    let bzip2 = bzip2.finish().unwrap();
-    let zstd = zstd::stream::encode_all(text.as_bytes(), 1).unwrap();
-    for (name, whole) in [("gzip", gzip), ("zstd", zstd), ("xz", xz), ("bzip2", bzip2)] {
+    for (name, ending) in [("gzip", "gz"), ("zstd", "zst"), ("xz", "xz"), ("bzip2", "bz2")] {
+        let whole = compress(ending, text.as_bytes()).unwrap();
         for keep in [20, whole.len() / 2, whole.len() - 3] {
             let error = open(&whole[..keep]).unwrap_err();
             assert_eq!(error.cause, ErrorCause::Compression, "{name} {keep}: {error}");
@@ -256,7 +218,7 @@ fn damaged_compression_is_told_apart() {
         assert!(matches!(error.cause, ErrorCause::Compression | ErrorCause::Malformed), "{name}: {error}");
     }
     // Only a header, and nothing in it.
-    refused(zstd::stream::encode_all(&b""[..], 1).unwrap(), ErrorCause::Empty, &["empty"]);
+    refused(compress("zst", b"").unwrap(), ErrorCause::Empty, &["empty"]);
 }
 
 #[test]
@@ -300,7 +262,6 @@ fn only_what_moves_data_tells_a_wrong_unit_by_its_length() {
     assert_eq!(of("trim"), Vec::<String>::new());
 }
 
-/// Stops at once.
 struct Impatient(AtomicU64);
 
 impl Progress for Impatient {

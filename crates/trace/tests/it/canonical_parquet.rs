@@ -1,12 +1,12 @@
 //! The canonical Parquet: written files can be read again, and other tools may write them too.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
+use crate::common::{Folder, Stop};
 use flashtwin_trace::{
-    ErrorCause, NO_CONTENT, Op, OpenOptions, Progress, Request, Source, Trace, TraceBuilder, TraceError,
-    write_parquet,
+    ErrorCause, NO_CONTENT, Op, OpenOptions, Request, Source, Trace, TraceBuilder, TraceError, write_parquet,
 };
 use parquet::basic::{BrotliLevel, Compression, Encoding, GzipLevel, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
@@ -14,38 +14,6 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
-
-/// A folder of its own for each test, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Folder {
-        let name = format!("flashtwin-trace-{test}-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.0).unwrap();
-        let name = |entry: std::io::Result<std::fs::DirEntry>| {
-            entry.unwrap().file_name().to_string_lossy().into_owned()
-        };
-        let mut names: Vec<String> = entries.map(name).collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn open(path: &Path) -> Result<Trace, TraceError> {
     Trace::open(&Source::File(path.to_owned()), &OpenOptions::default(), &())
@@ -63,7 +31,7 @@ fn fiu() -> Trace {
 
 #[test]
 fn what_is_written_is_read_again() {
-    let folder = Folder::new("again");
+    let folder = Folder::new();
     let trace = fiu();
     trace.write_parquet(&folder.file("small.parquet")).unwrap();
     assert_eq!(folder.names(), ["small.parquet"]);
@@ -77,7 +45,7 @@ fn what_is_written_is_read_again() {
 
 #[test]
 fn equal_traces_give_equal_bytes() {
-    let folder = Folder::new("bytes");
+    let folder = Folder::new();
     let bytes = |name: &str| std::fs::read(folder.file(name)).unwrap();
     fiu().write_parquet(&folder.file("a.parquet")).unwrap();
     fiu().write_parquet(&folder.file("b.parquet")).unwrap();
@@ -92,7 +60,7 @@ fn equal_traces_give_equal_bytes() {
 
 #[test]
 fn only_files_of_killed_processes_are_removed() {
-    let folder = Folder::new("left-over");
+    let folder = Folder::new();
     let path = folder.file("out.parquet");
     for name in [
         ".out.parquet.4711.part",
@@ -115,7 +83,7 @@ fn only_files_of_killed_processes_are_removed() {
 
 #[test]
 fn many_may_write_one_file_at_once() {
-    let folder = Folder::new("at-once");
+    let folder = Folder::new();
     let path = folder.file("out.parquet");
     std::thread::scope(|scope| {
         for _ in 0..8 {
@@ -128,14 +96,7 @@ fn many_may_write_one_file_at_once() {
 
 #[test]
 fn writing_can_be_stopped() {
-    struct Stop;
-    impl Progress for Stop {
-        fn update(&self, _done: u64, _total: u64) {}
-        fn cancelled(&self) -> bool {
-            true
-        }
-    }
-    let folder = Folder::new("stopped");
+    let folder = Folder::new();
     let error = write_parquet(&fiu(), &folder.file("out.parquet"), &Stop).unwrap_err();
     assert_eq!(error.cause, ErrorCause::Cancelled);
     assert_eq!(folder.names(), [""; 0]);
@@ -143,7 +104,7 @@ fn writing_can_be_stopped() {
 
 #[test]
 fn requests_with_and_without_content_and_many_row_groups() {
-    let folder = Folder::new("mixed");
+    let folder = Folder::new();
     let mut builder = TraceBuilder::new("mixed");
     for number in 0..300_000u32 {
         let op = Op::ALL[number as usize % 4];
@@ -172,7 +133,7 @@ fn requests_with_and_without_content_and_many_row_groups() {
 
 #[test]
 fn long_values_of_a_file_are_cut_short_in_messages() {
-    let folder = Folder::new("long");
+    let folder = Folder::new();
     let path = folder.file("long.parquet");
     for key in ["schema", "chunk_bytes"] {
         let value = KeyValue::new(format!("flashtwin.{key}"), "x\n".repeat(50_000));
@@ -211,7 +172,7 @@ fn with_digests(digests: [&[u8]; 3]) -> Vec<Column> {
 
 #[test]
 fn other_tools_may_write_digests() {
-    let folder = Folder::new("digests");
+    let folder = Folder::new();
     let path = folder.file("a.parquet");
     write(&path, with_digests([&[7, 8], &[], &[9]]));
     let trace = open(&path).unwrap();
@@ -231,7 +192,7 @@ fn other_tools_may_write_digests() {
 
 #[test]
 fn an_unwritable_folder_is_named_and_nothing_is_left() {
-    let folder = Folder::new("unwritable");
+    let folder = Folder::new();
     let error = fiu().write_parquet(&folder.file("no/such/a.parquet")).unwrap_err();
     assert_eq!(error.cause, ErrorCause::Io);
     assert!(error.to_string().contains("cannot write"), "{error}");
@@ -323,7 +284,7 @@ fn with(other: Column) -> Vec<Column> {
 
 #[test]
 fn other_tools_may_write_it() {
-    let folder = Folder::new("frame");
+    let folder = Folder::new();
     let path = folder.file("frame.parquet");
     write(&path, frame());
     let trace = open(&path).unwrap();
@@ -342,7 +303,7 @@ fn other_tools_may_write_it() {
 
 #[test]
 fn columns_of_any_width_encoding_and_form_are_read() {
-    let folder = Folder::new("forms");
+    let folder = Folder::new();
     let path = folder.file("a.parquet");
     let lists = [
         (LIST_OF_IDS, 3),
@@ -377,7 +338,7 @@ fn columns_of_any_width_encoding_and_form_are_read() {
 
 #[test]
 fn any_compression_but_lzo_is_read() {
-    let folder = Folder::new("codecs");
+    let folder = Folder::new();
     let path = folder.file("a.parquet");
     write(&path, frame());
     let expected = open(&path).unwrap().digest();
@@ -407,7 +368,7 @@ fn any_compression_but_lzo_is_read() {
 
 #[test]
 fn wrong_columns_are_named() {
-    let folder = Folder::new("wrong");
+    let folder = Folder::new();
     let path = folder.file("wrong.parquet");
     let refused = |columns: Vec<Column>, parts: &[&str]| {
         write(&path, columns);
@@ -448,7 +409,7 @@ fn wrong_columns_are_named() {
 
 #[test]
 fn a_truncated_file_is_refused() {
-    let folder = Folder::new("truncated");
+    let folder = Folder::new();
     let path = folder.file("a.parquet");
     fiu().write_parquet(&path).unwrap();
     let bytes = std::fs::read(&path).unwrap();
@@ -462,7 +423,7 @@ fn a_truncated_file_is_refused() {
 
 #[test]
 fn a_footer_that_cannot_be_true_is_refused_with_its_place() {
-    let folder = Folder::new("footers");
+    let folder = Folder::new();
     let path = folder.file("a.parquet");
     let mut builder = TraceBuilder::new("small");
     builder.request(0, Op::Write, 0, 8192, &[1, 2]).request(1, Op::Read, 0, 4096, &[1]);

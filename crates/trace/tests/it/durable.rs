@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::common::Random;
+use crate::common::{Folder, Random};
 use flashtwin_trace::{
     ContentSource, Op, OpenOptions, PageScan, PageSource, PageTrace, SampleBy, Source, Trace, TraceStream,
 };
@@ -64,7 +64,8 @@ fn it_is_read_sorted_streamed_written_and_cut_with_its_request() {
         }
         assert_eq!((streamed, stream.digest()), (durable(&trace), trace.digest()));
 
-        let path = std::env::temp_dir().join(format!("ft-durable-{}-{requests}.parquet", std::process::id()));
+        let folder = Folder::new();
+        let path = folder.file("durable.parquet");
         trace.write_parquet(&path).unwrap();
         let read = open(&Source::File(path.clone()));
         assert_eq!((&read.flags, read.digest()), (&trace.flags, trace.digest()));
@@ -86,8 +87,6 @@ fn it_is_read_sorted_streamed_written_and_cut_with_its_request() {
             marks.extend(window.marks);
         }
         assert_eq!(marks, pages.columns.marks);
-        drop(windows);
-        std::fs::remove_file(&path).unwrap();
     }
 }
 

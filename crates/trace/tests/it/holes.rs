@@ -1,32 +1,13 @@
 //! Which bytes held nothing, and which content is zeroes, wherever a trace goes.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::common::Folder;
 use flashtwin_bits::SplitMix64;
 use flashtwin_trace::{
     ContentSource, Holes, Op, OpenOptions, PageTrace, Recorded, Recording, Request, SampleBy, Source, Trace,
-    TraceBuilder, TraceStream,
+    TraceBuilder, TraceError, TraceStream,
 };
-
-/// A file of its own, gone with the value.
-struct TestFolder(PathBuf);
-
-impl TestFolder {
-    fn new(name: &str) -> TestFolder {
-        TestFolder(std::env::temp_dir().join(format!("ft-holes-{}-{name}.parquet", std::process::id())))
-    }
-
-    fn source(&self) -> Source {
-        Source::File(self.0.clone())
-    }
-}
-
-impl Drop for TestFolder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
 
 fn open(source: &Source, options: &OpenOptions) -> Trace {
     Trace::open(source, options, &()).unwrap()
@@ -71,9 +52,11 @@ fn random_trace(seed: u64) -> Trace {
 #[test]
 fn they_stay_with_a_trace_that_is_written_read_and_streamed() {
     for seed in 0..20 {
-        let (trace, place) = (random_trace(seed), TestFolder::new(&format!("whole-{seed}")));
+        let (trace, folder) = (random_trace(seed), Folder::new());
+        let place = folder.file("whole.parquet");
+        let source = Source::File(place.clone());
         assert!(trace.holes.len() > 3 && trace.zero_content.is_some());
-        trace.write_parquet(&place.0).unwrap();
+        trace.write_parquet(&place).unwrap();
         for volume in [None, Some("4"), Some("6")] {
             for excerpt_ns in [None, Some(150_000_000..300_000_000), Some(200_000_000..i64::MAX)] {
                 let made = volume.map_or_else(|| trace.clone(), |name| trace.of_volume(name).unwrap());
@@ -83,11 +66,11 @@ fn they_stay_with_a_trace_that_is_written_read_and_streamed() {
                 };
                 let options =
                     OpenOptions { volume: volume.map(str::to_owned), excerpt_ns, ..OpenOptions::default() };
-                let read = open(&place.source(), &options);
+                let read = open(&source, &options);
                 let label = format!("seed {seed}: {options:?}");
                 assert_eq!((&read.holes, read.zero_content), (&made.holes, made.zero_content), "{label}");
                 assert_eq!(read.digest(), made.digest(), "{label}");
-                let (digest, holes, zero) = streamed(&place.source(), &options);
+                let (digest, holes, zero) = streamed(&source, &options);
                 assert_eq!((digest, zero), (made.digest(), made.zero_content), "{label}");
                 assert_eq!(holes.bytes(), made.holes.bytes(), "{label}: volumes are numbered otherwise");
             }
@@ -155,8 +138,10 @@ fn holes_are_in_the_digest_and_traces_without_any_keep_theirs() {
     assert_eq!(request(&mut elsewhere).digest(), plain.digest());
 }
 
-fn recorded(place: &TestFolder, metadata: &[(&str, String)]) {
-    let mut recording = Recording::create(&place.0, "made", &Holes::default(), metadata).unwrap();
+fn recorded(metadata: &[(&str, String)]) -> Result<Trace, TraceError> {
+    let folder = Folder::new();
+    let place = folder.file("made.parquet");
+    let mut recording = Recording::create(&place, "made", &Holes::default(), metadata).unwrap();
     recording.push(&Recorded {
         time_ns: 0,
         op: Op::Read,
@@ -166,6 +151,7 @@ fn recorded(place: &TestFolder, metadata: &[(&str, String)]) {
         digests: &[[7; 16], [9; 16]],
     });
     recording.finish().unwrap();
+    Trace::open(&Source::File(place), &OpenOptions::default(), &())
 }
 
 #[test]
@@ -180,17 +166,11 @@ fn metadata_that_say_nothing_sensible_are_refused_by_name() {
         ("flashtwin.zero_digest", "zz000000000000000000000000000000"),
         ("flashtwin.zero_digest", "\u{e4}\u{e4}\u{e4}\u{e4}\u{e4}\u{e4}\u{e4}\u{e4}"),
     ] {
-        let place = TestFolder::new("wrong");
-        recorded(&place, &[(key, value.to_owned())]);
-        let error = Trace::open(&place.source(), &OpenOptions::default(), &()).unwrap_err().to_string();
+        let error = recorded(&[(key, value.to_owned())]).unwrap_err().to_string();
         assert!(error.contains(key) && error.contains("trace-formats.md"), "{error}");
     }
-    let place = TestFolder::new("right");
-    recorded(
-        &place,
-        &[("flashtwin.zero_digest", "09".repeat(16)), ("flashtwin.holes", "[[0, 4096, 8192]]".into())],
-    );
-    let trace = open(&place.source(), &OpenOptions::default());
+    let digest = ("flashtwin.zero_digest", "09".repeat(16));
+    let trace = recorded(&[digest, ("flashtwin.holes", "[[0, 4096, 8192]]".to_owned())]).unwrap();
     assert_eq!((trace.zero_content, trace.contents(0)), (Some(1), &[0, 1][..]));
     assert_eq!(trace.holes.iter().collect::<Vec<_>>(), [(0, 4096..12288)]);
 }
@@ -221,9 +201,11 @@ fn zeroes_are_known_by_their_plain_digests() {
         assert_eq!(trace.zero_content, zero, "{digests:?}");
         assert_eq!(streamed(&source, &OpenOptions::default()).2, zero);
         // The number stays when the digests go.
-        let place = TestFolder::new("converted");
-        trace.write_parquet(&place.0).unwrap();
-        assert_eq!(open(&place.source(), &OpenOptions::default()).zero_content, zero);
-        assert_eq!(streamed(&place.source(), &OpenOptions::default()).2, zero);
+        let folder = Folder::new();
+        let place = folder.file("converted.parquet");
+        trace.write_parquet(&place).unwrap();
+        let source = Source::File(place);
+        assert_eq!(open(&source, &OpenOptions::default()).zero_content, zero);
+        assert_eq!(streamed(&source, &OpenOptions::default()).2, zero);
     }
 }

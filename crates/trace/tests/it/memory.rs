@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::Command;
 use std::sync::Arc;
 
+use crate::common::Folder;
 use flashtwin_bits::SplitMix64;
 use flashtwin_trace::{ErrorCause, OpenOptions, Source, Trace, TraceStream, memory_in_whole};
 
@@ -72,10 +73,10 @@ fn a_dense_file_is_judged_by_its_requests_and_not_by_its_size() {
     if !with_little_memory("memory::a_dense_file_is_judged_by_its_requests_and_not_by_its_size") {
         return;
     }
-    let path = std::env::temp_dir().join(format!("ft-dense-{}.zst", std::process::id()));
+    let folder = Folder::new();
+    let path = folder.file("dense.zst");
     std::fs::write(&path, dense_text(400_000)).unwrap();
-    let needed = memory_in_whole(&Source::File(path.clone()), &spc(), &()).unwrap();
-    std::fs::remove_file(path).unwrap();
+    let needed = memory_in_whole(&Source::File(path), &spc(), &()).unwrap();
     // All of it is read from the file before a tenth is decompressed.
     assert!(needed >= REQUESTS * 100, "{needed} bytes for {REQUESTS} requests");
 }

@@ -11,7 +11,6 @@ const CHUNK: u64 = 4096;
 
 type Page = (u32, u64);
 
-/// Content of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Value {
     Recorded(u32),
@@ -19,7 +18,6 @@ enum Value {
     Trimmed,
 }
 
-/// One page operation, as the reference sees it.
 #[derive(Clone)]
 struct Operation {
     request: usize,

@@ -1,5 +1,6 @@
 //! Submission queues of requests: they stay with them wherever a trace goes.
 
+use crate::common::Folder;
 use flashtwin_trace::{
     ContentSource, Op, OpenOptions, PageScan, PageSource, PageTrace, SampleBy, Source, Trace, TraceBuilder,
     TraceStream,
@@ -34,7 +35,8 @@ fn open(path: &std::path::Path) -> Trace {
 fn queues_go_wherever_requests_go() {
     let trace = trace(3_000, |at| (at * 11 % 32) as u8);
     assert!((0..trace.len()).all(|row| trace.queue(row) == given(&trace, row)));
-    let path = std::env::temp_dir().join(format!("ft-queues-{}.parquet", std::process::id()));
+    let folder = Folder::new();
+    let path = folder.file("queues.parquet");
     trace.write_parquet(&path).unwrap();
     let read = open(&path);
     assert_eq!((&read.flags, read.digest()), (&trace.flags, trace.digest()));
@@ -57,8 +59,6 @@ fn queues_go_wherever_requests_go() {
         marks.extend(window.marks);
     }
     assert_eq!(marks, pages.columns.marks);
-    drop(windows);
-    std::fs::remove_file(&path).unwrap();
 
     let half = trace.duration_ns() / 2;
     for part in [

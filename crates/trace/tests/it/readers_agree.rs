@@ -8,7 +8,6 @@ use flashtwin_trace::{ErrorCause, Format, OpenOptions, Source, Trace, TraceError
 
 type Text = fn() -> String;
 
-/// A file of the sample.
 struct Sample {
     file: &'static str,
     text: Text,
@@ -66,7 +65,6 @@ const FILES: [Sample; 17] = [
 ];
 
 impl Sample {
-    /// The trace in it.
     fn expected(&self) -> Trace {
         let requests = if self.one_volume { sample::cloud::of_one_volume() } else { sample::requests() };
         sample::trace_of(requests, self.unit_ns, self.with_content, self.with_flushes)
@@ -207,7 +205,8 @@ fn ending(file: &str) -> &str {
     file.rsplit('.').next().unwrap_or_default()
 }
 
-fn compress(file: &str, text: &[u8]) -> io::Result<Vec<u8>> {
+/// Compresses by the ending of a file's name.
+pub(crate) fn compress(file: &str, text: &[u8]) -> io::Result<Vec<u8>> {
     match ending(file) {
         "gz" => {
             let level = flate2::Compression::best();

@@ -1,29 +1,13 @@
 //! A recording is whole at any time, even if its writer is killed.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use crate::common::Folder;
 use flashtwin_trace::{
     ErrorCause, Holes, NO_CONTENT, Op, OpenOptions, Recorded, Recording, Source, Trace, TraceError, recorded,
     recover_recording,
 };
-
-/// A file of its own, gone with the value.
-struct TestFolder(PathBuf);
-
-impl TestFolder {
-    fn new(name: &str) -> TestFolder {
-        let path = std::env::temp_dir().join(format!("ft-recording-{}-{name}.parquet", std::process::id()));
-        let _ = fs::remove_file(&path);
-        TestFolder(path)
-    }
-}
-
-impl Drop for TestFolder {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
-}
 
 fn open(path: &Path) -> Result<Trace, TraceError> {
     Trace::open(&Source::File(path.to_owned()), &OpenOptions::default(), &())
@@ -74,11 +58,12 @@ fn is_whole(trace: &Trace, writes: u64) {
 
 #[test]
 fn all_kinds_of_requests_come_back() {
-    let place = TestFolder::new("kinds");
+    let folder = Folder::new();
+    let place = folder.file("kinds.parquet");
     let mut holes = Holes::default();
     holes.add(0, 4096..65536);
     let zero = ("flashtwin.zero_digest", format!("{:032x}", 3));
-    let mut recording = Recording::create(&place.0, "sda", &holes, &[zero]).unwrap();
+    let mut recording = Recording::create(&place, "sda", &holes, &[zero]).unwrap();
     let two = [digest(9), digest(9)];
     for (time_ns, op, flags, length_bytes, digests) in [
         (50, Op::Read, 0, 8192, &two[..]),
@@ -91,7 +76,7 @@ fn all_kinds_of_requests_come_back() {
         recording.push(&Recorded { time_ns, op, flags, offset_bytes, length_bytes, digests });
     }
     assert_eq!(recording.finish().unwrap(), 5);
-    let trace = open(&place.0).unwrap();
+    let trace = open(&place).unwrap();
     assert_eq!(*trace.time_ns, [0, 10, 20, 30, 40]);
     assert_eq!(*trace.op, [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::Read]);
     assert_eq!(trace.length_bytes, [8192, 512, 1 << 30, 0, 4096]);
@@ -104,94 +89,98 @@ fn all_kinds_of_requests_come_back() {
 
 #[test]
 fn what_was_committed_is_there_at_any_time_and_no_gap_stays() {
-    let place = TestFolder::new("grows");
-    let mut recording = Recording::create(&place.0, "grows", &Holes::default(), &[]).unwrap();
-    assert_eq!(open(&place.0).unwrap_err().cause, ErrorCause::Empty);
+    let folder = Folder::new();
+    let place = folder.file("grows.parquet");
+    let mut recording = Recording::create(&place, "grows", &Holes::default(), &[]).unwrap();
+    assert_eq!(open(&place).unwrap_err().cause, ErrorCause::Empty);
     for number in 0..1000 {
         push(&mut recording, number);
         if number % 50 == 49 {
             recording.commit().unwrap();
-            is_whole(&open(&place.0).unwrap(), number + 1);
+            is_whole(&open(&place).unwrap(), number + 1);
         }
     }
     recording.commit().unwrap();
-    let with_gaps = fs::metadata(&place.0).unwrap().len();
+    let with_gaps = fs::metadata(&place).unwrap().len();
     assert_eq!(recording.finish().unwrap(), 1200);
-    is_whole(&open(&place.0).unwrap(), 1000);
-    let without = fs::metadata(&place.0).unwrap().len();
+    is_whole(&open(&place).unwrap(), 1000);
+    let without = fs::metadata(&place).unwrap().len();
     assert!(without * 2 < with_gaps, "{without} of {with_gaps} bytes");
 }
 
 #[test]
 fn a_recording_cut_anywhere_is_read_up_to_the_last_footer() {
-    let (place, cut) = (TestFolder::new("whole"), TestFolder::new("cut"));
-    let mut recording = Recording::create(&place.0, "cut", &Holes::default(), &[]).unwrap();
+    let folder = Folder::new();
+    let (place, cut) = (folder.file("whole.parquet"), folder.file("cut.parquet"));
+    let mut recording = Recording::create(&place, "cut", &Holes::default(), &[]).unwrap();
     // The file as it is before and after each commit; the old footer goes only when the new one is there.
-    let mut files = vec![fs::read(&place.0).unwrap()];
+    let mut files = vec![fs::read(&place).unwrap()];
     for number in 0..60 {
         push(&mut recording, number);
         if number % 20 == 19 {
             recording.commit().unwrap();
-            files.push(fs::read(&place.0).unwrap());
+            files.push(fs::read(&place).unwrap());
         }
     }
     drop(recording);
     for (commits, pair) in files.windows(2).enumerate() {
         let [before, after] = pair else { panic!("two files") };
         for length in (before.len()..after.len()).step_by(7) {
-            fs::write(&cut.0, [&before[..], &after[before.len()..length]].concat()).unwrap();
+            fs::write(&cut, [&before[..], &after[before.len()..length]].concat()).unwrap();
             match commits {
-                0 => assert_eq!(open(&cut.0).unwrap_err().cause, ErrorCause::Empty, "{length}"),
-                _ => is_whole(&open(&cut.0).unwrap(), 20 * commits as u64),
+                0 => assert_eq!(open(&cut).unwrap_err().cause, ErrorCause::Empty, "{length}"),
+                _ => is_whole(&open(&cut).unwrap(), 20 * commits as u64),
             }
         }
-        fs::write(&cut.0, after).unwrap();
-        is_whole(&open(&cut.0).unwrap(), 20 * (commits as u64 + 1));
+        fs::write(&cut, after).unwrap();
+        is_whole(&open(&cut).unwrap(), 20 * (commits as u64 + 1));
     }
-    fs::write(&cut.0, &files[0][..files[0].len() - 1]).unwrap();
-    assert_eq!(open(&cut.0).unwrap_err().cause, ErrorCause::Malformed, "there is no footer at all");
+    fs::write(&cut, &files[0][..files[0].len() - 1]).unwrap();
+    assert_eq!(open(&cut).unwrap_err().cause, ErrorCause::Malformed, "there is no footer at all");
     // Garbage behind, as of a torn write.
     let whole = &files[2];
     let torn = [&whole[..], &[0; 3000], b"PAR1", &whole[100..200], b"PAR1"].concat();
-    fs::write(&cut.0, &torn).unwrap();
-    is_whole(&open(&cut.0).unwrap(), 40);
-    assert_eq!(recover_recording(&cut.0).unwrap(), (48, (torn.len() - whole.len()) as u64));
-    assert_eq!(&fs::read(&cut.0).unwrap(), whole);
-    is_whole(&open(&cut.0).unwrap(), 40);
-    assert_eq!(recover_recording(&cut.0).unwrap(), (48, 0), "a second time changes nothing");
+    fs::write(&cut, &torn).unwrap();
+    is_whole(&open(&cut).unwrap(), 40);
+    assert_eq!(recover_recording(&cut).unwrap(), (48, (torn.len() - whole.len()) as u64));
+    assert_eq!(&fs::read(&cut).unwrap(), whole);
+    is_whole(&open(&cut).unwrap(), 40);
+    assert_eq!(recover_recording(&cut).unwrap(), (48, 0), "a second time changes nothing");
 }
 
 #[test]
 fn a_footer_beyond_the_window_of_the_search_is_found() {
-    let (place, cut) = (TestFolder::new("far"), TestFolder::new("far-cut"));
-    let mut recording = Recording::create(&place.0, "far", &Holes::default(), &[]).unwrap();
+    let folder = Folder::new();
+    let (place, cut) = (folder.file("far.parquet"), folder.file("far-cut.parquet"));
+    let mut recording = Recording::create(&place, "far", &Holes::default(), &[]).unwrap();
     for number in 0..10 {
         push(&mut recording, number);
     }
     recording.commit().unwrap();
-    let bytes = fs::read(&place.0).unwrap();
+    let bytes = fs::read(&place).unwrap();
     for behind in [(1 << 20) - 3, (1 << 20) - 1, 1 << 20, (3 << 20) + 5] {
-        fs::write(&cut.0, [&bytes[..], &vec![7; behind]].concat()).unwrap();
-        is_whole(&open(&cut.0).unwrap(), 10);
+        fs::write(&cut, [&bytes[..], &vec![7; behind]].concat()).unwrap();
+        is_whole(&open(&cut).unwrap(), 10);
     }
 }
 
 #[test]
 fn what_is_being_recorded_to_is_left_alone() {
-    let place = TestFolder::new("locked");
-    let mut recording = Recording::create(&place.0, "locked", &Holes::default(), &[]).unwrap();
+    let folder = Folder::new();
+    let place = folder.file("locked.parquet");
+    let mut recording = Recording::create(&place, "locked", &Holes::default(), &[]).unwrap();
     push(&mut recording, 0);
     recording.commit().unwrap();
     assert!(
-        Recording::create(&place.0, "other", &Holes::default(), &[])
+        Recording::create(&place, "other", &Holes::default(), &[])
             .err()
             .unwrap()
             .to_string()
             .contains("somebody is recording")
     );
-    assert!(recover_recording(&place.0).unwrap_err().to_string().contains("somebody is recording"));
+    assert!(recover_recording(&place).unwrap_err().to_string().contains("somebody is recording"));
     recording.finish().unwrap();
-    is_whole(&open(&place.0).unwrap(), 1);
-    fs::write(&place.0, "PAR1 but nothing else").unwrap();
-    assert_eq!(recover_recording(&place.0).unwrap_err().cause, ErrorCause::Malformed);
+    is_whole(&open(&place).unwrap(), 1);
+    fs::write(&place, "PAR1 but nothing else").unwrap();
+    assert_eq!(recover_recording(&place).unwrap_err().cause, ErrorCause::Malformed);
 }

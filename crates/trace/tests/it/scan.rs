@@ -1,19 +1,14 @@
 //! A trace that is read from its file each time against the same trace in memory.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
+use crate::common::{Folder, Stop};
 use flashtwin_bits::SplitMix64;
 use flashtwin_trace::{
     Columns, ContentSource, ErrorCause, Format, NO_CONTENT, Op, OpenOptions, PageColumns, PageScan,
-    PageSource, PageTrace, Progress, Quality, Source, Trace, TraceError,
+    PageSource, PageTrace, Quality, Source, Trace, TraceError,
 };
-
-fn scratch(name: &str) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("flashtwin-scan-{}-{name}", std::process::id()));
-    std::fs::create_dir_all(&path).unwrap();
-    path
-}
 
 /// Requests of all kinds to several volumes, with gaps between addresses: whole pages and parts of them, with all
 /// contents, some, or none.
@@ -100,9 +95,9 @@ fn sources() -> [ContentSource; 5] {
 
 #[test]
 fn made_traces_are_the_same_streamed_and_in_memory() {
-    let folder = scratch("made");
+    let folder = Folder::new();
     for seed in 0..6 {
-        let path = folder.join(format!("{seed}.parquet"));
+        let path = folder.file(&format!("{seed}.parquet"));
         random_trace(seed, seed != 1).write_parquet(&path).unwrap();
         for content in sources() {
             for (page_bytes, window) in [(4096, 100_000), (4096, 1), (8192, 7), (16384, 64), (512, 50)] {
@@ -121,7 +116,6 @@ fn made_traces_are_the_same_streamed_and_in_memory() {
             check(&path, &options, 4096, ContentSource::Unique, 33);
         }
     }
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -152,13 +146,12 @@ fn log(times_ms: &[i64]) -> String {
 
 #[test]
 fn late_lines_belong_where_their_time_is() {
-    let folder = scratch("late");
-    let path = folder.join("late.fio");
+    let folder = Folder::new();
+    let path = folder.file("late.fio");
     std::fs::write(&path, log(&[500, 100, 900, 1500, 1200, 5000, 4100, 9000])).unwrap();
     for window in [1, 3, 100] {
         check(&path, &OpenOptions::default(), 4096, ContentSource::Unique, window);
     }
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 fn scan(path: &Path) -> Result<PageScan, TraceError> {
@@ -168,8 +161,8 @@ fn scan(path: &Path) -> Result<PageScan, TraceError> {
 
 #[test]
 fn a_file_that_changes_between_two_readings_is_told() {
-    let folder = scratch("changed");
-    let path = folder.join("changed.fio");
+    let folder = Folder::new();
+    let path = folder.file("changed.fio");
     std::fs::write(&path, log(&[0, 100, 200, 300])).unwrap();
     let scanned = scan(&path).unwrap();
     joined(&scanned).unwrap();
@@ -185,13 +178,12 @@ fn a_file_that_changes_between_two_readings_is_told() {
     }
     std::fs::remove_file(&path).unwrap();
     assert!(joined(&scanned).is_err());
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_file_with_the_same_length_and_time_is_known_by_its_digest() {
-    let folder = scratch("touched");
-    let path = folder.join("touched.fio");
+    let folder = Folder::new();
+    let path = folder.file("touched.fio");
     std::fs::write(&path, log(&[0, 100, 200, 300])).unwrap();
     let modified = std::fs::metadata(&path).unwrap().modified().unwrap();
     let scanned = scan(&path).unwrap();
@@ -200,7 +192,6 @@ fn a_file_with_the_same_length_and_time_is_known_by_its_digest() {
     std::fs::File::options().append(true).open(&path).unwrap().set_modified(modified).unwrap();
     let error = joined(&scanned).unwrap_err();
     assert!(error.to_string().contains("the file has changed"), "{error}");
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -214,21 +205,11 @@ fn what_can_be_read_only_once_is_refused_with_the_cure() {
     }
 }
 
-struct Impatient;
-
-impl Progress for Impatient {
-    fn update(&self, _done: u64, _total: u64) {}
-
-    fn cancelled(&self) -> bool {
-        true
-    }
-}
-
 #[test]
 fn reading_stops_when_asked() {
     let bytes: Arc<[u8]> = Arc::from(log(&[0, 1, 2]).into_bytes());
     let source = Source::Bytes("log.fio".to_owned(), bytes);
     let unique = |_| ContentSource::Unique;
-    let stopped = PageScan::open(&source, &OpenOptions::default(), 4096, unique, &Impatient);
+    let stopped = PageScan::open(&source, &OpenOptions::default(), 4096, unique, &Stop);
     assert_eq!(stopped.err().unwrap().cause, ErrorCause::Cancelled);
 }

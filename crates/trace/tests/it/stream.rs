@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::common::Random;
+use crate::common::{Folder, Random};
 use flashtwin_trace::{
     ErrorCause, NO_CONTENT, OnBadLine, Op, OpenOptions, Request, Source, Trace, TraceBuilder, TraceStream,
 };
@@ -190,12 +190,10 @@ fn parquet_of_many_batches_with_gaps_in_the_numbers() {
     for id in trace.content.iter_mut().filter(|id| **id != NO_CONTENT) {
         *id = id.wrapping_mul(858_993_459) % 4_000_000_000;
     }
-    let folder = std::env::temp_dir().join(format!("flashtwin-stream-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let path = folder.join("large.parquet");
+    let folder = Folder::new();
+    let path = folder.file("large.parquet");
     trace.write_parquet(&path).unwrap();
     let batches = assert_same(&Source::File(path), &OpenOptions::default(), "parquet");
-    std::fs::remove_dir_all(&folder).unwrap();
     assert_eq!(batches, 4);
 }
 

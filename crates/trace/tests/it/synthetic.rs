@@ -2,9 +2,10 @@
 //! and compared with its recipe.
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::common::Folder;
 use flashtwin_trace::{
     ErrorCause, NO_CONTENT, Op, OpenOptions, Progress, Recipe, Source, Trace, TraceBuilder, TraceError,
     Within, synthesize, synthesize_parquet, workload_names, workload_toml,
@@ -27,7 +28,6 @@ fn parsed(text: &str) -> Result<Trace, TraceError> {
     Recipe::parse("mine.toml", text).and_then(|recipe| synthesize(&recipe, "mine.toml", 1.0, 0, &()))
 }
 
-/// Statistics of a trace, counted page by page.
 #[derive(Default)]
 struct Counted {
     pages: [u64; 2],
@@ -201,32 +201,16 @@ fn the_seed_and_nothing_else_makes_the_difference() {
 
 const KNOWN: &str = "cfd6fdbd33ab3a97d98b0314130fb444";
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("flashtwin-synthetic-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 fn open(path: &Path) -> Trace {
     Trace::open(&Source::File(path.to_owned()), &OpenOptions::default(), &()).unwrap()
 }
 
 #[test]
 fn streamed_file_has_the_same_trace_with_any_threads() {
-    let folder = Folder::new("threads");
+    let folder = Folder::new();
     // Longer than two batches of rows.
     let (recipe, scale) = (recipe("ca-ssd/hm"), 0.05);
-    let paths = [folder.0.join("one.parquet"), folder.0.join("two.parquet")];
+    let paths = [folder.file("one.parquet"), folder.file("two.parquet")];
     for (path, threaded) in paths.iter().zip([false, true]) {
         let made = synthesize_parquet(&recipe, "hm", (scale, 3), path, threaded, &()).unwrap();
         assert_eq!(made, 555_500);
@@ -251,14 +235,14 @@ impl Progress for Stop {
 
 #[test]
 fn a_cancelled_trace_leaves_no_file() {
-    let folder = Folder::new("cancel");
-    let path = folder.0.join("hm.parquet");
+    let folder = Folder::new();
+    let path = folder.file("hm.parquet");
     for threaded in [false, true] {
         let stop = Stop(AtomicU64::new(2));
         let error =
             synthesize_parquet(&recipe("ca-ssd/hm"), "hm", (0.1, 0), &path, threaded, &stop).unwrap_err();
         assert_eq!(error.cause, ErrorCause::Cancelled);
-        assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0);
+        assert!(folder.names().is_empty());
     }
 }
 

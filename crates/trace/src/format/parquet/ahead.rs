@@ -13,9 +13,7 @@ const THREADS_MAX: usize = 3;
 /// Batches that a thread may be ahead.
 const AHEAD: usize = 2;
 
-/// The batches of a file, in order.
 pub(super) enum Batches {
-    /// Decoded on demand.
     Asked(Box<dyn Iterator<Item = Batch> + Send>),
     /// Decoded ahead, row groups in turn by several threads.
     Ahead {
@@ -96,18 +94,17 @@ mod tests {
     use super::super::write::encode;
     use super::*;
     use crate::columns::Columns;
-    use crate::request::Op;
+    use crate::request::{Op, Request};
 
     /// A file of groups of rows whose times are 0, 1, 2 and so on.
     fn written(rows: i64, group: usize) -> (Vec<u8>, Reading) {
         let times: Vec<i64> = (0..rows).collect();
-        let groups = times.chunks(group).map(|times| Columns {
-            time_ns: times.to_vec(),
-            volume: vec![0; times.len()],
-            op: vec![Op::Read; times.len()],
-            offset_bytes: vec![0; times.len()],
-            length_bytes: vec![1; times.len()],
-            ..Columns::default()
+        let request =
+            |time_ns| Request { time_ns, volume: 0, op: Op::Read, offset_bytes: 0, length_bytes: 1 };
+        let groups = times.chunks(group).map(|times| {
+            let mut columns = Columns::empty();
+            times.iter().for_each(|&time_ns| columns.push(request(time_ns)));
+            columns
         });
         let bytes = encode(&groups.collect::<Vec<_>>()).unwrap();
         let reading = reading(bytes.clone());

@@ -22,7 +22,6 @@ const DECODED_ROWS: usize = 1 << 16;
 /// Rows whose digests are decoded at a time: the library has 40 bytes for each, and a count of references.
 pub(super) const DIGEST_ROWS: usize = 1 << 12;
 
-/// Decoded rows, or why there are none.
 pub(super) type Batch = Result<Decoded, Fault>;
 
 pub(super) struct Decoded {
@@ -54,7 +53,6 @@ impl From<ParquetError> for Fault {
     }
 }
 
-/// A file whose footer and schema have been checked.
 #[derive(Clone)]
 pub(super) struct Reading {
     pub(super) source: Arc<ParquetSource>,
@@ -63,7 +61,6 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// The batches of a row group.
     pub(super) fn batches(self, group: usize) -> impl Iterator<Item = Batch> {
         let (group, error) = match RowGroup::open(&self, group) {
             Ok(group) => (Some(group), None),

@@ -9,7 +9,6 @@ use crate::request::NO_CONTENT;
 use crate::requests::Requests;
 use crate::volumes::Appearance;
 
-/// A row of a batch and the error in it.
 type BadRow = (usize, String);
 
 /// The digests of each row, one row behind another: in a trace those of the contents that it is the first to carry.
@@ -46,7 +45,6 @@ impl<'a> ByFirstAppearance<'a> {
     }
 }
 
-/// Gathers the digests that a file has inside.
 #[derive(Default)]
 pub(super) struct Inside {
     contents: Appearance,

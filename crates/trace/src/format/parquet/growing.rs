@@ -33,7 +33,7 @@ use super::{KEY_HAS_DIGESTS, KEY_HOLES, KEY_SCHEMA, MAGIC, sound};
 use crate::columns::Columns;
 use crate::error::{ErrorCause, TraceError};
 use crate::holes::Holes;
-use crate::request::Op;
+use crate::request::{Op, Request};
 
 /// Properties of a request that only a recorder sees: bits of the column `flags`. A trace keeps
 /// those of [`crate::flags`].
@@ -64,7 +64,6 @@ pub struct Recorded<'a> {
 /// Digests that a row group has at most: bounds the memory of requests not yet written.
 const GROUP_DIGESTS: usize = 1 << 20;
 
-/// Requests that wait to be written.
 #[derive(Default)]
 struct Waiting {
     /// Without contents; all requests have flags.
@@ -90,12 +89,9 @@ pub struct Recording {
 
 impl Waiting {
     fn push(&mut self, request: &Recorded<'_>) {
-        self.requests.time_ns.push(request.time_ns);
-        self.requests.volume.push(0);
-        self.requests.op.push(request.op);
+        let &Recorded { time_ns, op, offset_bytes, length_bytes, .. } = request;
+        self.requests.push(Request { time_ns, volume: 0, op, offset_bytes, length_bytes });
         self.requests.flags.push(request.flags);
-        self.requests.offset_bytes.push(request.offset_bytes);
-        self.requests.length_bytes.push(request.length_bytes);
         self.digests.counts.push(request.digests.len());
         self.digests.digests.extend_from_slice(request.digests);
     }
@@ -270,7 +266,6 @@ fn lock(file: &File, path: &Path) -> Result<(), TraceError> {
     }
 }
 
-/// A whole file of the waiting requests.
 fn encode(
     schema: &TypePtr,
     properties: &Arc<WriterProperties>,
@@ -328,7 +323,6 @@ fn free(file: &File, from: u64, to: u64) {
 #[cfg(not(target_os = "linux"))]
 fn free(_file: &File, _from: u64, _to: u64) {}
 
-/// Bytes searched at a time.
 const WINDOW_BYTES: u64 = 1 << 20;
 /// Bytes behind the metadata in a footer: its length and [`MAGIC`].
 const TAIL_BYTES: u64 = 8;

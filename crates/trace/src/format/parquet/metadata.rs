@@ -12,7 +12,6 @@ use crate::request::NO_CONTENT;
 const SCHEMA_CURE: &str =
     "write the columns as docs/trace-formats.md lists them, or make the file with `flashtwin trace convert`";
 
-/// The error of a file that is no trace of ours.
 pub(super) fn malformed(name: &str, what: impl Into<String>) -> TraceError {
     TraceError::new(ErrorCause::Malformed, name, what, SCHEMA_CURE)
 }

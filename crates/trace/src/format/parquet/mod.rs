@@ -49,9 +49,7 @@ const KEY_ZERO_DIGEST: &str = "flashtwin.zero_digest";
 /// The value of [`KEY_HAS_DIGESTS`] when the digests are a column of the file.
 const INSIDE: &str = "inside";
 
-/// The column of contents.
 const CONTENT: &str = "content";
-/// The column of digests.
 const DIGEST: &str = "digest";
 /// The column of a recorder that does not know which contents came before: a digest for every content.
 const CONTENT_DIGEST: &str = "content_digest";

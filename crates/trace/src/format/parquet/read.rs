@@ -84,16 +84,13 @@ pub(crate) fn open(
     Ok(Box::new(rows))
 }
 
-/// A Parquet file whose schema has been checked.
 struct Plan {
     batches: Batches,
     metadata: Metadata,
     rows: usize,
     /// Contents of all rows, those that carry none counted as one.
     contents: u64,
-    /// Whether batches have the column of digests.
     digests: bool,
-    /// Whether contents are given as digests.
     named: bool,
 }
 
@@ -181,14 +178,11 @@ fn check_codecs(name: &str, metadata: &ParquetMetaData) -> Result<(), TraceError
     }
 }
 
-/// The rows of a Parquet file.
 struct Rows {
     name: String,
     window_ns: u64,
-    /// Bytes of the file.
     bytes: u64,
     plan: Plan,
-    /// Rows read so far.
     done: usize,
     ended: bool,
     earliest_ns: i64,

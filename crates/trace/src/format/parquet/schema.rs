@@ -19,7 +19,6 @@ pub(super) const REQUIRED: [(&str, &str); 5] = [
 /// Where a file has the columns that are read.
 #[derive(Clone, Debug)]
 pub(super) struct Places {
-    /// Those of [`REQUIRED`].
     pub(super) required: [usize; 5],
     pub(super) content: Option<usize>,
     pub(super) digests: Option<usize>,

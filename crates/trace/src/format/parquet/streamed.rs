@@ -56,7 +56,7 @@ pub(crate) fn write_streamed(
         thread::scope(|scope| {
             let (sender, receiver) = mpsc::sync_channel(AHEAD);
             // Nobody receives when writing has failed.
-            scope.spawn(move || batches.try_for_each(|columns| sender.send(columns)));
+            scope.spawn(move || batches.try_for_each(|columns| sender.send(columns).ok()));
             receiver.iter().try_for_each(&mut write)
         })?;
     } else {

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{ErrorCause, TraceError};
 
-/// Ending of temporary names.
 const ENDING: &str = ".part";
 /// Names tried before giving up.
 const ATTEMPTS: u32 = 100;
@@ -98,7 +97,6 @@ fn is_at(_file: &File, path: &Path) -> bool {
     path.exists()
 }
 
-/// The error of a file that cannot be written.
 pub(super) fn cannot_write(path: &Path, why: &dyn std::fmt::Display) -> TraceError {
     TraceError::new(
         ErrorCause::Io,

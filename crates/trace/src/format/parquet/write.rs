@@ -32,7 +32,6 @@ use crate::request::CHUNK_BYTES;
 use crate::requests::Requests;
 use crate::trace::Trace;
 
-/// Rows of a row group.
 pub(super) const GROUP_ROWS: usize = 1 << 18;
 
 // The columns of a file, in the order in which they are written; docs/trace-formats.md describes them.
@@ -57,7 +56,6 @@ pub(super) fn schema(further: &[&str]) -> ParquetResult<TypePtr> {
     Ok(Arc::new(parse_message_type(&format!("message arrow_schema {{{REQUEST_COLUMNS}{further} }}"))?))
 }
 
-/// Metadata that all files have.
 pub(super) fn metadata(name: &str, format: &str, volume_names: &[String]) -> Vec<(&'static str, String)> {
     vec![
         (KEY_SCHEMA, SCHEMA_VERSION.to_string()),
@@ -121,7 +119,6 @@ pub fn write_parquet(trace: &Trace, path: &Path, progress: &dyn Progress) -> Res
     file.finish(Vec::new())
 }
 
-/// A trace's file while it is being written.
 pub(super) struct TraceFile<'a> {
     path: &'a Path,
     temporary: Temporary,
@@ -148,7 +145,6 @@ impl<'a> TraceFile<'a> {
         Ok(TraceFile { path, temporary, writer, has_flags })
     }
 
-    /// Writes a row group.
     pub(super) fn add(&mut self, run: &Requests<'_>, digests: Option<&RowDigests>) -> Result<(), TraceError> {
         let written = write_group(&mut self.writer, run, digests, self.has_flags);
         written.map_err(|error| cannot_write(self.path, &error))

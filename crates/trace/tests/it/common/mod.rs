@@ -1,8 +1,53 @@
 //! Shared by the tests of this crate.
 
-use flashtwin_bits::SplitMix64;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Draws from SplitMix64: numbers and chances.
+use flashtwin_bits::SplitMix64;
+use flashtwin_trace::Progress;
+
+/// A folder of its own for each test, removed at the end.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Folder {
+        static FOLDERS: AtomicU32 = AtomicU32::new(0);
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("flashtwin-trace-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Stops the work at once.
+pub(crate) struct Stop;
+
+impl Progress for Stop {
+    fn update(&self, _done: u64, _total: u64) {}
+
+    fn cancelled(&self) -> bool {
+        true
+    }
+}
+
 pub(crate) struct Random(SplitMix64);
 
 #[allow(dead_code)]

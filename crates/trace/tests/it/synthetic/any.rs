@@ -1,8 +1,9 @@
 //! Invariants of random recipes.
 
+use crate::common::Folder;
 use flashtwin_trace::{Op, Recipe, synthesize, synthesize_parquet};
 
-use super::{Folder, count, open};
+use super::{count, open};
 
 /// Numbers of a seed.
 struct Draw(u64);
@@ -65,7 +66,7 @@ fn any(seed: u64) -> String {
 
 #[test]
 fn any_recipe_makes_its_requests_and_reads_what_was_written() {
-    let folder = Folder::new("any");
+    let folder = Folder::new();
     let mut accepted = 0;
     for seed in 0..600 {
         let text = any(seed);
@@ -90,7 +91,7 @@ fn any_recipe_makes_its_requests_and_reads_what_was_written() {
             assert!((unique - recipe.writes.unique_percent.unwrap()).abs() < 0.1, "{seed}: {unique}\n{text}");
         }
         if seed % 20 == 0 {
-            let path = folder.0.join("any.parquet");
+            let path = folder.file("any.parquet");
             for threaded in [false, true] {
                 synthesize_parquet(&recipe, "any.toml", (1.0, seed), &path, threaded, &()).unwrap();
                 assert_eq!(open(&path).digest(), trace.digest(), "{seed}\n{text}");
