@@ -9,6 +9,12 @@ from pathlib import Path
 
 import pytest
 
+#: No window, and nothing but the page.
+_QUIETLY = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--enable-logging=stderr",
+)  # fmt: skip
+
 
 def chromium(file: Path | str, shot: Path, scratch: Path, *more: str, width: int = 1280, height: int = 2400) -> str:
     """A screenshot of a page, a file or an address, in a headless browser; returns the browser's log."""
@@ -17,27 +23,10 @@ def chromium(file: Path | str, shot: Path, scratch: Path, *more: str, width: int
     )
     if program is None:
         pytest.skip("no chromium on this machine: the page cannot be looked at")
+    address = file if isinstance(file, str) else file.as_uri()
+    size = (f"--user-data-dir={scratch}", f"--window-size={width},{height}")
     done = subprocess.run(
-        [
-            program,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--no-first-run",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--hide-scrollbars",
-            "--enable-logging=stderr",
-            f"--user-data-dir={scratch}",
-            f"--window-size={width},{height}",
-            *more,
-            file if isinstance(file, str) else file.as_uri(),
-        ],
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=120,
+        [program, *_QUIETLY, *size, *more, address], check=True, capture_output=True, text=True, timeout=120
     )
     (shot.parent / "log").write_text(done.stderr)
     return done.stderr + done.stdout

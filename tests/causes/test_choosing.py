@@ -32,6 +32,8 @@ from ..conftest import Cli
 from . import scenarios
 
 MEAN = goal("all.mean")
+#: Scenarios that say what the others say, with more replays.
+DEARER = [pytest.param(name, marks=pytest.mark.slow) for name in ("replica_pass", "too_few_dies")]
 
 
 @pytest.fixture
@@ -168,7 +170,7 @@ def grid(trace: ft.Trace, competing: Mapping[str, ft.System], goals: Sequence[st
 
 
 @pytest.mark.usefixtures("without_pages")
-@pytest.mark.parametrize("scenario", ["hash_lane", "replica_pass", "hot_chip", "too_few_dies"])
+@pytest.mark.parametrize("scenario", ["hash_lane", "hot_chip", *DEARER])
 def test_it_is_the_best_of_the_whole_grid(scenario: str, tmp_path: Path) -> None:
     """Within 3 % of the best of all combinations, at the default effort."""
     one = getattr(scenarios, scenario)()

@@ -106,32 +106,26 @@ def _few(values: list[str]) -> str:
 
 
 def _best(found: SavedSweep, row: Mapping[str, Any]) -> dict[str, Any]:
-    plan = found.plan["points"][found.rows.index(row)]
-    if found.best_trial is not None:
-        return _best_over(found, found.best_trial, plan)
+    """The best point; of a search over several traces the best setting, with its gain over all of them and on each."""
+    rows = [row] if found.best_trial is None else found.best_trial.rows
+    plans = [found.plan["points"][found.rows.index(one)] for one in rows]
+    figures_of = (f"{one.label} {one.written(number(row, one))}" for one in found.columns.shown[:4])
+    point = f"Point {row['point']}, {row['system']}: {', '.join(figures_of)}"
     return {
-        "text": f"Point {row['point']}, {row['system']}: "
-        + ", ".join(f"{one.label} {one.written(number(row, one))}" for one in found.columns.shown[:4]),
-        "settings": ", ".join(f"{key} = {text}" for key, text in plan["settings"].items()),
-        "commands": [plan["command"]],
+        "text": point if found.best_trial is None else _gain(found, found.best_trial, plans[0]["system"]),
+        "settings": ", ".join(f"{key} = {text}" for key, text in plans[0]["settings"].items()),
+        "commands": [plan["command"] for plan in plans],
     }
 
 
-def _best_over(found: SavedSweep, trial: over.Trial, plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a search over several traces: the setting, its gain over all of them and on each."""
+def _gain(found: SavedSweep, trial: over.Trial, system: str) -> str:
     one = figures.figure(found.goals[0])
     each = ", ".join(
         f"{one.written(number(row, one))} on {row['trace']} ({units.ratio(row[f'ratio.{one.path}'])})"
         for row in trial.rows
     )
     brings = f"{units.ratio(trial.ratios[0])} of what {found.search['reference']} has as it is"
-    numbers = [found.rows.index(row) for row in trial.rows]
-    kind = OVER_WORDS[found.search["over"]]
-    return {
-        "text": f"Trial {trial.number}, {plan['system']}: {one.label} {brings}, {kind}: {each}",
-        "settings": ", ".join(f"{key} = {text}" for key, text in plan["settings"].items()),
-        "commands": [found.plan["points"][number]["command"] for number in numbers],
-    }
+    return f"Trial {trial.number}, {system}: {one.label} {brings}, {OVER_WORDS[found.search['over']]}: {each}"
 
 
 def _point(found: SavedSweep, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -25,16 +25,6 @@ Column = tuple[str, str, Callable[[Source], float | None], Callable[[float | Non
 CandidateCell = tuple[str, float | None, str]
 
 
-@dataclass(frozen=True)
-class CandidateRow:
-    """A system: its name, its settings, whether it is the choice, and cells, each text with a value to sort by."""
-
-    name: str
-    settings: str
-    is_choice: bool
-    cells: list[CandidateCell]
-
-
 def candidates(study: StudyFolder) -> dict[str, Any]:
     """Columns and rows, the best first; none where nobody looked."""
     found = study.candidates
@@ -46,9 +36,12 @@ def candidates(study: StudyFolder) -> dict[str, Any]:
     few = shown_candidates(found, FEW)
     shown = [one.name for one in few]
     rows = [
-        CandidateRow(
-            one.name, choosing.settings(one.best), first is not None and one.name == first.name, _candidate(one, found)
-        )
+        {
+            "name": one.name,
+            "settings": choosing.settings(one.best),
+            "is_choice": first is not None and one.name == first.name,
+            "cells": _candidate(one, found),
+        }
         for one in [*few, *(one for one in choosing.ranking(found) if one.name not in shown)]
     ]
     return {"candidates": rows, "candidate_columns": columns, "few_candidates": len(few)}
@@ -140,15 +133,6 @@ def systems(study: StudyFolder) -> tuple[list[tuple[str, str]], list[tuple[Saved
     return [(title, second) for title, second, _, _ in columns], rows
 
 
-@dataclass(frozen=True)
-class ListedTrace:
-    """A trace: its name, where its own report lies beside the page (if anywhere), and its figures as text."""
-
-    name: str
-    link: str
-    cells: tuple[str, ...]
-
-
 #: A table of traces and a row of it.
 TraceRow = tuple[SavedTable, int]
 
@@ -179,8 +163,8 @@ _TRACES: tuple[Column[TraceRow], ...] = (
 TRACE_COLUMNS = [(title, second) for title, second, _, _ in _TRACES]
 
 
-def traces(results: Collection) -> list[ListedTrace]:
-    """Every trace of many with its main figures, in the order of the table of traces; none without such a table."""
+def traces(results: Collection) -> list[dict[str, Any]]:
+    """Every trace of many with its main figures, and where its own report lies beside the page, if anywhere."""
     table = results.traces
     if table is None:
         return []
@@ -188,5 +172,5 @@ def traces(results: Collection) -> list[ListedTrace]:
     for row, name in enumerate(table.texts.get("trace", ())):
         page = f"{names.TRACES}/{names.file_name(name)}/{names.REPORT}"
         link = page if (results.folder / page).is_file() else ""
-        listed.append(ListedTrace(name, link, tuple(write(get((table, row))) for _, _, get, write in _TRACES)))
+        listed.append({"name": name, "link": link, "cells": [write(get((table, row))) for *_, get, write in _TRACES]})
     return listed

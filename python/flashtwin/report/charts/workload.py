@@ -180,44 +180,41 @@ def _sees_requests(sizes: dict[str, Curve], gaps: Curve | None) -> list[str]:
 
 def table_of_facts(study: TraceResults) -> list[tuple[str, str]]:
     """The trace in brief, as label and value; unknown ones are left out."""
-    fact, rows = study.fact, list[tuple[str, str]]()
+    total, peak = study.fact("requests"), study.fact("requests_per_second.peak")
 
-    def add(label: str, path: str, write: Callable[[float], str], *more: str) -> None:
-        value = fact(path)
-        if value is not None:
-            rows.append((label, ", ".join([write(value), *more])))
+    def with_share(value: float) -> str:
+        part = facts.share(value, total)
+        return units.count(value) if part is None else f"{units.count(value)}, {units.percent(part)}"
 
-    total = fact("requests")
-    add("Requests", "requests", units.count)
-    for label, key in (("Reads", "reads"), ("Writes", "writes"), ("Trims", "trims"), ("Flushes", "flushes")):
-        value = fact(key)
-        if value or key in ("reads", "writes"):
-            part = facts.share(value, total)
-            add(label, key, units.count, *([units.percent(part)] if part is not None else []))
-    add("Bytes read", "read_bytes", units.size)
-    add("Bytes written", "write_bytes", units.size)
-    add("Duration", "duration_ns", units.duration)
-    add("Footprint", "footprint_pages", lambda n: f"{units.count(n)} pages of 4 KiB ({units.size(n * 4096)})")
-    peak = fact("requests_per_second.peak")
-    more = [f"peak {units.count(peak)} in one second"] if peak is not None else []
-    add("Requests per second", "requests_per_second.mean", lambda n: f"mean {_rate(n)}", *more)
-    for kind in ("read", "write"):
-        add(f"Mean {kind} request", f"request_bytes.{kind}.mean", units.size)
+    def with_peak(value: float) -> str:
+        mean = f"mean {units.significant(value) if value < 1000 else units.count(value)}"
+        return mean if peak is None else f"{mean}, peak {units.count(peak)} in one second"
+
+    contents: tuple[str, str, Callable[[float], str]] = ("Distinct contents", "contents", units.count)
     if study.trace.get("has_content") is False:
-        rows.append(("Content", "not recorded in the trace"))
-    if fact("contents"):
-        add("Distinct contents", "contents", units.count)
-    for label, key in (
-        ("Duplicates among page writes", "duplicate_write_percent"),
-        ("Zeroes among page reads", "zero_read_percent"),
-        ("Zeroes among page writes", "zero_write_percent"),
-        ("Distinct values / page reads", "unique_values_read_percent"),
-        ("Distinct values / page writes", "unique_values_write_percent"),
-        ("Sequential requests", "sequential_percent"),
-    ):
-        add(label, key, units.percent)
-    return rows
-
-
-def _rate(value: float) -> str:
-    return units.significant(value) if value < 1000 else units.count(value)
+        contents = ("Content", "contents", lambda _: "not recorded in the trace")
+    rows: list[tuple[str, str, Callable[[float], str]]] = [
+        ("Requests", "requests", units.count),
+        ("Reads", "reads", with_share),
+        ("Writes", "writes", with_share),
+        ("Trims", "trims", with_share),
+        ("Flushes", "flushes", with_share),
+        ("Bytes read", "read_bytes", units.size),
+        ("Bytes written", "write_bytes", units.size),
+        ("Duration", "duration_ns", units.duration),
+        ("Footprint", "footprint_pages", lambda n: f"{units.count(n)} pages of 4 KiB ({units.size(n * 4096)})"),
+        ("Requests per second", "requests_per_second.mean", with_peak),
+        ("Mean read request", "request_bytes.read.mean", units.size),
+        ("Mean write request", "request_bytes.write.mean", units.size),
+        contents,
+        ("Duplicates among page writes", "duplicate_write_percent", units.percent),
+        ("Zeroes among page reads", "zero_read_percent", units.percent),
+        ("Zeroes among page writes", "zero_write_percent", units.percent),
+        ("Distinct values / page reads", "unique_values_read_percent", units.percent),
+        ("Distinct values / page writes", "unique_values_write_percent", units.percent),
+        ("Sequential requests", "sequential_percent", units.percent),
+    ]
+    known = [(label, write, value) for label, path, write in rows if (value := study.fact(path)) is not None]
+    # Most traces have no trims or flushes.
+    rare = ("Trims", "Flushes", "Distinct contents")
+    return [(label, write(value)) for label, write, value in known if value or label not in rare]
