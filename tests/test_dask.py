@@ -73,7 +73,6 @@ def test_a_worker_and_then_the_scheduler_are_killed(
     started: tuple[Path, list[subprocess.Popen[bytes]]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Runs were once as long as the sweep was to last: a busy machine finished all before the scheduler was missed."""
     monkeypatch.setattr(cluster, "PATIENCE_S", 3.0)
     monkeypatch.setattr(cluster, "REACH_S", 100.0)
     file, programs = started
@@ -91,7 +90,8 @@ def test_a_worker_and_then_the_scheduler_are_killed(
     half = ft.Sweep.read(tmp_path / "out")
     assert not half.complete
     assert half.counts["done"] >= RUNS // 2
-    before = stored(tmp_path / "out" / names.STORE)
+    # A worker that was killed while it wrote has left a file under a temporary name, which the next sweep deletes.
+    before = {name: of for name, of in stored(tmp_path / "out" / names.STORE).items() if not name.endswith(".partial")}
     done = ft.sweep(small_trace, tmp_path / "out", ["conventional"], speed=speeds, workers=1)
     after = stored(tmp_path / "out" / names.STORE)
     assert {name: after[name] for name in before} == before, "only unfinished runs are made again"
