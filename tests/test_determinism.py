@@ -11,7 +11,7 @@ from flashtwin.replays import aged
 
 from .conftest import Cli
 
-SYSTEMS = "conventional,ca-ssd,rr-ssd,oracle"
+SYSTEMS = "conventional,rr-ssd"
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -19,10 +19,15 @@ from .conftest import PROGRAM, Cli, clean_environment, fiu_trace
 from .test_bad_input import complains
 
 
+@pytest.fixture(scope="module")
+def text() -> str:
+    return fiu_trace(150_000, footprint=100_000)
+
+
 @pytest.fixture
-def long_trace(tmp_path: Path) -> Path:
+def long_trace(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "long.fiu"
-    path.write_text(fiu_trace(300_000, footprint=100_000))
+    path.write_text(text)
     return path
 
 

@@ -313,7 +313,7 @@ def test_the_papers_with_drives_run(
 def test_swc_takes_every_trace_of_a_folder(tmp_path: Path) -> None:
     for name, seed in (("mail", 3), ("oltp", 4), ("short", 5)):
         (tmp_path / "in").mkdir(exist_ok=True)
-        busy_trace(tmp_path / "in" / f"{name}.fiu", 500 if name == "short" else 13_000, seed)
+        busy_trace(tmp_path / "in" / f"{name}.fiu", 500 if name == "short" else 10_500, seed)
     done = running.run(choose("swc"), tmp_path / "out", ReproductionOptions(traces=tmp_path / "in", period_s=0.1))
     items = {item["id"]: item for item in done.papers[0]["items"]}
     assert [workload["name"] for workload in done.papers[0]["workloads"]] == ["mail", "oltp", "short"]

@@ -18,16 +18,9 @@ from flashtwin.results import names
 from flashtwin.sweeps import crew
 from flashtwin.sweeps.store import Store
 
-from .conftest import PROGRAM, clean_environment, fiu_trace
+from .conftest import PROGRAM, clean_environment
 
 psutil = pytest.importorskip("psutil", reason="finds the worker processes")
-
-
-@pytest.fixture
-def trace(tmp_path: Path) -> Path:
-    path = tmp_path / "small.fiu"
-    path.write_text(fiu_trace(2000), encoding="ascii")
-    return path
 
 
 def command(trace: Path, points: int, out: str) -> list[str]:
@@ -111,35 +104,35 @@ def swept(folder: Path, trace: Path, points: int, kills: int, seed: int, whole: 
     return struck
 
 
-def test_killed_at_random(tmp_path: Path, trace: Path) -> None:
-    assert start(tmp_path, command(trace, 40, "whole")).wait(timeout=300) == 0
-    assert swept(tmp_path, trace, 40, 4, 1, table(tmp_path / "whole")) >= 2
+def test_killed_at_random(tmp_path: Path, small_trace: Path) -> None:
+    assert start(tmp_path, command(small_trace, 40, "whole")).wait(timeout=300) == 0
+    assert swept(tmp_path, small_trace, 40, 4, 1, table(tmp_path / "whole")) >= 2
 
 
 @pytest.mark.slow
-def test_200_runs_killed_100_times(tmp_path: Path, trace: Path) -> None:
-    assert start(tmp_path, command(trace, 200, "whole")).wait(timeout=300) == 0
+def test_200_runs_killed_100_times(tmp_path: Path, small_trace: Path) -> None:
+    assert start(tmp_path, command(small_trace, 200, "whole")).wait(timeout=300) == 0
     whole = table(tmp_path / "whole")
     struck, turn = 0, 0
     while struck < 100:
         place = tmp_path / f"turn-{turn}"
         place.mkdir()
-        struck += swept(place, trace, 200, 25, turn, whole)
+        struck += swept(place, small_trace, 200, 25, turn, whole)
         turn += 1
 
 
 @pytest.mark.slow
-def test_a_dask_scheduler_is_killed_at_random(tmp_path: Path, trace: Path) -> None:
+def test_a_dask_scheduler_is_killed_at_random(tmp_path: Path, small_trace: Path) -> None:
     """The scheduler goes in the midst, three times; the client says so, and the next sweep goes on."""
     pytest.importorskip("distributed", reason="flashtwin[dask] is not installed")
     points, draw = 200, random.Random(1)
-    assert start(tmp_path, command(trace, points, "whole")).wait(timeout=300) == 0
+    assert start(tmp_path, command(small_trace, points, "whole")).wait(timeout=300) == 0
     struck, before = 0, dict[str, int]()
     while True:
         place = tmp_path / f"cluster-{struck}"
         place.mkdir()
-        with dask_at_work(place) as (file, scheduler):
-            words = [word for word in command(trace, points, "out") if word not in ("--workers", "2")]
+        with dask_at_work(place) as (file, (scheduler, *_)):
+            words = [word for word in command(small_trace, points, "out") if word not in ("--workers", "2")]
             said = place / "said.txt"
             with said.open("wb") as talk:
                 program = subprocess.Popen(
@@ -169,10 +162,10 @@ def test_a_dask_scheduler_is_killed_at_random(tmp_path: Path, trace: Path) -> No
 
 
 @contextmanager
-def dask_at_work(place: Path) -> Iterator[tuple[Path, subprocess.Popen[bytes]]]:
-    """A scheduler and two workers: the file that leads to them, and the scheduler."""
+def dask_at_work(place: Path, *more: str) -> Iterator[tuple[Path, list[subprocess.Popen[bytes]]]]:
+    """A scheduler and two workers with more options: the file that leads to them, and all three."""
     file = place / "scheduler.json"
-    worker = ["worker", "--nthreads", "1", "--no-dashboard", "--death-timeout", "20"]
+    worker = ["worker", "--nthreads", "1", "--no-dashboard", *more]
     programs: list[subprocess.Popen[bytes]] = []
     try:
         for part in (["scheduler", "--port", "0", "--no-dashboard"], worker, worker):
@@ -181,7 +174,7 @@ def dask_at_work(place: Path) -> Iterator[tuple[Path, subprocess.Popen[bytes]]]:
             while not file.exists():
                 assert programs[0].poll() is None
                 time.sleep(0.05)
-        yield file, programs[0]
+        yield file, programs
     finally:
         for program in programs:
             program.kill()
@@ -189,7 +182,7 @@ def dask_at_work(place: Path) -> Iterator[tuple[Path, subprocess.Popen[bytes]]]:
 
 
 def test_a_run_whose_processes_always_die_is_missing(
-    tmp_path: Path, trace: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, small_trace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from flashtwin import report
 
@@ -201,18 +194,19 @@ def test_a_run_whose_processes_always_die_is_missing(
     monkeypatch.setattr(crew, "WORKER", (sys.executable, "-c", die))
     monkeypatch.setattr(report, "build", lambda path: path)
     said: list[str] = []
-    done = ft.sweep(trace, tmp_path / "out", ["conventional", "rr-ssd"], speed=[1, 2], workers=2, notify=said.append)
+    systems = ["conventional", "rr-ssd"]
+    done = ft.sweep(small_trace, tmp_path / "out", systems, speed=[1, 2], workers=2, notify=said.append)
     assert done.counts == {"done": 2, "failed": 0, "missing": 2}
     assert not done.complete
     assert "signal 9" in said[0]
     monkeypatch.undo()
     monkeypatch.setattr(report, "build", lambda path: path)
-    assert ft.sweep(trace, tmp_path / "out", ["conventional", "rr-ssd"], speed=[1, 2], workers=2).complete
+    assert ft.sweep(small_trace, tmp_path / "out", systems, speed=[1, 2], workers=2).complete
 
 
-def test_interrupted(tmp_path: Path, trace: Path) -> None:
+def test_interrupted(tmp_path: Path, small_trace: Path) -> None:
     program = subprocess.Popen(
-        command(trace, 400, "out"), cwd=tmp_path, env=clean_environment(), stderr=subprocess.PIPE,
+        command(small_trace, 400, "out"), cwd=tmp_path, env=clean_environment(), stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
     )  # fmt: skip
     while not runs(tmp_path / "out") and program.poll() is None:

@@ -215,7 +215,7 @@ def test_commands_are_as_many_as_the_flash_carried_out(drawn: Drawn) -> None:
             assert one.flows == flows[one.args["request"]]
 
 
-def test_a_part_of_the_run_has_what_reaches_into_it(drawn: Drawn, tmp_path: Path) -> None:
+def test_a_part_of_the_run_has_what_reaches_into_it(tmp_path: Path) -> None:
     system = ft.system("conventional").with_sets({"replay.period_s": 120.0})
     whole, part = tmp_path / "whole.pftrace", tmp_path / "part.pftrace"
     ft.replay(tiny.trace(), system, timeline=whole)

@@ -175,19 +175,17 @@ class Stand:
     def runs(self, chosen: Mapping[str, System]) -> dict[str, PaperRun]:
         """Replays on several systems, those that are not on disk yet side by side."""
         paths = {name: self._place(one) for name, one in chosen.items()}
-        missing = {name: one for name, one in chosen.items() if not (paths[name] / names.SUMMARY).is_file()}
+        # Two names may be of one replay.
+        missing = {
+            paths[name].name: one for name, one in chosen.items() if not (paths[name] / names.SUMMARY).is_file()
+        }  # fmt: skip
         waiting = list(missing)
         for first in range(0, len(waiting), max(self.threads, 1)):
-            batch = waiting[first : first + max(self.threads, 1)]
-            done = compare(
-                self.trace,
-                {name: missing[name] for name in batch},
-                threads=self.threads,
-                progress=lambda *_: self._check(),
-            )
+            batch = {name: missing[name] for name in waiting[first : first + max(self.threads, 1)]}
+            done = compare(self.trace, batch, threads=self.threads, progress=lambda *_: self._check())
             for name, result in done.items():
                 self.path.mkdir(parents=True, exist_ok=True)
-                folder.write_run(self.path, paths[name].name, result._native)
+                folder.write_run(self.path, name, result._native)
                 self.replayed += 1
             self._check()
         return {name: PaperRun(path) for name, path in paths.items()}

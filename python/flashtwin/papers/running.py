@@ -8,7 +8,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -398,10 +398,7 @@ def _with_reason(claim: Claim, failures: Mapping[str, str]) -> Claim:
     """A claim that was not measured, with the reason where the workload is known to have failed."""
     if claim.measured is not None or claim.why:
         return claim
-    why = failures.get(claim.subject, "not part of this run")
-    return Claim(
-        claim.subject, claim.quantity, claim.low, claim.high, None, claim.unit, claim.effect, why,
-    )  # fmt: skip
+    return replace(claim, why=failures.get(claim.subject, "not part of this run"))
 
 
 def _claim(claim: Claim) -> dict[str, Any]:

@@ -15,7 +15,19 @@ from flashtwin.errors import FlashtwinError
 from flashtwin.papers import ca_ssd, ds_ftl, rr_ssd, swc_causes
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import Claim, number
-from flashtwin.papers.model import ComputedItem, Facts, Item, Outcome, Paper, PaperWorkload, bars, chart, lines
+from flashtwin.papers.facts import smaller
+from flashtwin.papers.model import (
+    ComputedItem,
+    Facts,
+    Item,
+    Outcome,
+    Paper,
+    PaperWorkload,
+    bars,
+    chart,
+    lines,
+    table,
+)
 from flashtwin.results import rows
 from flashtwin.sweeps import across
 from flashtwin.sweeps.batch import find
@@ -86,15 +98,14 @@ def measure(stand: Stand) -> Facts:
     return {**swc_causes.measured(stand.characterization), swc_causes.WITHOUT: swc_causes.measure(stand)}
 
 
-def _needed(who: across.Entrants, words: Sequence[str] = ()) -> list[float]:
+def _needed(who: across.Entrants, words: Sequence[str]) -> list[float]:
     """Partitions for f_r <= 2 of the traces whose name has one of the words."""
-    return [
-        float(row["partitions"])
-        for trace in who.any
-        if not words or any(word in trace.name.lower() for word in words)
-        for row in trace.at_sector("partitions")
-        if row["frequency_ratio"] == 2.0
-    ]
+    named = [trace for trace in who.any if any(word in trace.name.lower() for word in words)]
+    return [needed for trace in named for needed in _of_trace(trace)]
+
+
+def _of_trace(trace: across.CharacterizedTrace) -> list[float]:
+    return [float(row["partitions"]) for row in trace.at_sector("partitions") if row["frequency_ratio"] == 2.0]
 
 
 def judge_fig_1a(facts: Mapping[str, Facts]) -> Outcome:
@@ -116,16 +127,9 @@ def _partitions_needed(facts: Mapping[str, Facts]) -> Outcome:
         Claim("mail servers, 25th percentile", what, MAIL_P25, None, at_25, "", why="no mail server among the traces"),
     ]
     names = [trace.name for trace in found.who.any]
-    values: list[float | None] = [value for name in names for value in _needed_of(found.who, name)]
-    return Outcome(
-        claims, chart(bars(names, [("f_r <= 2", values, [])], "partitions")) if names else None, _entered(found)
-    )
-
-
-def _needed_of(who: across.Entrants, name: str) -> list[float]:
-    trace = next(one for one in who.any if one.name == name)
-    found = [float(row["partitions"]) for row in trace.at_sector("partitions") if row["frequency_ratio"] == 2.0]
-    return found or [0.0]
+    values = [value for trace in found.who.any for value in _of_trace(trace) or [0.0]]
+    panel = bars(names, [("f_r <= 2", values, [])], "partitions")
+    return Outcome(claims, chart(panel) if names else None, _entered(found))
 
 
 def _entered(found: TraceStatistics) -> list[str]:
@@ -183,23 +187,20 @@ def judge_fig_2(facts: Mapping[str, Facts]) -> Outcome:
     """More partitions write less at OP 7 %, ever less so, and hardly anything at 28 %."""
     found = TraceStatistics(facts)
     curves = {op: dict(zip(*found.points("2", f"OP {op} %", "mean"), strict=True)) for op in (7, 28)}
-    gains: dict[tuple[int, int, int], float | None] = {}
+    gains: list[float | None] = []
     for op, first, last in ((7, 1, 4), (7, 4, 16), (28, 1, 16)):
         before, after = (curves[op].get(float(count)) for count in (first, last))
-        gains[op, first, last] = None if before is None or after is None else (before - after) / before * 100.0
-    early, late, high = gains.values()
-    fades = early - late if early is not None and late is not None else None
-    less = early - high if early is not None and high is not None else None
+        gains.append(None if before is None or after is None else (before - after) / before * 100.0)
+    early, *others = gains
+    fades, less = (None if early is None or other is None else early - other for other in others)
     claims = [
         Claim("OP 7 %", "mean WA falls from 1 to 4 partitions", 0.0, None, early, "%", True, WHY),
         Claim("OP 7 %", "and by less from 4 to 16", 0.0, None, fades, "points", True, WHY),
         Claim("OP 28 %", "falls by less than at OP 7 %", 0.0, None, less, "points", True, WHY),
     ]
-    apart = _apart(
-        TraceStatistics({name: swc_causes.in_blocks_of(of, LARGE_BLOCK) for name, of in facts.items()}), curves
-    )
-    claims.append(Claim("OP 7 %", "blocks of 256 pages: mean WA differs by", None, SIMILAR, apart, "%",
-                        why=WHY))  # fmt: skip
+    large = TraceStatistics({name: swc_causes.in_blocks_of(of, LARGE_BLOCK) for name, of in facts.items()})
+    title = "blocks of 256 pages: mean WA differs by"
+    claims.append(Claim("OP 7 %", title, None, SIMILAR, _apart(large, curves), "%", why=WHY))
     series = [(f"OP {op} %", *found.points("2", f"OP {op} %", "mean")) for op in (7, 28)]
     panel = chart(lines(series, "partitions", "mean write amplification")) if series[0][1] else None
     return Outcome(claims, panel, _entered(found))
@@ -228,13 +229,9 @@ def _converged(facts: Mapping[str, Facts]) -> Outcome:
     series = [(name, *found.points("3", name, "median")) for name in found.series("3")]
     shares = [(name, found.get("3", name, 4.0, "below_1.05_percent")) for name, _, _ in series]
     rows = [[name, f"{share:.0f} %"] for name, share in shares if share is not None]
-    table = {
-        "title": "Traces with WA < 1.05 with 4 partitions",
-        "header": ["over-provisioning", "traces"],
-        "rows": rows,
-    }
+    below = table("Traces with WA < 1.05 with 4 partitions", ["over-provisioning", "traces"], rows)
     panel = chart(lines(series, "partitions", "median write amplification")) if series else None
-    return Outcome(claims, panel, tables=[table] if rows else [])
+    return Outcome(claims, panel, tables=[below] if rows else [])
 
 
 def judge_fig_4(facts: Mapping[str, Facts]) -> Outcome:
@@ -245,8 +242,7 @@ def judge_fig_4(facts: Mapping[str, Facts]) -> Outcome:
 def _fewer(facts: Mapping[str, Facts]) -> Outcome:
     found = TraceStatistics(facts)
     two, three = (found.get("1b", "all", ratio, "median") for ratio in (2.0, 3.0))
-    fewer = None if not two or three is None else (1.0 - three / two) * 100.0
-    claims = [number("median", "fewer partitions for f_r <= 3", FEWER, fewer, effect=True, why=WHY)]
+    claims = [number("median", "fewer partitions for f_r <= 3", FEWER, smaller(two, three), effect=True, why=WHY)]
     return Outcome([*claims, *_changed(found, "4", FALLS)], _histogram(found, "4"))
 
 
@@ -307,16 +303,8 @@ def judge_fig_7(facts: Mapping[str, Facts]) -> Outcome:
             }  # fmt: skip
             if at.get(4_096) and at.get(8_192):
                 ratios.append(at[8_192] / at[4_096])
-        claims.append(
-            number(
-                "highest",
-                f"WA of 8 KB / 4 KB pages, {count} partitions",
-                published,
-                max(ratios, default=None),
-                "x",
-                why=WHY,
-            )
-        )
+        title = f"WA of 8 KB / 4 KB pages, {count} partitions"
+        claims.append(number("highest", title, published, max(ratios, default=None), "x", why=WHY))
     series = [(name, *found.points("7", name, "mean")) for name in found.series("7") if name.startswith("OP 7 %")]
     panel = lines(series, "bytes of a page", "mean write amplification", x_log=True)
     return Outcome(claims, chart(panel) if series else None)
