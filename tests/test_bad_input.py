@@ -224,6 +224,7 @@ def test_convert_does_not_overwrite(cli: Cli, tmp_path: Path, small_trace: Path)
         (("devices", "nowhere.toml"), ("nowhere.toml",)),
         (("systems", "rr-ssd", "--set", "hash_lanes=1_000_000_000_000"), ("engine.hash_lanes", "from 0 to 65536")),
         (("report", "nowhere"), ("nowhere", "no such folder")),
+        (("trace", "fit", "x"), ("`flashtwin trace imitate`",)),
     ],
 )
 def test_wrong_usage(arguments: tuple[str, ...], words: tuple[str, ...], cli: Cli, tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ API_MODULES = (
     "flashtwin.sweeps.sweeping",
     "flashtwin.sweeps.swept",
     "flashtwin.characterization.measuring",
+    "flashtwin.drives.fit",
     "flashtwin.judgement.verdict",
     "flashtwin.live.beside",
     "flashtwin.live.drives",
@@ -52,7 +53,7 @@ API_MODULES = (
     "flashtwin.replays.studies",
     "flashtwin.traces.scan",
     "flashtwin.traces.trace",
-    "flashtwin.recipes.fitting",
+    "flashtwin.recipes.imitation",
     "flashtwin.recipes.workloads",
 )
 

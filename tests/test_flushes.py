@@ -116,6 +116,6 @@ def test_info_tells_flushes(trace: ft.Trace, tmp_path: Path, cli: Cli) -> None:
 def test_a_fitted_recipe_flushes_as_often() -> None:
     given = frame()
     given["content"] = [row % 50 if op == "write" else None for row, op in enumerate(given["op"])]
-    fitted = ft.fit(ft.Trace.from_frame(given, name="transactions"))
+    fitted = ft.imitate(ft.Trace.from_frame(given, name="transactions"))
     made = fitted.workload.synthesize(seed=1)
     assert made.info["writes_per_flush"] == WRITES

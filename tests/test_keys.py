@@ -45,7 +45,7 @@ MODULES: dict[str, set[str]] = {
     "live/beside.py": {"operation", "server.operations"},
     "papers/bench.py": set(),
     "papers/swc.py": {"large_enough", "read_full_ns_32768", "read_full_ns_4096", "row", "tables", "traces"},
-    "recipes/fitting.py": {
+    "recipes/imitation.py": {
         "description", "length_bytes", "of_the_day_percent", "offset_bytes", "read_pages", "read_sequential_percent",
         "targets", "unique_pages_percent", "unique_percent", "write_percent", "written_percent",
     },

@@ -35,6 +35,13 @@ def test_dir_shows_what_is_public_and_nothing_else() -> None:
         _ = ft.replays_
 
 
+def test_renamed_names_answer_with_the_new_ones() -> None:
+    with pytest.warns(DeprecationWarning, match=r"flashtwin\.fit is called flashtwin\.imitate now"):
+        assert ft.fit is ft.imitate
+    with pytest.warns(DeprecationWarning, match=r"flashtwin\.Imitation now"):
+        assert ft.Fit is ft.Imitation
+
+
 def test_no_public_name_is_that_of_a_room() -> None:
     rooms = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()}
     assert not rooms & set(ft.__all__)
@@ -101,7 +108,7 @@ def test_a_path_will_do_wherever_a_trace_will(trace: Path) -> None:
         assert ft.compare(given, "ca-ssd").to_arrow().equals(ft.compare(opened, "ca-ssd").to_arrow())
         assert ft.characterize(given).row == ft.characterize(opened).row
     webvm = ROOT / "traces" / "webvm-small.fiu.zst"
-    assert ft.fit(webvm, period_s=120).workload == ft.fit(ft.open(webvm), period_s=120).workload
+    assert ft.imitate(webvm, period_s=120).workload == ft.imitate(ft.open(webvm), period_s=120).workload
 
 
 def test_one_system_needs_no_list(trace: Path) -> None:
@@ -112,7 +119,7 @@ WRONG: list[tuple[Callable[[Any], Any], str]] = [
     (lambda _: ft.replay(5, "rr-ssd"), "a trace is what `ft.open` returned, or a path, not of type int"),
     (lambda _: ft.compare(None, "rr-ssd"), "not of type NoneType"),
     (lambda t: ft.characterize([t]), "not of type list"),
-    (lambda _: ft.fit(5), "not of type int"),
+    (lambda _: ft.imitate(5), "not of type int"),
     (lambda t: ft.open(ft.open(t)), "a path is expected, not of type Trace"),
     (lambda t: ft.replay(t, ["rr-ssd"]), "a system is the name of a preset .* not of type list"),
     (lambda t: ft.compare(t, 5), "systems are a list, or a mapping that names them, not of type int"),
@@ -231,7 +238,7 @@ def test_what_is_the_cores_is_nobody_elses(trace: Path) -> None:
 
 def test_a_recipe_is_fitted_to_a_trace_in_memory(trace: Path) -> None:
     with pytest.raises(ft.ArgumentError, match=r"in memory is needed .* `scan.open\(\)` reads it"):
-        ft.fit(ft.scan(trace))  # type: ignore[arg-type]
+        ft.imitate(ft.scan(trace))  # type: ignore[arg-type]
 
 
 def test_response_times_are_attributes_named_as_in_the_summary(trace: Path) -> None:

@@ -111,7 +111,7 @@ def test_a_scan_stands_where_a_trace_does(traces: dict[str, Path], tmp_path: Pat
     found = [ft.explain(one, "rr-ssd", settings=LITTLE, effort=10_000_000)["rr-ssd"].data for one in (held, streamed)]
     assert found[0]["answer"] == found[1]["answer"]
     with pytest.raises(ft.ArgumentError, match=r"a trace in memory is needed .* `scan.open\(\)`"):
-        ft.fit(streamed)  # type: ignore[arg-type]
+        ft.imitate(streamed)  # type: ignore[arg-type]
 
 
 def test_a_sweep_of_a_file_that_is_not_held_is_the_same(

@@ -221,7 +221,7 @@ def test_fit_of_sequential_reads_leaves_writes_random(tmp_path: Path, reads: int
     ]
     trace = tmp_path / "x.fiu"
     trace.write_text("\n".join(rows) + "\n")
-    found = ft.fit(trace, period_s=1.0).workload.recipe["requests"]
+    found = ft.imitate(trace, period_s=1.0).workload.recipe["requests"]
     assert found["read_sequential_percent"] <= 100 * (reads - 1) / reads
     assert found["read_sequential_percent"] == pytest.approx(100 * (reads - 1) / reads, abs=0.02)
 
@@ -251,10 +251,10 @@ def random_trace(path: Path, seed: int) -> Path:
 def test_fit_of_any_small_trace_makes_a_trace_that_fits(tmp_path: Path, seed: int) -> None:
     # With few values popularity comes in steps that no other number of accesses can have.
     trace = ft.open(random_trace(tmp_path / "x.fiu", seed))
-    fit = ft.fit(trace, period_s=max(1.0, trace.info["duration_ns"] / 3e9), replay=False)
+    fit = ft.imitate(trace, period_s=max(1.0, trace.info["duration_ns"] / 3e9), replay=False)
     imitation = fit.workload.synthesize()
     assert len(imitation) == len(trace)
-    again = ft.fit(imitation, period_s=fit.workload.period_s(1.0), replay=False).workload.recipe
+    again = ft.imitate(imitation, period_s=fit.workload.period_s(1.0), replay=False).workload.recipe
     for section, key in (("requests", "write_percent"), ("writes", "unique_percent")):
         assert again[section][key] == pytest.approx(fit.workload.recipe[section][key], abs=0.5), key
 
@@ -262,7 +262,7 @@ def test_fit_of_any_small_trace_makes_a_trace_that_fits(tmp_path: Path, seed: in
 def test_a_fit_imitates_its_trace(tmp_path: Path) -> None:
     trace = ft.synthesize("rr-ssd/trans", scale=0.02, seed=1)
     period = ft.workload("rr-ssd/trans").period_s(0.02)
-    fit = ft.fit(trace, period_s=period)
+    fit = ft.imitate(trace, period_s=period)
     by_name = {one.target.metric: one for one in fit.achieved}
     for metric in (
         "requests",
@@ -294,7 +294,7 @@ def test_a_fit_imitates_its_trace(tmp_path: Path) -> None:
 
 def test_a_fit_imitates_duplicates() -> None:
     trace = ft.open(WEBVM)
-    fit = ft.fit(trace, replay=False)
+    fit = ft.imitate(trace, replay=False)
     # Values that are read before they are written, counted one by one.
     read: set[int] = set()
     written: dict[int, bool] = {}
@@ -324,13 +324,13 @@ def test_a_fit_of_values_all_read_before_holds_at_any_scale(values: int, reads: 
         "length_bytes": [4096] * len(ops),
         "content": [[at % values] for at in range(len(ops))],
     }, name="read-first")  # fmt: skip
-    recipe = ft.fit(trace, replay=False).workload
+    recipe = ft.imitate(trace, replay=False).workload
     for scale in (0.013, 0.1, 0.37, 0.5, 0.777, 1.5):
         assert len(recipe.synthesize(scale=scale)) == pytest.approx(scale * len(ops), abs=1)
 
 
 def test_a_fit_replays_the_trace_and_its_imitation(cli: Cli) -> None:
-    done = cli("trace", "fit", WEBVM, "--json")
+    done = cli("trace", "imitate", WEBVM, "--json")
     assert done.status == 0, done.err
     replays = json.loads(done.out)["replays"]
     assert {row["system"] for row in replays} == {"conventional", "ca-ssd", "rr-ssd"}
@@ -340,14 +340,14 @@ def test_a_fit_replays_the_trace_and_its_imitation(cli: Cli) -> None:
     (programs,) = (row for row in replays if row["system"] == "ca-ssd" and row["figure"].startswith("flash programs"))
     # Without the contents that lay there before the trace, the imitation programmed 65 % more.
     assert abs(programs["error"]) < 0.2
-    assert json.loads(cli("trace", "fit", WEBVM, "--json", "--no-replay").out)["replays"] == []
+    assert json.loads(cli("trace", "imitate", WEBVM, "--json", "--no-replay").out)["replays"] == []
 
 
 def test_a_trace_without_contents_cannot_be_imitated(tmp_path: Path) -> None:
     lines = [f"{100 * at},host,0,{'Read' if at % 3 else 'Write'},{4096 * at},4096,1" for at in range(200)]
     (tmp_path / "plain.csv").write_text("\n".join(lines))
     with pytest.raises(ft.TraceError, match="has no contents"):
-        ft.fit(ft.open(tmp_path / "plain.csv"))
+        ft.imitate(ft.open(tmp_path / "plain.csv"))
 
 
 def keys(schema: dict[str, Any], prefix: str = "") -> Iterator[str]:

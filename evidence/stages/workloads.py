@@ -9,11 +9,12 @@ import flashtwin as ft
 from evidence import sources
 from evidence.stage import Lab, Stage
 from evidence.stages.drives import PERIOD_S
-from flashtwin.recipes.fitting import fit
+from flashtwin.recipes.imitation import imitate
 from flashtwin.recipes.workloads import Achieved
 
 CODE = (
-    *sources.RECIPES, *sources.ANALYSIS, "python/flashtwin/recipes/workloads.py", "python/flashtwin/recipes/fitting.py",
+    *sources.RECIPES, *sources.ANALYSIS, "python/flashtwin/recipes/workloads.py",
+    "python/flashtwin/recipes/imitation.py",
     "python/flashtwin/characterization/statistics.py", "python/flashtwin/recipes/trains.py",
 )  # fmt: skip
 #: In the order of the page.
@@ -30,7 +31,7 @@ def measure(lab: Lab) -> Mapping[str, Any]:
     fits = {}
     for name in FITTED:
         lab.say(f"{name}: a recipe that imitates it")
-        fits[name] = beside(fit(lab.trace(name), period_s=PERIOD_S).achieved)
+        fits[name] = beside(imitate(lab.trace(name), period_s=PERIOD_S).achieved)
     return {"recipes": recipes, "fits": fits}
 
 

@@ -9,9 +9,10 @@
 
 `open` reads a trace, `scan` leaves one larger than memory in its file, `characterize` measures its properties;
 `replay` runs it on one system, `compare` on several, `sweep` over a grid of settings, `study` writes the whole report,
-`explain` finds a trace's bottleneck; `synthesize` makes a trace from a recipe, `record` from a live workload;
-`serve` is a drive that keeps real bytes; `characterize_many` compares traces, `reproduce` re-runs published
-experiments. Errors are `FlashtwinError`s whose message gives the fault, its place and the cure.
+`explain` finds a trace's bottleneck; `synthesize` makes a trace from a recipe, `imitate` a recipe from a trace,
+`record` a trace from a live workload; `fit_drive` makes the twin of a drive you own; `serve` is a drive that keeps
+real bytes; `characterize_many` compares traces, `reproduce` re-runs published experiments. Errors are `FlashtwinError`s
+whose message gives the fault, its place and the cure.
 
 Importing the package loads nothing; each name loads what it needs when it is first asked for.
 """
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from flashtwin._core import __version__
     from flashtwin.causes.explaining import Explanation, Explanations, explain
     from flashtwin.characterization.measuring import Characterization, characterize, options_schema
+    from flashtwin.drives.fit import DriveFit, fit_drive
     from flashtwin.errors import (
         ArgumentError,
         ConfigError,
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from flashtwin.live.drives import check_drive, drive_info, serve
     from flashtwin.live.recording import Server, import_log, record, recover
     from flashtwin.papers.reproduction import reproduce
-    from flashtwin.recipes.fitting import Fit, fit
+    from flashtwin.recipes.imitation import Imitation, imitate
     from flashtwin.recipes.workloads import Workload, recipe_schema, synthesize, workload, workloads
     from flashtwin.replays.presets import System, config_schema, device_toml, devices, system, system_toml, systems
     from flashtwin.replays.running import Comparison, Result, compare, replay
@@ -56,6 +58,7 @@ _ROOMS = {
     "flashtwin._core": ("__version__",),
     "flashtwin.causes.explaining": ("Explanation", "Explanations", "explain"),
     "flashtwin.characterization.measuring": ("Characterization", "characterize", "options_schema"),
+    "flashtwin.drives.fit": ("DriveFit", "fit_drive"),
     "flashtwin.errors": (
         "ArgumentError", "ConfigError", "FlashtwinError", "InternalError", "LiveError", "OutputError", "ReportError",
         "SimError", "TraceError",
@@ -65,7 +68,7 @@ _ROOMS = {
     "flashtwin.live.drives": ("check_drive", "drive_info", "serve"),
     "flashtwin.live.recording": ("Server", "import_log", "record", "recover"),
     "flashtwin.papers.reproduction": ("reproduce",),
-    "flashtwin.recipes.fitting": ("Fit", "fit"),
+    "flashtwin.recipes.imitation": ("Imitation", "imitate"),
     "flashtwin.recipes.workloads": ("Workload", "recipe_schema", "synthesize", "workload", "workloads"),
     "flashtwin.replays.presets": (
         "System", "config_schema", "device_toml", "devices", "system", "system_toml", "systems",
@@ -79,6 +82,8 @@ _ROOMS = {
     "flashtwin.traces.trace": ("Trace", "open"),
 }  # fmt: skip
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
+#: Names of earlier versions, with those that took their place.
+_RENAMED = {"fit": "imitate", "Fit": "Imitation"}
 
 __all__ = [
     "ArgumentError",
@@ -86,10 +91,11 @@ __all__ = [
     "Characterization",
     "Comparison",
     "ConfigError",
+    "DriveFit",
     "Explanation",
     "Explanations",
-    "Fit",
     "FlashtwinError",
+    "Imitation",
     "InternalError",
     "LiveError",
     "OutputError",
@@ -117,7 +123,8 @@ __all__ = [
     "drive_info",
     "drive_system",
     "explain",
-    "fit",
+    "fit_drive",
+    "imitate",
     "import_log",
     "open",
     "options_schema",
@@ -143,6 +150,11 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
         """A public name, when it is first asked for."""
+        if new := _RENAMED.get(name):
+            from warnings import warn
+
+            warn(f"flashtwin.{name} is called flashtwin.{new} now", DeprecationWarning, stacklevel=2)
+            name = new
         room = _HOME.get(name)
         if room is None:
             raise AttributeError(f"module 'flashtwin' has no attribute '{name}'")

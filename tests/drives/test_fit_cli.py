@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import json
 import re
 import shutil
@@ -16,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import flashtwin as ft
 from flashtwin.cli import run
 from flashtwin.drives import fitting
 from flashtwin.drives.drive import FittedDrive, flash_array
@@ -92,7 +94,11 @@ def test_keys_and_errors_are_shown_and_the_device_is_written(fit: Fit, results: 
     assert ("saturated", "read p50", "fitted", "1", "10.0 %", "10.0 %") in cells(out)
     assert err.splitlines()[-1] == "wrote mine.toml"
     assert "fitting mine on 5 rates: takes 1 to 5 minutes" in err
-    assert tomllib.loads((tmp_path / "mine.toml").read_text())["read_us"] == 45.0
+    written = (tmp_path / "mine.toml").read_text()
+    assert tomllib.loads(written)["read_us"] == 45.0
+    twin = ft.fit_drive(results).fitted
+    assert twin is not None
+    assert twin.toml == written
 
 
 def test_every_other_rate_is_predicted(fit: Fit, results: Path, tmp_path: Path) -> None:
@@ -208,9 +214,7 @@ def test_jobs_are_printed_without_scipy() -> None:
 
 
 def test_without_scipy_the_cure_is_said(fit: Fit, results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from flashtwin.cli import _fitting
-
-    monkeypatch.setattr(_fitting.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     assert fit("results") == (2, "", NO_SCIPY)
 
 

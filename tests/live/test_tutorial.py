@@ -89,7 +89,7 @@ def reads_of_a_blank_disk(typed: Path, served: int) -> None:
     # All earlier contents of this disk are known: none. So data that a replay loads beforehand makes no difference.
     predicted = json.loads((next(typed.glob("predicted/**/summary.json"))).read_text(encoding="utf-8"))
     again = flashtwin(
-        typed, "replay", "mine.parquet", "--system", "twin.toml", "--set", "preload=first-reads", "--json"
+        typed, "replay", "mine.parquet", "--system", "drive.toml", "--set", "preload=first-reads", "--json"
     )
     (summary,) = json.loads(again).values()
     for key in ("response", "page_ops", "flash_reads", "flash_writes"):

@@ -3,56 +3,21 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import io
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flashtwin.cli._talk import data, table
 from flashtwin.drives.comparing import Error, FigureComparison, errors
 from flashtwin.drives.estimates import Estimate
-from flashtwin.errors import not_installed
-
-if TYPE_CHECKING:
-    from flashtwin.drives.drive import FittedDrive
+from flashtwin.drives.fit import DriveFit
 
 #: Characters of an experiment's description in a terminal.
 _WIDTH = 90
 
 
-@dataclass(frozen=True)
-class FitOutcome:
-    """The result of a fit."""
-
-    drive: str
-    #: Figures of the experiments that tell something by themselves.
-    figures: Sequence[Estimate]
-    #: None where the measurements are not enough for a twin.
-    fitted: FittedDrive | None
-    compared: Sequence[FigureComparison] = field(default_factory=list)
-    #: Why there is no twin.
-    why: str | None = None
-
-    @property
-    def estimates(self) -> list[Estimate]:
-        """All figures: those that the measurements determine first, then the others."""
-        both = [*self.figures, *(self.fitted.estimates if self.fitted is not None else [])]
-        return sorted({one.key: one for one in both}.values(), key=lambda one: not one.is_measured)
-
-
-def expect_scipy() -> None:
-    """Says how SciPy is installed, where it is not.
-
-    Raises:
-        FlashtwinError: it is not.
-    """
-    if importlib.util.find_spec("scipy") is None:
-        raise not_installed("a fit", "SciPy", "scipy")
-
-
-def show(done: FitOutcome) -> None:
+def show(done: DriveFit) -> None:
     """The two tables, to stdout."""
     data("\n".join(_estimate_lines(done.estimates)))
     if done.compared:
@@ -130,7 +95,7 @@ def _word(*, is_fitted: bool) -> str:
     return "fitted" if is_fitted else "predicted"
 
 
-def as_json(done: FitOutcome) -> dict[str, Any]:
+def as_json(done: DriveFit) -> dict[str, Any]:
     """Everything, for machines."""
     return {
         "drive": done.drive,
@@ -157,7 +122,7 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def written(done: FitOutcome, ending: str) -> str:
+def written(done: DriveFit, ending: str) -> str:
     """The report: measured beside predicted as CSV, or both tables as Markdown."""
     rows = [_cells(row) for row in done.compared]
     if ending == ".csv":

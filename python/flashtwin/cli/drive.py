@@ -97,7 +97,7 @@ def system(image: Path) -> None:
 
     \b
     Example:
-      flashtwin drive system drive.img > twin.toml
+      flashtwin drive system drive.img > drive.toml
     """
     data(drive_system(image).toml.rstrip())
 

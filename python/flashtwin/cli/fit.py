@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from flashtwin.cli._fitting import FitOutcome, as_json, expect_scipy, show, written
+from flashtwin.cli._fitting import as_json, show, written
 from flashtwin.cli._options import force_option, json_option, seed_option
 from flashtwin.cli._talk import data, data_json, say
 from flashtwin.drives import jobs as experiments
+from flashtwin.drives.fit import DriveFit, expect_scipy, fit_measured
 from flashtwin.drives.results import read_results
-from flashtwin.drives.tables import Measurements
-from flashtwin.errors import DriveError, FlashtwinError
+from flashtwin.errors import FlashtwinError
 from flashtwin.results.folder import write_text
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 #: Least bytes of a drive that the experiments use.
 _LEAST = 16 << 20
-#: Why reads alone are not enough.
-_NO_OPEN_LOOP = (
-    "the twin needs response times at offered rates; run the jobs `open-loop-...` of `flashtwin fit jobs "
-    "--destroys-data DEVICE`, or give the columns of latency.csv"
-)
 #: The command that runs when none is named.
 _RESULTS = "RESULTS"
 
@@ -159,7 +153,7 @@ def results(
     out = out or Path(f"{measured.drive}.toml")
     _check(out, (".toml",), force=force)
     more = None if predict is None else read_results(predict, measured.drive, say, skip_bad=skip_bad)
-    done = _fitted(measured, more, every_other=every_other, seed=seed)
+    done = fit_measured(measured, more, every_other=every_other, seed=seed, notify=say)
     if done.fitted is not None:
         write_text(out, done.fitted.toml)
     if report is not None:
@@ -172,42 +166,7 @@ def results(
         raise FlashtwinError(f"{place}: no device file: {done.why}")
 
 
-def _fitted(measured: Measurements, more: Measurements | None, *, every_other: bool, seed: int) -> FitOutcome:
-    """The closed forms, which take no time, and then the twin."""
-    # SciPy takes half a second to load.
-    from flashtwin.drives import comparing, fitting, parallelism
-
-    figures = parallelism.estimates(measured)
-    seen = fitting.every_other(measured) if every_other else measured
-    if not seen.open_loop:
-        return FitOutcome(measured.drive, figures, None, [], _NO_OPEN_LOOP)
-    say(f"fitting {measured.drive} on {_told(seen)}: takes 1 to 5 minutes")
-    try:
-        drive = fitting.fit_drive(seen, say, seed=seed)
-    except DriveError as error:
-        return FitOutcome(measured.drive, figures, None, [], str(error))
-    say("measured beside predicted")
-    whole = measured if more is None else _joined(measured, more)
-    twin = fitting.predicted(drive, whole, say, seed=seed + 1)
-    return FitOutcome(measured.drive, figures, drive, comparing.compared(whole, twin, seen))
-
-
-def _told(measured: Measurements) -> str:
-    parts = [
-        (len(measured.open_loop), "rates"), (len(measured.overwritten), "runs of writes"),
-        (len(measured.probes.depths), "depths of reads"), (len(measured.probes.sizes), "sizes of reads"),
-    ]  # fmt: skip
-    return ", ".join(f"{count} {name}" for count, name in parts if count) or "few experiments"
-
-
-def _joined(measured: Measurements, more: Measurements) -> Measurements:
-    rates = {row.offered_per_s for row in measured.open_loop}
-    new = [row for row in more.open_loop if row.offered_per_s not in rates]
-    both = sorted([*measured.open_loop, *new], key=lambda row: row.offered_per_s)
-    return replace(measured, open_loop=tuple(both), overwritten=(*measured.overwritten, *more.overwritten))
-
-
-def _json(done: FitOutcome, out: Path) -> dict[str, Any]:
+def _json(done: DriveFit, out: Path) -> dict[str, Any]:
     return {**as_json(done), "device": None if done.fitted is None else str(out)}
 
 

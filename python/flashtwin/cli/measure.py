@@ -7,10 +7,11 @@ from pathlib import Path
 
 import click
 
-from flashtwin.cli._fitting import beside, expect_scipy
+from flashtwin.cli._fitting import beside
 from flashtwin.cli._options import Share, json_option, seed_option, set_option
 from flashtwin.cli._talk import data, data_json, say, table
 from flashtwin.drives import saving
+from flashtwin.drives.fit import expect_scipy
 from flashtwin.drives.results import read_results
 from flashtwin.drives.tables import Measurements
 from flashtwin.replays.presets import resolve_text

@@ -18,7 +18,15 @@ from flashtwin.results.folder import write_text
 from flashtwin.traces.reading import Source
 
 
-@click.group(short_help="Inspect, convert, cut, sample, make and imitate traces.")
+class _Trace(click.Group):
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """A verb about traces; an old name is answered with the new one."""
+        if name == "fit":
+            ctx.fail("`flashtwin trace fit` is called `flashtwin trace imitate` now")
+        return super().get_command(ctx, name)
+
+
+@click.group(cls=_Trace, short_help="Inspect, convert, cut, sample, make and imitate traces.")
 def trace() -> None:
     """Inspect, convert, cut, sample, make and imitate traces.
 
@@ -180,23 +188,23 @@ def synthesize(recipe: str, output: Path, scale: float, seed: int, days: int | N
     help="Replay TRACE and its imitation on `conventional`, `ca-ssd` and `rr-ssd`, and print both side by side.",
 )
 @json_option
-def fit(source: Source, period: float, output: Path | None, force: bool, replay: bool, as_json: bool) -> None:
+def imitate(source: Source, period: float, output: Path | None, force: bool, replay: bool, as_json: bool) -> None:
     """Write a recipe that imitates TRACE, and compare a trace made from it with TRACE.
 
     \b
     Example:
-      flashtwin trace fit mail.fiu.zst --out mail.toml
-      flashtwin trace fit mail.fiu.zst --out mail.toml --no-replay
+      flashtwin trace imitate mail.fiu.zst --out mail.toml
+      flashtwin trace imitate mail.fiu.zst --out mail.toml --no-replay
     """
     if output is not None:
         _check_name(output, ".toml", "the ending of recipes", force=force)
     with Bars() as bars:
         opened = source.open(bars.reading())
     # Only this verb needs these modules.
-    from flashtwin.recipes.fitting import fit as fitted
+    from flashtwin.recipes import imitation
 
     with Bars() as bars:
-        found = fitted(opened, period_s=period, replay=replay, progress=bars.named("fit", "replays"))
+        found = imitation.imitate(opened, period_s=period, replay=replay, progress=bars.named("imitation", "replays"))
     if output is not None:
         write_text(output, found.workload.toml)
         say(f"recipe: {output}")

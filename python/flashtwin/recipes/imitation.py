@@ -29,7 +29,7 @@ HALVINGS = 10
 #: The kind of a flush in the column `op`.
 FLUSH = 3
 
-#: Requests of the trace that the fit is checked with, at most.
+#: Requests of the trace that the imitation is checked with, at most.
 CHECK_REQUESTS = 3_000_000
 
 #: Statistics that are compared; those a recipe has no key for show how well the others carry them.
@@ -65,11 +65,11 @@ COMPARED = (
 
 
 @dataclass(frozen=True)
-class Fit:
-    """A recipe that imitates a trace, and how well it does. Made by `fit`.
+class Imitation:
+    """A recipe that imitates a trace, and how well it does. Made by `imitate`.
 
     >>> import flashtwin as ft
-    >>> found = ft.fit("traces/webvm-small.fiu.zst", replay=False)
+    >>> found = ft.imitate("traces/webvm-small.fiu.zst", replay=False)
     >>> sorted({one.verdict for one in found.achieved})
     ['met', 'missed']
     """
@@ -126,14 +126,14 @@ class _Firsts:
         return (self.write < self.read) & (self.read < self.never)
 
 
-def fit(
+def imitate(
     trace: Trace | str | Path,
     *,
     period_s: float = 86_400.0,
     name: str | None = None,
     replay: bool = True,
     progress: Progress | None = None,
-) -> Fit:
+) -> Imitation:
     """The recipe that imitates a trace, and how well it does.
 
     Args:
@@ -148,7 +148,7 @@ def fit(
         TraceError: the trace has no contents, or too few requests to imitate.
 
     >>> import flashtwin as ft
-    >>> found = ft.fit("traces/webvm-small.fiu.zst", replay=False)
+    >>> found = ft.imitate("traces/webvm-small.fiu.zst", replay=False)
     >>> found.workload.recipe["requests"]["count"]
     229508
     """
@@ -171,7 +171,7 @@ def fit(
     # Within a single day copies would be made at its very end; its periods are those of any short trace.
     of_replay_s = day_s if days > 1 else periods.length_s(trace.duration_ns)
     replays = likeness.replayed(trace, imitation, (of_replay_s, of_replay_s * scale), progress) if replay else []
-    return Fit(made, compared(made.targets, measured, scale), scale, replays)
+    return Imitation(made, compared(made.targets, measured, scale), scale, replays)
 
 
 def _recipe(trace: Trace, found: Characterization, days: int, day_s: float, name: str) -> dict[str, Any]:
@@ -210,7 +210,7 @@ def _recipe(trace: Trace, found: Characterization, days: int, day_s: float, name
         for metric in COMPARED
         if (value := statistics.METRICS[metric].measure(found, 1.0)) is not None
     ]
-    description = f"Imitates the trace {trace.name}: made by `flashtwin trace fit`. {notes}".strip()
+    description = f"Imitates the trace {trace.name}: made by `flashtwin trace imitate`. {notes}".strip()
     sections = {"requests": requests, "arrivals": arrivals, "addresses": {"footprint_pages": footprint}}
     return {"name": name, "description": description, **sections, "writes": writes, "reads": reads, "targets": targets}
 
