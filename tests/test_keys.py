@@ -38,10 +38,7 @@ MODULES: dict[str, set[str]] = {
     "judgement/workload.py": {"partitions_fr3", "saved_percent", "wa_why_missing"},
     "results/rows.py": {"wa_page_bytes", "wa_partitions_1", "wa_why_missing"},
     "characterization/statistics.py": {"unique_read_percent"},
-    "cli/serve.py": {
-        "drive", "drive.notes", "failure", "held_back", "late_ns", "listen", "read_only", "socket", "store_was_slower",
-        "tls_certificates", "twin", "twin_time",
-    },
+    "cli/serve.py": {"drive", "drive.notes", "failure", "held_back", "late_ns", "store_was_slower", "twin"},
     "live/beside.py": {"operation", "server.operations"},
     "papers/bench.py": set(),
     "papers/swc.py": {"large_enough", "read_full_ns_32768", "read_full_ns_4096", "row", "tables", "traces"},

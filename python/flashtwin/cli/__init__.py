@@ -24,6 +24,8 @@ VERBS = (
     "study", "explain", "characterize", "advise", "replay", "compare", "sweep", "reproduce", "fit", "measure",
     "systems", "devices", "workloads", "trace", "record", "serve", "drive", "report", "cache", "version",
 )  # fmt: skip
+#: The modules of verbs that share one.
+_MODULES = {"devices": "systems"}
 
 
 class Verbs(click.Group):
@@ -37,7 +39,7 @@ class Verbs(click.Group):
         """A verb's command."""
         if name not in VERBS:
             return None
-        module = importlib.import_module(f"flashtwin.cli.{name}")
+        module = importlib.import_module(f"flashtwin.cli.{_MODULES.get(name, name)}")
         command: click.Command = getattr(module, name)
         return command
 
@@ -80,7 +82,7 @@ def run(args: list[str]) -> int:
     _take_any_letter()
     try:
         with flashtwin.make_context("flashtwin", list(args) or ["--help"]) as ctx:
-            flashtwin.invoke(ctx)
+            status: int = flashtwin.invoke(ctx)
         sys.stdout.flush()
     except click.exceptions.Exit as done:
         return done.exit_code
@@ -105,7 +107,7 @@ def run(args: list[str]) -> int:
         return 130
     except Exception as failure:  # noqa: BLE001 - the last resort: one line instead of a traceback
         return _failed(failure, debug="--debug" in args)
-    return 0
+    return status
 
 
 def _take_any_letter() -> None:

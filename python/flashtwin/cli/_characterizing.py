@@ -2,170 +2,86 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, Literal
 
 import click
 
 from flashtwin.characterization.measuring import Characterization, Options, options_from_text
-from flashtwin.cli._options import Command, Duration, KeyValue, how_to_read, taken_reading
+from flashtwin.cli import _types
+from flashtwin.cli._options import Sets
 from flashtwin.cli._talk import data, data_json, pairs, say, table
-from flashtwin.results import folder
+from flashtwin.cli._types import Text
+from flashtwin.errors import ArgumentError
 from flashtwin.results.rows import ENTRIES
 from flashtwin.sweeps.batch import Batch
-from flashtwin.traces.reading import Reading, Source
 
 
-@dataclass(frozen=True)
+def numbers(text: str) -> list[int]:
+    """Whole numbers from 1 up, separated by commas: `1,4,8`."""
+    parts = text.split(",")
+    if not all(part.strip().isdecimal() and int(part) > 0 for part in parts):
+        raise ArgumentError(f"'{text}' is not a list of whole numbers from 1 up, such as 1,4,8")
+    return [int(part) for part in parts]
+
+
+def page_size(text: str) -> int:
+    """Bytes, a power of two from 512 up: `4096` or `4K`."""
+    size = _types.byte_count(text) if re.fullmatch(r"\d+[kK]?", text.strip()) else None
+    if size is None or size < 512 or size & (size - 1):
+        raise ArgumentError(f"'{text}' is not a page size, a power of two from 512 up, such as 4096 or 4K")
+    return size
+
+
+Numbers = Annotated[list[int], Text(numbers)]
+
+
+@dataclass(frozen=True, kw_only=True)
 class MeasuringOptions:
-    """Options of reading traces and of the metrics."""
+    """How to measure it.
 
-    options: Options
-    reading: Reading
-    stream: bool
+    Attributes:
+        set: Set an option of docs/configuration.md; repeatable. Example: --set frequency_ratios=2,3
+        period_s: Period length. Example: --period 1h [default: 1d]
+        stream: Read the file several times, in bounded memory.
+        sample (RATE): Sample this share of pages and contents by hash; errors are stated. Example: --sample 0.01
+        sample_seed (N): Seed of --sample. Example: --sample-seed 7
+        direction: Logical locality: look for later requests, or for earlier ones. Example: --direction backward
+        page_bytes (SIZE): Page size of the write-amplification grid. Example: --page-bytes 16K [default: 4K]
+        partitions (A,B,...): Partitions in the grid. Example: --partitions 1,8 [default: 1,2,4,8,12,16,24]
+        op (A,B,...): Over-provisioning in the grid, percent. Example: --op 7,28 [default: 7,28,50]
+        block_pages (A,B,...): Pages per block in the grid. Example: --block-pages 64,256 [default: 128]
+    """
+
+    set: Sets = ()
+    period_s: float | None = None
+    stream: bool = False
+    sample: Annotated[float, click.FloatRange(min=0, max=1, min_open=True)] | None = None
+    sample_seed: Annotated[int, click.IntRange(min=0)] | None = None
+    direction: Literal["forward", "backward"] | None = None
+    page_bytes: Annotated[int, Text(page_size)] | None = None
+    partitions: Numbers | None = None
+    op: Numbers | None = None
+    block_pages: Numbers | None = None
 
     @property
-    def is_asked_for(self) -> bool:
-        """Whether anything is to be done otherwise than by default."""
-        return self.stream or self.reading != Reading() or self.options != options_from_text([], threads=0)
-
-    def stem(self, path: str) -> str:
-        """The trace's name without folder and endings, the volume's, and the span of time."""
-        return Source(path, self.reading).stem
-
-    def key(self, path: str, *, by_volume: bool) -> str:
-        """Names all that the result of a single trace depends on."""
-        file = Path(path)
-        status = file.stat() if path != "-" and file.is_file() else None
-        made_from = [status.st_size, status.st_mtime_ns] if status is not None else [None]
-        return folder.characterization_key(
-            file.name, *made_from, self.options.key, asdict(self.reading), self.stream, by_volume
-        )  # fmt: skip
-
-
-class Numbers(click.ParamType[tuple[int, ...]]):
-    """Whole numbers from 1 up, separated by commas: `1,4,8`."""
-
-    name = "numbers"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        """Reads the text."""
-        if isinstance(value, tuple):
-            return value
-        parts = str(value).split(",")
-        if not all(part.strip().isdecimal() and int(part) > 0 for part in parts):
-            self.fail(f"'{value}' is not a list of whole numbers from 1 up, such as 1,4,8", param, ctx)
-        return tuple(map(int, parts))
-
-
-class PageSize(click.ParamType[int]):
-    """Bytes, a power of two from 512 up: `4096` or `4K`."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Reads the text."""
-        parts = re.fullmatch(r"(\d+)([kK]?)", str(value).strip())
-        size = int(parts[1]) * (1024 if parts[2] else 1) if parts else 0
-        if size < 512 or size & (size - 1):
-            self.fail(f"'{value}' is not a page size, a power of two from 512 up, such as 4096 or 4K", param, ctx)
-        return size
-
-
-#: Options of the characterization that have a flag of their own.
-KEYS = {
-    "period": "period_s",
-    "sample": "sample_rate",
-    "sample_seed": "sample_seed",
-    "direction": "locality.direction",
-    "page_bytes": "wa.page_bytes",
-    "partitions": "wa.partitions",
-    "op": "wa.over_provisioning_percent",
-    "block_pages": "wa.block_pages",
-}
-
-
-def measuring_options(command: Command) -> Command:
-    """Options of reading and of the metrics; the verb gets `measuring`."""
-    options: tuple[Any, ...] = (
-        *how_to_read(),
-        click.option(
-            "--set",
-            "sets",
-            multiple=True,
-            type=KeyValue(),
-            help="Set an option of docs/configuration.md; repeatable. Example: --set frequency_ratios=2,3",
-        ),
-        click.option(
-            "--period", type=Duration(), metavar="TIME", help="Period length. Example: --period 1h  [default: 1d]"
-        ),
-        click.option("--stream", is_flag=True, help="Read the file several times, in bounded memory."),
-        click.option(
-            "--sample",
-            type=click.FloatRange(min=0, max=1, min_open=True),
-            metavar="RATE",
-            help="Sample this share of pages and contents by hash; errors are stated. Example: --sample 0.01",
-        ),
-        click.option(
-            "--sample-seed", type=click.IntRange(min=0), metavar="N", help="Seed of --sample. Example: --sample-seed 7"
-        ),
-        click.option(
-            "--direction",
-            type=click.Choice(["forward", "backward"]),
-            help="Logical locality: look for later requests, or for earlier ones. Example: --direction backward",
-        ),
-        click.option(
-            "--page-bytes",
-            type=PageSize(),
-            metavar="SIZE",
-            help="Page size of the write-amplification grid. Example: --page-bytes 16K  [default: 4K]",
-        ),
-        click.option(
-            "--partitions",
-            type=Numbers(),
-            metavar="A,B,...",
-            help="Partitions in the grid. Example: --partitions 1,8  [default: 1,2,4,8,12,16,24]",
-        ),
-        click.option(
-            "--op",
-            type=Numbers(),
-            metavar="A,B,...",
-            help="Over-provisioning in the grid, percent. Example: --op 7,28  [default: 7,28,50]",
-        ),
-        click.option(
-            "--block-pages",
-            type=Numbers(),
-            metavar="A,B,...",
-            help="Pages per block in the grid. Example: --block-pages 64,256  [default: 128]",
-        ),
-    )
-
-    @functools.wraps(command)
-    def gathered(**arguments: Any) -> Any:
-        arguments["measuring"] = _gather(arguments)
-        return command(**arguments)
-
-    wrapped: Any = gathered
-    for option in reversed(options):
-        wrapped = option(wrapped)
-    return cast("Command", wrapped)
-
-
-def _gather(arguments: dict[str, Any]) -> MeasuringOptions:
-    reading = taken_reading(arguments)
-    short = [(key, arguments.pop(flag)) for flag, key in KEYS.items()]
-    sets = [*arguments.pop("sets"), *((key, _literal(value)) for key, value in short if value is not None)]
-    options = options_from_text(sets, threads=0)
-    return MeasuringOptions(options, reading, arguments.pop("stream"))
-
-
-def _literal(value: object) -> str:
-    """As TOML writes it."""
-    return str(list(value)) if isinstance(value, tuple) else str(value)
+    def options(self) -> Options:
+        """The options as the core takes them."""
+        short = {
+            "period_s": self.period_s,
+            "sample_rate": self.sample,
+            "sample_seed": self.sample_seed,
+            "locality.direction": self.direction,
+            "wa.page_bytes": self.page_bytes,
+            "wa.partitions": self.partitions,
+            "wa.over_provisioning_percent": self.op,
+            "wa.block_pages": self.block_pages,
+        }
+        given = [(key, str(value)) for key, value in short.items() if value is not None]
+        return options_from_text([*self.set, *given], threads=0)
 
 
 #: The figures shown: label, key of the row, how it is written, and a short label for the table of many traces.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,7 @@ FIGURES: tuple[tuple[str, str, Callable[[float], str]], ...] = (
 )
 
 
-def choose(running: ReplayOptions, systems: list[str], *, equal_ground: bool = False) -> dict[str, System]:
+def choose(running: ReplayOptions, systems: Sequence[str], *, equal_ground: bool = False) -> dict[str, System]:
     """The systems with their keys set; prints differences beyond the mechanisms."""
     chosen = name_systems([running.system(name) for name in systems], {}, equal_ground=equal_ground)
     unequal = ground.ground({name: system.config for name, system in chosen.items()})

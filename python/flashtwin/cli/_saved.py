@@ -15,7 +15,7 @@ from flashtwin.results import folder, ground, identity, schema, together
 from flashtwin.results.trees import dig, literal
 
 #: Options that apply to saved results; all others are about replays, which are over.
-_APPLIES = frozenset({"paths", "path", "out", "as_json", "across_traces"})
+_APPLIES = frozenset({"paths", "out", "json", "across_traces"})
 
 
 def refuse_options(ctx: click.Context) -> None:

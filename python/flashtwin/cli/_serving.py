@@ -3,65 +3,78 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 import os
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Annotated, Any
 
 import click
 from rich.console import Console
 from rich.live import Live
 
-from flashtwin.cli._options import Duration
-from flashtwin.cli._talk import say
+from flashtwin.cli._bridge import Shared
+from flashtwin.cli._options import File
+from flashtwin.cli._talk import data, say
 from flashtwin.errors import FlashtwinError
 from flashtwin.live.recording import Server
 
-socket_option = click.option(
-    "--socket",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="PATH",
-    help="Unix socket to serve on; only you can connect. Example: --socket disk.sock  [default: the file's name and "
-    ".sock]",
-)
+For = Annotated[float, Shared("Stop after this time. Example: --for 30min", "TIME")]
+Metrics = Annotated[
+    str,
+    Shared(
+        "Serve Prometheus metrics at http://HOST:PORT/metrics. Example: --metrics 127.0.0.1:9100",
+        "HOST:PORT",
+    ),
+]
+ReadOnly = Annotated[bool, Shared("Refuse writes.")]
 
-listen_option = click.option(
-    "--listen",
-    metavar="HOST:PORT",
-    help="Serve on a loopback port instead. Example: --listen 127.0.0.1:10809",
-)
 
-read_only_option = click.option("--read-only", is_flag=True, help="Refuse writes.")
+@dataclass(frozen=True)
+class Address:
+    """Where to serve, and to whom.
 
-for_option = click.option(
-    "--for", "seconds", type=Duration(), metavar="TIME", help="Stop after this time. Example: --for 30min"
-)
+    Attributes:
+        socket (PATH): Unix socket to serve on; only you can connect. Example: --socket disk.sock
+            [default: the file's name and .sock]
+        listen (HOST:PORT): Serve on a loopback port instead. Example: --listen 127.0.0.1:10809
+        tls_certificates (DIR): Require TLS: DIR holds server-cert.pem and server-key.pem. With ca-cert.pem, clients
+            need a certificate from that authority and may connect from other machines. Example: --tls-certificates tls
+    """
 
-metrics_option = click.option(
-    "--metrics",
-    "metrics_at",
-    metavar="HOST:PORT",
-    help="Serve Prometheus metrics at http://HOST:PORT/metrics. Example: --metrics 127.0.0.1:9100",
-)
+    socket: File | None = None
+    listen: str | None = None
+    tls_certificates: Annotated[Path, click.Path(path_type=Path, file_okay=False, exists=True)] | None = None
 
-tls_option = click.option(
-    "--tls-certificates",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
-    metavar="DIR",
-    help="Require TLS: DIR holds server-cert.pem and server-key.pem. With ca-cert.pem, clients need a certificate "
-    "from that authority and may connect from other machines. Example: --tls-certificates tls",
-)
+    def beside(self, file: Path) -> dict[str, Any]:
+        """As arguments; without an address, the socket is beside the file."""
+        by_default = file.with_suffix(".sock") if self.socket is None and self.listen is None else self.socket
+        return {"socket": by_default, "listen": self.listen, "tls_certificates": self.tls_certificates}
+
 
 #: Seconds between two looks at the figures.
 LOOK_S = 0.5
+
+
+def serve(
+    server: Server, what: dict[str, str], command: Sequence[str], seconds: float | None, metrics_at: str | None, *,
+    as_json: bool,
+) -> int:  # fmt: skip
+    """Prints the address and serves until the end; returns the command's exit status."""
+    data(json.dumps({"uri": server.uri, **what}) if as_json else server.uri)
+    sys.stdout.flush()
+    with metrics(server, metrics_at):
+        return serve_until_end(server, command, seconds)
 
 
 def serve_until_end(server: Server, command: Sequence[str], seconds: float | None) -> int:

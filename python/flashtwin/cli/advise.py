@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from flashtwin.characterization.measuring import Characterization, measure
-from flashtwin.cli._characterizing import MeasuringOptions, measuring_options
-from flashtwin.cli._options import json_option
+from flashtwin.cli._bridge import verb
+from flashtwin.cli._characterizing import MeasuringOptions
+from flashtwin.cli._options import Json
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say
+from flashtwin.traces.reading import Reading
 
 
-@click.command(short_help="Advise on partitions, page size, deduplication and more for a trace.")
-@click.argument("path", metavar="TRACE")
-@measuring_options
-@json_option
-def advise(path: str, measuring: MeasuringOptions, as_json: bool) -> None:
+@verb("Advise on partitions, page size, deduplication and more for a trace.")
+def advise(path: str, *, reading: Reading, measuring: MeasuringOptions, json: Json = False) -> None:
     """Advise on partitions, page size, partial reads, deduplication, replication and waiting for TRACE.
 
     TRACE is a file, - for standard input, or a folder from `characterize` or `study`, whose results are used as they
@@ -28,21 +25,25 @@ def advise(path: str, measuring: MeasuringOptions, as_json: bool) -> None:
     Example:
       flashtwin advise mail.fiu.zst
       flashtwin advise mail-workload --json
+
+    Args:
+        path (TRACE): The trace, or a folder.
     """
     if Path(path).is_dir():
         found = Characterization.read(path)
-        if measuring.is_asked_for:
+        usual = MeasuringOptions()
+        if reading != Reading() or measuring.stream or measuring.options != usual.options:
             say(f"{path}: advice is from what was measured; options of reading and measuring do not apply")
     else:
         with Bars() as bars:
             found = measure(
                 path,
                 measuring.options,
-                measuring.reading,
+                reading,
                 stream=measuring.stream,
                 progress=bars.named("characterizing", "steps"),
             )
-    if as_json:
+    if json:
         data_json({"trace": found.name, "advice": [entry.as_json() for entry in found.advice]})
         return
     for entry in found.advice:

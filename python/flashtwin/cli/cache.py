@@ -7,7 +7,8 @@ from dataclasses import asdict
 
 import click
 
-from flashtwin.cli._options import json_option
+from flashtwin.cli._bridge import verb
+from flashtwin.cli._options import Json
 from flashtwin.cli._talk import data, data_json, say, table
 from flashtwin.replays import aged
 
@@ -25,9 +26,8 @@ def cache() -> None:
     """
 
 
-@cache.command(short_help="List the cached aged drives.")
-@json_option
-def info(as_json: bool) -> None:
+@verb("List the cached aged drives.", cache)
+def info(*, json: Json = False) -> None:
     """List the cached aged drives, last used first.
 
     \b
@@ -35,7 +35,7 @@ def info(as_json: bool) -> None:
       flashtwin cache info
     """
     where, kept = aged.folder(), aged.drives()
-    if as_json:
+    if json:
         folder = None if where is None else str(where)
         data_json({"folder": folder, "most_bytes": aged.most_bytes(), "drives": [asdict(one) for one in kept]})
         return
@@ -49,7 +49,7 @@ def info(as_json: bool) -> None:
     say(f"{where}: {len(kept)} aged drives, {total / 1e6:,.1f} MB of at most {aged.most_bytes() / 1e6:,.1f} MB")
 
 
-@cache.command(short_help="Delete the cached aged drives.")
+@verb("Delete the cached aged drives.", cache)
 def clear() -> None:
     """Delete all cached aged drives, and incomplete files of them.
 

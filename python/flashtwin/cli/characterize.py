@@ -2,47 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
-import click
-
 from flashtwin.characterization.measuring import Characterization
-from flashtwin.cli._characterizing import MeasuringOptions, measuring_options, show, show_batch
-from flashtwin.cli._options import json_option, out_option, workers_option
+from flashtwin.cli._bridge import verb
+from flashtwin.cli._characterizing import MeasuringOptions, show, show_batch
+from flashtwin.cli._options import Json, On, Shard, Workers
 from flashtwin.cli._progress import Bars
-from flashtwin.cli._spread import spread_options
 from flashtwin.cli._talk import say
-from flashtwin.results import names
+from flashtwin.results import folder, names
 from flashtwin.sweeps import batch, jobs
+from flashtwin.traces.reading import Reading, Source
 
 
-@click.command(short_help="Measure the properties of traces that matter to an SSD.")
-@click.argument("paths", metavar="TRACE...", nargs=-1, required=True)
-@measuring_options
-@workers_option
-@spread_options
-@click.option(
-    "--reports/--no-reports", default=True, show_default=True, help="Write a report for each trace; each takes seconds."
-)
-@click.option("--by-volume", is_flag=True, help="Also characterize each volume of a file by itself.")
-@out_option(
-    "Folder for results and report. Example: --out mail-workload  "
-    "[default: the trace's name and -workload, or workloads]"
-)
-@json_option
-@click.pass_context
+@verb("Measure the properties of traces that matter to an SSD.")
 def characterize(
-    ctx: click.Context,
-    paths: tuple[str, ...],
+    *paths: str,
+    reading: Reading,
     measuring: MeasuringOptions,
-    workers: int,
-    on: str | None,
-    shard: tuple[int, int] | None,
-    reports: bool,
-    by_volume: bool,
-    out: Path | None,
-    as_json: bool,
-) -> None:
+    workers: Workers = 0,
+    on: On | None = None,
+    shard: Shard | None = None,
+    reports: bool = True,
+    by_volume: bool = False,
+    out: Path | None = None,
+    json: Json = False,
+) -> int:
     """Measure the properties of each TRACE that matter to an SSD (docs/characterization.md) and write a report.
 
     TRACE is a file, - for standard input, or a folder. Several traces get a folder each below DIR/traces, and DIR gets
@@ -59,16 +45,24 @@ def characterize(
       flashtwin characterize huge.csv.gz --stream --sample 0.01
       flashtwin characterize traces/ --shard 2/8 --out all
       flashtwin characterize traces/ --workers 2 --partitions 1,4,8 --op 7,28 --no-reports --out all
+
+    Args:
+        paths (TRACE...): The traces.
+        reports: Write a report for each trace; each takes seconds.
+        by_volume: Also characterize each volume of a file by itself.
+        out (DIR): Folder for results and report. Example: --out mail-workload
+            [default: the trace's name and -workload, or workloads]
     """
     if len(paths) == 1 and not Path(paths[0]).is_dir() and on is None and shard is None:
-        _one(paths[0], measuring, out, reports=reports, by_volume=by_volume, as_json=as_json)
-        return
+        source = Source(paths[0], reading)
+        _one(source, measuring, out, reports=reports, by_volume=by_volume, as_json=json)
+        return 0
     with Bars() as bars:
         done = batch.run(
             paths,
             out or Path("workloads"),
             measuring.options,
-            measuring.reading,
+            reading,
             stream=measuring.stream,
             by_volume=by_volume,
             reports=reports,
@@ -78,28 +72,27 @@ def characterize(
             progress=bars.named("characterizing", "traces"),
             notify=say,
         )
-    show_batch(done, as_json=as_json)
-    if done.failures:
-        ctx.exit(1)
+    show_batch(done, as_json=json)
+    return 1 if done.failures else 0
 
 
 def _one(
-    path: str, measuring: MeasuringOptions, out: Path | None, *, reports: bool, by_volume: bool, as_json: bool
+    source: Source, measuring: MeasuringOptions, out: Path | None, *, reports: bool, by_volume: bool, as_json: bool
 ) -> None:
     """One trace: its folder and its report, whether or not they were there before."""
-    target = out or Path(f"{measuring.stem(path)}-workload")
+    target = out or Path(f"{source.stem}-workload")
     job = jobs.Job(
-        name=path,
-        path=path,
+        name=source.path,
+        path=source.path,
         out=str(target),
         options=measuring.options,
-        reading=measuring.reading,
+        reading=source.reading,
         stream=measuring.stream,
         by_volume=by_volume,
         report=reports,
-        key=measuring.key(path, by_volume=by_volume),
+        key=_key(source, measuring, by_volume=by_volume),
     )
-    if path != "-" and job.is_done:
+    if source.path != "-" and job.is_done:
         say(f"reusing {target}: same file, same options")
         found = Characterization.read(target)
     else:
@@ -108,3 +101,13 @@ def _one(
     show(found, target / names.REPORT if reports else None, as_json=as_json)
     if not reports:
         say(f"results: {target}")
+
+
+def _key(source: Source, measuring: MeasuringOptions, *, by_volume: bool) -> str:
+    """Names all that the result of a single trace depends on."""
+    file = Path(source.path)
+    status = file.stat() if source.path != "-" and file.is_file() else None
+    made_from = [status.st_size, status.st_mtime_ns] if status is not None else [None]
+    return folder.characterization_key(
+        file.name, *made_from, measuring.options.key, asdict(source.reading), measuring.stream, by_volume
+    )

@@ -5,52 +5,31 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
-from flashtwin.cli._options import (
-    ReplayOptions,
-    device_option,
-    equal_ground_option,
-    json_option,
-    out_option,
-    per_request_option,
-    results_or_trace_options,
-    running_options,
-    stream_option,
-    systems_option,
-)
+from flashtwin.cli._bridge import is_default, verb
+from flashtwin.cli._options import Device, EqualGround, Json, PerRequest, ReplayOptions, Stream, Systems
 from flashtwin.cli._replaying import choose, replay_all, show
 from flashtwin.cli._talk import say
 from flashtwin.replays.running import Comparison
 from flashtwin.replays.studies import SYSTEMS
-from flashtwin.traces.reading import Source
+from flashtwin.results import together
+from flashtwin.traces.reading import Reading, Source
 
 
-@click.command(short_help="Compare systems on a trace, or saved results.")
-@results_or_trace_options
-@systems_option(default=",".join(SYSTEMS))
-@equal_ground_option
-@device_option
-@running_options
-@per_request_option
-@stream_option
-@out_option("Folder for summaries and tables, for `flashtwin report`. Example: --out mail-compared")
-@click.option("--across-traces", is_flag=True, help="Compare saved results even if their traces differ.")
-@json_option
-@click.pass_context
+@verb("Compare systems on a trace, or saved results.")
 def compare(
-    ctx: click.Context,
-    source: Source | None,
-    results: list[Path] | None,
+    *paths: str,
+    reading: Reading,
+    systems: Systems = SYSTEMS,
+    equal_ground: EqualGround = False,
+    device: Device | None = None,
     running: ReplayOptions,
-    systems: list[str],
-    equal_ground: bool,
-    per_request: bool,
-    stream: bool,
-    out: Path | None,
-    across_traces: bool,
-    as_json: bool,
-) -> None:  # fmt: skip
+    per_request: PerRequest = False,
+    stream: Stream = False,
+    out: Path | None = None,
+    across_traces: bool = False,
+    json: Json = False,
+) -> None:
     """Replay TRACE on several systems, on all cores, and print their figures side by side; or compare RESULTs.
 
     Without page contents, only systems that ignore contents are replayed, unless you give `--content` or `--systems`.
@@ -64,35 +43,43 @@ def compare(
     Examples:
       flashtwin compare mail.fiu.zst --systems ca-ssd,rr-ssd --speed 10 --out mail-compared
       flashtwin compare mail-monday mail-tuesday
+
+    Args:
+        paths (TRACE | RESULT...): The trace, or saved results.
+        out (DIR): Folder for summaries and tables, for `flashtwin report`. Example: --out mail-compared
+        across_traces: Compare saved results even if their traces differ.
     """
-    if results is not None:
-        _of_results(ctx, results, out, across_traces=across_traces, as_json=as_json)
+    saved = [Path(path) for path in paths if path != "-" and together.is_results(path)]
+    if len(saved) == len(paths):
+        _of_results(saved, out, across_traces=across_traces, as_json=json)
         return
+    if len(paths) > 1:
+        other = next(path for path in paths if Path(path) not in saved)
+        raise click.UsageError(
+            f"{other}: holds no results; several are compared only where all are results that were saved. Of one "
+            "trace, --systems names what to replay it on"
+        )
     if across_traces:
         raise click.UsageError("--across-traces is for saved results; a trace is one trace")
-    assert source is not None  # noqa: S101 - one of the two is given
-    nobody_named = ctx.get_parameter_source("systems") is ParameterSource.DEFAULT
+    running = running.on(device)
     chosen = choose(running, systems, equal_ground=equal_ground)
-    found = replay_all(
-        source,
+    summaries = replay_all(
+        Source(paths[0], reading),
         running,
         chosen,
         out,
         stream=stream,
         equal_ground=equal_ground,
-        any_systems=nobody_named,
+        any_systems=is_default("systems"),
         per_request=per_request,
     )
-    show(found, as_json=as_json)
+    show(summaries, as_json=json)
 
 
-def _of_results(
-    ctx: click.Context, results: list[Path], out: Path | None, *, across_traces: bool, as_json: bool
-) -> None:
+def _of_results(results: list[Path], out: Path | None, *, across_traces: bool, as_json: bool) -> None:
     from flashtwin.cli import _saved
-    from flashtwin.results import together
 
-    _saved.refuse_options(ctx)
+    _saved.refuse_options(click.get_current_context())
     _saved.show(together.gather(results), across_traces=across_traces, as_json=as_json)
     if out is not None:
         Comparison.of(*results).save(out)

@@ -6,13 +6,22 @@ from pathlib import Path
 
 import click
 
-from flashtwin.cli._options import json_option
+from flashtwin.cli._bridge import verb
+from flashtwin.cli._options import File, Folder, Json
 from flashtwin.cli._talk import data, data_json, pairs, say, table
 from flashtwin.errors import FlashtwinError
 from flashtwin.live.beside import FigurePair, compare_drive, drive_system
 from flashtwin.live.drives import check_drive, drive_info
 
-_image = click.argument("image", type=click.Path(path_type=Path, dir_okay=False))
+#: Counts of a check, and how they are called.
+_CHECKED = {
+    "mapped_pages": "logical pages that hold something",
+    "pages_read": "pages read",
+    "spares_compared": "spare bytes compared",
+    "log_batches": "batches of the log since the checkpoint",
+    "unreadable_pages": "logical pages that cannot be read",
+    "retired_blocks": "blocks used no more",
+}
 
 
 @click.group(short_help="Inspect or check the image of a served drive.")
@@ -25,10 +34,8 @@ def drive() -> None:
     """
 
 
-@drive.command(short_help="Print system and size of a drive.")
-@_image
-@json_option
-def info(image: Path, as_json: bool) -> None:
+@verb("Print system and size of a drive.", drive)
+def info(image: File, *, json: Json = False) -> None:
     """Print system and size of the drive in IMAGE, without opening it.
 
     \b
@@ -36,30 +43,24 @@ def info(image: Path, as_json: bool) -> None:
       flashtwin drive info drive.img
     """
     found = drive_info(image)
-    if as_json:
+    if json:
         data_json(found)
         return
-    data(
-        pairs(
-            [
-                ("system", found["system"]),
-                ("size", f"{found['size_bytes']:,} bytes"),
-                ("image", f"{found['medium_bytes']:,} bytes"),
-                ("read at most to open it", f"{found['most_recovery_bytes']:,} bytes"),
-                ("checkpoints", f"{found['checkpoints']:,}"),
-                ("pages programmed before the last", f"{found['pages_programmed']:,}"),
-                ("format", str(found["format"])),
-                ("number", found["uuid"]),
-            ]
-        )
-    )
+    rows = [
+        ("system", found["system"]),
+        ("size", f"{found['size_bytes']:,} bytes"),
+        ("image", f"{found['medium_bytes']:,} bytes"),
+        ("read at most to open it", f"{found['most_recovery_bytes']:,} bytes"),
+        ("checkpoints", f"{found['checkpoints']:,}"),
+        ("pages programmed before the last", f"{found['pages_programmed']:,}"),
+        ("format", str(found["format"])),
+        ("number", found["uuid"]),
+    ]
+    data(pairs(rows))
 
 
-@drive.command(short_help="Check a drive for damage.")
-@_image
-@click.option("--verify", is_flag=True, help="Also read every page in use and check its digest.")
-@json_option
-def check(image: Path, verify: bool, as_json: bool) -> None:
+@verb("Check a drive for damage.", drive)
+def check(image: File, *, verify: bool = False, json: Json = False) -> None:
     """Check the tables of the drive in IMAGE against each other and against the spare area; write nothing.
 
     Exit status 2 if something is wrong.
@@ -67,18 +68,15 @@ def check(image: Path, verify: bool, as_json: bool) -> None:
     \b
     Example:
       flashtwin drive check drive.img --verify
+
+    Args:
+        verify: Also read every page in use and check its digest.
     """
     found = check_drive(image, all_pages=verify)
-    if as_json:
+    if json:
         data_json(found)
     else:
-        looked = [("logical pages that hold something", f"{found['mapped_pages']:,}")]
-        looked.append(("pages read", f"{found['pages_read']:,}"))
-        looked.append(("spare bytes compared", f"{found['spares_compared']:,}"))
-        looked.append(("batches of the log since the checkpoint", f"{found['log_batches']:,}"))
-        looked.append(("logical pages that cannot be read", f"{found['unreadable_pages']:,}"))
-        looked.append(("blocks used no more", f"{found['retired_blocks']:,}"))
-        data(pairs(looked))
+        data(pairs([(label, f"{found[key]:,}") for key, label in _CHECKED.items()]))
     for note in found["notes"]:
         say(f"note: {note}")
     problems = found["problems"]
@@ -88,9 +86,8 @@ def check(image: Path, verify: bool, as_json: bool) -> None:
         raise FlashtwinError(f"{image}: {problems[0]}{f' (and {len(problems) - 1} more)' if problems[1:] else ''}")
 
 
-@drive.command(short_help="Print a drive's system as TOML, for replays.")
-@_image
-def system(image: Path) -> None:
+@verb("Print a drive's system as TOML, for replays.", drive)
+def system(image: File) -> None:
     """Print the system of the drive in IMAGE, with every key, as a TOML file for `--system`.
 
     It has the drive's geometry, not its data: a replay begins with an empty drive.
@@ -102,11 +99,8 @@ def system(image: Path) -> None:
     data(drive_system(image).toml.rstrip())
 
 
-@drive.command(short_help="Compare a served drive with a replay.")
-@click.argument("served", type=click.Path(path_type=Path))
-@click.argument("result", type=click.Path(path_type=Path, file_okay=False))
-@json_option
-def compare(served: Path, result: Path, as_json: bool) -> None:
+@verb("Compare a served drive with a replay.", drive)
+def compare(served: Path, result: Folder, *, json: Json = False) -> None:
     """Compare the figures of a served drive with a replay.
 
     SERVED is the folder of `flashtwin serve --out`, RESULT that of `flashtwin replay --out`. Served times are of this
@@ -117,7 +111,7 @@ def compare(served: Path, result: Path, as_json: bool) -> None:
       flashtwin drive compare served predicted
     """
     rows = compare_drive(served, result)
-    if as_json:
+    if json:
         data_json([row.as_json() for row in rows])
         return
     data(table(("figure", "served", "replayed", "difference"), [_cells(row) for row in rows]))

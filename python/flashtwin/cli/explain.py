@@ -3,57 +3,46 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated, Any
 
 import click
 
 from flashtwin.causes.explaining import Explanations, InterruptedExplanation
 from flashtwin.causes.explaining import explain as explain_all
-from flashtwin.cli._options import (
-    ReplayOptions,
-    device_option,
-    effort_option,
-    goal_option,
-    json_option,
-    out_option,
-    reading_options,
-    running_options,
-    stream_option,
-)
+from flashtwin.cli._bridge import Shared, verb
+from flashtwin.cli._options import Device, Effort, Goal, Json, ReplayOptions, Stream
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say
-from flashtwin.traces.reading import Source
+from flashtwin.cli._types import Text, words
+from flashtwin.replays.presets import System
+from flashtwin.traces.reading import Reading, Source
+
+SystemOption = Annotated[
+    tuple[str, ...],
+    Text(words),
+    Shared(
+        "Systems to explain; for a folder, its runs. Example: --system rr-ssd  [default: all runs of a folder]",
+        "A,B,...",
+        ("--system", "--systems"),
+    ),
+]
 
 
-@click.command(short_help="Find a trace's bottleneck, the change that removes it, and the gain.")
-@reading_options
-@click.option(
-    "--system",
-    "--systems",
-    "system",
-    metavar="A,B,...",
-    help="Systems to explain; for a folder, its runs. Example: --system rr-ssd  [default: all runs of a folder]",
-)
-@device_option
-@goal_option
-@effort_option("100M")
-@click.option(
-    "--trace", "trace_file", metavar="FILE", help="The folder's trace, if you moved it. Example: --trace mail.fiu.zst"
-)
-@running_options
-@stream_option
-@out_option("Folder that keeps replays, so that an interrupted command can continue. Example: --out mail-why")
-@json_option
+@verb("Find a trace's bottleneck, the change that removes it, and the gain.")
 def explain(
-    source: Source,
+    path: str,
+    *,
+    reading: Reading,
+    system: SystemOption | None = None,
+    device: Device | None = None,
+    goal: Goal | None = None,
+    effort: Effort | None = 10**8,
+    trace: str | None = None,
     running: ReplayOptions,
-    system: str | None,
-    goal: str | None,
-    effort: int | None,
-    trace_file: str | None,
-    stream: bool,
-    out: Path | None,
-    as_json: bool,
-) -> None:  # fmt: skip
+    stream: Stream = False,
+    out: Path | None = None,
+    json: Json = False,
+) -> None:
     """Find the bottleneck of TRACE on a system, the change that removes it, its gain and cost, and the command.
 
     TRACE is a file, or a folder from `study`, `compare` or `replay`. flashtwin makes one resource at a time ideal,
@@ -64,21 +53,33 @@ def explain(
     Example:
       flashtwin explain mail.fiu.zst --system rr-ssd --goal read.p99
       flashtwin explain mail-study --effort 1G
+
+    Args:
+        path (TRACE): The trace, or a folder.
+        trace (FILE): The folder's trace, if you moved it. Example: --trace mail.fiu.zst
+        out (DIR): Folder that keeps replays, so that an interrupted command can continue. Example: --out mail-why
     """
-    of = None if system is None else [name.strip() for name in system.split(",") if name.strip()]
+    running, is_folder = running.on(device), Path(path).is_dir()
+    asked: dict[str, Any] = {"goal": goal, "effort": effort, "threads": running.threads}
     try:
         with Bars() as bars:
-            found = _explained(source, running, of, goal, effort, trace_file, out, bars, stream=stream)
+            heard = bars.named("causes", "replays")
+            if is_folder:
+                _refuse_options_of_traces(path, running, out, stream=stream)
+                found = explain_all(path, system, trace=trace, progress=heard, **asked)
+            else:
+                chosen = _systems(running, system, trace)
+                opened = Source(path, reading).to_replay(stream=stream, progress=bars.reading(), notify=say)
+                fitted = running.fitted(opened, chosen, bars.reading())
+                found = explain_all(opened, list(fitted.values()), out=out, progress=heard, **asked)
     except InterruptedExplanation as stopped:
-        _show(stopped.found, as_json=as_json)
-        if out is not None or Path(source.path).is_dir():
-            say(f"the replays are kept in {out or source.path}; the same command goes on from there")
+        _show(stopped.found, as_json=json)
+        if out is not None or is_folder:
+            say(f"the replays are kept in {out or path}; the same command goes on from there")
         raise
-    _show(found, as_json=as_json)
-    if as_json:
-        return
-    if Path(source.path).is_dir():
-        say(f"kept in {source.path}; `flashtwin report {source.path}` shows it")
+    _show(found, as_json=json)
+    if is_folder and not json:
+        say(f"kept in {path}; `flashtwin report {path}` shows it")
 
 
 def _show(found: Explanations, *, as_json: bool) -> None:
@@ -88,38 +89,18 @@ def _show(found: Explanations, *, as_json: bool) -> None:
         data(found.text)
 
 
-def _explained(
-    source: Source,
-    running: ReplayOptions,
-    systems: list[str] | None,
-    goal: str | None,
-    effort: int | None,
-    trace_file: str | None,
-    out: Path | None,
-    bars: Bars,
-    *,
-    stream: bool,
-) -> Explanations:
-    heard = bars.named("causes", "replays")
-    if Path(source.path).is_dir():
-        if running.sets or running.fill is not None:
-            raise click.UsageError(
-                f"{source.path}: its runs keep their settings; --set, --device and the like are for traces"
-            )
-        if stream:
-            raise click.UsageError(f"{source.path}: its trace is read as before; --stream is for traces")
-        if out is not None:
-            raise click.UsageError(f"{source.path}: the folder keeps the result itself; --out is for traces")
-        return explain_all(
-            source.path, systems, goal=goal, effort=effort, trace=trace_file, threads=running.threads, progress=heard
-        )
-    if trace_file is not None:
+def _refuse_options_of_traces(path: str, running: ReplayOptions, out: Path | None, *, stream: bool) -> None:
+    if running.sets or running.fill is not None:
+        raise click.UsageError(f"{path}: its runs keep their settings; --set, --device and the like are for traces")
+    if stream:
+        raise click.UsageError(f"{path}: its trace is read as before; --stream is for traces")
+    if out is not None:
+        raise click.UsageError(f"{path}: the folder keeps the result itself; --out is for traces")
+
+
+def _systems(running: ReplayOptions, names: tuple[str, ...] | None, trace: str | None) -> dict[str, System]:
+    if trace is not None:
         raise click.UsageError("--trace is for folders; here the trace itself is given")
-    if not systems:
+    if not names:
         raise click.UsageError("name a system to explain the trace on: --system ca-ssd")
-    named = {name: running.system(name) for name in systems}
-    trace = source.to_replay(stream=stream, progress=bars.reading(), notify=say)
-    chosen = running.fitted(trace, named, bars.reading())
-    return explain_all(
-        trace, list(chosen.values()), goal=goal, effort=effort, out=out, threads=running.threads, progress=heard
-    )
+    return {name: running.system(name) for name in names}

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-import click
-
+from flashtwin.cli._bridge import verb
 from flashtwin.cli._fitting import beside
-from flashtwin.cli._options import Share, json_option, seed_option, set_option
+from flashtwin.cli._options import AnySeed, Folder, Json, Sets, Share
 from flashtwin.cli._talk import data, data_json, say, table
 from flashtwin.drives import saving
 from flashtwin.drives.fit import expect_scipy
@@ -17,48 +16,19 @@ from flashtwin.drives.tables import Measurements
 from flashtwin.replays.presets import resolve_text
 
 
-@click.command(short_help="Run the drive experiments of `fit` on a twin.")
-@click.argument("drive", metavar="DRIVE")
-@click.option(
-    "--system",
-    default="conventional",
-    show_default=True,
-    metavar="NAME",
-    help="System on DRIVE: a name of `flashtwin systems`, or a TOML file. Example: --system rr-ssd",
-)
-@set_option
-@click.option(
-    "--predict",
-    type=click.Path(path_type=Path),
-    metavar="RESULTS",
-    help="Repeat these measurements of a real drive and compare. Example: --predict results",
-)
-@click.option(
-    "--of",
-    "name",
-    metavar="NAME",
-    help="With --predict: the drive, if RESULTS has several. Example: --of sk-hynix-pe8110-960",
-)
-@click.option(
-    "--fill",
-    type=Share(),
-    default="0.9",
-    show_default=True,
-    metavar="SHARE",
-    help="Share of the physical space in use, without --predict. Example: --fill 80%",
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Folder for the tables. Example: --out twin",
-)
-@seed_option(1, click.INT)
-@json_option
+@verb("Run the drive experiments of `fit` on a twin.")
 def measure(
-    drive: str, system: str, sets: tuple[tuple[str, str], ...], predict: Path | None, name: str | None, fill: float,
-    out: Path | None, seed: int, as_json: bool,
-) -> None:  # fmt: skip
+    drive: str,
+    *,
+    system: str = "conventional",
+    set_: Sets = (),
+    predict: Path | None = None,
+    of: str | None = None,
+    fill: Share = 0.9,
+    out: Folder | None = None,
+    seed: AnySeed = 1,
+    json: Json = False,
+) -> None:
     """Measure the twin of DRIVE: response times at offered rates, write amplification, rates of access patterns.
 
     DRIVE is a name of `flashtwin devices` or a TOML file, for example from `flashtwin fit`, which reads the same
@@ -68,13 +38,21 @@ def measure(
     Example:
       flashtwin measure my-drive.toml --out twin
       flashtwin measure my-drive.toml --predict results
+
+    Args:
+        drive (DRIVE): The twin.
+        system (NAME): System on DRIVE: a name of `flashtwin systems`, or a TOML file. Example: --system rr-ssd
+        predict (RESULTS): Repeat these measurements of a real drive and compare. Example: --predict results
+        of (NAME): With --predict: the drive, if RESULTS has several. Example: --of sk-hynix-pe8110-960
+        fill: Share of the physical space in use, without --predict. Example: --fill 80%
+        out (DIR): Folder for the tables. Example: --out twin
     """
     expect_scipy()
     # SciPy takes a second to load.
     from flashtwin.drives import measuring
 
-    chosen = resolve_text(system, [("device", drive), *sets])
-    measured = read_results(predict, name, say) if predict else None
+    chosen = resolve_text(system, [("device", drive), *set_])
+    measured = read_results(predict, of, say) if predict else None
     if measured is None:
         found = measuring.measured_as_usual(chosen, fill, say, seed=seed)
     else:
@@ -82,9 +60,9 @@ def measure(
     for path in saving.save(found, out) if out else ():
         say(f"wrote {path}")
     if measured is None:
-        _show(found, as_json=as_json)
+        _show(found, as_json=json)
     else:
-        _show_beside(measured, found, as_json=as_json)
+        _show_beside(measured, found, as_json=json)
 
 
 def _show(found: Measurements, *, as_json: bool) -> None:

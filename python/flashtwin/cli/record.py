@@ -2,82 +2,40 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import click
 
-from flashtwin.cli._options import force_option, json_option
+from flashtwin.cli._bridge import verb
+from flashtwin.cli._options import File, Force, Json
 from flashtwin.cli._progress import Bars
-from flashtwin.cli._serving import (
-    for_option,
-    listen_option,
-    metrics,
-    metrics_option,
-    read_only_option,
-    serve_until_end,
-    socket_option,
-    tls_option,
-)
-from flashtwin.cli._talk import data, data_json, say
+from flashtwin.cli._serving import Address, For, Metrics, ReadOnly, serve
+from flashtwin.cli._talk import data_json, say
 from flashtwin.errors import FlashtwinError
+from flashtwin.live import recording
 from flashtwin.live.linux import expect_linux
-from flashtwin.live.recording import Format, import_log, recover
-from flashtwin.live.recording import record as begin
+from flashtwin.live.recording import Format
 
 #: The ending of each format.
 ENDINGS = {"parquet": ".parquet", "fiu": ".fiu"}
 
 
-@click.command(short_help="Record a block trace, with page contents, from a live workload.")
-@click.argument("target")
-@click.argument("command", nargs=-1, type=click.UNPROCESSED)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="TRACE",
-    help="Trace to write. Example: --out mine.parquet",
-)
-@socket_option
-@listen_option
-@tls_option
-@click.option(
-    "--key-file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Key of the digests, created if missing; share it to compare recordings. Example: --key-file my.key  "
-    "[default: a key that is not kept]",
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(list(ENDINGS)),
-    default="parquet",
-    show_default=True,
-    help="Trace format; FIU's text has no trims and flushes. Example: --format fiu",
-)
-@read_only_option
-@for_option
-@metrics_option
-@force_option
-@click.option("--import", "is_log", is_flag=True, help="Convert TARGET, a log of dm-log-writes or QEMU's blklogwrites.")
-@click.option("--recover", "is_cut", is_flag=True, help="Repair TARGET, a recording that was killed.")
-@json_option
+@verb("Record a block trace, with page contents, from a live workload.")
 def record(
     target: str,
-    command: tuple[str, ...],
-    out: Path | None,
-    form: Format,
-    key_file: Path | None,
-    seconds: float | None,
-    metrics_at: str | None,
-    force: bool,
-    is_log: bool,
-    is_cut: bool,
-    as_json: bool,
-    **served: Any,
+    *command: Annotated[str, click.UNPROCESSED],
+    out: File | None = None,
+    at: Address,
+    key_file: File | None = None,
+    format: Format = "parquet",  # noqa: A002 - the option's name
+    read_only: ReadOnly = False,
+    for_s: For | None = None,
+    metrics: Metrics | None = None,
+    force: Force = False,
+    import_: bool = False,
+    recover: bool = False,
+    json: Json = False,
 ) -> None:
     """Record a block trace, with page contents, from a live workload.
 
@@ -89,41 +47,43 @@ def record(
     \b
     Example:
       flashtwin record disk.img --out mine.parquet -- qemu-io -f raw -c "write -P 7 0 64k" {uri}
+
+    Args:
+        command ([COMMAND]...): What to run meanwhile.
+        out (TRACE): Trace to write. Example: --out mine.parquet
+        key_file (FILE): Key of the digests, created if missing; share it to compare recordings.
+            Example: --key-file my.key [default: a key that is not kept]
+        format: Trace format; FIU's text has no trims and flushes. Example: --format fiu
+        import_: Convert TARGET, a log of dm-log-writes or QEMU's blklogwrites.
+        recover: Repair TARGET, a recording that was killed.
     """
-    if is_cut:
-        _recover(Path(target), as_json=as_json)
+    if recover:
+        _recover(Path(target), as_json=json)
         return
     expect_linux("recording")
-    out = _checked(out, form, force=force)
-    if is_log:
+    out = _checked(out, format, force=force)
+    if import_:
         with Bars() as bars:
-            requests = import_log(target, out, key_file=key_file, progress=bars.named("importing the log", "req"))
+            requests = recording.import_log(
+                target, out, key_file=key_file, progress=bars.named("importing the log", "req")
+            )
         say(f"{requests:,} requests, without times and reads, which such logs have not: {out}")
         return
-    socket, listen = served["socket"], served["listen"]
-    if socket is None and listen is None:
-        socket = out.with_suffix(".sock")
-    server = begin(
-        target, out, socket=socket, listen=listen, key_file=key_file, format=form, read_only=served["read_only"],
-        tls_certificates=served["tls_certificates"],
-    )  # fmt: skip
+    server = recording.record(target, out, key_file=key_file, format=format, read_only=read_only, **at.beside(out))
     with server:
-        data(json.dumps({"uri": server.uri, "trace": str(out)}) if as_json else server.uri)
-        sys.stdout.flush()
-        with metrics(server, metrics_at):
-            status = serve_until_end(server, command, seconds)
+        status = serve(server, {"trace": str(out)}, command, for_s, metrics, as_json=json)
     figures = server.figures
-    recording = figures["recording"]
-    left_out = f", {recording['left_out']:,} left out, for which FIU has no words" if recording["left_out"] else ""
-    if as_json:
+    counts = figures["recording"]
+    left_out = f", {counts['left_out']:,} left out, for which FIU has no words" if counts["left_out"] else ""
+    if json:
         data_json(figures)
-    say(f"{recording['requests']:,} requests{left_out}: {out}")
+    say(f"{counts['requests']:,} requests{left_out}: {out}")
     if status:
         raise FlashtwinError(f"{command[0]}: ended with exit status {status}; the trace has what it did until then")
 
 
 def _recover(path: Path, *, as_json: bool) -> None:
-    requests, cut = recover(path)
+    requests, cut = recording.recover(path)
     if as_json:
         data_json({"requests": requests, "cut_bytes": cut})
     say(f"{requests:,} requests, {cut:,} bytes cut off: {path}")

@@ -2,50 +2,58 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from flashtwin.cli._options import (
-    ReplayOptions,
-    device_option,
-    json_option,
-    out_option,
-    per_request_option,
-    reading_options,
-    running_options,
-    stream_option,
-    timeline_options,
-)
+from flashtwin.cli._bridge import verb
+from flashtwin.cli._options import Device, Json, PerRequest, ReplayOptions, Stream
 from flashtwin.cli._replaying import choose, replay_all, show
-from flashtwin.replays.timelines import Timeline
-from flashtwin.traces.reading import Source
+from flashtwin.replays.timelines import Timeline, wanted
+from flashtwin.traces.reading import Reading, Source
 
 
-@click.command(short_help="Replay a trace on one system.")
-@reading_options
-@click.option(
-    "--system",
-    required=True,
-    metavar="NAME",
-    help="System: a name of `flashtwin systems`, or a TOML file. Example: --system rr-ssd",
-)
-@device_option
-@running_options
-@per_request_option
-@timeline_options
-@stream_option
-@out_option("Folder for summary and tables. Example: --out mail-run  [default: print the figures only]")
-@json_option
+@dataclass(frozen=True)
+class TimelineOptions:
+    """The timeline to draw, if any.
+
+    Attributes:
+        timeline (FILE): Also write a timeline of channels, dies, hash unit, garbage collection and requests; open it
+            at https://ui.perfetto.dev. Example: --timeline run.pftrace
+        timeline_from_s: Start the timeline at this time of the drive; with --speed 10, a tenth of the trace's.
+            Example: --timeline-from 3s
+        timeline_to_s: End the timeline at this time of the drive. Example: --timeline-to 4s
+    """
+
+    timeline: Path | None = None
+    timeline_from_s: float | None = None
+    timeline_to_s: float | None = None
+
+    @property
+    def drawn(self) -> Timeline | None:
+        """The timeline as the engine takes it."""
+        if self.timeline is None and (self.timeline_from_s is not None or self.timeline_to_s is not None):
+            flag = "--timeline-from" if self.timeline_from_s is not None else "--timeline-to"
+            raise click.UsageError(
+                f"{flag} says which part of a timeline is wanted; name its file with --timeline run.pftrace"
+            )
+        return wanted(self.timeline, self.timeline_from_s, self.timeline_to_s)
+
+
+@verb("Replay a trace on one system.")
 def replay(
-    source: Source,
-    running: ReplayOptions,
+    path: str,
+    *,
+    reading: Reading,
     system: str,
-    per_request: bool,
-    timeline: Timeline | None,
-    stream: bool,
-    out: Path | None,
-    as_json: bool,
+    device: Device | None = None,
+    running: ReplayOptions,
+    per_request: PerRequest = False,
+    timeline: TimelineOptions,
+    stream: Stream = False,
+    out: Path | None = None,
+    json: Json = False,
 ) -> None:
     """Replay TRACE on one system and print its figures: response times, throughput, write amplification.
 
@@ -53,7 +61,13 @@ def replay(
     Examples:
       flashtwin replay mail.fiu.zst --system rr-ssd --set replication.alpha=0.2
       flashtwin replay mail.fiu.zst --system rr-ssd --timeline run.pftrace --timeline-from 3s --timeline-to 4s
+
+    Args:
+        path (TRACE): The trace.
+        system (NAME): System: a name of `flashtwin systems`, or a TOML file. Example: --system rr-ssd
+        out (DIR): Folder for summary and tables. Example: --out mail-run [default: print the figures only]
     """
+    drawn, running = timeline.drawn, running.on(device)
     chosen = choose(running, [system])
-    summaries = replay_all(source, running, chosen, out, stream=stream, per_request=per_request, timeline=timeline)
-    show(summaries, as_json=as_json)
+    source = Source(path, reading)
+    show(replay_all(source, running, chosen, out, stream=stream, per_request=per_request, timeline=drawn), as_json=json)

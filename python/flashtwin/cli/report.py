@@ -5,21 +5,16 @@ from __future__ import annotations
 from contextlib import nullcontext
 from pathlib import Path
 
-import click
-
-from flashtwin.cli._options import json_option, out_option
+from flashtwin.cli._bridge import verb
+from flashtwin.cli._options import Json
 from flashtwin.cli._talk import say, show_report
 from flashtwin.errors import ReportError
 from flashtwin.results import names
 from flashtwin.results.folder import VERSION, locked
 
 
-@click.command(short_help="Write the HTML report of saved results.")
-@click.argument("folders", type=click.Path(path_type=Path), metavar="DIR...", nargs=-1, required=True)
-@out_option("Folder for page and charts. Example: --out mail-days  [default: DIR, or FIRST-vs-SECOND]")
-@click.option("--across-traces", is_flag=True, help="Compare saved results even if their traces differ.")
-@json_option
-def report(folders: tuple[Path, ...], out: Path | None, across_traces: bool, as_json: bool) -> None:
+@verb("Write the HTML report of saved results.")
+def report(*folders: Path, out: Path | None = None, across_traces: bool = False, json: Json = False) -> None:
     """Write the HTML report of the results in DIR, made by `study`, `characterize`, `compare`, `sweep` or `replay`.
 
     Several DIRs get one report; the first is the baseline, and differing settings come first.
@@ -28,6 +23,11 @@ def report(folders: tuple[Path, ...], out: Path | None, across_traces: bool, as_
     Examples:
       flashtwin report mail-study
       flashtwin report mail-monday mail-tuesday --out mail-days
+
+    Args:
+        folders (DIR...): Folders of results.
+        out (DIR): Folder for page and charts. Example: --out mail-days [default: DIR, or FIRST-vs-SECOND]
+        across_traces: Compare saved results even if their traces differ.
     """
     from flashtwin import report as page
 
@@ -47,7 +47,7 @@ def report(folders: tuple[Path, ...], out: Path | None, across_traces: bool, as_
     without = is_sweep or (folder / names.REPRODUCTION).is_file()
     findings = [] if without else page.findings(folder)
     choice = None if without else page.choice(folder)
-    show_report(written, [finding.text for finding in findings], choice=choice, as_json=as_json)
+    show_report(written, [finding.text for finding in findings], choice=choice, as_json=json)
 
 
 def _together(folders: tuple[Path, ...], out: Path | None, *, across_traces: bool) -> Path:

@@ -3,103 +3,56 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
-import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
-from flashtwin.cli._options import Duration, device_option, json_option, set_option
-from flashtwin.cli._serving import (
-    for_option,
-    listen_option,
-    metrics,
-    metrics_option,
-    read_only_option,
-    serve_until_end,
-    socket_option,
-    tls_option,
-    warn,
-)
-from flashtwin.cli._talk import data, data_json, say
-from flashtwin.errors import FlashtwinError
-from flashtwin.live.drives import Serving, begin
+from flashtwin.cli import _serving
+from flashtwin.cli._bridge import verb
+from flashtwin.cli._options import Device, File, Folder, Json, Sets
+from flashtwin.cli._serving import Address, For, Metrics, ReadOnly
+from flashtwin.cli._talk import data_json, say
+from flashtwin.cli._types import Text, byte_count
+from flashtwin.errors import ArgumentError, FlashtwinError
+from flashtwin.live import drives
+from flashtwin.live.drives import Serving
 from flashtwin.live.linux import expect_linux
 from flashtwin.live.recording import Server
 from flashtwin.replays.running import Comparison
 from flashtwin.results import names
 
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 #: More logical pages than a drive can number, for any page size.
 _LARGEST = 1 << 47
 
 
-class Size(click.ParamType[int]):
+def size(text: str) -> int:
     """A number of bytes: `8G`, `512M`, `1T`, in powers of 1,024."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Reads the text."""
-        parts = re.fullmatch(r"(\d+)\s*([KMGT]?)(?:i?B)?", str(value).strip(), re.IGNORECASE)
-        if parts is None or int(parts[1]) == 0:
-            self.fail(f"'{value}' is not a number of bytes; write it like 512M, 8G or 1T", param, ctx)
-        found = int(parts[1][:30]) * _UNITS[parts[2].upper()]
-        if found > _LARGEST:
-            self.fail(f"'{value}' is more than a drive can have, 128T with the largest pages", param, ctx)
-        return found
+    found = byte_count(text)
+    if not found:
+        raise ArgumentError(f"'{text}' is not a number of bytes; write it like 512M, 8G or 1T")
+    if found > _LARGEST:
+        raise ArgumentError(f"'{text}' is more than a drive can have, 128T with the largest pages")
+    return found
 
 
-@click.command(short_help="Serve a simulated drive that stores real bytes.")
-@click.argument("image", type=click.Path(path_type=Path, dir_okay=False))
-@click.argument("command", nargs=-1, type=click.UNPROCESSED)
-@click.option(
-    "--system",
-    metavar="NAME",
-    help="System of a new image: a name of `flashtwin systems`, or a TOML file. Example: --system rr-ssd",
-)
-@click.option("--size", type=Size(), metavar="BYTES", help="Capacity of a new image. Example: --size 8G")
-@set_option
-@device_option
-@click.option(
-    "--period",
-    type=Duration(),
-    metavar="TIME",
-    help="Period length, wall time; popular contents are copied when one ends. Example: --period 1h  "
-    "[default: replay.period_s]",
-)
-@socket_option
-@listen_option
-@tls_option
-@click.option(
-    "--twin-time",
-    is_flag=True,
-    help="Answer as fast as the modelled drive would; --out also gets its result, in DIR/twin.",
-)
-@read_only_option
-@for_option
-@metrics_option
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Folder for the final figures. Example: --out served",
-)
-@json_option
+@verb("Serve a simulated drive that stores real bytes.")
 def serve(
-    image: Path,
-    command: tuple[str, ...],
-    size: int | None,
-    sets: tuple[tuple[str, str], ...],
-    device: str | None,
-    period: float | None,
-    seconds: float | None,
-    metrics_at: str | None,
-    out: Path | None,
-    as_json: bool,
-    **served: Any,
+    image: File,
+    *command: Annotated[str, click.UNPROCESSED],
+    system: str | None = None,
+    size: Annotated[int, Text(size)] | None = None,
+    set_: Sets = (),
+    device: Device | None = None,
+    period_s: float | None = None,
+    at: Address,
+    twin_time: bool = False,
+    read_only: ReadOnly = False,
+    for_s: For | None = None,
+    metrics: Metrics | None = None,
+    out: Folder | None = None,
+    json: Json = False,
 ) -> None:
     """Serve the drive in IMAGE as a network block device; create IMAGE if it does not exist.
 
@@ -110,38 +63,34 @@ def serve(
     \b
     Example:
       flashtwin serve --system rr-ssd --size 64M drive.img -- qemu-io -f raw -c "write -P 7 0 64k" {uri}
+
+    Args:
+        command ([COMMAND]...): What to run meanwhile.
+        system (NAME): System of a new image: a name of `flashtwin systems`, or a TOML file. Example: --system rr-ssd
+        size (BYTES): Capacity of a new image. Example: --size 8G
+        period_s: Period length, wall time; popular contents are copied when one ends. Example: --period 1h
+            [default: replay.period_s]
+        twin_time: Answer as fast as the modelled drive would; --out also gets its result, in DIR/twin.
+        out (DIR): Folder for the final figures. Example: --out served
     """
     expect_linux("serving a drive")
     summary = _summary(out)
-    socket, listen = served["socket"], served["listen"]
-    if socket is None and listen is None:
-        socket = image.with_suffix(".sock")
-    settings = dict(sets) | ({"device": device} if device else {})
-    how = Serving(
-        socket=socket,
-        listen=listen,
-        read_only=served["read_only"],
-        period_s=period,
-        tls_certificates=served["tls_certificates"],
-        twin_time=served["twin_time"],
-    )
-    server = begin(image, served["system"], size, list(settings.items()), how)
+    keys = dict(set_) | ({"device": device} if device else {})
+    how = Serving(read_only=read_only, period_s=period_s, twin_time=twin_time, **at.beside(image))
+    server = drives.begin(image, system, size, list(keys.items()), how)
     with server:
         for note in server.figures["drive"]["notes"]:
             say(f"note: {note}")
         _warn_of_space(image)
-        data(json.dumps({"uri": server.uri, "image": str(image)}) if as_json else server.uri)
-        sys.stdout.flush()
-        with metrics(server, metrics_at):
-            status = serve_until_end(server, command, seconds)
+        status = _serving.serve(server, {"image": str(image)}, command, for_s, metrics, as_json=json)
     figures = server.figures
-    if as_json:
+    if json:
         data_json(figures)
     if summary is not None:
         _write(summary, figures)
     if "twin" in figures:
         _modelled(server, figures["twin"], out)
-    warn(figures, set())
+    _serving.warn(figures, set())
     drive = figures["drive"]
     say(f"{drive['host_pages_written']:,} pages written by clients, {drive['pages_programmed']:,} programmed: {image}")
     if status:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import click
 
+from flashtwin.cli._bridge import verb
 from flashtwin.cli._comparing import as_row, comparison, replayed_row, side_by_side
-from flashtwin.cli._options import Duration, force_option, json_option, reading_options, seed_option
+from flashtwin.cli._options import File, Force, Json, Seed
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, duration, pairs, say
 from flashtwin.errors import FlashtwinError
 from flashtwin.recipes.workloads import workload
 from flashtwin.results.folder import write_text
-from flashtwin.traces.reading import Source
+from flashtwin.traces.reading import Reading, Source
 
 
 class _Trace(click.Group):
@@ -36,41 +37,40 @@ def trace() -> None:
     """
 
 
-@trace.command(short_help="Print requests, bytes, footprint and duplicates of a trace.")
-@reading_options
-@json_option
-def info(source: Source, as_json: bool) -> None:
+@verb("Print requests, bytes, footprint and duplicates of a trace.", trace)
+def info(path: str, *, reading: Reading, json: Json = False) -> None:
     """Print requests, bytes, footprint and duplicates of TRACE, and the quality of the file.
 
     \b
     Example:
       flashtwin trace info mail.fiu.zst
       zstdcat mail.fiu.zst | flashtwin trace info - --json
+
+    Args:
+        path (TRACE): The trace.
     """
     with Bars() as bars:
-        found = source.open(bars.reading()).info
-    data_json(found) if as_json else data(pairs(list(_flat(found))))
+        found = Source(path, reading).open(bars.reading()).info
+    data_json(found) if json else data(pairs(list(_flat(found))))
 
 
-@trace.command(short_help="Convert a trace to canonical Parquet.")
-@reading_options
-@click.argument("output", type=click.Path(path_type=Path, dir_okay=False), metavar="OUTPUT.parquet")
-@force_option
-def convert(source: Source, output: Path, force: bool) -> None:
+@verb("Convert a trace to canonical Parquet.", trace)
+def convert(path: str, output: File, *, reading: Reading, force: Force = False) -> None:
     """Convert TRACE to the canonical Parquet file that docs/trace-formats.md describes.
 
     \b
     Example:
       flashtwin trace convert mail.fiu.zst mail.parquet
+
+    Args:
+        path (TRACE): The trace.
+        output (OUTPUT.parquet): The new one.
     """
-    _convert(source, output, force=force)
+    _convert(Source(path, reading), output, force=force)
 
 
-@trace.command(short_help="Cut a span of time out of a trace.")
-@reading_options
-@click.argument("output", type=click.Path(path_type=Path, dir_okay=False), metavar="OUTPUT.parquet")
-@force_option
-def cut(source: Source, output: Path, force: bool) -> None:
+@verb("Cut a span of time out of a trace.", trace)
+def cut(path: str, output: File, *, reading: Reading, force: Force = False) -> None:
     """Write the requests from --from on and before --to as a new trace.
 
     Contents of pages from before --from are lost. All verbs that read a trace take --from and --to as well.
@@ -78,33 +78,26 @@ def cut(source: Source, output: Path, force: bool) -> None:
     \b
     Example:
       flashtwin trace cut mail.fiu.zst mail-day-2.parquet --from 1d --to 2d
+
+    Args:
+        path (TRACE): The trace.
+        output (OUTPUT.parquet): The new one.
     """
-    if source.reading.from_s is None and source.reading.to_s is None:
+    if reading.from_s is None and reading.to_s is None:
         raise FlashtwinError("nothing is to be cut; give --from TIME, --to TIME or both, for example --from 1d")
-    _convert(source, output, force=force)
+    _convert(Source(path, reading), output, force=force)
 
 
-@trace.command(short_help="Sample a trace by pages or by contents.")
-@reading_options
-@click.argument("output", type=click.Path(path_type=Path, dir_okay=False), metavar="OUTPUT.parquet")
-@click.option(
-    "--rate",
-    type=click.FloatRange(min=0, max=1, min_open=True),
-    required=True,
-    metavar="RATE",
-    help="Share of pages or contents to keep, above 0 up to 1. Example: --rate 0.1",
-)
-@click.option(
-    "--by",
-    type=click.Choice(["address", "content"]),
-    default="address",
-    show_default=True,
-    help="Unit of sampling: pages of 4 KiB by address, or contents. Example: --by content",
-)
-@seed_option(0)
-@force_option
+@verb("Sample a trace by pages or by contents.", trace)
 def sample(
-    source: Source, output: Path, rate: float, by: Literal["address", "content"], seed: int, force: bool
+    path: str,
+    output: File,
+    *,
+    reading: Reading,
+    rate: Annotated[float, click.FloatRange(min=0, max=1, min_open=True)],
+    by: Literal["address", "content"] = "address",
+    seed: Seed = 0,
+    force: Force = False,
 ) -> None:
     """Keep a share of TRACE's pages (or contents), chosen by hash, with all their requests.
 
@@ -113,40 +106,31 @@ def sample(
     \b
     Example:
       flashtwin trace sample mail.fiu.zst mail-tenth.parquet --rate 0.1
+
+    Args:
+        path (TRACE): The trace.
+        output (OUTPUT.parquet): The new one.
+        rate (RATE): Share of pages or contents to keep, above 0 up to 1. Example: --rate 0.1
+        by: Unit of sampling: pages of 4 KiB by address, or contents. Example: --by content
     """
     _check_output(output, force=force)
     with Bars() as bars:
-        opened = source.open(bars.reading())
+        opened = Source(path, reading).open(bars.reading())
         sampled = opened.sample(rate, seed=seed, by=by)
         sampled.write_parquet(output)
     say(f"{len(sampled):,} of {len(opened):,} requests: {output}")
 
 
-@trace.command(short_help="Make a trace from a recipe.")
-@click.argument("recipe")
-@click.option(
-    "--out",
-    "output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    required=True,
-    metavar="OUTPUT.parquet",
-    help="The canonical Parquet file to write.",
-)
-@click.option(
-    "--scale",
-    type=click.FloatRange(min=0, min_open=True),
-    default=1.0,
-    show_default=True,
-    help="Multiplies requests, footprint, values and the length of days; the rate stays.",
-)
-@seed_option(0)
-@click.option(
-    "--days",
-    type=click.IntRange(min=1),
-    help="Days to make; by default the recipe's. Fewer are the first of them, more go on after them.",
-)
-@force_option
-def synthesize(recipe: str, output: Path, scale: float, seed: int, days: int | None, force: bool) -> None:
+@verb("Make a trace from a recipe.", trace)
+def synthesize(
+    recipe: str,
+    *,
+    out: File,
+    scale: Annotated[float, click.FloatRange(min=0, min_open=True)] = 1.0,
+    seed: Seed = 0,
+    days: Annotated[int, click.IntRange(min=1)] | None = None,
+    force: Force = False,
+) -> None:
     """Make a trace from RECIPE: a name that `flashtwin workloads` lists, or a TOML file.
 
     Requests are written as they are made; the trace need not fit into memory. The same recipe, scale
@@ -156,60 +140,57 @@ def synthesize(recipe: str, output: Path, scale: float, seed: int, days: int | N
     Example:
       flashtwin trace synthesize rr-ssd/webvm --scale 0.01 --out webvm.parquet
       flashtwin trace synthesize rr-ssd/webvm --scale 0.01 --days 21 --out three-weeks.parquet
+
+    Args:
+        recipe: The recipe.
+        out (OUTPUT.parquet): The canonical Parquet file to write.
+        scale: Multiplies requests, footprint, values and the length of days; the rate stays.
+        days: Days to make; by default the recipe's. Fewer are the first of them, more go on after them.
     """
-    _check_output(output, force=force)
+    _check_output(out, force=force)
     with Bars() as bars:
-        made = workload(recipe).write(output, scale=scale, seed=seed, days=days, progress=bars.making())
-    say(f"{made:,} requests: {output}")
+        made = workload(recipe).write(out, scale=scale, seed=seed, days=days, progress=bars.making())
+    say(f"{made:,} requests: {out}")
 
 
-@trace.command(short_help="Write a recipe that imitates a trace.")
-@reading_options
-@click.option(
-    "--period",
-    type=Duration(),
-    default="1d",
-    show_default=True,
-    metavar="TIME",
-    help="Length of the trace's days. Example: --period 2h",
-)
-@click.option(
-    "--out",
-    "output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="RECIPE.toml",
-    help="Write the recipe to this file. Example: --out mail.toml",
-)
-@force_option
-@click.option(
-    "--replay/--no-replay",
-    default=True,
-    show_default=True,
-    help="Replay TRACE and its imitation on `conventional`, `ca-ssd` and `rr-ssd`, and print both side by side.",
-)
-@json_option
-def imitate(source: Source, period: float, output: Path | None, force: bool, replay: bool, as_json: bool) -> None:
+@verb("Write a recipe that imitates a trace.", trace)
+def imitate(
+    path: str,
+    *,
+    reading: Reading,
+    period_s: float = 86_400.0,
+    out: File | None = None,
+    force: Force = False,
+    replay: bool = True,
+    json: Json = False,
+) -> None:
     """Write a recipe that imitates TRACE, and compare a trace made from it with TRACE.
 
     \b
     Example:
       flashtwin trace imitate mail.fiu.zst --out mail.toml
       flashtwin trace imitate mail.fiu.zst --out mail.toml --no-replay
+
+    Args:
+        path (TRACE): The trace.
+        period_s: Length of the trace's days. Example: --period 2h
+        out (RECIPE.toml): Write the recipe to this file. Example: --out mail.toml
+        replay: Replay TRACE and its imitation on `conventional`, `ca-ssd` and `rr-ssd`, and print both side by side.
     """
-    if output is not None:
-        _check_name(output, ".toml", "the ending of recipes", force=force)
+    if out is not None:
+        _check_name(out, ".toml", "the ending of recipes", force=force)
     with Bars() as bars:
-        opened = source.open(bars.reading())
+        opened = Source(path, reading).open(bars.reading())
     # Only this verb needs these modules.
     from flashtwin.recipes import imitation
 
     with Bars() as bars:
-        found = imitation.imitate(opened, period_s=period, replay=replay, progress=bars.named("imitation", "replays"))
-    if output is not None:
-        write_text(output, found.workload.toml)
-        say(f"recipe: {output}")
+        found = imitation.imitate(opened, period_s=period_s, replay=replay, progress=bars.named("imitation", "replays"))
+    if out is not None:
+        write_text(out, found.workload.toml)
+        say(f"recipe: {out}")
     say(f"compared at scale {found.scale:.4g}")
-    if as_json:
+    if json:
         statistics, replays = map(as_row, found.achieved), map(replayed_row, found.replays)
         data_json({"statistics": list(statistics), "replays": list(replays)})
         return

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from flashtwin.characterization import statistics
 from flashtwin.characterization.measuring import Characterization
+from flashtwin.cli._bridge import verb
 from flashtwin.cli._comparing import as_row, comparison, number
-from flashtwin.cli._options import json_option, seed_option
+from flashtwin.cli._options import Json, Seed
 from flashtwin.cli._talk import data, data_json, pairs, say, table
 from flashtwin.recipes.workloads import Achieved, compared, workload
 from flashtwin.recipes.workloads import workloads as names
 
 
-@click.command(short_help="List synthetic workloads, print one, or check it.")
-@click.argument("name", required=False)
-@click.option("--check", is_flag=True, help="Make a trace, measure it, and compare with the published statistics.")
-@click.option(
-    "--scale",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="X",
-    help="Size of the trace for --check. Example: --scale 0.1  [default: one that takes seconds]",
-)
-@seed_option(0)
-@json_option
-@click.pass_context
-def workloads(ctx: click.Context, name: str | None, check: bool, scale: float | None, seed: int, as_json: bool) -> None:
+@verb("List synthetic workloads, print one, or check it.")
+def workloads(
+    name: str | None = None,
+    *,
+    check: bool = False,
+    scale: Annotated[float, click.FloatRange(min=0, min_open=True)] | None = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> int:
     """List the recipes; with NAME (or a TOML file), print it; with --check, test it, or all of them.
 
     A check makes a trace, characterizes it, and compares each published statistic with the measured one, with its
@@ -41,28 +38,32 @@ def workloads(ctx: click.Context, name: str | None, check: bool, scale: float | 
       flashtwin workloads ca-ssd/cello99 > mine.toml
       flashtwin workloads ca-ssd/cello99 --check --scale 0.1
       flashtwin workloads --check
+
+    Args:
+        check: Make a trace, measure it, and compare with the published statistics.
+        scale (X): Size of the trace for --check. Example: --scale 0.1 [default: one that takes seconds]
     """
     if name is None:
         if check:
-            ctx.exit(_check_all(scale, seed, as_json=as_json))
+            return _check_all(scale, seed, as_json=json)
         listed = {one: workload(one).description.split(". ", maxsplit=1)[0] for one in names()}
-        data_json(listed) if as_json else data(pairs(list(listed.items())))
-        return
+        data_json(listed) if json else data(pairs(list(listed.items())))
+        return 0
     chosen = workload(name)
     if not check:
-        data_json(chosen.recipe) if as_json else data(chosen.toml.rstrip())
-        return
+        data_json(chosen.recipe) if json else data(chosen.toml.rstrip())
+        return 0
     used = chosen.check_scale() if scale is None else scale
     found = chosen.measured(scale=used, seed=seed)
     achieved = compared(chosen.targets, found, used)
-    if as_json:
+    if json:
         rows = [as_row(one) for one in achieved]
         data_json({"targets": rows, "measured": _measured(found, used), "days": statistics.by_day(found)})
     else:
         say(f"{chosen.name} at scale {used:.4g}, seed {seed}")
         _show(achieved)
         _show_measured(found, used)
-    ctx.exit(_status(achieved))
+    return _status(achieved)
 
 
 def _check_all(scale: float | None, seed: int, *, as_json: bool) -> int:

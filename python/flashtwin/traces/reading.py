@@ -17,15 +17,24 @@ from flashtwin.traces.trace import open as open_trace
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a trace that is given as a path; the options of `flashtwin.open`."""
+    """How to read a trace that is given as a path; the options of `flashtwin.open`, and of verbs that read one.
+
+    Attributes:
+        format (NAME): Trace format, if it cannot be detected. Example: --format msr
+        on_bad_line: Stop at an unreadable line, or skip and count it. Example: --on-bad-line skip
+        sort_window_ns: Sort requests that come up to this late; later ones are an error. Example: --sort-window 10s
+        blkparse_action: blkparse text: take the time a request is queued (Q), issued (D) or completed (C).
+            Example: --blkparse-action Q
+        volume (NAME): Read only this volume. Example: --volume 3
+        from_s: Start this long after the first request. Example: --from 2h
+        to_s: Stop this long after the first request. Example: --to 1d
+    """
 
     format: str | None = None
     on_bad_line: OnBadLine = "fail"
     sort_window_ns: int = 1_000_000_000
     blkparse_action: BlkparseAction = "D"
-    #: Only the requests of this volume.
     volume: str | None = None
-    #: Only the requests from this many seconds after the first one on, and before that many.
     from_s: float | None = None
     to_s: float | None = None
 
