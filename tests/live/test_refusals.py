@@ -105,7 +105,7 @@ def test_a_socket_that_nobody_could_connect_to_is_refused(tmp_path: Path) -> Non
 
 
 def test_figures_for_other_machines_are_told_with_a_warning(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    from flashtwin.cli._serving import metrics
+    from flashtwin.cli._metrics import metrics
 
     with ft.serve(tmp_path / "drive.img", system="rr-ssd", size_bytes=8 << 20) as server:
         for host, is_warned in (("0.0.0.0", True), ("127.0.0.1", False), ("localhost", False), ("[::1]", False)):

@@ -149,7 +149,7 @@ def test_the_verbs(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_figures_for_prometheus(tmp_path: Path) -> None:
-    from flashtwin.cli._serving import metrics, prometheus
+    from flashtwin.cli._metrics import metrics, prometheus
 
     with ft.serve(tmp_path / "drive.img", system="rr-ssd", size_bytes=SIZE) as server:
         assert 'flashtwin_flash_writes_total{cause="unique"} 0' in prometheus(server.figures)

@@ -223,15 +223,15 @@ def test_from_the_command_line(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_metrics_over_http(tmp_path: Path) -> None:
-    from flashtwin.cli import _serving
+    from flashtwin.cli import _metrics
 
     with (
         ft.serve(tmp_path / "d.img", system="ca-ssd", size_bytes=SIZE, twin_time=True) as server,
         pytest.MonkeyPatch.context() as patch,
     ):
         said: list[str] = []
-        patch.setattr(_serving, "say", said.append)
-        with _serving.metrics(server, "127.0.0.1:0"):
+        patch.setattr(_metrics, "say", said.append)
+        with _metrics.metrics(server, "127.0.0.1:0"):
             client(server, "h.pwrite(bytes(range(256)) * 16, 0)")
             address = said[0].removeprefix("figures: ")
             with urllib.request.urlopen(address, timeout=10) as answer:

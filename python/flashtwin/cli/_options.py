@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +13,7 @@ from flashtwin.cli import _types
 from flashtwin.cli._bridge import Shared
 from flashtwin.cli._talk import say
 from flashtwin.cli._types import Text
+from flashtwin.errors import FlashtwinError
 from flashtwin.progress import Progress
 from flashtwin.replays.presets import System, resolve_text
 from flashtwin.replays.running import fitted
@@ -93,6 +94,20 @@ Workers = Annotated[
 #: A file that is written or read, not a folder.
 File = Annotated[Path, click.Path(path_type=Path, dir_okay=False)]
 Folder = Annotated[Path, click.Path(path_type=Path, file_okay=False)]
+
+
+def expect_new(file: Path, endings: Sequence[str], why: str = "", *, force: bool) -> None:
+    """Refuses a file that cannot be written, before any long work.
+
+    Raises:
+        FlashtwinError: it has another ending, exists, or has no folder.
+    """
+    if file.suffix not in endings:
+        raise FlashtwinError(f"{file}: the name must end in {' or '.join(endings)}{why}")
+    if (file.exists() or file.is_symlink()) and not force:
+        raise FlashtwinError(f"{file}: exists; give --force to replace it")
+    if not file.absolute().parent.is_dir():
+        raise FlashtwinError(f"{file}: there is no folder '{file.parent}'; make it first")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
@@ -24,6 +21,7 @@ from rich.console import Console
 from rich.live import Live
 
 from flashtwin.cli._bridge import Shared
+from flashtwin.cli._metrics import metrics
 from flashtwin.cli._options import File
 from flashtwin.cli._talk import data, say
 from flashtwin.errors import FlashtwinError
@@ -206,139 +204,3 @@ def _behind(now: Mapping[str, Any]) -> str:
     queues = now.get("twin", {}).get("chip_queues", [])
     waiting = [f"at the chips {sum(queues):,}, at one at most {max(queues):,}"] if queues else []
     return ", ".join([*duplicates, f"programmed: {', '.join(programs) or 'nothing'}", *waiting])
-
-
-def prometheus(figures: Mapping[str, Any]) -> str:
-    """Figures in Prometheus' text format."""
-    server = figures["server"]
-    lines: list[str] = []
-
-    def family(name: str, kind: str, words: str, samples: Sequence[tuple[str, float]]) -> None:
-        lines.append(f"# HELP flashtwin_{name} {words}")
-        lines.append(f"# TYPE flashtwin_{name} {kind}")
-        lines.extend(f"flashtwin_{name}{labels} {value:.10g}" for labels, value in samples)
-
-    def by_operation(key: str) -> list[tuple[str, float]]:
-        return [(f'{{operation="{one["operation"]}"}}', one[key]) for one in server["operations"]]
-
-    family("requests_total", "counter", "Requests answered, errors among them.", by_operation("requests"))
-    family("errors_total", "counter", "Requests answered with an error.", by_operation("errors"))
-    family("bytes_total", "counter", "Bytes of requests without error.", by_operation("bytes"))
-    times = [sample for one in server["operations"] for sample in _histogram(one)]
-    family("request_seconds", "histogram", "Time from request to reply.", times)
-    family("connections", "gauge", "Clients connected.", [("", server["connections"])])
-    family("in_flight", "gauge", "Requests being worked on.", [("", server["in_flight"])])
-    family("connections_total", "counter", "Clients that were ever connected.", [("", server["connections_in_all"])])
-    refused = [("", server["connections_refused"])]
-    family("connections_refused_total", "counter", "Clients sent away since there were too many.", refused)
-    if "drive" in figures:
-        _of_drive(figures["drive"], family)
-        if "twin" in figures:
-            _of_twin(figures["twin"], family)
-    else:
-        _of_recording(figures["recording"], family)
-    return "\n".join(lines) + "\n"
-
-
-def _of_recording(recording: Mapping[str, Any], family: Callable[..., None]) -> None:
-    family("recorded_requests_total", "counter", "Requests written down.", [("", recording["requests"])])
-    family("recording_bytes", "gauge", "Bytes of the recording.", [("", recording["file_bytes"])])
-    family("recording_failed", "gauge", "1 when nothing is written down any more.", [("", bool(recording["failure"]))])
-    stalled = [("", recording["stalled_ns"] / 1e9)]
-    family("recording_stalled_seconds_total", "counter", "Time that requests waited for the recording.", stalled)
-
-
-def _of_drive(drive: Mapping[str, Any], family: Callable[..., None]) -> None:
-    def by_cause(key: str) -> list[tuple[str, float]]:
-        return [(f'{{cause="{cause}"}}', pages) for cause, pages in drive[key].items()]
-
-    state, store = drive["state"], drive["store"]
-    family("flash_writes_total", "counter", "Pages programmed, by cause.", by_cause("flash_writes"))
-    family("flash_reads_total", "counter", "Pages read, by cause.", by_cause("flash_reads"))
-    family("erases_total", "counter", "Blocks erased.", [("", drive["erases"]["total"])])
-    family("host_pages_written_total", "counter", "Page writes of clients.", [("", drive["host_pages_written"])])
-    duplicates = [("", drive["page_ops"]["duplicate_writes"])]
-    family("duplicate_writes_total", "counter", "Of these, pages whose content was on flash.", duplicates)
-    family("mapped_pages", "gauge", "Logical pages that hold something.", [("", state["mapped_pages"])])
-    family("pages_in_use", "gauge", "Flash pages that hold what these have.", [("", state["pages_in_use"])])
-    family("replica_pages", "gauge", "Of these, copies made on purpose.", [("", state["replica_pages"])])
-    family("table_bytes", "gauge", "Bytes of all tables in RAM.", [("", state["table_bytes"])])
-    family("log_batches_total", "counter", "Batches of the log written.", [("", store["log_batches"])])
-    family("checkpoints_total", "counter", "Checkpoints written.", [("", store["checkpoints"])])
-    family("damaged_pages_total", "counter", "Pages that did not hold what was written to them.",
-           [("", store["damaged_pages"])])  # fmt: skip
-    family("lost_pages", "gauge", "Flash pages that stand for data that are lost.", [("", state["lost_pages"])])
-    family("retired_blocks", "gauge", "Blocks that are used no more.", [("", state["retired_blocks"])])
-    family("read_only", "gauge", "1 when nothing is written any more.", [("", bool(drive["read_only"]))])
-
-
-def _of_twin(twin: Mapping[str, Any], family: Callable[..., None]) -> None:
-    held, slower = [("", twin["held_back"])], [("", twin["store_was_slower"])]
-    family("twin_held_back_total", "counter", "Answers held back until the modelled drive had them.", held)
-    family("twin_store_was_slower_total", "counter", "Answers for which the image's disk took longer.", slower)
-    late = [("", twin["late_ns"] / 1e9)]
-    family("twin_late_seconds_total", "counter", "By how much answers held back came after the modelled drive's.", late)
-    queues = [(f'{{chip="{chip}"}}', length) for chip, length in enumerate(twin["chip_queues"])]
-    family("twin_chip_queue", "gauge", "Operations waiting and in service at a chip of the modelled drive.", queues)
-    family("twin_failed", "gauge", "1 when nothing is held back any more.", [("", bool(twin["failure"]))])
-
-
-def _histogram(one: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """The samples of one operation's histogram: ranges up to 1 µs, 2 µs, 4 µs and so on, the last without end."""
-    label = f'operation="{one["operation"]}"'
-    count = 0
-    for number, times in enumerate(one["times"]):
-        count += times
-        bound = "+Inf" if number == len(one["times"]) - 1 else f"{2**number / 1e6:.10g}"
-        yield f'_bucket{{{label},le="{bound}"}}', count
-    yield f"_sum{{{label}}}", one["time_ns"] / 1e9
-    yield f"_count{{{label}}}", count
-
-
-def _warn_of_others(host: str) -> None:
-    """Warns if other machines can read the figures."""
-    try:
-        places = {found[4][0] for found in socket.getaddrinfo(host, None)}
-        alone = all(ipaddress.ip_address(str(place).partition("%")[0]).is_loopback for place in places)
-    except (OSError, ValueError):
-        return
-    if not alone:
-        say(f"warning: whoever reaches {host} can read the figures; write 127.0.0.1:PORT to keep them on this machine")
-
-
-@contextmanager
-def metrics(server: Server, address: str | None) -> Iterator[None]:
-    """Answers GET /metrics at an address as long as it is used; nothing without one."""
-    if address is None:
-        yield
-        return
-
-    class Answer(BaseHTTPRequestHandler):
-        timeout = 10
-
-        def do_GET(self) -> None:
-            found = self.path.split("?")[0] in ("/metrics", "/")
-            body = prometheus(server.figures).encode() if found else b"there is /metrics\n"
-            self.send_response(200 if found else 404)
-            self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-            """Says nothing."""
-
-    host, _, port = address.rpartition(":")
-    try:
-        http = ThreadingHTTPServer((host.strip("[]"), int(port)), Answer)
-    except (ValueError, OverflowError, OSError) as error:
-        raise FlashtwinError(f"'{address}': figures cannot be told there ({error}); write 127.0.0.1:9090") from error
-    http.daemon_threads = True
-    _warn_of_others(host.strip("[]"))
-    with http:
-        threading.Thread(target=http.serve_forever, name="metrics", daemon=True).start()
-        say(f"figures: http://{host}:{http.server_port}/metrics")
-        try:
-            yield
-        finally:
-            http.shutdown()

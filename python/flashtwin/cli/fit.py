@@ -9,7 +9,7 @@ import click
 
 from flashtwin.cli._bridge import verb
 from flashtwin.cli._fitting import as_json, show, written
-from flashtwin.cli._options import File, Force, Json, Seed
+from flashtwin.cli._options import File, Force, Json, Seed, expect_new
 from flashtwin.cli._talk import data, data_json, say
 from flashtwin.cli._types import Text, byte_count
 from flashtwin.drives import jobs as experiments
@@ -134,11 +134,13 @@ def results(
     if place is None:
         raise click.UsageError("name the folder of the results; `flashtwin fit jobs` prints a script that makes it")
     expect_scipy()
-    _check(report, (".md", ".csv"), force=force)
-    _check(out, (".toml",), force=force)
+    if report is not None:
+        expect_new(report, (".md", ".csv"), force=force)
+    if out is not None:
+        expect_new(out, (".toml",), force=force)
     measured = read_results(place, drive, say, skip_bad=skip_bad)
     out = out or Path(f"{measured.drive}.toml")
-    _check(out, (".toml",), force=force)
+    expect_new(out, (".toml",), force=force)
     more = None if predict is None else read_results(predict, measured.drive, say, skip_bad=skip_bad)
     done = fit_measured(measured, more, every_other=every_other, seed=seed, notify=say)
     if done.fitted is not None:
@@ -151,15 +153,3 @@ def results(
             say(f"wrote {file}")
     if done.why is not None:
         raise FlashtwinError(f"{place}: no device file: {done.why}")
-
-
-def _check(file: Path | None, endings: tuple[str, ...], *, force: bool) -> None:
-    """Refuses a file that cannot be written, before minutes of work."""
-    if file is None:
-        return
-    if file.suffix not in endings:
-        raise FlashtwinError(f"{file}: the name must end in {' or '.join(endings)}")
-    if file.exists() and not force:
-        raise FlashtwinError(f"{file}: exists; give --force to replace it, or another name")
-    if not file.absolute().parent.is_dir():
-        raise FlashtwinError(f"{file}: there is no folder '{file.parent}'; make it first")

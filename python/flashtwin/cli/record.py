@@ -8,7 +8,7 @@ from typing import Annotated
 import click
 
 from flashtwin.cli._bridge import verb
-from flashtwin.cli._options import File, Force, Json
+from flashtwin.cli._options import File, Force, Json, expect_new
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._serving import Address, For, Metrics, ReadOnly, serve
 from flashtwin.cli._talk import data_json, say
@@ -61,7 +61,9 @@ def record(
         _recover(Path(target), as_json=json)
         return
     expect_linux("recording")
-    out = _checked(out, format, force=force)
+    if out is None:
+        raise FlashtwinError(f"no trace is named; give --out NAME{ENDINGS[format]}")
+    expect_new(out, (ENDINGS[format],), ", the format that is written", force=force)
     if import_:
         with Bars() as bars:
             requests = recording.import_log(
@@ -87,16 +89,3 @@ def _recover(path: Path, *, as_json: bool) -> None:
     if as_json:
         data_json({"requests": requests, "cut_bytes": cut})
     say(f"{requests:,} requests, {cut:,} bytes cut off: {path}")
-
-
-def _checked(out: Path | None, form: Format, *, force: bool) -> Path:
-    ending = ENDINGS[form]
-    if out is None:
-        raise FlashtwinError(f"no trace is named; give --out NAME{ending}")
-    if out.suffix != ending:
-        raise FlashtwinError(f"{out}: the name must end in {ending}, the format that is written")
-    if (out.exists() or out.is_symlink()) and not force:
-        raise FlashtwinError(f"{out}: exists; give --force to replace it")
-    if not out.absolute().parent.is_dir():
-        raise FlashtwinError(f"{out}: there is no folder '{out.parent}'; make it first")
-    return out

@@ -10,7 +10,7 @@ import click
 
 from flashtwin.cli._bridge import verb
 from flashtwin.cli._comparing import as_row, comparison, replayed_row, side_by_side
-from flashtwin.cli._options import File, Force, Json, Seed
+from flashtwin.cli._options import File, Force, Json, Seed, expect_new
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, duration, pairs, say
 from flashtwin.errors import FlashtwinError
@@ -178,7 +178,7 @@ def imitate(
         replay: Replay TRACE and its imitation on `conventional`, `ca-ssd` and `rr-ssd`, and print both side by side.
     """
     if out is not None:
-        _check_name(out, ".toml", "the ending of recipes", force=force)
+        expect_new(out, (".toml",), ", the ending of recipes", force=force)
     with Bars() as bars:
         opened = Source(path, reading).open(bars.reading())
     # Only this verb needs these modules.
@@ -209,16 +209,7 @@ def _convert(source: Source, output: Path, *, force: bool) -> None:
 
 
 def _check_output(output: Path, *, force: bool) -> None:
-    _check_name(output, ".parquet", "the only format that is written", force=force)
-
-
-def _check_name(output: Path, ending: str, why: str, *, force: bool) -> None:
-    if output.suffix != ending:
-        raise FlashtwinError(f"{output}: the name must end in {ending}, {why}")
-    if output.exists() and not force:
-        raise FlashtwinError(f"{output}: exists; give --force to replace it")
-    if not output.absolute().parent.is_dir():
-        raise FlashtwinError(f"{output}: there is no folder '{output.parent}'; make it first")
+    expect_new(output, (".parquet",), ", the only format that is written", force=force)
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
