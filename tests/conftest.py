@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, TextIO
 from unittest import mock
 
+import hypothesis
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,6 +31,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 PROGRAM = Path(sys.executable).with_name("flashtwin")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Twenty drawn cases a test where slow tests are left out, a hundred where they run."""
+    common = {"deadline": None, "derandomize": True, "database": None}
+    hypothesis.settings.register_profile("quick", max_examples=20, **common)
+    hypothesis.settings.register_profile("thorough", max_examples=100, **common)
+    hypothesis.settings.load_profile("quick" if config.option.markexpr == "not slow" else "thorough")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -145,6 +154,20 @@ def peak_mib(folder: Path, *arguments: str | Path) -> tuple[Outcome, float]:
             stream.seek(0)
         done = Outcome(status, out.read().decode(), err.read().decode())
     return done, kib / 1024
+
+
+@pytest.fixture
+def no_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty pages, for tests of all but the report: drawing one takes longer than the replays of such a test."""
+    from flashtwin import report
+    from flashtwin.results import names
+
+    def build(folder: Path | str, *, out: Path | str | None = None) -> Path:
+        page = Path(folder if out is None else out) / names.REPORT
+        page.touch()
+        return page
+
+    monkeypatch.setattr(report, "build", build)
 
 
 @pytest.fixture

@@ -195,10 +195,11 @@ def test_unwritable_folder_is_refused_before_the_work(verb: str, cli: Cli, tmp_p
     complains(done.status, done.err, ("file/results", "choose another folder"))
 
 
-def test_a_folder_of_something_else_is_left_alone(cli: Cli, tmp_path: Path, small_trace: Path) -> None:
+@pytest.mark.parametrize("verb", ["study", "characterize"])
+def test_a_folder_of_something_else_is_left_alone(verb: str, cli: Cli, tmp_path: Path, small_trace: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter1.tex").write_text("years of work")
-    done = cli("study", small_trace, "--out", "thesis")
+    done = cli(verb, small_trace, "--out", "thesis")
     complains(done.status, done.err, ("thesis", "chapter1.tex", "empty folder"))
     assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["chapter1.tex"]
 
@@ -225,6 +226,26 @@ def test_convert_does_not_overwrite(cli: Cli, tmp_path: Path, small_trace: Path)
         (("systems", "rr-ssd", "--set", "hash_lanes=1_000_000_000_000"), ("engine.hash_lanes", "from 0 to 65536")),
         (("report", "nowhere"), ("nowhere", "no such folder")),
         (("trace", "fit", "x"), ("`flashtwin trace imitate`",)),
+        (("trace", "sample", "x", "out.parquet", "--rate", "0"), ("--rate", "0 is not in the range 0<x<=1")),
+        (("trace", "sample", "x", "out.parquet", "--rate", "1.5"), ("--rate", "1.5 is not in the range 0<x<=1")),
+        (("trace", "sample", "x", "out.parquet", "--rate", "much"), ("--rate", "'much'")),
+        (("characterize", "."), ("no trace",)),
+        (("advise", "."), ("characterization.json",)),
+        (("characterize", "nowhere.fiu"), ("nowhere.fiu", "no such file")),
+        (("characterize", "a.fiu", "b.fiu"), ("a.fiu", "no such file or folder")),
+        (("characterize", "x", "--sample", "0"), ("--sample",)),
+        (("characterize", "x", "--partitions", "1,two"), ("1,two", "1,4,8")),
+        (("characterize", "x", "--partitions", "0"), ("whole numbers",)),
+        (("characterize", "x", "--page-bytes", "5000"), ("5000", "power of two")),
+        (("characterize", "x", "--op", "7.5"), ("7.5",)),
+        (("characterize", "x", "--op", "2000"), ("over_provisioning_percent", "from 1 to 1000")),
+        (("characterize", "x", "--set", "frequency_ratio=2"), ("frequency_ratio", "wa.frequency_ratios")),
+        (("characterize", "x", "--set", "frequency_ratios=0.5"), ("frequency_ratios", "from 1 to 1000000")),
+        (("characterize", "x", "--set", "time_max=0"), ("locality.time_max", "from 1 to 65536")),
+        (("advise", "x", "--set", "distance_max=far"), ("locality.distance_max", "far", "from 0 to 16384")),
+        (("characterize", "x", "--set", "distance_max=16384", "--set", "time_max=65536"), ("1073807360 cells",)),
+        (("characterize",), ("TRACE",)),
+        (("advise", "nowhere.fiu"), ("nowhere.fiu", "no such file")),
     ],
 )
 def test_wrong_usage(arguments: tuple[str, ...], words: tuple[str, ...], cli: Cli, tmp_path: Path) -> None:

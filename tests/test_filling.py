@@ -95,6 +95,7 @@ def test_a_fuller_drive_writes_more_and_an_aged_one_at_once(cli: Cli, trace: Pat
     assert aged["erases"]["total"] > new["erases"]["total"]
 
 
+@pytest.mark.usefixtures("no_pages")
 def test_a_study_says_how_full_its_drive_is(cli: Cli, trace: Path, tmp_path: Path) -> None:
     out = tmp_path / "study"
     words = ("--systems", "conventional", "--fill", "90%", "--effort", "0", "--out", out)
@@ -121,6 +122,7 @@ def test_a_drive_that_cannot_be_so_large_is_refused(trace: Path) -> None:
         ft.replay(trace, "conventional", fill=1e-9)
 
 
+@pytest.mark.usefixtures("no_pages")
 def test_points_of_a_sweep_have_equal_flash(cli: Cli, trace: Path, tmp_path: Path) -> None:
     """For all other keys: else a setting that takes more blocks would look better for having more."""
     swept = ("--systems", "conventional,caftl", "--set", "partition.policy=none,bloom-filters", "--fill", "80%,93%")
@@ -137,6 +139,7 @@ def test_points_of_a_sweep_have_equal_flash(cli: Cli, trace: Path, tmp_path: Pat
     assert blocks[0.93] == {filled(opened, parted, 0.93)["caftl"].config["nand"]["blocks_per_plane"]}
 
 
+@pytest.mark.usefixtures("no_pages")
 def test_a_sweep_fills_drives_as_far_as_asked_for(cli: Cli, trace: Path, tmp_path: Path) -> None:
     swept = ("--systems", "conventional,caftl", "--fill", "60%,95%,150%", "--set", "preload=footprint", "--workers", 1)
     done = cli("sweep", trace, *swept, *WORDS, "--out", "swept")

@@ -1,9 +1,13 @@
-"""Results, comparisons, characterizations and traces as frames, in pickles, and read back; traces from tables."""
+"""The native module's stub; results and traces as frames, in pickles, and read back; traces from tables."""
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import flashtwin as ft
+from flashtwin import _core
+
+from .conftest import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +41,37 @@ def saved(both: ft.Comparison, tmp_path_factory: pytest.TempPathFactory) -> Path
     return both.save(tmp_path_factory.mktemp("saved") / "out")
 
 
+@pytest.mark.slow
+def test_stub_and_binary_agree() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy.stubtest", "flashtwin._core", "--mypy-config-file", ROOT / "pyproject.toml"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_stub_has_the_names_and_parameters_of_the_binary() -> None:
+    """As much of `stubtest` as takes no time; that takes a quarter of a minute."""
+    stub = ast.parse((ROOT / "python" / "flashtwin" / "_core.pyi").read_text(encoding="utf-8"))
+    compare_with_stub(_core, stub.body)
+
+
+def compare_with_stub(owner: Any, nodes: list[ast.stmt]) -> None:
+    named = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    public = {name for name in vars(owner) if not name.startswith("_")}
+    assert {node.name for node in named if not node.name.startswith("_")} == public, owner
+    for node in named:
+        real = getattr(owner, node.name)
+        if isinstance(node, ast.ClassDef):
+            compare_with_stub(real, node.body)
+        elif callable(real) and node.name != "__new__":
+            parameters = [one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            assert list(inspect.signature(real).parameters) == parameters, f"{owner}: {node.name}"
+
+
 class TestFrames:
     def test_a_table_is_the_same_in_every_library(self, both: ft.Comparison, saved: Path) -> None:
         stored = pq.read_table(saved / "runs" / "rr-ssd" / "chips.parquet")
@@ -44,6 +82,23 @@ class TestFrames:
         assert table.to_polars().equals(polars.DataFrame(table))
         assert table.to_pandas().equals(stored.to_pandas())
         assert pandas.DataFrame(table).to_dict("list") == stored.to_pydict()
+
+    def test_every_table_speaks_the_arrow_interface(self, both: ft.Comparison) -> None:
+        for name in both["rr-ssd"].table_names:
+            table = both["rr-ssd"].table(name)
+            arrow = pa.table(table)
+            assert arrow.column_names == table.column_names
+            assert (
+                polars.DataFrame(table).shape
+                == (len(table), len(table.column_names))
+                == (arrow.num_rows, arrow.num_columns)
+            )
+
+    def test_a_table_dropped_unread_or_read_twice_is_fine(self, both: ft.Comparison) -> None:
+        table = both.baseline.table("chips")
+        unread = table.__arrow_c_stream__()
+        del unread
+        assert pa.table(table).equals(pa.table(table))
 
     def test_a_trace_is_its_columns(self, trace: ft.Trace, tmp_path: Path) -> None:
         trace.write_parquet(tmp_path / "t.parquet")
@@ -133,9 +188,10 @@ class TestReadingBack:
         with pytest.raises(ft.FlashtwinError, match=r"summary\.json:1:2: not JSON"):
             ft.Result.read(tmp_path)
 
-    def test_a_table_that_is_not_there_is_named(self, saved: Path) -> None:
-        with pytest.raises(ft.FlashtwinError, match=r"no table is called 'chip'; there are: .*chips"):
-            ft.Comparison.read(saved)["rr-ssd"].table("chip")
+    def test_a_table_that_is_not_there_is_named(self, both: ft.Comparison, saved: Path) -> None:
+        for result in (both["rr-ssd"], ft.Comparison.read(saved)["rr-ssd"]):
+            with pytest.raises(ft.FlashtwinError, match=r"no table is called 'chip'; there are: .*chips"):
+                result.table("chip")
 
 
 def again(value: Any) -> Any:

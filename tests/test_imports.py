@@ -43,6 +43,7 @@ MAY_IMPORT_CORE = {
     "flashtwin.replays.studies",
     "flashtwin.results.folder",
     "flashtwin.results.keys",
+    "flashtwin.traces.reading",
     "flashtwin.traces.scan",
     "flashtwin.traces.trace",
 }

@@ -1,12 +1,15 @@
-"""Options that mean the same on all verbs, names as tables print them, and errors that name the user's path."""
+"""Options mean the same on all verbs and show an example; names are found as tables print them."""
 
 from __future__ import annotations
 
 import errno
 import json
 import re
+import shlex
+from itertools import pairwise
 from pathlib import Path
 
+import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +19,7 @@ from flashtwin.causes.figures import goal
 from flashtwin.results import figures, folder, schema
 
 from .conftest import Cli
+from .test_docs import verbs
 
 
 def test_device_is_an_option_of_replay_compare_and_explain(cli: Cli, small_trace: Path) -> None:
@@ -35,6 +39,7 @@ def test_key_of_the_device_that_is_set_goes_before_the_device(cli: Cli, small_tr
     assert json.loads(done.out)["conventional"]["config"]["nand"]["channels"] == 2
 
 
+@pytest.mark.usefixtures("no_pages")
 def test_sweep_takes_periods_and_devices(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     arguments = ("--systems", "rr-ssd", "--period", "100s,2min", "--device", "rr-ssd,tlc-2021", "--workers", "1")
     assert cli("sweep", small_trace, *arguments, "--out", "out").status == 0
@@ -92,3 +97,53 @@ def test_other_errors_stay_as_they_are(tmp_path: Path) -> None:
     with pytest.raises(ft.SimError) as told, folder.prepared(tmp_path / "out"):
         raise error
     assert told.value is error
+
+
+def test_options_with_a_value_have_an_example() -> None:
+    missing = {(path, option.opts[0]) for path, command, option in valued_options() if not examples(command, option)}
+    assert missing == set()
+
+
+def test_examples_of_options_are_valid() -> None:
+    for path, command, option in valued_options():
+        context = click.Context(command, info_name=path)
+        for value in examples(command, option):
+            if not isinstance(option.type, click.Path):
+                # Raises for a value that the option does not take; files need not exist.
+                option.type.convert(value, option, context)
+
+
+def test_same_option_has_the_same_help() -> None:
+    texts: dict[str, set[str]] = {}
+    for path, command in verbs():
+        for option in command.params:
+            if isinstance(option, click.Option) and option.opts[0] in SAME_EVERYWHERE and "sweep" not in path:
+                texts.setdefault(option.opts[0], set()).add(" ".join((option.help or "").split()))
+    assert {name for name, found in texts.items() if len(found) > 1} == set()
+
+
+#: Options that mean the same with all verbs; those of a sweep take several values.
+SAME_EVERYWHERE = {
+    "--on-bad-line", "--sort-window", "--blkparse-action", "--volume", "--from", "--to", "--speed",
+    "--queue-depth", "--content", "--systems", "--equal-ground", "--goal", "--effort", "--json", "--per-request",
+    "--workers", "--on", "--shard", "--across-traces", "--aged", "--threads", "--socket", "--listen",
+    "--metrics", "--read-only", "--for", "--tls-certificates",
+}  # fmt: skip
+
+
+def valued_options() -> list[tuple[str, click.Command, click.Option]]:
+    """Options of all verbs that take a value."""
+    return [
+        (path, command, option)
+        for path, command in verbs()
+        for option in command.params
+        if isinstance(option, click.Option) and not option.is_flag
+    ]
+
+
+def examples(command: click.Command, option: click.Option) -> list[str]:
+    """Values that an option has in its own help, or in the commands below the verb's."""
+    words = shlex.split((command.help or "").rpartition("\b")[2])
+    in_commands = [value for name, value in pairwise(words) if name in option.opts]
+    found = re.search(rf"Example: (?:{'|'.join(option.opts)}) ('[^']*'|\S+)", option.help or "")
+    return [*in_commands, *(shlex.split(found[1]) if found else [])]

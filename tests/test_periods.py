@@ -73,6 +73,7 @@ def test_a_period_that_never_ends_is_warned_of(cli: Cli, trace: Path) -> None:
     assert "cannot copy" not in cli("replay", trace, "--system", "ca-ssd", "--period", "1d").err
 
 
+@pytest.mark.usefixtures("no_pages")
 def test_a_sweep_takes_each_trace_s_own(trace: Path, tmp_path: Path) -> None:
     long = tmp_path / "long.fiu"
     text = trace.read_text(encoding="utf-8").splitlines()
@@ -87,16 +88,3 @@ def test_a_sweep_takes_each_trace_s_own(trace: Path, tmp_path: Path) -> None:
 
 def test_it_is_not_told_where_nobody_cares(cli: Cli, trace: Path) -> None:
     assert "periods" not in cli("replay", trace, "--system", "conventional").err
-
-
-def test_default_comparison_skips_systems_that_cannot_run(cli: Cli, tmp_path: Path) -> None:
-    bare = tmp_path / "bare.csv"
-    lines = [f"{128166372000000000 + turn * 10_000_000},hm,0,Write,{turn % 9 * 4096},4096,100" for turn in range(100)]
-    bare.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    done = cli("compare", bare, "--json")
-    assert done.status == 0, done.err
-    assert list(json.loads(done.out)) == ["conventional"]
-    assert "bare has no contents, which ca-ssd, rr-ssd, oracle look at" in done.err
-    named = cli("compare", bare, "--systems", "conventional,ca-ssd")
-    assert named.status == 2
-    assert "use `--content unique`" in named.err

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flashtwin as ft
@@ -58,7 +58,6 @@ def opened(lines: list[Line]) -> ft.Trace:
         return ft.open(path)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(lines=LINES, system=st.sampled_from(ft.systems()), period_s=st.sampled_from([0.001, 0.1, 10.0]))
 def test_every_replay_adds_up(lines: list[Line], system: str, period_s: float) -> None:
     trace = opened(lines)
@@ -75,7 +74,6 @@ def test_every_replay_adds_up(lines: list[Line], system: str, period_s: float) -
             assert response["mean_ns"] is None
 
 
-@settings(max_examples=25, deadline=None, derandomize=True, database=None)
 @given(lines=LINES)
 def test_any_trace_survives_the_way_through_parquet(lines: list[Line]) -> None:
     trace = opened(lines)

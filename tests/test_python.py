@@ -107,12 +107,25 @@ def test_a_path_will_do_wherever_a_trace_will(trace: Path) -> None:
         assert ft.replay(given, "ca-ssd").row == ft.replay(opened, "ca-ssd").row
         assert ft.compare(given, "ca-ssd").to_arrow().equals(ft.compare(opened, "ca-ssd").to_arrow())
         assert ft.characterize(given).row == ft.characterize(opened).row
-    webvm = ROOT / "traces" / "webvm-small.fiu.zst"
-    assert ft.imitate(webvm, period_s=120).workload == ft.imitate(ft.open(webvm), period_s=120).workload
+        assert ft.imitate(given, replay=False).workload == ft.imitate(opened, replay=False).workload
 
 
 def test_one_system_needs_no_list(trace: Path) -> None:
-    assert list(ft.compare(trace, "rr-ssd")) == ["rr-ssd"]
+    for system in ("rr-ssd", ft.system("rr-ssd")):
+        assert list(ft.compare(trace, system)) == ["rr-ssd"]
+    with pytest.raises(ft.ConfigError, match="did you mean 'rr-ssd'"):
+        ft.compare(trace, "rr-sdd")
+
+
+def test_a_system_bears_the_name_that_its_caller_gives(trace: Path) -> None:
+    for call in (
+        lambda: ft.replay(trace, "rr-ssd", name="mine"),
+        lambda: ft.compare(trace, ["rr-ssd"], name="mine"),
+        lambda: ft.system("rr-ssd", name="mine"),
+    ):
+        with pytest.raises(ft.ConfigError, match=r"'name' is no key that can be set: .*ft\.compare\(trace, \{'mine'"):
+            call()
+    assert list(ft.compare(trace, {"mine": "rr-ssd"})) == ["mine"]
 
 
 WRONG: list[tuple[Callable[[Any], Any], str]] = [
@@ -148,6 +161,7 @@ def test_settings_are_keywords_with_dots(trace: Path) -> None:
         ft.replay(trace, "rr-ssd", settings={"replication.alpah": 0.25})
 
 
+@pytest.mark.usefixtures("no_pages")
 def test_all_work_reports_in_one_way(trace: Path, tmp_path: Path) -> None:
     def heard(work: Callable[[Any], Any]) -> set[str]:
         said: set[str] = set()
@@ -212,6 +226,7 @@ def test_systems_of_one_name_are_told_apart_by_their_files(trace: Path, tmp_path
         ft.compare(trace, ["rr-ssd", "rr-ssd"])
 
 
+@pytest.mark.usefixtures("no_pages")
 def test_a_study_can_be_read_again(trace: Path, tmp_path: Path) -> None:
     done = ft.study(trace, tmp_path / "study", ["conventional", "rr-ssd"], period_s=0.005, effort=1)
     again = ft.Study.read(tmp_path / "study")

@@ -126,6 +126,7 @@ def test_nothing_unless_asked_for_and_nothing_else_differs(trace: ft.Trace) -> N
         assert pa.table(plain.table(name)).equals(pa.table(followed.table(name))), name
 
 
+@pytest.mark.usefixtures("no_pages")
 def test_study_repeats_runs_without_request_tables(trace: ft.Trace, tmp_path: Path) -> None:
     systems, said = ["conventional", "ca-ssd"], []
     ft.study(trace, tmp_path / "out", systems, effort=0)

@@ -26,9 +26,9 @@ PARQUET = re.compile(r"^\s*(from pyarrow import .*\bparquet\b|import pyarrow\.pa
 FILES = {value for key, value in vars(names).items() if key.isupper() and isinstance(value, str) and "." in value[1:]}
 #: A file of results by its ending, whether or not `names` has it; an ending alone is no name, but where it has a stem.
 RESULTS = re.compile(r"\S*\w\.(json|parquet|csv|md|html)")
-#: What people are shown of the command line, and the only file of the package that is none of results.
+#: What people are shown of the command line, and the only files of the package that are none of results.
 SHOWN = {
-    ("cli", "trace.py"): {"OUTPUT.parquet"}, ("cli", "fit.py"): {"FILE.md"}, ("results", "schema.py"): {"schema.json"},
+    ("cli", "_options.py"): {"OUTPUT.parquet"}, ("results", "schema.py"): {"schema.json"},
     # Data of the package: verdicts on the papers' items.
     ("cli", "_reproducing.py"): {"verdicts.json"},
 }  # fmt: skip

@@ -107,6 +107,7 @@ def test_labels_stay_distinct(days: Path) -> None:
     assert several.warnings == []
 
 
+@pytest.mark.usefixtures("no_pages")
 def test_a_sweep_and_an_entry_of_its_store_are_results(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     done = cli("sweep", small_trace, "--systems", "rr-ssd", "--set", "replication.alpha=0,0.5", "--out", "swept")
     assert done.status == 0, done.err

@@ -20,21 +20,17 @@ class Metric:
 
     #: A description, in one line.
     meaning: str
-    #: From a characterization of a trace at a scale; None where it is undefined.
-    measure: Callable[[Characterization, float], float | None]
+    #: A scalar of the summary by its dotted name, or a function of a characterization and the scale of its trace.
+    base: str | Callable[[Characterization, float], float | None]
     #: Whether a trace at a smaller scale has less of it.
     scales: bool = False
 
-
-def _at(*path: str) -> Callable[[Characterization, float], float | None]:
-    """A scalar of the summary."""
-    dotted = schema.characterization_field(".".join(path))
-
-    def measure(found: Characterization, _: float) -> float | None:
-        value = dig(found.summary, dotted)
+    def measure(self, found: Characterization, scale: float) -> float | None:
+        """Its value for a trace at a scale; None where it is undefined."""
+        if not isinstance(self.base, str):
+            return self.base(found, scale)
+        value = dig(found.summary, schema.characterization_field(self.base))
         return None if value is None else float(value)
-
-    return measure
 
 
 def _write_percent(found: Characterization, _: float) -> float | None:
@@ -80,9 +76,9 @@ def _popular_write_misses(found: Characterization, scale: float) -> float | None
     return max(0.0, 100 * (at_most[-1] - first)) if at_most else None
 
 
-def _gap_us(found: Characterization, scale: float) -> float | None:
-    gap = _at("info", "trains", "gap_median_ns")(found, scale)
-    return None if gap is None else gap / 1e3
+def _gap_us(found: Characterization, _: float) -> float | None:
+    gap_ns = dig(found.summary, schema.characterization_field("info.trains.gap_median_ns"))
+    return None if gap_ns is None else gap_ns / 1e3
 
 
 def _daily_unique_reads(found: Characterization, _: float) -> float | None:
@@ -112,46 +108,38 @@ def _rows(found: Characterization, name: str) -> list[dict[str, Any]]:
     return rows
 
 
-_OF_WRITES = ("value_locality", "write", "content")
-_OF_READS = ("value_locality", "read", "content")
-_TRAINS = ("info", "trains")
-
 #: Every statistic that a recipe may have as a target.
 METRICS: dict[str, Metric] = {
-    "requests": Metric("number of requests", _at("info", "requests"), scales=True),
+    "requests": Metric("number of requests", "info.requests", scales=True),
     "write_percent": Metric("share of requests that are writes", _write_percent),
     "mean_request_kib": Metric("mean size of a request in KiB", _mean_kib),
-    "sequential_percent": Metric(
-        "share of requests that begin where the one before ended", _at("info", "sequential_percent")
-    ),
-    "footprint_pages": Metric("distinct pages of 4 KiB accessed", _at("info", "footprint_pages"), scales=True),
+    "sequential_percent": Metric("share of requests that begin where the one before ended", "info.sequential_percent"),
+    "footprint_pages": Metric("distinct pages of 4 KiB accessed", "info.footprint_pages", scales=True),
     "unique_write_percent": Metric(
-        "distinct values among pages written, of pages written", _at("info", "unique_values_write_percent")
+        "distinct values among pages written, of pages written", "info.unique_values_write_percent"
     ),
-    "unique_read_percent": Metric(
-        "distinct values among pages read, of pages read", _at("info", "unique_values_read_percent")
-    ),
+    "unique_read_percent": Metric("distinct values among pages read, of pages read", "info.unique_values_read_percent"),
     "duplicate_write_percent": Metric(
-        "page writes of a value written earlier in the trace", _at("duplication", "duplicate_percent")
+        "page writes of a value written earlier in the trace", "duplication.duplicate_percent"
     ),
     "held_duplicate_write_percent": Metric(
-        "page writes of a value that some page holds at that moment", _at("space", "duplicate_write_percent")
+        "page writes of a value that some page holds at that moment", "space.duplicate_write_percent"
     ),
     "duplicate_read_percent": Metric(
-        "page reads of a content that another page holds, too, at that moment", _at("space", "duplicate_read_percent")
+        "page reads of a content that another page holds, too, at that moment", "space.duplicate_read_percent"
     ),
     "space_percent": Metric(
         "distinct contents that pages hold at the end, of these pages: the space that a CA-SSD needs",
-        _at("space", "contents_of_pages_held_percent"),
+        "space.contents_of_pages_held_percent",
     ),
-    "same_content_write_percent": Metric("page writes of what the page already holds", _at("space", "rewrite_percent")),
+    "same_content_write_percent": Metric("page writes of what the page already holds", "space.rewrite_percent"),
     "values_for_half_of_writes_percent": Metric(
         "smallest share of the values written that has half of the writes",
-        _at("popularity", "write", "contents_for_50_percent"),
+        "popularity.write.contents_for_50_percent",
     ),
     "values_for_half_of_reads_percent": Metric(
         "smallest share of the values read that has half of the reads",
-        _at("popularity", "read", "contents_for_50_percent"),
+        "popularity.read.contents_for_50_percent",
     ),
     "values_for_80_percent_of_reads_percent": Metric(
         "smallest share of all values that has 80 % of the reads", _values_for_80_percent_of_reads
@@ -161,66 +149,67 @@ METRICS: dict[str, Metric] = {
     ),
     "write_entries_for_90_percent": Metric(
         "LRU position within which 90 % of repeated writes find their value",
-        _at(*_OF_WRITES, "entries_for_90_percent_of_reaccesses"),
+        "value_locality.write.content.entries_for_90_percent_of_reaccesses",
         scales=True,
     ),
     "read_entries_for_90_percent": Metric(
         "LRU position within which 90 % of repeated reads find their value",
-        _at(*_OF_READS, "entries_for_90_percent_of_reaccesses"),
+        "value_locality.read.content.entries_for_90_percent_of_reaccesses",
         scales=True,
     ),
     "write_memory_saved_percent": Metric(
-        "how much smaller that many entries are than all values written", _at(*_OF_WRITES, "memory_saved_percent")
+        "how much smaller that many entries are than all values written",
+        "value_locality.write.content.memory_saved_percent",
     ),
     "popular_write_miss_percent": Metric(
         "misses, but for first ones, of writes of the values with half of the writes; 64 K LRU entries",
         _popular_write_misses,
     ),
     "first_read_percent": Metric(
-        "share of a later day's page reads whose value was never read before", _at("drift", "first_read_percent")
+        "share of a later day's page reads whose value was never read before", "drift.first_read_percent"
     ),
     "read_before_percent": Metric(
-        "share of a day's page reads whose value was read on the day before", _at("drift", "read_before_percent")
+        "share of a day's page reads whose value was read on the day before", "drift.read_before_percent"
     ),
     "index_of_dispersion": Metric(
         "variance of the requests in a second, divided by their mean",
-        _at("info", "requests_per_second", "index_of_dispersion"),
+        "info.requests_per_second.index_of_dispersion",
     ),
     "daily_unique_read_percent": Metric(
         "distinct values among the pages read in a day, of these; mean over the days", _daily_unique_reads
     ),
     "index_of_dispersion_10_ms": Metric(
         "variance of the requests in 10 ms, divided by their mean",
-        _at("info", "requests_per_second", "index_of_dispersion_10_ms"),
+        "info.requests_per_second.index_of_dispersion_10_ms",
     ),
     "busiest_1_ms_requests": Metric(
         "most requests within 1 ms, of each 1,000 requests in a row; mean over the trace",
-        _at("info", "requests_per_second", "busiest_1_ms"),
+        "info.requests_per_second.busiest_1_ms",
     ),
-    "busiest_10_ms_requests": Metric("the same within 10 ms", _at("info", "requests_per_second", "busiest_10_ms")),
+    "busiest_10_ms_requests": Metric("the same within 10 ms", "info.requests_per_second.busiest_10_ms"),
     "within_1_ms_percent": Metric(
-        "requests that arrive at most 1 ms after the one before", _at(*_TRAINS, "within_1_ms_percent")
+        "requests that arrive at most 1 ms after the one before", "info.trains.within_1_ms_percent"
     ),
     "train_mean_requests": Metric(
-        "requests of a train: all those that arrive at most 1 ms after the one before", _at(*_TRAINS, "mean_requests")
+        "requests of a train: all those that arrive at most 1 ms after the one before", "info.trains.mean_requests"
     ),
-    "train_median_requests": Metric("half of the trains have at most so many", _at(*_TRAINS, "median_requests")),
-    "train_p90_requests": Metric("nine of ten trains have at most so many", _at(*_TRAINS, "p90_requests")),
+    "train_median_requests": Metric("half of the trains have at most so many", "info.trains.median_requests"),
+    "train_p90_requests": Metric("nine of ten trains have at most so many", "info.trains.p90_requests"),
     "requests_in_long_trains_percent": Metric(
-        "share of the requests that are in trains of 16 and more", _at(*_TRAINS, "requests_in_long_percent")
+        "share of the requests that are in trains of 16 and more", "info.trains.requests_in_long_percent"
     ),
     "train_gap_us": Metric("median time between two requests of a train", _gap_us),
     "short_silence_percent": Metric(
-        "share of the silences between trains that last at most 10 ms", _at(*_TRAINS, "short_silence_percent")
+        "share of the silences between trains that last at most 10 ms", "info.trains.short_silence_percent"
     ),
-    "mixed_trains_percent": Metric("share of the trains with reads and writes", _at(*_TRAINS, "mixed_percent")),
+    "mixed_trains_percent": Metric("share of the trains with reads and writes", "info.trains.mixed_percent"),
     "joined_trains_percent": Metric(
         "share of the trains that begin where the one before ended, with the same operation",
-        _at(*_TRAINS, "joined_percent"),
+        "info.trains.joined_percent",
     ),
     "sequential_in_trains_percent": Metric(
         "share of the requests within a train that begin where the one before ended",
-        _at(*_TRAINS, "sequential_percent"),
+        "info.trains.sequential_percent",
     ),
 }
 

@@ -26,12 +26,8 @@ def as_row(one: Achieved) -> dict[str, Any]:
 
 def comparison(achieved: list[Achieved]) -> str:
     """Target beside achieved, as a table."""
-    header: tuple[str, ...] = ("statistic", "target", "achieved", "error %", "verdict", "source")
-    rows = [header, *(_cells(one) for one in achieved)]
-    # Sources are text: all begin at one column.
-    width = max(len(row[-1]) for row in rows)
-    rows = [(*row[:-1], row[-1].ljust(width)) for row in rows]
-    return table(rows[0], rows[1:])
+    header = ("statistic", "target", "achieved", "error %", "verdict", "source")
+    return table(header, [_cells(one) for one in achieved], last_is_text=True)
 
 
 def replayed_row(one: Replayed) -> dict[str, Any]:

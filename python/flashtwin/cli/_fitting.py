@@ -6,6 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from flashtwin.cli._talk import data, table
@@ -19,23 +20,22 @@ _WIDTH = 90
 
 def show(done: DriveFit) -> None:
     """The two tables, to stdout."""
-    data("\n".join(_estimate_lines(done.estimates)))
+    header = ("key", "value", "interval of 95 %", "experiment")
+    rows = [(one.key, _value(one), one.interval, _short(_experiment(one))) for one in done.estimates]
+    data(table(header, rows, last_is_text=True))
     if done.compared:
         data("")
         data(beside(done.compared))
 
 
 _COMPARED = ("experiment", "figure", "measured", "twin", "error", "row")
+#: Of one figure, for machines.
+_COLUMNS = ("experiment", "regime", "figure", "unit", "measured", "predicted", "error_percent", "is_fitted")
 _ERRORS = ("regime", "figure", "rows", "points", "mean error", "worst")
 
 
-def _estimate_lines(estimates: Sequence[Estimate]) -> Iterator[str]:
-    """One line an estimate; the experiment, which is a sentence, to the left."""
-    rows = [("key", "value", "interval of 95 %"), *((one.key, _value(one), one.interval) for one in estimates)]
-    left = table(rows[0], rows[1:]).splitlines()
-    width = max(len(line) for line in left)
-    for line, text in zip(left, ["experiment", *map(_experiment, estimates)], strict=True):
-        yield f"{line.ljust(width)}  {text if len(text) <= _WIDTH else text[: _WIDTH - 3] + '...'}".rstrip()
+def _short(text: str) -> str:
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
 
 
 def _value(one: Estimate) -> str:
@@ -49,12 +49,7 @@ def _value(one: Estimate) -> str:
 
 def _list(values: Sequence[float]) -> str:
     """Equal values in a row as one: `8 x 60, 4 x 100`."""
-    runs: list[tuple[float, int]] = []
-    for value in values:
-        if runs and runs[-1][0] == value:
-            runs[-1] = (value, runs[-1][1] + 1)
-        else:
-            runs.append((value, 1))
+    runs = [(value, len(list(equal))) for value, equal in groupby(values)]
     return ", ".join(f"{value:g}" if count == 1 else f"{count} x {value:g}" for value, count in runs) + " us"
 
 
@@ -106,14 +101,7 @@ def as_json(done: DriveFit) -> dict[str, Any]:
             }
             for one in done.estimates
         ],
-        "compared": [
-            {
-                "experiment": row.experiment, "regime": row.regime, "figure": row.figure, "unit": row.unit,
-                "measured": row.measured,
-                "predicted": row.predicted, "error_percent": row.error_percent, "is_fitted": row.is_fitted,
-            }
-            for row in done.compared
-        ],
+        "compared": [{name: getattr(row, name) for name in _COLUMNS} for row in done.compared],
         "why_no_device": done.why,
     }  # fmt: skip
 
@@ -127,16 +115,13 @@ def written(done: DriveFit, ending: str) -> str:
     rows = [_cells(row) for row in done.compared]
     if ending == ".csv":
         lines = io.StringIO()
-        writer = csv.writer(lines, lineterminator="\n")
-        writer.writerow(
-            ("experiment", "regime", "figure", "unit", "measured", "predicted", "error_percent", "is_fitted")
-        )
+        writer = csv.DictWriter(lines, _COLUMNS, lineterminator="\n")
+        writer.writeheader()
         for row in done.compared:
-            error = row.error_percent
-            writer.writerow(
-                (row.experiment, row.regime, row.figure, row.unit, repr(row.measured), repr(row.predicted),
-                 "" if error is None else f"{error:.2f}", str(row.is_fitted).lower())
-            )  # fmt: skip
+            error = "" if row.error_percent is None else f"{row.error_percent:.2f}"
+            is_fitted = str(row.is_fitted).lower()
+            told = {"measured": repr(row.measured), "predicted": repr(row.predicted), "error_percent": error}
+            writer.writerow({name: getattr(row, name) for name in _COLUMNS} | told | {"is_fitted": is_fitted})
         return lines.getvalue()
     keys = [(one.key, _value(one), one.interval, _experiment(one)) for one in done.estimates]
     parts = [f"# {done.drive}", "", *_markdown(("key", "value", "interval of 95 %", "experiment"), keys)]

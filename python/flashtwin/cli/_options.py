@@ -21,18 +21,23 @@ from flashtwin.results.keys import K
 from flashtwin.sweeps.plan import shard
 from flashtwin.traces.scan import Replayable
 
-Device = Annotated[
-    str,
-    Shared("NAND device: a name of `flashtwin devices`, or a TOML file. Example: --device rr-ssd", "NAME"),
-]
-Effort = Annotated[
-    int,
-    Text(_types.effort, lambda pages: f"{pages // 10**6}M"),
-    Shared(
-        "Budget of extra replays, in page operations; 0: none, all: no limit. Example: --effort 1G",
-        "N",
-    ),
-]
+#: Arguments.
+TracePath = Annotated[str, Shared(metavar="TRACE")]
+TracePaths = Annotated[str, Shared(metavar="TRACE...")]
+Output = Annotated[Path, click.Path(path_type=Path, dir_okay=False), Shared(metavar="OUTPUT.parquet")]
+#: A file that is written or read, not a folder.
+File = Annotated[Path, click.Path(path_type=Path, dir_okay=False)]
+Folder = Annotated[Path, click.Path(path_type=Path, file_okay=False)]
+
+AcrossTraces = Annotated[bool, Shared("Compare saved results even if their traces differ.")]
+_SEED = Shared("Seed of random choices. Example: --seed 7", "N")
+#: A seed that may be negative.
+AnySeed = Annotated[int, _SEED]
+Seed = Annotated[int, click.IntRange(min=0), _SEED]
+_DEVICE = "NAND device: a name of `flashtwin devices`, or a TOML file. Example: --device rr-ssd"
+Device = Annotated[str, Shared(_DEVICE, "NAME")]
+_EFFORT = "Budget of extra replays, in page operations; 0: none, all: no limit. Example: --effort 1G"
+Effort = Annotated[int, Text(_types.effort, lambda pages: f"{pages // 10**6}M"), Shared(_EFFORT, "N")]
 EqualGround = Annotated[
     bool,
     Shared(
@@ -58,22 +63,12 @@ On = Annotated[
         "ADDRESS",
     ),
 ]
-PerRequest = Annotated[
-    bool,
-    Shared("Also write each request, with the parts of its response time, to the run's `requests.parquet`."),
-]
-Seed = Annotated[int, click.IntRange(min=0), Shared("Seed of random choices. Example: --seed 7", "N")]
-#: A seed that may be negative.
-AnySeed = Annotated[int, Shared("Seed of random choices. Example: --seed 7", "N")]
-Shard = Annotated[
-    tuple[int, int],
-    Text(shard),
-    Shared("Do part I of N, for example in a Slurm array; all parts may share one folder. Example: --shard 2/8", "I/N"),
-]
-Sets = Annotated[
-    tuple[Annotated[tuple[str, str], Text(_types.key_value)], ...],
-    Shared("Set a configuration key; repeatable. Example: --set replication.alpha=0.2", "KEY=VALUE"),
-]
+_PER_REQUEST = "Also write each request, with the parts of its response time, to the run's `requests.parquet`."
+PerRequest = Annotated[bool, Shared(_PER_REQUEST)]
+_SHARD = "Do part I of N, for example in a Slurm array; all parts may share one folder. Example: --shard 2/8"
+Shard = Annotated[tuple[int, int], Text(shard), Shared(_SHARD, "I/N")]
+_SETS = "Set a configuration key; repeatable. Example: --set replication.alpha=0.2"
+Sets = Annotated[tuple[Annotated[tuple[str, str], Text(_types.key_value)], ...], Shared(_SETS, "KEY=VALUE")]
 Share = Annotated[float, Text(_types.share)]
 Stream = Annotated[
     bool,
@@ -82,18 +77,10 @@ Stream = Annotated[
         "does not fit in memory."
     ),
 ]
-Systems = Annotated[
-    tuple[str, ...],
-    Text(_types.systems, ",".join),
-    Shared("Systems, by name or TOML file; the first is the baseline. Example: --systems conventional,rr-ssd",
-           "A,B,..."),
-]  # fmt: skip
-Workers = Annotated[
-    int, click.IntRange(min=0), Shared("Jobs to run at once; 0: one per core. Example: --workers 4", "N")
-]
-#: A file that is written or read, not a folder.
-File = Annotated[Path, click.Path(path_type=Path, dir_okay=False)]
-Folder = Annotated[Path, click.Path(path_type=Path, file_okay=False)]
+_SYSTEMS = "Systems, by name or TOML file; the first is the baseline. Example: --systems conventional,rr-ssd"
+Systems = Annotated[tuple[str, ...], Text(_types.systems, ",".join), Shared(_SYSTEMS, "A,B,...")]
+_WORKERS = "Jobs to run at once; 0: one per core. Example: --workers 4"
+Workers = Annotated[int, click.IntRange(min=0), Shared(_WORKERS, "N")]
 
 
 def expect_new(file: Path, endings: Sequence[str], why: str = "", *, force: bool) -> None:

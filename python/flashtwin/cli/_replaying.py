@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from flashtwin.cli._options import ReplayOptions
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say, table
 from flashtwin.replays.presets import System
-from flashtwin.replays.running import Result, compare, name_systems, replay
+from flashtwin.replays.running import compare, name_systems, replay
 from flashtwin.replays.studies import replay_into, without_contents
 from flashtwin.replays.timelines import Timeline
 from flashtwin.results import folder, ground, names, schema
@@ -86,45 +87,41 @@ def replay_all(
     Of systems that nobody named (`any_systems`), a trace without contents leaves out what looks at contents. A timeline
     is that of a single system.
     """
-
-    def suited(trace: Replayable, bars: Bars) -> dict[str, System]:
-        return running.fitted(trace, without_contents(trace, chosen, say) if any_systems else chosen, bars.reading())
-
-    if out is None:
-        if per_request:
-            raise click.UsageError("--per-request writes a table; say with --out where to")
+    if out is None and per_request:
+        raise click.UsageError("--per-request writes a table; say with --out where to")
+    with folder.prepared(out) if out is not None else nullcontext() as path:
         with Bars() as bars:
             trace = source.to_replay(stream=stream, progress=bars.reading(), notify=say)
-            suitable = suited(trace, bars)
-            if timeline is not None:
-                results = {name: _drawn(trace, system, timeline, bars) for name, system in suitable.items()}
+            systems = without_contents(trace, chosen, say) if any_systems else chosen
+            suitable = running.fitted(trace, systems, bars.reading())
+            if path is not None:
+                replay_into(
+                    path,
+                    trace,
+                    suitable,
+                    running.threads,
+                    bars.job,
+                    say,
+                    equal_ground=equal_ground,
+                    per_request=per_request,
+                    timeline=timeline,
+                )
+                summaries = {name: _summary(path, name) for name in suitable}
+            elif timeline is not None:
+                summaries = {name: _drawn(trace, system, timeline, bars) for name, system in suitable.items()}
             else:
-                results = dict(compare(trace, suitable, threads=running.threads, progress=bars.job).items())
-        _say_where(timeline)
-        return {name: result.summary for name, result in results.items()}
-    with folder.prepared(out) as path:
-        with Bars() as bars:
-            trace = source.to_replay(stream=stream, progress=bars.reading(), notify=say)
-            suitable = suited(trace, bars)
-            replay_into(
-                path,
-                trace,
-                suitable,
-                running.threads,
-                bars.job,
-                say,
-                equal_ground=equal_ground,
-                per_request=per_request,
-                timeline=timeline,
-            )
-        say(f"results: {path}")
-        _say_where(timeline)
-        return {name: _summary(path, name) for name in suitable}
+                results = compare(trace, suitable, threads=running.threads, progress=bars.job)
+                summaries = {name: result.summary for name, result in results.items()}
+        if path is not None:
+            say(f"results: {path}")
+        if timeline is not None:
+            say(f"timeline: {timeline.path}; open it at https://ui.perfetto.dev")
+        return summaries
 
 
-def _drawn(trace: Replayable, system: System, timeline: Timeline, bars: Bars) -> Result:
+def _drawn(trace: Replayable, system: System, timeline: Timeline, bars: Bars) -> Summary:
     """Replays it on a system with a timeline."""
-    return replay(
+    result = replay(
         trace,
         system,
         progress=bars.job,
@@ -132,11 +129,7 @@ def _drawn(trace: Replayable, system: System, timeline: Timeline, bars: Bars) ->
         timeline_from_s=timeline.from_s,
         timeline_to_s=timeline.to_s,
     )
-
-
-def _say_where(timeline: Timeline | None) -> None:
-    if timeline is not None:
-        say(f"timeline: {timeline.path}; open it at https://ui.perfetto.dev")
+    return result.summary
 
 
 def show(summaries: Mapping[str, Summary], *, as_json: bool) -> None:

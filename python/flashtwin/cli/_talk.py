@@ -37,15 +37,18 @@ def data_json(value: Any) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Aligned columns: the first to the left, the others, which are numbers, to the right."""
-    cells = [list(header), *(list(row) for row in rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, last_is_text: bool = False) -> str:
+    """Aligned columns: text, which the first column is and the last may be, to the left, and numbers to the right."""
+    cells = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    texts = {0, len(header) - 1} if last_is_text else {0}
     lines = []
     for row in cells:
-        first = row[0].ljust(widths[0])
-        others = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
-        lines.append("  ".join([first, *others]).rstrip())
+        aligned = (
+            cell.ljust(width) if column in texts else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )  # fmt: skip
+        lines.append("  ".join(aligned).rstrip())
     return "\n".join(lines)
 
 

@@ -7,14 +7,14 @@ from pathlib import Path
 from flashtwin.characterization.measuring import Characterization, measure
 from flashtwin.cli._bridge import verb
 from flashtwin.cli._characterizing import MeasuringOptions
-from flashtwin.cli._options import Json
+from flashtwin.cli._options import Json, TracePath
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say
 from flashtwin.traces.reading import Reading
 
 
 @verb("Advise on partitions, page size, deduplication and more for a trace.")
-def advise(path: str, *, reading: Reading, measuring: MeasuringOptions, json: Json = False) -> None:
+def advise(path: TracePath, *, reading: Reading, measuring: MeasuringOptions, json: Json = False) -> None:
     """Advise on partitions, page size, partial reads, deduplication, replication and waiting for TRACE.
 
     TRACE is a file, - for standard input, or a folder from `characterize` or `study`, whose results are used as they
@@ -25,9 +25,6 @@ def advise(path: str, *, reading: Reading, measuring: MeasuringOptions, json: Js
     Example:
       flashtwin advise mail.fiu.zst
       flashtwin advise mail-workload --json
-
-    Args:
-        path (TRACE): The trace, or a folder.
     """
     if Path(path).is_dir():
         found = Characterization.read(path)

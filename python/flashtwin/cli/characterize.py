@@ -8,7 +8,7 @@ from pathlib import Path
 from flashtwin.characterization.measuring import Characterization
 from flashtwin.cli._bridge import verb
 from flashtwin.cli._characterizing import MeasuringOptions, show, show_batch
-from flashtwin.cli._options import Json, On, Shard, Workers
+from flashtwin.cli._options import Json, On, Shard, TracePaths, Workers
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import say
 from flashtwin.results import folder, names
@@ -18,7 +18,7 @@ from flashtwin.traces.reading import Reading, Source
 
 @verb("Measure the properties of traces that matter to an SSD.")
 def characterize(
-    *paths: str,
+    *paths: TracePaths,
     reading: Reading,
     measuring: MeasuringOptions,
     workers: Workers = 0,
@@ -47,7 +47,6 @@ def characterize(
       flashtwin characterize traces/ --workers 2 --partitions 1,4,8 --op 7,28 --no-reports --out all
 
     Args:
-        paths (TRACE...): The traces.
         reports: Write a report for each trace; each takes seconds.
         by_volume: Also characterize each volume of a file by itself.
         out (DIR): Folder for results and report. Example: --out mail-workload

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from flashtwin.cli._bridge import is_default, verb
-from flashtwin.cli._options import Device, EqualGround, Json, PerRequest, ReplayOptions, Stream, Systems
+from flashtwin.cli._options import AcrossTraces, Device, EqualGround, Json, PerRequest, ReplayOptions, Stream, Systems
 from flashtwin.cli._replaying import choose, replay_all, show
 from flashtwin.cli._talk import say
 from flashtwin.replays.running import Comparison
@@ -27,7 +27,7 @@ def compare(
     per_request: PerRequest = False,
     stream: Stream = False,
     out: Path | None = None,
-    across_traces: bool = False,
+    across_traces: AcrossTraces = False,
     json: Json = False,
 ) -> None:
     """Replay TRACE on several systems, on all cores, and print their figures side by side; or compare RESULTs.
@@ -47,7 +47,6 @@ def compare(
     Args:
         paths (TRACE | RESULT...): The trace, or saved results.
         out (DIR): Folder for summaries and tables, for `flashtwin report`. Example: --out mail-compared
-        across_traces: Compare saved results even if their traces differ.
     """
     saved = [Path(path) for path in paths if path != "-" and together.is_results(path)]
     if len(saved) == len(paths):

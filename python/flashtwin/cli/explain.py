@@ -10,7 +10,7 @@ import click
 from flashtwin.causes.explaining import Explanations, InterruptedExplanation
 from flashtwin.causes.explaining import explain as explain_all
 from flashtwin.cli._bridge import Shared, verb
-from flashtwin.cli._options import Device, Effort, Goal, Json, ReplayOptions, Stream
+from flashtwin.cli._options import Device, Effort, Goal, Json, ReplayOptions, Stream, TracePath
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, say
 from flashtwin.cli._types import Text, words
@@ -30,7 +30,7 @@ SystemOption = Annotated[
 
 @verb("Find a trace's bottleneck, the change that removes it, and the gain.")
 def explain(
-    path: str,
+    path: TracePath,
     *,
     reading: Reading,
     system: SystemOption | None = None,
@@ -55,7 +55,6 @@ def explain(
       flashtwin explain mail-study --effort 1G
 
     Args:
-        path (TRACE): The trace, or a folder.
         trace (FILE): The folder's trace, if you moved it. Example: --trace mail.fiu.zst
         out (DIR): Folder that keeps replays, so that an interrupted command can continue. Example: --out mail-why
     """
@@ -89,7 +88,7 @@ def _show(found: Explanations, *, as_json: bool) -> None:
         data(found.text)
 
 
-def _refuse_options_of_traces(path: str, running: ReplayOptions, out: Path | None, *, stream: bool) -> None:
+def _refuse_options_of_traces(path: TracePath, running: ReplayOptions, out: Path | None, *, stream: bool) -> None:
     if running.sets or running.fill is not None:
         raise click.UsageError(f"{path}: its runs keep their settings; --set, --device and the like are for traces")
     if stream:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from flashtwin.cli._bridge import verb
-from flashtwin.cli._options import Device, Json, PerRequest, ReplayOptions, Stream
+from flashtwin.cli._options import Device, Json, PerRequest, ReplayOptions, Stream, TracePath
 from flashtwin.cli._replaying import choose, replay_all, show
 from flashtwin.replays.timelines import Timeline, wanted
 from flashtwin.traces.reading import Reading, Source
@@ -43,7 +43,7 @@ class TimelineOptions:
 
 @verb("Replay a trace on one system.")
 def replay(
-    path: str,
+    path: TracePath,
     *,
     reading: Reading,
     system: str,
@@ -63,7 +63,6 @@ def replay(
       flashtwin replay mail.fiu.zst --system rr-ssd --timeline run.pftrace --timeline-from 3s --timeline-to 4s
 
     Args:
-        path (TRACE): The trace.
         system (NAME): System: a name of `flashtwin systems`, or a TOML file. Example: --system rr-ssd
         out (DIR): Folder for summary and tables. Example: --out mail-run [default: print the figures only]
     """

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from flashtwin.cli._bridge import verb
-from flashtwin.cli._options import Json
+from flashtwin.cli._options import AcrossTraces, Json
 from flashtwin.cli._talk import say, show_report
 from flashtwin.errors import ReportError
 from flashtwin.results import names
@@ -14,7 +14,7 @@ from flashtwin.results.folder import VERSION, locked
 
 
 @verb("Write the HTML report of saved results.")
-def report(*folders: Path, out: Path | None = None, across_traces: bool = False, json: Json = False) -> None:
+def report(*folders: Path, out: Path | None = None, across_traces: AcrossTraces = False, json: Json = False) -> None:
     """Write the HTML report of the results in DIR, made by `study`, `characterize`, `compare`, `sweep` or `replay`.
 
     Several DIRs get one report; the first is the baseline, and differing settings come first.
@@ -27,7 +27,6 @@ def report(*folders: Path, out: Path | None = None, across_traces: bool = False,
     Args:
         folders (DIR...): Folders of results.
         out (DIR): Folder for page and charts. Example: --out mail-days [default: DIR, or FIRST-vs-SECOND]
-        across_traces: Compare saved results even if their traces differ.
     """
     from flashtwin import report as page
 

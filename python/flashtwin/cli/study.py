@@ -7,7 +7,17 @@ from typing import Annotated
 
 from flashtwin.causes.choosing import TODAY
 from flashtwin.cli._bridge import Shared, is_default, verb
-from flashtwin.cli._options import Effort, EqualGround, Goal, Json, PerRequest, ReplayOptions, Stream, Systems
+from flashtwin.cli._options import (
+    Effort,
+    EqualGround,
+    Goal,
+    Json,
+    PerRequest,
+    ReplayOptions,
+    Stream,
+    Systems,
+    TracePath,
+)
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._replaying import choose
 from flashtwin.cli._talk import say, show_report
@@ -39,7 +49,7 @@ Devices = Annotated[
 
 @verb("Replay a trace on several systems and report the best choice.")
 def study(
-    path: str,
+    path: TracePath,
     *,
     reading: Reading,
     systems: Systems = SYSTEMS,
@@ -65,7 +75,6 @@ def study(
       flashtwin study mail.fiu.zst --period 1d --out mail-study
 
     Args:
-        path (TRACE): The trace.
         out (DIR): Folder for results and report. Example: --out mail-study [default: the trace's name and -study]
     """
     source, (first, other, *_) = Source(path, reading), (*(device or ()), None, None)

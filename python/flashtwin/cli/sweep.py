@@ -12,7 +12,7 @@ import click
 
 from flashtwin.cli import _types
 from flashtwin.cli._bridge import Shared, is_default, verb
-from flashtwin.cli._options import AnySeed, EqualGround, Json, On, Sets, Shard, Systems, Workers
+from flashtwin.cli._options import AnySeed, EqualGround, Json, On, Sets, Shard, Systems, TracePaths, Workers
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._sweeping import show
 from flashtwin.cli._talk import say
@@ -82,7 +82,7 @@ Grid = Annotated[
 
 @verb("Replay traces over a grid of settings, or search for the best.")
 def sweep(
-    *paths: str,
+    *paths: TracePaths,
     axes: AxisOptions,
     systems: Systems = SYSTEMS,
     equal_ground: EqualGround = False,
@@ -117,7 +117,6 @@ def sweep(
       flashtwin sweep mail.fiu.zst --systems rr-ssd --set alpha=0.01:0.5 --minimize read.p99 --subject-to "wa<=1.2"
 
     Args:
-        paths (TRACE...): The traces.
         sample (N): Replay only N random points. Example: --sample 20
         minimize (FIGURE,...): Search for the smallest figure, or the trade-off of several.
             Example: --minimize read.p99,wa

@@ -10,7 +10,7 @@ import click
 
 from flashtwin.cli._bridge import verb
 from flashtwin.cli._comparing import as_row, comparison, replayed_row, side_by_side
-from flashtwin.cli._options import File, Force, Json, Seed, expect_new
+from flashtwin.cli._options import File, Force, Json, Output, Seed, TracePath, expect_new
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import data, data_json, duration, pairs, say
 from flashtwin.errors import FlashtwinError
@@ -38,16 +38,13 @@ def trace() -> None:
 
 
 @verb("Print requests, bytes, footprint and duplicates of a trace.", trace)
-def info(path: str, *, reading: Reading, json: Json = False) -> None:
+def info(path: TracePath, *, reading: Reading, json: Json = False) -> None:
     """Print requests, bytes, footprint and duplicates of TRACE, and the quality of the file.
 
     \b
     Example:
       flashtwin trace info mail.fiu.zst
       zstdcat mail.fiu.zst | flashtwin trace info - --json
-
-    Args:
-        path (TRACE): The trace.
     """
     with Bars() as bars:
         found = Source(path, reading).open(bars.reading()).info
@@ -55,22 +52,18 @@ def info(path: str, *, reading: Reading, json: Json = False) -> None:
 
 
 @verb("Convert a trace to canonical Parquet.", trace)
-def convert(path: str, output: File, *, reading: Reading, force: Force = False) -> None:
+def convert(path: TracePath, output: Output, *, reading: Reading, force: Force = False) -> None:
     """Convert TRACE to the canonical Parquet file that docs/trace-formats.md describes.
 
     \b
     Example:
       flashtwin trace convert mail.fiu.zst mail.parquet
-
-    Args:
-        path (TRACE): The trace.
-        output (OUTPUT.parquet): The new one.
     """
     _convert(Source(path, reading), output, force=force)
 
 
 @verb("Cut a span of time out of a trace.", trace)
-def cut(path: str, output: File, *, reading: Reading, force: Force = False) -> None:
+def cut(path: TracePath, output: Output, *, reading: Reading, force: Force = False) -> None:
     """Write the requests from --from on and before --to as a new trace.
 
     Contents of pages from before --from are lost. All verbs that read a trace take --from and --to as well.
@@ -78,10 +71,6 @@ def cut(path: str, output: File, *, reading: Reading, force: Force = False) -> N
     \b
     Example:
       flashtwin trace cut mail.fiu.zst mail-day-2.parquet --from 1d --to 2d
-
-    Args:
-        path (TRACE): The trace.
-        output (OUTPUT.parquet): The new one.
     """
     if reading.from_s is None and reading.to_s is None:
         raise FlashtwinError("nothing is to be cut; give --from TIME, --to TIME or both, for example --from 1d")
@@ -90,8 +79,8 @@ def cut(path: str, output: File, *, reading: Reading, force: Force = False) -> N
 
 @verb("Sample a trace by pages or by contents.", trace)
 def sample(
-    path: str,
-    output: File,
+    path: TracePath,
+    output: Output,
     *,
     reading: Reading,
     rate: Annotated[float, click.FloatRange(min=0, max=1, min_open=True)],
@@ -108,8 +97,6 @@ def sample(
       flashtwin trace sample mail.fiu.zst mail-tenth.parquet --rate 0.1
 
     Args:
-        path (TRACE): The trace.
-        output (OUTPUT.parquet): The new one.
         rate (RATE): Share of pages or contents to keep, above 0 up to 1. Example: --rate 0.1
         by: Unit of sampling: pages of 4 KiB by address, or contents. Example: --by content
     """
@@ -155,7 +142,7 @@ def synthesize(
 
 @verb("Write a recipe that imitates a trace.", trace)
 def imitate(
-    path: str,
+    path: TracePath,
     *,
     reading: Reading,
     period_s: float = 86_400.0,
@@ -172,7 +159,6 @@ def imitate(
       flashtwin trace imitate mail.fiu.zst --out mail.toml --no-replay
 
     Args:
-        path (TRACE): The trace.
         period_s: Length of the trace's days. Example: --period 2h
         out (RECIPE.toml): Write the recipe to this file. Example: --out mail.toml
         replay: Replay TRACE and its imitation on `conventional`, `ca-ssd` and `rr-ssd`, and print both side by side.

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from flashtwin import _core
 from flashtwin.progress import Notify, Progress
 from flashtwin.results.names import part_of
-from flashtwin.traces.scan import Replayable, Scan, memory_in_whole, scan
+from flashtwin.traces.scan import Replayable, Scan, scan
 from flashtwin.traces.trace import BlkparseAction, OnBadLine, Trace, excerpt_ns
 from flashtwin.traces.trace import open as open_trace
 
@@ -57,10 +58,13 @@ class Reading:
     def memory_in_whole(self, path: str | Path) -> tuple[int, int | None]:
         """Bytes of memory that it takes whole, as its beginning lets expect, and bytes that can be had, if known.
 
+        Standard input, and files so small that they fit with any content, take 0.
+
         Raises:
             TraceError: the file cannot be read so.
         """
-        return memory_in_whole(path, **asdict(self))
+        how = (self.format, self.on_bad_line, self.sort_window_ns, self.blkparse_action, self.volume, self.excerpt_ns)
+        return _core.memory_in_whole(path, *how)
 
     @property
     def excerpt_ns(self) -> tuple[int, int] | None:
@@ -74,17 +78,16 @@ class Reading:
     @property
     def words(self) -> list[str]:
         """Options that differ from the default, as the command line takes them."""
-        usual = Reading()
-        flags = {
-            "--format": self.format,
-            "--on-bad-line": self.on_bad_line if self.on_bad_line != usual.on_bad_line else None,
-            "--sort-window": _time(self.sort_window_ns / 1e9) if self.sort_window_ns != usual.sort_window_ns else None,
-            "--blkparse-action": self.blkparse_action if self.blkparse_action != usual.blkparse_action else None,
-            "--volume": self.volume,
-            "--from": None if self.from_s is None else _time(self.from_s),
-            "--to": None if self.to_s is None else _time(self.to_s),
-        }
-        return [word for flag, value in flags.items() if value is not None for word in (flag, value)]
+        words: list[str] = []
+        for one in fields(self):
+            value, (name, _, unit) = getattr(self, one.name), one.name.rpartition("_")
+            if value == one.default:
+                continue
+            if unit in ("s", "ns"):
+                words += [f"--{name.replace('_', '-')}", _time(value / 1e9 if unit == "ns" else value)]
+            else:
+                words += [f"--{one.name.replace('_', '-')}", value]
+        return words
 
 
 def _time(moment_s: float) -> str:

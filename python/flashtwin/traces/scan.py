@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ class Scan:
         return f"<flashtwin.Scan {self.name!r}: {self.format}, {self.source['path']}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (dict(self.source),)
+        return partial(scan, **self.source), ()
 
     @property
     def name(self) -> str:
@@ -143,31 +143,6 @@ def scan(
     how = {"format": format, "on_bad_line": on_bad_line, "sort_window_ns": sort_window_ns,
            "blkparse_action": blkparse_action, "volume": volume, "from_s": from_s, "to_s": to_s}  # fmt: skip
     return Scan(native, {"path": str(path), **how})
-
-
-def memory_in_whole(
-    path: str | Path,
-    format: str | None,  # noqa: A002 - as in `open`
-    on_bad_line: OnBadLine,
-    sort_window_ns: int,
-    blkparse_action: BlkparseAction,
-    volume: str | None,
-    from_s: float | None,
-    to_s: float | None,
-) -> tuple[int, int | None]:
-    """Bytes of memory that a trace takes whole, as its beginning lets expect, and bytes that can be had, if known.
-
-    Standard input, and files so small that they fit with any content, take 0.
-
-    Raises:
-        TraceError: the file cannot be read so.
-    """
-    span = excerpt_ns(from_s, to_s)
-    return _core.memory_in_whole(path, format, on_bad_line, sort_window_ns, blkparse_action, volume, span)
-
-
-def _again(source: Mapping[str, Any]) -> Scan:
-    return scan(**source)
 
 
 def as_replayable(given: Replayable | str | Path, progress: Progress | None = None) -> Replayable:
