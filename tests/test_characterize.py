@@ -377,8 +377,8 @@ def test_a_single_trace_is_done_again_for_other_options_only(cli: Cli, small_tra
 def test_interrupted_only_complete_files_are_left(workers: str, tmp_path: Path) -> None:
     folder = tmp_path / "many"
     folder.mkdir()
-    for name in "abcdef":
-        (folder / f"{name}.fiu").write_text(fiu_trace(10_000 + ord(name), footprint=5_000))
+    for name in "abcde":
+        (folder / f"{name}.fiu").write_text(fiu_trace(8_000 + ord(name), footprint=5_000))
     command = [PROGRAM, "characterize", "many", *BRIEF, "--out", "all", "--workers", workers]
     with subprocess.Popen(
         command, cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -19,11 +19,30 @@ from flashtwin import __version__
 from flashtwin.cli._talk import error, say
 from flashtwin.errors import FlashtwinError
 
-#: The verbs in the order of the help; `name` is the function of that name in the module of that name.
-VERBS = (
-    "study", "explain", "characterize", "advise", "replay", "compare", "sweep", "reproduce", "fit", "measure",
-    "systems", "devices", "workloads", "trace", "record", "serve", "drive", "report", "cache", "version",
-)  # fmt: skip
+#: The verbs in the order of the help, which is printed without loading them. `name` is the function of that name in the
+#: module of that name.
+VERBS = {
+    "study": "Replay a trace on several systems and report the best choice.",
+    "explain": "Find a trace's bottleneck, the change that removes it, and the gain.",
+    "characterize": "Measure the properties of traces that matter to an SSD.",
+    "advise": "Advise on partitions, page size, deduplication and more for a trace.",
+    "replay": "Replay a trace on one system.",
+    "compare": "Compare systems on a trace, or saved results.",
+    "sweep": "Replay traces over a grid of settings, or search for the best.",
+    "reproduce": "Re-run a paper's experiments and compare with its numbers.",
+    "fit": "Fit a twin to your drive, from fio results.",
+    "measure": "Run the drive experiments of `fit` on a twin.",
+    "systems": "List the systems, or print all keys of one.",
+    "devices": "List the NAND devices, or print one.",
+    "workloads": "List synthetic workloads, print one, or check it.",
+    "trace": "Inspect, convert, cut, sample, make and imitate traces.",
+    "record": "Record a block trace, with page contents, from a live workload.",
+    "serve": "Serve a simulated drive that stores real bytes.",
+    "drive": "Inspect or check the image of a served drive.",
+    "report": "Write the HTML report of saved results.",
+    "cache": "List or delete cached aged drives.",
+    "version": "Print the version.",
+}
 #: The modules of verbs that share one.
 _MODULES = {"devices": "systems"}
 
@@ -42,6 +61,11 @@ class Verbs(click.Group):
         module = importlib.import_module(f"flashtwin.cli.{_MODULES.get(name, name)}")
         command: click.Command = getattr(module, name)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of verbs, of which none is loaded."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

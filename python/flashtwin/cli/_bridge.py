@@ -43,8 +43,8 @@ class _Group:
     names: list[str]
 
 
-def verb(short: str, group: click.Group | None = None, name: str | None = None) -> Callable[..., click.Command]:
-    """Makes a command of a function, which may return the exit status; `short` is its line in the list of verbs."""
+def verb(short: str = "", group: click.Group | None = None, name: str | None = None) -> Callable[..., click.Command]:
+    """Makes a command of a function, which may return the exit status; `short` is its line in the help of a group."""
 
     def wrap(function: Callable[..., int | None]) -> click.Command:
         described, texts = _read(function.__doc__)

@@ -13,7 +13,7 @@ from flashtwin.cli._talk import data, data_json, say
 from flashtwin.traces.reading import Reading
 
 
-@verb("Advise on partitions, page size, deduplication and more for a trace.")
+@verb()
 def advise(path: TracePath, *, reading: Reading, measuring: MeasuringOptions, json: Json = False) -> None:
     """Advise on partitions, page size, partial reads, deduplication, replication and waiting for TRACE.
 

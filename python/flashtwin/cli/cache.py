@@ -13,7 +13,7 @@ from flashtwin.cli._talk import data, data_json, say, table
 from flashtwin.replays import aged
 
 
-@click.group(short_help="List or delete cached aged drives.")
+@click.group
 def cache() -> None:
     """List or delete cached aged drives, which save a second run from ageing a drive again.
 

@@ -16,7 +16,7 @@ from flashtwin.sweeps import batch, jobs
 from flashtwin.traces.reading import Reading, Source
 
 
-@verb("Measure the properties of traces that matter to an SSD.")
+@verb()
 def characterize(
     *paths: TracePaths,
     reading: Reading,

@@ -16,7 +16,7 @@ from flashtwin.results import together
 from flashtwin.traces.reading import Reading, Source
 
 
-@verb("Compare systems on a trace, or saved results.")
+@verb()
 def compare(
     *paths: str,
     reading: Reading,

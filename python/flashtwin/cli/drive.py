@@ -24,7 +24,7 @@ _CHECKED = {
 }
 
 
-@click.group(short_help="Inspect or check the image of a served drive.")
+@click.group
 def drive() -> None:
     """Inspect or check an image made by `flashtwin serve`.
 

@@ -28,7 +28,7 @@ SystemOption = Annotated[
 ]
 
 
-@verb("Find a trace's bottleneck, the change that removes it, and the gain.")
+@verb()
 def explain(
     path: TracePath,
     *,

@@ -46,7 +46,7 @@ def capacity(text: str) -> int:
     return size
 
 
-@click.group(cls=_Fit, short_help="Fit a twin to your drive, from fio results.")
+@click.group(cls=_Fit)
 def fit() -> None:
     """Fit a twin to a drive you own. The result is a device file for `--device`.
 

@@ -16,7 +16,7 @@ from flashtwin.drives.tables import Measurements
 from flashtwin.replays.presets import resolve_text
 
 
-@verb("Run the drive experiments of `fit` on a twin.")
+@verb()
 def measure(
     drive: str,
     *,

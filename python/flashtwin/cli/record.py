@@ -21,7 +21,7 @@ from flashtwin.live.recording import Format
 ENDINGS = {"parquet": ".parquet", "fiu": ".fiu"}
 
 
-@verb("Record a block trace, with page contents, from a live workload.")
+@verb()
 def record(
     target: str,
     *command: Annotated[str, click.UNPROCESSED],

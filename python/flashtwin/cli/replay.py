@@ -41,7 +41,7 @@ class TimelineOptions:
         return wanted(self.timeline, self.timeline_from_s, self.timeline_to_s)
 
 
-@verb("Replay a trace on one system.")
+@verb()
 def replay(
     path: TracePath,
     *,

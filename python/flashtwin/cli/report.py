@@ -13,7 +13,7 @@ from flashtwin.results import names
 from flashtwin.results.folder import VERSION, locked
 
 
-@verb("Write the HTML report of saved results.")
+@verb()
 def report(*folders: Path, out: Path | None = None, across_traces: AcrossTraces = False, json: Json = False) -> None:
     """Write the HTML report of the results in DIR, made by `study`, `characterize`, `compare`, `sweep` or `replay`.
 

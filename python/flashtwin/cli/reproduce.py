@@ -30,7 +30,7 @@ def scale(text: str) -> Scale:
     return share
 
 
-@verb("Re-run a paper's experiments and compare with its numbers.")
+@verb()
 def reproduce(
     paper: str | None = None,
     *items: str,

@@ -37,7 +37,7 @@ def size(text: str) -> int:
     return found
 
 
-@verb("Serve a simulated drive that stores real bytes.")
+@verb()
 def serve(
     image: File,
     *command: Annotated[str, click.UNPROCESSED],

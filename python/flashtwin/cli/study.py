@@ -47,7 +47,7 @@ Devices = Annotated[
 ]
 
 
-@verb("Replay a trace on several systems and report the best choice.")
+@verb()
 def study(
     path: TracePath,
     *,

@@ -80,7 +80,7 @@ Grid = Annotated[
 ]  # fmt: skip
 
 
-@verb("Replay traces over a grid of settings, or search for the best.")
+@verb()
 def sweep(
     *paths: TracePaths,
     axes: AxisOptions,

@@ -11,7 +11,7 @@ from flashtwin.cli._talk import data, data_json, pairs
 from flashtwin.replays import presets
 
 
-@verb("List the systems, or print all keys of one.")
+@verb()
 def systems(name: str | None = None, *, set_: Sets = (), json: Json = False) -> None:
     """List the systems; with NAME (or a TOML file), print all its keys with value, unit and source.
 
@@ -28,7 +28,7 @@ def systems(name: str | None = None, *, set_: Sets = (), json: Json = False) -> 
     data_json(chosen.config) if json else data(chosen.toml.rstrip())
 
 
-@verb("List the NAND devices, or print one.")
+@verb()
 def devices(name: str | None = None, *, json: Json = False) -> None:
     """List the NAND devices; with NAME (or a TOML file), print its numbers and their sources.
 

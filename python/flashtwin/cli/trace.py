@@ -27,7 +27,7 @@ class _Trace(click.Group):
         return super().get_command(ctx, name)
 
 
-@click.group(cls=_Trace, short_help="Inspect, convert, cut, sample, make and imitate traces.")
+@click.group(cls=_Trace)
 def trace() -> None:
     """Inspect, convert, cut, sample, make and imitate traces.
 

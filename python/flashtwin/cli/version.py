@@ -10,7 +10,7 @@ from flashtwin.cli._options import Json
 from flashtwin.cli._talk import data, data_json
 
 
-@verb("Print the version.")
+@verb()
 def version(*, json: Json = False) -> None:
     """Print the version of flashtwin, which every result records.
 

@@ -17,7 +17,7 @@ from flashtwin.recipes.workloads import Achieved, compared, workload
 from flashtwin.recipes.workloads import workloads as names
 
 
-@verb("List synthetic workloads, print one, or check it.")
+@verb()
 def workloads(
     name: str | None = None,
     *,
