@@ -6,6 +6,7 @@ import errno
 import json
 import re
 import shlex
+from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,7 +17,10 @@ from hypothesis import strategies as st
 
 import flashtwin as ft
 from flashtwin.causes.figures import goal
+from flashtwin.cli._options import ReplayOptions
+from flashtwin.cli.trace import trace
 from flashtwin.results import figures, folder, schema
+from flashtwin.traces.reading import Reading
 
 from .conftest import Cli
 from .test_docs import verbs
@@ -37,6 +41,25 @@ def test_key_of_the_device_that_is_set_goes_before_the_device(cli: Cli, small_tr
         "replay", small_trace, "--system", "conventional", "--device", "tlc-2021", "--set", "channels=2", "--json"
     )
     assert json.loads(done.out)["conventional"]["config"]["nand"]["channels"] == 2
+
+
+def test_options_of_replays_are_keys() -> None:
+    options = ReplayOptions(
+        set=(("alpha", "0.2"),), period_s=3600.0, speed="10", queue_depth="4", content="unique", verify=True, aged=True
+    )
+    assert options.on("tlc-2021").sets == [
+        ("device", "tlc-2021"), ("alpha", "0.2"), ("replay.speed", "10"), ("replay.queue_depth", "4"),
+        ("replay.period_s", "3600.0"), ("replay.content", "unique"), ("verify", "true"),
+        ("replay.preload", "footprint"),
+    ]  # fmt: skip
+    assert ReplayOptions().on(None).sets == []
+
+
+def test_reading_is_what_its_words_say() -> None:
+    reading = Reading("fiu", "skip", 5 * 10**9, "Q", "hm.1", 0.0015, 90.0)
+    options = trace.commands["info"].make_context("info", ["x.fiu", *reading.words]).params
+    assert Reading(**{field.name: options[field.name] for field in fields(Reading)}) == reading
+    assert Reading().words == []
 
 
 @pytest.mark.usefixtures("no_pages")
