@@ -16,7 +16,7 @@ from . import fabricated
 
 
 def traced(name: str, seed: int = 7, category: str = "", **facts: Any) -> CharacterizedTrace:
-    native = fabricated.Native(name, seed, **facts)
+    native = fabricated.Native(name, seed, content=False, **facts)
     tables = {key: native.table(key).to_pylist() for key in native.table_names}
     return CharacterizedTrace(name, category, rows.flat(native.summary, tables), tables)
 
@@ -86,7 +86,7 @@ def test_means_have_their_confidence_interval(traces: list[CharacterizedTrace]) 
         for trace in traces
         for row in trace.tables["write_amplification"]
         if (row["page_bytes"], row["over_provisioning_percent"], row["partitions_asked"], row["purpose"])
-        == (512, 7.0, 4, "grid")
+        == (4096, 7.0, 4, "grid")
     ]
     stats = {row["statistic"]: row["value"] for row in found(traces, "2") if (row["series"], row["x"]) == ("OP 7 %", 4)}
     half = 1.96 * statistics.stdev(values) / len(values) ** 0.5
@@ -100,8 +100,11 @@ def test_one_trace_has_no_confidence_interval() -> None:
     assert names == {"mean", "count"}
 
 
-def test_f_min_beyond_the_search_counts_as_its_end(traces: list[CharacterizedTrace]) -> None:
-    stats = {row["statistic"]: row["value"] for row in found(traces, "1c") if row["x"] == 2}
+def test_f_min_beyond_the_search_counts_as_its_end() -> None:
+    plain = traced("one")
+    beyond = [{**row, "f_min": None if row["partitions"] == 2 else row["f_min"]} for row in plain.tables["f_min"]]
+    trace = CharacterizedTrace("one", "", plain.row, {**plain.tables, "f_min": beyond})
+    stats = {row["statistic"]: row["value"] for row in found([trace], "1c") if row["x"] == 2}
     assert stats["maximum"] == stats["minimum"] == 1_000.0
 
 
@@ -177,13 +180,18 @@ def test_scatters_name_their_traces(traces: list[CharacterizedTrace]) -> None:
         assert all(row["x"] is not None for row in points)
     eight = [row for row in found(traces, "18") if row["series"] == "pages of 16384, cache of 8"]
     fit = {row["statistic"]: row["value"] for row in eight if row["x"] is None}
-    assert fit["slope"] == pytest.approx(1.0, abs=0.25)
+    x, y = zip(*((row["x"], row["value"]) for row in eight if row["statistic"] == "trace"), strict=True)
+    assert [fit["slope"], fit["intercept"]] == pytest.approx(list(np.polyfit(x, y, 1)))
 
 
 def test_scatters_show_ra_relative_to_one_sector_pages() -> None:
-    plain = traced("one")
-    reading = [{**row, "read_amplification": 0.5 * row["normalised"]} for row in plain.tables["read_amplification"]]
-    half = CharacterizedTrace("one", "", plain.row, {**plain.tables, "read_amplification": reading})
+    one = traced("one")
+    plain, half = (
+        CharacterizedTrace("one", "", one.row, {**one.tables, "read_amplification": [
+            {**row, "read_amplification": share * row["normalised"]} for row in one.tables["read_amplification"]
+        ]})
+        for share in (1.0, 0.5)
+    )  # fmt: skip
     # A cache that serves half of the one-sector pages' reads makes no page cheaper beside another (SWC 5.2).
     for figure in ("17", "18"):
         assert found([half], figure) == found([plain], figure)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pytest
 
 import flashtwin as ft
-from flashtwin.report.page import systems_table
+from flashtwin.report import tables
 from flashtwin.results.reading import load
 
 from .conftest import Cli
@@ -96,7 +96,7 @@ def test_tables_show_flushes_where_there_are_some(trace: ft.Trace, tmp_path: Pat
     study = cli("study", tmp_path / "flushed.parquet", "--effort", "0", "--out", tmp_path / "study",
                     "--systems", "conventional,static")  # fmt: skip
     assert study.status == 0, study.err
-    titles, _ = systems_table(load(tmp_path / "study"))
+    titles, _ = tables.systems(load(tmp_path / "study"))
     assert ("Flush", "mean") in titles
     page = (tmp_path / "study" / "report.html").read_text(encoding="utf-8")
     assert "Flushes" in page

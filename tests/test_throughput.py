@@ -11,8 +11,8 @@ import pytest
 
 import flashtwin as ft
 from flashtwin.errors import ArgumentError
-from flashtwin.report import style
-from flashtwin.report.charts import throughput
+from flashtwin.report import drawing
+from flashtwin.report.charts import sweeps
 from flashtwin.results import figures, names
 from flashtwin.results import sweeps as reading
 
@@ -94,10 +94,9 @@ def test_depth_sweep_draws_throughput_against_response_time(depths: ft.Sweep) ->
     page = depths.report.read_text(encoding="utf-8")
     assert page.index("Throughput against response time") < page.index("By replay.queue_depth")
     found = reading.load(depths.path)
-    with style.styled():
-        drawing = throughput.draw(found)
-    assert drawing.figure is not None
-    mean, p99 = drawing.figure.axes
+    told = sweeps.throughput(found)
+    assert told.frame is not None
+    mean, p99 = drawing.figure(told.frame).axes
     for axes, column in ((mean, "response.all.mean_ns"), (p99, "response.all.p99_ns")):
         assert len(axes.lines) == 2
         for line, system in zip(axes.lines, ("conventional", "rr-ssd"), strict=True):
@@ -105,8 +104,8 @@ def test_depth_sweep_draws_throughput_against_response_time(depths: ft.Sweep) ->
             points = list(zip(*line.get_data(), strict=True))
             assert points == [(row["throughput.all.iops"], row[column]) for row in mine]
     assert [text.get_text() for text in mean.texts] == ["1", "4", "16", "64"]
-    assert all("under way" in sentence for sentence in drawing.sees)
-    assert len(drawing.data.rows) == 8
+    assert all("under way" in sentence for sentence in told.sees)
+    assert len(told.data.rows) == 8
 
 
 def test_other_sweeps_have_no_such_chart(small_trace: Path, tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import flashtwin as ft
 from flashtwin import report
-from flashtwin.report import style
-from flashtwin.report.charts import by_key, swept
+from flashtwin.report import drawing
+from flashtwin.report.charts import sweeps as charts
 from flashtwin.results import names, sweeps, variation
 from flashtwin.results.figures import figure
 from flashtwin.results.variation import RunGroup
@@ -137,10 +137,9 @@ def test_chart_draws_writes_where_reads_do_not_change() -> None:
     rows = grid(
         axes, **{READ: lambda _: 9e4, WRITE: lambda sets: 2.5e6 / sets[LANES], "pages_programmed": lambda _: 10}
     )
-    with style.styled():
-        drawn = by_key.draw(fabricated(rows, axes), LANES)
-    assert drawn.figure is not None
-    assert [axes.get_title("left") for axes in drawn.figure.axes] == ["mean write"]
+    drawn = charts.by_key(fabricated(rows, axes), LANES)
+    assert drawn.frame is not None
+    assert [axes.get_title("left") for axes in drawing.figure(drawn.frame).axes] == ["mean write"]
     said = " ".join(drawn.sees)
     assert "mean write (2.50 ms to 625 µs) varies most" in said
     assert "Did not vary: mean read, pages programmed." in said
@@ -149,17 +148,16 @@ def test_chart_draws_writes_where_reads_do_not_change() -> None:
 def test_other_keys_have_panels_and_no_mean() -> None:
     axes = {LANES: [1, 2], SPEED: [1, 10]}
     rows = grid(axes, **{WRITE: lambda sets: 1e6 * sets[SPEED] / sets[LANES]})
-    with style.styled():
-        drawn = by_key.draw(fabricated(rows, axes), LANES)
-    assert drawn.figure is not None
-    lines = {axes.get_title("left"): list(axes.lines[0].get_ydata()) for axes in drawn.figure.axes}
+    drawn = charts.by_key(fabricated(rows, axes), LANES)
+    assert drawn.frame is not None
+    lines = {axes.get_title("left"): list(axes.lines[0].get_ydata()) for axes in drawing.figure(drawn.frame).axes}
     assert lines == {"mean write; speed 1": [1e6, 5e5], "mean write; speed 10": [1e7, 5e6]}
 
 
 def test_settings_that_made_the_same_runs_have_one_panel() -> None:
     axes = {LANES: [1, 2], SPEED: [1, 10]}
     rows = grid(axes, key=lambda sets: f"{sets[LANES]}", **{WRITE: lambda sets: 1e6 / sets[LANES]})
-    assert [panel.title for panel in by_key.panels_of(fabricated(rows, axes), LANES)] == ["speed 1, 10"]
+    assert [panel.title for panel in charts.panels_of(fabricated(rows, axes), LANES)] == ["speed 1, 10"]
 
 
 def test_one_run_for_all_values_is_a_dashed_line() -> None:
@@ -168,10 +166,9 @@ def test_one_run_for_all_values_is_a_dashed_line() -> None:
     for one in rows:
         one["system"] = "conventional"
     rows += [{**one, "point": one["point"] + 3} for one in grid(axes, **{WRITE: lambda sets: 1e6 / sets[LANES]})]
-    with style.styled():
-        drawn = by_key.draw(fabricated(rows, axes), LANES)
-    assert drawn.figure is not None
-    dashed, line = drawn.figure.axes[0].lines
+    drawn = charts.by_key(fabricated(rows, axes), LANES)
+    assert drawn.frame is not None
+    dashed, line = drawing.figure(drawn.frame).axes[0].lines
     assert list(dashed.get_ydata()) == [5e5, 5e5]
     assert len(line.get_xdata()) == 3
     assert any(said.startswith("Dashed: `conventional` made one run") for said in drawn.sees)
@@ -181,18 +178,16 @@ def test_seeds_are_a_band_around_their_mean() -> None:
     axes = {LANES: [1, 2, 4], SEED: [1, 2, 3]}
     rows = grid(axes, **{WRITE: lambda sets: 1e6 / sets[LANES] + sets[SEED] * 1e4})
     found = fabricated(rows, axes)
-    assert by_key.keys_of(found) == [LANES]
-    with style.styled():
-        drawn = by_key.draw(found, LANES)
-    assert drawn.figure is not None
-    (panel,) = drawn.figure.axes
+    assert charts.keys_of(found) == [LANES]
+    drawn = charts.by_key(found, LANES)
+    assert drawn.frame is not None
+    (panel,) = drawing.figure(drawn.frame).axes
     assert list(panel.lines[0].get_ydata()) == [1.02e6, 5.2e5, 2.7e5]
     assert len(panel.collections) == 1
     rows[0]["status"] = "missing"
-    with style.styled():
-        drawn = by_key.draw(fabricated(rows, axes), LANES)
-    assert drawn.figure is not None
-    first, *others = drawn.figure.axes[0].lines[0].get_ydata()
+    drawn = charts.by_key(fabricated(rows, axes), LANES)
+    assert drawn.frame is not None
+    first, *others = drawing.figure(drawn.frame).axes[0].lines[0].get_ydata()
     assert first != first, "no mean over seeds of which one is missing"
     assert others == [5.2e5, 2.7e5]
 
@@ -200,18 +195,17 @@ def test_seeds_are_a_band_around_their_mean() -> None:
 def test_values_side_by_side_have_one_chart() -> None:
     rows = [row(at, **{f"config.{LANES}": at, f"config.{SPEED}": 10 * at, WRITE: 1e6 / at}) for at in (1, 2, 3)]
     found = fabricated(rows, {LANES: [1, 2, 3], SPEED: [10, 20, 30]}, "zip")
-    assert by_key.keys_of(found) == [by_key.SETTING]
-    with style.styled():
-        drawn = by_key.draw(found, by_key.SETTING)
-    assert drawn.figure is not None
-    assert [tick.get_text() for tick in drawn.figure.axes[0].get_xticklabels()] == ["1, 10", "2, 20", "3, 30"]
+    assert charts.keys_of(found) == [charts.SETTING]
+    drawn = charts.by_key(found, charts.SETTING)
+    assert drawn.frame is not None
+    assert drawn.frame.panels[0].x.of == ["1, 10", "2, 20", "3, 30"]
 
 
 def test_no_trade_off_is_drawn_where_a_figure_is_flat() -> None:
     axes = {LANES: [1, 2]}
     rows = grid(axes, **{READ: lambda sets: 9e4 + sets[LANES], "pages_programmed": lambda _: 10})
-    drawn = swept.trade(fabricated(rows, axes))
-    assert drawn.figure is None
+    drawn = charts.trade(fabricated(rows, axes))
+    assert drawn.frame is None
     assert list(drawn.absent) == ["There is none: pages programmed is the same at every point."]
 
 

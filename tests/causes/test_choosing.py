@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,51 @@ def test_what_brings_nothing_is_not_advised() -> None:
     best = search.best()
     assert best is not None
     assert [level.words for level in search.levels(best)] == [f"{LANES[0]} hash lanes"]
+
+
+def known(search: Search, settings: Mapping[tuple[str, ...], Figures]) -> None:
+    """Answers for settings by their words."""
+    for point in every(search):
+        words = tuple(level.words for level in search.levels(point))
+        if words in settings:
+            search._missing([point])
+            search.known[key_of(search.sets(point))] = settings[words]
+
+
+def test_of_equal_settings_the_cheapest_is_best() -> None:
+    """More lanes and suspension are ahead by less than 1 %: four lanes alone it is."""
+    search = Search(ft.system("rr-ssd"), MEAN)
+    few, many = (f"{lanes} hash lanes" for lanes in LANES)
+    both = (few, "suspension")
+    known(search, {(): made(9e5), (few,): made(1000.0), (many,): made(995.0), both: made(992.0)})
+    best = search.best()
+    assert best is not None
+    assert [level.words for level in search.levels(best)] == [few]
+    equal = [{**one, "programs": programs} for one, programs in zip(candidates(("old", 9e3), ("dear", 1000.0),
+             ("cheap", 1001.0))["candidates"], (10, 90, 80), strict=True)]  # fmt: skip
+    first = judged.chosen(candidates(("old", 9e3), candidates=equal))
+    assert first is not None
+    assert first.name == "cheap"
+
+
+def test_a_late_candidate_is_compared_by_its_lateness() -> None:
+    """Pages of a drive that falls behind wait in RAM without end, so that its responses may be short."""
+    search = Search(ft.system("rr-ssd"), MEAN)
+    counts = {**dict.fromkeys(COUNTS, 1), "duration_ns": 10**9}
+    late, later = (replace(made(1.0), counts={**counts, "completed_ns": ns}) for ns in (2 * 10**9, 3 * 10**9))
+    few, many = (f"{lanes} hash lanes" for lanes in LANES)
+    known(search, {(): later, (few,): late, (many,): replace(later, response={"all": {"mean": 0.5}})})
+    best = search.best()
+    assert best is not None
+    assert [level.words for level in search.levels(best)] == [few]
+    known(search, {("suspension",): made(1e6)})
+    on_time = search.best()
+    assert on_time is not None
+    assert [level.words for level in search.levels(on_time)] == ["suspension"]
+    found = candidates(("slow", 1000.0), ("late", 1.0), ("later", 0.5))
+    for one, times in zip(found["candidates"], (None, 2.0, 3.0), strict=True):
+        one["late"] = times
+    assert [one.name for one in judged.ranking(found)] == ["slow", "late", "later"]
 
 
 def test_settings_that_do_not_matter_are_not_tried() -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 import flashtwin as ft
 from flashtwin.causes import replaying
-from flashtwin.causes.figures import Figures
 
 from .scenarios import slow_bus
 
@@ -36,21 +34,6 @@ def test_what_was_replayed_is_not_replayed_again(compared: Path, monkeypatch: py
     first = ft.explain(compared, effort=None)
     monkeypatch.setattr(replaying, "_run", lambda *_: pytest.fail("replayed again"))
     assert ft.explain(compared, effort=None)["conventional"].data == first["conventional"].data
-
-
-def test_an_interrupted_inquiry_keeps_what_it_has(compared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    keep = replaying.KeptFigures.keep
-
-    def keep_three(kept: replaying.KeptFigures, key: str, figures: Figures) -> None:
-        keep(kept, key, figures)
-        if len(kept.figures) == 3:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(replaying.KeptFigures, "keep", keep_three)
-    with pytest.raises(KeyboardInterrupt):
-        ft.explain(compared, effort=None, threads=1)
-    kept = json.loads((compared / "causes" / "replays.json").read_text(encoding="utf-8"))
-    assert len(kept) == 3
 
 
 def test_a_trace_that_is_gone_or_another_is_named_with_the_cure(compared: Path) -> None:

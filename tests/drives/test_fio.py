@@ -127,92 +127,34 @@ def alone(tag: str = "experiment=read-alone drive=mine", **changes: Any) -> dict
     return made.job("read-alone", tag, read=made.side(1e4, READ), **changes)
 
 
-def bad_version(folder: Path) -> None:
-    made.result(folder / "a.json", alone(), version="fio-2.21")
+def one(job: dict[str, Any], **more: Any) -> Callable[[Path], object]:
+    """A folder with one result of one job."""
+    return lambda folder: made.result(folder / "a.json", job, **more)
 
 
-def no_bins(folder: Path) -> None:
-    job = alone()
-    job["read"]["lat_ns"] = {"mean": 5}
-    made.result(folder / "a.json", job)
+def real_but(name: str, change: Callable[[str], str]) -> Callable[[Path], object]:
+    """The real results, one file of them changed."""
+
+    def make(folder: Path) -> None:
+        shutil.copytree(REAL, folder, dirs_exist_ok=True)
+        (folder / name).write_text(change((folder / name).read_text()))
+
+    return make
 
 
-def failed(folder: Path) -> None:
-    made.result(folder / "a.json", alone(error=5))
+def run_but(change: Callable[[Path], object], **how: Any) -> Callable[[Path], object]:
+    """A run of uniform writes in eight parts, changed."""
 
+    def make(folder: Path) -> None:
+        made.overwriting(folder, 1, 10, **{"amplification": 1.5, **how})
+        change(folder)
 
-def microseconds(folder: Path) -> None:
-    made.result(folder / "a.json", made.job("read-alone", "experiment=read-alone", read=made.side(1e4, {0.06: 9})))
-
-
-def empty(folder: Path) -> None:
-    (folder / "a.json").write_text("")
-
-
-def cut(folder: Path) -> None:
-    text = (REAL / "001-read-alone.json").read_text()
-    (folder / "a.json").write_text(text[: len(text) // 2])
+    return make
 
 
 def two_drives(folder: Path) -> None:
     made.result(folder / "a.json", alone())
     made.result(folder / "b.json", alone("experiment=read-alone drive=yours"))
-
-
-def unsteady(folder: Path) -> None:
-    made.overwriting(folder, 1, 10, 1.5, rates=(90e3, 90e3, 90e3, 90e3, 90e3, 80e3, 70e3, 60e3))
-
-
-def parts_missing(folder: Path) -> None:
-    made.overwriting(folder, 1, 10, 1.5)
-    (folder / "001-uniform-7.json").unlink()
-
-
-def counter_missing(folder: Path) -> None:
-    made.overwriting(folder, 1, 10, 1.5)
-    (folder / "001-uniform-8.after.ocp.json").unlink()
-
-
-def counter_backwards(folder: Path) -> None:
-    made.overwriting(folder, 1, 10, 1.5)
-    (folder / "001-uniform-8.after.ocp.json").write_text('{"Physical media units written": {"hi": 0, "lo": 5}}')
-
-
-def counter_stands(folder: Path) -> None:
-    made.overwriting(folder, 1, 10, 0.0)
-
-
-def somebody_writes(folder: Path) -> None:
-    made.overwriting(folder, 1, 10, 1.5)
-    (folder / "001-uniform-8.after.smart.json").write_text('{"data_units_written": 9000000}')
-
-
-def no_log(folder: Path) -> None:
-    shutil.copy(REAL / "003-spikes.json", folder / "003-spikes.json")
-
-
-def cut_log(folder: Path) -> None:
-    shutil.copytree(REAL, folder, dirs_exist_ok=True)
-    log = folder / "002-sequential-uniform-100_bw.1.log"
-    log.write_text(log.read_text()[:-20])
-
-
-def short_log(folder: Path) -> None:
-    shutil.copytree(REAL, folder, dirs_exist_ok=True)
-    log = folder / "002-sequential-uniform-100_bw.1.log"
-    log.write_text("".join(log.read_text().splitlines(keepends=True)[:5]))
-
-
-def empty_log(folder: Path) -> None:
-    shutil.copytree(REAL, folder, dirs_exist_ok=True)
-    (folder / "002-sequential-uniform-100_bw.1.log").write_text("")
-
-
-def log_in_bytes(folder: Path) -> None:
-    shutil.copytree(REAL, folder, dirs_exist_ok=True)
-    log = folder / "002-sequential-uniform-100_bw.1.log"
-    lines = [line.split(", ") for line in log.read_text().splitlines()]
-    log.write_text("".join(f"{time}, {int(rate) * 1024}, 1, 0, 0\n" for time, rate, *_ in lines))
 
 
 def slc_cache(folder: Path) -> None:
@@ -231,33 +173,52 @@ def no_rate(folder: Path) -> None:
     file.write_text(file.read_text().replace("offered=40000", "offered=${OFFERED}"))
 
 
+def in_bytes(log: str) -> str:
+    lines = [line.split(", ") for line in log.splitlines()]
+    return "".join(f"{time}, {int(rate) * 1024}, 1, 0, 0\n" for time, rate, *_ in lines)
+
+
+LOG = "002-sequential-uniform-100_bw.1.log"
+LAST_OCP, LAST_SMART = (f"001-uniform-8.after.{kind}.json" for kind in ("ocp", "smart"))
+BACKWARDS = '{"Physical media units written": {"hi": 0, "lo": 5}}'
+unsteady = run_but(lambda _: None, rates=(90e3, 90e3, 90e3, 90e3, 90e3, 80e3, 70e3, 60e3))
+cut = real_but("001-read-alone.json", lambda text: text[: len(text) // 2])
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (bad_version, "a.json: fio-2.21 counts in microseconds.*fio 3.0 or later"),
-        (no_bins, "a.json: job 'read-alone', reads: no bins.*--output-format=json+"),
-        (failed, "a.json: job 'read-alone': fio reports error 5.*Run it again"),
-        (microseconds, "the median is 0.06 us, which no drive has; do the bins have another unit than nanoseconds"),
-        (empty, "a.json: the file is empty; did fio fail"),
-        (cut, "a.json: the JSON is cut or damaged"),
+        (one(alone(), version="fio-2.21"), "a.json: fio-2.21 counts in microseconds.*fio 3.0 or later"),
+        (one({**alone(), "read": {**alone()["read"], "lat_ns": {"mean": 5}}}),
+         "a.json: job 'read-alone', reads: no bins.*--output-format=json+"),
+        (one(alone(error=5)), "a.json: job 'read-alone': fio reports error 5.*Run it again"),
+        (one(made.job("read-alone", "experiment=read-alone", read=made.side(1e4, {0.06: 9}))),
+         "the median is 0.06 us, which no drive has; do the bins have another unit than nanoseconds"),
+        (lambda folder: (folder / "a.json").touch(), "a.json: the file is empty; did fio fail"),
+        (cut, "001-read-alone.json: the JSON is cut or damaged"),
         (two_drives, "measurements of several drives; name one of them: mine, yours"),
         (unsteady, "uniform at 10.0 GiB: the drive was not in its steady state.*SNIA allows.*--overwrites 8"),
-        (parts_missing, "uniform at 10.0 GiB: parts 7 of 8 are missing; run the script again"),
-        (counter_missing, "uniform-8.json.*medium's bytes after the job is missing; run the job again"),
-        (counter_backwards, "uniform-8.json.*goes backwards"),
-        (counter_stands, "the medium's counter did not move"),
-        (somebody_writes, "does something else write to the drive"),
-        (no_log, "003-spikes.json: job 'spikes': its log of latencies is missing"),
-        (cut_log, "_bw.1.log:20: the log is cut in the middle of a line"),
-        (short_log, "job 'sequential': its log ends after 1 s of 5 s; the log is cut"),
-        (empty_log, "_bw.1.log: the log is empty"),
-        (log_in_bytes, "the rate is 1.02e\\+03 times that of the result; is the log in another unit"),
+        (run_but(lambda folder: (folder / "001-uniform-7.json").unlink()),
+         "uniform at 10.0 GiB: parts 7 of 8 are missing; run the script again"),
+        (run_but(lambda folder: (folder / LAST_OCP).unlink()),
+         "uniform-8.json.*medium's bytes after the job is missing; run the job again"),
+        (run_but(lambda folder: (folder / LAST_OCP).write_text(BACKWARDS)), "uniform-8.json.*goes backwards"),
+        (run_but(lambda _: None, amplification=0.0), "the medium's counter did not move"),
+        (run_but(lambda folder: (folder / LAST_SMART).write_text('{"data_units_written": 9000000}')),
+         "does something else write to the drive"),
+        (lambda folder: shutil.copy(REAL / "003-spikes.json", folder),
+         "003-spikes.json: job 'spikes': its log of latencies is missing"),
+        (real_but(LOG, lambda log: log[:-20]), "_bw.1.log:20: the log is cut in the middle of a line"),
+        (real_but(LOG, lambda log: "".join(log.splitlines(keepends=True)[:5])),
+         "job 'sequential': its log ends after 1 s of 5 s; the log is cut"),
+        (real_but(LOG, lambda _: ""), "_bw.1.log: the log is empty"),
+        (real_but(LOG, in_bytes), "the rate is 1.02e\\+03 times that of the result; is the log in another unit"),
         (slc_cache, "the rate drops once, from 2,097 to 629 MB/s, when 37% of the drive is written: an SLC cache"),
         (no_rate, "no offered=NUMBER but '\\${OFFERED}'"),
         (Path.touch, "no measurements; `flashtwin fit jobs` prints"),
     ],
-)
-def test_what_cannot_be_used_says_job_and_cure(make: Callable[[Path], None], message: str, tmp_path: Path) -> None:
+)  # fmt: skip
+def test_what_cannot_be_used_says_job_and_cure(make: Callable[[Path], object], message: str, tmp_path: Path) -> None:
     make(tmp_path)
     with pytest.raises(DriveError, match=message):
         read(tmp_path)
@@ -271,7 +232,6 @@ def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
 def test_bad_experiments_are_left_out_where_that_is_asked_for(tmp_path: Path) -> None:
     unsteady(tmp_path)
     made.result(tmp_path / "a.json", alone())
-    cut(tmp_path / "..")
     (tmp_path / "b.json").write_text('{"fio')
     found, notes = read(tmp_path, skip_bad=True)
     assert found.probes.alone
@@ -313,6 +273,9 @@ def test_files_cut_anywhere_end_in_a_message_or_in_rows(seed: int, tmp_path: Pat
     shutil.copytree(REAL, tmp_path, dirs_exist_ok=True)
     made.overwriting(tmp_path, 10, 10, 1.5)
     made.open_loop(tmp_path, 11, 40e3, 100e3, fill_gib=10)
+    (tmp_path / "latency.csv").write_text(
+        "drive,fill_gib,offered_per_s,reads_per_s,writes_per_s,read_us_50p\nmine,10,2000,1000,900,80\n"
+    )
     files = sorted(tmp_path.iterdir())
     for file in random.choice(np.array(files, dtype=object), 8, replace=False):
         whole = file.read_bytes()

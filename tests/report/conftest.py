@@ -1,4 +1,4 @@
-"""Result folders for the report's tests, made once a session because drawing takes seconds."""
+"""Result folders for the report's tests, made once a session because replays and drawings take seconds."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def unlike(four: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def built(unlike: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the report of `unlike`, every chart in all its files: made once, for it takes longest of all."""
+    """A folder with the report of `unlike`, each chart drawn for the page alone."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FLASHTWIN_CHARTS", "files")
+        patch.setenv("FLASHTWIN_CHARTS", "page")
         return report.build(unlike, out=tmp_path_factory.mktemp("built")).parent
 
 

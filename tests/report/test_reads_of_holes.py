@@ -6,11 +6,14 @@ import warnings
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 import flashtwin as ft
+from flashtwin import report
+from flashtwin.report import saving
 
 
-def test_reads_that_take_no_time_are_drawn_without_a_warning(tmp_path: Path) -> None:
+def test_reads_that_take_no_time_are_drawn_without_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     requests = 400
     frame = pl.DataFrame({
         "time_ns": [0, *(1_000_000 * at for at in range(requests))],
@@ -21,7 +24,9 @@ def test_reads_that_take_no_time_are_drawn_without_a_warning(tmp_path: Path) -> 
     })  # fmt: skip
     trace = ft.Trace.from_frame(frame, name="holes")
     assert ft.replay(trace, "conventional").response.read.max_ns == 0
+    monkeypatch.setenv("FLASHTWIN_CHARTS", "none")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         done = ft.study(trace, tmp_path / "out", ["conventional", "ca-ssd"], effort=0)
-    assert "response_over_time" in done.report.read_text(encoding="utf-8")
+        for name in ("response_over_time", "response", "latency"):
+            assert "</svg>" in saving.svg(report.chart(name, done.path))

@@ -8,12 +8,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests import fabricated
 from tests.schema import SCHEMA, faults, leaves, table_faults
 
 import flashtwin as ft
 from flashtwin.judgement import facts, ledger
-from flashtwin.report import style
+from flashtwin.report import colours
 from flashtwin.results import names
 from flashtwin.results.reading import SavedRun, read_json
 
@@ -82,13 +81,6 @@ def test_what_the_schema_does_not_know_is_a_fault(written: Path) -> None:
     ]
 
 
-def test_characterizations_made_up_keep_to_the_schema() -> None:
-    for content in (True, False):
-        assert faults(fabricated.summary("made-up", content=content), CHARACTERIZATION["summary"]) == []
-        for name, table in fabricated.tables(content=content).items():
-            assert table_faults(name, table.schema, CHARACTERIZATION["tables"]) == []
-
-
 def test_the_parts_of_a_response_time_are_the_core_s(written: Path) -> None:
     parts = {path.rpartition(".")[2] for path in leaves(RUN["summary"]) if path.startswith("response.read.split.")}
     assert parts == {f"{key}_ns" for key, _ in facts.PARTS}
@@ -102,7 +94,7 @@ def test_every_charge_of_the_core_has_words_and_a_colour(written: Path) -> None:
     table = pq.read_table(written / "runs" / "rr-ssd" / "wait_ledger.parquet").to_pylist()
     waits = {row["charge"] for row in table if row["part"] != ledger.SERVICE}
     # Slots and the link are waited for by drives with a front end alone, and this one has none.
-    assert waits | {"slot", "link"} == set(ledger.WAITS) == set(style.WAIT_COLOURS) - {"other", ledger.SERVICE}
+    assert waits | {"slot", "link"} == set(ledger.WAITS) == set(colours.WAIT_COLOURS) - {"other", ledger.SERVICE}
     run = SavedRun("rr-ssd", written / "runs" / "rr-ssd", read_json(written / "runs" / "rr-ssd" / "summary.json"))
     for kind in ("read", "write", "all"):
         found = ledger.ledger(run, kind)

@@ -11,8 +11,7 @@ It reads result files and replays nothing, so results made elsewhere, or long ag
 from __future__ import annotations
 
 from pathlib import Path
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any
 
 from flashtwin.errors import ReportError
 from flashtwin.judgement import choosing, judging
@@ -21,9 +20,12 @@ from flashtwin.judgement.verdict import Verdict
 from flashtwin.results import names
 from flashtwin.results.reading import Collection, StudyFolder, load_any
 
-from . import files, fitting, rendering, reproduction, style, sweep
-from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, note_figure
-from .page import page, render
+from . import files, page, rendering, reproduction, sweep
+from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS
+from .declared import Chart
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["ReportError", "Verdict", "build", "chart", "chart_names", "choice", "findings"]
 
@@ -36,17 +38,18 @@ def build(folder: Path | str, *, out: Path | str | None = None) -> Path:
     results cannot be read or the folder cannot be written.
     """
     target = Path(folder if out is None else out)
-    if reproduction.is_reproduction(folder):
-        return reproduction.build(Path(folder), target)
-    if sweep.is_sweep(folder):
-        return sweep.build(Path(folder), target)
-    results = load_any(folder)
+    kind: Any = page
+    if (Path(folder) / names.REPRODUCTION).is_file():
+        kind = reproduction
+    elif sweep.is_sweep(folder):
+        kind = sweep
+    results = kind.load(folder)
     # Drawing takes seconds: a folder that cannot be written is found before.
     files.make_folder(target / names.CHARTS)
-    rendered = render(results)
+    rendered = [rendering.render(one, results) for one in kind.charts(results)]
     rendering.write(target, rendered)
     html = target / names.REPORT
-    files.write(html, page(results, rendered))
+    files.write(html, kind.page(results, rendered))
     return html
 
 
@@ -56,24 +59,25 @@ def chart(name: str, folder: Path | str) -> Figure:
     Raises `ReportError` for a name that is not among `chart_names()`, and for a
     folder whose results are of another kind.
     """
+    from . import drawing, fitting
+
     if name not in chart_names():
         raise ReportError(f"no chart is named {name!r}; there are: {', '.join(chart_names())}")
     results = load_any(folder)
-    title, drawing = "", None
-    with style.styled():
-        if name in ACROSS_CHARTS and isinstance(results, Collection):
-            title, drawing = ACROSS_CHARTS[name].title, ACROSS_CHARTS[name].draw(results)
-        elif name in WORKLOAD_CHARTS and not isinstance(results, Collection):
-            title, drawing = WORKLOAD_CHARTS[name].title, WORKLOAD_CHARTS[name].draw(results)
-        elif name in CHARTS and isinstance(results, StudyFolder):
-            title, drawing = CHARTS[name].title, CHARTS[name].draw(results)
-    if drawing is None:
+    known: dict[str, Chart[Any]] = {}
+    if isinstance(results, Collection):
+        known = {**ACROSS_CHARTS}
+    else:
+        known = {**WORKLOAD_CHARTS, **(CHARTS if isinstance(results, StudyFolder) else {})}
+    if name not in known:
         kind = "many traces" if name in ACROSS_CHARTS else "one trace" if name in WORKLOAD_CHARTS else "a study"
         raise ReportError(f"{folder}: the chart '{name}' is drawn from the results of {kind}, which these are not")
-    if drawing.figure is None:
-        return note_figure(title, drawing.absent)
-    fitting.tell_apart(drawing.figure)
-    return drawing.figure
+    drawn = known[name].draw(results)
+    if drawn.frame is None:
+        return drawing.note(known[name].title, drawn.absent)
+    figure = drawing.figure(drawn.frame)
+    fitting.tell_apart(figure)
+    return figure
 
 
 def findings(folder: Path | str, count: int = 3) -> list[Verdict]:

@@ -1,18 +1,29 @@
-"""The colours of the report: one place that says which colour a system has on every page.
+"""The look of charts: colours, dashes and widths of lines, sizes of letters.
 
-A system's colour depends on its name and its preset alone: it is the same in a study, a comparison, a sweep and a
-reproduction, whichever systems stand beside it, and whichever is the baseline. Only where two would share a hue
-gives one of them way, the later in the alphabet.
+A system's colour depends on its name and its preset alone, so that it is the same on every page, whichever systems
+stand beside it. Only where two would share a hue does the later in the alphabet take another.
+
+Neutral colours are hex codes that occur nowhere else, because the page replaces them by CSS variables (dark mode).
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from flashtwin.results.reading import StudyFolder
 
 Pair = tuple[str, str]
+
+INK = "#1b1f25"
+MUTED = "#5b6571"
+GRID = "#e1e5eb"
+SURFACE = "#fffffe"
+#: The size of letters in points: the least, of labels beside bars and ticks, and of names and titles.
+SMALL_PT, LABEL_PT, NAME_PT, TITLE_PT = 6.6, 7.0, 7.2, 7.6
+#: Line styles that tell more systems apart than there are hues.
+DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)))
 
 #: (light, dark) pairs after Okabe and Ito, whose hues stay apart for all common colour blindnesses.
 #: Grey is the conventional SSD's, which the others are held against.
@@ -120,14 +131,28 @@ def _by_letters(name: str, free: Sequence[Pair]) -> Pair:
     return next((pair for pair in around if pair in free), around[0])
 
 
-def colour_pairs(study: StudyFolder) -> dict[str, Pair]:
+def pairs_of_runs(study: StudyFolder) -> dict[str, Pair]:
     """The light and the dark colour of each run."""
     return of_systems((run.name, run.system) for run in study.runs)
 
 
-def colours(study: StudyFolder) -> dict[str, str]:
+def of_runs(study: StudyFolder) -> dict[str, str]:
     """One colour a run, the same on every chart and every page."""
-    return {name: pair[0] for name, pair in colour_pairs(study).items()}
+    return {name: light for name, (light, _) in pairs_of_runs(study).items()}
+
+
+def lines_of_runs(study: StudyFolder) -> dict[str, dict[str, Any]]:
+    """Colour and line style of each run: solid, unless an earlier run has the same colour."""
+    colours = list(of_runs(study).values())
+    return {
+        run.name: {"color": colours[place], "linestyle": DASHES[colours[:place].count(colours[place]) % len(DASHES)]}
+        for place, run in enumerate(study.runs)
+    }
+
+
+def widths(number: int) -> list[float]:
+    """Line widths that let a line be seen under one drawn over it: the first is the widest."""
+    return [1.5 + 1.2 * (number - 1 - place) / max(number - 1, 1) if number > 1 else 1.7 for place in range(number)]
 
 
 def series_colours(names: Sequence[str]) -> dict[str, str]:
@@ -157,7 +182,5 @@ def ordered(number: int) -> list[str]:
     return [ORDERED[round(first + (end - first) * place / (number - 1))][0] for place in range(number)]
 
 
-def page_pairs(study: StudyFolder | None) -> list[Pair]:
-    """Every (light, dark) pair that charts use, for the page's variables; the same ones on every page."""
-    del study
-    return list(dict.fromkeys([GREY, *HUES, *CAUSE_COLOURS.values(), *WAIT_COLOURS.values(), *ORDERED]))
+#: Every (light, dark) pair that charts use, for the variables of a page; the same ones on every page.
+PAGE_PAIRS = list(dict.fromkeys([GREY, *HUES, *CAUSE_COLOURS.values(), *WAIT_COLOURS.values(), *ORDERED]))

@@ -13,8 +13,7 @@ import base64
 import hashlib
 import html
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib import resources
 from typing import Any
@@ -23,16 +22,17 @@ import jinja2
 from markupsafe import Markup
 
 from flashtwin import units
-from flashtwin.judgement import choosing, facts, judging
+from flashtwin.judgement import choosing, judging
 from flashtwin.judgement.evidence import Evidence
 from flashtwin.judgement.verdict import Verdict
-from flashtwin.results.reading import Collection, SavedRun, StudyFolder, TraceResults, as_number
+from flashtwin.results.reading import Collection, StudyFolder, TraceResults, as_number, load_any
 from flashtwin.results.trees import leaves
 
-from . import choices, deciding, listing, rendering, style
-from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS, Chart, knee
-from .charts.workload import CHART as BRIEF
+from . import choices, colours, tables
+from .charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS
+from .charts.response import knee_of
 from .charts.workload import table_of_facts
+from .declared import Chart
 from .rendering import RenderedChart, figure_of
 
 _CHARACTERIZATION = (
@@ -57,109 +57,90 @@ ACROSS_SECTIONS = (
     ("across_reading", "Page size, reading and locality"),
 )
 
-
-def render(results: TraceResults | Collection) -> list[RenderedChart]:
-    """Draws every chart of the results."""
-    return [rendering.render(chart, results) for chart in _charts(results)]
+load = load_any
 
 
-def _charts(results: TraceResults | Collection) -> list[Chart[Any]]:
-    """The charts that results of this kind have."""
+def charts(results: TraceResults | Collection) -> list[Chart[Any]]:
+    """The charts of the page: those of bottlenecks and candidates only where these were looked for."""
     if isinstance(results, Collection):
         return list(ACROSS_CHARTS.values())
     # Without a characterization nothing but the brief is known of the workload; one sentence says so.
-    of_workload = list(WORKLOAD_CHARTS.values()) if results.characterization else [BRIEF]
-    return [*of_workload, *(_of_runs(results) if isinstance(results, StudyFolder) else ())]
+    of_workload = list(WORKLOAD_CHARTS.values()) if results.characterization else [WORKLOAD_CHARTS["workload"]]
+    if not isinstance(results, StudyFolder):
+        return of_workload
+    absent = {"causes"} if not results.explained else set()
+    absent |= {"knee"} if knee_of(results) is None else set()
+    absent |= {"candidates"} if not results.candidates else set()
+    return [*of_workload, *(chart for name, chart in CHARTS.items() if name not in absent)]
 
 
-def _of_runs(study: StudyFolder) -> list[Chart[StudyFolder]]:
-    """The charts of runs; those of bottlenecks only where they were looked for."""
-    absent = {"knee"} if study.explained and knee.knee(study) is None else set()
-    absent |= {"causes", "knee"} if not study.explained else set()
-    absent |= {"candidates"} if not study.candidates else set()
-    return [chart for name, chart in CHARTS.items() if name not in absent]
-
-
-def page(results: TraceResults | Collection, rendered: list[RenderedChart]) -> str:
+def page(results: TraceResults | Collection, rendered: Sequence[RenderedChart]) -> str:
     """The whole page as text."""
-    study = results if isinstance(results, StudyFolder) else None
     verdicts = judging.judge(Evidence.of(results)) if isinstance(results, TraceResults) else []
-    pairs = style.page_pairs(study)
-    values: dict[str, Any] = {
-        "study": study,
-        "findings": judging.findings(verdicts, 3) if study is not None else None,
-        "limits": [],
-        "columns": [],
-        "rows": [],
-        "place_of": {},
-        "verdict": judging.on(choosing.TOPIC, verdicts),
-        "candidates": [],
-        "candidate_columns": [],
-        "few_candidates": 0,
-        "unequal": [],
-        "made_equal": False,
-        "workload_facts": [],
-        "advice": [],
-        "choices": [],
-        "warnings": [],
-        "differences": [],
-        "settings": [],
-        "failures": [],
-        "traces": [],
-        "trace_columns": [],
-        "gathered": [],
-    }
-    if study is not None:
-        columns, rows = systems_table(study)
-        values |= {
-            "columns": columns,
-            "rows": rows,
-            **(deciding.table(study) if study.candidates else {}),
-            "place_of": {name: pairs.index(pair) for name, pair in style.colour_pairs(study).items()},
-            "limits": [(run, study.explained[run.name]) for run in study.runs if run.name in study.explained],
-            "unequal": choices.unequal_ground(study),
-            "gathered": choices.gathered(study),
-            "made_equal": choices.was_made_equal(study),
-            "choices": choices.choices(study),
-            "differences": choices.differences(study),
-            "settings": [(run.label, choices.settings(run)) for run in study.runs],
-        }
-    values |= _of_collection(results) if isinstance(results, Collection) else _of_workload(results, verdicts)
-    figures = [(one.chart.section, figure_of(one, pairs)) for one in rendered]
-    sections = [(key, name, [fig for section, fig in figures if section == key]) for key, name in values.pop("parts")]
-    first = [fig for key, _, figs in sections if key == "verdict" for fig in figs]
-    sections = [one for one in sections if one[0] != "verdict"]
-    return template("page.html.j2").render(
-        sections=[section for section in sections if section[2]],
-        first_figures=first,
-        pairs=pairs,
-        css=Markup(resource("page.css")),  # noqa: S704 - our own file
-        script=Markup(resource("page.js")),  # noqa: S704 - our own file
+    values = _of_collection(results) if isinstance(results, Collection) else _of_trace(results, verdicts)
+    values |= _of_study(results, verdicts) if isinstance(results, StudyFolder) else _NO_STUDY
+    figures: dict[str, list[dict[str, Any]]] = {}
+    for one in rendered:
+        figures.setdefault(one.chart.section, []).append(figure_of(one))
+    return filled(
+        "page.html.j2",
+        sections=[
+            (key, name, figures[key]) for key, name in values.pop("parts") if key in figures and key != "verdict"
+        ],
+        first_figures=figures.get("verdict", []),
+        script=Markup(_resource("page.js")),  # noqa: S704 - our own file
         script_hash=script_hash(),
+        verdict=judging.on(choosing.TOPIC, verdicts),
         **values,
     )
 
 
-def _of_workload(results: TraceResults, verdicts: Sequence[Verdict]) -> dict[str, Any]:
+def _of_study(study: StudyFolder, verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """The content about runs."""
+    columns, rows = tables.systems(study)
+    return {
+        "study": study,
+        "findings": judging.findings(list(verdicts), 3),
+        "columns": columns,
+        "rows": rows,
+        **tables.candidates(study),
+        "place_of": {name: colours.PAGE_PAIRS.index(pair) for name, pair in colours.pairs_of_runs(study).items()},
+        "limits": [(run, study.explained[run.name]) for run in study.runs if run.name in study.explained],
+        "unequal": choices.unequal_ground(study),
+        "gathered": choices.gathered(study),
+        "made_equal": choices.was_made_equal(study),
+        "choices": choices.choices(study),
+        "differences": choices.differences(study),
+        "settings": [(run.label, choices.settings(run)) for run in study.runs],
+    }
+
+
+#: The template looks at these before it looks at a study.
+_NO_STUDY: dict[str, Any] = dict.fromkeys(("study", "limits", "unequal", "gathered", "differences"), ())
+
+
+def _of_trace(results: TraceResults, verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """The content of the page of one trace, with or without runs."""
     replayed = isinstance(results, StudyFolder)
     options = results.characterization.get("options")
-    values: dict[str, Any] = {
+    return {
         "kicker": "Trace replay report" if replayed else "Workload report",
         "parts": SECTIONS if replayed else WORKLOAD_SECTIONS,
         "title": str(results.trace.get("name") or results.folder.resolve().name),
         "facts_line": _facts_line(results),
         "workload_facts": table_of_facts(results),
-        "advice": judging.advice(verdicts) if results.characterization else [],
+        "advice": judging.advice(list(verdicts)) if results.characterization else [],
         "warnings": [
             *choices.warnings(results),
             *(one.claim for one in verdicts if (one.topic, one.answer) == ("load", "overloaded")),
         ],
         "origin": _origin(results),
+        "settings": [("the characterization", [(key, str(value)) for key, value in leaves(options)])]
+        if isinstance(options, dict)
+        else [],
+        "failures": [],
+        "traces": [],
     }
-    if isinstance(options, dict) and not replayed:
-        values["settings"] = [("the characterization", [(key, str(value)) for key, value in leaves(options)])]
-    return values
 
 
 def _of_collection(results: Collection) -> dict[str, Any]:
@@ -181,35 +162,42 @@ def _of_collection(results: Collection) -> dict[str, Any]:
         "facts_line": f"{units.count(float(number.get('traces', 0)))} traces",
         "workload_facts": rows,
         "failures": results.failures,
-        "traces": listing.listed(results),
-        "trace_columns": [(title, second) for title, second, _, _ in listing.COLUMNS],
+        "traces": tables.traces(results),
+        "trace_columns": tables.TRACE_COLUMNS,
         "origin": [("flashtwin", str(results.info.get("flashtwin") or "version not recorded"))],
+        "advice": [],
+        "warnings": [],
+        "settings": [],
     }
 
 
-@lru_cache(maxsize=2)
-def template(name: str) -> jinja2.Template:
-    """A page's template, with the filters that it uses."""
+@lru_cache(maxsize=3)
+def _template(name: str) -> jinja2.Template:
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters["prose"] = prose
+    environment.filters["prose"] = _prose
     environment.filters["duration"] = units.duration
     environment.filters["percent"] = units.percent
-    return environment.from_string(resource(name))
+    return environment.from_string(_resource(name))
+
+
+def filled(template: str, **values: Any) -> str:
+    """A page of the report's style from a template."""
+    style = Markup(_resource("page.css"))  # noqa: S704 - our own file
+    return _template(template).render(pairs=colours.PAGE_PAIRS, css=style, **values)
 
 
 def script_hash() -> str:
     """By which the page's content security policy allows its script, and no other."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(resource('page.js').encode()).digest()).decode()}"
+    return f"sha256-{base64.b64encode(hashlib.sha256(_resource('page.js').encode()).digest()).decode()}"
 
 
-def resource(name: str) -> str:
-    """A text file of the report's own."""
+def _resource(name: str) -> str:
     return (resources.files(__package__) / name).read_text(encoding="utf-8")
 
 
-def prose(text: str) -> Markup:
+def _prose(text: str) -> Markup:
     """Plain words as HTML: escaped, `names` as code, numbers kept together with their units."""
     escaped = html.escape(text, quote=False)
     escaped = re.sub(r"`([^`]*)`", r"<code>\1</code>", escaped)
@@ -226,7 +214,7 @@ def _facts_line(study: TraceResults) -> str:
         if value is not None:
             parts.append(text(value))
     if isinstance(study, StudyFolder):
-        parts.append("1 system" if len(study.runs) == 1 else f"{len(study.runs)} systems")
+        parts.append(units.plural(len(study.runs), "system"))
         parts += _pace(study)
     return " · ".join(parts)
 
@@ -240,66 +228,6 @@ def _pace(study: StudyFolder) -> list[str]:
             f"closed loop, {units.names_plain([units.count(depth) for depth in sorted(depths)])} requests under way"
         ]
     return [f"replayed {units.names_plain([f'{speed:g}' for speed in sorted(speeds)])} times as fast"] if speeds else []
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A number of the table of systems, its change against the baseline, and whether that is good."""
-
-    value: str
-    change: str
-    sense: str
-
-
-def _space(run: SavedRun) -> float | None:
-    peak = run.number("space.pages_in_use_peak")
-    return peak if peak is not None else run.number("space.pages_in_use")
-
-
-#: Titles of columns of which more is better; of all others less is.
-_MORE_IS_BETTER = ("Served",)
-#: Title, second line of the title, the number, how it is written.
-_COLUMNS: tuple[tuple[str, str, Callable[[SavedRun], float | None], Callable[[float | None], str]], ...] = (
-    ("Read", "mean", lambda run: facts.mean(run, "read"), units.duration),
-    ("Read", "p99", lambda run: run.number("response.read.p99_ns"), units.duration),
-    ("Read", "p99.9", lambda run: run.number("response.read.p99_9_ns"), units.duration),
-    ("Write", "mean", lambda run: facts.mean(run, "write"), units.duration),
-    ("Write", "p99", lambda run: run.number("response.write.p99_ns"), units.duration),
-    ("Write", "p99.9", lambda run: run.number("response.write.p99_9_ns"), units.duration),
-    ("Flush", "mean", lambda run: facts.mean(run, "flush"), units.duration),
-    ("Flush", "p99", lambda run: run.number("response.flush.p99_ns"), units.duration),
-    ("Served", "IOPS", lambda run: run.number("throughput.all.iops"), units.rate),
-    ("Served", "MB/s", lambda run: run.number("throughput.all.mb_per_s"), units.rate),
-    ("WA", "", lambda run: run.number("write_amplification"), units.ratio),
-    ("Programs", "pages", lambda run: run.number("pages_programmed"), units.count),
-    ("Erases", "", lambda run: run.number("erases.total"), units.count),
-    ("Tables", "in RAM", lambda run: run.number("ram.total_bytes"), units.size),
-    ("In use", "pages, peak", _space, units.count),
-)
-
-
-def systems_table(study: StudyFolder) -> tuple[list[tuple[str, str]], list[tuple[SavedRun, list[Cell]]]]:
-    """Column titles, and one row of cells a run."""
-    flushed = any(run.number("requests.flush") for run in study.runs)
-    columns = [column for column in _COLUMNS if flushed or column[0] != "Flush"]
-    rows = []
-    for run in study.runs:
-        base = None if run is study.baseline else study.baseline
-        cells = [
-            _cell(write, get(run), get(base) if base is not None else None, more_is_better=title in _MORE_IS_BETTER)
-            for title, _, get, write in columns
-        ]
-        rows.append((run, cells))
-    return [(title, second) for title, second, _, _ in columns], rows
-
-
-def _cell(
-    write: Callable[[float | None], str], new: float | None, old: float | None, *, more_is_better: bool = False
-) -> Cell:
-    change = facts.change(new, old)
-    better, worse = (facts.loses, facts.gains) if more_is_better else (facts.gains, facts.loses)
-    sense = "better" if better(change) else "worse" if worse(change) else ""
-    return Cell(write(new), "" if change is None else units.change(change), sense)
 
 
 def _origin(study: TraceResults) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,8 @@ from markupsafe import Markup
 
 from flashtwin.results import names
 
-from . import files, saving, sheet, style
-from .charts.base import Chart, Drawing
+from . import declared, files
+from .declared import Chart, Drawing, Medium
 
 #: The environment variable that selects drawings of charts. PAGE: only SVG; NONE: nothing, their numbers are left.
 VARIABLE, PAGE, NONE = "FLASHTWIN_CHARTS", "page", "none"
@@ -34,29 +34,21 @@ class RenderedChart:
 
 
 def render(chart: Chart[Any], results: Any) -> RenderedChart:
-    """Draws a chart on both widths."""
-    found: dict[str, str | bytes] = {}
-    drawn = os.environ.get(VARIABLE) != NONE
-    files_too = drawn and os.environ.get(VARIABLE) != PAGE
-    first: Drawing | None = None
-    for medium in sheet.MEDIA:
-        with sheet.on(medium), style.styled(saved=drawn):
-            drawing = chart.draw(results)
-            first = first or drawing
-            if drawing.figure is None:
-                break
-            suffix = f"-{medium.name}" if medium.name else ""
-            if not suffix:
-                found[".csv"] = drawing.data.csv()
-            if not drawn:
-                break
-            found[f"{suffix}.svg"] = saving.svg(drawing.figure)
-            if files_too:
-                found[f"{suffix}.pdf"] = saving.pdf(drawing.figure)
-            if files_too and not suffix:
-                found[".png"] = saving.png(drawing.figure)
-    assert first is not None  # noqa: S101 - there are media
-    return RenderedChart(chart, first, found)
+    """The chart of some results, drawn on both widths unless nothing is to be drawn."""
+    drawing = chart.draw(results)
+    if drawing.frame is None:
+        return RenderedChart(chart, drawing)
+    found: dict[str, str | bytes] = {".csv": drawing.data.csv()}
+    wanted = os.environ.get(VARIABLE)
+    if wanted != NONE:
+        # Matplotlib is slow to import, and a page without drawings needs none.
+        from . import saving
+
+        for medium in declared.MEDIA:
+            with declared.on(medium):
+                of_medium = drawing if medium is declared.TEXT else chart.draw(results)
+                found |= saving.saved(of_medium.frame, medium, page_only=wanted == PAGE)
+    return RenderedChart(chart, drawing, found)
 
 
 def write(target: Path, rendered: Iterable[RenderedChart]) -> None:
@@ -71,30 +63,25 @@ def write(target: Path, rendered: Iterable[RenderedChart]) -> None:
                 path.unlink(missing_ok=True)
 
 
-def figure_of(one: RenderedChart, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def figure_of(one: RenderedChart) -> dict[str, Any]:
     """A chart for a template: the drawings of both widths, of which the page shows one, and its files."""
-    if not one.files:
-        return {"chart": one.chart, "svg": Markup(""), "saved": Markup(""), "drawing": one.drawing}
-    if ".svg" not in one.files:
-        return {"chart": one.chart, "svg": _NOT_DRAWN, "saved": _links(one), "drawing": one.drawing}
-    drawn = "".join(
-        f'<div class="on-{medium.name or "text"}">{_inline(one, medium, pairs)}</div>' for medium in sheet.MEDIA
-    )
-    return {
-        "chart": one.chart,
-        "svg": Markup(drawn),  # noqa: S704 - Matplotlib escapes its output
-        "saved": _links(one),
-        "drawing": one.drawing,
-    }
+    drawn = Markup("")
+    if ".svg" in one.files:
+        drawn = Markup("").join(_inline(one, medium) for medium in declared.MEDIA)
+    elif one.files:
+        drawn = _NOT_DRAWN
+    return {"chart": one.chart, "svg": drawn, "saved": _links(one) if one.files else Markup(""), "drawing": one.drawing}
 
 
-def _inline(one: RenderedChart, medium: sheet.Medium, pairs: Sequence[tuple[str, str]]) -> str:
-    suffix = f"-{medium.name}" if medium.name else ""
-    document = one.files[f"{suffix}.svg"]
+def _inline(one: RenderedChart, medium: Medium) -> Markup:
+    from . import saving
+
+    document = one.files[f"{medium.suffix}.svg"]
     assert isinstance(document, str)  # noqa: S101 - as `render` makes them
     label = html.escape(one.chart.title, quote=True)
-    themed = saving.themed(document, f"{one.chart.name}{suffix}", pairs)
-    return themed.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
+    themed = saving.themed(document, f"{one.chart.name}{medium.suffix}")
+    themed = themed.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
+    return Markup(f'<div class="on-{medium.name or "text"}">{themed}</div>')  # noqa: S704 - Matplotlib escapes its output
 
 
 def _links(one: RenderedChart) -> Markup:

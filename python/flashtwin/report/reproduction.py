@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
-
-from markupsafe import Markup
 
 from flashtwin import units
 from flashtwin.results import names
 from flashtwin.results.reading import read_json
 
-from . import files, rendering, style
 from .charts import reproduced
-from .charts.base import Chart
-from .page import resource, template
+from .declared import Chart, Drawing
+from .page import filled
 from .rendering import RenderedChart, figure_of
 
 #: Verdicts with the class that paints them.
@@ -28,63 +25,50 @@ VERDICTS = {
 }
 
 
-@dataclass(frozen=True)
-class Section:
-    """An item of a paper with its chart."""
-
-    key: str
-    item: Mapping[str, Any]
-    figure: Mapping[str, Any] | None
+def load(folder: Path | str) -> Mapping[str, Any]:
+    """What `flashtwin reproduce` wrote."""
+    return read_json(Path(folder) / names.REPRODUCTION)
 
 
-def is_reproduction(folder: Path | str) -> bool:
-    """Whether `flashtwin reproduce` wrote the folder."""
-    return (Path(folder) / names.REPRODUCTION).is_file()
+def charts(results: Mapping[str, Any]) -> list[Chart[Any]]:
+    """The chart of each item that has one."""
+    return [
+        Chart(key, f"{item['place']}: {item['title']}", "", "reproduction", partial(_draw, item["chart"]["panels"]))
+        for paper in results.get("papers", ())
+        for key, item in _items(paper)
+        if (item.get("chart") or {}).get("panels")
+    ]
 
 
-def build(folder: Path, target: Path) -> Path:
-    """Writes the page and the charts; returns the page's path."""
-    results = read_json(folder / names.REPRODUCTION)
-    files.make_folder(target / names.CHARTS)
-    pairs = style.page_pairs(None)
+def _draw(panels: Sequence[reproduced.PaperPanel], _: Mapping[str, Any]) -> Drawing:
+    return reproduced.draw(panels)
+
+
+def _items(paper: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    return [(f"{paper['id']}-{item['id']}", item) for item in paper["items"]]
+
+
+def page(results: Mapping[str, Any], rendered: Sequence[RenderedChart]) -> str:
+    """The page as text."""
+    figures = {one.chart.name: figure_of(one) for one in rendered}
     papers = []
     for paper in results.get("papers", ()):
-        sections = []
-        for item in paper["items"]:
-            rendered = _render(f"{paper['id']}-{item['id']}", item)
-            if rendered is not None:
-                rendering.write(target, [rendered])
-            figure = figure_of(rendered, pairs) if rendered is not None else None
-            sections.append(Section(f"{paper['id']}-{item['id']}", item, figure))
-        orders = [sum(item["orders"][place] for item in paper["items"]) for place in (0, 1)]
-        papers.append({"paper": paper, "sections": sections, "counts": _counts(paper), "orders": orders})
-    html = target / names.REPORT
-    page = template("reproduction.html.j2").render(
+        verdicts = [item["verdict"] for item in paper["items"]]
+        papers.append({
+            "paper": paper,
+            "sections": [{"key": key, "item": item, "figure": figures.get(key)} for key, item in _items(paper)],
+            "counts": {verdict: verdicts.count(verdict) for verdict in VERDICTS},
+            "orders": [sum(item["orders"][place] for item in paper["items"]) for place in (0, 1)],
+        })  # fmt: skip
+    return filled(
+        "reproduction.html.j2",
         papers=papers,
         choices=results.get("sensitivity") or [],
-        pairs=pairs,
-        css=Markup(resource("page.css")),  # noqa: S704 - our own file
         version=str(results.get("flashtwin") or "version not recorded"),
         verdicts=VERDICTS,
         published=published,
         value=value,
     )
-    files.write(html, page)
-    return html
-
-
-def _render(name: str, item: Mapping[str, Any]) -> RenderedChart | None:
-    panels = (item.get("chart") or {}).get("panels")
-    if not panels:
-        return None
-    chart: Chart[Any] = Chart(name, f"{item['place']}: {item['title']}", "", "reproduction", reproduced.draw)
-    return rendering.render(chart, panels)
-
-
-def _counts(paper: Mapping[str, Any]) -> dict[str, int]:
-    """Items with each verdict."""
-    verdicts = [item["verdict"] for item in paper["items"]]
-    return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
 
 
 def published(claim: Mapping[str, Any]) -> str:

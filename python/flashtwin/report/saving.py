@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -16,23 +15,41 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from . import fitting, fonts, style
+from . import drawing, fitting, fonts
+from .colours import GRID, INK, MUTED, PAGE_PAIRS, SURFACE
+from .declared import Frame, Medium
 
+#: The fonts of the page.
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 #: Dots an inch of a PNG, and of heat maps, which are pictures in all files.
 PNG_DPI, HEAT_DPI = 250, 120
 
 #: As an SVG names the fonts that it was laid out in.
-_FAMILIES = f"'{fonts.CUT}', '{fonts.WHOLE}'"
+_FAMILIES = re.compile(f"('{fonts.CUT}', )?'{fonts.WHOLE}'")
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _PATH = re.compile(r' d="([^"]*)"')
 _TAG = re.compile(r"<[^>]*>")
-_TIP = re.compile(f'<g id="{style.TIP}([^"]*)">')
+_TIP = re.compile(f'<g id="{drawing.TIP}([^"]*)">')
+
+
+def saved(frame: Frame | None, medium: Medium, *, page_only: bool) -> dict[str, str | bytes]:
+    """The files of a chart on a medium, by what follows its name; for a page alone only the SVG."""
+    if frame is None:
+        return {}
+    with drawing.styled(embedded=not page_only):
+        fig = drawing.figure(frame)
+        found: dict[str, str | bytes] = {f"{medium.suffix}.svg": svg(fig)}
+        if not page_only:
+            found[f"{medium.suffix}.pdf"] = pdf(fig)
+            if not medium.suffix:
+                found[".png"] = png(fig)
+    return found
 
 
 def svg(fig: Figure) -> str:
     """The figure as a stand-alone SVG document, in light colours, text kept as text."""
     buffer = io.StringIO()
-    with style.styled():
+    with drawing.styled():
         canvas: Any = FigureCanvasSVG(fig)  # its methods carry no types
         fitting.lay_out(fig)
         fig.set_dpi(HEAT_DPI)
@@ -44,7 +61,7 @@ def svg(fig: Figure) -> str:
     # A hundredth of a point is finer than any screen or printer.
     text = _TAG.sub(lambda tag: _NUMBER.sub(_hundredths, tag[0].replace(" \n", " ")), text)
     # Text was laid out in DejaVu Sans, which is wide: any system font fits in its place.
-    return text.replace(_FAMILIES, style.FONT)
+    return _FAMILIES.sub(FONT, text)
 
 
 def _hundredths(number: re.Match[str]) -> str:
@@ -55,7 +72,7 @@ def _hundredths(number: re.Match[str]) -> str:
 def pdf(fig: Figure) -> bytes:
     """The figure as a PDF with its fonts in it."""
     buffer = io.BytesIO()
-    with style.styled():
+    with drawing.styled():
         canvas: Any = FigureCanvasPdf(fig)
         fitting.lay_out(fig)
         fig.set_dpi(HEAT_DPI)
@@ -66,7 +83,7 @@ def pdf(fig: Figure) -> bytes:
 def png(fig: Figure, dpi: int = PNG_DPI) -> bytes:
     """The figure as a PNG on a light ground."""
     buffer = io.BytesIO()
-    with style.styled():
+    with drawing.styled():
         canvas: Any = FigureCanvasAgg(fig)
         fitting.lay_out(fig)
         fig.set_dpi(dpi)
@@ -75,14 +92,13 @@ def png(fig: Figure, dpi: int = PNG_DPI) -> bytes:
     return buffer.getvalue()
 
 
-def themed(document: str, name: str, pairs: Sequence[tuple[str, str]]) -> str:
+def themed(document: str, name: str) -> str:
     """An SVG document made fit to stand inside the page: no prologue, unique ids, colours as CSS variables.
 
-    `pairs` are the (light, dark) colours in the order of the page's variables
-    `--c0`, `--c1`, ...; the page's style sheet decides size and font.
+    `--c0`, `--c1`, ... are those of `PAGE_PAIRS`; the page's style sheet decides size and font.
     """
     body = document[document.index("<svg") :]
-    body = body.replace(f" font-family: {style.FONT};", "")
+    body = body.replace(f" font-family: {FONT};", "")
     # What nothing refers to needs no name, nor a place.
     body = re.sub(r'<g id="[^"]*"', "<g", body)
     body = re.sub(r">\s+<", "><", body)
@@ -94,11 +110,9 @@ def themed(document: str, name: str, pairs: Sequence[tuple[str, str]]) -> str:
     body = re.sub(r'href="#', f'href="#{name}-', body)
     body = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", body, count=1)
     body = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", body, count=1)
-    for colour, variable in (
-        (style.INK, "ink"), (style.MUTED, "muted"), (style.GRID, "grid"), (style.SURFACE, "paper"),
-    ):  # fmt: skip
+    for colour, variable in ((INK, "ink"), (MUTED, "muted"), (GRID, "grid"), (SURFACE, "paper")):
         body = body.replace(colour, f"var(--{variable})")
-    for place, (light, _) in enumerate(pairs):
+    for place, (light, _) in enumerate(PAGE_PAIRS):
         body = body.replace(light, f"var(--c{place})")
     return body
 

@@ -3,78 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from flashtwin import units
-from flashtwin.results import figures, names, over
+from flashtwin.results import figures, over
 from flashtwin.results.sweeps import SavedSweep, is_sweep, load, number
 from flashtwin.results.variation import alike, joined
 
-from . import files, rendering, style
-from .charts import by_key, over_traces, swept, throughput
-from .charts.base import Chart
-from .page import resource, template
-from .rendering import figure_of
+from . import colours
+from .charts.sweeps import OVER_WORDS, charts, hues_of
+from .page import filled
+from .rendering import RenderedChart, figure_of
 
-__all__ = ["build", "is_sweep"]
+__all__ = ["charts", "is_sweep", "load", "page"]
 
 
-def build(folder: Path, target: Path) -> Path:
-    """Writes the page and the charts; returns the page's path."""
-    found = load(folder)
-    files.make_folder(target / names.CHARTS)
-    pairs = style.page_pairs(None)
-    rendered = [rendering.render(chart, found) for chart in _charts(found)]
-    rendering.write(target, rendered)
+def page(found: SavedSweep, rendered: Sequence[RenderedChart]) -> str:
+    """The page as text."""
+    trade, *multiples = rendered
     best = found.best
-    html = target / names.REPORT
-    page = template("sweep.html.j2").render(
+    lights = [light for light, _ in colours.PAGE_PAIRS]
+    return filled(
+        "sweep.html.j2",
         title=found.folder.resolve().name,
         lead=_lead(found),
         warnings=_warnings(found),
-        facts=[*_facts(found), *(("Trade-off", one) for one in rendered[0].drawing.absent)],
+        facts=[*_facts(found), *(("Trade-off", one) for one in trade.drawing.absent)],
         best=None if best is None else _best(found, best),
         several=found.over is not None,
-        trade=[figure_of(one, pairs) for one in rendered[:1] if one.drawing.figure is not None],
-        multiples=[figure_of(one, pairs) for one in rendered[1:]],
+        trade=[figure_of(trade)] if trade.drawing.frame is not None else [],
+        multiples=[figure_of(one) for one in multiples],
         shown=found.columns.shown,
         equal=_equal(found),
         keys=list(found.axes),
         points=[_point(found, rows) for rows in alike(found.rows)],
         one_trace=len(found.traces) == 1,
         one_system=len(found.systems) == 1,
-        place_of={name: [light for light, _ in pairs].index(hue) for name, hue in swept.colours(found).items()},
-        pairs=pairs,
-        css=Markup(resource("page.css")),  # noqa: S704 - our own file
+        place_of={name: lights.index(hue) for name, hue in hues_of(found).items()},
         version=str(found.plan.get("flashtwin") or "version not recorded"),
     )
-    files.write(html, page)
-    return html
-
-
-def _charts(found: SavedSweep) -> list[Chart[SavedSweep]]:
-    across, up = found.trade
-    question = f"What does {across.label} cost in {up.label}, and which points does no other one beat?"
-    charts = [Chart("trade", _sentence(f"{across.label} against {up.label}"), question, "trade", swept.trade)]
-    if found.over is not None:
-        ask = f"What does a setting bring on each trace, beside {found.search['reference']} as it is?"
-        charts.append(Chart("over", "Trace by trace", ask, "multiples", over_traces.draw))
-    if throughput.is_swept(found):
-        ask = "How much does each system serve, and from where on do more requests under way only wait longer?"
-        charts.append(Chart("throughput", "Throughput against response time", ask, "multiples", throughput.draw))
-    for place, key in enumerate(by_key.keys_of(found), start=1):
-        ask = f"What changes with `{key}`?" if key != by_key.SETTING else f"What changes with {', '.join(found.axes)}?"
-        charts.append(Chart(f"by-{place}", f"By {key}", ask, "multiples", partial(by_key.draw, key=key)))
-    return charts
-
-
-def _sentence(text: str) -> str:
-    """With a capital, but for p99."""
-    return text if text[1:2].isdigit() else text[0].upper() + text[1:]
 
 
 def _lead(found: SavedSweep) -> str:
@@ -117,9 +84,7 @@ def _facts(found: SavedSweep) -> list[tuple[str, str]]:
         rows.append(("Subject to", str(search["subject_to"]) or "nothing"))
         tried = len(found.rows) if found.over is None else len({row["trial"] for row in found.rows}) - 1
         if found.over is not None:
-            rows.append(
-                ("Over the traces", f"{over_traces.WORDS[found.over]} to {search['reference']} as it is, trial 0")
-            )
+            rows.append(("Over the traces", f"{OVER_WORDS[found.over]} to {search['reference']} as it is, trial 0"))
         rows.append(("Trials", f"{units.count(tried)} of at most {units.count(search['trials'])}"))
     else:
         kinds = {"grid": "each value with each", "zip": "values side by side", "sample": "drawn by a seed"}
@@ -161,7 +126,7 @@ def _best_over(found: SavedSweep, trial: over.Trial, plan: Mapping[str, Any]) ->
     )
     brings = f"{units.ratio(trial.ratios[0])} of what {found.search['reference']} has as it is"
     numbers = [found.rows.index(row) for row in trial.rows]
-    kind = over_traces.WORDS[found.search["over"]]
+    kind = OVER_WORDS[found.search["over"]]
     return {
         "text": f"Trial {trial.number}, {plan['system']}: {one.label} {brings}, {kind}: {each}",
         "settings": ", ".join(f"{key} = {text}" for key, text in plan["settings"].items()),

@@ -1,114 +1,28 @@
-"""The charts of the report: one file a chart, one row here to register it.
+"""The charts of the report: a function each, in the order of the page within each section.
 
-The order is the order on the page, within each section.
+Every chart that a module declares is one of the report.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeVar
+from types import ModuleType
+from typing import Any
 
 from flashtwin.results.reading import Collection, StudyFolder, TraceResults
 
-from . import (
-    across_knee,
-    across_locality,
-    across_partitions,
-    across_read_amplification,
-    across_read_cost,
-    across_write_amplification,
-    candidates,
-    causes,
-    copies,
-    gc_victims,
-    knee,
-    latency,
-    locality,
-    locality_gain,
-    miss_ratio,
-    periods,
-    planes,
-    popular_misses,
-    popularity_drift,
-    popularity_reads,
-    queues,
-    ram,
-    read_amplification,
-    read_cost,
-    requests,
-    response,
-    response_over_time,
-    space,
-    stability,
-    temperature,
-    utilisation,
-    wa_page_size,
-    wa_partitions,
-    waits,
-    workload,
-    writes,
-)
-from .base import Chart, Data, Drawing, note_figure
-
-Results = TypeVar("Results")
+from ..declared import Chart
+from . import across, contents, flash, over_time, pages, response, workload
 
 
-def _named(charts: Iterable[Chart[Results]]) -> dict[str, Chart[Results]]:
-    return {chart.name: chart for chart in charts}
+def _declared(*modules: ModuleType) -> dict[str, Chart[Any]]:
+    """The charts of the modules, in the order of their text."""
+    found = [value for module in modules for value in vars(module).values() if isinstance(value, Chart)]
+    return {chart.name: chart for chart in found}
 
 
-#: Charts of the trace: drawn from a characterization, with or without runs beside it.
-WORKLOAD_CHARTS: dict[str, Chart[TraceResults]] = _named(
-    (
-        workload.CHART,
-        requests.CHART,
-        popularity_reads.CHART,
-        popularity_drift.CHART,
-        stability.CHART,
-        miss_ratio.CHART,
-        popular_misses.CHART,
-        space.CHART,
-        planes.CHART,
-        temperature.CHART,
-        wa_partitions.CHART,
-        wa_page_size.CHART,
-        read_amplification.CHART,
-        read_cost.CHART,
-        locality.CHART,
-        locality_gain.CHART,
-    )
-)
-
-#: Charts of systems: drawn from a study.
-CHARTS: dict[str, Chart[StudyFolder]] = _named(
-    (
-        candidates.CHART,
-        causes.CHART,
-        knee.CHART,
-        response.CHART,
-        waits.CHART,
-        latency.CHART,
-        response_over_time.CHART,
-        periods.CHART,
-        queues.CHART,
-        writes.CHART,
-        gc_victims.CHART,
-        copies.CHART,
-        utilisation.CHART,
-        ram.CHART,
-    )
-)
-
+#: Charts of the trace: of a characterization, with or without runs beside it.
+WORKLOAD_CHARTS: dict[str, Chart[TraceResults]] = _declared(workload, contents, pages)
+#: Charts of systems: of a study.
+CHARTS: dict[str, Chart[StudyFolder]] = _declared(response, over_time, flash)
 #: How many traces compare.
-ACROSS_CHARTS: dict[str, Chart[Collection]] = _named(
-    (
-        across_partitions.CHART,
-        across_write_amplification.CHART,
-        across_knee.CHART,
-        across_read_amplification.CHART,
-        across_read_cost.CHART,
-        across_locality.CHART,
-    )
-)
-
-__all__ = ["ACROSS_CHARTS", "CHARTS", "WORKLOAD_CHARTS", "Chart", "Data", "Drawing", "note_figure"]
+ACROSS_CHARTS: dict[str, Chart[Collection]] = _declared(across)

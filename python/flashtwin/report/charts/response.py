@@ -1,18 +1,188 @@
-"""Mean response time of each system, split into its parts (RR-SSD paper, Fig. 1)."""
+"""Charts of response times: the candidates, bottlenecks, what a mean is made of, waits, distributions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
-from matplotlib.axes import Axes
-from matplotlib.patches import Patch
+import numpy as np
 
 from flashtwin import units
-from flashtwin.judgement import facts
-from flashtwin.results.reading import SavedRun, StudyFolder
+from flashtwin.judgement import choosing, facts, ledger, reasons
+from flashtwin.judgement.choosing import Candidate, RankedSystem
+from flashtwin.judgement.ledger import Ledger
+from flashtwin.results.reading import Floats, SavedRun, StudyFolder
 
-from .. import style
-from .base import Chart, Data, Drawing, nothing
+from .. import colours, mark
+from ..declared import Axis, Data, Drawing, Frame, Panel, chart, is_column, line_key, nothing, patch_key, with_change
+
+#: Systems, and causes, shown at most.
+SYSTEMS_MAX, CAUSES_MAX = 6, 8
+
+
+def bars_of(study: StudyFolder) -> Axis:
+    """The y axis of a bar for each system."""
+    return Axis(ticks="bars", of=[run.label for run in study.runs])
+
+
+def stacked(
+    place: int, label: str, parts: Iterable[tuple[str, float, str, dict[str, Any]]], height: float = 0.62
+) -> tuple[list[mark.Mark], float]:
+    """A bar of parts (name, length, length in words, look), and its whole length."""
+    marks, left = [], 0.0
+    for name, length, words, look in parts:
+        marks.append(mark.barh(place, length, height, left, tip=f"{label}, {name}: {words}", **look))
+        left += length
+    return marks, left
+
+
+def shown_candidates(found: Mapping[str, Any], most: int = SYSTEMS_MAX) -> list[RankedSystem]:
+    """The choice, the best systems beside it, and the baseline at any place."""
+    first, ranked = choosing.chosen(found), choosing.ranking(found)
+    ordered = sorted(ranked, key=lambda one: first is None or one.name != first.name)
+    base = [one for one in ordered[most:] if one.name == found["baseline"]]
+    return [*ordered[: most - len(base)], *base]
+
+
+def times(one: RankedSystem) -> tuple[float | None, float | None, float | None]:
+    """The goal's figure in ns as the system is, with its best settings, and with a write cache; None where unknown."""
+    return one.as_is_ns, _ns(one.plain), _ns(one.cached)
+
+
+def _ns(one: Candidate | None) -> float | None:
+    return None if one is None else float(one["after_ns"])
+
+
+@chart("The candidates", "How far do cheap settings carry each system?", "verdict")
+def candidates(study: StudyFolder) -> Drawing:
+    """Each system as it is, with its best cheap settings, and with a write cache besides, on one axis of time."""
+    found = study.candidates
+    rows = shown_candidates(found) if found else []
+    if not rows:
+        return nothing("No settings were tried; a study with `--effort` does that.")
+    looks = (
+        ("as it is", {"marker": "o", "color": colours.GREY[0]}),
+        ("best settings", {"marker": "s", "color": colours.HUES[0][0]}),
+        ("and a write cache", {"marker": "D", "color": colours.HUES[1][0]}),
+    )
+    marks = []
+    for place, row in enumerate(rows):
+        own = [value for value in times(row) if value is not None]
+        marks.append(mark.plot([min(own), max(own)], [place, place], color=colours.GRID, linewidth=2.2, zorder=1))
+        for value, (name, look) in zip(times(row), looks, strict=True):
+            if value is not None:
+                tip = f"{row.name}, {name}: {units.duration(value)}"
+                marks.append(mark.plot([value], [place], markersize=4.6, zorder=2, linestyle="none", tip=tip, **look))
+        at = min(own)
+        place_of = {"textcoords": "offset points", "ha": "right", "va": "center", "size": colours.SMALL_PT}
+        marks.append(mark.annotate(units.duration(at), (at, place), (-5, 0), **place_of))
+    values = [value for row in rows for value in times(row) if value is not None]
+    y_axis = Axis(ticks="bars", of=[row.name for row in rows])
+    panel = Panel(marks, x=_candidate_axis(values, str(found["goal_words"]).removeprefix("the ")), y=y_axis, grid="x")
+    data = Data(("system", "write_cache", "goal", "as_is_ns", "after_ns", "programs", "erases", "ram_bytes", "command"))
+    for one in found["candidates"]:
+        data.rows.append(
+            (one["system"], int(one["cached"]), found["goal"],
+             *(one[name] for name in ("as_is_ns", "after_ns", "programs", "erases", "ram_bytes", "command")))
+        )  # fmt: skip
+    keys = [line_key(name, linestyle="none", markersize=4.6, **look) for name, look in looks]
+    frame = Frame((1.05 if is_column() else 0.72) + 0.21 * len(rows), [[panel]], keys)
+    return Drawing(frame, _sees_candidates(found), data=data)
+
+
+def _candidate_axis(values: list[float], label: str) -> Axis:
+    """Logarithmic where values lie far apart; with room for the least one to the left of its mark."""
+    low, high = min(values), max(values)
+    if high > 8.0 * max(low, 1e-9) > 0:
+        room = (high / low) ** (0.6 if is_column() else 0.25)
+        return Axis(label, "fine log time", low=low / room, high=high * (high / low) ** 0.05)
+    room = (0.5 if is_column() else 0.2) * (high - low or high)
+    return Axis(label, "time", (high * 1.04, 6), low=low - room, high=high + 0.1 * room)
+
+
+def _sees_candidates(found: Mapping[str, Any]) -> list[str]:
+    sentences = [
+        "Cheap settings take no more flash, dies or blocks: hash lanes, placement, suspension, how the load is "
+        f"measured, merged reads. The best of each system are from {units.plural(found['replays'], 'replay')}, "
+        f"all on the drive of `{found['baseline']}`."
+    ]
+    if found["unfinished"]:
+        sentences.append("Some settings were not tried; `--effort all` tries them.")
+    for name, reason in found["left_out"].items():
+        sentences.append(f"`{name}` is left out: {str(reason).rstrip('.')}.")
+    return sentences
+
+
+@chart("What each thing costs", "What would be gone if one thing cost nothing?", "limits")
+def causes(study: StudyFolder) -> Drawing:
+    """How much the goal's figure falls with one resource at a time ideal: bars by cause, one a system."""
+    found = study.explained
+    costs = {name: {one["name"]: float(one["percent"]) for one in data["causes"]} for name, data in found.items()}
+    weight = {cause: max(of.get(cause, 0.0) for of in costs.values()) for of in costs.values() for cause in of}
+    shown = sorted(weight, key=lambda cause: (-weight[cause], cause))[:CAUSES_MAX]
+    if not shown:
+        return nothing("Nothing was switched off to see what it costs; `flashtwin explain DIR` does that.")
+    runs = [run for run in study.runs if run.name in costs]
+    hues = colours.of_runs(study)
+    height = 0.8 / len(runs)
+    marks = []
+    for row, cause in enumerate(shown):
+        for place, run in enumerate(runs):
+            percent = costs[run.name].get(cause)
+            if percent is not None:
+                y, tip = row - 0.4 + (place + 0.5) * height, f"{run.label}: {units.percent(percent)}"
+                marks.append(mark.barh(y, percent, height * 0.9, color=hues[run.name], linewidth=0, tip=tip))
+                marks.append(mark.value_label(percent, y, units.percent(percent)))
+    marks.append(mark.of("invert_yaxis")())
+    labels = {one["name"]: str(one["label"]) for data in found.values() for one in data["causes"]}
+    x_axis = Axis("less with this at no cost", "percents", low=0, high=max(weight.values()) * 1.15)
+    panel = Panel(marks, x=x_axis, y=Axis(ticks="names", of=[labels[cause] for cause in shown]), grid="x")
+    frame = Frame(
+        0.9 + 0.2 * len(shown) * (len(runs) + 1), [[panel]], [patch_key(run.label, hues[run.name]) for run in runs]
+    )
+    goals = sorted({str(data["goal_words"]) for data in found.values()})
+    sees = [
+        *(str(data["claim"]) for data in found.values()),
+        f"Each bar is one replay of the same trace with one thing ideal, and by how much {units.names_plain(goals)} "
+        "falls. Bars of one system may sum to more than 100 %: a nanosecond may have two causes.",
+    ]
+    data = Data(("system", "goal", "cause", "before_ns", "after_ns", "percent", "command"))
+    for name, one in found.items():
+        for cause in one["causes"]:
+            after = (cause[key] for key in ("after_ns", "percent", "command"))
+            data.rows.append((name, one["goal"], cause["name"], one["before_ns"], *after))
+    return Drawing(frame, sees, data=data)
+
+
+def knee_of(study: StudyFolder) -> tuple[str, Sequence[Mapping[str, Any]]] | None:
+    """The first system whose knee was looked for, and its points."""
+    return next(((name, one["knee"]) for name, one in study.explained.items() if len(one["knee"]) > 2), None)
+
+
+@chart("The knee of the hash unit", "How much load does the hash unit carry, and how many lanes are enough?", "limits")
+def knee(study: StudyFolder) -> Drawing:
+    """The mean response against the speed of the trace, one curve a number of lanes."""
+    found = knee_of(study)
+    if found is None:
+        return nothing("No system was replayed with other speeds and lanes of its hash unit.")
+    name, points = found
+    lanes = sorted({int(point["lanes"]) for point in points})
+    speeds = sorted({float(point["speed"]) for point in points})
+    marks = []
+    for colour, number in zip(colours.ordered(len(lanes)), lanes, strict=True):
+        of = sorted((float(point["speed"]), float(point["mean_ns"])) for point in points if point["lanes"] == number)
+        x, y = zip(*of, strict=True)
+        marks.append(mark.plot(x, y, marker="o", markersize=3.5, color=colour, label=units.plural(number, "lane")))
+    x_axis = Axis("times the recorded speed", "factors" if len(speeds) > 1 else "", speeds)
+    y_axis = Axis(ticks="durations", log=True)
+    panel = Panel(marks, "Mean response of all requests", x_axis, y_axis, legend=("upper left",))
+    data = Data(("system", "speed", "lanes", "mean_ns"))
+    data.add((name,), *([point[key] for point in points] for key in data.header[1:]))
+    explained = study.explained[name]
+    sees = [f"Under `{explained['system']}`, where every page written is hashed first.", str(explained["knee_words"])]
+    return Drawing(Frame(3.0, [[panel]]), sees, data=data)
+
 
 #: How strongly each part is painted in its system's colour: waiting, which policies act on, more than service.
 STRENGTH = {
@@ -27,64 +197,59 @@ STRENGTH = {
 }
 
 
-def draw(study: StudyFolder) -> Drawing:
-    """Stacked bars for reads, writes and all requests, with the change against the baseline."""
+@chart(
+    "Mean response time and what it is made of",
+    "How long does a request take, how much of that is waiting, and for what?",
+    "response",
+)
+def response(study: StudyFolder) -> Drawing:
+    """Stacked bars for reads, writes and all requests, with the change against the baseline (RR-SSD paper, Fig. 1)."""
     kinds = [(kind, title) for kind, title in facts.KINDS if any(facts.mean(run, kind) for run in study.runs)]
     if not kinds:
         return nothing("No request completed in any run, so there is no response time to show.")
     # All requests are the same as the only kind there is.
     if len(kinds) == 2:
         kinds = [pair for pair in kinds if pair[0] != "all"]
-    fig = style.figure(max(2.0, 0.95 + 0.42 * len(study.runs)))
-    panels = fig.subplots(1, len(kinds), sharey=True, squeeze=False)[0]
-    for axes, (kind, title) in zip(panels, kinds, strict=True):
-        _bars(axes, study, kind)
-        axes.set_title(f"{title}, mean")
     splits = [facts.split(run, kind) or {} for run in study.runs for kind, _ in kinds]
-    present = [(key, label) for key, label in facts.PARTS if any(parts.get(key) for parts in splits)]
-    patches = [Patch(facecolor=style.MUTED, alpha=STRENGTH[key], edgecolor="none") for key, _ in present]
-    style.legend_above(fig, patches, [label for _, label in present], columns=4)
-    return Drawing(fig, _sees(study, [kind for kind, _ in kinds]), _absent(study), _data(study))
+    keys = [
+        patch_key(label, colours.MUTED, alpha=STRENGTH[key])
+        for key, label in facts.PARTS
+        if any(parts.get(key) for parts in splits)
+    ]
+    panels = [_means(study, kind, title) for kind, title in kinds]
+    frame = Frame(max(2.0, 0.95 + 0.42 * len(study.runs)), [panels], keys, 4, {"sharey": True})
+    words = {"read": "A read", "write": "A write", "all": "A request"}
+    sees = [_waiting(study, kind, words[kind]) for kind, _ in kinds if kind != "all" or len(kinds) == 1]
+    return Drawing(frame, [sentence for sentence in sees if sentence], _absent_means(study), _mean_data(study))
 
 
-def _bars(axes: Axes, study: StudyFolder, kind: str) -> None:
-    colours = style.colours(study)
-    longest = max(facts.mean(run, kind) or 0.0 for run in study.runs)
+def _means(study: StudyFolder, kind: str, title: str) -> Panel:
+    hues = colours.of_runs(study)
+    longest = max(facts.mean(run, kind) or 0.0 for run in study.runs) or 1.0
+    marks = []
     for place, run in enumerate(study.runs):
         mean = facts.mean(run, kind)
         if mean is None:
-            style.value_label(axes, 0, place, "no such request")
+            marks.append(mark.value_label(0, place, "no such request"))
             continue
-        left = 0.0
         # Without its parts, a mean is a bar of the strength that none of them has.
-        for key, width in (facts.split(run, kind) or {"": mean}).items():
-            strength = STRENGTH.get(key, 0.9)
-            bar = axes.barh(place, width, 0.62, left, color=colours[run.name], alpha=strength, linewidth=0)
-            style.tip(bar, f"{run.label}, {dict(facts.PARTS).get(key, 'mean')}: {units.duration(width)}")
-            left += width
+        parts = [
+            (dict(facts.PARTS).get(key, "mean"), width, units.duration(width),
+             {"color": hues[run.name], "alpha": STRENGTH.get(key, 0.9), "linewidth": 0})
+            for key, width in (facts.split(run, kind) or {"": mean}).items()
+        ]  # fmt: skip
+        bars, end = stacked(place, run.label, parts)
         change = None if run is study.baseline else facts.change(mean, facts.mean(study.baseline, kind))
-        style.value_label(axes, max(left, mean), place, style.with_change(units.duration(mean), change))
-    style.name_bars(style.quiet(axes, "x"), study.runs)
-    axes.set_xlim(0, (longest or 1.0) * 1.62)
-    style.time_axis(axes, longest or 1.0, 3)
+        marks += [*bars, mark.value_label(max(end, mean), place, with_change(units.duration(mean), change))]
+    x_axis = Axis(ticks="time", of=(longest, 3), low=0, high=longest * 1.62)
+    return Panel(marks, f"{title}, mean", x_axis, bars_of(study), "x")
 
 
-def _sees(study: StudyFolder, kinds: Sequence[str]) -> list[str]:
-    words = {"read": "A read", "write": "A write", "all": "A request"}
-    sentences = []
-    for kind in kinds:
-        if kind == "all" and len(kinds) > 1:
-            continue
-        shares = [(facts.waiting_share(run, kind), run) for run in study.runs]
-        known = [(value, run) for value, run in shares if value is not None]
-        if not known:
-            continue
-        sentences.append(_waiting(words[kind], known))
-    return sentences
-
-
-def _waiting(subject: str, known: Sequence[tuple[float, SavedRun]]) -> str:
-    (low, least), (high, most) = min(known, key=lambda pair: pair[0]), max(known, key=lambda pair: pair[0])
+def _waiting(study: StudyFolder, kind: str, subject: str) -> str:
+    shares = [(value, run) for run in study.runs if (value := facts.waiting_share(run, kind)) is not None]
+    if not shares:
+        return ""
+    (low, least), (high, most) = min(shares, key=lambda pair: pair[0]), max(shares, key=lambda pair: pair[0])
     if units.percent(high) == units.percent(low):
         return f"{subject} spends {units.percent(high)} of its time waiting."
     return (
@@ -93,33 +258,234 @@ def _waiting(subject: str, known: Sequence[tuple[float, SavedRun]]) -> str:
     )
 
 
-def _absent(study: StudyFolder) -> list[str]:
-    notes = []
-    for kind, words in (("read", "read"), ("write", "write")):
-        if not any(facts.mean(run, kind) for run in study.runs):
-            notes.append(f"The trace has no completed {words} request, so there is no panel for {words}s.")
-    plain = [run.label for run in study.runs if facts.mean(run, "all") and facts.split(run, "all") is None]
-    if plain:
-        notes.append(f"The split of the response time was not recorded for {units.names(plain)}.")
+def _absent_means(study: StudyFolder) -> list[str]:
+    notes = [
+        f"The trace has no completed {kind} request, so there is no panel for {kind}s."
+        for kind in ("read", "write")
+        if not any(facts.mean(run, kind) for run in study.runs)
+    ]
+    unsplit = [run.label for run in study.runs if facts.mean(run, "all") and facts.split(run, "all") is None]
+    if unsplit:
+        notes.append(f"The split of the response time was not recorded for {units.names(unsplit)}.")
     return notes
 
 
-def _data(study: StudyFolder) -> Data:
+def _mean_data(study: StudyFolder) -> Data:
     keys = [key for key, _ in facts.PARTS]
     data = Data(("system", "kind", "mean_ns", *(f"{key}_ns" for key in keys), "change_percent"))
     for run in study.runs:
         for kind, _ in facts.KINDS:
-            parts = facts.split(run, kind) or {}
-            mean = facts.mean(run, kind)
+            parts, mean = facts.split(run, kind) or {}, facts.mean(run, kind)
             change = facts.change(mean, facts.mean(study.baseline, kind))
             data.rows.append((run.name, kind, mean, *(parts.get(key) for key in keys), change))
     return data
 
 
-CHART = Chart(
+OTHER = "other"
+#: The ledgers of one panel by run.
+LedgerOfRun = dict[str, Ledger | None]
+
+
+@chart(
+    "What requests wait for",
+    "What holds the chip, the channel or the hash unit while a request waits, and is it the same for the slowest?",
     "response",
-    "Mean response time and what it is made of",
-    "How long does a request take, how much of that is waiting, and for what?",
-    "response",
-    draw,
 )
+def waits(study: StudyFolder) -> Drawing:
+    """The wait ledger: one stacked bar a system, reads above writes, all requests beside the slowest."""
+    ledgers = {
+        (kind, requests): {run.name: ledger.ledger(run, kind, requests) for run in study.runs}
+        for kind, _ in facts.KINDS[:2]
+        for requests, _ in ledger.REQUESTS
+    }
+    kinds = [(kind, title) for kind, title in facts.KINDS[:2] if any(ledgers[kind, ledger.ALL].values())]
+    if not kinds:
+        return nothing("No run has the table `wait_ledger`, so what requests wait for cannot be shown.")
+    small = _small(ledgers.values())
+    rows = []
+    for kind, title in kinds:
+        panels: list[Panel] = []
+        for requests, words in ledger.REQUESTS:
+            marks = _wait_bars(study, ledgers[kind, requests], small)
+            if panels and not is_column():
+                marks.append(mark.tick_params(axis="y", labelleft=False))
+            longest = max((one.total_ns for one in ledgers[kind, requests].values() if one is not None), default=0.0)
+            x_axis = Axis(ticks="time", of=(longest or 1.0, 2), low=0, high=(longest or 1.0) * 1.42)
+            panels.append(Panel(marks, f"{title}, {words}", x_axis, bars_of(study), "x", title_look={"pad": 12}))
+        rows.append(panels)
+    pieces = {key for of in ledgers.values() for one in of.values() if one is not None for key in _pieces(one, small)}
+    labels = {OTHER: "other waiting", ledger.SERVICE: "service"}
+    keys = [
+        patch_key(labels.get(key) or ledger.label(key), light)
+        for key, (light, _) in colours.WAIT_COLOURS.items()
+        if key in pieces
+    ]
+    frame = Frame(0.75 + len(kinds) * (0.72 + 0.36 * len(study.runs)), rows, keys)
+    missing = [run.label for run in study.runs if run.table("wait_ledger") is None]
+    notes = [f"The wait ledger was not recorded for {units.names(missing)}."] if missing else []
+    return Drawing(frame, _sees_waits(study, kinds), notes, _wait_data(study))
+
+
+def _small(panels: Collection[LedgerOfRun]) -> set[str]:
+    """Waits below 1 % of the longest bar in every panel, which are drawn as one piece."""
+    seen: set[str] = set()
+    large: set[str] = set()
+    for panel in panels:
+        known = [one for one in panel.values() if one is not None]
+        longest = max((one.total_ns for one in known), default=0.0)
+        for one in known:
+            seen |= {charge for charge, ns in one.waits.items() if ns > 0}
+            large |= {charge for charge, ns in one.waits.items() if ns * 100.0 >= longest and ns > 0}
+    # A charge without a colour of its own is among the others, even if it is large.
+    return (seen - large) | (seen - colours.WAIT_COLOURS.keys())
+
+
+def _pieces(one: Ledger, small: set[str]) -> dict[str, float]:
+    """The parts of a bar, from left to right."""
+    pieces = {charge: ns for charge, ns in one.waits.items() if charge not in small and ns > 0}
+    other = sum(ns for charge, ns in one.waits.items() if charge in small)
+    if other > 0:
+        pieces[OTHER] = other
+    return {**pieces, ledger.SERVICE: one.service_ns}
+
+
+def _wait_bars(study: StudyFolder, of_run: LedgerOfRun, small: set[str]) -> list[mark.Mark]:
+    marks = []
+    for place, run in enumerate(study.runs):
+        one = of_run[run.name]
+        if one is None:
+            marks.append(mark.value_label(0, place, "not recorded"))
+            continue
+        edge = {"edgecolor": colours.SURFACE, "linewidth": 0.3}
+        parts = [
+            (ledger.label(key), ns, units.duration(ns), {"color": colours.WAIT_COLOURS[key][0], **edge})
+            for key, ns in _pieces(one, small).items()
+        ]
+        bars, end = stacked(place, run.label, parts, 0.64)
+        marks += [*bars, mark.value_label(end, place, units.duration(one.total_ns))]
+    return marks
+
+
+def _sees_waits(study: StudyFolder, kinds: Sequence[tuple[str, str]]) -> list[str]:
+    """Longest waits of the slowest reads and writes, where they are slowest and where they are not."""
+    sentences = []
+    for kind, title in kinds:
+        known = [(one, run) for run in study.runs if (one := ledger.ledger(run, kind, ledger.SLOWEST_PERCENT))]
+        ends = [choose(known, key=lambda pair: pair[0].total_ns) for choose in (max, min) if known]
+        words = dict.fromkeys(reasons.waited(run, one) for one, run in ends)
+        sentences += [f"The slowest 1 % of the {title.lower()} take {'; '.join(words)}."] if words else []
+    return sentences
+
+
+def _wait_data(study: StudyFolder) -> Data:
+    data = Data(("system", "kind", "requests", "count", "from_ns", "part", "charge", "mean_ns", "percent"))
+    for run in study.runs:
+        for kind, _ in facts.KINDS:
+            for requests, _ in ledger.REQUESTS:
+                one = ledger.ledger(run, kind, requests)
+                if one is None:
+                    continue
+                rows = [("waiting", charge, ns) for charge, ns in one.waits.items()]
+                for part, charge, ns in [*rows, ("service", "service", one.service_ns)]:
+                    share = ns / one.total_ns * 100.0 if one.total_ns > 0 else None
+                    data.rows.append((run.name, kind, requests, one.count, one.from_ns, part, charge, ns, share))
+    return data
+
+
+#: Points that are enough for a smooth line at the width of the page.
+POINTS_MAX = 400
+#: The share of requests that may be faster than where the axis begins: a read that comes as its page
+#: leaves the chip takes 1 ns, and six empty decades would follow.
+FASTEST = 1e-3
+
+
+@chart("Distribution of response times", "What do most requests see, and what the slowest ones?", "response")
+def latency(study: StudyFolder) -> Drawing:
+    """Reads beside writes, the CDF above and, for the tail, 1 - CDF on a log axis below (RR-SSD paper, Fig. 13)."""
+    curves = {(run.name, kind): _latencies(run, kind) for run in study.runs for kind, _ in facts.KINDS[:2]}
+    kinds = [(kind, title) for kind, title in facts.KINDS[:2] if any(curves[run.name, kind] for run in study.runs)]
+    if not kinds:
+        return nothing("No run has the table `latency_histogram` with counts, so no distribution can be drawn.")
+    data = Data(("system", "kind", "upper_ns", "share_at_most"))
+    looks = colours.lines_of_runs(study)
+    columns: list[tuple[Panel, Panel]] = []
+    for kind, title in kinds:
+        of_kind = {run: curve for run in study.runs if (curve := curves[run.name, kind]) is not None}
+        widths = dict(zip(study.runs, colours.widths(len(study.runs)), strict=True))
+        lines = {
+            run: {**looks[run.name], "linewidth": widths[run], "where": "post", "tip": run.label} for run in of_kind
+        }
+        columns.append(_distributions(kind, title, of_kind, lines, data, labelled=is_column() or not columns))
+    shown = [run for run in study.runs if any(curves[run.name, kind] for kind, _ in kinds)]
+    keys = [line_key(run.label, **looks[run.name]) for run in shown]
+    frame = Frame(5.6, list(zip(*columns, strict=True)), keys, grid={"sharex": "col"})
+    notes = []
+    hidden = [run.label for run in study.runs if run not in shown]
+    if hidden:
+        notes.append(f"No `latency_histogram` was written for {units.names(hidden)}.")
+    if len(kinds) == 1:
+        other = "writes" if kinds[0][0] == "read" else "reads"
+        notes.append(f"There are no {other} in the histograms, so there is no panel for them.")
+    return Drawing(frame, _sees_tails(study, [kind for kind, _ in kinds]), notes, data)
+
+
+def _latencies(run: SavedRun, kind: str) -> tuple[Floats, Floats, float] | None:
+    """Upper ends in ns, the share of requests at most that long, and the number of requests."""
+    table = run.table("latency_histogram")
+    rows = table.where("kind", kind) if table is not None else None
+    upper, count = (None if rows is None else rows.get(name) for name in ("upper_ns", "count"))
+    if upper is None or count is None or np.nansum(count) <= 0:
+        return None
+    order = np.argsort(upper, kind="stable")
+    total = float(np.nansum(count))
+    return upper[order], np.cumsum(np.nan_to_num(count[order])) / total, total
+
+
+def _thin(upper: Floats, cdf: Floats) -> tuple[Floats, Floats]:
+    """Fewer points: evenly in log time, and always those of the tail's decades."""
+    if upper.size <= POINTS_MAX:
+        return upper, cdf
+    position = np.log(np.maximum(upper, 1.0))
+    even = np.searchsorted(position, np.linspace(position[0], position[-1], POINTS_MAX - 80))
+    tail = np.searchsorted(cdf, 1.0 - np.logspace(-1, -7, 60))
+    keep = np.unique(np.clip(np.concatenate([[0], even, tail, [upper.size - 1]]), 0, upper.size - 1))
+    return upper[keep], cdf[keep]
+
+
+def _distributions(
+    kind: str, title: str, curves: Mapping[SavedRun, tuple[Floats, Floats, float]],
+    lines: Mapping[SavedRun, dict[str, Any]], data: Data, *, labelled: bool,
+) -> tuple[Panel, Panel]:  # fmt: skip
+    above, below = [], []
+    fewest, first, last = 1.0, math.inf, 0.0
+    for run, (upper_ns, share, total) in curves.items():
+        upper, cdf = _thin(np.maximum(upper_ns, 1.0), share)
+        above.append(mark.step(upper, cdf * 100.0, **lines[run]))
+        # The last point of 1 - CDF is zero, which a log axis cannot show.
+        rest = np.where(cdf < 1.0 - 0.5 / total, 1.0 - cdf, np.nan)
+        below.append(mark.step(upper, rest * 100.0, **lines[run]))
+        fewest = min(fewest, 1.0 / total)
+        first, last = min(first, float(upper[np.searchsorted(cdf, FASTEST)])), max(last, float(upper[-1]))
+        data.add((run.name, kind), upper, cdf)
+    margin = max((last / first) ** 0.01, 1.05)
+    time = Axis("response time", "log time", low=first / margin, high=last * margin, log=True)
+    label = ("requests answered in this time", "requests that take longer") if labelled else ("", "")
+    rare = Axis(label[1], "rare percents", low=max(fewest, 1e-7) * 100.0, high=100.0, log=True)
+    return (
+        Panel(above, title, y=Axis(label[0], "shares"), grid="both"),
+        Panel(below, x=time, y=rare, grid="both"),
+    )
+
+
+def _sees_tails(study: StudyFolder, kinds: list[str]) -> list[str]:
+    sentences = []
+    for kind in kinds:
+        known = [(run.number(f"response.{kind}.p99_ns"), run) for run in study.runs]
+        tails = [(value, run) for value, run in known if value is not None and facts.mean(run, kind) is not None]
+        if not tails:
+            continue
+        (low, best), (high, worst) = min(tails, key=lambda pair: pair[0]), max(tails, key=lambda pair: pair[0])
+        within = f"99 % of {kind}s are answered within {units.duration(low)}"
+        more = "" if low == high else f" under `{best.label}`, {units.duration(high)} under `{worst.label}`"
+        sentences.append(f"{within}{more}.")
+    return sentences

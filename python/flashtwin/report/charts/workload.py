@@ -1,117 +1,112 @@
-"""The trace: requests over time and the skew of its contents (RR-SSD paper, Fig. 4)."""
+"""Charts of requests: when they come, how large they are and how closely they follow one another; facts in brief."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from flashtwin import units
 from flashtwin.judgement import facts
-from flashtwin.results.reading import Floats, SavedTable, StudyFolder, TraceResults
+from flashtwin.results.reading import SavedTable, StudyFolder, TraceResults
 
-from .. import style
-from .base import Chart, Data, Drawing, nothing
+from .. import colours, mark
+from ..declared import Axis, Data, Drawing, Frame, Panel, chart, nothing, plain_size
+from .timelines import Curve, first_at
 
 #: With more periods than this, bars become an area.
 MAX_BARS = 80
+KINDS = (("read", "reads", colours.READ[0]), ("write", "writes", colours.WRITE[0]))
 
 
-def draw(study: TraceResults) -> Drawing:
-    """Requests per period, and the popularity CDFs where the trace carries content."""
+@chart("The workload in brief", "When do requests come, and do a few contents receive most of them?", "workload")
+def workload(study: TraceResults) -> Drawing:
+    """Requests per period, and the popularity of contents where the trace carries them (RR-SSD paper, Fig. 4)."""
     notes: list[str] = []
     periods = _periods(study, notes)
     curves = _popularity(study, notes)
-    if periods is None and not curves:
-        return nothing(*notes)
-    fig = style.figure(2.7)
-    panels = list(fig.subplots(1, (periods is not None) + bool(curves), squeeze=False)[0])
     data = Data(("panel", "series", "x", "y"))
-    if periods is not None:
-        _requests(panels.pop(0), periods, data)
-    if curves:
-        _cdf(panels.pop(0), curves, data)
-    return Drawing(fig, _sees(periods, curves), notes, data)
+    panels = [_requests(periods, data)] if periods is not None else []
+    panels += [_cdf(curves, data)] if curves else []
+    if not panels:
+        return nothing(*notes)
+    return Drawing(Frame(2.7, [panels]), _sees(periods, curves), notes, data)
 
 
 def _periods(study: TraceResults, notes: list[str]) -> SavedTable | None:
     """Rows with `reads` and `writes`: of the workload, else of any run (the trace is the same)."""
     runs = study.runs if isinstance(study, StudyFolder) else ()
-    candidates = [study.workload("periods"), *(run.table("periods") for run in runs)]
-    for table in candidates:
+    for table in (study.workload("periods"), *(run.table("periods") for run in runs)):
         if table is not None and table.get("reads") is not None and table.get("writes") is not None:
             return table
     notes.append("No table `periods` with reads and writes was written, so requests over time are not shown.")
     return None
 
 
-def _popularity(study: TraceResults, notes: list[str]) -> dict[str, tuple[Floats, Floats]]:
-    table = study.workload("popularity")
-    curves = {}
-    for kind in ("read", "write"):
+def _columns(table: SavedTable | None, x: str, y: str) -> dict[str, Curve]:
+    """Two columns of the rows of each kind."""
+    found = {}
+    for kind, _, _ in KINDS:
         rows = table.where("kind", kind) if table is not None else None
-        x, y = (rows.get("value_fraction"), rows.get("access_fraction")) if rows is not None else (None, None)
-        if x is not None and y is not None:
-            curves[kind] = (np.append(0.0, x), np.append(0.0, y))
+        a, b = (None if rows is None else rows.get(name) for name in (x, y))
+        if a is not None and b is not None:
+            found[kind] = (a, b)
+    return found
+
+
+def _popularity(study: TraceResults, notes: list[str]) -> dict[str, Curve]:
+    curves = _columns(study.workload("popularity"), "value_fraction", "access_fraction")
     if not curves:
-        why = (
-            "the trace carries no content"
-            if study.trace.get("has_content") is False
-            else "no table `popularity` was written"
-        )
+        unknown = study.trace.get("has_content") is False
+        why = "the trace carries no content" if unknown else "no table `popularity` was written"
         notes.append(f"The popularity of contents is not shown: {why}.")
-    return curves
+    return {kind: (np.append(0.0, x), np.append(0.0, y)) for kind, (x, y) in curves.items()}
 
 
-def _requests(axes: Axes, table: SavedTable, data: Data) -> None:
+def _requests(table: SavedTable, data: Data) -> Panel:
     reads, writes = (np.nan_to_num(table.columns[name]) for name in ("reads", "writes"))
     period = table.get("period")
     x = np.arange(1, reads.size + 1) if period is None else period + (1 if period.min() == 0 else 0)
+    data.add(("requests", "reads"), x, reads)
+    data.add(("requests", "writes"), x, writes)
     if reads.size <= MAX_BARS:
-        axes.bar(x, reads, 0.8, color=style.READ[0], label="reads", linewidth=0)
-        axes.bar(x, writes, 0.8, bottom=reads, color=style.WRITE[0], label="writes", linewidth=0)
+        marks = [
+            mark.bar(x, reads, 0.8, color=colours.READ[0], label="reads", linewidth=0),
+            mark.bar(x, writes, 0.8, bottom=reads, color=colours.WRITE[0], label="writes", linewidth=0),
+        ]
     else:
-        axes.stackplot(
-            x, reads, writes, colors=[style.READ[0], style.WRITE[0]], labels=["reads", "writes"], linewidth=0
-        )
-    style.counts(style.quiet(axes))
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=10, integer=True, min_n_ticks=1))
-    axes.set_xlabel("period")
-    axes.set_title("Requests per period")
-    axes.margins(y=0.22)
-    axes.legend(loc="upper right", ncols=2, handlelength=0.9, borderaxespad=0.0, columnspacing=1.2)
-    for name, values in (("reads", reads), ("writes", writes)):
-        data.rows.extend(("requests", name, float(at), float(value)) for at, value in zip(x, values, strict=True))
+        both = [colours.READ[0], colours.WRITE[0]]
+        marks = [mark.of("stackplot")(x, reads, writes, colors=both, labels=["reads", "writes"], linewidth=0)]
+    marks += [
+        mark.of("margins")(y=0.22),
+        mark.legend(loc="upper right", ncols=2, handlelength=0.9, borderaxespad=0.0, columnspacing=1.2),
+    ]
+    return Panel(marks, "Requests per period", Axis("period", "whole"), Axis(ticks="counts"))
 
 
-def _cdf(axes: Axes, curves: dict[str, tuple[Floats, Floats]], data: Data) -> None:
-    for kind, colour in (("read", style.READ[0]), ("write", style.WRITE[0])):
+def _cdf(curves: dict[str, Curve], data: Data) -> Panel:
+    marks = []
+    for kind, label, colour in KINDS:
         if kind in curves:
             x, y = curves[kind]
-            axes.plot(x * 100.0, y * 100.0, color=colour, label=f"{kind}s")
-            data.rows.extend(("popularity", kind, float(a), float(b)) for a, b in zip(x, y, strict=True))
-    axes.plot([0, 100], [0, 100], color=style.MUTED, linewidth=0.8, linestyle=(0, (2, 3)), label="all equally popular")
-    style.quiet(axes, "both")
-    style.percents(axes, "x")
-    style.percents(axes, "y")
-    axes.set_xlim(0, 100)
-    axes.set_ylim(0, 101)
-    axes.set_xlabel("of the contents, most popular first")
-    axes.set_title("Share of page accesses they receive")
-    axes.legend(loc="lower right", borderaxespad=0.3)
+            marks.append(mark.plot(x * 100.0, y * 100.0, color=colour, label=label))
+            data.add(("popularity", kind), x, y)
+    marks += [
+        mark.plot([0, 100], [0, 100], color=colours.MUTED, linewidth=0.8, linestyle=(0, (2, 3)),
+             label="all equally popular"),
+        mark.legend(loc="lower right", borderaxespad=0.3),
+    ]  # fmt: skip
+    x_axis = Axis("of the contents, most popular first", "shares")
+    return Panel(marks, "Share of page accesses they receive", x_axis, Axis(ticks="shares"), "both")
 
 
-def fraction_holding(curve: tuple[Floats, Floats], accesses: float) -> float | None:
+def fraction_holding(curve: Curve, accesses: float) -> float | None:
     """The smallest share of contents (percent) that receives this share (0-1) of the accesses."""
     x, y = curve
-    if y[-1] < accesses:
-        return None
-    return float(np.interp(accesses, y, x)) * 100.0
+    return None if y[-1] < accesses else float(np.interp(accesses, y, x)) * 100.0
 
 
-def _sees(periods: SavedTable | None, curves: dict[str, tuple[Floats, Floats]]) -> list[str]:
+def _sees(periods: SavedTable | None, curves: dict[str, Curve]) -> list[str]:
     sentences = []
     if periods is not None and periods.rows > 1:
         total = np.nan_to_num(periods.columns["reads"]) + np.nan_to_num(periods.columns["writes"])
@@ -122,48 +117,102 @@ def _sees(periods: SavedTable | None, curves: dict[str, tuple[Floats, Floats]]) 
             sentences.append(f"{int((total == 0).sum())} of {periods.rows} periods have no request.")
     elif periods is not None:
         sentences.append("The trace lasts one period, so nothing learned in a period can be used in a later one.")
-    parts = []
-    for kind, curve in curves.items():
-        at = fraction_holding(curve, 0.8)
-        if at is not None:
-            parts.append(f"80 % of page {kind}s go to {units.percent(at)} of the contents {_past(kind)}")
-    if parts:
-        sentences.append("; ".join(parts).capitalize() + ".")
+    parts = [
+        f"80 % of page {kind}s go to {units.percent(at)} of the contents {'read' if kind == 'read' else 'written'}"
+        for kind, curve in curves.items()
+        if (at := fraction_holding(curve, 0.8)) is not None
+    ]
+    return sentences + (["; ".join(parts).capitalize() + "."] if parts else [])
+
+
+@chart("Sizes of requests and gaps between them", "How large are requests, and do they come in bursts?", "workload")
+def requests(study: TraceResults) -> Drawing:
+    """Two cumulative distributions: bytes a request by kind, and the time since the request before."""
+    sizes = _columns(study.workload("request_sizes"), "bytes", "fraction")
+    table = study.workload("interarrival")
+    interval, fraction = (None if table is None else table.get(name) for name in ("interval_ns", "fraction"))
+    data = Data(("panel", "series", "x", "share_at_most"))
+    panels, notes = [], []
+    if sizes:
+        panels.append(_sizes(sizes, data))
+    else:
+        notes.append("No table `request_sizes` was written, so the sizes of requests are not shown.")
+    gaps = None if interval is None or fraction is None else (interval, fraction)
+    if gaps is not None:
+        panels.append(_gaps(gaps, data))
+    else:
+        notes.append("No table `interarrival` was written, or there is one request only: gaps are not shown.")
+    return Drawing(Frame(2.7, [panels]), _sees_requests(sizes, gaps), notes, data) if panels else nothing(*notes)
+
+
+def _sizes(sizes: dict[str, Curve], data: Data) -> Panel:
+    marks = []
+    for kind, label, colour in KINDS:
+        if kind in sizes:
+            x, y = sizes[kind]
+            marks.append(mark.step(x, y * 100.0, where="post", color=colour, label=label))
+            data.add(("bytes", kind), x, y)
+    ends = min(x.min() for x, _ in sizes.values()), max(x.max() for x, _ in sizes.values())
+    x_axis = Axis(ticks="size range", of=ends)
+    return Panel(marks, "Requests of at most this size", x_axis, Axis(ticks="shares"), "both", ("lower right",))
+
+
+def _gaps(gaps: Curve, data: Data) -> Panel:
+    x, y = gaps
+    data.add(("interval_ns", "all"), x, y)
+    shown = x > 0
+    marks = [mark.step(x[shown], y[shown] * 100.0, where="post", color=colours.HUES[0][0])]
+    x_axis = Axis(ticks="log time") if shown.any() else Axis()
+    return Panel(marks, "Requests that follow within this time", x_axis, Axis(ticks="shares"), "both")
+
+
+def _sees_requests(sizes: dict[str, Curve], gaps: Curve | None) -> list[str]:
+    halves = [
+        f"half of the {label} are of at most {plain_size(at)}"
+        for kind, label, _ in KINDS
+        if kind in sizes and (at := first_at(*sizes[kind], 0.5)) is not None
+    ]
+    sentences = [f"H{'; '.join(halves)[1:]}."] if halves else []
+    if gaps is not None:
+        x, y = gaps
+        together = float(y[x <= 0].max()) if (x <= 0).any() else 0.0
+        if together > 0:
+            sentences.append(f"{units.percent(together * 100)} come at the same time as the request before them.")
+        at = first_at(x, y, 0.5)
+        if at:
+            sentences.append(f"Half come within {units.duration(at)} of it.")
     return sentences
-
-
-def _past(kind: str) -> str:
-    return "read" if kind == "read" else "written"
 
 
 def table_of_facts(study: TraceResults) -> list[tuple[str, str]]:
     """The trace in brief, as label and value; unknown ones are left out."""
     fact, rows = study.fact, list[tuple[str, str]]()
 
-    def add(label: str, path: str, text: str | None, *more: str) -> None:
-        if fact(path) is not None and text is not None:
-            rows.append((label, ", ".join([text, *more])))
+    def add(label: str, path: str, write: Callable[[float], str], *more: str) -> None:
+        value = fact(path)
+        if value is not None:
+            rows.append((label, ", ".join([write(value), *more])))
 
-    requests = fact("requests")
-    add("Requests", "requests", units.count(requests))
+    total = fact("requests")
+    add("Requests", "requests", units.count)
     for label, key in (("Reads", "reads"), ("Writes", "writes"), ("Trims", "trims"), ("Flushes", "flushes")):
         value = fact(key)
         if value or key in ("reads", "writes"):
-            part = facts.share(value, requests)
-            add(label, key, units.count(value), *([units.percent(part)] if part is not None else []))
-    add("Bytes read", "read_bytes", units.size(fact("read_bytes")))
-    add("Bytes written", "write_bytes", units.size(fact("write_bytes")))
-    add("Duration", "duration_ns", units.duration(fact("duration_ns")))
-    footprint = fact("footprint_pages")
-    add(
-        "Footprint",
-        "footprint_pages",
-        f"{units.count(footprint)} pages of 4 KiB ({units.size((footprint or 0) * 4096)})",
-    )
-    _rates(study, add)
+            part = facts.share(value, total)
+            add(label, key, units.count, *([units.percent(part)] if part is not None else []))
+    add("Bytes read", "read_bytes", units.size)
+    add("Bytes written", "write_bytes", units.size)
+    add("Duration", "duration_ns", units.duration)
+    add("Footprint", "footprint_pages", lambda n: f"{units.count(n)} pages of 4 KiB ({units.size(n * 4096)})")
+    peak = fact("requests_per_second.peak")
+    more = [f"peak {units.count(peak)} in one second"] if peak is not None else []
+    add("Requests per second", "requests_per_second.mean", lambda n: f"mean {_rate(n)}", *more)
+    for kind in ("read", "write"):
+        add(f"Mean {kind} request", f"request_bytes.{kind}.mean", units.size)
     if study.trace.get("has_content") is False:
         rows.append(("Content", "not recorded in the trace"))
-    add("Distinct contents", "contents", units.count(fact("contents")) if fact("contents") else None)
+    if fact("contents"):
+        add("Distinct contents", "contents", units.count)
     for label, key in (
         ("Duplicates among page writes", "duplicate_write_percent"),
         ("Zeroes among page reads", "zero_read_percent"),
@@ -172,31 +221,9 @@ def table_of_facts(study: TraceResults) -> list[tuple[str, str]]:
         ("Distinct values / page writes", "unique_values_write_percent"),
         ("Sequential requests", "sequential_percent"),
     ):
-        add(label, key, units.percent(fact(key)))
+        add(label, key, units.percent)
     return rows
 
 
-def _rates(study: TraceResults, add: Callable[..., None]) -> None:
-    mean, peak = study.fact("requests_per_second.mean"), study.fact("requests_per_second.peak")
-    more = [f"peak {units.count(peak)} in one second"] if peak is not None else []
-    add("Requests per second", "requests_per_second.mean", f"mean {_rate(mean)}", *more)
-    for kind in ("read", "write"):
-        path = f"request_bytes.{kind}.mean"
-        value = study.fact(path)
-        if value is not None:
-            add(f"Mean {kind} request", path, units.size(value))
-
-
-def _rate(value: float | None) -> str:
-    if value is None:
-        return units.MISSING
+def _rate(value: float) -> str:
     return units.significant(value) if value < 1000 else units.count(value)
-
-
-CHART = Chart(
-    "workload",
-    "The workload in brief",
-    "When do requests come, and do a few contents receive most of them?",
-    "workload",
-    draw,
-)

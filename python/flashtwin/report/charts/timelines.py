@@ -1,19 +1,53 @@
-"""Tables of runs as arrays that charts draw: queues by chip and time, the hash unit's queue, figures by period.
+"""Tables as arrays that charts draw: curves, queues by chip and time, the hash unit's queue, figures by period.
 
 A ratio whose parts are missing or whose denominator is zero is NaN in an array and None alone. No wording here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flashtwin.results.reading import Floats, SavedRun
+from flashtwin.results.reading import Floats, SavedRun, SavedTable
 
 Indices = NDArray[np.signedinteger[Any]]
+#: x and y.
+Curve = tuple[Floats, Floats]
+
+
+def curve(table: SavedTable | None, x: str, y: str) -> Curve | None:
+    """Two columns as a curve in ascending order of x, without the points where either is missing."""
+    if table is None:
+        return None
+    a, b = table.get(x), table.get(y)
+    if a is None or b is None:
+        return None
+    keep = np.isfinite(a) & np.isfinite(b)
+    if not keep.any():
+        return None
+    order = np.argsort(a[keep], kind="stable")
+    return a[keep][order], b[keep][order]
+
+
+def curves(table: SavedTable | None, by: str, names: Iterable[str], x: str, y: str) -> dict[str, Curve]:
+    """The curve of the rows of each name in the column `by`, of those that have one."""
+    found = {name: curve(table.where(by, name), x, y) for name in names} if table is not None else {}
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def first_at(x: Floats, y: Floats, level: float) -> float | None:
+    """The first x at which an ascending curve is at `level` or above; None when it stays below."""
+    reached = np.flatnonzero(y >= level)
+    return float(x[reached[0]]) if reached.size else None
+
+
+def column_or_gaps(table: SavedTable, name: str) -> Floats:
+    """A column; NaN in every row where the table has none of that name."""
+    return table.columns.get(name, np.full(table.rows, np.nan))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,192 @@
+"""The tables of a page: candidates, systems, traces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from flashtwin import units
+from flashtwin.judgement import choosing, facts
+from flashtwin.judgement.choosing import RankedSystem
+from flashtwin.results import names
+from flashtwin.results.reading import Collection, SavedRun, SavedTable, StudyFolder
+
+from .charts.response import shown_candidates, times
+
+#: Candidates that stand on the first screen; the others are folded.
+FEW = 5
+
+Source = TypeVar("Source")
+#: Title, second line of the title, the figure, how it is written.
+Column = tuple[str, str, Callable[[Source], float | None], Callable[[float | None], str]]
+
+#: A text, the value to sort by, and whether it is `better` or `worse`.
+CandidateCell = tuple[str, float | None, str]
+
+
+@dataclass(frozen=True)
+class CandidateRow:
+    """A system: its name, its settings, whether it is the choice, and cells, each text with a value to sort by."""
+
+    name: str
+    settings: str
+    is_choice: bool
+    cells: list[CandidateCell]
+
+
+def candidates(study: StudyFolder) -> dict[str, Any]:
+    """Columns and rows, the best first; none where nobody looked."""
+    found = study.candidates
+    if not found:
+        return {"candidates": [], "candidate_columns": [], "few_candidates": 0}
+    first = choosing.chosen(found)
+    elsewhere = [f"On {found['device']}"] if found["elsewhere"] else []
+    columns = ["As it is", "Settings", "And cache", "Change", *elsewhere, "Programs", "Years", "RAM", "Lanes"]
+    few = shown_candidates(found, FEW)
+    shown = [one.name for one in few]
+    rows = [
+        CandidateRow(
+            one.name, choosing.settings(one.best), first is not None and one.name == first.name, _candidate(one, found)
+        )
+        for one in [*few, *(one for one in choosing.ranking(found) if one.name not in shown)]
+    ]
+    return {"candidates": rows, "candidate_columns": columns, "few_candidates": len(few)}
+
+
+def _candidate(one: RankedSystem, found: Mapping[str, Any]) -> list[CandidateCell]:
+    best = one.best
+    cells: list[CandidateCell] = [(units.duration(value), value, "") for value in times(one)]
+    if best["late"] is not None:
+        cells.append(("falls behind", one.change, "worse"))
+    else:
+        change = "baseline" if one.name == found["baseline"] else units.change(one.change)
+        cells.append((change, one.change, _sense(one.change)))
+    if found["elsewhere"]:
+        there = found["elsewhere"].get(one.name)
+        value = None if there is None else float(there["after_ns"])
+        cells.append((units.duration(value), value, ""))
+    programs, years, ram, lanes = (best[key] for key in ("programs", "life_years", "ram_bytes", "hash_lanes"))
+    # Beyond a thousand years the number says nothing.
+    life = units.MISSING if years is None else "> 1,000" if years > 1000.0 else units.significant(years)
+    return [
+        *cells,
+        (units.count(float(programs)), float(programs), ""),
+        (life, years, ""),
+        (units.size(float(ram)), float(ram), ""),
+        (str(int(lanes)) if lanes else "", float(lanes), ""),
+    ]
+
+
+def _sense(change: float | None, *, more_is_better: bool = False) -> str:
+    better, worse = (facts.loses, facts.gains) if more_is_better else (facts.gains, facts.loses)
+    return "better" if better(change) else "worse" if worse(change) else ""
+
+
+@dataclass(frozen=True)
+class SystemCell:
+    """A number of the table of systems, its change against the baseline, and whether that is good."""
+
+    value: str
+    change: str
+    sense: str
+
+
+def _field(path: str) -> Callable[[SavedRun], float | None]:
+    return lambda run: run.number(path)
+
+
+def _mean(kind: str) -> Callable[[SavedRun], float | None]:
+    return lambda run: facts.mean(run, kind)
+
+
+def _space(run: SavedRun) -> float | None:
+    peak = run.number("space.pages_in_use_peak")
+    return peak if peak is not None else run.number("space.pages_in_use")
+
+
+#: Of what is served, more is better; of all others less is.
+_SYSTEMS: tuple[Column[SavedRun], ...] = (
+    ("Read", "mean", _mean("read"), units.duration),
+    ("Read", "p99", _field("response.read.p99_ns"), units.duration),
+    ("Read", "p99.9", _field("response.read.p99_9_ns"), units.duration),
+    ("Write", "mean", _mean("write"), units.duration),
+    ("Write", "p99", _field("response.write.p99_ns"), units.duration),
+    ("Write", "p99.9", _field("response.write.p99_9_ns"), units.duration),
+    ("Flush", "mean", _mean("flush"), units.duration),
+    ("Flush", "p99", _field("response.flush.p99_ns"), units.duration),
+    ("Served", "IOPS", _field("throughput.all.iops"), units.rate),
+    ("Served", "MB/s", _field("throughput.all.mb_per_s"), units.rate),
+    ("WA", "", _field("write_amplification"), units.ratio),
+    ("Programs", "pages", _field("pages_programmed"), units.count),
+    ("Erases", "", _field("erases.total"), units.count),
+    ("Tables", "in RAM", _field("ram.total_bytes"), units.size),
+    ("In use", "pages, peak", _space, units.count),
+)
+
+
+def systems(study: StudyFolder) -> tuple[list[tuple[str, str]], list[tuple[SavedRun, list[SystemCell]]]]:
+    """Column titles, and one row of cells a run."""
+    flushed = any(run.number("requests.flush") for run in study.runs)
+    columns = [column for column in _SYSTEMS if flushed or column[0] != "Flush"]
+    rows = []
+    for run in study.runs:
+        cells = []
+        for title, _, get, write in columns:
+            change = None if run is study.baseline else facts.change(get(run), get(study.baseline))
+            sense = _sense(change, more_is_better=title == "Served")
+            cells.append(SystemCell(write(get(run)), "" if change is None else units.change(change), sense))
+        rows.append((run, cells))
+    return [(title, second) for title, second, _, _ in columns], rows
+
+
+@dataclass(frozen=True)
+class ListedTrace:
+    """A trace: its name, where its own report lies beside the page (if anywhere), and its figures as text."""
+
+    name: str
+    link: str
+    cells: tuple[str, ...]
+
+
+#: A table of traces and a row of it.
+TraceRow = tuple[SavedTable, int]
+
+
+def _of(column: str, times: float = 1.0) -> Callable[[TraceRow], float | None]:
+    def get(of: TraceRow) -> float | None:
+        values = of[0].columns.get(column)
+        return None if values is None or values[of[1]] != values[of[1]] else float(values[of[1]]) * times
+
+    return get
+
+
+_TRACES: tuple[Column[TraceRow], ...] = (
+    ("Requests", "", _of("info.requests"), units.count),
+    (
+        "Writes",
+        "of requests",
+        lambda row: facts.share(_of("info.writes")(row), _of("info.requests")(row)),
+        units.percent,
+    ),
+    ("Duration", "", _of("info.duration_ns"), units.duration),
+    ("Footprint", "", _of("info.footprint_pages", 4096), units.size),
+    ("Duplicates", "of page writes", _of("info.duplicate_write_percent"), units.percent),
+    ("Partitions", "f_r ≤ 2", _of("partitions_fr2"), units.count),
+    ("WA", "OP 7 %", _of("wa_partitions_1"), units.ratio),
+    ("RA", "16 KiB pages", _of("ra_16384"), units.ratio),
+)
+TRACE_COLUMNS = [(title, second) for title, second, _, _ in _TRACES]
+
+
+def traces(results: Collection) -> list[ListedTrace]:
+    """Every trace of many with its main figures, in the order of the table of traces; none without such a table."""
+    table = results.traces
+    if table is None:
+        return []
+    listed = []
+    for row, name in enumerate(table.texts.get("trace", ())):
+        page = f"{names.TRACES}/{names.file_name(name)}/{names.REPORT}"
+        link = page if (results.folder / page).is_file() else ""
+        listed.append(ListedTrace(name, link, tuple(write(get((table, row))) for _, _, get, write in _TRACES)))
+    return listed
