@@ -159,7 +159,7 @@ class TestRanges:
         ],
     )  # fmt: skip
     def test_conclusion_is_what_no_row_contradicts(self, changes: list[float], word: str | None) -> None:
-        assert ranges.common(changes, 0.01) == word
+        assert ranges.common_sign(changes, 0.01) == word
 
     def answer(self, changes: list[float]) -> ranges.Answer:
         """Changes of reads by row; the seeds alone put the change at 1 to 5 %."""
@@ -213,7 +213,7 @@ class TestGains:
     )  # fmt: skip
     def test_words_follow_the_cases(self, changes: list[float], went: str, verdict: str) -> None:
         cases = [self.case(one) for one in changes]
-        assert (gains.went(cases), gains.verdict(cases)) == (went, verdict)
+        assert (gains.direction(cases), gains.verdict(cases)) == (went, verdict)
 
     @pytest.mark.parametrize(
         ("without", "words"),
@@ -223,11 +223,11 @@ class TestGains:
         ],
     )  # fmt: skip
     def test_cause_is_named_only_if_the_effect_goes_with_it(self, without: float, words: str) -> None:
-        assert gains.gone(0.3, without) == words
+        assert gains.remainder(0.3, without) == words
 
     @pytest.mark.parametrize("knee", [-3, 0, 5, 8])
     def test_last_clock_that_is_kept_up_with_is_found(self, knee: int) -> None:
-        assert gains.last(lambda at: at <= knee) == knee
+        assert gains.last_exponent(lambda at: at <= knee) == knee
 
     def test_every_cause_can_be_switched(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(ROOT)
@@ -235,7 +235,7 @@ class TestGains:
         for one in gains.CAUSES:
             for spare, sets in ((gains.SPARE, one.on), (one.spare_off, one.off)):
                 for name in (one.base, one.design):
-                    gains.one(name, *gains.SYSTEMS[name], {**gains.Drive(gains.MAIN[0], spare).keys(trace), **sets})
+                    gains.system(name, *gains.SYSTEMS[name], {**gains.Drive(gains.MAIN[0], spare).keys(trace), **sets})
 
 
 def test_papers_claims_stand_beside_published_numbers() -> None:

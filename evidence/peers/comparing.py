@@ -181,9 +181,9 @@ def pages(data: Data) -> Data:
         "table": grid(
             ["requests", *(f"{peer}: {what}" for peer in PEERS for what in ("means", "p99", "counts"))], rows
         ),
-        "rules": grid(["", "rule", "flashtwin", "out of play"], (
-            [each["letter"], each["title"], each["ours"], each["change"]] for each in differences()
-        )),
+        "rules": grid(
+            ["", "rule", "out of play with"], ([one["letter"], one["title"], one["change"]] for one in differences())
+        ),
         "unexplained": [f"{one.peer} {one.scenario} {one.figure}" for one in every
                         if not one.agrees and not one.letters()],
         "light": worst(one for one in every if one.scenario in light and one.figure.endswith("mean_us")),

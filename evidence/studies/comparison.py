@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evidence.forms import NOTHING, change, grid, ratio, us
-from evidence.studies.drives import AGED, drive, figures, named
+from evidence.studies.drives import AGED, drive, figures, preset
 from evidence.study import CAPTURED, Data, Lab, Study
 
 SYSTEMS = (
@@ -18,7 +18,7 @@ def measure(lab: Lab) -> Data:
     """Figures by trace and system."""
     traces = {}
     for name in CAPTURED:
-        systems = {system: named(system, system, drive(name), AGED) for system in SYSTEMS}
+        systems = {system: preset(system, system, drive(name), AGED) for system in SYSTEMS}
         replays = lab.replays(lab.trace(name), systems)
         traces[name] = {system: figures(replays[system]) for system in SYSTEMS}
     return {"traces": traces}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import flashtwin as ft
 from evidence.code import ROOT
-from evidence.studies.drives import figures, named
+from evidence.studies.drives import figures, preset
 from evidence.study import Data, Lab, Study
 from flashtwin.settings import Value
 
@@ -22,12 +22,12 @@ def measure(lab: Lab) -> Data:
     """The four systems of a study with one lane and more, and where waiting reads of a page merge."""
     trace = lab.note(ft.open(TRACE))
     systems = {
-        f"{system}/{lanes}": named(system, system, KEYS, {"engine.hash_lanes": lanes})
+        f"{system}/{lanes}": preset(system, system, KEYS, {"engine.hash_lanes": lanes})
         for system in SYSTEMS
         for lanes in LANES
     }
     more: Mapping[str, Value] = {"engine.hash_lanes": DEMO_LANES, "engine.merge_reads": "same-page"}
-    merging = {name: named(name, name, KEYS, more) for name in SYSTEMS}
+    merging = {name: preset(name, name, KEYS, more) for name in SYSTEMS}
     kept = lab.replays(trace, {**systems, **{f"{name}/merging": one for name, one in merging.items()}})
     first = kept["ca-ssd/1"]
     return {

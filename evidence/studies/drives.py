@@ -41,12 +41,12 @@ def blocks(trace: ft.Trace, system: System, spare: float) -> int:
     return round(int(trace.info["footprint_pages"]) * (1 + spare) / pages)
 
 
-def named(name: str, preset: str, *sets: Mapping[str, Value]) -> System:
+def preset(name: str, base: str, *sets: Mapping[str, Value]) -> System:
     """A preset with other values of keys, under another name."""
     merged: dict[str, Value] = {}
     for one in sets:
         merged |= one
-    system = ft.system(preset, settings=merged)
+    system = ft.system(base, settings=merged)
     return System(name, system._resolved, system._made_from)
 
 

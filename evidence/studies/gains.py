@@ -26,7 +26,7 @@ import flashtwin as ft
 from evidence import code
 from evidence.code import ROOT
 from evidence.forms import NOTHING, change, grid, signed, span
-from evidence.studies.drives import AGED, PERIOD_S, blocks, figures, named
+from evidence.studies.drives import AGED, PERIOD_S, blocks, figures, preset
 from evidence.studies.ranges import LEAST, sign
 from evidence.study import CAPTURED, Data, Lab, Replay, Study
 from flashtwin.drives.history import begin_collection
@@ -88,17 +88,17 @@ class Drive:
         return {**keys, "nand.blocks_per_plane": size, **begin_collection(size), **GROUND}
 
 
-def replayed(
+def replays(
     lab: Lab, trace: ft.Trace, keys: Mapping[str, Value], systems: Mapping[str, tuple[str, int]]
 ) -> dict[str, Replay]:
     """Replays of systems on one ground, by name."""
-    return lab.replays(trace, {name: one(name, *made, keys) for name, made in systems.items()})
+    return lab.replays(trace, {name: system(name, *made, keys) for name, made in systems.items()})
 
 
-def one(name: str, preset: str, lanes: int, keys: Mapping[str, Value]) -> System:
+def system(name: str, base: str, lanes: int, keys: Mapping[str, Value]) -> System:
     """A system on a ground; lanes where it hashes every page."""
     hashing: dict[str, Value] = {"engine.hash_lanes": lanes} if lanes else {}
-    return named(name, preset, hashing, keys)
+    return preset(name, base, hashing, keys)
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def _grid(lab: Lab, trace: ft.Trace, name: str, seeds: Sequence[int]) -> dict[st
             ground["ftl.allocation.policy"] = "static"
         drawn = seeds if load == NEAR and name == MAIN[0] else SEEDS[:1]
         systems = {system: SYSTEMS[system] for system in (SYSTEMS if name in MAIN else COPYING)}
-        each = {f"{seed}": replayed(lab, trace, {**ground, "seed": seed}, systems) for seed in drawn}
+        each = {f"{seed}": replays(lab, trace, {**ground, "seed": seed}, systems) for seed in drawn}
         loads[load] = {system: {seed: _figures(kept[system]) for seed, kept in each.items()} for system in systems}
     return {"duplicate_percent": trace.info["duplicate_write_percent"], "knee": at, "loads": loads}
 
@@ -177,13 +177,13 @@ def knee(lab: Lab, trace: ft.Trace, keys: Mapping[str, Value]) -> int:
     """The fastest clock, as an exponent of 2, at which writes of `conventional` hardly wait."""
 
     def keeps_up(exponent: int) -> bool:
-        kept = replayed(lab, trace, {**keys, "replay.speed": 2.0**exponent}, {BASE: SYSTEMS[BASE]})[BASE]
+        kept = replays(lab, trace, {**keys, "replay.speed": 2.0**exponent}, {BASE: SYSTEMS[BASE]})[BASE]
         return (kept.get("response.write.mean_ns") or 0.0) <= KNEE_NS
 
-    return last(keeps_up)
+    return last_exponent(keeps_up)
 
 
-def last(holds: Callable[[int], bool]) -> int:
+def last_exponent(holds: Callable[[int], bool]) -> int:
     """The greatest exponent for which something holds that holds for all smaller ones."""
     at, held = 0, holds(0)
     step = 1 if held else -1
@@ -199,7 +199,7 @@ def _switched(lab: Lab, trace: ft.Trace, one: Cause, at: int) -> dict[str, float
 
     def changed(spare: float, sets: Mapping[str, Value]) -> float | None:
         keys = {**Drive(MAIN[0], spare).keys(trace), "replay.speed": LOADS[one.load] * 2.0**at, **sets}
-        kept = replayed(lab, trace, keys, {name: SYSTEMS[name] for name in (one.base, one.design)})
+        kept = replays(lab, trace, keys, {name: SYSTEMS[name] for name in (one.base, one.design)})
         return change(*(_figures(kept[name])[one.figure] for name in (one.base, one.design)))
 
     return {"with": changed(SPARE, one.on), "without": changed(one.spare_off, one.off)}
@@ -269,7 +269,7 @@ def _changes(before: Sequence[Data], after: Sequence[Data], figure: str) -> list
     return [value for value in pairs if value is not None]
 
 
-def went(found: Sequence[Case]) -> str:
+def direction(found: Sequence[Case]) -> str:
     """How a figure changes over the cases, with the range: `falls in all 12 cases (-87 to -20 %)`."""
     if not found:
         return NOTHING
@@ -297,7 +297,7 @@ COMPARED = (
 )  # fmt: skip
 
 
-def gone(with_it: float, without: float) -> str:
+def remainder(with_it: float, without: float) -> str:
     """Whether an effect went when its cause was switched off, in words."""
     if sign(without, LEAST) == 0:
         return "the effect is gone"
@@ -316,7 +316,7 @@ def _causes_table(data: Data) -> list[str]:
             tie = max(LEAST, _spread(data, MAIN[0], trace, one.design, one.figure, one.base))
             with_it, without = found[one.effect]["with"], found[one.effect]["without"]
             if sign(with_it, tie) != 0:
-                so = gone(with_it, without)
+                so = remainder(with_it, without)
                 rows.append([one.effect, f"`{trace}`", signed(with_it), one.cause, signed(without), so])
     return grid(["change", "trace", "is", "switched off", "then", "so"], rows)
 
@@ -330,7 +330,7 @@ def pages(data: Data) -> Data:
 
     def table(traces: Sequence[str]) -> list[str]:
         return grid(["against `conventional`", *(f"`{design}`" for design in designs)], (
-            [label, *(went(cases(data, design, figure, load, traces=traces)) for design in designs)]
+            [label, *(direction(cases(data, design, figure, load, traces=traces)) for design in designs)]
             for label, figure, load in COMPARED
         ))  # fmt: skip
 
@@ -338,8 +338,8 @@ def pages(data: Data) -> Data:
     copies = cases(data, "rr-ssd", "programs", NEAR, "ca-ssd")
     return {
         "many": many, "few": few, "table_many": table(many), "table_few": table(few),
-        "flash": {"verdict": verdict(flash), "went": went(flash)},
-        "copies": {"verdict": verdict(copies), "went": went(copies)},
+        "flash": {"verdict": verdict(flash), "went": direction(flash)},
+        "copies": {"verdict": verdict(copies), "went": direction(copies)},
         "writes": {
             "near": verdict(cases(data, "ca-ssd", "write_ns", NEAR, traces=many)),
             "past": verdict(cases(data, "ca-ssd", "write_ns", PAST, traces=many)),

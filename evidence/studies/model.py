@@ -9,7 +9,7 @@ import numpy as np
 
 import flashtwin as ft
 from evidence.code import ROOT
-from evidence.studies.drives import FIGURES, named
+from evidence.studies.drives import FIGURES, preset
 from evidence.study import Data, Lab, Study
 from flashtwin.replays.presets import System
 from flashtwin.settings import Value
@@ -74,10 +74,10 @@ def measure(lab: Lab) -> Data:
     """Everything, by section of the page."""
     trans = lab.trace("trans")
     erases = ("erases_min", "erases_max", "erases_mean", "erases_stddev", "write_amplification")
-    wearing = {label: named(label, "hot-cold", TRANS, EIGHT, LEVELLING[label]) for label in
+    wearing = {label: preset(label, "hot-cold", TRANS, EIGHT, LEVELLING[label]) for label in
                ("none", "dynamic", "static 4/16", "static 4/4")}  # fmt: skip
     order: dict[str, Value] = {"replay.speed": 10.0}
-    orders = {name: named(name, "modern", order, {"ftl.allocation.order": name}) for name in ("PCWD", "CWDP")}
+    orders = {name: preset(name, "modern", order, {"ftl.allocation.order": name}) for name in ("PCWD", "CWDP")}
     found = {
         "wear_trans": _section(lab, trans, wearing, *erases),
         "partitions_trans": _section(lab, trans, dict(_partitioned()), "write_amplification"),
@@ -85,13 +85,13 @@ def measure(lab: Lab) -> Data:
     }
     trace = hot_writes(lab, "tenth-takes-all", 768, 0.1, 1.0, 200 * 768)
     drive: dict[str, Value] = {**ONE_PLANE, "nand.blocks_per_plane": 64, "nand.pages_per_block": 16}
-    levelled = {label: named(label, "conventional", drive, keys) for label, keys in LEVELLING.items()}
+    levelled = {label: preset(label, "conventional", drive, keys) for label, keys in LEVELLING.items()}
     found["wear_made"] = _section(lab, trace, levelled, *erases)
     footprint = round(512 * 32 * (1 - 0.22))
     trace = hot_writes(lab, "tenth-takes-nine-tenths", footprint, 0.1, 0.9, 20 * footprint)
     drive |= {"nand.blocks_per_plane": 512, "nand.pages_per_block": 32, "replay.preload": "footprint"}
     parts = {
-        f"{victim}/{label}": named(label, "conventional", drive, PARTITIONS[label], {"ftl.gc.victim": victim})
+        f"{victim}/{label}": preset(label, "conventional", drive, PARTITIONS[label], {"ftl.gc.victim": victim})
         for victim in ("greedy", "fifo")
         for label in ("none", "bloom-filters", "offline 2")
     }
@@ -118,7 +118,7 @@ def _partitioned() -> Iterator[tuple[str, System]]:
         for label, keys in PARTITIONS.items():
             if (place, label) != ("64", "offline 8"):
                 sets = ({**size, "ftl.gc.victim": victim}, keys)
-                yield f"{place}/{victim}/{label}", named(label, "conventional", TRANS, *sets)
+                yield f"{place}/{victim}/{label}", preset(label, "conventional", TRANS, *sets)
 
 
 def _cached() -> Iterator[tuple[str, System]]:
@@ -126,10 +126,10 @@ def _cached() -> Iterator[tuple[str, System]]:
     for system in ("conventional", "rr-ssd"):
         for label, size in CACHES.items():
             keys: dict[str, Value] = {} if size is None else {"ftl.mapping_cache.bytes": size}
-            yield f"{system}/{label}", named(label, system, period, keys)
+            yield f"{system}/{label}", preset(label, system, period, keys)
     for every_s in CHECKPOINTS_S:
         keys = {"ftl.mapping_cache.checkpoint_s": every_s}
-        yield f"rr-ssd/every {every_s:g} s", named(f"{every_s}", "rr-ssd", period, keys)
+        yield f"rr-ssd/every {every_s:g} s", preset(f"{every_s}", "rr-ssd", period, keys)
 
 
 STUDY = Study("model", "wear levelling, partitions, mapping tables on flash, planes in one command", measure)

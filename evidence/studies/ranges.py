@@ -15,7 +15,7 @@ from typing import Any
 import flashtwin as ft
 from evidence import code
 from evidence.forms import NOTHING, change, grid, signed, span
-from evidence.studies.drives import AGED, PERIOD_S, SPEED, blocks, figures, named
+from evidence.studies.drives import AGED, PERIOD_S, SPEED, blocks, figures, preset
 from evidence.study import Data, Lab, Replay, Study
 from flashtwin.experiments import PARTIAL, Factor, balanced, defining_kept, effects, levels, sets_of
 from flashtwin.replays.presets import System
@@ -164,8 +164,8 @@ def _systems(trace: ft.Trace, row: Mapping[str, str], speed: float) -> dict[str,
     keys: dict[str, Value] = {
         "device": "ds-ftl", "replay.period_s": PERIOD_S, "replay.speed": speed, **sets_of(FACTORS, row),
     }  # fmt: skip
-    keys["nand.blocks_per_plane"] = blocks(trace, named("size", "conventional", keys), spare)
-    return {system: named(system, system, defining_kept(system, keys)) for system in SYSTEMS}
+    keys["nand.blocks_per_plane"] = blocks(trace, preset("size", "conventional", keys), spare)
+    return {system: preset(system, system, defining_kept(system, keys)) for system in SYSTEMS}
 
 
 def _busy_speed(light: Replay) -> float:
@@ -198,7 +198,7 @@ class Answer:
     @property
     def word(self) -> str | None:
         """What all rows say, such as `falls`; None if some fall and some rise."""
-        return common(self.known, self.tie)
+        return common_sign(self.known, self.tie)
 
     @property
     def text(self) -> str:
@@ -240,7 +240,7 @@ def sign(value: float, tie: float) -> int:
     return 0 if abs(value) <= tie else -1 if value < 0 else 1
 
 
-def common(values: Iterable[float], tie: float) -> str | None:
+def common_sign(values: Iterable[float], tie: float) -> str | None:
     """The common sign of all changes; None if some fall and some rise."""
     words = {
         frozenset({-1}): "falls", frozenset({1}): "rises", frozenset({0}): "the same",
