@@ -23,7 +23,7 @@ DEMO_OUT ?= demo-out
 DEMO_ARGS ?= --period 120s --speed 100 --set hash_lanes=16
 
 # Tests of Python that are over in seconds: they look at results that are made up, or at the sources.
-QUICK := tests/test_advice.py tests/report/test_findings.py tests/report/test_reasons.py \
+QUICK := tests/test_structure.py tests/test_advice.py tests/report/test_findings.py tests/report/test_reasons.py \
 	tests/report/test_schema.py tests/test_effects.py tests/causes
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find $(wildcard crates devices systems workloads) \
@@ -157,7 +157,6 @@ format: $(VENV)/.dev ## format both languages in place
 
 docs: build $(VENV)/.dev ## the manual: write its generated pages again, and build it as a site, site/index.html
 	$(BIN)/python docs/generate.py
-	$(BIN)/python -m evidence.peers --docs
 	$(BIN)/python -m evidence --pages
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
