@@ -2,14 +2,11 @@
 
     python -m benches.nbd_speed --rounds 5 --seconds 3
 
-One client, fio's engine for NBD, one machine, one run; 4 KB random reads and writes at depth 1 and 32. Servers take
-turns, round after round, and the median of the rounds is told, for the load of a machine drifts. Run it on a quiet one.
-Each server reads all of its image once before it is measured, so that all find it in memory.
+One client (fio), 4 KB random reads and writes at depth 1 and 32. Servers take turns, and the median of the rounds
+counts, because the load of a machine drifts. Each server reads all of its image once before it is measured.
 
-Servers: nbdkit's `file` on an image; ours on the same image; ours before nbdkit, that is a proxy; both of ours with
-recording; and drives, full of what was written to them once, of a system that looks at contents and of one that does
-not. Ours without recording is an example of the crate: `flashtwin record` always records. Every write brings bytes of
-its own.
+Servers: nbdkit's `file`; ours on the same image, and before nbdkit as a proxy, with and without recording; and full
+drives of two systems. Ours without recording is an example of the crate, because `flashtwin record` always records.
 """
 
 from __future__ import annotations

@@ -14,10 +14,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
+from benches.sweeps import timed
 from evidence.peers import mqsim, ours
 from evidence.peers.measure import PeerError
 from evidence.peers.workloads import Device, HotShare, made, text
@@ -25,13 +24,6 @@ from evidence.peers.workloads import Device, HotShare, made, text
 REQUESTS = 1_000_000
 ROUNDS = 3
 DEVICE = Device()
-
-
-def elapsed(work: Callable[[], object]) -> float:
-    """Wall seconds."""
-    begin = time.perf_counter()
-    work()
-    return time.perf_counter() - begin
 
 
 def main() -> None:
@@ -55,7 +47,7 @@ def main() -> None:
         def flashtwin() -> None:
             subprocess.run([*command, "--json"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
-        pairs = [(elapsed(flashtwin), elapsed(lambda: mqsim.run(folder))) for _ in range(ROUNDS)]
+        pairs = [(timed(flashtwin), timed(lambda: mqsim.run(folder))) for _ in range(ROUNDS)]
     for label, times in (("flashtwin", [a for a, _ in pairs]), ("MQSim", [b for _, b in pairs])):
         middle = statistics.median(times)
         print(

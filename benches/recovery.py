@@ -2,10 +2,9 @@
 
     python -m benches.recovery --size-gb 64 --fill-gb 16
 
-A drive is made and written to from its beginning, every page with bytes of its own; then pages all over what was
-written are written again, with a flush every 256, for ten seconds. The server is killed (SIGKILL), caches are dropped
-where one may, and the drive is opened again: the time is what opening took by its own account, the checkpoint that
-follows included. Memory is what the process holds beyond what it did before it opened the drive.
+A drive is written from its beginning, then at random for ten seconds with a flush every 256 writes. The server is
+killed, caches are dropped where one may, and the drive is opened again. The time is the drive's own account, with the
+checkpoint that follows. Memory is the growth of the process.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benches.output import engine
+from benches.whole import engine
 from evidence import code, forms, render, studies, study
 from evidence.render import PAGES, ClaimError
 from evidence.studies import gains, papers, ranges, workloads

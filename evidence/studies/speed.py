@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benches.output import engine
+from benches.whole import engine
 
 from evidence import code
 from evidence.code import ROOT
