@@ -92,6 +92,15 @@ class Lab:
         path.mkdir(parents=True, exist_ok=True)
         return path
 
+    def linked(self, name: str, files: Mapping[str, Path]) -> Path:
+        """A folder with links to these files and nothing else."""
+        place = self.scratch(name)
+        for link in place.iterdir():
+            link.unlink()
+        for file, target in files.items():
+            (place / file).symlink_to(target.resolve())
+        return place
+
     def replays(self, trace: ft.Trace, systems: Mapping[str, System]) -> dict[str, Replay]:
         """Replays of a trace by the names of the systems. Missing ones are made on all cores."""
         keys = {name: _key(trace, system) for name, system in systems.items()}

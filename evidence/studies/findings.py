@@ -53,16 +53,12 @@ def measure(lab: Lab) -> Data:
 
 def _gathered(lab: Lab) -> Path:
     """A folder with all traces: the recorded ones, the sample that comes with flashtwin, those of the public."""
-    place = lab.scratch("traces-all")
-    for link in place.iterdir():
-        link.unlink()
     samples = sorted(path for path in lab.folder("samples").glob("[!.]*") if path.is_file())
     if not samples:
         raise MissingInputError(f"{lab.folder('samples')} has no traces")
     recorded = [lab.folder("captured") / f"{name}.fiu.zst" for name in CAPTURED]
-    for file in [*recorded, ROOT / "traces" / "webvm-small.fiu.zst", *samples]:
-        (place / file.name).symlink_to(file.resolve())
-    return place
+    files = [*recorded, ROOT / "traces" / "webvm-small.fiu.zst", *samples]
+    return lab.linked("traces-all", {file.name: file for file in files})
 
 
 def _claims(facts: Mapping[str, Facts]) -> dict[str, list[dict[str, Any]]]:

@@ -44,7 +44,10 @@ def measure_captured(lab: Lab) -> Data:
     """All papers on the recorded traces."""
     found = []
     for paper, workloads in NAMES.items():
-        traces = _linked(lab, paper)
+        for trace in workloads.values():
+            lab.trace(trace)
+        files = {f"{name}.fiu.zst": lab.folder("captured") / f"{trace}.fiu.zst" for name, trace in workloads.items()}
+        traces = lab.linked(f"traces-{paper}", files)
         options = ReproductionOptions(
             traces=traces, period_s=PERIOD_S, workloads=() if paper == "swc" else tuple(workloads)
         )
@@ -61,17 +64,6 @@ def _made(lab: Lab, paper: str, where: str, options: ReproductionOptions) -> dic
     for item in found["items"]:
         item.pop("chart", None)
     return dict(found)
-
-
-def _linked(lab: Lab, paper: str) -> Path:
-    """A folder with the recorded traces under the paper's names."""
-    place = lab.scratch(f"traces-{paper}")
-    for name, trace in NAMES[paper].items():
-        lab.trace(trace)
-        link = place / f"{name}.fiu.zst"
-        link.unlink(missing_ok=True)
-        link.symlink_to((lab.folder("captured") / f"{trace}.fiu.zst").resolve())
-    return place
 
 
 class Results:
