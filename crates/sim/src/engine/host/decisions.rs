@@ -119,7 +119,13 @@ impl<C: Controller, O: Observer> Decider<C, O> {
             self.back.begin_jobs()?;
         }
         if write.is_sample {
-            self.sample_decided(slot, !programmed);
+            // Its followers are fingerprinted only if it was found.
+            let fingerprint = if programmed { Fingerprint::No } else { Fingerprint::Yes };
+            for follower in self.waits.wake(Condition::Sample(slot)) {
+                let write = &mut self.page_ops[follower];
+                (write.plain, write.fingerprint) = (false, fingerprint);
+                self.page_ops.note_due(follower);
+            }
         }
         self.let_later_write_go_on(slot, write.behind);
         Ok(())
@@ -147,16 +153,6 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         ledger
     }
 
-    /// The sample of a run is decided, and was `found` or not. Its followers are fingerprinted only if it was.
-    fn sample_decided(&mut self, sample: u32, found: bool) {
-        for slot in self.waits.wake(Condition::Sample(sample)) {
-            let write = &mut self.page_ops[slot];
-            write.plain = false;
-            write.fingerprint = if found { Fingerprint::Yes } else { Fingerprint::No };
-            self.page_ops.note_due(slot);
-        }
-    }
-
     /// The controller decides a page write. Returns whether there is a program; otherwise its request completes in RAM.
     #[inline]
     pub(super) fn decide(
@@ -181,6 +177,7 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         Ok(outcome.program.is_some())
     }
 
+    /// The trim of a page takes effect after the decision of its newest write.
     pub(super) fn trim_page(&mut self, lpn: Lpn) {
         match self.page_ops.newest(lpn) {
             Some(write) => self.page_ops[write].trimmed = true,
