@@ -134,8 +134,8 @@ impl TraceStream {
                 requests[volume as usize] += 1;
             }
         }
-        let found = self.volume_names.iter().cloned().zip(requests);
-        Ok(found.filter(|&(_, requests)| requests > 0).collect())
+        let counts = self.volume_names.iter().cloned().zip(requests);
+        Ok(counts.filter(|&(_, requests)| requests > 0).collect())
     }
 
     /// Name of the trace for people.

@@ -108,8 +108,8 @@ impl Etw {
     fn header(&mut self, op: Op, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         let names: Vec<&[u8]> = line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).collect();
         let place = |field: Field| {
-            let found = names.iter().position(|&name| name == field.name.as_bytes());
-            found.ok_or_else(|| Bad::new(line.len(), Complaint::Missing(field)))
+            let position = names.iter().position(|&name| name == field.name.as_bytes());
+            position.ok_or_else(|| Bad::new(line.len(), Complaint::Missing(field)))
         };
         let (time, disk) = (place(TIME)?, place(DISK)?);
         match op {

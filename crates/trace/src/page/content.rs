@@ -27,7 +27,7 @@ struct Carried<'a> {
 enum Touch {
     Not,
     /// The whole chunk, with this content.
-    TraceProperties(u32),
+    Content(u32),
     /// A part of the chunk, or all of it with an unknown content.
     Unknown,
 }
@@ -54,7 +54,7 @@ impl Carried<'_> {
         }
         match self.contents[((chunk_start - self.start) / self.chunk_bytes) as usize] {
             NO_CONTENT => Touch::Unknown,
-            content => Touch::TraceProperties(content),
+            content => Touch::Content(content),
         }
     }
 }
@@ -158,8 +158,8 @@ impl Before {
                     let chunk = &mut self.chunks[page as usize];
                     if *chunk == UNSEEN {
                         // `NO_CONTENT` doubles as `UNSEEN`.
-                        let told = || requests.contents(request).get(nth).copied().unwrap_or(NO_CONTENT);
-                        *chunk = if op == Op::Read { told() } else { OVERWRITTEN };
+                        let recorded = || requests.contents(request).get(nth).copied().unwrap_or(NO_CONTENT);
+                        *chunk = if op == Op::Read { recorded() } else { OVERWRITTEN };
                     }
                 }
                 continue;
@@ -177,7 +177,7 @@ impl Before {
                     }
                     match (op, carried.touch(nth as u64, slot as u64)) {
                         (_, Touch::Not) | (Op::Read, Touch::Unknown) => {}
-                        (Op::Read, Touch::TraceProperties(content)) => *chunk = content,
+                        (Op::Read, Touch::Content(content)) => *chunk = content,
                         _ => *chunk = OVERWRITTEN,
                     }
                 }
@@ -290,10 +290,10 @@ impl Recorded {
             }
             // Most page operations of most traces are these.
             if self.slots == 1 && partial == 0 {
-                let mut told = requests.contents(request).iter();
+                let mut recorded = requests.contents(request).iter();
                 for &page in &columns.lpn[page_ops] {
-                    let told = told.next().copied().unwrap_or(NO_CONTENT);
-                    content.push(self.apply_to_chunk(page as usize, op, told, before, quality)?);
+                    let recorded = recorded.next().copied().unwrap_or(NO_CONTENT);
+                    content.push(self.apply_to_chunk(page as usize, op, recorded, before, quality)?);
                 }
                 continue;
             }
@@ -330,19 +330,19 @@ impl Recorded {
         Ok(id)
     }
 
-    /// Applies an operation on the whole of a page that is one chunk, of which the trace tells the content `told`; the
+    /// Applies an operation on the whole of a page that is one chunk, of which the trace tells the content `recorded`; the
     /// content of the page operation.
     #[inline]
     fn apply_to_chunk(
         &mut self,
         page: usize,
         op: Op,
-        told: u32,
+        recorded: u32,
         before: &Before,
         quality: &mut PageQuality,
     ) -> Result<u32, TraceError> {
         match op {
-            Op::Write => self.now[page] = if told == NO_CONTENT { self.nameless()? } else { told },
+            Op::Write => self.now[page] = if recorded == NO_CONTENT { self.nameless()? } else { recorded },
             Op::Read => {
                 if self.now[page] == UNSEEN {
                     self.recall(page, before)?;
@@ -352,7 +352,7 @@ impl Recorded {
                     quality.reads_of_holes += 1;
                     return Ok(NO_CONTENT);
                 }
-                if told != NO_CONTENT && told != held {
+                if recorded != NO_CONTENT && recorded != held {
                     let named = self.is_named(held);
                     quality.read_mismatches += u64::from(named);
                     quality.unknown_content_reads += u64::from(!named);
@@ -390,7 +390,7 @@ impl Recorded {
             for slot in 0..self.slots {
                 match carried.touch(nth, slot as u64) {
                     Touch::Not => {}
-                    Touch::TraceProperties(content) => self.now[chunks.start + slot] = content,
+                    Touch::Content(content) => self.now[chunks.start + slot] = content,
                     Touch::Unknown => {
                         self.now[chunks.start + slot] = self.nameless()?;
                     }
@@ -430,8 +430,8 @@ impl Recorded {
         let (mut differs, mut nameless) = (false, false);
         for slot in 0..self.slots {
             let held = self.now[first_chunk + slot];
-            if let Touch::TraceProperties(found) = touched.carried.touch(touched.nth, slot as u64)
-                && found != held
+            if let Touch::Content(recorded) = touched.carried.touch(touched.nth, slot as u64)
+                && recorded != held
             {
                 let named = self.is_named(held);
                 differs |= named;
@@ -490,7 +490,7 @@ impl Interned {
         let tuple = |id: u32| &tuples[id as usize * slots..(id as usize + 1) * slots];
         let entry = self.index.entry(hash(chunks), |&id| tuple(id) == chunks, |&id| hash(tuple(id)));
         match entry {
-            Entry::Occupied(found) => Ok(*found.get()),
+            Entry::Occupied(entry) => Ok(*entry.get()),
             Entry::Vacant(vacant) => {
                 if self.count == NO_CONTENT {
                     return Err(too_large(name, "contents"));

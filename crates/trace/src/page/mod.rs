@@ -173,7 +173,7 @@ fn beginning(
     let parts = if pages * parts.len() <= 2 * columns.page_ops() { parts } else { &whole };
     let mut holes = Before::new(page_bytes, CHUNK_BYTES);
     holes.look_up(requests, columns, pages);
-    let found = side_by_side(parts.iter().cloned(), |part| {
+    let observed = side_by_side(parts.iter().cloned(), |part| {
         let (mut accesses, mut before) = (FirstAccesses::default(), holes.clone());
         if recorded {
             before.add(requests, columns, part.clone(), pages);
@@ -181,7 +181,7 @@ fn beginning(
         accesses.add(columns, part, pages);
         (accesses, before)
     });
-    let together = found.into_iter().reduce(|(accesses, before), (later_accesses, later_before)| {
+    let together = observed.into_iter().reduce(|(accesses, before), (later_accesses, later_before)| {
         (accesses.followed_by(&later_accesses), before.followed_by(&later_before))
     });
     together.unwrap_or_else(|| (FirstAccesses::default(), holes))

@@ -229,9 +229,9 @@ impl Order {
     /// A lasting thing that has not occurred and will again, if there are any that are not reserved.
     pub(super) fn first_of_several(&mut self, random: &mut Random) -> Option<Occurrence> {
         self.advance();
-        let found = self.lasting.first_of_several(&mut self.entries, self.reserved, random)?;
+        let first = self.lasting.first_of_several(&mut self.entries, self.reserved, random)?;
         self.done += 1;
-        Some(found)
+        Some(first)
     }
 
     /// Takes an access to `value` out of turn, if `entry` still stands for it and it is awaited.

@@ -88,8 +88,8 @@ fn remove_left_over(wanted: &Path) {
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    let found = (file.metadata(), std::fs::metadata(path));
-    matches!(found, (Ok(a), Ok(b)) if (a.dev(), a.ino()) == (b.dev(), b.ino()))
+    let files = (file.metadata(), std::fs::metadata(path));
+    matches!(files, (Ok(a), Ok(b)) if (a.dev(), a.ino()) == (b.dev(), b.ino()))
 }
 
 #[cfg(not(unix))]
