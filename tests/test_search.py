@@ -173,13 +173,13 @@ def test_a_reference_without_the_figure_is_refused(tmp_path: Path, two_traces: l
 def test_several_traces_on_the_command_line(cli: Cli, two_traces: list[Path], tmp_path: Path) -> None:
     words = [
         "sweep", *two_traces, "--systems", "conventional,rr-ssd", "--speed", "1:100", "--minimize", "read.p99",
-        "--trials", "9", "--over", "worst", "--out", "out",
+        "--trials", "4", "--over", "worst", "--out", "out",
     ]  # fmt: skip
     done = cli(*words)
     assert done.status == 0, done.err
     assert "of that of `conventional` as it is, the worst over the traces" in done.out
     page = (tmp_path / "out" / names.REPORT).read_text(encoding="utf-8")
-    for text in ("Trace by trace", "the worst of the ratios", "9 of at most 9", "Trial"):
+    for text in ("Trace by trace", "the worst of the ratios", "4 of at most 4", "Trial"):
         assert text in page
     before = stored(tmp_path / "out" / names.STORE)
     assert cli(*words).out == done.out
@@ -189,7 +189,7 @@ def test_several_traces_on_the_command_line(cli: Cli, two_traces: list[Path], tm
 def test_on_the_command_line(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     done = cli(
         "sweep", small_trace, "--systems", "conventional,rr-ssd", "--speed", "1:100", "--minimize", "read.p99",
-        "--subject-to", "wa<=1.2,ram<=64MB", "--trials", "9", "--out", "out",
+        "--subject-to", "wa<=1.2,ram<=64MB", "--trials", "4", "--out", "out",
     )  # fmt: skip
     assert done.status == 0, done.err
     assert "best: point" in done.out

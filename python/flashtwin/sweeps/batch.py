@@ -112,21 +112,10 @@ def characterize_many(
     """
     options = resolved({"sample_rate": sample, **merged(settings, sets)})
     given = [paths] if isinstance(paths, str | Path) else list(paths)
-    reading = Reading(format, on_bad_line)
     return run(
-        given,
-        Path(out),
-        options,
-        reading,
-        stream=stream,
-        by_volume=by_volume,
-        reports=reports,
-        workers=workers,
-        on=on,
-        shard=plan.shard(shard) if shard else None,
-        progress=progress,
-        notify=notify,
-    )
+        given, Path(out), options, Reading(format, on_bad_line), stream=stream, by_volume=by_volume, reports=reports,
+        workers=workers, on=on, shard=plan.shard(shard) if shard else None, progress=progress, notify=notify,
+    )  # fmt: skip
 
 
 def run(
@@ -269,15 +258,8 @@ def _finish(path: Path, good: Sequence[jobs.Job], categories: dict[str, str], fa
     flat = [{"trace": trace.name, "category": trace.category, **trace.row} for trace in traces]
     folder.write_table(names.table(path, names.TRACE_ROWS), table_of(flat))
     columns = list(zip(*across.distributions(who), strict=True)) or [()] * len(across.COLUMNS)
-    types = [
-        pyarrow.string(),
-        pyarrow.string(),
-        pyarrow.float64(),
-        pyarrow.string(),
-        pyarrow.float64(),
-        pyarrow.string(),
-    ]
-    arrays = [pyarrow.array(column, kind) for column, kind in zip(columns, types, strict=True)]
+    kinds = [pyarrow.float64() if name in ("x", "value") else pyarrow.string() for name in across.COLUMNS]
+    arrays = [pyarrow.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
     distributions = pyarrow.table(dict(zip(across.COLUMNS, arrays, strict=True)))
     folder.write_table(names.table(path, names.DISTRIBUTIONS), distributions)
     failed = _failed(failures)
@@ -297,14 +279,13 @@ def _failed(failures: Mapping[str, str]) -> list[Failure]:
 
 def _traced(job: jobs.Job, category: str) -> list[CharacterizedTrace]:
     """A finished trace as the statistics see it, from its folder alone: its volumes where they were taken apart."""
-    found = Characterization.read(job.out)
-    parts = {f"{job.name}:{name}": volume for name, volume in found.volumes.items()} or {job.name: found}
-    return [_as_traced(name, category, part) for name, part in parts.items()]
-
-
-def _as_traced(name: str, category: str, found: Characterization) -> CharacterizedTrace:
     from flashtwin.sweeps.across import CharacterizedTrace
 
-    wanted = {*rows.TABLES, "f_min"} & set(found.table_names)
-    tables = {table: found.table(table).to_arrow().to_pylist() for table in sorted(wanted)}
-    return CharacterizedTrace(name, category, found.row, tables)
+    found = Characterization.read(job.out)
+    parts = {f"{job.name}:{name}": volume for name, volume in found.volumes.items()} or {job.name: found}
+    traces = []
+    for name, part in parts.items():
+        wanted = {*rows.TABLES, "f_min"} & set(part.table_names)
+        tables = {table: part.table(table).to_arrow().to_pylist() for table in sorted(wanted)}
+        traces.append(CharacterizedTrace(name, category, part.row, tables))
+    return traces
