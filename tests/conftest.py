@@ -236,6 +236,15 @@ def fiu_trace(requests: int, *, footprint: int = 400, step_ns: int = 100_000) ->
     return "\n".join(lines) + "\n"
 
 
+@pytest.fixture(scope="session")
+def brief_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """400 requests with seven contents on 40 pages of two volumes, in 20 ms."""
+    path = tmp_path_factory.mktemp("brief") / "small.fiu"
+    lines = [f"{n * 50_000} 1 p {n % 40 * 8} 8 {'RW'[n % 3 > 0]} 8 {n % 2} {n % 7:032x}" for n in range(400)]
+    path.write_text("\n".join(lines) + "\n", encoding="ascii")
+    return path
+
+
 @pytest.fixture
 def small_trace(tmp_path: Path) -> Path:
     """2,000 requests with contents on 400 pages, in 0.2 s."""

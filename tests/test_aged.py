@@ -66,7 +66,6 @@ def everything(result: ft.Result) -> dict[str, bytes]:
 def newest() -> Path:
     """The file of the drive used last."""
     folder = aged.folder()
-    assert folder is not None
     return folder / aged.drives()[0].name
 
 

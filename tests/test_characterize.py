@@ -420,8 +420,6 @@ def test_a_worker_that_dies_takes_one_trace_with_it(
 
 def test_workers_end_with_their_parent(many: Path) -> None:
     worker = subprocess.Popen(crew.WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert worker.stdin is not None
-    assert worker.stdout is not None
     worker.stdin.close()
     assert worker.wait(timeout=30) == 0
     worker.stdout.close()

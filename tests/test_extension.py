@@ -1,6 +1,6 @@
 """What CONTRIBUTING says that one more of a kind takes, done on a copy of the sources.
 
-Policies, metric and reason to wait are those of docs/adding-a-policy.md; trace format and chart are renamed copies.
+Policies, metric and reason to wait are those of docs/adding-a-policy.md; the trace format is a renamed copy.
 Files and places are counted here. `make test-slow` compiles the copy and runs its tests.
 """
 
@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,18 +57,9 @@ def renamed(path: str, *names: tuple[str, str]) -> str:
 Addition = tuple[Mapping[str, str], Sequence[tuple[str, str, str]]]
 
 
-BUSY = '''
-
-@chart("What is busy", "Are all chips busy?", "flash")
-def busy(study: StudyFolder) -> Drawing:
-    """The chart above under another name."""
-    return utilisation.draw(study)
-'''
-
-
 def additions() -> dict[str, Addition]:
     """All kinds of the table in CONTRIBUTING but the policies that the page does not show."""
-    formats, analysis, charts = "crates/trace/src/format", "crates/analysis/src", "python/flashtwin/report/charts"
+    formats, analysis = "crates/trace/src/format", "crates/analysis/src"
     host, placements = "crates/sim/src/engine/host", f"{REPLICATION}/placement"
     pblru = "        priority_lru::PriorityLru::new(parts.geometry.chips(), parts.rules.class_pages);\n"
     metrics = f"{analysis}/characterize/metrics.rs"
@@ -100,9 +90,6 @@ def additions() -> dict[str, Addition]:
         "trace format": ({f"{formats}/twin.rs": mqsim + KNOWN}, (
             (f"{formats}/mod.rs", "mod tencent;\n", "mod twin;\n"),
             (f"{formats}/mod.rs", "    mqsim::ROW,\n", "    twin::ROW,\n"),
-        )),
-        "chart": ({}, (
-            (f"{charts}/flash.py", "    return Drawing(frame, [*sees, *_sees_hash_unit(study)], notes, data)\n", BUSY),
         )),
         "counter": ({}, (
             (
@@ -208,8 +195,8 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Grown:
 
 @pytest.mark.parametrize("kind", additions())
 def test_one_more_takes_what_contributing_says(kind: str, grown: Grown) -> None:
-    # The list of metrics stands above the metrics, and not in the door that has their modules. A chart is a function.
-    files, places = {"metric": (3, 3), "counter": (2, 2), "chart": (1, 1)}.get(kind, (FILES_AT_MOST, PLACES_AT_MOST))
+    # The list of metrics stands above the metrics, and not in the door that has their modules.
+    files, places = {"metric": (3, 3), "counter": (2, 2)}.get(kind, (FILES_AT_MOST, PLACES_AT_MOST))
     assert grown.took[kind] == (files, places)
 
 
@@ -259,21 +246,6 @@ def _output(command: Sequence[str], folder: Path, variables: Mapping[str, str]) 
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
     return done.stdout
-
-
-@pytest.mark.slow
-def test_report_with_one_more_chart_passes_its_tests(grown: Grown) -> None:
-    for name in ("tests", "docs"):
-        shutil.copytree(ROOT / name, grown.sources / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", grown.sources)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/report"]
-    _output(command, grown.sources, {"PYTHONPATH": str(grown.sources / "python")})
-
-
-def test_the_chart_is_among_those_of_a_report(grown: Grown) -> None:
-    code = "from flashtwin.report.charts import CHARTS; print(*CHARTS)"
-    out = _output([sys.executable, "-c", code], grown.sources, {"PYTHONPATH": str(grown.sources / "python")})
-    assert {"utilisation", "busy"} <= set(out.split())
 
 
 def test_page_shows_the_sources_as_they_are() -> None:

@@ -24,11 +24,8 @@ from .conftest import ROOT
 
 
 @pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> ft.Trace:
-    path = tmp_path_factory.mktemp("frames") / "small.fiu"
-    lines = [f"{n * 50_000} 1 p {n % 40 * 8} 8 {'RW'[n % 3 > 0]} 8 {n % 2} {n % 7:032x}" for n in range(400)]
-    path.write_text("\n".join(lines) + "\n", encoding="ascii")
-    return ft.open(path)
+def trace(brief_trace: Path) -> ft.Trace:
+    return ft.open(brief_trace)
 
 
 @pytest.fixture(scope="module")

@@ -36,8 +36,6 @@ def stop(program: subprocess.Popen[bytes]) -> tuple[int, str]:
 
 def test_waiting_for_standard_input(tmp_path: Path) -> None:
     with start(tmp_path, "trace", "convert", "-", "out.parquet", "--format", "fiu", stdin=subprocess.PIPE) as program:
-        assert program.stdin is not None
-        assert program.stderr is not None
         program.stdin.write(fiu_trace(100).encode())
         program.stdin.flush()
         time.sleep(1.5)

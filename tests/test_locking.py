@@ -167,7 +167,6 @@ def test_a_lock_that_says_nothing_is_a_lock(tmp_path: Path) -> None:
         "import fcntl, sys, time; f = open(sys.argv[1], 'w'); fcntl.flock(f, 2); print(1, flush=True); time.sleep(600)"
     )
     with subprocess.Popen(["python3", "-c", code, str(tmp_path / locking.LOCK)], stdout=subprocess.PIPE) as other:
-        assert other.stdout is not None
         other.stdout.readline()
         with pytest.raises(ft.FlashtwinError, match="another process is at work in it"), folder.prepared(tmp_path):
             pass

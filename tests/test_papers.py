@@ -340,7 +340,6 @@ def test_swc_takes_each_volume_by_itself(tmp_path: Path) -> None:
     write("short.csv", 400)
     (tmp_path / "notes.csv").write_text("no trace\n")
     found = papers()["swc"].population
-    assert found is not None
     # A volume that is too short for any statistic is no workload, unless its file has none that is longer.
     assert [(one.name, one.volume) for one in found(tmp_path)] == [
         ("long:hm.0", "hm.0"), ("long:hm.1", "hm.1"), ("notes", None), ("short:hm.0", "hm.0"),
@@ -349,7 +348,6 @@ def test_swc_takes_each_volume_by_itself(tmp_path: Path) -> None:
 
 def test_swc_without_a_folder_takes_the_recipes_of_the_others() -> None:
     swc = papers()["swc"]
-    assert swc.population is not None
     recipes = {one.recipe for one in swc.population(None)}
     assert len(recipes) == 24
     assert {"rr-ssd/webvm", "ca-ssd/hm", "ds-ftl/webusers"} <= recipes
@@ -365,7 +363,6 @@ def test_another_text_of_a_recipe_is_another_trace(tmp_path: Path, monkeypatch: 
     one = papers()["rr-ssd"].workloads[0]
     before = sources.find(one, None, 1.0, 0, tmp_path)
     assert sources.find(one, None, 1.0, 0, tmp_path).key == before.key
-    assert before.lasting is not None
     others = [sources.find(one, None, 1.0, 1, tmp_path), sources.find(one, None, 0.5, 0, tmp_path), before.lasting(21)]
     text = ft.workload(one.recipe).toml
     monkeypatch.setattr(sources, "workload", lambda name: Workload(name, text + "# changed"))

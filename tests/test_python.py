@@ -94,11 +94,8 @@ def test_errors_are_one_family() -> None:
 
 
 @pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("python") / "small.fiu"
-    lines = [f"{n * 50_000} 1 p {n % 40 * 8} 8 {'RW'[n % 3 > 0]} 8 0 {n % 7:032x}" for n in range(400)]
-    path.write_text("\n".join(lines) + "\n", encoding="ascii")
-    return path
+def trace(brief_trace: Path) -> Path:
+    return brief_trace
 
 
 def test_a_path_will_do_wherever_a_trace_will(trace: Path) -> None:

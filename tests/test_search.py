@@ -48,14 +48,12 @@ def test_the_best_of_a_grid(tmp_path: Path, small_trace: Path, undrawn: None, re
     whole = ft.sweep(small_trace, tmp_path / "whole", ["conventional"], settings=GRID, workers=1)
     assert whole.counts["done"] == 40
     wanted = whole.best("read.mean", bound)
-    assert wanted is not None
     replayed.clear()
     found = ft.sweep(
         small_trace, tmp_path / "out", ["conventional"], settings=GRID, minimize="read.mean", subject_to=bound,
         trials=30, workers=1,
     )  # fmt: skip
     best = found.best("read.mean", bound)
-    assert best is not None
     assert best["response.read.mean_ns"] == wanted["response.read.mean_ns"]
     assert len(replayed) == len(set(replayed)) == len(found) <= 30, "no point twice"
 
@@ -155,7 +153,6 @@ def test_over_several_traces_the_best_is_that_of_the_whole_grid(
         )  # fmt: skip
         assert len(found) == 2 * (trials + 1), "each setting on both traces, the reference too"
         best = found.best("read.mean", bound)
-        assert best is not None
         assert best["over.response.read.mean_ns"] == pytest.approx(wanted[0][0])
         rows = [row for row in found.to_arrow().to_pylist() if row["trial"] == best["trial"]]
         assert {row["trace"] for row in rows} == {path.stem for path in two_traces}

@@ -173,6 +173,5 @@ def test_fig_1_counts_channel_waits_as_transfer_not_hashing() -> None:
         for kind in ("reads", "writes")
         for title, value in (("queueing + transfer", 35.0), ("queueing above transfer", 10.0))
     }
-    assert found.chart is not None
     names = [series["name"] for series in found.chart["panels"][0]["series"]]
     assert names == list(workload_items.PARTS)[:6], "what no workload has is not drawn"

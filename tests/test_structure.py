@@ -14,8 +14,6 @@ from .conftest import ROOT
 @pytest.fixture(scope="module")
 def structure() -> ModuleType:
     spec = importlib.util.spec_from_file_location("structure", ROOT / ".ci" / "structure.py")
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -125,7 +125,6 @@ def test_a_run_is_complete_or_absent(tmp_path: Path) -> None:
     kept = Store(tmp_path)
     kept.put("ab12", {"x": 1})
     found = kept.get("ab12")
-    assert found is not None
     assert found.summary == {"x": 1}
     file = names.stored_run(tmp_path, "ab12")
     whole = file.read_bytes()
@@ -187,7 +186,6 @@ def test_a_sweep_is_what_replays_one_by_one_are(tmp_path: Path, small_trace: Pat
     assert polars.DataFrame(done).equals(polars.read_parquet(names.table(tmp_path / "out", names.SWEEP_ROWS)))
     assert ft.Sweep.read(tmp_path / "out").to_arrow().equals(done.to_arrow())
     best = done.best("read.p99")
-    assert best is not None
     assert best["response.read.p99_ns"] == done.to_polars()["response.read.p99_ns"].min()
     assert "8 points" in repr(done)
     assert "config.replay.speed" in done._repr_html_()

@@ -95,7 +95,6 @@ def test_depth_sweep_draws_throughput_against_response_time(depths: ft.Sweep) ->
     assert page.index("Throughput against response time") < page.index("By replay.queue_depth")
     found = reading.load(depths.path)
     told = sweeps.throughput(found)
-    assert told.frame is not None
     mean, p99 = drawing.figure(told.frame).axes
     for axes, column in ((mean, "response.all.mean_ns"), (p99, "response.all.p99_ns")):
         assert len(axes.lines) == 2
@@ -118,7 +117,6 @@ def test_of_throughput_more_is_better(depths: ft.Sweep) -> None:
     assert (iops.path, iops.label, iops.unit, figures.short(iops.path)) == ("throughput.all.iops", "IOPS", "", "iops")
     assert figures.figure("read.mb_per_s").path == "throughput.read.mb_per_s"
     best = depths.best("iops")
-    assert best is not None
     assert best["throughput.all.iops"] == max(depths.to_arrow()["throughput.all.iops"].to_pylist())
     front = depths.pareto("iops,all.mean").to_pylist()
     assert len(front) > 2, "the fewest under way wait least, the most serve most"

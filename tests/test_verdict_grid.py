@@ -179,7 +179,6 @@ def test_verdicts_on_candidates(
         ("p99", "programs", "erases", "queueing", "gc", "completed"), 1.0)))  # fmt: skip
     folder.__dict__["candidates"] = found
     one = choosing.choice(Evidence(folder))
-    assert one is not None
     assert [fault for text in (one.claim, one.reason, one.text) if text for fault in faults(text)] == []
     ranked, first = choosing.ranking(found), choosing.chosen(found)
     assert (first is None) == (one.answer == "unknown") == bool(choosing.too_few(found))

@@ -82,7 +82,6 @@ def test_independent_settings_reach_the_optimum(factors: list[float], name: str)
     by_key = {key_of(search.sets(point)): value(point) for point in every(search)}
     asked = searched(search, lambda sets: by_key[key_of(sets)])
     best = search.best()
-    assert best is not None
     assert value(best) <= min(by_key.values()) * (1 + EQUAL) ** (len(search.axes) + 1)
     assert asked <= len(by_key)
 
@@ -91,7 +90,6 @@ def test_what_brings_nothing_is_not_advised() -> None:
     search = Search(ft.system("rr-ssd"), MEAN)
     searched(search, lambda sets: 1e6 if "engine.hash_lanes" not in sets else 5e5)
     best = search.best()
-    assert best is not None
     assert [level.words for level in search.levels(best)] == [f"{LANES[0]} hash lanes"]
 
 
@@ -111,12 +109,10 @@ def test_of_equal_settings_the_cheapest_is_best() -> None:
     both = (few, "suspension")
     known(search, {(): made(9e5), (few,): made(1000.0), (many,): made(995.0), both: made(992.0)})
     best = search.best()
-    assert best is not None
     assert [level.words for level in search.levels(best)] == [few]
     equal = [{**one, "programs": programs} for one, programs in zip(candidates(("old", 9e3), ("dear", 1000.0),
              ("cheap", 1001.0))["candidates"], (10, 90, 80), strict=True)]  # fmt: skip
     first = judged.chosen(candidates(("old", 9e3), candidates=equal))
-    assert first is not None
     assert first.name == "cheap"
 
 
@@ -128,11 +124,9 @@ def test_a_late_candidate_is_compared_by_its_lateness() -> None:
     few, many = (f"{lanes} hash lanes" for lanes in LANES)
     known(search, {(): later, (few,): late, (many,): replace(later, response={"all": {"mean": 0.5}})})
     best = search.best()
-    assert best is not None
     assert [level.words for level in search.levels(best)] == [few]
     known(search, {("suspension",): made(1e6)})
     on_time = search.best()
-    assert on_time is not None
     assert [level.words for level in search.levels(on_time)] == ["suspension"]
     found = candidates(("slow", 1000.0), ("late", 1.0), ("later", 0.5))
     for one, times in zip(found["candidates"], (None, 2.0, 3.0), strict=True):
@@ -184,7 +178,6 @@ def test_it_is_the_best_of_the_whole_grid(scenario: str, tmp_path: Path) -> None
         done = ft.study(trace, tmp_path / name, chosen, goal=name)
         found = json.loads((done.path / names.CANDIDATES).read_text(encoding="utf-8"))
         first = judged.chosen(found)
-        assert first is not None
         assert (name, first.ns / best[name]) == (name, pytest.approx(1.0, abs=0.03)) or first.ns < best[name]
 
 
@@ -203,7 +196,6 @@ def test_all_compete_on_the_flash_of_the_first() -> None:
 def test_fifteen_writes_choose_nothing(tmp_path: Path) -> None:
     rows = tuple((number * 1_000_000, "W", number, 1, number) for number in range(15))
     done = ft.study(scenarios.Scenario("few", "ca-ssd", rows).trace(), tmp_path / "out", ["conventional", "ca-ssd"])
-    assert done.choice is not None
     assert done.choice.answer == "unknown"
     assert done.choice.claim.startswith(
         "Too few requests to choose a system by: 15 requests, fewer than the 100 needed"
@@ -230,8 +222,6 @@ def test_a_lead_within_the_spread_over_seeds_is_none() -> None:
     chance = {"new": [960.0, 1010.0], "old": [1000.0, 1000.0]}
     lead = judged.chosen(candidates(("old", 1000.0), ("new", 960.0)))
     tie = judged.chosen(candidates(("old", 1000.0), ("new", 960.0), seeds=chance))
-    assert lead is not None
-    assert tie is not None
     assert (lead.name, tie.name) == ("new", "old")
 
 

@@ -47,7 +47,6 @@ def message(folder: Path, *, skip_bad: bool) -> str:
 def test_percentiles_are_those_that_fio_prints() -> None:
     (job,) = fio.read_jobs(REAL / "001-read-alone.json")
     printed = json.loads((REAL / "001-read-alone.json").read_text())["jobs"][0]["read"]["lat_ns"]["percentile"]
-    assert job.read is not None
     for share in ("1.000000", "50.000000", "90.000000", "99.000000", "99.900000"):
         assert job.read.times.percentile_us(float(share) / 100) * 1e3 == pytest.approx(printed[share])
     assert job.read.times.count == job.read.requests
@@ -260,7 +259,6 @@ def test_other_files_in_the_folder_do_not_matter(tmp_path: Path) -> None:
     made.result(tmp_path / "untagged.json", made.job("mine", "") | {"desc": "a job of somebody's"})
     (tmp_path / "drive.json").write_text('{"mn": "ACME  X1 ", "tnvmcap": 960197124096}')
     found, notes = read(tmp_path)
-    assert found.datasheet is not None
     assert (found.datasheet.model, found.datasheet.capacity_gb) == ("ACME X1", pytest.approx(960.2, rel=1e-3))
     made.result(tmp_path / "b.json", alone("experiment=read-backwards drive=mine"))
     _, notes = read(tmp_path)

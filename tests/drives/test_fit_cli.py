@@ -96,7 +96,6 @@ def test_keys_and_errors_are_shown_and_the_device_is_written(fit: Fit, results: 
     written = (tmp_path / "mine.toml").read_text()
     assert tomllib.loads(written)["read_us"] == 45.0
     twin = ft.fit_drive(results).fitted
-    assert twin is not None
     assert twin.toml == written
 
 

@@ -44,7 +44,6 @@ def flashtwin(*words: object, before: tuple[str, ...] = (), **how: Any) -> Itera
     """`flashtwin serve` or `record` as a process, and its URI. `before` is what starts it, such as prlimit."""
     how = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "env": clean_environment(), **how}
     with started(*before, PROGRAM, *words, **how) as process:
-        assert process.stdout is not None
         yield process, process.stdout.readline().strip()
 
 

@@ -98,7 +98,6 @@ def sqlite_under_kills(folder: Path, journal: str, kills: int, seed: int) -> int
         nonlocal committed
         words = (sys.executable, "-c", WRITER, place / "base.sqlite", journal)
         with started(*words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as writer:
-            assert writer.stdout is not None
             for _ in range(draw.randrange(5, 60)):
                 committed = int(writer.stdout.readline())
             time.sleep(draw.random() * 0.01)
@@ -225,7 +224,6 @@ def test_postgresql_keeps_what_it_committed_under_fifty_kills() -> None:
 def test_rows_are_what_the_writer_makes_of_them(tmp_path: Path) -> None:
     """The test itself: its expectation of each row is the writer's."""
     with started(sys.executable, "-c", WRITER, tmp_path / "base.sqlite", "DELETE", stdout=subprocess.PIPE) as writer:
-        assert writer.stdout is not None
         while int(writer.stdout.readline()) < 120:
             pass
     with closing(sqlite3.connect(tmp_path / "base.sqlite")) as base:

@@ -222,7 +222,6 @@ print(server.uri, flush=True)
 time.sleep({PATIENCE_S})
 """
     with started(sys.executable, "-c", script, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
         nbdsh(process.stdout.readline().strip(), "[h.pwrite(bytes([at]) * 4096, at * 4096) for at in range(100)]")
         wait_until(lambda: rows(out) == 100)
         process.kill()
@@ -256,7 +255,6 @@ def test_a_command_is_recorded_from_its_begin_to_its_end(image: Path, cli: Cli, 
 def test_figures_are_told_to_prometheus(image: Path, tmp_path: Path) -> None:
     need("nbdsh")
     with begin(tmp_path, "--metrics", "127.0.0.1:0") as (process, uri):
-        assert process.stderr is not None
         address = process.stderr.readline().split()[-1]
         nbdsh(uri, 'h.pwrite(b"x" * 4096, 0); h.pread(512, 0)')
         samples = scraped(address)

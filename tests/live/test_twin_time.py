@@ -42,7 +42,6 @@ def client(server: ft.Server, script: str) -> dict[str, Any]:
 def model_of(server: ft.Server) -> dict[str, Any]:
     """The result of the modelled drive, once the server has ended."""
     assert server.figures["twin"]["failure"] is None
-    assert server.result is not None
     return server.result.summary
 
 

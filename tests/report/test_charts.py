@@ -44,7 +44,6 @@ def rows(drawing: Drawing) -> list[dict[str, str]]:
 
 
 def panels(drawing: Drawing) -> list[Panel]:
-    assert drawing.frame is not None
     return drawing.frame.panels
 
 
@@ -127,14 +126,12 @@ def test_slowest_in_the_ledger_match_the_percentiles(four: Path) -> None:
     for run in load(four).runs:
         for requests, percentile in (("slowest_1_percent", "p99_ns"), ("slowest_0_1_percent", "p99_9_ns")):
             found = ledger.ledger(run, "read", requests)
-            assert found is not None
             assert found.from_ns == pytest.approx(run.number(f"response.read.{percentile}"), rel=0.03)
             assert found.total_ns > found.from_ns
 
 
 def test_waits_have_colours_and_small_waits_share_one(four: Path) -> None:
     frame = drawn("waits", four).frame
-    assert frame is not None
     named = [key.label for key in frame.keys]
     assert (named[0], named[-1]) == ("chip: host reads", "service")
     assert "hash unit" in named
@@ -153,7 +150,6 @@ def test_a_wait_that_is_not_known_yet_is_drawn_and_named(study: Path) -> None:
     pq.write_table(table.set_column(table.column_names.index("charge"), "charge", [charges]), path)
     found = drawn("waits", study)
     assert any(row["charge"] == "tea_break" for row in rows(found))
-    assert found.frame is not None
     assert "other waiting" in [key.label for key in found.frame.keys]
 
 
@@ -194,7 +190,6 @@ def test_programs_are_stacked_by_cause(four: Path) -> None:
 
 def test_distribution_is_the_histogram_and_ends_at_one(four: Path) -> None:
     table = load(four).runs[1].table("latency_histogram")
-    assert table is not None
     reads = table.where("kind", "read")
     above, _, below, _ = panels(drawn("latency", four))
     curve, rest = marks(above, "step")[1], marks(below, "step")[1]
@@ -248,7 +243,6 @@ def test_queues_are_heat_maps_of_their_tables_on_one_scale(four: Path) -> None:
 def test_the_locality_map_is_the_table_in_percent(four: Path) -> None:
     cells = marks(panels(drawn("locality", four))[0], "heat")[0].args[2]
     table = load(four).workload("logical_locality")
-    assert table is not None
     assert np.nanmax(cells) == pytest.approx(np.nanmax(table.where("kind", "write").columns["probability"]) * 100)
 
 
@@ -256,8 +250,6 @@ def told(folder: Path) -> dict[str, list[str]]:
     """Figures that the sentences of charts must hold, from the results themselves."""
     run, of = runs(folder), {name: summary(folder, name) for name in tiny.FOUR}
     copies, victims = run["rr-ssd"].table("copies"), run["conventional"].table("gc_victims")
-    assert copies is not None
-    assert victims is not None
     contents, degree = copies.columns["contents"], copies.columns["copies"]
     tails = {name: one["response"]["write"]["p99_ns"] for name, one in of.items()}
     fast, slow = min(tails, key=lambda name: tails[name]), max(tails, key=lambda name: tails[name])

@@ -67,7 +67,6 @@ def draw(name: str, path: Path) -> Drawing:
 @pytest.mark.parametrize("name", list(ACROSS_CHARTS))
 def test_draws_says_and_gives_data(name: str, collection: Path) -> None:
     drawing = draw(name, collection)
-    assert drawing.frame is not None
     assert all(panel.marks for panel in drawing.frame.panels)
     assert 1 <= len(drawing.sees) <= 4
     assert drawing.data.rows
