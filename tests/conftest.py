@@ -54,8 +54,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a command."""
-
     status: int
     out: str
     err: str
@@ -215,7 +213,6 @@ def golden_digests(request: pytest.FixtureRequest) -> Callable[[str, dict[str, s
 
 @pytest.fixture
 def at_root() -> Iterator[Path]:
-    """The repository as the working folder, as in the examples of the documentation."""
     before = Path.cwd()
     os.chdir(ROOT)
     yield ROOT

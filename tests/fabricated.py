@@ -69,7 +69,6 @@ class Native:
 
 
 def characterization(name: str = "made-up", seed: int = 7, **options: Any) -> Characterization:
-    """A whole one."""
     native = Native(name, seed, **options)
     return Characterization(native.summary, {key: lambda key=key: native.table(key) for key in native.table_names})
 

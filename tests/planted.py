@@ -70,7 +70,6 @@ def build() -> dict[str, list[str]]:
 
 
 def fails(command: list[str], folder: Path, number: int) -> bool:
-    """Whether a test program notices a bug."""
     paths = {"PYTHONPATH": str(COPY / "python"), "PLANTED": str(number)}
     try:
         done = subprocess.run(

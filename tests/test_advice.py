@@ -51,12 +51,10 @@ TOPICS = ["partitions", "page size", "partial reads", "deduplication", "replicat
 
 
 def advise(row: dict[str, Any], study: StudyFolder | None = None, trace: str = "TRACE") -> list[Verdict]:
-    """All advice on a workload."""
     return judging.advice(judging.judge(Evidence(study, row, trace)))
 
 
 def on(topic: str, **changes: Any) -> Verdict:
-    """The advice on a topic when some of the good numbers are others; None takes a number away."""
     row = {**GOOD, **{key.replace("__", "."): value for key, value in changes.items()}}
     return next(entry for entry in advise(row) if entry.topic == topic)
 

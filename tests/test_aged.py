@@ -38,7 +38,6 @@ MORE: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of this test's own, which keeps all aged drives."""
     folder = tmp_path / "cache"
     monkeypatch.setenv(aged.VARIABLE, str(folder))
     monkeypatch.setattr(aged, "LEAST_S", 0.0)
@@ -47,12 +46,10 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="module")
 def trace() -> ft.Trace:
-    """A minute of the shipped trace: drives are as small as it, so that each is aged in no time."""
     return ft.open(TRACE, to_s=MINUTE_S)
 
 
 def everything(result: ft.Result) -> dict[str, bytes]:
-    """All that a result says, to the byte."""
     found = {"summary": result._native.summary_json.encode()}
     for name in result.table_names:
         table: Any = result.table(name).to_arrow()
@@ -64,7 +61,6 @@ def everything(result: ft.Result) -> dict[str, bytes]:
 
 
 def newest() -> Path:
-    """The file of the drive used last."""
     folder = aged.folder()
     return folder / aged.drives()[0].name
 

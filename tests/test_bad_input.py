@@ -15,8 +15,6 @@ from .conftest import Cli, fiu_trace, peak_mib
 
 @dataclass(frozen=True)
 class Case:
-    """A trace that is wrong, and the words that the message must hold."""
-
     name: str
     content: Callable[[], bytes]
     words: tuple[str, ...]
@@ -24,7 +22,6 @@ class Case:
 
 
 def lines(*extra: str, at: int = 500) -> bytes:
-    """A good trace with lines put into its middle."""
     good = fiu_trace(1000).splitlines()
     return ("\n".join([*good[:at], *extra, *good[at:]]) + "\n").encode()
 
@@ -130,7 +127,6 @@ def test_the_window_for_sorting_can_be_widened(cli: Cli, tmp_path: Path) -> None
 
 
 def huge_requests(requests: int) -> str:
-    """Lines of requests of 4 GiB, one behind another."""
     return "".join(
         f"{128166372000000000 + n * 10_000},hm,0,{'Write' if n % 2 else 'Read'},{n << 32},{(1 << 32) - 4096},100\n"
         for n in range(requests)

@@ -232,7 +232,6 @@ def test_progress_is_shown_on_a_terminal_only(cli: Cli, tmp_path: Path) -> None:
 
 
 def drain(terminal: int) -> str:
-    """Everything written to a terminal until its last writer leaves."""
     seen = b""
     while True:
         try:

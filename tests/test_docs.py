@@ -93,7 +93,6 @@ def typed_commands() -> Iterator[tuple[str, str]]:
 
 
 def verbs(group: click.Group = flashtwin, path: str = "flashtwin") -> Iterator[tuple[str, click.Command]]:
-    """Every verb by its full name."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)

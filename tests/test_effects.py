@@ -49,7 +49,6 @@ def _lines() -> Iterator[str]:
 
 
 def _others(schema: dict[str, Any], value: Any) -> list[Any]:
-    """Other values that a key might have."""
     words = [one.get("const") for one in schema.get("oneOf", []) if "const" in one] + schema.get("enum", [])
     if words:
         return [word for word in words if word != value]

@@ -30,7 +30,6 @@ NOT_PROSE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|```.*?```|`[^`\n]*`|\$\
 
 @pytest.fixture
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Records, data and replays in an empty folder."""
     for name in ("RECORDS", "DATA", "SCRATCH"):
         monkeypatch.setattr(study, name, tmp_path / name.lower())
     return tmp_path
@@ -282,12 +281,9 @@ def test_output_of_the_bench_is_read() -> None:
 
 
 class TestArtifact:
-    """What ARTIFACT.md promises a reviewer comes out."""
-
     PAGE = (ROOT / "ARTIFACT.md").read_text(encoding="utf-8")
 
     def printed(self, cli: Cli, verb: str, part: str) -> str:
-        """The output of the page's command with this verb that has this part."""
         (line,) = [one for one in re.findall(r"^\.venv/bin/flashtwin (.*)$", self.PAGE, re.MULTILINE)
                    if one.startswith(verb) and one.endswith(part)]  # fmt: skip
         done = cli(*[str(ROOT / word) if word.startswith("traces/") else word for word in shlex.split(line)])

@@ -30,7 +30,6 @@ EXAMPLE = re.compile(r"// The example of docs/adding-a-policy.md.\n#\[cfg\(test\
 
 
 def rust(beginning: str) -> str:
-    """The block of Rust on the page that begins so."""
     blocks = re.findall(r"^```rust\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     (found,) = (block for block in blocks if block.startswith(beginning))
     return found
@@ -45,7 +44,6 @@ def of_page(name: str, file: str, beginning: str, module: tuple[str, str], row: 
 
 
 def renamed(path: str, *names: tuple[str, str]) -> str:
-    """A file of the sources under other names."""
     text = (ROOT / path).read_text(encoding="utf-8")
     for old, new in names:
         assert old in text, f"{old!r} is not in {path}"
@@ -150,13 +148,11 @@ def put_behind(path: Path, last: str, more: str) -> None:
 
 
 def texts(sources: Path) -> dict[Path, list[str]]:
-    """All code, by lines."""
     files = [*(sources / "crates").rglob("*.rs"), *(sources / "python").rglob("*.py")]
     return {path: path.read_text(encoding="utf-8").splitlines() for path in files}
 
 
 def changed(before: Mapping[Path, list[str]], now: Mapping[Path, list[str]]) -> tuple[int, int]:
-    """Files that are new or differ, and places in them: runs of new lines."""
     files = places = 0
     for path, new in now.items():
         old = before.get(path, [])
@@ -241,7 +237,6 @@ def test_additions_compile_and_pass_all_tests(grown: Grown) -> None:
 
 
 def _output(command: Sequence[str], folder: Path, variables: Mapping[str, str]) -> str:
-    """The output of a program that must succeed."""
     environment = {**os.environ, **variables}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]

@@ -19,12 +19,10 @@ SIZES = (64, 256, 1_024, 4_096, 8_192, 16_384)
 
 @pytest.fixture(scope="module")
 def trace() -> ft.Trace:
-    """Four minutes of the shipped trace."""
     return ft.open(ROOT / "traces" / "webvm-small.fiu.zst", to_s=240)
 
 
 def missed(trace: ft.Trace, size: int, eviction: str, system: str = "ca-ssd") -> int:
-    """Duplicates that were programmed because the store did not know them."""
     keys = {"dedup.fingerprint_entries": size, "dedup.eviction": eviction}
     found: int = ft.replay(trace, system, period_s=120, **keys).summary["flash_writes"]["missed_duplicate"]
     return found
@@ -32,7 +30,6 @@ def missed(trace: ft.Trace, size: int, eviction: str, system: str = "ca-ssd") ->
 
 @pytest.fixture(scope="module")
 def by_count(trace: ft.Trace) -> list[int]:
-    """Duplicates that the store by reference count misses, of each size."""
     return [missed(trace, size, "reference-count") for size in SIZES]
 
 

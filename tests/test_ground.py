@@ -30,7 +30,6 @@ def keys(found: list[ground.Difference]) -> list[str]:
 
 
 def with_set(config: Mapping[str, Any], key: str, value: Any) -> dict[str, Any]:
-    """A copy of a configuration with one key otherwise."""
     copy: dict[str, Any] = json.loads(json.dumps(config))
     *tables, last = key.split(".")
     place = copy

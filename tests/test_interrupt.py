@@ -28,7 +28,6 @@ def start(folder: Path, *arguments: str, **streams: int) -> subprocess.Popen[byt
 
 
 def stop(program: subprocess.Popen[bytes]) -> tuple[int, str]:
-    """Sends what Ctrl-C sends; returns exit status and talk."""
     program.send_signal(signal.SIGINT)
     _, err = program.communicate(timeout=20)
     return program.returncode, err.decode()
@@ -89,7 +88,6 @@ def test_finished_runs_are_kept_and_used_again(tmp_path: Path) -> None:
 
 
 def finish(folder: Path, *arguments: str) -> None:
-    """Runs a command to its end."""
     with start(folder, *arguments) as program:
         _, err = program.communicate(timeout=60)
     assert program.returncode == 0, err

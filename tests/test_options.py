@@ -155,7 +155,6 @@ SAME_EVERYWHERE = {
 
 
 def valued_options() -> list[tuple[str, click.Command, click.Option]]:
-    """Options of all verbs that take a value."""
     return [
         (path, command, option)
         for path, command in verbs()
@@ -165,7 +164,6 @@ def valued_options() -> list[tuple[str, click.Command, click.Option]]:
 
 
 def examples(command: click.Command, option: click.Option) -> list[str]:
-    """Values that an option has in its own help, or in the commands below the verb's."""
     words = shlex.split((command.help or "").rpartition("\b")[2])
     in_commands = [value for name, value in pairwise(words) if name in option.opts]
     found = re.search(rf"Example: (?:{'|'.join(option.opts)}) ('[^']*'|\S+)", option.help or "")

@@ -96,7 +96,6 @@ def digest(value: Any) -> str:
 def test_every_item_is_computed_as_before(
     name: str, fake_stands: Callable[..., bench.Stand], golden_digests: Callable[..., None]
 ) -> None:
-    """Published numbers, claims, charts, tables and notes of every item, on replays that are made up."""
     paper = papers()[name]
     benches = {one.name: PaperBench(paper, one, paper.items) for one in paper.workloads}
     stands = {one: fake_stands(name, one) for one in benches}
@@ -110,7 +109,6 @@ def test_every_item_is_computed_as_before(
 
 
 def test_swc_is_computed_as_before(golden_digests: Callable[..., None]) -> None:
-    """Every statistic over traces, from characterizations that are made up."""
     facts = {}
     for seed in range(9):
         native = fabricated.Native(f"{'mail' if seed % 3 else 'db'}{seed}", seed)

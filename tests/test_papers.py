@@ -459,7 +459,6 @@ def test_the_rate_of_ds_ftl_is_one_at_which_all_drives_keep_up() -> None:
 
 
 def test_gains_of_ds_ftl_are_told_apart_on_equal_ground() -> None:
-    """Merging of pages was once given to DS-FTL alone, and 23 of its 24 points were that."""
     reads = {  # mean response by system and by what merges
         ("static", "same-page"): 100.0, ("static", "none"): 125.0, ("ds-ftl", "same-content"): 76.0,
         ("ds-ftl", "same-page"): 95.0, ("ds-ftl", "none"): 120.0,

@@ -132,7 +132,6 @@ class TestSsdsim:
 
 
 def stand_in(place: Path, name: str, script: str, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
-    """A script in the place of a peer."""
     (place / name).write_text(f"#!/bin/sh\n{textwrap.dedent(script)}")
     (place / name).chmod(0o755)
     monkeypatch.setenv(variable, str(place))

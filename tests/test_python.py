@@ -61,7 +61,6 @@ def test_type_checkers_see_what_is_loaded_lazily() -> None:
 
 
 def loaded(code: str) -> set[str]:
-    """Modules that a fresh interpreter has loaded after some code, its own at the start left out."""
     done = subprocess.run(
         [sys.executable, "-c", f"import sys; before = set(sys.modules); {code}; print(*set(sys.modules) - before)"],
         capture_output=True,

@@ -26,7 +26,6 @@ def edit(run: Path, change: Callable[[dict], None]) -> None:
 
 @pytest.fixture
 def days(cli: Cli, small_trace: Path, tmp_path: Path) -> Path:
-    """Two comparisons of one trace, of other settings."""
     assert cli("compare", small_trace, *OPTIONS, "--out", "monday").status == 0
     assert cli("compare", small_trace, *OPTIONS, "--speed", "3", "--out", "tuesday").status == 0
     return tmp_path

@@ -26,7 +26,6 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def replayed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The keys of the runs that were replayed, in order."""
     seen: list[str] = []
     do = runs.RunTask.do
 
@@ -112,7 +111,6 @@ SETTINGS = {"queue_depth": [1, 4, 16, 64], "read_us": [20, 60, 100]}
 
 @pytest.fixture
 def two_traces(tmp_path: Path, small_trace: Path) -> list[Path]:
-    """The small trace, and one of other addresses and arrivals."""
     other = tmp_path / "other.fiu"
     other.write_text(fiu_trace(1500, footprint=90, step_ns=70_000), encoding="ascii")
     return [small_trace, other]

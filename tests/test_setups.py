@@ -63,8 +63,6 @@ EFFECT = {("order", "columns"): 20.0, ("cache", 1): 2.0, ("drive", "aged"): 5.0}
 
 
 class FakeStand:
-    """A workload on which figures are sums."""
-
     def __init__(self, name: str, base: float, *, ages: bool = True) -> None:
         self.name, self.base, self.ages = name, base, ages
         self.setup: Mapping[str, Value] = {"order": "columns"}

@@ -25,12 +25,10 @@ ARGUMENTS = ("--systems", ",".join(SYSTEMS), "--speed", "1,10")
 
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No page, which takes longer than everything else."""
     monkeypatch.setattr(report, "build", lambda path: Path(path) / names.REPORT)
 
 
 def stored(path: Path) -> dict[str, int]:
-    """Every file of the runs of a store with the time at which it was written."""
     return {file.name: file.stat().st_mtime_ns for file in (path / names.RUNS).rglob("*") if file.is_file()}
 
 

@@ -24,7 +24,6 @@ PAGE = 4096
 
 
 def one_page_requests(path: Path, kind: str, requests: int, step_ns: int = 0) -> ft.Trace:
-    """Requests of one page each, page after page."""
     lines = [f"{n * step_ns} 1 p {n % 1024 * 8} 8 {kind} 8 0 {n % 977:032x}" for n in range(requests)]
     file = path / f"{kind}.fiu"
     file.write_text("\n".join(lines) + "\n", encoding="ascii")
@@ -75,7 +74,6 @@ def test_in_an_open_loop_it_is_what_was_asked_for(small_trace: Path) -> None:
 
 @pytest.fixture(scope="module")
 def depths(tmp_path_factory: pytest.TempPathFactory) -> ft.Sweep:
-    """Two systems over queue depths."""
     trace = one_page_requests(tmp_path_factory.mktemp("traces"), "R", 8_000, 1)
     out = tmp_path_factory.mktemp("depths") / "out"
     return ft.sweep(trace, out, ["conventional", "rr-ssd"], settings=ONE_CHANNEL, queue_depth=[1, 4, 16, 64], workers=1)
@@ -144,7 +142,6 @@ def test_a_search_may_be_for_the_most(cli: Cli, small_trace: Path, tmp_path: Pat
 
 @pytest.fixture(scope="module")
 def crowded(tmp_path_factory: pytest.TempPathFactory) -> ft.Result:
-    """Reads and writes that wait, each by itself as well."""
     random, lines = 12_345, []
     for number in range(20_000):
         random = (random * 1_103_515_245 + 12_345) % 2**31

@@ -33,8 +33,6 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 
 @dataclass
 class Slice:
-    """A slice, or an instant, which has no length."""
-
     track: tuple[str, str]
     name: str
     category: str
@@ -110,7 +108,6 @@ class Timeline:
         return [one for one in self.slices if one.track[0] == group and (one.around is not None) == inside]
 
     def busy_ns(self, group: str) -> Counter[str]:
-        """By track, how long anything was on it."""
         busy: Counter[str] = Counter()
         for one in self.of(group):
             busy[one.track[1]] += one.ns

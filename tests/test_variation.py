@@ -37,7 +37,6 @@ def ranked(groups: dict[str, tuple[float, ...]]) -> list[str]:
 
 
 def fabricated(rows: list[dict[str, Any]], axes: dict[str, list[Any]], mode: str = "grid") -> sweeps.SavedSweep:
-    """A sweep of rows that are made up."""
     plan = {
         "mode": mode, "traces": [{"name": "t"}], "systems": list(dict.fromkeys(one["system"] for one in rows)),
         "axes": {key: [str(value) for value in values] for key, values in axes.items()},

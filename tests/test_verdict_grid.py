@@ -1,7 +1,4 @@
-"""No figures make verdicts contradict one another, or themselves, or good English.
-
-Runs, traces and replays are made up: all signs and sizes of changes, some of them missing.
-"""
+"""No figures make verdicts contradict one another or themselves: made-up runs, traces and replays, some incomplete."""
 
 from __future__ import annotations
 
@@ -43,7 +40,6 @@ FAULTS = {
 
 
 def faults(text: str) -> Iterator[str]:
-    """The faults of a sentence, for any content."""
     prose = re.sub(r"`[^`]*`", "`x`", text)
     yield from (f"{name}: {text}" for name, pattern in FAULTS.items() if re.search(pattern, prose))
     if text and (prose.count("`") % 2 or not text.endswith(".") or not re.match(r"[`A-Z\d]", text)):
@@ -57,7 +53,6 @@ def test_faults_are_found() -> None:
 
 
 def run(name: str, times: Mapping[str, float | None]) -> SavedRun:
-    """A run of a preset, whose figures are this many thousands."""
     of = {key: None if value is None else value * 1e3 for key, value in times.items()}
     part = of["queueing"]
     split = {f"{key}_ns": (part if key == "queueing" else 1.0) for key, _ in facts.PARTS}
@@ -78,7 +73,6 @@ def run(name: str, times: Mapping[str, float | None]) -> SavedRun:
 
 
 def study(*runs: SavedRun) -> StudyFolder:
-    """The first run is the baseline."""
     return StudyFolder(Path("nowhere"), {}, runs=runs, baseline=runs[0])
 
 
@@ -101,7 +95,6 @@ def test_verdicts_on_runs(figures: tuple[dict[str, float | None], ...], several:
 
 
 def check(one: Verdict, runs: Mapping[str, SavedRun]) -> None:
-    """The answer follows from the figures, and the claim agrees."""
     if one.topic == "choice" and len(runs) > 1:
         means = {name: mean for name, run_ in runs.items() if not run_.is_ideal
                  if (mean := facts.mean(run_, "all")) is not None}  # fmt: skip
@@ -198,7 +191,6 @@ FASTER = st.sampled_from([0.1, 0.5, 0.84, 0.86, 0.94, 0.96, 0.989, 1.0, 1.2, 9.0
 
 
 def replayed(value: float) -> Figures:
-    """A replay whose every response time is this many thousands."""
     response = {kind: {"mean": value * 1e3, "p99": value * 1e3} for kind in ("all", "read", "write")}
     ledger = {kind: {"all": {"host_read": 500.0, "hash_queue": 200.0, "service": 300.0}} for kind in response}
     return Figures(response, ledger, {**dict.fromkeys(COUNTS, 100), "footprint_pages": 50, "erases": int(value * 10)})

@@ -163,7 +163,6 @@ def test_reads_recur_over_the_end_of_a_week() -> None:
 
 
 def peak_memory(scale: float, path: Path) -> int:
-    """Bytes that a process needs at most to write a trace."""
     program = (
         "import resource, sys, flashtwin as ft;"
         "ft.workload('rr-ssd/webvm').write(sys.argv[1], scale=float(sys.argv[2]));"
@@ -353,7 +352,6 @@ def test_a_trace_without_contents_cannot_be_imitated(tmp_path: Path) -> None:
 
 
 def keys(schema: dict[str, Any], prefix: str = "") -> Iterator[str]:
-    """Every key of a schema but for those of targets."""
     for key, value in schema.get("properties", {}).items():
         yield f"{prefix}{key}"
         yield from keys(value, f"{prefix}{key}.") if prefix == "" else ()

@@ -96,7 +96,6 @@ def write_study(
     explained: bool = False,
     **made: Any,
 ) -> Path:
-    """A folder as `flashtwin study` leaves it, without its report; `made` as `trace` takes it."""
     source = trace(**made)
     named = dict(systems) if isinstance(systems, Mapping) else {name: name for name in systems}
     room = {} if gc else {"replay__preload": "first-reads", "nand__blocks_per_plane": 2048}
@@ -117,7 +116,6 @@ def write_study(
 
 
 def choose(folder: Path, source: ft.Trace, fill: float | None) -> None:
-    """Finds the candidates of a folder's runs, as a study does."""
     runs = {name: system_of(name, one.summary["config"]) for name, one in ft.Comparison.read(folder).items()}
     competing = choosing.contenders(runs, more=False)
     choosing.choose(folder, source, competing, goal("all.mean"), Budget(10**6, len(source)), fill=fill, threads=1)

@@ -60,7 +60,6 @@ class Machine:
     def run(
         self, _: ft.Trace, wishes: Sequence[replaying._ReplayRequest], kept: KeptFigures, _threads: int, _watch: object
     ) -> None:
-        """As `replaying._run`."""
         for wish in wishes:
             kept.keep(wish.key, self.base)
             wish.grant(self.base)
@@ -69,8 +68,6 @@ class Machine:
 
 @dataclass
 class AskedCase:
-    """One inquiry, with real figures to begin with."""
-
     trace: ft.Trace
     inquiry: Inquiry
 
@@ -190,7 +187,6 @@ def test_nothing_is_no_answer_before_all_was_tried(monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture
 def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C once five replays are kept."""
     keep = replaying.KeptFigures.keep
 
     def keep_some(kept: KeptFigures, key: str, figures: Figures) -> None:

@@ -94,7 +94,6 @@ def test_what_brings_nothing_is_not_advised() -> None:
 
 
 def known(search: Search, settings: Mapping[tuple[str, ...], Figures]) -> None:
-    """Answers for settings by their words."""
     for point in every(search):
         words = tuple(level.words for level in search.levels(point))
         if words in settings:
@@ -166,7 +165,6 @@ def grid(trace: ft.Trace, competing: Mapping[str, ft.System], goals: Sequence[st
 @pytest.mark.usefixtures("without_pages")
 @pytest.mark.parametrize("scenario", ["hash_lane", "hot_chip", *DEARER])
 def test_it_is_the_best_of_the_whole_grid(scenario: str, tmp_path: Path) -> None:
-    """Within 3 % of the best of all combinations, at the default effort."""
     one = getattr(scenarios, scenario)()
     trace = one.trace()
     systems = ["conventional", "ca-ssd", "rr-ssd"] if trace.has_content else ["conventional", "hipa", "hot-cold"]
@@ -204,7 +202,6 @@ def test_fifteen_writes_choose_nothing(tmp_path: Path) -> None:
 
 
 def candidates(*of: tuple[str, float], seeds: Mapping[str, list[float]] | None = None, **more: Any) -> dict[str, Any]:
-    """A made-up result of a study: each system with its best figure in ns."""
     return {
         "goal": "all.mean", "goal_words": MEAN.words, "baseline": of[0][0], "requests": 1000, "replays": 2,
         "unfinished": [], "left_out": {}, "seeds": seeds or {}, "device": None, "elsewhere": {},

@@ -29,7 +29,6 @@ NARROW: Mapping[str, object] = {**SMALL, "nand.pages_per_block": 8, "replay.prel
 
 
 def overwritten(pages: int = PAGES, writes: int = 6000) -> ft.Trace:
-    """Pages overwritten at random, and read."""
     draw = random.Random(10)
     rows = [(S + number * MS, "RW"[number % 3 > 0], draw.randrange(pages)) for number in range(writes)]
     columns = {"time_ns": [row[0] for row in rows], "op": [row[1] for row in rows],
@@ -45,7 +44,6 @@ def figures(footprint_pages: int, **more: int) -> Figures:
 
 
 def what_ifs(case: Case) -> Iterator[tuple[str, Sets]]:
-    """The ideals and steps of all candidates, for any figures."""
     for one in CANDIDATES:
         yield one.name, case.changes(one.off(case).sets)
         for step in one.steps(case):

@@ -36,7 +36,6 @@ def read(folder: Path, *, skip_bad: bool = False) -> tuple[Measurements, list[st
 
 
 def message(folder: Path, *, skip_bad: bool) -> str:
-    """Why a folder cannot be used; nothing where it can."""
     try:
         read(folder, skip_bad=skip_bad)
     except DriveError as error:
@@ -127,13 +126,10 @@ def alone(tag: str = "experiment=read-alone drive=mine", **changes: Any) -> dict
 
 
 def one(job: dict[str, Any], **more: Any) -> Callable[[Path], object]:
-    """A folder with one result of one job."""
     return lambda folder: made.result(folder / "a.json", job, **more)
 
 
 def real_but(name: str, change: Callable[[str], str]) -> Callable[[Path], object]:
-    """The real results, one file of them changed."""
-
     def make(folder: Path) -> None:
         shutil.copytree(REAL, folder, dirs_exist_ok=True)
         (folder / name).write_text(change((folder / name).read_text()))

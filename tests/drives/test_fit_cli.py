@@ -68,7 +68,6 @@ def fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def cells(out: str) -> set[tuple[str, ...]]:
-    """The rows of the tables."""
     return {tuple(re.split(r"\s{2,}", line.strip())) for line in out.splitlines()}
 
 

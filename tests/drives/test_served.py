@@ -71,7 +71,6 @@ def short_script(plan: jobs.ProbePlan, uri: str) -> str:
 
 
 def is_kept(line: str) -> bool:
-    """Whether a line is of a job that is to run, or of no job."""
     step = re.match(r"(?:.* )?run \d+-(\S+) ", line)
     if step is not None:
         return STEPS.fullmatch(step[1]) is not None

@@ -48,7 +48,6 @@ def flashtwin(*words: object, before: tuple[str, ...] = (), **how: Any) -> Itera
 
 
 def run(*words: object, ok: bool = True, **how: Any) -> str:
-    """All that a program prints."""
     how = {"env": SYSTEM, "capture_output": True, "text": True, "timeout": PATIENCE_S, **how}
     done = subprocess.run(list(map(str, words)), check=False, **how)
     assert (done.returncode == 0) is ok, f"{words}\n{done.stdout}{done.stderr}"
@@ -56,12 +55,10 @@ def run(*words: object, ok: bool = True, **how: Any) -> str:
 
 
 def nbdsh(uri: str, script: str) -> str:
-    """The output of a script of libnbd's shell, in which `h` is connected."""
     return run("nbdsh", "-u", uri, "-c", script)
 
 
 def blank(path: Path, size: int = 8 << 20) -> Path:
-    """A file of zeroes that take no room."""
     with path.open("wb") as file:
         file.truncate(size)
     return path
@@ -75,7 +72,6 @@ def wait_until(holds: Callable[[], bool], every_s: float = 0.02) -> None:
 
 
 def scraped(address: str) -> dict[str, str]:
-    """Figures for Prometheus by name."""
     with urllib.request.urlopen(address, timeout=PATIENCE_S) as answer:
         assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
         lines = answer.read().decode().splitlines()

@@ -1,7 +1,4 @@
-"""Databases on a drive whose server is killed again and again: committed rows are there, and files are whole.
-
-Commits are noted outside the drive, when the database has said so.
-"""
+"""Databases on a drive whose server is killed again and again: rows whose commit was noted elsewhere are there."""
 
 from __future__ import annotations
 
@@ -28,7 +25,6 @@ SIZE = 256 << 20
 
 @contextmanager
 def server(image: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The drive served by a process of its own; it and its URI."""
     with flashtwin("serve", image, "--socket", image.with_name("s"), "--period", "2s") as (process, uri):
         yield process, uri
         process.send_signal(signal.SIGINT)
@@ -91,7 +87,6 @@ def text_of(number: int, last: int) -> str:
 
 
 def sqlite_under_kills(folder: Path, journal: str, kills: int, seed: int) -> int:
-    """All committed rows."""
     draw, committed = random.Random(seed), 0
 
     def work(place: Path, killed: Callable[[], None]) -> None:
@@ -164,7 +159,6 @@ class Postgres:
         self.committed: set[tuple[int, int, int]] = set()
 
     def work(self, place: Path, killed: Callable[[], None]) -> None:
-        """Transactions of four clients until the drive's server is killed."""
         place = place / "base"
         if not place.exists():
             table = "CREATE TABLE committed (run int, client int, n int, PRIMARY KEY (run, client, n))"
@@ -187,7 +181,6 @@ class Postgres:
             file.unlink()
 
     def check(self, place: Path) -> None:
-        """Nothing that was committed is lost, no page is wrong."""
         place = place / "base"
         with mounting.running_postgres(self.programs, place, self.outside) as connect:
             ask = [self.programs / "psql", *connect, "-At", "-F", " ", "bench", "-c"]
@@ -204,7 +197,6 @@ class Postgres:
 
 
 def postgres_under_kills(kills: int, seed: int) -> int:
-    """All committed rows."""
     mounting.needs("ext4")
     with mounting.postgres_folder() as folder:
         base = Postgres(folder, seed)

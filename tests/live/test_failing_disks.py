@@ -33,7 +33,6 @@ def served(image: Path, limit_bytes: int | None = None) -> Iterator[Client]:
 
 
 def fill(pages: Pages, client: Client) -> int:
-    """Writes until the disk is full; reads all then; how many pages are errors."""
     error = 0
     while not error:
         error = pages.write(client) if pages.draw.random() < 0.97 else pages.flush(client)
@@ -114,7 +113,6 @@ def test_two_hundred_full_disks(tmp_path: Path) -> None:
 
 
 def damaged(folder: Path, seed: int) -> tuple[int, int]:
-    """Damages some pages of an image and writes on; pages that were errors, and blocks retired."""
     draw, pages, image = random.Random(seed), Pages(seed, SIZE // PAGE), folder / f"d{seed}.img"
     system = SYSTEMS[seed % len(SYSTEMS)]
     with ft.serve(image, system=system, size_bytes=SIZE, sets=SMALL) as server, Client(server.uri) as client:

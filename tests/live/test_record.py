@@ -36,7 +36,6 @@ def server(image: Path) -> Iterator[ft.Server]:
 
 
 def rows(out: Path) -> int:
-    """Requests of a recording under way, so far."""
     try:
         return len(ft.open(out))
     except ft.TraceError:
@@ -194,7 +193,6 @@ def test_another_server_is_recorded_on_the_way(tmp_path: Path) -> None:
 
 
 def begin(tmp_path: Path, *more: object) -> AbstractContextManager[tuple[subprocess.Popen[str], str]]:
-    """`flashtwin record` as a process, and its URI."""
     words = ("record", "disk.img", "--out", "mine.parquet", *more)
     return flashtwin(*words, cwd=tmp_path, stderr=subprocess.PIPE)
 

@@ -48,7 +48,6 @@ def _available_bytes() -> int:
 
 
 def cpu_s(process: int) -> float:
-    """Processor time of a process so far."""
     fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -44,7 +44,6 @@ def pki(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def by(server: ft.Server, folder: Path) -> str:
-    """Its URI for a client with the certificates of a folder."""
     assert server.uri.startswith("nbds://")
     return f"{server.uri}?tls-certificates={folder}"
 

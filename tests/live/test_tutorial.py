@@ -43,7 +43,6 @@ def typed(tmp_path: Path) -> Path:
 
 
 def as_tested(line: str) -> str:
-    """A line of the page, with less of the study and with work that is the same each time."""
     on_one_processor = f"taskset -c {min(os.sched_getaffinity(0))} {ROOT / WORK}"
     return line.replace(" study ", " study --effort 0 ").replace(f"}} {WORK}", f"}} {on_one_processor}")
 
@@ -68,7 +67,6 @@ def test_a_build_and_a_database_from_recording_to_a_drive(typed: Path) -> None:
 
 
 def reads_of_a_blank_disk(typed: Path, served: int) -> None:
-    """A page never written is read without flash on the served drive, and by the study of its recording, too."""
     assert served > 100
     summaries = {
         name: json.loads((typed / "mine-study" / "runs" / name / "summary.json").read_text(encoding="utf-8"))

@@ -34,7 +34,6 @@ NAMES = [*WORKLOAD_CHARTS, *CHARTS]
 
 @cache
 def drawn(name: str, folder: Path) -> Drawing:
-    """A chart of a study."""
     chart: Any = {**WORKLOAD_CHARTS, **CHARTS}[name]
     return chart.draw(load(folder))
 

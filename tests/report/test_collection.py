@@ -54,7 +54,6 @@ def workload(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def collected(collection: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of `collection`."""
     return report.build(collection, out=tmp_path_factory.mktemp("collected"))
 
 

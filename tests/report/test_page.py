@@ -81,7 +81,6 @@ def check(file: Path) -> Checker:
 
 @pytest.fixture(scope="session")
 def three(unlike: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page with three charts in all their files."""
     return three_charts.draw(unlike, tmp_path_factory.mktemp("three"))
 
 

@@ -50,7 +50,6 @@ LINES = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A reproduction with its page; only to read."""
     folder = tmp_path_factory.mktemp("reproduction")
     items = [
         item("one", "agrees", {"panels": [BARS, STACK]}),
