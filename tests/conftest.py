@@ -9,10 +9,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TextIO
+from typing import IO, Any, TextIO
 from unittest import mock
 
 import hypothesis
@@ -29,6 +30,9 @@ os.environ["FLASHTWIN_CACHE"] = "off"
 # A shell's background jobs ignore Ctrl-C, and so would all that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+#: Guards against hanging only, so it is long: a machine may be busy.
+PATIENCE_S = float(os.environ.get("FLASHTWIN_PATIENCE_S", "300"))
 
 PROGRAM = Path(sys.executable).with_name("flashtwin")
 
@@ -109,23 +113,36 @@ def _standard_stream(number: int, file: IO[bytes]) -> Iterator[TextIO]:
         os.close(before)
 
 
+def finished(*words: object, **how: Any) -> Outcome:
+    """The outcome of a program."""
+    how = {"env": clean_environment(), "capture_output": True, "encoding": "utf-8", "timeout": PATIENCE_S, **how}
+    done = subprocess.run(list(map(str, words)), check=False, **how)
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+@contextlib.contextmanager
+def started(*words: object, **how: Any) -> Iterator[subprocess.Popen[str]]:
+    """A process, killed on the way out if it still runs: `Popen` alone would wait for it for ever."""
+    with subprocess.Popen(list(map(str, words)), text=True, **{"env": clean_environment(), **how}) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def wait_until(holds: Callable[[], bool], every_s: float = 0.01, process: subprocess.Popen[str] | None = None) -> None:
+    """Waits for a condition, while a process runs."""
+    end = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < end, "it does not happen"
+        assert process is None or process.poll() is None, "it has ended"
+        time.sleep(every_s)
+
+
 @pytest.fixture
 def process(tmp_path: Path) -> Process:
     """Runs `flashtwin ARGUMENTS` in an empty folder as a process, for tests of what only a process has."""
-
-    def run(*arguments: str | Path, stdin: bytes = b"", timeout: float = 120) -> Outcome:
-        done = subprocess.run(
-            [PROGRAM, *map(str, arguments)],
-            cwd=tmp_path,
-            env=clean_environment(),
-            input=stdin,
-            capture_output=True,
-            timeout=timeout,
-            check=False,
-        )
-        return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
-
-    return run
+    return lambda *arguments, stdin="": finished(PROGRAM, *arguments, cwd=tmp_path, input=stdin)
 
 
 #: Starts a program and writes its peak memory in KiB and its status into a file.

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,32 +14,14 @@ import polars
 import pytest
 
 import flashtwin as ft
-from flashtwin.results import folder
+from flashtwin.results import folder, schema
 from flashtwin.sweeps import across, batch, crew
 
-from .conftest import PROGRAM, Cli, Outcome, clean_environment, fiu_trace
+from .conftest import PATIENCE_S, PROGRAM, Cli, Outcome, finished, fiu_trace, started, wait_until
 from .test_bad_input import complains
 from .test_determinism import contents
 
-#: Tables that every trace with reads, writes and contents has.
-TABLES = {
-    "periods",
-    "request_sizes",
-    "interarrival",
-    "popularity",
-    "popularity_by_period",
-    "popularity_stability",
-    "space",
-    "duplicates_by_plane",
-    "miss_ratio",
-    "popular_miss_ratio",
-    "temperature",
-    "partitions",
-    "f_min",
-    "write_amplification",
-    "logical_locality",
-    "locality_gain",
-}
+TABLES = set(schema.WORKLOAD_TABLES)
 SHORT = ("--period", "0.05s")
 #: Without the pages, which take seconds to draw.
 BRIEF = (*SHORT, "--no-reports")
@@ -379,25 +360,18 @@ def test_interrupted_only_complete_files_are_left(workers: str, tmp_path: Path) 
     folder.mkdir()
     for name in "abcde":
         (folder / f"{name}.fiu").write_text(fiu_trace(8_000 + ord(name), footprint=5_000))
-    command = [PROGRAM, "characterize", "many", *BRIEF, "--out", "all", "--workers", workers]
-    with subprocess.Popen(
-        command, cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as program:
-        deadline = time.monotonic() + 60
+    command = (PROGRAM, "characterize", "many", *BRIEF, "--out", "all", "--workers", workers)
+    done = (tmp_path / "all").glob
+    with started(*command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
         # Each worker may be at one that is written but not noted as complete.
-        while len(list((tmp_path / "all").glob("traces/*/characterization.json"))) <= int(workers):
-            assert time.monotonic() < deadline
-            assert program.poll() is None
-            time.sleep(0.002)
+        wait_until(lambda: len(list(done("traces/*/characterization.json"))) > int(workers), process=program)
         program.send_signal(signal.SIGINT)
-        _, err = program.communicate(timeout=30)
-    assert program.returncode == 130
-    assert err.decode().splitlines() == ["interrupted; no incomplete file was left"]
+        _, err = program.communicate(timeout=PATIENCE_S)
+    assert (program.returncode, err) == (130, "interrupted; no incomplete file was left\n")
     left = [path.name for path in (tmp_path / "all").rglob("*")]
     assert not [name for name in left if name.endswith((".partial", ".tmp"))]
     assert "traces.json" not in left
-    again = subprocess.run(command, cwd=tmp_path, env=clean_environment(), capture_output=True, text=True, check=True)
-    assert again.stderr.startswith("reusing ")
+    assert finished(*command, cwd=tmp_path).err.startswith("reusing ")
 
 
 @pytest.mark.usefixtures("no_pages")
@@ -418,11 +392,10 @@ def test_a_worker_that_dies_takes_one_trace_with_it(
     assert "--stream" in failed["b"]
 
 
-def test_workers_end_with_their_parent(many: Path) -> None:
-    worker = subprocess.Popen(crew.WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    worker.stdin.close()
-    assert worker.wait(timeout=30) == 0
-    worker.stdout.close()
+def test_workers_end_with_their_parent() -> None:
+    with started(*crew.WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as worker:
+        worker.stdin.close()
+        assert worker.wait(timeout=PATIENCE_S) == 0
 
 
 def test_names_of_traces(tmp_path: Path) -> None:
@@ -462,16 +435,3 @@ def test_from_python(small_trace: Path, tmp_path: Path) -> None:
     assert read.row == found.row
     assert read.advice == found.advice
     assert found.chart("temperature").axes
-
-
-@pytest.mark.usefixtures("no_pages")
-def test_progress_counts_traces(many: Path, tmp_path: Path) -> None:
-    seen: list[tuple[int, int]] = []
-    ft.characterize_many(
-        [many / "mail", many / "web"],
-        tmp_path / "all",
-        workers=1,
-        reports=False,
-        progress=lambda _, done, total: seen.append((done, total)),
-    )
-    assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]

@@ -16,7 +16,7 @@ import pytest
 import flashtwin as ft
 from flashtwin.cli._talk import duration
 
-from .conftest import PROGRAM, Cli, Outcome, Process, clean_environment, fiu_trace
+from .conftest import PROGRAM, Cli, Process, clean_environment, finished, fiu_trace, started
 
 Golden = Callable[[str, str], None]
 
@@ -175,7 +175,7 @@ def test_times_are_in_units_that_people_read(time_ns: int, text: str) -> None:
 
 
 def test_a_trace_from_standard_input(cli: Cli, process: Process, small_trace: Path) -> None:
-    piped = process("trace", "info", "-", "--json", stdin=small_trace.read_bytes())
+    piped = process("trace", "info", "-", "--json", stdin=small_trace.read_text())
     assert piped.status == 0, piped.err
     named = json.loads(cli("trace", "info", small_trace, "--json").out)
     assert {**json.loads(piped.out), "name": ""} == {**named, "name": ""}
@@ -193,23 +193,17 @@ def test_speed_and_queue_depth_reach_the_engine(cli: Cli, small_trace: Path) -> 
     assert response("--queue-depth", "1") < response("--queue-depth", "64")
 
 
-def test_output_cut_short_is_not_an_error(small_trace: Path, tmp_path: Path) -> None:
-    shell = f"'{PROGRAM}' systems rr-ssd | head -n 1; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, env=clean_environment(), check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+def test_output_cut_short_is_not_an_error() -> None:
+    done = finished("bash", "-c", f"'{PROGRAM}' systems rr-ssd | head -n 1; exit ${{PIPESTATUS[0]}}")
+    assert (done.status, done.err) == (0, "")
 
 
 def test_an_encoding_of_few_letters_is_no_error(small_trace: Path, tmp_path: Path) -> None:
     named = small_trace.rename(tmp_path / "α≤½.fiu")
-    done = subprocess.run(
-        [PROGRAM, "trace", "info", named.name],
-        cwd=tmp_path,
-        env={**clean_environment(), "PYTHONIOENCODING": "cp1252"},
-        capture_output=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert rb"\u03b1\u2264" + "½".encode("cp1252") in done.stdout
+    few = {"env": {**clean_environment(), "PYTHONIOENCODING": "cp1252"}, "encoding": "cp1252"}
+    done = finished(PROGRAM, "trace", "info", named.name, cwd=tmp_path, **few)
+    assert (done.status, done.err) == (0, "")
+    assert "\\u03b1\\u2264½" in done.out
 
 
 def test_progress_is_shown_on_a_terminal_only(cli: Cli, tmp_path: Path) -> None:
@@ -217,13 +211,8 @@ def test_progress_is_shown_on_a_terminal_only(cli: Cli, tmp_path: Path) -> None:
     arguments = ("replay", "long.fiu", "--system", "rr-ssd")
     assert "%" not in cli(*arguments).err
     terminal, other_end = pty.openpty()
-    with subprocess.Popen(
-        [PROGRAM, *arguments],
-        cwd=tmp_path,
-        env={**clean_environment(), "TERM": "xterm", "COLUMNS": "100"},
-        stdout=subprocess.PIPE,
-        stderr=other_end,
-    ) as program:
+    wide = {**clean_environment(), "TERM": "xterm", "COLUMNS": "100"}
+    with started(PROGRAM, *arguments, cwd=tmp_path, env=wide, stdout=subprocess.PIPE, stderr=other_end) as program:
         os.close(other_end)
         drawn = drain(terminal)
         program.communicate(timeout=60)
@@ -267,9 +256,7 @@ def test_version(cli: Cli) -> None:
 
 @pytest.mark.parametrize("word", ["--version", "rplay"])
 def test_the_package_runs_as_the_program_does(process: Process, word: str) -> None:
-    command = [sys.executable, "-m", "flashtwin", word]
-    done = subprocess.run(command, env=clean_environment(), capture_output=True, text=True, check=False)
-    assert Outcome(done.returncode, done.stdout, done.stderr) == process(word)
+    assert finished(sys.executable, "-m", "flashtwin", word) == process(word)
 
 
 def test_a_sample_keeps_whole_histories_of_some_pages(cli: Cli, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ RunTask.do = do
 
 
 @pytest.fixture
-def started(tmp_path: Path) -> Iterator[tuple[Path, list[subprocess.Popen[bytes]]]]:
+def started(tmp_path: Path) -> Iterator[tuple[Path, list[subprocess.Popen[str]]]]:
     """A scheduler, two workers, and the file that leads to them."""
     gate = tmp_path / "gate.py"
     gate.write_text(GATE)
@@ -70,7 +70,7 @@ def test_the_same_table_on_a_cluster(tmp_path: Path, small_trace: Path) -> None:
 def test_a_worker_and_then_the_scheduler_are_killed(
     tmp_path: Path,
     small_trace: Path,
-    started: tuple[Path, list[subprocess.Popen[bytes]]],
+    started: tuple[Path, list[subprocess.Popen[str]]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(cluster, "PATIENCE_S", 3.0)

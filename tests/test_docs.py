@@ -9,7 +9,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from itertools import pairwise
@@ -25,7 +24,7 @@ from flashtwin.characterization.measuring import options_from_text
 from flashtwin.cli import flashtwin
 from flashtwin.replays import presets
 
-from .conftest import ROOT
+from .conftest import ROOT, finished
 
 PAGES = sorted(
     [*(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "ARTIFACT")), *(ROOT / "docs").rglob("*.md")]
@@ -141,15 +140,10 @@ def test_commands_of_tutorial_and_how_to_run(name: str, at_a_clone: Path) -> Non
     typed = [line for line in lines if not line.startswith("make ")]
     assert typed
     for line in typed:
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", line],
-            env={**os.environ, "PATH": f".venv/bin{os.pathsep}{os.environ['PATH']}"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
-        assert done.stdout or ">" in line or "--out" in line or " report " in line, line
+        path = {**os.environ, "PATH": f".venv/bin{os.pathsep}{os.environ['PATH']}"}
+        done = finished("bash", "-euo", "pipefail", "-c", line, env=path)
+        assert done.status == 0, f"{line}\n{done.out}{done.err}"
+        assert done.out or ">" in line or "--out" in line or " report " in line, line
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
@@ -218,10 +212,8 @@ def test_values_of_keys_can_be_set_as_the_reference_shows_them() -> None:
 
 
 def test_generated_pages_are_fresh() -> None:
-    done = subprocess.run(
-        [sys.executable, ROOT / "docs" / "generate.py", "--check"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = finished(sys.executable, ROOT / "docs" / "generate.py", "--check")
+    assert done.status == 0, done.out + done.err
 
 
 def test_links_between_pages_lead_somewhere() -> None:

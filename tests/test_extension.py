@@ -10,7 +10,6 @@ import difflib
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from pathlib import Path
 import pytest
 from docs import new_policy
 
-from .conftest import ROOT
+from .conftest import ROOT, finished
 
 PAGE = ROOT / "docs" / "adding-a-policy.md"
 FTL = "crates/ftl/src"
@@ -237,10 +236,9 @@ def test_additions_compile_and_pass_all_tests(grown: Grown) -> None:
 
 
 def _output(command: Sequence[str], folder: Path, variables: Mapping[str, str]) -> str:
-    environment = {**os.environ, **variables}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
-    return done.stdout
+    done = finished(*command, cwd=folder, env={**os.environ, **variables}, timeout=None)
+    assert done.status == 0, done.out[-8000:] + done.err[-2000:]
+    return done.out
 
 
 def test_page_shows_the_sources_as_they_are() -> None:

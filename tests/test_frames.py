@@ -6,7 +6,6 @@ import ast
 import inspect
 import json
 import pickle
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ import pytest
 import flashtwin as ft
 from flashtwin import _core
 
-from .conftest import ROOT
+from .conftest import ROOT, finished
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +39,9 @@ def saved(both: ft.Comparison, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.mark.slow
 def test_stub_and_binary_agree() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy.stubtest", "flashtwin._core", "--mypy-config-file", ROOT / "pyproject.toml"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    settings = ("--mypy-config-file", ROOT / "pyproject.toml")
+    done = finished(sys.executable, "-m", "mypy.stubtest", "flashtwin._core", *settings, cwd=ROOT)
+    assert done.status == 0, done.out + done.err
 
 
 def test_stub_has_the_names_and_parameters_of_the_binary() -> None:

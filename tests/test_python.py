@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import html
 import inspect
-import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from flashtwin import report
 from flashtwin.results.responses import Responses
 from flashtwin.settings import literal
 
-from .conftest import ROOT
+from .conftest import ROOT, finished
 
 PACKAGE = ROOT / "python" / "flashtwin"
 
@@ -61,13 +60,8 @@ def test_type_checkers_see_what_is_loaded_lazily() -> None:
 
 
 def loaded(code: str) -> set[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys; before = set(sys.modules); {code}; print(*set(sys.modules) - before)"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return set(done.stdout.split())
+    more = f"import sys; before = set(sys.modules); {code}; print(*set(sys.modules) - before)"
+    return set(finished(sys.executable, "-c", more).out.split())
 
 
 def test_importing_the_package_loads_nothing_of_it() -> None:

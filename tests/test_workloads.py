@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import random
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,7 @@ import flashtwin as ft
 from flashtwin.characterization.statistics import METRICS, by_day
 from flashtwin.recipes.workloads import Achieved, Target
 
-from .conftest import ROOT, Cli
+from .conftest import ROOT, Cli, finished
 
 SMALL = 60_000
 WEBVM = ROOT / "traces" / "webvm-small.fiu.zst"
@@ -168,8 +167,7 @@ def peak_memory(scale: float, path: Path) -> int:
         "ft.workload('rr-ssd/webvm').write(sys.argv[1], scale=float(sys.argv[2]));"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)"
     )
-    done = subprocess.run([sys.executable, "-c", program, path, str(scale)], capture_output=True, text=True, check=True)
-    return int(done.stdout)
+    return int(finished(sys.executable, "-c", program, path, scale).out)
 
 
 def test_a_trace_is_written_without_being_held(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import importlib.util
 import json
 import re
 import shutil
-import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
@@ -24,7 +23,7 @@ from flashtwin.drives.estimates import Estimate, Estimates
 from flashtwin.drives.tables import Measurements
 from flashtwin.progress import Notify
 
-from ..conftest import Cli
+from ..conftest import Cli, finished
 from . import made_fio as made
 from .test_fio import REAL
 
@@ -206,9 +205,9 @@ NO_SCIPY = (
 def test_without_scipy_the_commands_load_and_say_the_cure(arguments: list[str], status: int, said: str) -> None:
     """In a process of its own, whose modules are not loaded yet; jobs are printed all the same."""
     without = f"import sys; sys.modules['scipy'] = None; from flashtwin.cli import run; sys.exit(run({arguments!r}))"
-    done = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr[: len(said)]) == (status, said)
-    assert done.stdout.startswith("#!/usr/bin/env bash") == (status == 0)
+    done = finished(sys.executable, "-c", without)
+    assert (done.status, done.err[: len(said)]) == (status, said)
+    assert done.out.startswith("#!/usr/bin/env bash") == (status == 0)
 
 
 def test_without_scipy_the_cure_is_said(fit: Fit, results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,8 +238,7 @@ def test_jobs_are_printed_with_a_warning_apart_from_them(cli: Cli) -> None:
     writing = cli("fit", "jobs", "--destroys-data", "/dev/nvme9n9", "--size", "512G")
     assert writing.err == "warning: the script destroys all data on /dev/nvme9n9\n"
     assert f"SIZE={512 << 30}\n" in writing.out
-    shell = subprocess.run(["bash", "-n"], input=writing.out, text=True, check=False)
-    assert shell.returncode == 0
+    assert finished("bash", "-n", input=writing.out).status == 0
 
 
 def test_a_cut_result_ends_in_a_message(fit: Fit, results: Path) -> None:

@@ -13,8 +13,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from ..conftest import PATIENCE_S, started, wait_until
 from ..tools import need
-from .serving import PATIENCE_S, run, started, wait_until
+from .serving import run
 
 #: How a file system is made on a device, and how it is checked without being mended.
 MAKE = {"ext4": ("mkfs.ext4", "-q", "-F"), "xfs": ("mkfs.xfs", "-q", "-f")}

@@ -141,16 +141,14 @@ def damaged(folder: Path, seed: int) -> tuple[int, int]:
     return errors, found["retired_blocks"]
 
 
-def test_damaged_pages_cost_themselves(tmp_path: Path) -> None:
-    found = [damaged(tmp_path, seed) for seed in range(6)]
-    assert sum(errors for errors, _ in found) > 0
-
-
-@pytest.mark.slow
-def test_two_hundred_damaged_images(tmp_path: Path) -> None:
-    found = [damaged(tmp_path, seed) for seed in range(3_000, 3_200)]
-    assert sum(errors for errors, _ in found) > 200
-    assert sum(blocks for _, blocks in found) > 5
+@pytest.mark.parametrize(
+    ("seeds", "least", "retired"),
+    [(range(6), 1, 0), pytest.param(range(3_000, 3_200), 201, 6, marks=pytest.mark.slow)],
+)
+def test_damaged_pages_cost_themselves(seeds: range, least: int, retired: int, tmp_path: Path) -> None:
+    found = [damaged(tmp_path, seed) for seed in seeds]
+    assert sum(errors for errors, _ in found) >= least
+    assert sum(blocks for _, blocks in found) >= retired
 
 
 def test_check_lists_the_bytes_that_cannot_be_read(cli: Cli, tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ import pytest
 
 import flashtwin as ft
 
-from ..conftest import Cli
+from ..conftest import PATIENCE_S, Cli, started, wait_until
 from ..tools import need
-from .serving import PATIENCE_S, blank, flashtwin, nbdsh, run, scraped, started, wait_until
+from .serving import blank, flashtwin, nbdsh, run, scraped
 
 PAGE = 4096
 

@@ -13,10 +13,10 @@ import pytest
 
 import flashtwin as ft
 
-from ..conftest import PROGRAM, Cli, Process, clean_environment
+from ..conftest import PATIENCE_S, PROGRAM, Cli, Process, clean_environment, started, wait_until
 from ..tools import need
 from .nbd import Client
-from .serving import PATIENCE_S, flashtwin, run, started, wait_until
+from .serving import flashtwin, run
 from .test_record import rows
 
 
@@ -71,7 +71,7 @@ def test_ctrl_c_is_heard_while_a_big_image_is_made(tmp_path: Path) -> None:
 @pytest.mark.parametrize("verb", [("serve",), ("drive", "info"), ("drive", "check"), ("drive", "system")])
 def test_a_pipe_is_no_image(verb: tuple[str, ...], process: Process, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.img")
-    done = process(*verb, "pipe.img", timeout=PATIENCE_S)
+    done = process(*verb, "pipe.img")
     assert (done.status, "neither a file nor a block device" in done.err) == (2, True), done.err
 
 

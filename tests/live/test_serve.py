@@ -10,9 +10,9 @@ import pytest
 
 import flashtwin as ft
 
-from ..conftest import Cli
+from ..conftest import PATIENCE_S, Cli, wait_until
 from ..tools import need
-from .serving import PATIENCE_S, flashtwin, nbdsh, run, wait_until
+from .serving import flashtwin, nbdsh, run
 
 SIZE = 64 << 20
 

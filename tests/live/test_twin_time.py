@@ -75,7 +75,6 @@ h.flush()
     assert summary["page_ops"]["duplicate_writes"] == 20
     twin = server.figures["twin"]
     assert twin["held_back"] + twin["store_was_slower"] == 63 + summary["requests"]["flush"]
-    assert twin["held_back"] >= 40
     assert sum(twin["late"]) == twin["held_back"]
 
 
@@ -95,7 +94,6 @@ found["read"] = [timed(lambda at=at: h.pread(4096, at * 4096)) for at in range(8
     assert min(found["write"] + found["read"]) >= 3_000_000
     # A disk may take longer for the flush.
     held, slower = server.figures["twin"]["held_back"], server.figures["twin"]["store_was_slower"]
-    assert held >= 16
     assert held + slower == 16 + model_of(server)["requests"]["flush"]
 
 
@@ -175,7 +173,7 @@ found["took"] = time.monotonic_ns() - began
         )
     writes = model_of(server)["response"]["write"]
     # The last of 64 has waited for 63 programs; the client has seen all of that.
-    assert writes["max_ns"] > 10 * writes["min_ns"] if "min_ns" in writes else writes["max_ns"] > 2_000_000
+    assert writes["max_ns"] > 10 * writes["min_ns"]
     assert found["took"] >= writes["max_ns"]
 
 
