@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-#: No window, and nothing but the page.
 _QUIETLY = (
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--enable-logging=stderr",

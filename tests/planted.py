@@ -21,7 +21,6 @@ AFTER = {
     "bits": ["nand", "ftl"], "nand": ["ftl", "sim"], "ftl": ["sim", "tests/test_behaviour.py"],
     "sim": ["tests/test_behaviour.py"], "trace": ["sim"], "analysis": [], "live": [],
 }  # fmt: skip
-#: A bug that makes a loop endless is caught by the clock.
 TIMEOUT_S = 600
 SWITCH = """
 pub(crate) fn planted(bug: u32) -> bool {

@@ -12,11 +12,11 @@ from flashtwin.results import rows
 from flashtwin.sweeps import across
 from flashtwin.sweeps.across import CharacterizedTrace
 
-from . import fabricated
+from . import tiny
 
 
 def traced(name: str, seed: int = 7, category: str = "", **facts: Any) -> CharacterizedTrace:
-    native = fabricated.Native(name, seed, content=False, **facts)
+    native = tiny.Native(name, seed, content=False, **facts)
     tables = {key: native.table(key).to_pylist() for key in native.table_names}
     return CharacterizedTrace(name, category, rows.flat(native.summary, tables), tables)
 

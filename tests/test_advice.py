@@ -17,10 +17,9 @@ from flashtwin.results import rows
 from flashtwin.results.reading import StudyFolder, load
 from flashtwin.results.rows import PAGE_SIZES
 
-from . import fabricated
+from . import tiny
 from .conftest import Cli
 
-#: A workload that everything pays on.
 GOOD: dict[str, Any] = {
     "info.writes": 1_000_000,
     "info.reads": 1_000_000,
@@ -259,6 +258,6 @@ def test_waiting(wait: float, distance: float, verdict: str) -> None:
 
 
 def test_the_row_holds_all_that_advice_asks_for() -> None:
-    found = fabricated.characterization()
+    found = tiny.made_characterization()
     assert set(GOOD) <= set(found.row)
     assert workload.UNKNOWN not in {entry.answer for entry in found.advice}

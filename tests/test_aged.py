@@ -20,7 +20,6 @@ from tests.conftest import ROOT
 
 TRACE = ROOT / "traces" / "webvm-small.fiu.zst"
 MINUTE_S = 60.0
-#: A drive small enough to be aged in no time.
 SMALL = {"nand.channels": 2, "nand.chips_per_channel": 2, "nand.dies_per_chip": 1, "nand.planes_per_die": 1,
          "nand.pages_per_block": 32}  # fmt: skip
 

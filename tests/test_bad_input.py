@@ -38,18 +38,8 @@ def backwards() -> bytes:
     return ("\n".join([*good, f"{start - 3600 * 10**9} 1 p 0 8 W 8 0 {1:032x}"]) + "\n").encode()
 
 
-#: A device of 128 pages.
-TINY_DEVICE = tuple(
-    f"--set={key}"
-    for key in (
-        "channels=1",
-        "chips_per_channel=1",
-        "dies_per_chip=1",
-        "planes_per_die=1",
-        "blocks_per_plane=8",
-        "pages_per_block=16",
-    )
-)
+ONE_DIE = ("channels=1", "chips_per_channel=1", "dies_per_chip=1", "planes_per_die=1")
+TINY_DEVICE = tuple(f"--set={key}" for key in (*ONE_DIE, "blocks_per_plane=8", "pages_per_block=16"))
 
 MSR = "".join(f"12816637200306162{n:02},hm,0,{'Write' if n % 2 else 'Read'},{n * 4096},4096,100\n" for n in range(100))
 
@@ -152,17 +142,7 @@ def test_a_few_lines_of_gigabytes_do_not_take_gigabytes(requests: int, tmp_path:
 
 def test_as_much_memory_as_is_allowed_is_taken(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "long.csv").write_text(huge_requests(1))
-    brief = (
-        "--no-reports",
-        "--set",
-        "other_page_bytes=[]",
-        "--set",
-        "time_max=1",
-        "--set",
-        "partitions=1",
-        "--op",
-        "7",
-    )
+    brief = ("--no-reports", "--set=other_page_bytes=[]", "--set=time_max=1", "--set=partitions=1", "--op", "7")
     refused = cli("characterize", "long.csv", *brief, "--set", "memory_gb=0.01")
     complains(refused.status, refused.err, ("9.5 MiB is allowed", "--set memory_gb=1"))
     done = cli("characterize", "long.csv", *brief, "--set", "memory_gb=1", "--out", "out")

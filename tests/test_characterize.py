@@ -23,7 +23,6 @@ from .test_determinism import contents
 
 TABLES = set(schema.WORKLOAD_TABLES)
 SHORT = ("--period", "0.05s")
-#: Without the pages, which take seconds to draw.
 BRIEF = (*SHORT, "--no-reports")
 
 
@@ -69,7 +68,6 @@ def test_advice_in_words(cli: Cli, small_trace: Path, golden: Callable[[str, str
 def test_advice_of_a_study_knows_its_runs(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     study = ("study", small_trace, "--systems", "conventional,ca-ssd", *SHORT, "--effort", "0", "--out", "both")
     told = "of the page writes are duplicates under `ca-ssd`; it programs "
-    # Once made, once used again.
     for _ in range(2):
         assert cli(*study).status == 0
         assert told in (tmp_path / "both" / "advice.json").read_text()

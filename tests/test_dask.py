@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import flashtwin as ft
-from flashtwin import report
 from flashtwin.results import names
 from flashtwin.sweeps import cluster
 
@@ -18,12 +17,7 @@ from .test_sweep import stored
 from .test_sweep_kills import dask_at_work
 
 distributed = pytest.importorskip("distributed", reason="flashtwin[dask] is not installed")
-pytestmark = pytest.mark.filterwarnings("default")
-
-
-@pytest.fixture(autouse=True)
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report, "build", lambda path: path)
+pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.usefixtures("no_pages")]
 
 
 #: How many runs the workers of `started` make; then they wait, however busy the machine is.

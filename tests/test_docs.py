@@ -35,7 +35,6 @@ PUBLIC = {
     for name in ft.__all__
     if inspect.isfunction(getattr(ft, name)) or inspect.isclass(getattr(ft, name))
 }
-#: Modules that have examples.
 EXAMPLES = [
     ".".join(path.relative_to(ROOT / "python").with_suffix("").parts).removesuffix(".__init__")
     for path in sorted((ROOT / "python" / "flashtwin").rglob("*.py"))
@@ -119,7 +118,6 @@ def test_commands_exist(where: str, line: str) -> None:
         found = command.get_command(click.Context(command), rest.pop(0))
         assert found is not None, f"{where}: {line}"
         command = found
-    # Parses every option and value, and does nothing.
     command.make_context(" ".join(words), rest)
 
 
@@ -132,7 +130,6 @@ def test_commands_of_tutorial_and_how_to_run(name: str, at_a_clone: Path) -> Non
     (at_a_clone / ".venv").symlink_to(Path(sys.prefix))
     if name == "record" and shutil.which("qemu-io") is None:
         pytest.skip("qemu-io not installed")
-    # What readers have of their own.
     (at_a_clone / "disk.img").write_bytes(bytes(8 << 20))
     (at_a_clone / "mail.fiu.zst").symlink_to(at_a_clone / "traces" / TRACE)
     ft.characterize(ft.open("mail.fiu.zst"), period_s=120).write("mail-workload")
@@ -155,7 +152,6 @@ def test_python_of_the_pages_runs(page: Path, with_results: Path, capsys: pytest
 
 @pytest.mark.parametrize("module", EXAMPLES)
 def test_docstring_examples_run(module: str, at_a_clone: Path) -> None:
-    # They show figures of the whole trace.
     (at_a_clone / "traces").unlink()
     (at_a_clone / "traces").symlink_to(ROOT / "traces")
     failed, _ = doctest.testmod(importlib.import_module(module), raise_on_error=False, optionflags=doctest.ELLIPSIS)

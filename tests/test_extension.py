@@ -24,7 +24,6 @@ FTL = "crates/ftl/src"
 REPLICATION = f"{FTL}/content/replication"
 #: What CONTRIBUTING promises of everything: a new file and another one, three places in them.
 FILES_AT_MOST, PLACES_AT_MOST = 2, 3
-#: A policy of the page as a test module.
 EXAMPLE = re.compile(r"// The example of docs/adding-a-policy.md.\n#\[cfg\(test\)\]\n#\[path.*\]\nmod \w+;\n")
 
 
@@ -102,7 +101,6 @@ def additions() -> dict[str, Addition]:
     }  # fmt: skip
 
 
-#: A test of the new format.
 KNOWN = """
 #[cfg(test)]
 mod tests {

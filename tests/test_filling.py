@@ -151,7 +151,6 @@ def test_a_sweep_fills_drives_as_far_as_asked_for(cli: Cli, trace: Path, tmp_pat
     blocks = {row["config.fill"]: row["config.nand.blocks_per_plane"] for row in rows if row["status"] == "done"}
     assert [row["config.nand.blocks_per_plane"] for row in rows if row["status"] == "done"] == list(blocks.values()) * 2
     assert rows[0]["write_amplification"] < rows[1]["write_amplification"]
-    # The command of a point makes the same drive by itself.
     command = ft.Sweep.read(tmp_path / "swept").plan.points[1].command
     alone = json.loads(cli(*shlex.split(command)[1:], "--json").out)["conventional"]
     assert alone["erases"] == {name: rows[1][f"erases.{name}"] for name in alone["erases"]}

@@ -17,7 +17,6 @@ from flashtwin.results.reading import load
 from .conftest import Cli
 
 PAGE = 4096
-#: A millisecond between transactions: four writes, then a flush.
 WRITES, EVERY_NS, TRANSACTIONS = 4, 1_000_000, 300
 
 

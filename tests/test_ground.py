@@ -102,7 +102,6 @@ def test_a_planted_difference_is_warned_about(system: str, key: str, value: Any)
     assert f"{literal(value)} (" in line
     assert "\n" not in line
     assert f"--set {one.setting}" in line
-    # The remedy can be typed, and is one.
     typed = [(key, one.setting.partition("=")[2])]
     remedied = {name: resolve_text(name, typed).config for name in all_of}
     assert ground.ground(remedied) == []

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -456,27 +455,3 @@ def test_the_rate_of_ds_ftl_is_one_at_which_all_drives_keep_up() -> None:
     assert "2000 times" in found.notes[0]
     assert [row[1] for row in found.tables[0]["rows"]][-3:] == ["8 of 8", "7 of 8", "0 of 8"]
     assert {claim.measured for claim in item.judge({"home1": facts["home1"]}).claims} == {None}
-
-
-def test_gains_of_ds_ftl_are_told_apart_on_equal_ground() -> None:
-    reads = {  # mean response by system and by what merges
-        ("static", "same-page"): 100.0, ("static", "none"): 125.0, ("ds-ftl", "same-content"): 76.0,
-        ("ds-ftl", "same-page"): 95.0, ("ds-ftl", "none"): 120.0,
-    }  # fmt: skip
-
-    class Merging:
-        def runs(self, chosen: dict[str, Any]) -> dict[str, Any]:
-            return chosen
-
-        def system(self, name: str, **sets: Any) -> Any:
-            merges = sets.get("engine.merge_reads", "same-content" if name == "ds-ftl" else "same-page")
-            return SimpleNamespace(get=lambda _: reads[name, merges])
-
-        source = SimpleNamespace(scale=1.0)
-
-    facts = ds_ftl.merging(1.0)
-    found = measured(facts.values(), cast("bench.Stand", Merging()))
-    assert {title: found[fact] for title, fact in facts.items()} == pytest.approx({
-        "DS-FTL below static": 24.0, "both merge reads of one page": 5.0, "merging of twins adds": 20.0,
-        "neither merges": 4.0, "merging of pages, in static alone": 20.0,
-    })  # fmt: skip

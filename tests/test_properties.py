@@ -13,13 +13,9 @@ import flashtwin as ft
 
 #: Few pages, so that garbage collection works, and several chips, so that copies have somewhere to go.
 SMALL_DEVICE = {
-    "channels": 2,
-    "chips_per_channel": 2,
-    "dies_per_chip": 1,
-    "planes_per_die": 1,
-    "blocks_per_plane": 12,
+    "channels": 2, "chips_per_channel": 2, "dies_per_chip": 1, "planes_per_die": 1, "blocks_per_plane": 12,
     "pages_per_block": 8,
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,6 @@ def test_a_sweep_of_a_file_that_is_not_held_is_the_same(traces: dict[str, Path],
     assert rows[0].drop(["point"]).equals(rows[1].drop(["point"]))
     assert rows[0].equals(rows[2])
     assert all(point.command.count(" --stream ") == 1 for point in [*scanned.plan.points, *asked.plan.points])
-    # Nothing is replayed again: the runs are the same.
     store = {path: path.stat().st_mtime_ns for path in (tmp_path / "held" / names.STORE).rglob("*.json")}
     ft.sweep(list(traces.values()), tmp_path / "held", systems, stream=True, **arguments)
     assert store.items() <= {

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import flashtwin as ft
-from flashtwin import report
 from flashtwin.results import figures, names
 from flashtwin.sweeps import runs
 
@@ -17,11 +16,6 @@ from .conftest import Cli, fiu_trace
 from .test_sweep import stored
 
 pytest.importorskip("optuna", reason="flashtwin[search] is not installed")
-
-
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report, "build", lambda path: path)
 
 
 @pytest.fixture
@@ -42,7 +36,7 @@ def replayed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 GRID = {"queue_depth": [1, 2, 4, 8, 16, 32, 48, 64], "read_us": [20, 40, 60, 80, 100]}
 
 
-def test_the_best_of_a_grid(tmp_path: Path, small_trace: Path, undrawn: None, replayed: list[str]) -> None:
+def test_the_best_of_a_grid(tmp_path: Path, small_trace: Path, no_pages: None, replayed: list[str]) -> None:
     bound = "write.mean<=900us"
     whole = ft.sweep(small_trace, tmp_path / "whole", ["conventional"], settings=GRID, workers=1)
     assert whole.counts["done"] == 40
@@ -57,13 +51,13 @@ def test_the_best_of_a_grid(tmp_path: Path, small_trace: Path, undrawn: None, re
     assert len(replayed) == len(set(replayed)) == len(found) <= 30, "no point twice"
 
 
-def test_few_points_are_all_looked_at(tmp_path: Path, small_trace: Path, undrawn: None, replayed: list[str]) -> None:
+def test_few_points_are_all_looked_at(tmp_path: Path, small_trace: Path, no_pages: None, replayed: list[str]) -> None:
     found = ft.sweep(small_trace, tmp_path / "out", ["conventional"], speed="1:5:1", minimize="read.p99", workers=1)
     assert len(found) == len(replayed) == 5
     assert found.complete
 
 
-def test_done_again_nothing_is_replayed(tmp_path: Path, small_trace: Path, undrawn: None, replayed: list[str]) -> None:
+def test_done_again_nothing_is_replayed(tmp_path: Path, small_trace: Path, no_pages: None, replayed: list[str]) -> None:
     def search(trials: int, workers: int = 1) -> ft.Sweep:
         return ft.sweep(
             small_trace, tmp_path / "out", ["conventional", "rr-ssd"], speed="1:500:log", minimize="read.mean,programs",
@@ -83,7 +77,7 @@ def test_done_again_nothing_is_replayed(tmp_path: Path, small_trace: Path, undra
 
 
 def test_interrupted_it_goes_on(
-    tmp_path: Path, small_trace: Path, undrawn: None, replayed: list[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, small_trace: Path, no_pages: None, replayed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments = {"speed": "1:500", "minimize": "read.mean", "trials": 16, "workers": 1}
     whole = ft.sweep(small_trace, tmp_path / "whole", ["conventional"], **arguments)
@@ -105,7 +99,6 @@ def test_interrupted_it_goes_on(
     assert done.to_arrow().equals(whole.to_arrow())
 
 
-#: 24 settings of two systems.
 SETTINGS = {"queue_depth": [1, 4, 16, 64], "read_us": [20, 60, 100]}
 
 
@@ -135,7 +128,7 @@ def by_hand(whole: ft.Sweep, reference: ft.Sweep, over: str, bound: str) -> list
 
 @pytest.mark.parametrize("over", ["mean", "worst"])
 def test_over_several_traces_the_best_is_that_of_the_whole_grid(
-    over: Any, tmp_path: Path, two_traces: list[Path], undrawn: None
+    over: Any, tmp_path: Path, two_traces: list[Path], no_pages: None
 ) -> None:
     bound, systems, store = "write.mean<=495us", ["conventional", "rr-ssd"], tmp_path / "store"
     whole = ft.sweep(two_traces, tmp_path / "whole", systems, settings=SETTINGS, workers=1, store=store)
@@ -143,7 +136,6 @@ def test_over_several_traces_the_best_is_that_of_the_whole_grid(
     wanted = by_hand(whole, reference, over, bound)
     # Without the bound the best would be 64 at once, which breaks it on one trace and keeps it on the other.
     assert 0 < len(wanted) < 24
-    # All of them, then fewer than there are.
     for trials in (24, 18):
         found = ft.sweep(
             two_traces, tmp_path / f"search{trials}", systems, settings=SETTINGS, minimize="read.mean",
@@ -160,7 +152,7 @@ def test_over_several_traces_the_best_is_that_of_the_whole_grid(
     assert all(sum(other["trial"] == row["trial"] for other in front) == 2 for row in front)
 
 
-def test_a_reference_without_the_figure_is_refused(tmp_path: Path, two_traces: list[Path], undrawn: None) -> None:
+def test_a_reference_without_the_figure_is_refused(tmp_path: Path, two_traces: list[Path], no_pages: None) -> None:
     with pytest.raises(ft.ArgumentError, match=r"'conventional' as it is, the reference .* has no erases, or 0"):
         ft.sweep(two_traces, tmp_path / "out", ["conventional"], speed="1:9", minimize="erases", workers=1)
 

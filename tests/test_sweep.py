@@ -23,16 +23,8 @@ SYSTEMS = ("conventional", "rr-ssd")
 ARGUMENTS = ("--systems", ",".join(SYSTEMS), "--speed", "1,10")
 
 
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report, "build", lambda path: Path(path) / names.REPORT)
-
-
 def stored(path: Path) -> dict[str, int]:
     return {file.name: file.stat().st_mtime_ns for file in (path / names.RUNS).rglob("*") if file.is_file()}
-
-
-# Points
 
 
 def test_values_and_ranges() -> None:
@@ -88,9 +80,6 @@ def test_what_is_no_shard(text: str) -> None:
         plan.shard(text)
 
 
-# Keys and the store
-
-
 def key(system: ft.System, digest: str = "d") -> str:
     return folder.run_key(digest, system.config)
 
@@ -106,7 +95,7 @@ def test_a_key_names_all_that_a_run_depends_on(monkeypatch: pytest.MonkeyPatch) 
     assert key(base) != before
 
 
-def test_a_trace_is_known_by_its_content(tmp_path: Path, small_trace: Path, undrawn: None) -> None:
+def test_a_trace_is_known_by_its_content(tmp_path: Path, small_trace: Path, no_pages: None) -> None:
     first = ft.sweep(small_trace, tmp_path / "out", "conventional", speed=[1, 2], workers=1)
     before = stored(tmp_path / "out" / names.STORE)
     copy = tmp_path / "copy.fiu"
@@ -152,7 +141,7 @@ def test_what_a_killed_process_left_is_taken_away(tmp_path: Path, monkeypatch: p
 
 
 def test_the_next_sweep_takes_away_what_a_killed_one_left(
-    tmp_path: Path, small_trace: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, small_trace: Path, no_pages: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ft.sweep(small_trace, tmp_path / "out", SYSTEMS)
     with monkeypatch.context() as killed:
@@ -165,10 +154,7 @@ def test_the_next_sweep_takes_away_what_a_killed_one_left(
     assert not [partial for partial in left if partial.exists()]
 
 
-# Sweeps
-
-
-def test_a_sweep_is_what_replays_one_by_one_are(tmp_path: Path, small_trace: Path, undrawn: None) -> None:
+def test_a_sweep_is_what_replays_one_by_one_are(tmp_path: Path, small_trace: Path, no_pages: None) -> None:
     done = ft.sweep(small_trace, tmp_path / "out", SYSTEMS, settings={"speed": [1, 20]}, alpha=[0.1, 0.4], workers=2)
     assert (len(done), done.complete, done.counts["done"]) == (8, True, 8)
     trace = ft.open(small_trace)
@@ -189,7 +175,7 @@ def test_a_sweep_is_what_replays_one_by_one_are(tmp_path: Path, small_trace: Pat
     assert "config.replay.speed" in done._repr_html_()
 
 
-def test_the_table_does_not_depend_on_who_replays(tmp_path: Path, small_trace: Path, undrawn: None) -> None:
+def test_the_table_does_not_depend_on_who_replays(tmp_path: Path, small_trace: Path, no_pages: None) -> None:
     tables = []
     for workers in (1, 2, 3):
         out = tmp_path / f"out-{workers}"
@@ -198,7 +184,7 @@ def test_the_table_does_not_depend_on_who_replays(tmp_path: Path, small_trace: P
     assert tables[0] == tables[1] == tables[2]
 
 
-def test_only_what_is_missing_is_replayed(tmp_path: Path, small_trace: Path, undrawn: None) -> None:
+def test_only_what_is_missing_is_replayed(tmp_path: Path, small_trace: Path, no_pages: None) -> None:
     said: list[str] = []
     heard: list[tuple[int, int]] = []
     first = ft.sweep(small_trace, tmp_path / "out", SYSTEMS, speed=[1, 2], workers=1)
@@ -217,7 +203,6 @@ def test_only_what_is_missing_is_replayed(tmp_path: Path, small_trace: Path, und
     after = stored(place)
     assert after.keys() == before.keys()
     assert sum(after[name] != before[name] for name in after) == 1
-    # More values: existing points stay.
     ft.sweep(small_trace, tmp_path / "out", SYSTEMS, speed=[1, 2, 3], workers=1)
     assert {name: time for name, time in stored(place).items() if name in after} == after
 
@@ -239,7 +224,7 @@ def test_points_that_are_refused_are_rows(cli: Cli, small_trace: Path, tmp_path:
     assert cli(*arguments).status == 1
 
 
-def test_what_the_core_refuses_is_kept_and_not_tried_again(tmp_path: Path, undrawn: None) -> None:
+def test_what_the_core_refuses_is_kept_and_not_tried_again(tmp_path: Path, no_pages: None) -> None:
     # Without contents, which the system looks at: found out by the replay.
     bare = tmp_path / "bare.csv"
     bare.write_text("".join(f"{100 * n},host,0,{'Write' if n % 2 else 'Read'},{4096 * n},4096,0\n" for n in range(50)))
@@ -263,7 +248,6 @@ def test_shards_make_the_same_sweep(cli: Cli, small_trace: Path, tmp_path: Path)
     assert [point.point for point in half.missing] == [1, 3, 4]
     assert half.to_arrow().schema.metadata[b"flashtwin.complete"] == b"false"
     assert cli("sweep", small_trace, *ARGUMENTS, "--shard", "1/3", "--out", "out").status == 0
-    # The last one finds the sweep complete.
     assert cli("sweep", small_trace, *ARGUMENTS, "--shard", "3/3", "--out", "out").status == 0
     tables = [names.table(tmp_path / place, names.SWEEP_ROWS).read_bytes() for place in ("out", "whole")]
     assert tables[0] == tables[1]
@@ -283,7 +267,7 @@ def test_a_partial_sweep_says_so_wherever_it_is_shown(cli: Cli, small_trace: Pat
     assert table["status"].to_pylist().count("missing") == 2
 
 
-def test_tables_on_request(tmp_path: Path, small_trace: Path, undrawn: None) -> None:
+def test_tables_on_request(tmp_path: Path, small_trace: Path, no_pages: None) -> None:
     plain = ft.sweep(small_trace, tmp_path / "out", ["conventional"], workers=1)
     assert plain.result(1).table_names == []
     kept = ft.sweep(small_trace, tmp_path / "out", ["conventional"], workers=1, keep_tables=True)
@@ -292,7 +276,7 @@ def test_tables_on_request(tmp_path: Path, small_trace: Path, undrawn: None) -> 
         kept.result(2)
 
 
-def test_traces_in_memory_and_in_folders(tmp_path: Path, small_trace: Path, undrawn: None) -> None:
+def test_traces_in_memory_and_in_folders(tmp_path: Path, small_trace: Path, no_pages: None) -> None:
     (tmp_path / "traces").mkdir()
     for number in (500, 600):
         (tmp_path / "traces" / f"t{number}.fiu").write_text(fiu_trace(number), encoding="ascii")
@@ -302,7 +286,7 @@ def test_traces_in_memory_and_in_folders(tmp_path: Path, small_trace: Path, undr
     assert done.result(1).summary["trace"]["digest"] == held.digest
 
 
-def test_equal_ground_for_each_point(tmp_path: Path, small_trace: Path, undrawn: None) -> None:
+def test_equal_ground_for_each_point(tmp_path: Path, small_trace: Path, no_pages: None) -> None:
     done = ft.sweep(
         small_trace, tmp_path / "out", ["conventional", "ds-ftl"], speed=[1, 2], equal_ground=True, workers=1
     )

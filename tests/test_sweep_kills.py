@@ -165,26 +165,24 @@ def dask_at_work(place: Path, *more: str) -> Iterator[tuple[Path, list[subproces
         yield file, programs
 
 
+@pytest.mark.usefixtures("no_pages")
 def test_a_run_whose_processes_always_die_is_missing(
     tmp_path: Path, small_trace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flashtwin import report
-
     die = (
         "import os\nfrom flashtwin.sweeps import runs, worker\ndo = runs.RunTask.do\n"
         "runs.RunTask.do = lambda run: os.kill(os.getpid(), 9) if run.name == 'rr-ssd' else do(run)\n"
         "worker.main()"
     )
+    worker = crew.WORKER
     monkeypatch.setattr(crew, "WORKER", (sys.executable, "-c", die))
-    monkeypatch.setattr(report, "build", lambda path: path)
     said: list[str] = []
     systems = ["conventional", "rr-ssd"]
     done = ft.sweep(small_trace, tmp_path / "out", systems, speed=[1, 2], workers=2, notify=said.append)
     assert done.counts == {"done": 2, "failed": 0, "missing": 2}
     assert not done.complete
     assert "signal 9" in said[0]
-    monkeypatch.undo()
-    monkeypatch.setattr(report, "build", lambda path: path)
+    monkeypatch.setattr(crew, "WORKER", worker)
     assert ft.sweep(small_trace, tmp_path / "out", systems, speed=[1, 2], workers=2).complete
 
 

@@ -167,7 +167,6 @@ def test_requests_and_their_parts_are_those_of_the_table(drawn: Drawn) -> None:
         assert (one.args["pages"], one.args["time_ns"]) == (row["pages"], row["time_ns"])
         assert (one.args.get("chip"), one.args.get("redirected", False)) == (row["chip"], row["redirected"])
         parts = inside[id(one)]
-        # They fill the time from arrival to completion.
         assert sum(part.ns for part in parts) == one.ns
         assert {part.name: part.ns for part in parts} == {
             name.removesuffix("_ns"): row[name] for name in CHARGES if row[name]
@@ -205,7 +204,6 @@ def test_commands_are_as_many_as_the_flash_carried_out(drawn: Drawn) -> None:
         assert shown == counted
         assert len(collected) == done["erase"] > 0
         assert sum(one.args["pages_read"] for one in collected) == reads["gc"]
-    # An arrow joins a request and its commands.
     flows = {one.args["request"]: one.flows for one in drawn.timeline.of("host") if one.name != "trim"}
     for one in drawn.timeline.of("dies"):
         if "request" in one.args:

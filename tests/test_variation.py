@@ -56,9 +56,6 @@ def grid(axes: dict[str, list[Any]], **of: Any) -> list[dict[str, Any]]:
     return rows
 
 
-# Figures
-
-
 def test_families_take_turns() -> None:
     assert ranked({"write.p99": (1, 50), "write.p50": (1, 40), "read.mean": (2, 3)}) == [
         "write.p99", "read.mean", "write.p50",
@@ -93,9 +90,6 @@ def test_figure_is_compared_within_a_line_only() -> None:
     assert variation.variations(groups, [figure("read.mean")])[0].share == 0
 
 
-# Runs
-
-
 @given(st.lists(st.sampled_from("abcde"), min_size=1, max_size=20))
 def test_run_counts_once(keys: list[str]) -> None:
     rows = [row(at, key) for at, key in enumerate(keys)]
@@ -126,9 +120,6 @@ def test_rates_of_an_open_loop_are_left_out() -> None:
     rows = [row(at, **{READ: 5.0, "throughput.all.iops": at}) for at in (1, 2)]
     assert [one.path for one in variation.candidates(rows, closed=False)] == [READ]
     assert len(variation.candidates(rows, closed=True)) == 2
-
-
-# Charts
 
 
 def test_chart_draws_writes_where_reads_do_not_change() -> None:
@@ -200,9 +191,6 @@ def test_no_trade_off_is_drawn_where_a_figure_is_flat() -> None:
     drawn = charts.trade(fabricated(rows, axes))
     assert drawn.frame is None
     assert list(drawn.absent) == ["There is none: pages programmed is the same at every point."]
-
-
-# The whole
 
 
 def test_page_shows_a_run_once(small_trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

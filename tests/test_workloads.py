@@ -118,7 +118,6 @@ def test_a_check_names_the_sources(cli: Cli) -> None:
     for text in ("RR-SSD paper, Table III", "RR-SSD paper, section IV-B-1", "RR-SSD paper, section II-B"):
         assert any(text in row for row in rows), checked.out
     assert [row.split()[-1] for row in rows]
-    # All sources begin at one column.
     assert len({row.index("RR-SSD paper") for row in rows if row.startswith(("write_", "unique_", "space_"))}) == 1
 
 
@@ -279,7 +278,6 @@ def test_a_fit_imitates_its_trace(tmp_path: Path) -> None:
     assert entries.found == pytest.approx(entries.wanted, rel=0.15)
     sequential = by_name["sequential_percent"]
     assert sequential.found == pytest.approx(sequential.wanted, abs=1.5)
-    # The values of the recipe are found again.
     found, given = fit.workload.recipe, ft.workload("rr-ssd/trans").recipe
     assert found["arrivals"]["days"] == given["arrivals"]["days"]
     # Trains are few here, some thirty an hour: their counts tell burst less exactly than those of requests would.

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flashtwin as ft
-from flashtwin import report
 from flashtwin.causes import choosing
 from flashtwin.causes.case import key_of
 from flashtwin.causes.cheap import LANES, PLACEMENTS
@@ -34,12 +33,6 @@ from . import scenarios
 MEAN = goal("all.mean")
 #: Scenarios that say what the others say, with more replays.
 DEARER = [pytest.param(name, marks=pytest.mark.slow) for name in ("replica_pass", "too_few_dies")]
-
-
-@pytest.fixture
-def without_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Studies write no page: drawing it takes longer than the rest."""
-    monkeypatch.setattr(report, "build", lambda path: path / names.REPORT)
 
 
 def made(ns: float) -> Figures:
@@ -66,7 +59,6 @@ def every(search: Search) -> list[Point]:
     return [point for point in itertools.product(*levels) if search._sensible(point)]
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(
     factors=st.lists(st.floats(0.5, 2.0), min_size=12, max_size=12), name=st.sampled_from(["conventional", "rr-ssd"])
 )
@@ -162,7 +154,7 @@ def grid(trace: ft.Trace, competing: Mapping[str, ft.System], goals: Sequence[st
     return {name: min(value for one in on_time if (value := one.value(goal(name))) is not None) for name in goals}
 
 
-@pytest.mark.usefixtures("without_pages")
+@pytest.mark.usefixtures("no_pages")
 @pytest.mark.parametrize("scenario", ["hash_lane", "hot_chip", *DEARER])
 def test_it_is_the_best_of_the_whole_grid(scenario: str, tmp_path: Path) -> None:
     one = getattr(scenarios, scenario)()
@@ -190,7 +182,7 @@ def test_all_compete_on_the_flash_of_the_first() -> None:
     assert list(choosing.contenders(chosen, more=False)) == ["small", "ds-ftl"]
 
 
-@pytest.mark.usefixtures("without_pages")
+@pytest.mark.usefixtures("no_pages")
 def test_fifteen_writes_choose_nothing(tmp_path: Path) -> None:
     rows = tuple((number * 1_000_000, "W", number, 1, number) for number in range(15))
     done = ft.study(scenarios.Scenario("few", "ca-ssd", rows).trace(), tmp_path / "out", ["conventional", "ca-ssd"])
@@ -231,7 +223,7 @@ def test_how_many_requests_a_choice_takes(goal_name: str, least: int) -> None:
     assert judged.too_few({**enough, "requests": least - 1})
 
 
-@pytest.mark.usefixtures("without_pages")
+@pytest.mark.usefixtures("no_pages")
 def test_threads_do_not_change_the_choice_or_repeat_replays(
     small_trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,8 +263,8 @@ def test_terminal_page_and_json_say_it(cli: Cli, small_trace: Path, tmp_path: Pa
     assert again.status == 0, again.err
 
 
-def test_another_drive_is_shown_beside(small_trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report, "build", lambda path: path / names.REPORT)
+@pytest.mark.usefixtures("no_pages")
+def test_another_drive_is_shown_beside(small_trace: Path, tmp_path: Path) -> None:
     few = {"nand.channels": 2, "nand.chips_per_channel": 1}
     done = ft.study(small_trace, tmp_path / "out", ["conventional", "ca-ssd"], settings=few, effort=1, period_s=0.05)
     found = json.loads((done.path / names.CANDIDATES).read_text(encoding="utf-8"))

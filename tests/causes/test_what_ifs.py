@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flashtwin as ft
@@ -122,7 +122,6 @@ def filled_by(one: System, footprint_pages: int, fill: float) -> System:
         blocks += 1
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(
     shape=SHAPES, fill=st.floats(0.3, 1.0), footprint_pages=st.integers(1, 200_000),
     system=st.sampled_from(["conventional", "ca-ssd", "rr-ssd", "ds-ftl", "modern"]), collects=st.booleans(),
@@ -148,7 +147,6 @@ def test_what_ifs_of_any_drive(
             assert 0 <= made.raw_pages - one.raw_pages < block_a_plane, words
 
 
-@settings(max_examples=12, deadline=None, derandomize=True, database=None)
 @given(fill=st.floats(0.6, 1.0), channels=st.sampled_from([1, 2]), pages_per_block=st.sampled_from([4, 16]))
 def test_what_is_not_refused_can_be_replayed(fill: float, channels: int, pages_per_block: int) -> None:
     """The core's own word on it: each drive serves the trace."""

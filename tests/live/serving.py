@@ -17,13 +17,9 @@ SYSTEM = {**os.environ, "PATH": f"/usr/bin:{os.environ['PATH']}"}
 
 #: A device so small that writes soon come to its last blocks, and to erased ones.
 SMALL = {
-    "nand.channels": "2",
-    "nand.chips_per_channel": "2",
-    "nand.dies_per_chip": "1",
-    "nand.planes_per_die": "1",
-    "nand.pages_per_block": "16",
-    "nand.page_bytes": "4096",
-}
+    "nand.channels": "2", "nand.chips_per_channel": "2", "nand.dies_per_chip": "1", "nand.planes_per_die": "1",
+    "nand.pages_per_block": "16", "nand.page_bytes": "4096",
+}  # fmt: skip
 
 
 @contextmanager

@@ -60,8 +60,6 @@ def again_and_again(
     assert ft.check_drive(image, all_pages=True)["problems"] == []
 
 
-# SQLite
-
 #: Commits one transaction after the other and says so.
 WRITER = """
 import sqlite3, sys
@@ -126,8 +124,6 @@ def test_sqlite_keeps_what_it_committed(journal: str, kills: int, seed: int, lea
     mounting.needs("ext4")
     assert sqlite_under_kills(tmp_path, journal, kills, seed) > least
 
-
-# PostgreSQL
 
 #: pgbench's own transaction, and a line that says which of whose it was.
 TRANSACTION = """

@@ -11,7 +11,6 @@ import flashtwin as ft
 from flashtwin import _core, cli
 from flashtwin.live import linux
 
-#: Verbs that need Linux.
 ONLY_THERE = (
     "Server", "record", "import_log_writes", "create_drive", "expect_drive", "serve_drive", "drive_info_json",
     "check_drive_json",

@@ -118,7 +118,6 @@ def damaged(folder: Path, seed: int) -> tuple[int, int]:
     with ft.serve(image, system=system, size_bytes=SIZE, sets=SMALL) as server, Client(server.uri) as client:
         for _ in range(1_500):
             assert pages.write(client) == 0
-    # It was closed in order.
     pages.flushed()
     whole = ft.drive_info(image)["medium_bytes"]
     with image.open("r+b") as file:

@@ -135,9 +135,6 @@ def test_a_disk_with_too_little_room_is_told_beforehand(
     assert "its disk has 0.0 GB left" in capsys.readouterr().err
 
 
-# Recordings
-
-
 def test_a_recording_replaces_a_link_and_not_what_it_leads_to(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "disk.img").write_bytes(bytes(1 << 20))
     (tmp_path / "precious.parquet").write_bytes(b"an earlier recording")

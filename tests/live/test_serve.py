@@ -184,7 +184,6 @@ def test_what_cannot_be_compared_is_named(tmp_path: Path, small_trace: Path) -> 
     ft.compare(ft.open(small_trace), ["conventional", "ca-ssd"]).save(tmp_path / "both")
     with pytest.raises(ft.ReportError, match=r"2 runs in it; name one, as .*ca-ssd"):
         ft.compare_drive(tmp_path, tmp_path / "both")
-    # A figure that one of them lacks stays empty.
     rows = ft.compare_drive(tmp_path, tmp_path / "both" / "runs" / "ca-ssd")
     assert all(row.served is None and row.difference_percent is None for row in rows)
 

@@ -236,7 +236,6 @@ def test_metrics_over_http(tmp_path: Path) -> None:
         float(samples["flashtwin_twin_held_back_total"]) + float(samples["flashtwin_twin_store_was_slower_total"]) == 1
     )
     assert samples["flashtwin_twin_failed"] == "0"
-    # Its work is done.
     chips = [key for key in samples if key.startswith('flashtwin_twin_chip_queue{chip="')]
     assert len(chips) == 64
     assert {samples[key] for key in chips} == {"0"}

@@ -8,18 +8,21 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from matplotlib.figure import Figure
 from tests import tiny
 
+import flashtwin as ft
 from flashtwin import report, units
 from flashtwin.judgement import facts, ledger
 from flashtwin.report import colours, declared, drawing, fitting, saving
@@ -349,7 +352,6 @@ def test_empty_tables_draw_nothing_and_say_why(study: Path) -> None:
 def test_one_run_lacks_a_table_and_the_others_are_drawn(study: Path) -> None:
     for path in (study / "runs" / "rr-ssd").glob("*.parquet"):
         path.unlink()
-    # No other system has replicas.
     assert [name for name in NAMES if drawn(name, study).frame is None] == ["copies"]
 
 
@@ -408,7 +410,6 @@ def test_twelve_systems_of_any_name(made: Callable[..., Path]) -> None:
     folder = made({"conventional": "conventional", **systems}, requests=1000)
     looks = colours.lines_of_runs(load(folder))
     assert len({str(look) for look in looks.values()}) == 12
-    # No bottleneck was looked for.
     assert [name for name in NAMES if drawn(name, folder).frame is None] == ["candidates", "causes", "knee"]
 
 
@@ -526,3 +527,22 @@ def test_a_bar_that_is_not_nothing_can_be_seen() -> None:
     assert tiny_bar.get_edgecolor() == tiny_bar.get_facecolor()
     assert large.get_edgecolor() != large.get_facecolor() or large.get_linewidth() == 1.0
     assert none.get_height() == 0
+
+
+def test_reads_that_take_no_time_are_drawn_without_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    requests = 400
+    frame = pl.DataFrame({
+        "time_ns": [0, *(1_000_000 * at for at in range(requests))],
+        "op": ["trim", *("read" if at % 2 else "write" for at in range(requests))],
+        "offset_bytes": [4096 * 1000, *(4096 * (1000 + at if at % 2 else at) for at in range(requests))],
+        "length_bytes": [4096 * requests, *([4096] * requests)],
+        "content": [None, *(None if at % 2 else [at % 7] for at in range(requests))],
+    })  # fmt: skip
+    trace = ft.Trace.from_frame(frame, name="holes")
+    assert ft.replay(trace, "conventional").response.read.max_ns == 0
+    monkeypatch.setenv("FLASHTWIN_CHARTS", "none")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        done = ft.study(trace, tmp_path / "out", ["conventional", "ca-ssd"], effort=0)
+        for name in ("response_over_time", "response", "latency"):
+            assert "</svg>" in saving.svg(report.chart(name, done.path))
