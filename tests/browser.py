@@ -1,7 +1,5 @@
 """Pages are looked at in a real browser, where there is one."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

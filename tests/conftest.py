@@ -1,7 +1,5 @@
 """What several tests share: running the program as people do, small traces, golden files."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -4,8 +4,6 @@
 that has nothing else to do. `pytest --update-costs` writes the file again. No test asserts a time of its own.
 """
 
-from __future__ import annotations
-
 import json
 import resource
 from collections.abc import Iterator

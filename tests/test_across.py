@@ -1,7 +1,5 @@
 """Statistics over many traces, from hand-made numbers and against plain recomputation."""
 
-from __future__ import annotations
-
 import statistics
 from typing import Any
 

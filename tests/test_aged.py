@@ -1,7 +1,5 @@
 """Aged drives that are kept: a result does not tell whether its drive was, and a damaged file is found out."""
 
-from __future__ import annotations
-
 import io
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Every way of giving flashtwin something wrong: exit 2, one message with place and cure, nothing left."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Results of every system are those of before; the changelog names changes that `--update-golden` takes over."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

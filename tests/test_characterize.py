@@ -1,7 +1,5 @@
 """`flashtwin characterize` and `advise`: one trace, many, broken ones, again, interrupted, in parallel."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

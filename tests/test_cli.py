@@ -1,7 +1,5 @@
 """What people read on the command line: exact words where they are ours, golden files in tests/golden."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

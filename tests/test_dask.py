@@ -1,7 +1,5 @@
 """Sweeps on a Dask cluster: the same table, also when workers, the scheduler or nobody answers."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path

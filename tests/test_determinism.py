@@ -1,7 +1,5 @@
 """Same inputs, same seed: byte-identical results, twice and on any number of threads."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Commands of the documentation and examples of options can be typed; its examples run; its pages are fresh."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """Keys that change nothing: those that a system does not look at, and those whose time does not come."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

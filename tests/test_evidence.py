@@ -1,7 +1,5 @@
 """Figures of README and docs come from records that a command makes again, and the words beside them hold."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

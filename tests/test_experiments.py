@@ -1,7 +1,5 @@
 """Designed experiments: balanced, told apart, and effects found again that were put in."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -4,8 +4,6 @@ Policies, metric and reason to wait are those of docs/adding-a-policy.md; the tr
 Files and places are counted here. `make test-slow` compiles the copy and runs its tests.
 """
 
-from __future__ import annotations
-
 import difflib
 import os
 import re
@@ -25,6 +23,10 @@ REPLICATION = f"{FTL}/content/replication"
 #: What CONTRIBUTING promises of everything: a new file and another one, three places in them.
 FILES_AT_MOST, PLACES_AT_MOST = 2, 3
 EXAMPLE = re.compile(r"// The example of docs/adding-a-policy.md.\n#\[cfg\(test\)\]\n#\[path.*\]\nmod \w+;\n")
+
+
+#: New files, and lines that go behind others: file, the line behind which they go, and the lines.
+Addition = tuple[Mapping[str, str], Sequence[tuple[str, str, str]]]
 
 
 def rust(beginning: str) -> str:
@@ -49,10 +51,6 @@ def renamed(path: str, *names: tuple[str, str]) -> str:
     return text
 
 
-#: New files, and lines that go behind others: file, the line behind which they go, and the lines.
-Addition = tuple[Mapping[str, str], Sequence[tuple[str, str, str]]]
-
-
 def additions() -> dict[str, Addition]:
     """All kinds of the table in CONTRIBUTING but the policies that the page does not show."""
     formats, analysis = "crates/trace/src/format", "crates/analysis/src"
@@ -61,7 +59,8 @@ def additions() -> dict[str, Addition]:
     metrics = f"{analysis}/characterize/metrics.rs"
     mqsim = renamed(
         f"{formats}/mqsim.rs", ("MqSim", "Twin"), ('"mqsim"', '"twin"'), ('&["ssdsim"]', "&[]"),
-        ("yields_to: None", 'yields_to: Some("mqsim")'),
+        ("= Row::text::<Twin>(", '= Row { yields_to: Some("mqsim"), ..Row::text::<Twin>('),
+        ('0 = write",\n);', '0 = write",\n) };'),
     )  # fmt: skip
     return {
         "placement": of_page(

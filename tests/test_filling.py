@@ -1,7 +1,5 @@
 """Drives that a trace fills as far as one wants, and drives that begin aged."""
 
-from __future__ import annotations
-
 import json
 import random
 import shlex

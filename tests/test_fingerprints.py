@@ -1,7 +1,5 @@
 """Duplicates that a limited fingerprint store misses on the trace that ships with the project, by its size."""
 
-from __future__ import annotations
-
 from collections import Counter
 from heapq import heappop, heappush
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Flushes from a table to the page: read, counted, replayed with a cost, shown."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The native module's stub; results and traces as frames, in pickles, and read back; traces from tables."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import json

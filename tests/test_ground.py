@@ -1,7 +1,5 @@
 """What else differs between systems: found, told apart from what defines them, and made equal."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Ctrl-C: one line, exit 130, only complete files, and finished work is used again."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """One verdict a topic, for all its readers: runs decide, and the trace alone decides where they do not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Two on one folder: the second is told who the first is; what killed processes left holds nobody up."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

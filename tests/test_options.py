@@ -1,7 +1,5 @@
 """Options mean the same on all verbs and show an example; names are found as tables print them."""
 
-from __future__ import annotations
-
 import errno
 import json
 import re

@@ -1,7 +1,5 @@
 """Items of the papers on made-up replays: every item, and computations by hand; and the runs that show a cause."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

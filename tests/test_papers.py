@@ -1,7 +1,5 @@
 """The papers: verdicts, the search for the rate, items, and a run end to end on a trace that takes seconds."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

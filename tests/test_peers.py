@@ -1,7 +1,5 @@
 """The comparison with other people's simulators, without any of them: their input, and how their output is read."""
 
-from __future__ import annotations
-
 import textwrap
 from dataclasses import replace
 from itertools import pairwise

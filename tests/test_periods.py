@@ -1,7 +1,5 @@
 """The length of a period where nobody says it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

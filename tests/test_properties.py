@@ -1,7 +1,5 @@
 """Rules for every replay, of any trace on any system: through the whole program, `verify` on."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -1,7 +1,5 @@
 """The public package: its names, what importing it costs, arguments of the wrong kind, settings, progress, paths."""
 
-from __future__ import annotations
-
 import ast
 import html
 import inspect

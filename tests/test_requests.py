@@ -1,7 +1,5 @@
 """Every request by itself: as many rows as requests, sums as in the summary, nothing of it unless asked for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

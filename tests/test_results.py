@@ -1,7 +1,5 @@
 """Results are known in one place: how files are called, what fields and columns there are."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

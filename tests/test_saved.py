@@ -1,7 +1,5 @@
 """Saved results side by side, and what becomes of a run whose name another one takes."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

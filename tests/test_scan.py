@@ -1,7 +1,5 @@
 """Traces that stay in their files: the same results, and memory that does not grow with the requests."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal

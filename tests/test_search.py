@@ -1,7 +1,5 @@
 """`sweep --minimize`: the best point within the limits, no point twice, continued after an interruption."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

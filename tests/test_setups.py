@@ -1,7 +1,5 @@
 """RR-SSD's set-up, the designed experiment that looks for the one nearest to all that it published, and its Fig. 1."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """The manual as a site: it builds without a warning about links, fetches nothing, and can be read."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

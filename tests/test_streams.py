@@ -1,7 +1,5 @@
 """Standard streams and memory that a process cannot have: one line that says so, no traceback, no abort."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The checks of structure (`.ci/structure.py`, part of `make lint`) catch their faults."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from types import ModuleType

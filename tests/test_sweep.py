@@ -1,7 +1,5 @@
 """`flashtwin sweep`: points, keys, the store, shards, refused points, missing points."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

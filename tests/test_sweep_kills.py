@@ -1,7 +1,5 @@
 """Any process killed at any time: the same table in the end, no run that is half there, none made twice."""
 
-from __future__ import annotations
-
 import random
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """IOPS and MB/s against closed forms, and response times over time against every request by itself."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Timelines, read back with Perfetto's own classes: slices nest, fill the requests' time, sum to the run's counts."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -40,7 +38,7 @@ class Slice:
     end_ns: int = 0
     args: dict[str, Any] = field(default_factory=dict)
     flows: list[int] = field(default_factory=list)
-    around: Slice | None = None
+    around: "Slice | None" = None
 
     @property
     def ns(self) -> int:

@@ -1,7 +1,5 @@
 """Which figures of a sweep deserve a chart or a column, and which runs are one."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """No figures make verdicts contradict one another or themselves: made-up runs, traces and replays, some incomplete."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

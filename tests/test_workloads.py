@@ -1,7 +1,5 @@
 """Synthetic workloads: recipes keep their promise, as flashtwin's own characterization measures it."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

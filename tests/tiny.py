@@ -4,8 +4,6 @@ Cases that no replay of it shows, for example a system that loses, a test writes
 (`edit_summary`, `respond`): all else stays real.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import re

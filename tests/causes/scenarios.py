@@ -1,7 +1,5 @@
 """Twelve small workloads and drives, each with one known bottleneck. Times in ns, pages of 4,096 bytes, fixed seeds."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,12 +1,11 @@
 """A budget of work is kept and spent on the most telling replays, skipped ones are named; Ctrl-C loses nothing."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -72,7 +71,7 @@ class AskedCase:
     inquiry: Inquiry
 
     @classmethod
-    def of(cls, name: str = "ca-ssd") -> AskedCase:
+    def of(cls, name: str = "ca-ssd") -> Self:
         """Bursts of duplicates on a hash unit."""
         trace, chosen = hash_lane().trace(), system(name)
         figures = base_replays(trace, {name: chosen}, KeptFigures(None))

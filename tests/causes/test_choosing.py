@@ -1,7 +1,5 @@
 """The candidate that a study names is the best of all, found in few replays; a lead that chance made is none."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

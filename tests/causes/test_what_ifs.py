@@ -1,7 +1,5 @@
 """What-ifs can be built, or are skipped with the reason; on nearly full drives, too."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Iterator, Mapping

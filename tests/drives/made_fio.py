@@ -1,7 +1,5 @@
 """Results as fio writes them, made up: for experiments that take hours on a drive."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Steady state, SLC caches and periods of slow reads, on made rates."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

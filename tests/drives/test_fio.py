@@ -1,7 +1,5 @@
 """Results of fio become rows; what cannot be used says the job and the cure, and nothing ends in a traceback."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`flashtwin fit` as people run it: tables, files, and messages in place of tracebacks."""
 
-from __future__ import annotations
-
 import csv
 import importlib.util
 import json

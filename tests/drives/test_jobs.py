@@ -1,7 +1,5 @@
 """The experiments as a script: fio takes each job, the reader knows each experiment, nothing is destroyed unasked."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A twin is measured as a drive is, and its tables are those that a fit reads."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import statistics

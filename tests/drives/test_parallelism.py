@@ -1,7 +1,5 @@
 """Parallel units, page types, buses and slots beside simulations that know no formula."""
 
-from __future__ import annotations
-
 import heapq
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hidden drives, measured by the twin itself, come out of a fit as they were."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ A client of a network block device waits some hundred microseconds more than the
 are slow: reads take milliseconds.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

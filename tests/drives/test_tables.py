@@ -1,7 +1,5 @@
 """Measurements are read by their columns, and what cannot be is said with its line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The rule by which blocks are collected is found again, by amplification and by rate."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """File systems and programs on a served drive, by nbdfuse and a loop device: many machines have no NBD device."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

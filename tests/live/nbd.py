@@ -1,7 +1,5 @@
 """A client of the protocol, written by hand, and the pages that it writes, with their allowed contents."""
 
-from __future__ import annotations
-
 import random
 import socket
 import struct

@@ -1,7 +1,5 @@
 """Processes that tests start: servers, clients, tools. None of them outlives its test, whatever happens in it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import urllib.request

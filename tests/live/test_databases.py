@@ -1,7 +1,5 @@
 """Databases on a drive whose server is killed again and again: rows whose commit was noted elsewhere are there."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import signal

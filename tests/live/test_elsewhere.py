@@ -1,7 +1,5 @@
 """flashtwin on systems other than Linux, whose core serves and records nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Real disks that are full, and images with damaged pages: right bytes or an error, and undamaged parts go on."""
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess

@@ -1,7 +1,5 @@
 """The server killed in the middle of writes, again and again: data that a flush made durable are there."""
 
-from __future__ import annotations
-
 import threading
 from contextlib import suppress
 from pathlib import Path

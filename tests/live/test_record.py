@@ -1,7 +1,5 @@
 """Recording what other people's programs do, and what becomes of it."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

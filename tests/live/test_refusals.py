@@ -1,7 +1,5 @@
 """Impossible requests to serve are refused before they cost anything, with the cure; and warnings while serving."""
 
-from __future__ import annotations
-
 import os
 import signal
 import stat

@@ -1,7 +1,5 @@
 """Drives that are served: data they keep, requests they refuse, figures they report."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """TLS as libnbd speaks it: with certificates made here by OpenSSL, and refused connections."""
 
-from __future__ import annotations
-
 import shutil
 import socket
 import ssl

@@ -1,7 +1,5 @@
 """docs/your-machine.md, typed as it stands: a build and a database are recorded, studied, served and compared."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

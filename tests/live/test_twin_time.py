@@ -1,7 +1,5 @@
 """A drive at the modelled drive's own time: never earlier, and the model's result is that of a replay."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

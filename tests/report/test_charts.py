@@ -1,7 +1,5 @@
 """Charts: the marks and sentences that good results give, and what is said of poor ones."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The report over many traces, and that of one trace without runs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

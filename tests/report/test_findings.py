@@ -1,7 +1,5 @@
 """Findings agree with the data: the same numbers, and the system that loses."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The page: well-formed, self-contained, the same every time, and it looks like something in a browser."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import hashlib

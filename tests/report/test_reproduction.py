@@ -1,7 +1,5 @@
 """The page of published beside measured: whole, self-contained, the same every time, and seen in a browser."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

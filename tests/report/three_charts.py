@@ -1,7 +1,5 @@
 """Draws a heat map, bars and curves of a study in all their files, for tests of bytes: `three_charts.py STUDY OUT`."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path
