@@ -75,11 +75,11 @@ def clean_environment() -> dict[str, str]:
 def cli(tmp_path: Path) -> Cli:
     """Runs `flashtwin ARGUMENTS` in an empty folder, within this process, because Python takes its time to start.
 
-    Standard input is empty: Rust reads ahead in it, and would hand the rest to the next test.
+    Standard input is empty: Rust reads ahead in it, and would hand the rest to the next test. A `status` is asserted.
     """
     from flashtwin.cli import run
 
-    def call(*arguments: str | Path) -> Outcome:
+    def call(*arguments: str | Path, status: int | None = None) -> Outcome:
         words = list(map(str, arguments))
         with (
             Path(os.devnull).open("rb") as nothing, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err,
@@ -87,12 +87,14 @@ def cli(tmp_path: Path) -> Cli:
             contextlib.chdir(tmp_path), mock.patch.dict(os.environ, clean_environment(), clear=True),
             mock.patch.multiple(sys, argv=[str(PROGRAM), *words], stdin=stdin, stdout=stdout, stderr=talk),
         ):  # fmt: skip
-            status = run(words)
+            found = run(words)
             stdout.flush()
             talk.flush()
             for file in (out, err):
                 file.seek(0)
-            return Outcome(status, out.read().decode(), err.read().decode())
+            done = Outcome(found, out.read().decode(), err.read().decode())
+        assert status in (None, done.status), done.err + done.out
+        return done
 
     return call
 

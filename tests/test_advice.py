@@ -94,8 +94,7 @@ def test_a_trace_of_one_period_is_cut_into_more() -> None:
 @pytest.mark.parametrize("row", [GOOD, {}, {"info.has_content": False}], ids=["good", "empty", "no contents"])
 def test_every_command_can_be_run(row: dict[str, Any], cli: Cli, small_trace: Path) -> None:
     for entry in advise(row, trace=str(small_trace)):
-        done = cli(*shlex.split(entry.action.command)[1:])
-        assert done.status == 0, f"{entry.action.command}: {done.err}"
+        cli(*shlex.split(entry.action.command)[1:], status=0)
 
 
 def test_what_is_missing_is_not_guessed() -> None:

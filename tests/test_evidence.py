@@ -284,8 +284,7 @@ class TestArtifact:
     def printed(self, cli: Cli, verb: str, part: str) -> str:
         (line,) = [one for one in re.findall(r"^\.venv/bin/flashtwin (.*)$", self.PAGE, re.MULTILINE)
                    if one.startswith(verb) and one.endswith(part)]  # fmt: skip
-        done = cli(*[str(ROOT / word) if word.startswith("traces/") else word for word in shlex.split(line)])
-        assert done.status == 0, done.err
+        done = cli(*[str(ROOT / word) if word.startswith("traces/") else word for word in shlex.split(line)], status=0)
         return done.out
 
     def test_comparisons_print_the_figures_of_the_page(self, cli: Cli) -> None:

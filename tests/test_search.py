@@ -160,8 +160,7 @@ def test_several_traces_on_the_command_line(cli: Cli, two_traces: list[Path], tm
         "sweep", *two_traces, "--systems", "conventional,rr-ssd", "--speed", "1:100", "--minimize", "read.p99",
         "--trials", "9", "--over", "worst", "--out", "out",
     ]  # fmt: skip
-    done = cli(*words)
-    assert done.status == 0, done.err
+    done = cli(*words, status=0)
     assert "of that of `conventional` as it is, the worst over the traces" in done.out
     page = (tmp_path / "out" / names.REPORT).read_text(encoding="utf-8")
     for text in ("Trace by trace", "the worst of the ratios", "9 of at most 9", "Trial"):
@@ -175,8 +174,8 @@ def test_on_the_command_line(cli: Cli, small_trace: Path, tmp_path: Path) -> Non
     done = cli(
         "sweep", small_trace, "--systems", "conventional,rr-ssd", "--speed", "1:100", "--minimize", "read.p99",
         "--subject-to", "wa<=1.2,ram<=64MB", "--trials", "9", "--out", "out",
+        status=0,
     )  # fmt: skip
-    assert done.status == 0, done.err
     assert "best: point" in done.out
     page = (tmp_path / "out" / names.REPORT).read_text(encoding="utf-8")
     assert "Search report" in page

@@ -207,8 +207,7 @@ def test_only_what_is_missing_is_replayed(tmp_path: Path, small_trace: Path, no_
 
 def test_points_that_are_refused_are_rows(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     arguments = ("sweep", small_trace, "--systems", "conventional,rr-ssd", "--speed", "1,0", "--out", "out")
-    done = cli(*arguments)
-    assert done.status == 1
+    done = cli(*arguments, status=1)
     assert "point 2 refused: replay.speed is 0" in done.err
     found = ft.Sweep.read(tmp_path / "out")
     assert (found.complete, found.counts) == (True, {"done": 2, "failed": 2, "missing": 0})
@@ -219,7 +218,7 @@ def test_points_that_are_refused_are_rows(cli: Cli, small_trace: Path, tmp_path:
     assert "replay.speed is 0" in rows[1]["error"]
     page = (tmp_path / "out" / names.REPORT).read_text(encoding="utf-8")
     assert "2 points were refused" in page.replace("\u00a0", " ")
-    assert cli(*arguments).status == 1
+    cli(*arguments, status=1)
 
 
 def test_what_the_core_refuses_is_kept_and_not_tried_again(tmp_path: Path, no_pages: None) -> None:
@@ -237,24 +236,22 @@ def test_what_the_core_refuses_is_kept_and_not_tried_again(tmp_path: Path, no_pa
 
 
 def test_shards_make_the_same_sweep(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
-    assert cli("sweep", small_trace, *ARGUMENTS, "--out", "whole").status == 0
-    first = cli("sweep", small_trace, *ARGUMENTS, "--shard", "2/3", "--out", "out")
-    assert first.status == 0
+    cli("sweep", small_trace, *ARGUMENTS, "--out", "whole", status=0)
+    first = cli("sweep", small_trace, *ARGUMENTS, "--shard", "2/3", "--out", "out", status=0)
     assert "partial: 1 of 4 points, 3 missing" in first.err
     assert not names.table(tmp_path / "out", names.SWEEP_ROWS).exists()
     half = ft.Sweep.read(tmp_path / "out")
     assert [point.point for point in half.missing] == [1, 3, 4]
     assert half.to_arrow().schema.metadata[b"flashtwin.complete"] == b"false"
-    assert cli("sweep", small_trace, *ARGUMENTS, "--shard", "1/3", "--out", "out").status == 0
-    assert cli("sweep", small_trace, *ARGUMENTS, "--shard", "3/3", "--out", "out").status == 0
+    cli("sweep", small_trace, *ARGUMENTS, "--shard", "1/3", "--out", "out", status=0)
+    cli("sweep", small_trace, *ARGUMENTS, "--shard", "3/3", "--out", "out", status=0)
     tables = [names.table(tmp_path / place, names.SWEEP_ROWS).read_bytes() for place in ("out", "whole")]
     assert tables[0] == tables[1]
 
 
 def test_a_partial_sweep_says_so_wherever_it_is_shown(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
-    assert cli("sweep", small_trace, *ARGUMENTS, "--shard", "1/2", "--out", "out").status == 0
-    done = cli("report", "out")
-    assert done.status == 0
+    cli("sweep", small_trace, *ARGUMENTS, "--shard", "1/2", "--out", "out", status=0)
+    cli("report", "out", status=0)
     found = ft.Sweep.read(tmp_path / "out")
     assert "partial: 2 of 4 points" in repr(found)
     assert "partial: 2 of 4 points" in found._repr_html_()
@@ -343,8 +340,7 @@ def test_every_trace_has_panels_of_its_own(tmp_path: Path, small_trace: Path) ->
     ],
 )
 def test_wrong_use(cli: Cli, small_trace: Path, arguments: tuple[str, ...], complaint: str) -> None:
-    done = cli("sweep", small_trace, *arguments)
-    assert done.status == 2
+    done = cli("sweep", small_trace, *arguments, status=2)
     assert complaint in done.err
     assert "Traceback" not in done.err
     assert not done.out
@@ -353,8 +349,7 @@ def test_wrong_use(cli: Cli, small_trace: Path, arguments: tuple[str, ...], comp
 def test_only_into_folders_of_sweeps(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.tex").touch()
-    done = cli("sweep", small_trace, "--out", "out")
-    assert done.status == 2
+    done = cli("sweep", small_trace, "--out", "out", status=2)
     assert "holds 'thesis.tex' but no sweep" in done.err
     with pytest.raises(ft.ReportError, match=r"sweep\.json"):
         ft.Sweep.read(tmp_path)
@@ -367,12 +362,11 @@ def test_shards_of_characterize(cli: Cli, tmp_path: Path, of: int) -> None:
         (tmp_path / f"in/t{number}.fiu").write_text(fiu_trace(number), encoding="ascii")
     common = ("characterize", "in", "--no-reports", "--period", "0.05s")
     for part in range(1, of + 1):
-        done = cli(*common, "--shard", f"{part}/{of}", "--out", "out")
-        assert done.status == 0
+        done = cli(*common, "--shard", f"{part}/{of}", "--out", "out", status=0)
         assert "without --shard" in done.err
     last = cli(*common, "--out", "out")
     assert last.err.startswith("reusing 3 of 3 traces")
-    assert cli(*common, "--out", "whole").status == 0
+    cli(*common, "--out", "whole", status=0)
     tables = [names.table(tmp_path / place, names.TRACE_ROWS).read_bytes() for place in ("out", "whole")]
     assert tables[0] == tables[1]
 

@@ -258,16 +258,13 @@ def test_what_cannot_be_drawn_is_refused_with_place_and_cure(tmp_path: Path) -> 
 
 
 def test_on_the_command_line(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
-    refused = cli("replay", small_trace, "--system", "ca-ssd", "--timeline-to", "1s")
-    assert refused.status == 2
+    refused = cli("replay", small_trace, "--system", "ca-ssd", "--timeline-to", "1s", status=2)
     assert "--timeline-to says which part of a timeline is wanted; name its file with --timeline" in refused.err
     line = ("replay", small_trace, "--system", "ca-ssd", "--timeline-from", "0.05s", "--timeline-to", "0.1s")
-    done = cli(*line, "--timeline", "one.pftrace")
-    assert done.status == 0, done.err
+    done = cli(*line, "--timeline", "one.pftrace", status=0)
     assert "timeline: one.pftrace; open it at https://ui.perfetto.dev" in done.err
     for again in range(2):
         # A run that is there is made again: its timeline is not kept.
-        other = cli(*line, "--timeline", f"again-{again}.pftrace", "--out", "out", "--threads", "2")
-        assert other.status == 0, other.err
+        cli(*line, "--timeline", f"again-{again}.pftrace", "--out", "out", "--threads", "2", status=0)
         assert (tmp_path / f"again-{again}.pftrace").read_bytes() == (tmp_path / "one.pftrace").read_bytes()
     assert len(Timeline(tmp_path / "one.pftrace").of("host")) == 501

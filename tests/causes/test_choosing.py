@@ -243,22 +243,19 @@ def test_threads_do_not_change_the_choice_or_repeat_replays(
 
 
 def test_a_time_is_no_effort(cli: Cli, small_trace: Path) -> None:
-    done = cli("study", small_trace, "--effort", "30s")
-    assert done.status == 2
+    done = cli("study", small_trace, "--effort", "30s", status=2)
     assert "page operations, not in time, so that a busy machine gives the same answer" in done.err
 
 
 def test_terminal_page_and_json_say_it(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     words = ("--systems", "conventional,ca-ssd", "--period", "0.05s", "--effort", "1M", "--out", "out")
-    done = cli("study", small_trace, *words)
-    assert done.status == 0, done.err
+    done = cli("study", small_trace, *words, status=0)
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert page.index('<section id="verdict">') < page.index('<section id="findings">')
     told = json.loads(cli("report", "out", "--json").out)["choice"]
     assert done.out.splitlines()[0] == f"{told['claim']} {told['reason']}".replace("`", "").strip()
     assert told["action"]["command"] in done.out
-    again = cli(*told["action"]["command"].split()[1:])
-    assert again.status == 0, again.err
+    cli(*told["action"]["command"].split()[1:], status=0)
 
 
 @pytest.mark.usefixtures("no_pages")

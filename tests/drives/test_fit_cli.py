@@ -258,13 +258,11 @@ def test_a_made_drive_is_fitted_from_results_of_fio(cli: Cli, tmp_path: Path) ->
 
     for number, fill in enumerate((450, 625, 760, 894)):
         made.overwriting(results, number, fill, float(amplification(1073, fill, 1.03)))
-    done = cli("fit", "results", "--out", "mine.toml", "--every-other", "--json")
-    assert done.status == 0, done.err
+    done = cli("fit", "results", "--out", "mine.toml", "--every-other", "--json", status=0)
     found = {one["key"]: one for one in json.loads(done.out)["estimates"]}
     assert found["space_gib"]["value"] == pytest.approx(1073, rel=0.01)
     assert found["overhead"]["value"] == pytest.approx(1.03, rel=0.01)
     assert found["engine.suspend_us"]["value"] + found["engine.suspend_slice_us"]["value"] == pytest.approx(
         130, rel=0.2
     )
-    again = cli("devices", "mine.toml")
-    assert again.status == 0, again.err
+    cli("devices", "mine.toml", status=0)
