@@ -1,7 +1,5 @@
 """Effects of the engine's choices: how they are judged, put in words and put together."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
