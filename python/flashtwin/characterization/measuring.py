@@ -54,11 +54,7 @@ class Options:
 
 
 def options(sets: Mapping[str, Setting | None], threads: int = 1) -> Options:
-    """The options with some keys changed (docs/characterization.md); None leaves a key as it is.
-
-    Raises:
-        ConfigError: a key is not known (the message names the nearest), or its value is out of range.
-    """
+    """The options with some keys changed (docs/characterization.md); None leaves a key as it is."""
     given = {key: value for key, value in sets.items() if value is not None}
     return options_from_text(texts(given), threads)
 

@@ -92,12 +92,7 @@ def serve(
 def _asked(
     system: str | Path | System | None, settings: Mapping[str, Value] | None, sets: dict[str, Any]
 ) -> tuple[str | None, list[tuple[str, str]]]:
-    """The preset or file that is asked for, and its keys, as text.
-
-    Raises:
-        ArgumentError: the system or a value is of the wrong kind.
-        ConfigError: keys are set on a finished system.
-    """
+    """The preset or file that is asked for, and its keys, as text."""
     texts_of = sets.pop("sets", None) or {}
     if not isinstance(texts_of, Mapping):
         raise ArgumentError("sets is no mapping of keys to texts; give keys as keywords, or settings={...}")

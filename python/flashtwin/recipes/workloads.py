@@ -165,11 +165,7 @@ class Workload:
 
 
 def compared(targets: list[Target], found: Any, scale: float) -> list[Achieved]:
-    """Targets beside a characterization's statistics.
-
-    Raises:
-        TraceError: a target names a statistic that is not known.
-    """
+    """Targets beside a characterization's statistics."""
     achieved = []
     for target in targets:
         metric = statistics.METRICS.get(target.metric)

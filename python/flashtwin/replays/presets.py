@@ -159,11 +159,7 @@ def system(name: str | Path, /, *, settings: Mapping[str, Value] | None = None, 
 
 
 def checked_name(name: str | Path) -> str:
-    """The name of a preset or the path of a TOML file, as the core takes it.
-
-    Raises:
-        ArgumentError: it is neither text nor a path.
-    """
+    """The name of a preset or the path of a TOML file, as the core takes it."""
     if not isinstance(name, str | Path):
         raise ArgumentError(
             f"a system is the name of a preset or the path of a TOML file, not of type {type(name).__name__}"

@@ -436,12 +436,7 @@ def fitted(
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> dict[str, System]:
-    """Systems with the keys that depend on the trace: the period where nobody has set it, and the blocks to fill.
-
-    Raises:
-        ArgumentError: `fill` is no share above 0 and up to 1.
-        ConfigError: there is no drive so large.
-    """
+    """Systems with the keys that depend on the trace: the period where nobody has set it, and the blocks to fill."""
     prepare(trace, [system._resolved for system in systems.values()], progress)
     found = with_periods(trace.duration_ns, systems, notify)
     return found if fill is None else filled(trace, found, fill, notify)
@@ -475,11 +470,7 @@ def name_systems(
 
 
 def _told_apart(systems: Sequence[System]) -> list[str]:
-    """The systems' names; a file's that has the name of another system says in brackets which file it is.
-
-    Raises:
-        ConfigError: two have one name all the same.
-    """
+    """The systems' names; a file's that has the name of another system says in brackets which file it is."""
     called = [system.name for system in systems]
     files = [Path(system.recipe[0]) for system in systems]
     names = [

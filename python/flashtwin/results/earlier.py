@@ -22,9 +22,6 @@ def keep(path: Path, name: str, summary: identity.Summary) -> str | None:
     """Moves the run `name` of a result folder aside, unless it is what `summary` tells; returns its new name.
 
     None where there is no run of that name, none that can be read, or the same one.
-
-    Raises:
-        OutputError: the folder cannot be written to.
     """
     before = _summary(names.run(path, name))
     if before is None or identity.same(before, summary):

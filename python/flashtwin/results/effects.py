@@ -30,12 +30,9 @@ class NoEffect:
 
 
 def without_effect(rows: Sequence[Row], axes: Iterable[str], ignored: Mapping[int, Sequence[str]]) -> list[NoEffect]:
-    """The keys that changed nothing on a system, of those that took several values there.
+    """The keys of `axes` that changed nothing on a system, of those that took several values there.
 
-    Args:
-        rows: of the points that were replayed, as the table has them.
-        axes: whole keys that were swept.
-        ignored: by point, the keys that its system does not look at.
+    `rows` are the replayed points. `ignored` are the keys, by point, that its system does not look at.
     """
     found, axes = [], list(axes)
     by_system: dict[str, list[Row]] = defaultdict(list)

@@ -43,9 +43,6 @@ def prepared(path: str | Path, *, holding: str = names.STUDY) -> Iterator[Path]:
 
     A folder that is not empty must hold results already (the file `holding`): nothing else is ever
     written over. As long as it is held nobody else may prepare it.
-
-    Raises:
-        OutputError: the folder cannot be written to, holds something else, or somebody is at work in it.
     """
     path = Path(path)
     existed = path.exists()
@@ -78,11 +75,7 @@ def unlocked(path: Path, *, holding: str) -> Iterator[Path]:
 
 @contextmanager
 def locked(path: Path) -> Iterator[bool]:
-    """Holds a folder, made if need be, for this thread alone; yields whether it did not hold it before.
-
-    Raises:
-        OutputError: the folder cannot be written to, or somebody is at work in it.
-    """
+    """Holds a folder, made if need be, for this thread alone; yields whether it did not hold it before."""
     with ExitStack() as stack:
         try:
             path.mkdir(parents=True, exist_ok=True)

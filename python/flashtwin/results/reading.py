@@ -185,11 +185,7 @@ class StudyFolder(TraceResults):
 
     @cached_property
     def explained(self) -> Mapping[str, Mapping[str, Any]]:
-        """The bottlenecks of the runs, by run, in their order; empty where nobody looked.
-
-        Raises:
-            ReportError: another version of flashtwin looked, and wrote something else.
-        """
+        """The bottlenecks of the runs, by run, in their order; empty where nobody looked."""
         files = {run.name: names.explained_file(self.folder, run.name) for run in self.runs}
         found = {name: read_json(file) for name, file in files.items() if file.is_file()}
         for name, one in found.items():
@@ -202,11 +198,7 @@ class StudyFolder(TraceResults):
 
     @cached_property
     def candidates(self) -> Mapping[str, Any]:
-        """The systems with their best cheap settings; empty where nobody looked.
-
-        Raises:
-            ReportError: another version of flashtwin looked, and wrote something else.
-        """
+        """The systems with their best cheap settings; empty where nobody looked."""
         path = self.folder / names.CANDIDATES
         found = read_json(path) if path.is_file() else {}
         if found and not found.keys() >= _CHOICE:

@@ -169,11 +169,7 @@ def is_sweep(folder: Path | str) -> bool:
 
 
 def load(folder: Path | str) -> SavedSweep:
-    """Reads the folder of a sweep.
-
-    Raises:
-        ReportError: there is none in it, its table has not been written, or cannot be read.
-    """
+    """Reads the folder of a sweep."""
     path = Path(folder)
     plan = read_json(path / names.SWEEP)
     rows = read_rows(names.table(path, names.SWEEP_ROWS))

@@ -54,9 +54,6 @@ def gather(paths: Sequence[Path | str]) -> list[SavedResult]:
 
     A path is a result folder (all its runs), the folder of one run, `OUT/earlier`, the folder of a sweep (all points
     that were made), or one entry of a sweep's store.
-
-    Raises:
-        ReportError: nothing of these lies at a path.
     """
     found = [run for path in dict.fromkeys(map(Path, paths)) for run in _runs_at(path)]
     return labelled(found)

@@ -167,11 +167,7 @@ def run(
 
 
 def find(paths: Sequence[str | Path]) -> dict[str, tuple[Path, str]]:
-    """The traces by name, each with its file and its category: the folder it is in, below the one given.
-
-    Raises:
-        FlashtwinError: a path does not exist, or there is no trace at all.
-    """
+    """The traces by name, each with its file and its category: the folder it is in, below the one given."""
     files: list[tuple[Path, str, Path]] = []
     for path in map(Path, paths):
         if path.is_dir():
@@ -228,11 +224,7 @@ def _job(
 
 @contextmanager
 def shared(out: Path) -> Iterator[Path]:
-    """A folder that several processes write into at once, each the folders of its own traces.
-
-    Raises:
-        OutputError: it cannot be made, or holds something else.
-    """
+    """A folder that several processes write into at once, each the folders of its own traces."""
     with folder.unlocked(out, holding=names.COLLECTION) as ready:
         # Says that the folder is ours before there is anything else in it.
         store.clear_left_over(ready)

@@ -62,11 +62,7 @@ class Job(Task):
 
 
 def do(job: Job, progress: Progress | None = None) -> Characterization:
-    """Characterizes the trace, writes its folder and its report; complete or not at all.
-
-    Raises:
-        FlashtwinError: the trace cannot be read, or the folder not be written.
-    """
+    """Characterizes the trace, writes its folder and its report; complete or not at all."""
     from flashtwin import report
 
     with folder.prepared(job.out, holding=names.CHARACTERIZATION) as path:

@@ -47,11 +47,7 @@ def known(
     *,
     stream: bool = False,
 ) -> list[SweepTrace]:
-    """The traces by name; files and folders of files, scans, or traces in memory, which are written into the store.
-
-    Raises:
-        FlashtwinError: one does not exist or cannot be read, or two have one name.
-    """
+    """The traces by name; files and folders of files, scans, or traces in memory, which are written into the store."""
     held = [trace for trace in traces if isinstance(trace, Trace)]
     scans = [trace for trace in traces if isinstance(trace, Scan)]
     paths = [trace for trace in traces if not isinstance(trace, Trace | Scan)]

@@ -147,11 +147,7 @@ def sweep(
 
 
 def as_axis(key: str, value: Any) -> plan.Axis:
-    """The values of a key, from those of a Python caller: one value, several, or a range as text.
-
-    Raises:
-        ArgumentError: a value is none that a key can have.
-    """
+    """The values of a key, from those of a Python caller: one value, several, or a range as text."""
     if isinstance(value, str):
         found = plan.axis(value) if ":" in value else None
         return found if isinstance(found, plan.Range) else (_text(value),)
@@ -204,11 +200,7 @@ def _clear(store: Store, out: Path) -> None:
 
 
 def made_ready(out: Path) -> None:
-    """Makes the folder; any number of processes may sweep in it at once.
-
-    Raises:
-        OutputError: it cannot be made, or holds something else.
-    """
+    """Makes the folder; any number of processes may sweep in it at once."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

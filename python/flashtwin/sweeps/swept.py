@@ -67,11 +67,7 @@ class Plan:
 
     @classmethod
     def read(cls, path: Path) -> Plan:
-        """Reads it.
-
-        Raises:
-            ReportError: there is no sweep in the folder, or it cannot be read.
-        """
+        """Reads it."""
         from flashtwin.results.reading import read_json
 
         file = path / names.SWEEP

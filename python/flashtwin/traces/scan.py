@@ -146,12 +146,7 @@ def scan(
 
 
 def as_replayable(given: Replayable | str | Path, progress: Progress | None = None) -> Replayable:
-    """A replayable trace from an argument: the trace itself, or the path of one, which is read.
-
-    Raises:
-        ArgumentError: it is none of these.
-        TraceError: the file cannot be read.
-    """
+    """A replayable trace from an argument: the trace itself, or the path of one, which is read."""
     if isinstance(given, Scan | Trace):
         return given
     refuse_what_is_no_trace(given)

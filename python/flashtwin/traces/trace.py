@@ -37,11 +37,7 @@ END_NS = 2**63 - 1
 
 
 def excerpt_ns(from_s: float | None, to_s: float | None) -> tuple[int, int] | None:
-    """A span of time as the core wants it; None where everything is meant.
-
-    Raises:
-        ArgumentError: it has no length, or begins before the trace.
-    """
+    """A span of time as the core wants it; None where everything is meant."""
     if from_s is None and to_s is None:
         return None
     begin_ns = 0 if from_s is None else round(from_s * 1e9)
@@ -298,22 +294,13 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
 
 
 def as_trace(given: Trace | str | Path, progress: Progress | None = None) -> Trace:
-    """A trace from what callers may pass for one: itself, or the path of its file.
-
-    Raises:
-        ArgumentError: it is neither.
-        TraceError: the file cannot be read.
-    """
+    """A trace from what callers may pass for one: itself, or the path of its file."""
     refuse_what_is_no_trace(given)
     return given if isinstance(given, Trace) else open(given, progress=progress)
 
 
 def refuse_what_is_no_trace(given: object) -> None:
-    """An error that names the types a trace may have.
-
-    Raises:
-        ArgumentError: it is neither a trace nor a path.
-    """
+    """An error that names the types a trace may have."""
     from flashtwin.traces.scan import Scan
 
     if isinstance(given, Scan):
@@ -336,9 +323,5 @@ def _unpickled(name: str, parquet: bytes) -> Trace:
 
 
 def requests_by_volume(path: str | Path) -> dict[str, int]:
-    """Requests to each volume of the trace in a file, by name; the file is read once, and not held.
-
-    Raises:
-        TraceError: the file cannot be read as a trace.
-    """
+    """Requests to each volume of the trace in a file, by name; the file is read once, and not held."""
     return dict(sorted(_core.requests_by_volume(path)))
