@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 from flashtwin.characterization.measuring import Characterization
@@ -11,7 +10,7 @@ from flashtwin.cli._characterizing import MeasuringOptions, show, show_batch
 from flashtwin.cli._options import Json, On, Shard, TracePaths, Workers
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import say
-from flashtwin.results import folder, names
+from flashtwin.results import names
 from flashtwin.sweeps import batch, jobs
 from flashtwin.traces.reading import Reading, Source
 
@@ -80,17 +79,10 @@ def _one(
 ) -> None:
     """One trace: its folder and its report, whether or not they were there before."""
     target = out or Path(f"{source.stem}-workload")
-    job = jobs.Job(
-        name=source.path,
-        path=source.path,
-        out=str(target),
-        options=measuring.options,
-        reading=source.reading,
-        stream=measuring.stream,
-        by_volume=by_volume,
-        report=reports,
-        key=_key(source, measuring, by_volume=by_volume),
-    )
+    job = jobs.Job.of(
+        Path(source.path).name, source.path, target, measuring.options, source.reading,
+        stream=measuring.stream, by_volume=by_volume, report=reports,
+    )  # fmt: skip
     if source.path != "-" and job.is_done:
         say(f"reusing {target}: same file, same options")
         found = Characterization.read(target)
@@ -100,13 +92,3 @@ def _one(
     show(found, target / names.REPORT if reports else None, as_json=as_json)
     if not reports:
         say(f"results: {target}")
-
-
-def _key(source: Source, measuring: MeasuringOptions, *, by_volume: bool) -> str:
-    """Names all that the result of a single trace depends on."""
-    file = Path(source.path)
-    status = file.stat() if source.path != "-" and file.is_file() else None
-    made_from = [status.st_size, status.st_mtime_ns] if status is not None else [None]
-    return folder.characterization_key(
-        file.name, *made_from, measuring.options.key, asdict(source.reading), measuring.stream, by_volume
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +13,7 @@ from flashtwin.characterization import statistics
 from flashtwin.characterization.measuring import Characterization, characterize
 from flashtwin.errors import TraceError
 from flashtwin.progress import Progress, named
+from flashtwin.results.documents import json_object
 from flashtwin.traces.trace import Trace
 
 Bound = Literal["equal", "at-most", "at-least"]
@@ -194,8 +194,7 @@ def recipe_schema() -> dict[str, Any]:
     >>> "writes" in ft.recipe_schema()["properties"]
     True
     """
-    schema: dict[str, Any] = json.loads(_core.recipe_schema())
-    return schema
+    return json_object(_core.recipe_schema())
 
 
 def workload(name: str | Path) -> Workload:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +11,7 @@ from typing import Any
 
 from flashtwin import _core
 from flashtwin.errors import ArgumentError, ConfigError
+from flashtwin.results.documents import json_object
 from flashtwin.settings import Value, merged, texts
 
 
@@ -62,8 +62,7 @@ def config_schema() -> dict[str, Any]:
     >>> "nand" in ft.config_schema()["properties"]
     True
     """
-    schema: dict[str, Any] = json.loads(_core.config_schema())
-    return schema
+    return json_object(_core.config_schema())
 
 
 @dataclass(frozen=True)
@@ -87,8 +86,7 @@ class System:
     @cached_property
     def config(self) -> dict[str, Any]:
         """Every key with its value, nested as in TOML."""
-        config: dict[str, Any] = json.loads(self._resolved.json)
-        return config
+        return json_object(self._resolved.json)
 
     @property
     def period_s(self) -> float:
@@ -188,7 +186,7 @@ def finished(system: System) -> ConfigError:
 
 def _resolve(name: str, sets: list[tuple[str, str]]) -> System:
     resolved = _core.resolve(name, sets)
-    named = str(json.loads(resolved.json)["name"])
+    named = str(json_object(resolved.json)["name"])
     return System(named, resolved, (name, tuple(sets)))
 
 

@@ -19,6 +19,7 @@ from flashtwin.replays.periods import with_periods
 from flashtwin.replays.presets import System, as_system
 from flashtwin.replays.timelines import wanted
 from flashtwin.results import earlier, folder, ground, names, schema, together
+from flashtwin.results.documents import json_object
 from flashtwin.results.frames import StoredRun, Table, Tabular, one_row, shown, stacked, table_of
 from flashtwin.results.responses import Responses
 from flashtwin.results.trees import dig
@@ -75,8 +76,7 @@ class Result(Tabular):
     @cached_property
     def summary(self) -> dict[str, Any]:
         """All totals, with the whole configuration; units are in the names, undefined ratios are None."""
-        summary: dict[str, Any] = json.loads(self._native.summary_json)
-        return summary
+        return json_object(self._native.summary_json)
 
     @property
     def response(self) -> Responses:

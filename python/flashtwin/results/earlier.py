@@ -13,9 +13,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from flashtwin.errors import OutputError, ReportError
+from flashtwin.errors import OutputError
 from flashtwin.results import folder, identity, names
-from flashtwin.results.documents import read_json
+from flashtwin.results.documents import json_or_none
 
 
 def keep(path: Path, name: str, summary: identity.Summary) -> str | None:
@@ -79,18 +79,14 @@ def _free(home: Path, label: str, summary: identity.Summary) -> str:
     return found
 
 
-def _summary(run: Path) -> Any:
-    try:
-        return read_json(run / names.SUMMARY)
-    except ReportError:
-        return None
+def _summary(run: Path) -> dict[str, Any] | None:
+    summary = json_or_none(run / names.SUMMARY)
+    return summary if isinstance(summary, dict) else None
 
 
 def _keys(home: Path) -> dict[str, str]:
-    try:
-        return {str(label): str(key) for label, key in read_json(home / names.MADE_FROM).items()}
-    except ReportError:
-        return {}
+    keys = json_or_none(home / names.MADE_FROM)
+    return {str(label): str(key) for label, key in keys.items()} if isinstance(keys, dict) else {}
 
 
 def _note(home: Path, keys: dict[str, str]) -> None:

@@ -159,10 +159,7 @@ def write_volumes(path: Path, volumes: Mapping[str, Callable[[Path], None]]) -> 
 
 def volumes(path: Path) -> dict[str, Path]:
     """The folders of a trace's volumes, by their names; none where there are none."""
-    try:
-        places = json.loads((path / names.VOLUMES / names.VOLUME_NAMES).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
+    places = documents.json_or_none(path / names.VOLUMES / names.VOLUME_NAMES) or {}
     return {str(name): path / names.VOLUMES / str(place) for name, place in places.items()}
 
 
@@ -252,10 +249,7 @@ def characterization_key(*parts: Any) -> str:
 
 def characterized_from(path: Path) -> str | None:
     """The key of the complete characterization in a folder; None without one."""
-    try:
-        key = json.loads((path / names.CHARACTERIZED_FROM).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
+    key = documents.json_or_none(path / names.CHARACTERIZED_FROM)
     return key if isinstance(key, str) and (path / names.CHARACTERIZATION).is_file() else None
 
 
@@ -272,10 +266,7 @@ def run_key(digest: str, config: Mapping[str, Any]) -> str:
 
 def finished_runs(path: Path) -> dict[str, str]:
     """Keys of the complete runs in a folder, by name; empty if the folder does not say."""
-    try:
-        keys = json.loads((path / names.MADE_FROM).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
+    keys = documents.json_or_none(path / names.MADE_FROM)
     if not isinstance(keys, dict):
         return {}
     return {str(name): str(key) for name, key in keys.items() if (names.run(path, name) / names.SUMMARY).is_file()}

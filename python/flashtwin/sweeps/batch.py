@@ -148,9 +148,12 @@ def run(
     with folder.prepared(out, holding=names.COLLECTION) if shard is None else shared(out) as ready:
         found = find(paths)
         planned = [
-            _job(name, path, ready, options, reading, stream=stream, by_volume=by_volume, report=reports)
+            jobs.Job.of(
+                name, str(path), ready / names.TRACES / name, options, reading,
+                stream=stream, by_volume=by_volume, report=reports,
+            )
             for name, (path, _) in found.items()
-        ]
+        ]  # fmt: skip
         planned = plan.shared(planned, shard)
         missing = [job for job in planned if not job.is_done]
         if notify and len(missing) < len(planned):
@@ -208,18 +211,6 @@ def _category(file: Path, root: Path) -> str:
 
 def _stem(file: Path) -> str:
     return file.name.split(".")[0] or file.name
-
-
-def _job(
-    name: str, path: Path, out: Path, options: Options, reading: Reading, *,
-    stream: bool, by_volume: bool, report: bool,
-) -> jobs.Job:  # fmt: skip
-    """What to do with a trace; its key holds the file's size and time, so that it need not be read to be known."""
-    status = path.stat()
-    key = folder.characterization_key(
-        name, status.st_size, status.st_mtime_ns, options.key, asdict(reading), stream, by_volume,
-    )  # fmt: skip
-    return jobs.Job(name, str(path), str(out / names.TRACES / name), options, reading, stream, by_volume, report, key)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,18 @@ class Job(Task):
     report: bool
     #: Names all that the result depends on; noted when it is complete.
     key: str
+
+    @classmethod
+    def of(
+        cls, name: str, path: str, out: Path, options: Options, reading: Reading, *,
+        stream: bool, by_volume: bool, report: bool,
+    ) -> Job:  # fmt: skip
+        """A job whose key holds the file's size and time, so that it need not be read to be known."""
+        file = Path(path)
+        status = file.stat() if path != "-" and file.is_file() else None
+        made_from = [status.st_size, status.st_mtime_ns] if status is not None else [None]
+        key = folder.characterization_key(name, *made_from, options.key, asdict(reading), stream, by_volume)
+        return cls(name, path, str(out), options, reading, stream, by_volume, report, key)
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Job:

@@ -116,7 +116,7 @@ class _Search:
     seen: dict[plan.Point, list[Planned]] = field(default_factory=dict)
 
     def replay_reference(self) -> None:
-        """Replays the first system as it is, but for keys with one value, on every trace: all else is compared to it."""
+        """Replays the first system as it is, but for keys with one value, on every trace, to compare all else to."""
         axes = self.axes.items()
         fixed = tuple((key, found[0]) for key, found in axes if not isinstance(found, plan.Range) and len(found) == 1)
         name = next(iter(self.bench.systems))

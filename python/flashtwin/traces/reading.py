@@ -52,13 +52,13 @@ class Reading:
 
         Standard input, and files so small that they fit with any content, take 0.
         """
-        how = (self.format, self.on_bad_line, self.sort_window_ns, self.blkparse_action, self.volume, self.excerpt_ns)
-        return _core.memory_in_whole(path, how)
+        return _core.memory_in_whole(path, self.native)
 
     @property
-    def excerpt_ns(self) -> tuple[int, int] | None:
-        """The span of time as the core wants it; None where everything is meant."""
-        return excerpt_ns(self.from_s, self.to_s)
+    def native(self) -> _core._Reading:
+        """The options as the core wants them."""
+        span = excerpt_ns(self.from_s, self.to_s)
+        return self.format, self.on_bad_line, self.sort_window_ns, self.blkparse_action, self.volume, span
 
     def label(self, trace: str) -> str:
         """The name of results of the part that is read."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +13,7 @@ from flashtwin import _core
 from flashtwin.errors import ArgumentError
 from flashtwin.progress import Progress, named
 from flashtwin.results import names
+from flashtwin.results.documents import arrow_table, json_object
 from flashtwin.results.frames import Rows, Table, shown
 
 if TYPE_CHECKING:
@@ -132,8 +132,7 @@ class Trace(Rows):
 
         Percentages are of 100; undefined values are None, for example the mean of no requests.
         """
-        info: dict[str, Any] = json.loads(self._native.info_json())
-        return info
+        return json_object(self._native.info_json())
 
     @property
     def duration_ns(self) -> int:
@@ -167,9 +166,7 @@ class Trace(Rows):
 
     def to_arrow(self) -> pyarrow.Table:
         """The canonical columns, a row a request, as a table of PyArrow."""
-        from flashtwin.results import documents
-
-        table: pyarrow.Table = documents.arrow_table(self._native)
+        table: pyarrow.Table = arrow_table(self._native)
         return table
 
     def _repr_html_(self) -> str:
