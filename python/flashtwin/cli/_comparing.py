@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flashtwin.cli._talk import table
-from flashtwin.recipes.likeness import Replayed
 from flashtwin.recipes.workloads import Achieved
+
+if TYPE_CHECKING:
+    from flashtwin.recipes.imitation import Replayed
 
 
 def as_row(one: Achieved) -> dict[str, Any]:

@@ -222,12 +222,7 @@ def workload(name: str | Path) -> Workload:
 
 
 def synthesize(
-    recipe: str | Path,
-    scale: float = 1.0,
-    seed: int = 0,
-    *,
-    days: int | None = None,
-    progress: Progress | None = None,
+    recipe: str | Path, scale: float = 1.0, seed: int = 0, *, days: int | None = None, progress: Progress | None = None
 ) -> Trace:
     """Makes a trace of a described kind, with contents.
 

@@ -128,7 +128,7 @@ class System:
         if not sets:
             return self
         name, before = self._made_from
-        return replace(_resolve(name, [*before, *sets]), name=self.name)
+        return replace(resolve_text(name, [*before, *sets]), name=self.name)
 
     @property
     def recipe(self) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -153,7 +153,7 @@ def system(name: str | Path, /, *, settings: Mapping[str, Value] | None = None, 
     >>> ft.system("rr-ssd", settings={"replication.alpha": 0.2}).name
     'rr-ssd'
     """
-    return _resolve(checked_name(name), texts(merged(settings, sets)))
+    return resolve_text(checked_name(name), texts(merged(settings, sets)))
 
 
 def checked_name(name: str | Path) -> str:
@@ -165,9 +165,10 @@ def checked_name(name: str | Path) -> str:
     return str(name)
 
 
-def resolve_text(name: str, sets: list[tuple[str, str]]) -> System:
+def resolve_text(name: str, sets: Sequence[tuple[str, str]]) -> System:
     """Like `system`, with values as text: TOML literals or bare words, as `--set` takes them."""
-    return _resolve(name, sets)
+    resolved = _core.resolve(name, list(sets))
+    return System(str(json_object(resolved.json)["name"]), resolved, (name, tuple(sets)))
 
 
 def as_system(chosen: str | Path | System, sets: Mapping[str, Value]) -> System:
@@ -184,11 +185,5 @@ def finished(system: System) -> ConfigError:
     return ConfigError(f"keys cannot be set on the finished system '{system.name}'; set them in `ft.system`")
 
 
-def _resolve(name: str, sets: list[tuple[str, str]]) -> System:
-    resolved = _core.resolve(name, sets)
-    named = str(json_object(resolved.json)["name"])
-    return System(named, resolved, (name, tuple(sets)))
-
-
 def _again(label: str, name: str, sets: tuple[tuple[str, str], ...]) -> System:
-    return replace(_resolve(name, list(sets)), name=label)
+    return replace(resolve_text(name, sets), name=label)

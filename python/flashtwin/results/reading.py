@@ -1,9 +1,6 @@
 """Reads a result folder: the study, its runs, the characterization, the tables of the workload.
 
-This is the only module of the report that touches files of results, and it
-never writes. Everything in a result folder may be missing except the list of
-runs: a reader gets `None` and decides how to say so. What it leaves out: all
-arithmetic between systems (`facts`) and all wording (`findings`, `charts`).
+It never writes. Everything in a result folder may be missing except the list of runs: a reader gets `None`.
 """
 
 from __future__ import annotations
@@ -246,13 +243,16 @@ def load_any(folder: Path | str) -> TraceResults | Collection:
     if (folder / names.STUDY).is_file():
         return _study(folder)
     if (folder / names.CHARACTERIZATION).is_file():
-        return _characterized(folder)
+        summary = read_json(folder / names.CHARACTERIZATION)
+        return TraceResults(folder, {"flashtwin": summary.get("flashtwin"), "trace": summary.get("info")})
     if (folder / names.COLLECTION).is_file():
         tables = (read_table(names.table(folder, name)) for name in (names.TRACE_ROWS, names.DISTRIBUTIONS))
         failures = read_json(folder / names.FAILURES) if (folder / names.FAILURES).is_file() else {}
         return Collection(folder, {**read_json(folder / names.COLLECTION), **failures}, *tables)
     if (folder / names.SUMMARY).is_file():
-        return _single_run(folder)
+        summary = read_json(folder / names.SUMMARY)
+        run = SavedRun(str(summary.get("system") or folder.name), folder, summary)
+        return StudyFolder(folder, {"flashtwin": summary.get("flashtwin")}, runs=(run,), baseline=run)
     raise ReportError(
         f"{folder}: no {names.STUDY} in it; expected a folder that `flashtwin study`, `compare` or `characterize` wrote"
     )
@@ -278,17 +278,6 @@ def _study(folder: Path) -> StudyFolder:
     if wanted is not None and baseline.name != wanted:
         problems.append(f"the baseline `{wanted}` has no result; `{baseline.label}` is taken instead")
     return StudyFolder(folder, info, tuple(problems), runs=tuple(runs), baseline=baseline)
-
-
-def _characterized(folder: Path) -> TraceResults:
-    summary = read_json(folder / names.CHARACTERIZATION)
-    return TraceResults(folder, {"flashtwin": summary.get("flashtwin"), "trace": summary.get("info")})
-
-
-def _single_run(folder: Path) -> StudyFolder:
-    summary = read_json(folder / names.SUMMARY)
-    run = SavedRun(str(summary.get("system") or folder.name), folder, summary)
-    return StudyFolder(folder, {"flashtwin": summary.get("flashtwin")}, runs=(run,), baseline=run)
 
 
 def _read_runs(folder: Path, info: Mapping[str, Any]) -> tuple[list[SavedRun], list[str]]:

@@ -9,13 +9,13 @@ field means.
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Collection
 from functools import cache
 from importlib import resources
 from typing import Any
 
 from flashtwin.errors import InternalError
-from flashtwin.results.documents import json_object
 
 #: Written by `make docs`.
 FILE = "schema.json"
@@ -24,7 +24,8 @@ FILE = "schema.json"
 @cache
 def _written() -> dict[str, Any]:
     """`run` and `characterization`, each with `fields` and `tables`."""
-    return json_object(resources.files(__package__).joinpath(FILE).read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(resources.files(__package__).joinpath(FILE).read_text(encoding="utf-8"))
+    return found
 
 
 def _fields(what: str) -> frozenset[str]:

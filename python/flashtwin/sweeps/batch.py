@@ -174,7 +174,9 @@ def find(paths: Sequence[str | Path]) -> dict[str, tuple[Path, str]]:
     files: list[tuple[Path, str, Path]] = []
     for path in map(Path, paths):
         if path.is_dir():
-            files += [(file, _category(file, path), file.relative_to(path)) for file in _files(path)]
+            for file in _files(path):
+                below = file.relative_to(path)
+                files.append((file, below.parts[0] if len(below.parts) > 1 else "", below))
         elif path.is_file():
             files.append((path, "", path))
         else:
@@ -183,7 +185,7 @@ def find(paths: Sequence[str | Path]) -> dict[str, tuple[Path, str]]:
         raise OutputError(f"{', '.join(map(str, paths))}: no trace in it; give files, or a folder of files")
     # A file that is given twice is one trace.
     files = list({file.resolve(): entry for entry in reversed(files) for file in entry[:1]}.values())[::-1]
-    stems = [_stem(file) for file, _, _ in files]
+    stems = [file.name.split(".")[0] or file.name for file, _, _ in files]
     named: dict[str, tuple[Path, str]] = {}
     for (file, category, below), stem in zip(files, stems, strict=True):
         parts = [part for part in below.parts if part not in (below.anchor, "..")]
@@ -202,15 +204,6 @@ def _files(path: Path) -> list[Path]:
         and not any(part.startswith(".") for part in file.relative_to(path).parts)
         and not file.name.lower().endswith(names.NOT_TRACES)
     )
-
-
-def _category(file: Path, root: Path) -> str:
-    parts = file.relative_to(root).parts
-    return parts[0] if len(parts) > 1 else ""
-
-
-def _stem(file: Path) -> str:
-    return file.name.split(".")[0] or file.name
 
 
 @contextmanager
@@ -252,14 +245,7 @@ def _finish(path: Path, good: Sequence[jobs.Job], categories: dict[str, str], fa
     flat = [{"trace": trace.name, "category": trace.category, **trace.row} for trace in traces]
     folder.write_table(names.table(path, names.TRACE_ROWS), table_of(flat))
     columns = list(zip(*across.distributions(who), strict=True)) or [()] * len(across.COLUMNS)
-    types = [
-        pyarrow.string(),
-        pyarrow.string(),
-        pyarrow.float64(),
-        pyarrow.string(),
-        pyarrow.float64(),
-        pyarrow.string(),
-    ]
+    types = [pyarrow.float64() if column in ("x", "value") else pyarrow.string() for column in across.COLUMNS]
     arrays = [pyarrow.array(column, kind) for column, kind in zip(columns, types, strict=True)]
     distributions = pyarrow.table(dict(zip(across.COLUMNS, arrays, strict=True)))
     folder.write_table(names.table(path, names.DISTRIBUTIONS), distributions)
@@ -280,14 +266,13 @@ def _failed(failures: Mapping[str, str]) -> list[Failure]:
 
 def _traced(job: jobs.Job, category: str) -> list[CharacterizedTrace]:
     """A finished trace as the statistics see it, from its folder alone: its volumes where they were taken apart."""
-    found = Characterization.read(job.out)
-    parts = {f"{job.name}:{name}": volume for name, volume in found.volumes.items()} or {job.name: found}
-    return [_as_traced(name, category, part) for name, part in parts.items()]
-
-
-def _as_traced(name: str, category: str, found: Characterization) -> CharacterizedTrace:
     from flashtwin.sweeps.across import CharacterizedTrace
 
-    wanted = {*rows.TABLES, "f_min"} & set(found.table_names)
-    tables = {table: found.table(table).to_arrow().to_pylist() for table in sorted(wanted)}
-    return CharacterizedTrace(name, category, found.row, tables)
+    found = Characterization.read(job.out)
+    parts = {f"{job.name}:{name}": volume for name, volume in found.volumes.items()} or {job.name: found}
+    traces = []
+    for name, part in parts.items():
+        wanted = {*rows.TABLES, "f_min"} & set(part.table_names)
+        tables = {table: part.table(table).to_arrow().to_pylist() for table in sorted(wanted)}
+        traces.append(CharacterizedTrace(name, category, part.row, tables))
+    return traces

@@ -322,15 +322,12 @@ class SweepBench:
         if fill is not None:
             blocks = self._blocks.get((point.trace, fill, kind(system)))
             try:
-                blocks = blocks or self._filled(point.trace, fill, self._others(point))[point.system]
+                others = {name: one for name, one in self._resolved[point.sets].items() if isinstance(one, System)}
+                blocks = blocks or self._filled(point.trace, fill, others)[point.system]
             except FlashtwinError as error:
                 return str(error)
             system = system.with_sets({BLOCKS: blocks})
         return with_periods(self.traces[point.trace].duration_ns, {point.system: system})[point.system]
-
-    def _others(self, point: Point) -> dict[str, System]:
-        """The systems with a point's keys."""
-        return {name: one for name, one in self._resolved[point.sets].items() if isinstance(one, System)}
 
     def _filled(
         self, trace: int, fill: str, systems: Mapping[str, System], notify: Notify | None = None

@@ -6,16 +6,16 @@ import html
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashtwin.errors import ArgumentError, ReportError
 from flashtwin.progress import Notify
-from flashtwin.replays.running import Result
+from flashtwin.replays.running import Result, stored
 from flashtwin.results import figures, folder, names, over, variation
 from flashtwin.results.effects import NoEffect
-from flashtwin.results.frames import StoredRun, Tabular, one_row, shown, table_of
+from flashtwin.results.frames import Tabular, one_row, shown, table_of
 from flashtwin.results.sweeps import DONE, FAILED, MISSING, SavedSweep, best_row
 from flashtwin.sweeps.store import Store, write_synced
 
@@ -62,7 +62,10 @@ class Plan:
 
     def write(self, path: Path) -> None:
         """Writes it into the folder; shards of one sweep write the same."""
-        said = {**asdict(self), "flashtwin": folder.VERSION, "store": _relative(self.store, path)}
+        # A store inside the folder moves with it.
+        store, here = self.store.resolve(), path.resolve()
+        place = str(store.relative_to(here)) if store.is_relative_to(here) else str(store)
+        said = {**asdict(self), "flashtwin": folder.VERSION, "store": place}
         write_synced(path / names.SWEEP, (json.dumps(said, indent=1, ensure_ascii=False) + "\n").encode())
 
     @classmethod
@@ -80,12 +83,6 @@ class Plan:
             return cls(**{**said, "store": path / said["store"]}, points=found)
         except (KeyError, TypeError) as error:
             raise ReportError(f"{file}: not a sweep of this version of flashtwin ({error}); sweep again") from None
-
-
-def _relative(store: Path, path: Path) -> str:
-    """The store's place as the folder notes it: one inside moves with it."""
-    store, path = store.resolve(), path.resolve()
-    return str(store.relative_to(path)) if store.is_relative_to(path) else str(store)
 
 
 class Sweep(Tabular):
@@ -188,8 +185,7 @@ class Sweep(Tabular):
         kept = Store(self.plan.store).get(planned.key) if planned.key else None
         if kept is None or kept.summary is None:
             raise ArgumentError(f"point {point} has no run; make it with `{planned.command}`")
-        tables = {name: partial(folder.read_table, file) for name, file in kept.tables.items()}
-        return Result(planned.system, StoredRun(json.dumps(kept.summary, ensure_ascii=False), tables))
+        return stored(planned.system, json.dumps(kept.summary, ensure_ascii=False), kept.tables)
 
     def best(self, figure: str, subject_to: str = "") -> dict[str, Any] | None:
         """The row with the best figure (`"read.p99"`) within bounds (`"wa<=1.2,ram<=64MB"`); None without one.
@@ -297,11 +293,8 @@ def _row(planned: Planned, store: Store, axes: Mapping[str, Sequence[str]]) -> d
         "error": error, "key": planned.key, **({} if planned.trial is None else {"trial": planned.trial}), **swept,
     }  # fmt: skip
     # A run may have been made from a file of another name with the same requests.
-    return {**first, **{key: value for key, value in found.items() if key not in first}, **_named(found, planned)}
-
-
-def _named(found: Mapping[str, Any], planned: Planned) -> dict[str, Any]:
-    return {"trace.name": planned.trace} if found else {}
+    named = {"trace.name": planned.trace} if found else {}
+    return {**first, **{key: value for key, value in found.items() if key not in first}, **named}
 
 
 def _value(text: str | None) -> Any:
