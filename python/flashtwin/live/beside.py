@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,12 +61,7 @@ class FigurePair:
 
     def as_json(self) -> dict[str, Any]:
         """For machines."""
-        return {
-            "figure": self.figure,
-            "served": self.served,
-            "replayed": self.replayed,
-            "difference_percent": self.difference_percent,
-        }
+        return {**asdict(self), "difference_percent": self.difference_percent}
 
 
 def compare_drive(served: str | PathLike[str], result: Result | str | PathLike[str]) -> list[FigurePair]:

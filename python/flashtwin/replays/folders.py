@@ -91,7 +91,12 @@ def replay_into(
 
     def write(index: int, result: _core.RunResult) -> None:
         name = missing[index]
-        _keep_earlier(path, name, _summary_of(systems[name], trace), notify)
+        label = earlier.keep(path, name, _summary_of(systems[name], trace))
+        if label is not None and notify:
+            notify(
+                f"{name} was there with other settings; kept as {path / names.EARLIER / label} "
+                f"(flashtwin compare {path} {path / names.EARLIER})"
+            )
         folder.forget_run(path, name)
         folder.write_run(path, name, result)
         folder.record_run(path, name, key(name))
@@ -124,13 +129,3 @@ def _bring_back(
         label = earlier.restore(path, name, key(name), _summary_of(system, trace))
         if label is not None and notify:
             notify(f"{path / names.EARLIER / label}: asked for again, is {names.run(path, name)} now")
-
-
-def _keep_earlier(path: Path, name: str, summary: Mapping[str, Any], notify: Notify | None) -> None:
-    """Keeps the run of that name with other settings, and says where."""
-    label = earlier.keep(path, name, summary)
-    if label is not None and notify:
-        notify(
-            f"{name} was there with other settings; kept as {path / names.EARLIER / label} "
-            f"(flashtwin compare {path} {path / names.EARLIER})"
-        )

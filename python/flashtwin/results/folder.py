@@ -49,8 +49,10 @@ def prepared(path: str | Path, *, holding: str = names.STUDY) -> Iterator[Path]:
     try:
         with locked(path) as fresh:
             _refuse_strangers(path, holding)
-            if fresh:
-                _remove_left_over(path)
+            for left in [one for ending in _TEMPORARY for one in path.rglob(f".*{ending}")] if fresh else ():
+                # It is gone when the folder that it lay in was removed before it.
+                if left.exists():
+                    _remove(left)
             yield path
     except FlashtwinError as error:
         raise outward(error, path) from None
@@ -324,14 +326,6 @@ def _is_left_over(entry: Path) -> bool:
     if entry.name == locking.LOCK or (entry.name.startswith(".") and entry.name.endswith(_TEMPORARY)):
         return True
     return entry.is_dir() and entry.name in (names.RUNS, names.TRACES) and all(map(_is_left_over, entry.iterdir()))
-
-
-def _remove_left_over(path: Path) -> None:
-    """Deletes files that killed processes left half-written; only the holder of the folder may."""
-    for partial in [place for ending in _TEMPORARY for place in path.rglob(f".*{ending}")]:
-        # It is gone when the folder that it lay in was removed before it.
-        if partial.exists():
-            _remove(partial)
 
 
 @cache

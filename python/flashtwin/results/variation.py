@@ -160,16 +160,14 @@ def variations(groups: Iterable[Sequence[RunGroup]], wanted: Sequence[Figure]) -
     found = []
     for one in wanted:
         of_groups = [[value for cell in group if (value := cell.mean(one)) is not None] for group in groups]
-        ranges = [_variation(one, values) for values in of_groups if len(values) > 1]
+        ranges = []
+        for values in filter(lambda values: len(values) > 1, of_groups):
+            low, high = min(values), max(values)
+            first, last = (low, high) if values.index(low) <= values.index(high) else (high, low)
+            ranges.append(Variation(one, (high - low) / high if high else 0.0, first, last))
         if ranges:
             found.append(max(ranges, key=lambda range_: range_.share))
     return found
-
-
-def _variation(figure: Figure, values: Sequence[float]) -> Variation:
-    low, high = min(values), max(values)
-    first, last = (low, high) if values.index(low) <= values.index(high) else (high, low)
-    return Variation(figure, (high - low) / high if high else 0.0, first, last)
 
 
 def in_turn(found: Sequence[Variation]) -> list[Variation]:

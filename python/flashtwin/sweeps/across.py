@@ -239,7 +239,8 @@ def _read_cost(who: Entrants) -> list[Row]:
     """Fig. 12: cost of reading relative to whole reads of the smallest pages, with and without partial reads."""
 
     def points(trace: CharacterizedTrace) -> Iterator[tuple[str, Any, float]]:
-        base = _smallest_cost(trace)
+        smallest = [row for row in trace.at_sector("read_cost") if row["chip"] == "slc-mlc"]
+        base = float(smallest[0]["full_ns"] or 0.0) if smallest else 0.0
         for row in trace.tables.get("read_cost", ()) if base else ():
             for way in ("full", "partial"):
                 if row["chip"] in ("slc-mlc", "tlc") and row[f"{way}_ns"] is not None:
@@ -247,11 +248,6 @@ def _read_cost(who: Entrants) -> list[Row]:
 
     found = _gather(who.reading, points)
     return [*_spread("12", found), *_share("12", found, "halved_percent", lambda values: values <= 0.5)]
-
-
-def _smallest_cost(trace: CharacterizedTrace) -> float:
-    rows = [row for row in trace.at_sector("read_cost") if row["chip"] == "slc-mlc"]
-    return float(rows[0]["full_ns"] or 0.0) if rows else 0.0
 
 
 def _gains(who: Entrants) -> list[Row]:

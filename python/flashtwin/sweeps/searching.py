@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 AT_ONCE = 8
 #: A sampler asks for some points again when there are few; how many of its asks a trial may take before it is enough.
 ASKS = 10
-#: The sampler's name for the choice of the system.
-_SYSTEM = "system"
 
 
 @dataclass(frozen=True)
@@ -141,11 +139,16 @@ class _Search:
         while len(self.seen) < trials and asked < trials * ASKS:
             asks = [study.ask() for _ in range(min(AT_ONCE, trials - len(self.seen)))]
             asked += len(asks)
-            points = [_suggested(trial, list(self.bench.systems), self.axes) for trial in asks]
+            points = [self._suggested(trial) for trial in asks]
             self.evaluate(points, trials)
             self.write(ended=False)
             for trial, point in zip(asks, points, strict=True):
                 _tell(study, trial, self._judged(self.seen[point], reference), self.goal)
+
+    def _suggested(self, trial: Any) -> plan.Point:
+        systems = list(self.bench.systems)
+        system = trial.suggest_categorical("system", systems) if len(systems) > 1 else systems[0]
+        return plan.Point(0, system, tuple((key, _value(trial, key, found)) for key, found in self.axes.items()))
 
     def evaluate(self, points: Sequence[plan.Point], of: int) -> None:
         """Replays the settings that were not asked for before; `of` is how many of them there may be in the end."""
@@ -214,12 +217,6 @@ def _study(seed: int, objectives: int) -> Any:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     sampler = optuna.samplers.TPESampler(seed=seed)
     return optuna.create_study(sampler=sampler, directions=["minimize"] * objectives)
-
-
-def _suggested(trial: Any, systems: Sequence[str], axes: Mapping[str, plan.Axis]) -> plan.Point:
-    """The point that the sampler asks for."""
-    system = trial.suggest_categorical(_SYSTEM, list(systems)) if len(systems) > 1 else systems[0]
-    return plan.Point(0, system, tuple((key, _value(trial, key, found)) for key, found in axes.items()))
 
 
 def _value(trial: Any, key: str, found: plan.Axis) -> str:
