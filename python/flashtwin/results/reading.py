@@ -11,17 +11,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flashtwin.errors import ReportError
 from flashtwin.results import documents, names, schema
 from flashtwin.results.trees import dig
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: NumPy takes a tenth of a second to load, and a replay does without it.
+Floats: TypeAlias = "NDArray[np.float64]"
 
 #: A JSON object from a file; see `documents`.
 read_json = documents.read_json
@@ -39,6 +40,8 @@ class SavedTable:
 
     def get(self, name: str) -> Floats | None:
         """The column, or None when the file has none of that name or only nulls."""
+        import numpy as np
+
         values = self.columns.get(self._checked(name))
         if values is None or not np.isfinite(values).any():
             return None
@@ -46,6 +49,8 @@ class SavedTable:
 
     def where(self, name: str, value: str | float) -> SavedTable:
         """The rows whose column `name` is `value` (no rows when there is no such column)."""
+        import numpy as np
+
         keep = np.zeros(self.rows, dtype=bool)
         self._checked(name)
         if isinstance(value, str) and name in self.texts:
@@ -58,6 +63,8 @@ class SavedTable:
 
     def values(self, name: str) -> list[float]:
         """The different numbers of a column, ascending; none when there is no such column."""
+        import numpy as np
+
         column = self.columns.get(self._checked(name), np.zeros(0))
         return [float(value) for value in np.unique(column[np.isfinite(column)])]
 
@@ -301,6 +308,9 @@ def read_table(path: Path, known: tuple[str, ...] | None = None) -> SavedTable |
     """A Parquet file as arrays; None when there is no file or no row in it. `known` are the columns it may have."""
     if not path.is_file():
         return None
+    import numpy as np
+    import pyarrow as pa
+
     try:
         table = documents.read_parquet(path)
     except (pa.ArrowException, OSError) as error:
@@ -320,6 +330,8 @@ def read_table(path: Path, known: tuple[str, ...] | None = None) -> SavedTable |
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """The rows of a Parquet file as they are; missing values are None."""
+    import pyarrow as pa
+
     try:
         rows: list[dict[str, Any]] = documents.read_parquet(path).to_pylist()
     except (pa.ArrowException, OSError) as error:
