@@ -51,44 +51,28 @@ def characterize(
         out (DIR): Folder for results and report. Example: --out mail-workload
             [default: the trace's name and -workload, or workloads]
     """
+    how = jobs.JobOptions(measuring.options, reading, measuring.stream, by_volume, reports)
     if len(paths) == 1 and not Path(paths[0]).is_dir() and on is None and shard is None:
         source = Source(paths[0], reading)
-        _one(source, measuring, out, reports=reports, by_volume=by_volume, as_json=json)
+        _one(source, how, out, as_json=json)
         return 0
     with Bars() as bars:
-        done = batch.run(
-            paths,
-            out or Path("workloads"),
-            measuring.options,
-            reading,
-            stream=measuring.stream,
-            by_volume=by_volume,
-            reports=reports,
-            workers=workers,
-            on=on,
-            shard=shard,
-            progress=bars.named("characterizing", "traces"),
-            notify=say,
-        )
+        heard = bars.named("characterizing", "traces")
+        done = batch.run(paths, out or Path("workloads"), how, workers, on, shard, heard, say)
     show_batch(done, as_json=json)
     return 1 if done.failures else 0
 
 
-def _one(
-    source: Source, measuring: MeasuringOptions, out: Path | None, *, reports: bool, by_volume: bool, as_json: bool
-) -> None:
+def _one(source: Source, how: jobs.JobOptions, out: Path | None, *, as_json: bool) -> None:
     """One trace: its folder and its report, whether or not they were there before."""
     target = out or Path(f"{source.stem}-workload")
-    job = jobs.Job.of(
-        Path(source.path).name, source.path, target, measuring.options, source.reading,
-        stream=measuring.stream, by_volume=by_volume, report=reports,
-    )  # fmt: skip
+    job = jobs.Job.of(Path(source.path).name, source.path, target, how)
     if source.path != "-" and job.is_done:
         say(f"reusing {target}: same file, same options")
         found = Characterization.read(target)
     else:
         with Bars() as bars:
             found = jobs.do(job, bars.named("characterizing", "steps"))
-    show(found, target / names.REPORT if reports else None, as_json=as_json)
-    if not reports:
+    show(found, target / names.REPORT if how.report else None, as_json=as_json)
+    if not how.report:
         say(f"results: {target}")

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flashtwin.characterization.measuring import Characterization, Options
+from flashtwin.characterization.measuring import Characterization
 from flashtwin.characterization.measuring import options as resolved
 from flashtwin.errors import OutputError
 from flashtwin.progress import Notify, Progress
@@ -112,32 +112,14 @@ def characterize_many(
     """
     options = resolved({"sample_rate": sample, **merged(settings, sets)})
     given = [paths] if isinstance(paths, str | Path) else list(paths)
-    reading = Reading(format, on_bad_line)
-    return run(
-        given,
-        Path(out),
-        options,
-        reading,
-        stream=stream,
-        by_volume=by_volume,
-        reports=reports,
-        workers=workers,
-        on=on,
-        shard=plan.shard(shard) if shard else None,
-        progress=progress,
-        notify=notify,
-    )
+    how = jobs.JobOptions(options, Reading(format, on_bad_line), stream, by_volume, reports)
+    return run(given, Path(out), how, workers, on, plan.shard(shard) if shard else None, progress, notify)
 
 
 def run(
     paths: Sequence[str | Path],
     out: Path,
-    options: Options,
-    reading: Reading,
-    *,
-    stream: bool = False,
-    by_volume: bool = False,
-    reports: bool = True,
+    how: jobs.JobOptions,
     workers: int = 0,
     on: Any = None,
     shard: tuple[int, int] | None = None,
@@ -147,13 +129,8 @@ def run(
     """`characterize_many` with its options gathered; for the modules of this package."""
     with folder.prepared(out, holding=names.COLLECTION) if shard is None else shared(out) as ready:
         found = find(paths)
-        planned = [
-            jobs.Job.of(
-                name, str(path), ready / names.TRACES / name, options, reading,
-                stream=stream, by_volume=by_volume, report=reports,
-            )
-            for name, (path, _) in found.items()
-        ]  # fmt: skip
+        traces = ready / names.TRACES
+        planned = [jobs.Job.of(name, str(path), traces / name, how) for name, (path, _) in found.items()]
         planned = plan.shared(planned, shard)
         missing = [job for job in planned if not job.is_done]
         if notify and len(missing) < len(planned):
