@@ -135,9 +135,9 @@ bench: build ## what is fast, and how we know
 	cargo bench --locked -p flashtwin-analysis --bench wa
 	cargo bench --locked -p flashtwin-sim --bench engine
 	@$(BIN)/python -m benches.whole
-	@$(BIN)/python benches/peer_ftlsim.py
-	@$(BIN)/python benches/peer_mqsim.py
-	@$(BIN)/python benches/sweeps.py
+	@$(BIN)/python -m benches.peer_ftlsim
+	@$(BIN)/python -m benches.peer_mqsim
+	@$(BIN)/python -m benches.sweeps
 
 evidence: build $(VENV)/.dev ## measure again what README and docs state; FLASHTWIN_CAPTURED=DIR and FLASHTWIN_SAMPLES=DIR name the recorded and the public traces
 	$(BIN)/python -m evidence

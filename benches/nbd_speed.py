@@ -1,15 +1,12 @@
 """Requests a second of the NBD server beside nbdkit's file plugin, and what recording costs.
 
-    python benches/nbd_speed.py --rounds 5 --seconds 3
+    python -m benches.nbd_speed --rounds 5 --seconds 3
 
-One client, fio's engine for NBD, one machine, one run; 4 KB random reads and writes at depth 1 and 32. Servers take
-turns, round after round, and the median of the rounds is told, for the load of a machine drifts. Run it on a quiet one.
-Each server reads all of its image once before it is measured, so that all find it in memory.
+One client (fio), 4 KB random reads and writes at depth 1 and 32. Servers take turns, and the median of the rounds
+counts, because the load of a machine drifts. Each server reads all of its image once before it is measured.
 
-Servers: nbdkit's `file` on an image; ours on the same image; ours before nbdkit, that is a proxy; both of ours with
-recording; and drives, full of what was written to them once, of a system that looks at contents and of one that does
-not. Ours without recording is an example of the crate: `flashtwin record` always records. Every write brings bytes of
-its own.
+Servers: nbdkit's `file`; ours on the same image, and before nbdkit as a proxy, with and without recording; and full
+drives of two systems. Ours without recording is an example of the crate, because `flashtwin record` always records.
 """
 
 from __future__ import annotations
@@ -38,8 +35,8 @@ def answers(path: Path) -> bool:
 
 
 @contextmanager
-def served(words: list[str], place: Path) -> Iterator[str]:
-    """A server as a process, as long as it is used."""
+def served(words: list[str], place: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A server's address and process, as long as it is used."""
     place.unlink(missing_ok=True)
     with subprocess.Popen(words, stdout=subprocess.DEVNULL) as process:
         try:
@@ -49,36 +46,50 @@ def served(words: list[str], place: Path) -> Iterator[str]:
                 time.sleep(0.02)
             else:
                 sys.exit(f"{words[0]} does not serve")
-            yield f"nbd+unix:///?socket={place}"
+            yield f"nbd+unix:///?socket={place}", process
         finally:
             process.terminate()
             process.wait()
 
 
+def fio(uri: str, *options: str) -> list[str]:
+    """The command of a job of fio."""
+    return ["fio", "--name=job", "--ioengine=nbd", f"--uri={uri}", *options]
+
+
+def fill(uri: str, size: int, folder: Path) -> None:
+    """Writes every page once, with bytes of its own."""
+    own = ("--refill_buffers", "--allrandrepeat=0")
+    words = fio(uri, "--rw=write", "--bs=1M", "--iodepth=4", f"--size={size}", *own)
+    subprocess.run(words, capture_output=True, check=True, cwd=folder)
+
+
 def requests_per_second(uri: str, kind: str, depth: int, seconds: float, folder: Path) -> float:
-    """What fio measures, when all has been read once: a drive forgets what the system has in memory of its image."""
-    once = ["fio", "--name=r", "--ioengine=nbd", f"--uri={uri}", "--rw=read", "--bs=1M", f"--size={SIZE_BYTES}"]
+    """The rate that fio measures, when all has been read once: a new server has nothing of its image in memory."""
+    once = fio(uri, "--rw=read", "--bs=1M", f"--size={SIZE_BYTES}")
     subprocess.run(once, capture_output=True, check=True, cwd=folder)
-    words = ["fio", "--name=b", "--ioengine=nbd", f"--uri={uri}", f"--rw={kind}", "--bs=4k", f"--size={SIZE_BYTES}"]
-    words += [f"--iodepth={depth}", "--time_based", f"--runtime={seconds}", "--output-format=json", "--norandommap"]
-    words += ["--refill_buffers", "--allrandrepeat=0"]
+    words = fio(
+        uri, f"--rw={kind}", "--bs=4k", f"--size={SIZE_BYTES}", f"--iodepth={depth}", "--time_based",
+        f"--runtime={seconds}", "--output-format=json", "--norandommap", "--refill_buffers", "--allrandrepeat=0",
+    )  # fmt: skip
     done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=folder)
-    side = "read" if kind == "randread" else "write"
     # It may have something to say before.
     found = json.loads(done.stdout[done.stdout.index("{") :])
-    return float(found["jobs"][0][side]["iops"])
+    return float(found["jobs"][0][kind.removeprefix("rand")]["iops"])
 
 
-def drive(system: str, folder: Path, place: Path) -> list[str]:
-    """What serves a drive, whose pages were all written once."""
-    flashtwin = str(Path(sys.executable).with_name("flashtwin"))
-    image = folder / f"{system}.img"
-    words = [flashtwin, "serve", str(image), "--socket", str(place)]
-    size = ["--system", system, "--size", f"{SIZE_BYTES >> 20}M"]
-    with served([*words, *size], place) as uri:
-        fill = ["fio", "--name=f", "--ioengine=nbd", f"--uri={uri}", "--rw=write", "--bs=1M", f"--size={SIZE_BYTES}"]
-        subprocess.run([*fill, "--refill_buffers", "--allrandrepeat=0"], capture_output=True, check=True, cwd=folder)
-    return words
+def drive(image: Path, system: str, size: int, place: Path) -> list[str]:
+    """The command that makes a drive and serves it."""
+    words = [str(Path(sys.executable).with_name("flashtwin")), "serve", str(image), "--system", system]
+    return [*words, "--size", f"{size >> 20}M", "--socket", str(place)]
+
+
+def full_drive(system: str, folder: Path, place: Path) -> list[str]:
+    """The command that serves a drive again after its pages were all written once."""
+    words = drive(folder / f"{system}.img", system, SIZE_BYTES, place)
+    with served(words, place) as (uri, _):
+        fill(uri, SIZE_BYTES, folder)
+    return [*words[:3], "--socket", str(place)]
 
 
 def main() -> None:
@@ -111,7 +122,7 @@ def measure(options: argparse.Namespace, program: str, folder: Path) -> None:
             file.write(bytes(range(256)) * 4096)
     kit = ["nbdkit", "--foreground", "--unix"]
     out = folder / "trace.parquet"
-    drives = {system: drive(system, folder, place) for system in ("conventional", "ca-ssd")}
+    drives = {system: full_drive(system, folder, place) for system in ("conventional", "ca-ssd")}
     before = f"nbd+unix:///?socket={behind}"
     servers = {
         "nbdkit file": [*kit, str(place), "file", str(image)],
@@ -126,7 +137,7 @@ def measure(options: argparse.Namespace, program: str, folder: Path) -> None:
     for _ in range(options.rounds):
         for server, words in servers.items():
             for kind, depth in jobs:
-                with served([*kit, str(behind), "file", str(image)], behind), served(words, place) as uri:
+                with served([*kit, str(behind), "file", str(image)], behind), served(words, place) as (uri, _):
                     rate = requests_per_second(uri, kind, depth, options.seconds, folder)
                 found.setdefault((server, kind, depth), []).append(rate)
     print(f"{'requests/s':24s}" + "".join(f"{kind + ' ' + str(depth):>14s}" for kind, depth in jobs))

@@ -1,11 +1,10 @@
 """How long a drive takes to open after its server was killed, and the memory that its tables take.
 
-    python benches/recovery.py --size-gb 64 --fill-gb 16
+    python -m benches.recovery --size-gb 64 --fill-gb 16
 
-A drive is made and written to from its beginning, every page with bytes of its own; then pages all over what was
-written are written again, with a flush every 256, for ten seconds. The server is killed (SIGKILL), caches are dropped
-where one may, and the drive is opened again: the time is what opening took by its own account, the checkpoint that
-follows included. Memory is what the process holds beyond what it did before it opened the drive.
+A drive is written from its beginning, then at random for ten seconds with a flush every 256 writes. The server is
+killed, caches are dropped where one may, and the drive is opened again. The time is the drive's own account, with the
+checkpoint that follows. Memory is the growth of the process.
 """
 
 from __future__ import annotations
@@ -13,11 +12,12 @@ from __future__ import annotations
 import argparse
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
+
+from benches.nbd_speed import drive, fill, fio, served
 
 import flashtwin as ft
 
@@ -30,18 +30,15 @@ def resident_bytes() -> int:
     return next(int(line.split()[1]) * 1024 for line in text.splitlines() if line.startswith("RssAnon"))
 
 
-def written(image: Path, system: str, size: int, fill: int, folder: Path) -> None:
+def write_and_kill(image: Path, system: str, size: int, written: int, folder: Path) -> None:
     """Makes the drive, writes, and kills its server in the middle."""
     place = folder / "s"
-    flashtwin = str(Path(sys.executable).with_name("flashtwin"))
-    words = [flashtwin, "serve", str(image), "--system", system, "--size", f"{size >> 20}M", "--socket", str(place)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE) as server:
-        assert server.stdout is not None
-        uri = server.stdout.readline().decode().strip()
-        fio = ["fio", "--name=f", "--ioengine=nbd", f"--uri={uri}", f"--size={fill}", "--refill_buffers"]
-        fio.append("--allrandrepeat=0")
-        subprocess.run([*fio, "--rw=write", "--bs=1M", "--iodepth=4"], capture_output=True, check=True, cwd=folder)
-        again = [*fio, "--rw=randwrite", "--bs=4k", "--iodepth=16", "--fsync=256", "--time_based", "--runtime=20"]
+    with served(drive(image, system, size, place), place) as (uri, server):
+        fill(uri, written, folder)
+        again = fio(
+            uri, "--rw=randwrite", "--bs=4k", "--iodepth=16", "--fsync=256", "--time_based", "--runtime=20",
+            f"--size={written}", "--refill_buffers", "--allrandrepeat=0",
+        )  # fmt: skip
         with subprocess.Popen(again, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder) as client:
             time.sleep(10)
             server.send_signal(signal.SIGKILL)
@@ -60,14 +57,14 @@ def main() -> None:
     for system in options.systems.split(","):
         with tempfile.TemporaryDirectory(dir=options.folder) as name:
             image = Path(name) / "drive.img"
-            written(image, system, options.size_gb * GB, options.fill_gb * GB, Path(name))
+            write_and_kill(image, system, options.size_gb * GB, options.fill_gb * GB, Path(name))
             with suppress(OSError):
                 Path("/proc/sys/vm/drop_caches").write_text("3", encoding="ascii")
             before = resident_bytes()
             with ft.serve(image) as server:
                 memory = resident_bytes() - before
-                drive = server.figures["drive"]
-            opened, held = drive["recovery"], drive["state"]["mapped_pages"] * 4096 / GB
+                figures = server.figures["drive"]
+            opened, held = figures["recovery"], figures["state"]["mapped_pages"] * 4096 / GB
             print(
                 f"recovery: {system}, {options.size_gb} GB, {held:.1f} GB written: "
                 f"{opened['seconds']:.2f} s, {opened['log_batches']} batches, {memory / 1e6:.0f} MB of memory"

@@ -1,10 +1,7 @@
-"""What a sweep costs beyond its replays, and two Dask workers of one machine beside the local pool of two.
+"""The cost of a sweep beyond its replays, and two Dask workers of one machine beside the local pool of two.
 
-    make bench
-
-In turn, round by round: the bare replays in this process, the same as a sweep of one worker, of the local pool and of
-Dask. Every sweep begins with an empty folder and draws no page; the pool starts its processes within its time, Dask's
-stand ready. The load of the machine is printed, for figures of a busy one say little.
+Replays in this process and the same as a sweep of one worker, of the local pool and of Dask take turns. Every sweep
+begins with an empty folder and draws no page. The pool starts its processes within its time, Dask's stand ready.
 """
 
 from __future__ import annotations
@@ -42,7 +39,7 @@ def trace(folder: Path) -> Path:
 
 
 def timed(work: Callable[[], Any]) -> float:
-    """Seconds that it takes."""
+    """Wall seconds."""
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
@@ -58,13 +55,6 @@ def bare(path: Path) -> float:
     """Seconds of the same replays and nothing else."""
     opened = ft.open(path)
     return sum(timed(lambda speed=speed: ft.replay(opened, "conventional", speed=speed)) for speed in SPEEDS)
-
-
-def told(name: str, seconds: list[float]) -> str:
-    """One line: the median, the extremes, a run's share."""
-    middle = statistics.median(seconds)
-    spread = f"[{min(seconds):.2f}-{max(seconds):.2f}]"
-    return f"sweep: {name:10} {middle:6.2f} s {spread}, {len(SPEEDS)} runs"
 
 
 def main() -> None:
@@ -88,7 +78,8 @@ def main() -> None:
             found["pool"].append(sweep(path, workers=WORKERS))
             found["dask"].append(sweep(path, on=cluster))
     for kind, seconds in found.items():
-        print(told(kind, seconds))
+        spread = f"[{min(seconds):.2f}-{max(seconds):.2f}]"
+        print(f"sweep: {kind:10} {statistics.median(seconds):6.2f} s {spread}, {len(SPEEDS)} runs")
     beyond = [
         (one - alone) / len(SPEEDS) * 1e3 for one, alone in zip(found["one worker"], found["replays"], strict=True)
     ]

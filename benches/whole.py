@@ -2,23 +2,45 @@
 
     make bench
 
-The trace is that of the bench of the engine, which writes it and says how fast its bare loop and its replays are.
-What a process takes to start (Python, the program, an empty device) is what the same command takes with a trace of
-one request, and is taken off. Times are wall times; reading has threads of its own. The shortest of several counts.
+The bench of the engine writes the trace, and says how fast its bare loop and its replays are. The same command with a
+trace of one request gives the time to start, which is taken off. Times are wall times, and the shortest of several
+counts. Reading has threads of its own.
 """
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from benches.output import engine
-
 SYSTEMS = ("conventional", "rr-ssd")
 ROUNDS = 5
+_NUMBER = r"[\d.,]+"
+_SYSTEM = re.compile(
+    rf"^(?P<name>\S+) +{_NUMBER} s +(?P<host>{_NUMBER}) M page ops/s, +(?P<share>{_NUMBER}) of the bare loop "
+    rf"\( *(?P<bare>{_NUMBER}) M\), +(?P<flash>{_NUMBER}) M flash ops/s; "
+    rf"tables (?P<page>{_NUMBER}|-) B/page, (?P<content>{_NUMBER}|-) B/content",
+    re.MULTILINE,
+)
+
+
+def engine(text: str) -> dict[str, dict[str, float | None]]:
+    """Each system beside its bare loop: M operations a second, their share of the loop's, bytes of tables.
+
+    Raises:
+        ValueError: the text is not the bench's output.
+    """
+    found = {}
+    for match in _SYSTEM.finditer(text):
+        cells = match.groupdict()
+        name = cells.pop("name")
+        found[name] = {key: None if cell == "-" else float(cell.replace(",", "")) for key, cell in cells.items()}
+    if not found:
+        raise ValueError(f"not what the bench of the engine prints: {text[:300]}")
+    return found
 
 
 def bench(*arguments: str) -> str:
@@ -44,13 +66,14 @@ def main() -> None:
         for system in SYSTEMS:
             output = bench("--only", system)
             rates = engine(output)[system]
+            replay, bare = rates["host"] or 0.0, rates["bare"] or 0.0
             operations = int(output.split(maxsplit=1)[0])
             start = min(elapsed(one, "conventional", period_s, folder) for _ in range(ROUNDS))
             seconds = min(elapsed(trace, system, period_s, folder) for _ in range(ROUNDS)) - start
             rate = operations / seconds / 1e6
             print(
                 f"whole: {system:14} {seconds:6.2f} s beyond {start:.2f} s to start, {rate:.2f} M page ops/s, "
-                f"{rate / rates['host']:.2f} of its replay, {rate / rates['bare']:.2f} of its bare loop"
+                f"{rate / replay:.2f} of its replay, {rate / bare:.2f} of its bare loop"
             )
 
 

@@ -1,6 +1,5 @@
-"""Writes the generated pages of the manual: docs/cli.md from the verbs, docs/configuration.md from the schema; and the
-generated parts of docs/systems.md, from systems and devices, and of docs/results.md and docs/characterization.md, from
-the types of the files.
+"""Writes the generated pages and parts of pages: docs/cli.md from the verbs, docs/configuration.md, docs/results.md and
+docs/characterization.md from the JSON schemas of what is read and written, docs/systems.md from systems and devices.
 
 python docs/generate.py            write them
 python docs/generate.py --check    say which are stale, exit 1 if any is
@@ -10,105 +9,113 @@ from __future__ import annotations
 
 import argparse
 import copy
+import json
 import math
 import re
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import groupby, takewhile
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import click
-import schema_pages
 
 import flashtwin as ft
+from flashtwin import _core
 from flashtwin.cli import flashtwin
 from flashtwin.results.keys import KEYS
 
+Schema = dict[str, Any]
+#: The name of a field and its text, from its name, its schema and the whole schema.
+Entry = Callable[[str, Schema, Schema], tuple[str, str]]
+
 DOCS = Path(__file__).resolve().parent
+RESULTS: Schema = json.loads(_core.results_schema())
+#: A generated part of a page, such as `<!-- schema: run.tables -->` up to `<!-- end of schema -->`.
+BLOCK = re.compile(r"(<!-- (?P<kind>schema|generated): (?P<name>[a-z.]+) -->).*?(<!-- end of (?P=kind) -->)", re.DOTALL)
 NOTE = "<!-- Written by `make docs` from {source}. Do not edit. -->"
-
-
-#: Options that several verbs share are described once. Groups by the option that identifies them, with their headings.
-GROUPS = {"--sort-window": "Trace options", "--aged": "Replay options", "--op": "Characterization options"}
-#: An option is described once if at least so many verbs have it with the same text.
-SHARED_BY = 2
-EVERYWHERE = ("--help", "--json")
 #: Text without Markdown of its own.
 PLAIN = str.maketrans({"*": "\\*", "<": "&lt;"})
+#: Objects of a characterization that another page describes.
+DESCRIBED_ON = {
+    "info": "[as `trace` of `study.json`](results.md#studyjson)",
+    "options": "[as in the configuration](configuration.md#options-of-a-characterization)",
+}
+
+CLI = """
+# Command line
+
+Data goes to stdout, messages to stderr; progress is shown on a terminal only. Exit status: 0 done,
+1 flashtwin itself failed, 2 wrong usage or bad input, 130 interrupted. Interrupted commands leave complete
+files only.
+
+[Shared options](#shared-options) stand at the end; `flashtwin VERB --help` prints all options of a verb.
+`--json` prints JSON instead of a table.
+"""
+CONFIGURATION = """
+# Configuration
+
+Every key of a system, with its default. `--set` changes a key on the command line, a keyword in Python.
+You can shorten a key to an ending that no other key has: `--set alpha=0.2` sets `ftl.replication.alpha`.
+`flashtwin systems NAME` prints all keys with the values of a system.
+"""
+CONDITIONS = """
+## When a key matters
+
+Some keys have an effect only under a condition. Where it does not hold, `compare` ignores a difference in
+the key, and `sweep` replays one value for all. A word without `=`, such as `deduplicates`, is a trait that
+policies give to a system; results list them under `traits`.
+"""
+OPTIONS = """
+## Options of a characterization
+
+Keys of `flashtwin characterize --set key=value` and of `ft.characterize(trace, key=value)`. A list needs no
+brackets on the command line, for example `--set frequency_ratios=2,2.5,3,5`. A result keeps its options in
+`characterization.json`. [Characterization](characterization.md) explains them.
+"""
 
 
 def cli_page() -> str:
     """Every verb's help as it is printed, without the options that verbs share; these stand at the end."""
     commands = dict(verbs(flashtwin, "flashtwin"))
-    shared = shared_options(commands)
-    parts = [
-        NOTE.format(source="the command line itself"),
-        "",
-        "# Command line",
-        "",
-        "Data goes to stdout, messages to stderr; progress is shown on a terminal only. Exit status: 0 done,",
-        "1 flashtwin itself failed, 2 wrong usage or bad input, 130 interrupted. Interrupted commands leave complete",
-        "files only.",
-        "",
-        "[Shared options](#shared-options) stand at the end; `flashtwin VERB --help` prints all options of a verb.",
-        "`--json` prints JSON instead of a table.",
-    ]
+    users = Counter(record for command in commands.values() for record in records(command))
+    # Where verbs differ in the text of an option, the most frequent text is the shared one.
+    shared = {flags: text for (flags, text), count in reversed(users.most_common()) if count > 1}
+    blocks = [NOTE.format(source="the command line itself"), CLI]
     for path, command in commands.items():
         own = copy.copy(command)
-        own.params = [one for one in command.params if record(one, command) not in shared and not everywhere(one)]
+        own.params = [
+            one for one in command.params if help_record(one, command) not in shared.items() and not everywhere(one)
+        ]
         own.add_help_option = False
-        context = click.Context(own, info_name=path, terminal_width=100, max_content_width=100)
-        text = own.get_help(context).rstrip()
+        text = own.get_help(click.Context(own, info_name=path, terminal_width=100, max_content_width=100)).rstrip()
         if isinstance(command, click.Group) and command is not flashtwin:
             # Its verbs follow, each with a heading.
             text = text.partition("\n\nCommands:")[0]
-        parts += ["", f"## `{path}`", "", "```text", text, "```"]
-        parts += also(command, shared)
-    parts += ["", "## Shared options"]
-    for heading in dict.fromkeys(shared.values()):
-        rows = [one for one, its in shared.items() if its == heading]
-        parts += ["", f"### {heading}", "", *(f"* `{flags}`: {line(text).translate(PLAIN)}" for flags, text in rows)]
-    return "\n".join(parts) + "\n"
+        blocks += [f"## `{path}`", f"```text\n{text}\n```"]
+        if also := [flags.split()[0].rstrip(",") for flags, text in records(command) if shared.get(flags) == text]:
+            blocks.append(f"[Shared](#shared-options): `{'`, `'.join(also)}`.")
+    options = (f"* `{flags}`: {line(text).translate(PLAIN)}" for flags, text in sorted(shared.items()))
+    return joined([*blocks, "## Shared options", "\n".join(options)])
 
 
-def record(option: click.Parameter, command: click.Command) -> tuple[str, str]:
-    """An option as help prints it: its flags, and its text; of an argument nothing."""
-    is_option = isinstance(option, click.Option)
-    return (option.get_help_record(click.Context(command)) if is_option else None) or ("", "")
+def help_record(option: click.Parameter, command: click.Command) -> tuple[str, str] | None:
+    """An option as help prints it: its flags, and its text. None for an argument."""
+    return option.get_help_record(click.Context(command)) if isinstance(option, click.Option) else None
+
+
+def records(command: click.Command) -> list[tuple[str, str]]:
+    """All options of a verb, but those that the page's first lines describe."""
+    params = (one for one in command.params if not everywhere(one))
+    return [record for one in params if (record := help_record(one, command))]
 
 
 def everywhere(option: click.Parameter) -> bool:
     """Whether the page's first lines describe the option."""
-    return any(name in EVERYWHERE for name in option.opts)
-
-
-def shared_options(commands: dict[str, click.Command]) -> dict[tuple[str, str], str]:
-    """Options that several verbs share, with the heading under which the page describes them."""
-    users: dict[tuple[str, str], list[str]] = {}
-    for path, command in commands.items():
-        for one in command.params:
-            found = record(one, command)
-            if found[0] and not everywhere(one):
-                users.setdefault(found, []).append(path)
-    often = {found: tuple(paths) for found, paths in users.items() if len(paths) >= SHARED_BY}
-    named = {
-        paths: heading
-        for (flags, _), paths in often.items()
-        for name, heading in GROUPS.items()
-        if name in flags.replace(",", "").split()
-    }
-    found = {one: named.get(paths, "Other options") for one, paths in often.items()}
-    order = [*GROUPS.values(), "Other options"]
-    return dict(sorted(found.items(), key=lambda one: order.index(one[1])))
-
-
-def also(command: click.Command, shared: dict[tuple[str, str], str]) -> list[str]:
-    """A line that names the shared options of a verb: whole groups by their headings, the others one by one."""
-    has = [found for one in command.params if (found := record(one, command)) in shared]
-    groups = list(dict.fromkeys(shared[one] for one in has if shared[one] in GROUPS.values()))
-    links = [f"[{one.lower()}](#{one.lower().replace(' ', '-')})" for one in groups]
-    links += [f"`{flags.split()[0].rstrip(',')}`" for flags, _ in has if shared[flags, _] not in groups]
-    return ["", f"Also: {', '.join(links)}."] if links else []
+    return bool({"--help", "--json"} & set(option.opts))
 
 
 def verbs(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
@@ -123,39 +130,13 @@ def verbs(command: click.Command, path: str) -> Iterator[tuple[str, click.Comman
 
 
 def configuration_page() -> str:
-    """Every key of the configuration with type, default and description."""
-    schema = ft.config_schema()
-    parts = [
+    """Every key of the configuration and of a characterization's options, with type, default and description."""
+    systems, options = ft.config_schema(), ft.options_schema()
+    return joined([
         NOTE.format(source="the configuration's schema"),
-        "",
-        "# Configuration",
-        "",
-        "Every key of a system, with its default. `--set` changes a key on the command line, a keyword in Python.",
-        "You can shorten a key to an ending that no other key has: `--set alpha=0.2` sets `ftl.replication.alpha`.",
-        "`flashtwin systems NAME` prints all keys with the values of a system.",
-    ]
-    parts += [
-        *sections(schema, schema, ""),
-        "",
-        "## When a key matters",
-        "",
-        "Some keys have an effect only under a condition. Where it does not hold, `compare` ignores a difference in",
-        "the key, and `sweep` replays one value for all. A word without `=`, such as `deduplicates`, is a trait that",
-        "policies give to a system; results list them under `traits`.",
-        "",
-        *conditions(),
-    ]
-    options = ft.options_schema()
-    parts += [
-        "",
-        "## Options of a characterization",
-        "",
-        "Keys of `flashtwin characterize --set key=value` and of `ft.characterize(trace, key=value)`. A list needs no",
-        "brackets on the command line, for example `--set frequency_ratios=2,2.5,3,5`. A result keeps its options in",
-        "`characterization.json`. [Characterization](characterization.md) explains them.",
-    ]
-    parts += sections(options, options, "")
-    return "\n".join(parts) + "\n"
+        CONFIGURATION, *sections(systems, systems, "", "##", key_entry),
+        CONDITIONS, "\n".join(conditions()), OPTIONS, *sections(options, options, "", "##", key_entry),
+    ])  # fmt: skip
 
 
 def conditions() -> list[str]:
@@ -166,35 +147,122 @@ def conditions() -> list[str]:
     return [f"* `{when}`: {', '.join(names)}" for when, names in keys.items() if when != "always"]
 
 
-def sections(node: dict[str, Any], schema: dict[str, Any], path: str) -> list[str]:
-    """The tables of one level of the configuration, then those below it."""
-    keys = properties(node, schema)
-    plain = {key: value for key, value in keys.items() if not properties(value, schema)}
-    lines: list[str] = []
-    if path:
-        lines += ["", f"## `{path}`", "", *([line(text)] if (text := node.get("description")) else [])]
+def joined(blocks: Iterable[str]) -> str:
+    """A page of its blocks."""
+    return "\n\n".join(block.strip("\n") for block in blocks) + "\n"
+
+
+def sections(node: Schema, root: Schema, path: str, level: str, entry: Entry) -> Iterator[str]:
+    """The plain fields of an object as a list, then a section for each object within; objects of a type share one."""
+    plain: list[tuple[str, str]] = []
+    objects: dict[str, tuple[Schema, list[str]]] = {}
+    for name, field in node.get("properties", {}).items():
+        if link := DESCRIBED_ON.get(f"{path}{name}"):
+            plain.append(entry(name, {"description": f"{described(field)}, {link}"}, root))
+        elif found := object_of(field, root):
+            objects.setdefault(referred(field) or name, (found, []))[1].append(name)
+        else:
+            plain.append(entry(name, field, root))
     if plain:
-        lines += ["", *(line for key, value in plain.items() for line in entry(key, value, schema))]
-    for key, value in keys.items():
-        if key not in plain:
-            lines += sections(merged(value, schema), schema, f"{path}.{key}" if path else key)
-    return lines
+        yield entries(plain)
+    for found, names in objects.values():
+        yield f"{level} " + ", ".join([f"`{path}{names[0]}`", *(f"`.{name}`" for name in names[1:])])
+        # Of one object the field's own text, which says when it is missing; several share that of their type.
+        own = [f"{text}." for name in names[: len(names) == 1] if (text := described(node["properties"][name]))]
+        yield from dict.fromkeys([*own, *paragraphs(found)])
+        yield from sections(found, root, f"{path}{names[0]}.", level, entry)
 
 
-def entry(key: str, value: dict[str, Any], schema: dict[str, Any]) -> list[str]:
-    """One key as an entry of a list, its choices below it."""
-    found = merged(value, schema)
+def entries(pairs: Iterable[tuple[str, str]]) -> str:
+    """A list of names with their texts. Neighbours with the same text are one entry."""
+    texts = groupby(pairs, key=itemgetter(1))
+    return "\n".join(f"* {', '.join(name for name, _ in group)}: {text}" for text, group in texts)
+
+
+def key_entry(name: str, node: Schema, root: Schema) -> tuple[str, str]:
+    """A key of the configuration with its type or default, and its text with its choices below."""
+    found = merged(node, root)
     default = f" = `{toml(found['default'])}`" if "default" in found else ""
-    its = kind(found, schema)
+    its = kind(found, root)
     if not default or " " in its:
         # Elsewhere the default shows the type: `0` an integer, `0.0` a number.
         default += f" ({its})"
-    text = line(value.get("description", found.get("description", "")))
-    choices = (f"    * `{name}`{f': {line(meaning)}' if meaning else '.'}" for name, meaning in names(found, schema))
-    return [f"* `{key}`{default}: {text}", *choices]
+    choices = (f"    * `{choice}`{f': {line(text)}' if text else '.'}" for choice, text in names(found, root))
+    return f"`{name}`{default}", "\n".join([line(found.get("description", "")), *choices])
 
 
-def kind(node: dict[str, Any], schema: dict[str, Any]) -> str:
+def field_entry(name: str, node: Schema, _: Schema) -> tuple[str, str]:
+    """A field of results, with a question mark if it can be null."""
+    kinds = node.get("type", [])
+    nullable = {"type": "null"} in node.get("anyOf", []) or (isinstance(kinds, list) and "null" in kinds)
+    return f"`{name}`{'?' if nullable else ''}", described(node)
+
+
+def tables(schemas: dict[str, Schema]) -> Iterator[str]:
+    """A section for each table: the meaning of a row, and the columns."""
+    for name, row in schemas.items():
+        yield f"### `{name}`"
+        yield from paragraphs(row)
+        columns = [(f"`{column}`", described(node)) for column, node in row["properties"].items()]
+        if name == "requests":
+            # The charges of the wait ledger, one column each, come last.
+            text = "The request's time by [charge](#charges-of-wait_ledger); the columns sum to `response_ns`"
+            columns = [*takewhile(lambda column: column[0] != "`host_read_ns`", columns), ("`CHARGE_ns`", text)]
+        yield entries(columns)
+
+
+def paths(node: Schema, root: Schema, path: str) -> Iterator[str]:
+    """Paths of all figures below a node; a list's own, and those of its entries."""
+    for name, field in node.get("properties", {}).items():
+        below = f"{path}.{name}" if path else name
+        within = object_of(field, root)
+        if not within or field.get("type") == "array":
+            yield below
+        yield from paths(within, root, below)
+
+
+def result_names() -> str:
+    """Fields, by their dotted paths, and columns of what is written: what readers in Python are checked against."""
+    found = {
+        what: {
+            "fields": sorted({*paths(part["summary"], part["summary"], "")} - {"config", "standard_errors"}),
+            "tables": {name: list(row["properties"]) for name, row in part["tables"].items()},
+        }
+        for what, part in RESULTS.items()
+        if "summary" in part
+    }
+    return json.dumps(found, indent=1) + "\n"
+
+
+def referred(node: Schema) -> str | None:
+    """What a field refers to: an object, a list of them, or one that may be missing."""
+    options = [node, node.get("items", {}), *node.get("anyOf", [])]
+    return next((option["$ref"] for option in options if "$ref" in option), None)
+
+
+def object_of(node: Schema, root: Schema) -> Schema:
+    """The object that a field holds; empty for a plain field."""
+    reference = referred(node)
+    found = target(reference, root) if reference else node
+    return found if "properties" in found else {}
+
+
+def target(reference: str, root: Schema) -> Schema:
+    """The object that a reference means."""
+    return dict(root["$defs"][reference.rpartition("/")[2]])
+
+
+def paragraphs(node: Schema) -> list[str]:
+    """The paragraphs of a description."""
+    return [line(part) for part in node.get("description", "").split("\n\n") if part.strip()]
+
+
+def described(node: Schema) -> str:
+    """A description without the full stop at its end."""
+    return " ".join(paragraphs(node)).removesuffix(".")
+
+
+def kind(node: Schema, schema: Schema) -> str:
     """The type of a value in words."""
     if "const" in node:
         return f"`{node['const']}`"
@@ -211,7 +279,7 @@ def kind(node: dict[str, Any], schema: dict[str, Any]) -> str:
     return " or ".join(words.get(one, one) for one in kinds) + bounds(node)
 
 
-def bounds(node: dict[str, Any]) -> str:
+def bounds(node: Schema) -> str:
     """The range of a number where it is more than what its type holds."""
     least, above, most = (node.get(name) for name in ("minimum", "exclusiveMinimum", "maximum"))
     if above is not None:
@@ -221,7 +289,7 @@ def bounds(node: dict[str, Any]) -> str:
     return f" from {least:g} up" if least else ""
 
 
-def names(node: dict[str, Any], schema: dict[str, Any]) -> list[tuple[str, str]]:
+def names(node: Schema, schema: Schema) -> list[tuple[str, str]]:
     """The fixed names that a value may have; none when it may be anything else."""
     if "enum" in node:
         return [(str(name), "") for name in node["enum"]]
@@ -235,19 +303,9 @@ def names(node: dict[str, Any], schema: dict[str, Any]) -> list[tuple[str, str]]
     ]
 
 
-def properties(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """The keys of a table; none for a plain value."""
-    return dict(merged(node, schema).get("properties", {}))
-
-
-def merged(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+def merged(node: Schema, root: Schema) -> Schema:
     """A node with what it refers to; what stands on the node itself wins."""
-    if "$ref" not in node:
-        return node
-    target: Any = schema
-    for part in node["$ref"].removeprefix("#/").split("/"):
-        target = target[part]
-    return {**merged(target, schema), **{key: value for key, value in node.items() if key != "$ref"}}
+    return {**merged(target(node["$ref"], root), root), **node} if "$ref" in node else node
 
 
 def line(text: str) -> str:
@@ -264,18 +322,20 @@ def toml(value: Any) -> str:
 
 #: Not part of the design that a system is.
 LEFT_OUT = ("name", "description", "nand", "seed", "verify", "replay")
-#: A generated part of docs/systems.md: `<!-- generated: devices -->` up to `<!-- end of generated -->`.
-BLOCK = re.compile(r"<!-- generated: (?P<name>[a-z]+) -->.*?<!-- end of generated -->", re.DOTALL)
 
 
-def systems_page() -> str:
-    """docs/systems.md with its tables of systems and devices."""
-    made = {"composition": composition, "devices": devices}
+def page(name: str) -> str:
+    """A page with its generated parts written again."""
 
     def block(mark: re.Match[str]) -> str:
-        return "\n".join([f"<!-- generated: {mark['name']} -->", *made[mark["name"]](), "<!-- end of generated -->"])
+        what, _, part = mark["name"].partition(".")
+        if mark["kind"] == "generated":
+            return "\n".join([mark[1], *{"composition": composition, "devices": devices}[what](), mark[4]])
+        node = RESULTS[what][part]
+        parts = tables(node) if part == "tables" else sections(node, node, "", "###", field_entry)
+        return joined([mark[1], *parts, mark[4]]).rstrip()
 
-    return BLOCK.sub(block, (DOCS / "systems.md").read_text(encoding="utf-8"))
+    return BLOCK.sub(block, (DOCS / name).read_text(encoding="utf-8"))
 
 
 def composition() -> list[str]:
@@ -334,14 +394,12 @@ def device(nand: dict[str, Any]) -> list[str]:
     ]
 
 
-PAGES = {
+PAGES: dict[str, Callable[[], str]] = {
     # First: whoever reads results needs it, the command line below included.
-    "../python/flashtwin/results/schema.json": schema_pages.names,
+    "../python/flashtwin/results/schema.json": result_names,
     "cli.md": cli_page,
     "configuration.md": configuration_page,
-    "systems.md": systems_page,
-    "results.md": lambda: schema_pages.page(DOCS / "results.md"),
-    "characterization.md": lambda: schema_pages.page(DOCS / "characterization.md"),
+    **{name: partial(page, name) for name in ("systems.md", "results.md", "characterization.md")},
 }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benches.output import engine
+from benches.whole import engine
 from evidence import code, forms, render, studies, study
 from evidence.render import PAGES, ClaimError
 from evidence.studies import gains, papers, ranges, workloads
@@ -224,8 +224,7 @@ class TestGains:
         trace = ft.open(TRACE)
         for one in gains.CAUSES:
             for spare, sets in ((gains.SPARE, one.on), (one.spare_off, one.off)):
-                for name in (one.base, one.design):
-                    gains.system(name, *gains.SYSTEMS[name], {**gains.Drive(gains.MAIN[0], spare).keys(trace), **sets})
+                gains.systems((one.base, one.design), {**gains.keys(gains.MAIN[0], trace, spare), **sets})
 
 
 def test_papers_claims_stand_beside_published_numbers() -> None:

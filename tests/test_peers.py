@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evidence.peers import comparing, mqsim, ours, scenarios, ssdsim, workloads
-from evidence.peers.device import Device
+from evidence.peers import comparing, mqsim, ours, ssdsim, workloads
 from evidence.peers.measure import Latency, Outcome, PeerError, latency
-from evidence.peers.workloads import GAP_NS, Request
+from evidence.peers.workloads import GAP_NS, Device, Request
 from evidence.study import Lab, MissingInputError
 
 SMALL = Device(channels=2, chips_per_channel=1, dies_per_chip=1, planes_per_die=2, blocks_per_plane=8, free_blocks=2)
@@ -86,10 +85,10 @@ class TestMqsim:
             echo 'Issued_Flash_Program_CMD="1" Issued_Flash_Multiplane_Program_CMD="0"' > flow_scenario_1.xml
             echo 'Issued_Flash_Erase_CMD="0" Issued_Flash_Multiplane_Erase_CMD="0"' >> flow_scenario_1.xml
             """
-        stand_in(tmp_path, "MQSim", script, monkeypatch, mqsim.VARIABLE)
+        stand_in(tmp_path, "MQSim", script, monkeypatch, mqsim.PEER.variable)
         outcome = mqsim.simulate(SMALL, REQUESTS, {}, folder(tmp_path))
         assert outcome == Outcome(Latency(2, 589.0, None), Latency(1, 502.5, None), 1, 0)
-        stand_in(tmp_path, "MQSim", "echo ERROR: no such file", monkeypatch, mqsim.VARIABLE)
+        stand_in(tmp_path, "MQSim", "echo ERROR: no such file", monkeypatch, mqsim.PEER.variable)
         with pytest.raises(PeerError, match="MQSim: ERROR: no such file"):
             mqsim.simulate(SMALL, REQUESTS, {}, folder(tmp_path))
 
@@ -124,7 +123,7 @@ class TestSsdsim:
             ssdsim.outcome("", SMALL, REQUESTS)
 
     def test_failure_is_named(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        stand_in(tmp_path, "ssd", "kill -SEGV $$", monkeypatch, ssdsim.VARIABLE)
+        stand_in(tmp_path, "ssd", "kill -SEGV $$", monkeypatch, ssdsim.PEER.variable)
         with pytest.raises(PeerError, match="ended with status -11"):
             ssdsim.simulate(SMALL, REQUESTS, {}, folder(tmp_path))
 
@@ -144,20 +143,20 @@ def test_idle_device_takes_what_the_datasheet_says(tmp_path: Path) -> None:
     apart = [request._replace(time_ns=request.time_ns * 1000, sectors=8) for request in REQUESTS]
     wanted = Outcome(Latency(2, 177.575, None), Latency(1, 502.575, None), 1, 0)
     assert ours.simulate(SMALL, apart, {}, tmp_path) == wanted
-    for rules in scenarios.RULES.values():
+    for rules in comparing.RULES.values():
         assert ours.simulate(SMALL, REQUESTS, rules, tmp_path).write is not None
         assert " --set engine.concurrency=chip" in ours.command(rules)
 
 
 def test_missing_peer_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for peer in comparing.PEERS.values():
-        monkeypatch.delenv(peer.VARIABLE, raising=False)
+        monkeypatch.delenv(peer.PEER.variable, raising=False)
     with pytest.raises(MissingInputError, match="MQSim is not here; set MQSIM_DIR to the folder of a built"):
         comparing.measure(Lab({}, print))
     for peer in comparing.PEERS.values():
-        monkeypatch.setenv(peer.VARIABLE, str(tmp_path))
+        monkeypatch.setenv(peer.PEER.variable, str(tmp_path))
         with pytest.raises(PeerError, match="no such program; build"):
-            peer.program()
+            peer.PEER.program()
 
 
 def test_larger_difference_has_the_letter_of_its_rule() -> None:

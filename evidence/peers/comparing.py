@@ -21,19 +21,21 @@ from evidence.forms import NOTHING, grid, percent
 from evidence.study import Data, Lab, MissingInputError, Study
 
 from . import mqsim, ours, scenarios, ssdsim, workloads
-from .measure import Outcome, PeerError, commit
+from .measure import Options, Outcome, PeerError, commit
 from .scenarios import Scenario
 
-OURS, PEERS = ours.NAME, {mqsim.NAME: mqsim, ssdsim.NAME: ssdsim}
+OURS, PEERS = ours.NAME, {adapter.PEER.name: adapter for adapter in (mqsim, ssdsim)}
+#: flashtwin by the rules of each peer.
+RULES: Mapping[str, Options] = {"MQSim": ours.AS_MQSIM, "SSDsim": ours.AS_SSDSIM}
 #: A larger difference needs a rule of `differences.toml` that explains it.
 TOLERANCE = 0.05
 #: The same of aged drives: times, and counts.
 AGED_TOLERANCE, COUNT_TOLERANCE = 0.03, 0.005
 AGED = "aged-"
 #: Groups of the table, by the beginning of the scenarios' names.
-GROUPS: Mapping[str, str | tuple[str, ...]] = {
+GROUPS: Mapping[str, str] = {
     "one page, light load": "light-", "one page, load 0.3": "medium-", "one page, load 0.7": "heavy-",
-    "in order": "sequential-", "on 128 pages": "few-", "public samples": ("wsrch", "tpcc", "example", "hm_0"),
+    "in order": "sequential-", "on 128 pages": "few-",
     "collection": "gc-", "aged drives under load": AGED,
 }  # fmt: skip
 COUNTS = ("pages_programmed", "blocks_erased")
@@ -41,42 +43,34 @@ COUNTS = ("pages_programmed", "blocks_erased")
 
 def measure(lab: Lab) -> Data:
     """Every scenario: everybody by its own rules, and flashtwin by those of each peer."""
-    for name, peer in PEERS.items():
-        if peer.program() is None:
-            raise MissingInputError(
-                f"{name} is not here; set {peer.VARIABLE} to the folder of a built {peer.REPOSITORY}"
-            )
+    commits = {OURS: commit(ROOT)}
+    for name, adapter in PEERS.items():
+        program = adapter.PEER.program()
+        if program is None:
+            cure = f"set {adapter.PEER.variable} to the folder of a built {adapter.PEER.repository}"
+            raise MissingInputError(f"{name} is not here; {cure}")
+        commits[name] = commit(program.parent)
     found = []
     for scenario in scenarios.everything():
         lab.say(scenario.name)
-        requests = scenario.build()
         runs: dict[str, Any] = {OURS: asdict(_run(ours.simulate, scenario, {}))}
-        for name, peer in PEERS.items():
-            options = {mqsim.NAME: scenario.mqsim, ssdsim.NAME: scenario.ssdsim}[name]
+        for name, adapter in PEERS.items():
             try:
-                runs[name] = asdict(_run(peer.simulate, scenario, options))
+                runs[name] = asdict(_run(adapter.simulate, scenario, scenario.options.get(name, {})))
             except PeerError as error:
                 runs[name] = {"failed": str(error)}
-            runs[f"{OURS} as {name}"] = asdict(_run(ours.simulate, scenario, scenarios.RULES[name]))
-        found.append({
-            "name": scenario.name, "title": scenario.title, "light": scenario.light,
-            "requests": workloads.counts(requests[scenario.first :]), "runs": runs,
-        })  # fmt: skip
+            runs[f"{OURS} as {name}"] = asdict(_run(ours.simulate, scenario, RULES[name]))
+        requests = workloads.counts(scenario.build()[scenario.first :])
+        found.append({"name": scenario.name, "light": scenario.light, "requests": requests, "runs": runs})
     return {
-        "commits": {OURS: commit(ROOT), **{name: commit(_folder(peer)) for name, peer in PEERS.items()}},
-        "rules": {name: ours.command(rules) for name, rules in scenarios.RULES.items()},
-        "scenarios": found,
-    }
+        "commits": commits, "rules": {name: ours.command(rules) for name, rules in RULES.items()}, "scenarios": found,
+    }  # fmt: skip
 
 
-def _run(simulate: Any, scenario: Scenario, settings: Mapping[str, Any]) -> Outcome:
+def _run(simulate: Any, scenario: Scenario, options: Options) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
-        outcome: Outcome = simulate(scenario.device, scenario.build(), settings, Path(folder), scenario.first)
+        outcome: Outcome = simulate(scenario.device, scenario.build(), options, Path(folder), scenario.first)
     return outcome
-
-
-def _folder(peer: Any) -> Path:
-    return Path(peer.program()).parent
 
 
 @dataclass(frozen=True)
@@ -117,36 +111,22 @@ def differences() -> list[dict[str, Any]]:
     return found
 
 
-def cells(data: Data) -> Iterator[Cell]:
-    """Every comparison of a peer with flashtwin by its rules."""
+def cells(data: Data, *, by_rules_of_peer: bool = True) -> Iterator[Cell]:
+    """Every comparison of a peer with flashtwin, by the peer's rules or everybody by its own."""
     for scenario in data["scenarios"]:
         runs = scenario["runs"]
         for peer in PEERS:
             if "failed" in runs.get(peer, {"failed": ""}):
                 continue
-            theirs, us = runs[peer], runs[f"{OURS} as {peer}"]
-            for kind in _kinds(scenario):
-                for figure in ("mean_us", "p99_us"):
+            theirs, us = runs[peer], runs[f"{OURS} as {peer}" if by_rules_of_peer else OURS]
+            for kind, count in scenario["requests"].items():
+                # Fewer requests have no mean that could be compared.
+                for figure in ("mean_us", "p99_us") if count >= 100 else ():
                     yield Cell(peer, scenario["name"], f"{kind}.{figure}", theirs[kind][figure], us[kind][figure])
             if runs[OURS]["blocks_erased"]:
                 # MQSim loses requests while it collects, so pages programmed compare on aged drives alone.
                 for figure in COUNTS if scenario["name"].startswith(AGED) else ("blocks_erased",):
                     yield Cell(peer, scenario["name"], figure, theirs[figure], us[figure])
-
-
-def _kinds(scenario: Data) -> list[str]:
-    """Kinds of request that are numerous enough to have a mean."""
-    return [kind for kind, count in scenario["requests"].items() if count >= 100]
-
-
-def own_rules(data: Data, peer: str) -> Iterator[Cell]:
-    """Means at light load, everybody by its own rules."""
-    for scenario in data["scenarios"]:
-        runs = scenario["runs"]
-        if scenario["light"] and "failed" not in runs.get(peer, {"failed": ""}):
-            for kind in _kinds(scenario):
-                theirs, us = (runs[name][kind]["mean_us"] for name in (peer, OURS))
-                yield Cell(peer, scenario["name"], f"{kind}.mean_us", theirs, us)
 
 
 def worst(found: Iterable[Cell]) -> float:
@@ -167,6 +147,8 @@ def pages(data: Data) -> Data:
     """The largest differences by group of scenarios, and the rules that explain them."""
     every = list(cells(data))
     light = {scenario["name"] for scenario in data["scenarios"] if scenario["light"]}
+    own = [one for one in cells(data, by_rules_of_peer=False)
+           if one.scenario in light and one.figure.endswith("mean_us")]  # fmt: skip
     rows = []
     for group, names in GROUPS.items():
         row = [group]
@@ -188,8 +170,8 @@ def pages(data: Data) -> Data:
                         if not one.agrees and not one.letters()],
         "light": worst(one for one in every if one.scenario in light and one.figure.endswith("mean_us")),
         "own": {
-            "MQSim": worst(own_rules(data, "MQSim")),
-            "SSDsim": worst(cell for cell in own_rules(data, "SSDsim") if cell.figure.startswith("read")),
+            "MQSim": worst(one for one in own if one.peer == "MQSim"),
+            "SSDsim": worst(one for one in own if one.peer == "SSDsim" and one.figure.startswith("read")),
         },
         "lost": {name: lost(data, name) for name in (OURS, *PEERS)},
         "commits": data["commits"], "commands": data["rules"],

@@ -1,14 +1,18 @@
-"""Measurements of a run, by any simulator."""
+"""Measurements of a run by any simulator, and how a peer is run."""
 
 from __future__ import annotations
 
+import os
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 #: A 99th percentile of fewer requests would hang on less than ten of them.
 TAIL_COUNT = 1000
+WITHIN_S = 300.0
+
+Options = Mapping[str, str | int | float | bool]
 
 
 class PeerError(RuntimeError):
@@ -34,12 +38,39 @@ class Outcome:
     blocks_erased: int | None
 
 
-def latency_of(count: int, mean_ns: float | None, p99_ns: float | None) -> Latency | None:
-    """Figures that were computed elsewhere; `None` of nothing."""
-    if mean_ns is None or p99_ns is None:
-        return None
-    tail = round(p99_ns / 1000, 3) if count >= TAIL_COUNT else None
-    return Latency(count, round(mean_ns / 1000, 3), tail)
+@dataclass(frozen=True)
+class Peer:
+    """Another simulator, and the variable that names the folder in which it was built."""
+
+    name: str
+    variable: str
+    repository: str
+    binary: str
+
+    def program(self) -> Path | None:
+        """The built program. None if the variable is not set."""
+        home = os.environ.get(self.variable)
+        if not home:
+            return None
+        path = Path(home).resolve() / self.binary
+        if not path.is_file():
+            raise PeerError(f"{path}: no such program; build {self.name} in {home} first")
+        return path
+
+    def run(self, arguments: str, folder: Path, *, answer: str, status: int = 0) -> str:
+        """Runs the peer to its end and returns its output."""
+        program = self.program()
+        assert program is not None, f"set {self.variable} first"
+        try:
+            done = subprocess.run(
+                [program, *arguments.split()], cwd=folder, input=answer, capture_output=True, text=True,
+                errors="replace", timeout=WITHIN_S, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise PeerError(f"{program} has not ended after {WITHIN_S:.0f} s") from None
+        if done.returncode != status:
+            raise PeerError(f"{program} ended with status {done.returncode}: {(done.stdout + done.stderr)[-500:]}")
+        return done.stdout
 
 
 def latency(times_us: Iterable[float]) -> Latency | None:
@@ -47,28 +78,8 @@ def latency(times_us: Iterable[float]) -> Latency | None:
     ordered = sorted(times_us)
     if not ordered:
         return None
-    rank = -(-99 * len(ordered) // 100)
-    return latency_of(len(ordered), 1000 * sum(ordered) / len(ordered), 1000 * ordered[rank - 1])
-
-
-def run(command: list[str], folder: Path, *, answer: str, within_s: float, statuses: tuple[int, ...] = (0,)) -> str:
-    """Runs a peer to its end and returns its output."""
-    try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            input=answer,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=within_s,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise PeerError(f"{command[0]} has not ended after {within_s:.0f} s") from None
-    if done.returncode not in statuses:
-        raise PeerError(f"{command[0]} ended with status {done.returncode}: {(done.stdout + done.stderr)[-500:]}")
-    return done.stdout
+    tail = round(ordered[-(-99 * len(ordered) // 100) - 1], 3) if len(ordered) >= TAIL_COUNT else None
+    return Latency(len(ordered), round(sum(ordered) / len(ordered), 3), tail)
 
 
 def commit(folder: Path) -> str | None:

@@ -8,22 +8,13 @@ requests are `workloads.GAP_NS` apart.
 from __future__ import annotations
 
 import bisect
-import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
-from .device import Device
-from .measure import Outcome, PeerError, latency, run
-from .workloads import GAP_NS, Requests, text
+from .measure import Options, Outcome, Peer, PeerError, latency
+from .workloads import GAP_NS, Device, Requests, text
 
-NAME = "MQSim"
-VARIABLE = "MQSIM_DIR"
-REPOSITORY = "github.com/CMU-SAFARI/MQSim"
-COMMAND = "MQSim -i device.xml -w flow.xml"
-WITHIN_S = 300.0
-
-Options = Mapping[str, str | int | float]
+PEER = Peer("MQSim", "MQSIM_DIR", "github.com/CMU-SAFARI/MQSim", "MQSim")
 
 FLOW = """<?xml version="1.0" encoding="us-ascii"?>
 <MQSim_IO_Scenarios><IO_Scenario><IO_Flow_Parameter_Set_Trace_Based>
@@ -35,18 +26,7 @@ FLOW = """<?xml version="1.0" encoding="us-ascii"?>
 """
 
 
-def program() -> Path | None:
-    """The built program, if `MQSIM_DIR` names its folder."""
-    home = os.environ.get(VARIABLE)
-    if not home:
-        return None
-    path = Path(home).resolve() / "MQSim"
-    if not path.is_file():
-        raise PeerError(f"{path}: no such program; build MQSim with `make` in {home} first")
-    return path
-
-
-def values(device: Device, options: Options) -> dict[str, str | int | float]:
+def values(device: Device, options: Options) -> Options:
     """Changes to MQSim's own `ssdconfig.xml`."""
     return {
         "PCIe_Lane_Bandwidth": 10.0,
@@ -90,13 +70,9 @@ def configuration(template: str, device: Device, options: Options) -> str:
 
 def flow(device: Device) -> str:
     """One flow over the whole device, without a cache."""
-    counts = {
-        "channels": device.channels,
-        "chips": device.chips_per_channel,
-        "dies": device.dies_per_chip,
-        "planes": device.planes_per_die,
-    }
-    return FLOW.format(**{level: ",".join(map(str, range(count))) for level, count in counts.items()})
+    counts = (device.channels, device.chips_per_channel, device.dies_per_chip, device.planes_per_die)
+    channels, chips, dies, planes = (",".join(map(str, range(count))) for count in counts)
+    return FLOW.format(channels=channels, chips=chips, dies=dies, planes=planes)
 
 
 def response_times(log: str, requests: Requests, first: int = 0) -> dict[bool, list[float]]:
@@ -118,9 +94,8 @@ def flash_counts(results: str, device: Device) -> tuple[int, int]:
     """Pages programmed and blocks erased, from the commands that were issued."""
 
     def pages(kind: str) -> int:
-        single, several = (
-            int(re.findall(rf'Issued_Flash_{plane}{kind}_CMD="(\d+)"', results)[0]) for plane in ("", "Multiplane_")
-        )
+        names = (f"Issued_Flash_{kind}_CMD", f"Issued_Flash_Multiplane_{kind}_CMD")
+        single, several = (int(re.findall(rf'{name}="(\d+)"', results)[0]) for name in names)
         if several and device.planes_per_die != 2:
             raise PeerError("MQSim counts commands; how many pages those on several planes took is known for 2 only")
         return single + 2 * several
@@ -128,24 +103,28 @@ def flash_counts(results: str, device: Device) -> tuple[int, int]:
     return pages("Program"), pages("Erase")
 
 
-def outcome(log: str, results: str, requests: Requests, device: Device, first: int = 0) -> Outcome:
-    """Everything that a run says."""
-    times = response_times(log, requests, first)
-    programmed, erased = flash_counts(results, device)
-    return Outcome(latency(times[False]), latency(times[True]), programmed, erased)
+def configure(device: Device, options: Options, folder: Path) -> None:
+    """Writes the files that MQSim reads, beside the trace."""
+    program = PEER.program()
+    assert program is not None, f"set {PEER.variable} first"
+    template = (program.parent / "ssdconfig.xml").read_text()
+    (folder / "device.xml").write_text(configuration(template, device, options))
+    (folder / "flow.xml").write_text(flow(device))
+
+
+def run(folder: Path) -> None:
+    """Runs MQSim."""
+    output = PEER.run("-i device.xml -w flow.xml", folder, answer="\n")
+    # It ends with status 0 after an error in its configuration, too.
+    if "ERROR" in output:
+        raise PeerError(f"MQSim: {output[-500:]}")
 
 
 def simulate(device: Device, requests: Requests, options: Options, folder: Path, first: int = 0) -> Outcome:
     """Runs MQSim in a folder of its own. Times are those of the requests from the `first` on."""
-    binary = program()
-    assert binary is not None, f"set {VARIABLE} first"
-    template = (binary.parent / "ssdconfig.xml").read_text()
-    (folder / "device.xml").write_text(configuration(template, device, options))
-    (folder / "flow.xml").write_text(flow(device))
+    configure(device, options, folder)
     (folder / "requests.trace").write_text(text(requests))
-    said = run([str(binary), *COMMAND.split()[1:]], folder, answer="\n", within_s=WITHIN_S)
-    # It ends with status 0 after an error in its configuration, too.
-    if "ERROR" in said:
-        raise PeerError(f"MQSim: {said[-500:]}")
-    log = (folder / "flow.IO_Flow.No_0.log").read_text()
-    return outcome(log, (folder / "flow_scenario_1.xml").read_text(), requests, device, first)
+    run(folder)
+    times = response_times((folder / "flow.IO_Flow.No_0.log").read_text(), requests, first)
+    counts = flash_counts((folder / "flow_scenario_1.xml").read_text(), device)
+    return Outcome(latency(times[False]), latency(times[True]), *counts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,26 +9,19 @@ import polars
 
 import flashtwin as ft
 
-from .device import Device
-from .measure import Outcome, latency, latency_of
-from .workloads import Requests, text
+from .measure import Options, Outcome, latency
+from .workloads import Device, Requests, text
 
 NAME = "flashtwin"
 SYSTEM = "conventional"
-KINDS = ("read", "write")
-
-Rules = Mapping[str, str | int | float | bool]
-
-#: The rules that a peer has and that keys of ours express.
-AS_MQSIM: Rules = {"engine.concurrency": "chip", "engine.multi_plane": "same-page", "ftl.gc.step_pages": 64}
-AS_SSDSIM: Rules = {
-    "engine.concurrency": "chip",
-    "engine.write_completes": "transferred",
-    "engine.merge_reads": "same-page",
-}
+#: The rules of a peer that keys of ours express.
+AS_MQSIM: Options = {"engine.concurrency": "chip", "engine.multi_plane": "same-page", "ftl.gc.step_pages": 64}
+AS_SSDSIM: Options = {
+    "engine.concurrency": "chip", "engine.write_completes": "transferred", "engine.merge_reads": "same-page",
+}  # fmt: skip
 
 
-def settings(device: Device, rules: Rules) -> dict[str, Any]:
+def settings(device: Device, rules: Options) -> dict[str, Any]:
     """Keys of the configuration."""
     return {
         "device": "ds-ftl",
@@ -55,33 +47,17 @@ def settings(device: Device, rules: Rules) -> dict[str, Any]:
     }
 
 
-def command(rules: Rules) -> str:
-    """How a shell would say it, but for the device."""
-    said = " ".join(f"--set {key}={str(value).lower()}" for key, value in rules.items())
-    return f"flashtwin replay requests.trace --system {SYSTEM} {said}".rstrip()
+def command(rules: Options) -> str:
+    """The command line of a replay, but for the device."""
+    sets = " ".join(f"--set {key}={str(value).lower()}" for key, value in rules.items())
+    return f"flashtwin replay requests.trace --system {SYSTEM} {sets}".rstrip()
 
 
-def simulate(device: Device, requests: Requests, rules: Rules, folder: Path, first: int = 0) -> Outcome:
+def simulate(device: Device, requests: Requests, rules: Options, folder: Path, first: int = 0) -> Outcome:
     """Runs flashtwin in this process. Times are those of the requests from the `first` on."""
-    result = replay(device, requests, rules, folder, per_request=first > 0)
-    programmed, erased = result.summary["pages_programmed"], result.summary["erases"]["total"]
-    if first:
-        read, write = (latency(times_us(result, kind, first)) for kind in KINDS)
-        return Outcome(read, write, programmed, erased)
-    responses = (result.summary["response"][kind] for kind in KINDS)
-    read, write = (latency_of(each["count"], each["mean_ns"], each["p99_ns"]) for each in responses)
-    return Outcome(read, write, programmed, erased)
-
-
-def times_us(result: ft.Result, kind: str, first: int) -> list[float]:
-    """Response times of a kind of requests, from the `first` request on."""
-    rows = polars.DataFrame(result.table("requests")).filter(polars.col("request") >= first, op=kind)
-    return [time_ns / 1000 for time_ns in rows["response_ns"].to_list()]
-
-
-def replay(device: Device, requests: Requests, rules: Rules, folder: Path, *, per_request: bool) -> ft.Result:
-    """Replays requests."""
     path = folder / "requests.trace"
     path.write_text(text(requests))
-    trace = ft.open(path, format="mqsim")
-    return ft.replay(trace, SYSTEM, per_request=per_request, **settings(device, rules))
+    result = ft.replay(ft.open(path, format="mqsim"), SYSTEM, per_request=True, **settings(device, rules))
+    rows = polars.DataFrame(result.table("requests")).filter(polars.col("request") >= first)
+    read, write = (latency(rows.filter(op=op)["response_ns"] / 1000) for op in ("read", "write"))
+    return Outcome(read, write, result.summary["pages_programmed"], result.summary["erases"]["total"])

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from . import mqsim, ours, ssdsim, workloads
-from .device import Device
-from .workloads import HotShare, Request
+from . import workloads
+from .measure import Options
+from .workloads import Device, HotShare, Request
 
 COUNT = 40_000
 LOADS = {"light": 0.05, "medium": 0.3, "heavy": 0.7}
@@ -30,11 +30,7 @@ AGED_GAPS_US = {
     ("skewed", "rare"): 3000, ("even", "rare"): 3000,
 }  # fmt: skip
 #: The host goes before collection in MQSim as well.
-POLITE: Mapping[str, str] = {"Preemptible_GC_Enabled": "true"}
-#: Rules that keys of ours express, by peer.
-RULES: Mapping[str, ours.Rules] = {mqsim.NAME: ours.AS_MQSIM, ssdsim.NAME: ours.AS_SSDSIM}
-
-Options = Mapping[str, str | int | float]
+POLITE: Options = {"Preemptible_GC_Enabled": "true"}
 
 
 @dataclass(frozen=True)
@@ -42,12 +38,11 @@ class Scenario:
     """A device, requests, and further options of the peers."""
 
     name: str
-    title: str
     device: Device
     build: Callable[[], list[Request]]
     light: bool = False
-    mqsim: Options = field(default_factory=dict)
-    ssdsim: Options = field(default_factory=dict)
+    #: Options by peer.
+    options: Mapping[str, Options] = field(default_factory=dict)
     #: Requests before those that are measured.
     first: int = 0
 
@@ -55,36 +50,23 @@ class Scenario:
 def everything() -> list[Scenario]:
     """All scenarios of the table."""
     light, medium = LOADS["light"], LOADS["medium"]
-    made = [
-        _poisson(f"{load}-{kind}", f"4 KB, {kind}, load {at:g}", at, share)
-        for load, at in LOADS.items()
-        for kind, share in WRITE_SHARES.items()
+    return [
+        *(_poisson(f"{load}-{kind}", at, share) for load, at in LOADS.items() for kind, share in WRITE_SHARES.items()),
+        _poisson("light-large", light, 0.5, pages=8),
+        _poisson("medium-large", medium, 0.5, pages=8),
+        _poisson("sequential-reads", light, 0.0, sequential=True),
+        _poisson("sequential-writes", light, 1.0, sequential=True),
+        _poisson("few-pages", medium, 0.5, footprint_pages=128),
+        _overwritten("gc-writes", 800, 1.0),
+        _overwritten("gc-writes-dense", 400, 1.0),
+        _overwritten("gc-mixed", 800, 0.7),
+        _overwritten("gc-mixed-dense", 300, 0.7),
+        *(_aged(where, kind, gap_us) for (where, kind), gap_us in AGED_GAPS_US.items()),
     ]
-    made += [
-        _poisson("light-large", "32 KB, mixed, load 0.05", light, 0.5, pages=8),
-        _poisson("medium-large", "32 KB, mixed, load 0.3", medium, 0.5, pages=8),
-        _poisson("sequential-reads", "4 KB, one after the other, reads", light, 0.0, sequential=True),
-        _poisson("sequential-writes", "4 KB, one after the other, writes", light, 1.0, sequential=True),
-        _poisson("few-pages", "4 KB, mixed, load 0.3, on 128 pages", medium, 0.5, footprint_pages=128),
-    ]
-    made += [
-        _overwritten("gc-writes", "collection: writes, one in 800 us", 800, 1.0),
-        _overwritten("gc-writes-dense", "collection: writes, one in 400 us", 400, 1.0),
-        _overwritten("gc-mixed", "collection: 70 % writes, one in 800 us", 800, 0.7),
-        _overwritten("gc-mixed-dense", "collection: 70 % writes, one in 300 us", 300, 0.7),
-    ]
-    return [*made, *(_aged(where, kind, gap_us) for (where, kind), gap_us in AGED_GAPS_US.items())]
 
 
 def _poisson(
-    name: str,
-    title: str,
-    load: float,
-    write_share: float,
-    *,
-    pages: int = 1,
-    footprint_pages: int = 1 << 20,
-    sequential: bool = False,
+    name: str, load: float, write_share: float, pages: int = 1, footprint_pages: int = 1 << 20, sequential: bool = False
 ) -> Scenario:
     """Requests at a load, uniform over 4 GiB unless they go in order."""
     gap_us = DEVICE.mean_gap_us(load, write_share=write_share, pages=pages)
@@ -92,22 +74,22 @@ def _poisson(
         workloads.made, count=COUNT // pages, mean_gap_us=gap_us, write_share=write_share, pages=pages,
         footprint_pages=footprint_pages, sequential=sequential,
     )  # fmt: skip
-    return Scenario(name, title, DEVICE, build, light=load <= LOADS["light"])
+    return Scenario(name, DEVICE, build, light=load <= LOADS["light"])
 
 
-def _overwritten(name: str, title: str, mean_gap_us: float, write_share: float) -> Scenario:
+def _overwritten(name: str, mean_gap_us: float, write_share: float) -> Scenario:
     """Three quarters of the small device filled, and overwritten twice."""
     build = partial(
         workloads.filled_and_overwritten, footprint_pages=SMALL_FOOTPRINT_PAGES, overwrites=OVERWRITES,
         mean_gap_us=mean_gap_us, write_share=write_share,
     )  # fmt: skip
-    return Scenario(name, title, SMALL, build, mqsim=POLITE)
+    return Scenario(name, SMALL, build, options={"MQSim": POLITE})
 
 
 def _aged(where: str, kind: str, gap_us: float) -> Scenario:
     """Three quarters of a device filled, aged, and then measured.
 
-    SSDsim counts free pages, those of blocks that are being written among them: one and a half blocks, on average.
+    SSDsim counts free pages, and blocks that are being written have some: one and a half blocks, on average.
     """
     build = partial(
         workloads.filled_and_overwritten, footprint_pages=AGED_FOOTPRINT_PAGES, overwrites=AGEING + OVERWRITES,
@@ -115,10 +97,7 @@ def _aged(where: str, kind: str, gap_us: float) -> Scenario:
         hot=HotShare(pages=0.2, requests=0.8) if where == "skewed" else None, fill_gap_us=200.0,
     )  # fmt: skip
     spare = (AGED.free_blocks + 1.5) / AGED.blocks_per_plane
-    skew = "80 % to a fifth of the pages" if where == "skewed" else "uniform"
-    gap = f"{gap_us:g} us" if gap_us < 1000 else f"{gap_us / 1000:g} ms"
-    title = f"aged: {'70 % ' if kind == 'mixed' else ''}writes, {skew}, one in {gap}"
-    return Scenario(
-        f"aged-{where}-{kind}", title, AGED, build, mqsim=POLITE,
-        ssdsim={"gc threshold": spare, "gc hard threshold": spare}, first=AGED_FOOTPRINT_PAGES + AGEING,
-    )  # fmt: skip
+    options: Mapping[str, Options] = {
+        "MQSim": POLITE, "SSDsim": {"gc threshold": spare, "gc hard threshold": spare},
+    }  # fmt: skip
+    return Scenario(f"aged-{where}-{kind}", AGED, build, options=options, first=AGED_FOOTPRINT_PAGES + AGEING)

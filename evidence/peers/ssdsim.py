@@ -10,38 +10,18 @@ Three properties of it shape its input:
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
-from .device import Device
-from .measure import Outcome, PeerError, latency, run
-from .workloads import PAGE_SECTORS, SECTOR_BYTES, Request, Requests, line, pages_read, text
+from .measure import Options, Outcome, Peer, PeerError, latency
+from .workloads import PAGE_SECTORS, SECTOR_BYTES, Device, Request, Requests, pages_read, text
 
-NAME = "SSDsim"
-VARIABLE = "SSDSIM_DIR"
-REPOSITORY = "github.com/huaicheng/ssdsim"
-COMMAND = "echo requests.ascii | ssd"
-WITHIN_S = 300.0
+PEER = Peer("SSDsim", "SSDSIM_DIR", "github.com/huaicheng/ssdsim", "ssd")
 LEAD_NS = 2_000_000_000
 TAIL_NS = 10_000_000_000
 
-Options = Mapping[str, str | int | float]
 
-
-def program() -> Path | None:
-    """The built program, if `SSDSIM_DIR` names its folder."""
-    home = os.environ.get(VARIABLE)
-    if not home:
-        return None
-    path = Path(home).resolve() / "ssd"
-    if not path.is_file():
-        raise PeerError(f"{path}: no such program; build SSDsim in {home} first")
-    return path
-
-
-def values(device: Device, options: Options) -> dict[str, str | int | float]:
+def values(device: Device, options: Options) -> Options:
     """All of `page.parameters` that matters: static allocation channel first, no buffer, no advanced commands."""
     cycle_ns = 1000 // device.bus_mt_s
     share = device.free_blocks / device.blocks_per_plane
@@ -97,21 +77,11 @@ def trace(device: Device, requests: Requests) -> str:
     """The input of SSDsim."""
     shifted = [request._replace(time_ns=request.time_ns + LEAD_NS) for request in requests]
     last = Request(shifted[-1].time_ns + TAIL_NS, 0, PAGE_SECTORS, write=True)
-    return text(lead(device)) + text(shifted) + line(last)
-
-
-def response_times(output: str, since_ns: int = 0) -> dict[bool, list[float]]:
-    """Response times in microseconds, of reads (`False`) and of writes, of what came at `since_ns` or later."""
-    times: dict[bool, list[float]] = {False: [], True: []}
-    for row in re.findall(r"^ *(\d+) +\d+ +\d+ +([01]) +\d+ +\d+ +(\d+)$", output, re.MULTILINE):
-        arrival, kind, response = map(int, row)
-        if arrival >= LEAD_NS + since_ns:
-            times[kind == 0].append(response / 1000)
-    return times
+    return text([*lead(device), *shifted, last]).removesuffix("\n")
 
 
 def outcome(output: str, device: Device, requests: Requests, first: int = 0) -> Outcome:
-    """Everything that `ex.out` says."""
+    """The figures of `ex.out`."""
 
     def counter(name: str) -> int:
         found = re.findall(rf"^{name}: +(\d+)$", output, re.MULTILINE)
@@ -119,19 +89,19 @@ def outcome(output: str, device: Device, requests: Requests, first: int = 0) -> 
             raise PeerError(f"SSDsim did not say its '{name}'; did it end?")
         return int(found[0])
 
-    times = response_times(output, requests[first].time_ns if first else 0)
+    times: dict[str, list[float]] = {"0": [], "1": []}
+    for arrival, kind, response in re.findall(r"^ *(\d+) +\d+ +\d+ +([01]) +\d+ +\d+ +(\d+)$", output, re.MULTILINE):
+        if int(arrival) >= LEAD_NS + requests[first].time_ns:
+            times[kind].append(int(response) / 1000)
     before = len(pages_read([*lead(device), *requests])) + 1
-    return Outcome(
-        latency(times[False]), latency(times[True]), counter("write flash count") - before, counter("erase count")
-    )
+    programmed = counter("write flash count") - before
+    return Outcome(latency(times["1"]), latency(times["0"]), programmed, counter("erase count"))
 
 
 def simulate(device: Device, requests: Requests, options: Options, folder: Path, first: int = 0) -> Outcome:
     """Runs SSDsim in a folder of its own. Times are those of the requests from the `first` on."""
-    binary = program()
-    assert binary is not None, f"set {VARIABLE} first"
     (folder / "page.parameters").write_text(configuration(device, options))
     (folder / "requests.ascii").write_text(trace(device, requests))
     # Its status is 1 when all went well.
-    run([str(binary)], folder, answer="requests.ascii\n", within_s=WITHIN_S, statuses=(1,))
+    PEER.run("", folder, answer="requests.ascii\n", status=1)
     return outcome((folder / "ex.out").read_text(errors="replace"), device, requests, first)

@@ -1,10 +1,11 @@
-"""Requests that every simulator gets: made ones, and samples of public traces."""
+"""The device and the requests that every simulator gets."""
 
 from __future__ import annotations
 
 import math
 import random
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 SECTOR_BYTES = 512
@@ -14,8 +15,51 @@ PAGE_SECTORS = 8
 GAP_NS = 3_000
 
 
+@dataclass(frozen=True)
+class Device:
+    """Geometry and timing that all simulators can express alike."""
+
+    channels: int = 8
+    chips_per_channel: int = 2
+    dies_per_chip: int = 2
+    planes_per_die: int = 2
+    blocks_per_plane: int = 2048
+    pages_per_block: int = 64
+    page_bytes: int = 4096
+    read_us: int = 75
+    program_us: int = 400
+    erase_us: int = 3800
+    bus_mt_s: int = 40
+    command_ns: int = 175
+    #: A plane collects when this many of its blocks are free.
+    free_blocks: int = 32
+
+    @property
+    def chips(self) -> int:
+        return self.channels * self.chips_per_channel
+
+    @property
+    def pages(self) -> int:
+        planes = self.chips * self.dies_per_chip * self.planes_per_die
+        return planes * self.blocks_per_plane * self.pages_per_block
+
+    @property
+    def transfer_us(self) -> float:
+        """Command and data of a page on the bus, which is 8 bits wide."""
+        return self.page_bytes / self.bus_mt_s + self.command_ns / 1000
+
+    def mean_gap_us(self, load: float, *, write_share: float, pages: int = 1) -> float:
+        """Mean time between requests that keeps the busiest of chips and channels at work for `load` of the time.
+
+        Chips do one operation at a time here, as the peers' do.
+        """
+        array_us = write_share * self.program_us + (1 - write_share) * self.read_us
+        page_us = max((self.transfer_us + array_us) / self.chips, self.transfer_us / self.channels)
+        return page_us * pages / load
+
+
 class Request(NamedTuple):
-    """One request of the host, in sectors of 512 bytes."""
+    """A request of the host, in sectors."""
 
     time_ns: int
     sector: int
@@ -33,14 +77,9 @@ class HotShare(NamedTuple):
     requests: float
 
 
-def line(request: Request) -> str:
-    """A request as MQSim, SSDsim and flashtwin read it."""
-    return f"{request.time_ns} 0 {request.sector} {request.sectors} {0 if request.write else 1}"
-
-
 def text(requests: Iterable[Request]) -> str:
-    """A whole trace in their common format."""
-    return "".join(line(request) + "\n" for request in requests)
+    """A trace as MQSim, SSDsim and flashtwin read it."""
+    return "".join(f"{time_ns} 0 {sector} {sectors} {int(not write)}\n" for time_ns, sector, sectors, write in requests)
 
 
 def spaced(requests: Iterable[Request]) -> list[Request]:
@@ -66,22 +105,19 @@ def made(
     """Arrivals of a Poisson process; addresses uniform over the footprint, one after another, or mostly `hot` ones."""
     rng = random.Random(1)
     now = 0.0
-    places = footprint_pages // pages
+    places, sectors = footprint_pages // pages, pages * PAGE_SECTORS
+    border = int(places * hot.pages) if hot else 0
     out = []
     for index in range(count):
         now -= mean_gap_us * 1000 * math.log(1.0 - rng.random())
-        place = index % places if sequential else drawn(rng, places, hot)
-        sectors = pages * PAGE_SECTORS
+        if sequential:
+            place = index % places
+        elif hot and rng.random() < hot.requests:
+            place = rng.randrange(border)
+        else:
+            place = rng.randrange(border, places)
         out.append(Request(int(now), place * sectors, sectors, rng.random() < write_share))
     return spaced(out)
-
-
-def drawn(rng: random.Random, places: int, hot: HotShare | None) -> int:
-    """One of this many places, by popularity."""
-    if hot is None:
-        return rng.randrange(places)
-    border = int(places * hot.pages)
-    return rng.randrange(border) if rng.random() < hot.requests else rng.randrange(border, places)
 
 
 def filled_and_overwritten(
@@ -94,20 +130,15 @@ def filled_and_overwritten(
     fill_gap_us: float | None = None,
 ) -> list[Request]:
     """Every page written once in order, then requests of one page, uniform or mostly for `hot` pages."""
-
-    def phase(count: int, share: float, *, sequential: bool) -> list[Request]:
-        return made(
-            count=count,
-            mean_gap_us=fill_gap_us if sequential and fill_gap_us is not None else mean_gap_us,
-            hot=None if sequential else hot,
-            write_share=share,
-            footprint_pages=footprint_pages,
-            sequential=sequential,
-        )
-
-    filled = phase(footprint_pages, 1.0, sequential=True)
+    fill_gap_us = fill_gap_us or mean_gap_us
+    filled = made(
+        count=footprint_pages, mean_gap_us=fill_gap_us, write_share=1.0, footprint_pages=footprint_pages,
+        sequential=True,
+    )  # fmt: skip
+    after = made(
+        count=overwrites, mean_gap_us=mean_gap_us, write_share=write_share, footprint_pages=footprint_pages, hot=hot
+    )
     begin = filled[-1].time_ns + GAP_NS
-    after = phase(overwrites, write_share, sequential=False)
     return [*filled, *(request._replace(time_ns=request.time_ns + begin) for request in after)]
 
 
@@ -117,11 +148,11 @@ def counts(requests: Iterable[Request]) -> dict[str, int]:
     return {"read": len(writes) - sum(writes), "write": sum(writes)}
 
 
-def pages_of(request: Request) -> range:
-    """Pages that a request touches."""
-    return range(request.sector // PAGE_SECTORS, -(-(request.sector + request.sectors) // PAGE_SECTORS))
-
-
 def pages_read(requests: Iterable[Request]) -> set[int]:
     """Distinct pages that are read."""
-    return {page for request in requests if not request.write for page in pages_of(request)}
+    reads = (request for request in requests if not request.write)
+    return {
+        page
+        for read in reads
+        for page in range(read.sector // PAGE_SECTORS, -(-(read.sector + read.sectors) // PAGE_SECTORS))
+    }

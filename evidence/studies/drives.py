@@ -50,7 +50,8 @@ def preset(name: str, base: str, *sets: Mapping[str, Value]) -> System:
     return System(name, system._resolved, system._made_from)
 
 
-def figures(replay: Replay) -> dict[str, Any]:
-    """The figures of a replay for the pages; times in nanoseconds, None if undefined."""
+def figures(replay: Replay, *names: str) -> dict[str, Any]:
+    """All or some figures of a replay for the pages; times in nanoseconds, None if undefined."""
     ram = (replay.get("ram.total_bytes") or 0) + (replay.get("ram.write_cache_bytes") or 0)
-    return {**{name: replay.get(field) for name, field in FIGURES.items()}, "ram_bytes": ram or None}
+    known = {**{name: replay.get(field) for name, field in FIGURES.items()}, "ram_bytes": ram or None}
+    return {name: known[name] for name in names or known}

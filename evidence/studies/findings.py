@@ -15,7 +15,7 @@ from evidence.study import CAPTURED, Data, Lab, MissingInputError, Study
 from flashtwin.characterization import statistics
 from flashtwin.characterization.measuring import Characterization
 from flashtwin.papers import swc, swc_causes
-from flashtwin.papers.model import Facts, PaperWorkload
+from flashtwin.papers.model import Facts
 from flashtwin.report.reproduction import published, value
 
 CODE = (
@@ -37,7 +37,8 @@ def measure(lab: Lab) -> Data:
     for number, one in enumerate(population, 1):
         lab.say(f"{one.name} ({number} of {len(population)})")
         try:
-            found = _characterized(lab, one)
+            assert one.path is not None
+            found = ft.characterize(lab.note(ft.open(one.path, volume=one.volume)), **OPTIONS)
         except ft.FlashtwinError as error:
             lab.say(f"{one.name} is left out: {error}")
             unread.append(one.name)
@@ -64,12 +65,6 @@ def _gathered(lab: Lab) -> Path:
     return place
 
 
-def _characterized(lab: Lab, one: PaperWorkload) -> Characterization:
-    assert one.path is not None
-    trace = lab.note(ft.open(one.path, volume=one.volume))
-    return ft.characterize(trace, **OPTIONS)
-
-
 def _claims(facts: Mapping[str, Facts]) -> dict[str, list[dict[str, Any]]]:
     """SWC's own figures beside the measured ones, as `reproduce swc` judges them."""
     return {
@@ -85,46 +80,33 @@ def _claims(facts: Mapping[str, Facts]) -> dict[str, list[dict[str, Any]]]:
     }  # fmt: skip
 
 
+#: Statements on workloads with contents: the key here, the column of a characterization (None: a statistic), the figure
+#: in words, the published values, and decimals.
+CONTENTS = (
+    ("unique_write", "info.unique_values_write_percent", "unique values, % of page writes", "42.4 / 7.8 / 66.4", 1),
+    ("unique_read", "info.unique_values_read_percent", "unique values, % of page reads", "32.1 / 80.9 / 80.8", 1),
+    ("half_of_writes", "popularity.write.contents_for_50_percent", "values with 50 % of writes, %",
+     "30.0 / 8.8 / 14.4", 1),
+    ("most_of_reads", "popularity.read.contents_for_80_percent", "values with 80 % of reads, %", "7 / 30 / 14", 1),
+    ("entries", "value_locality.write.content.entries_for_90_percent_of_reaccesses",
+     "LRU positions with 90 % of re-writes", "homes 11,046", 0),
+    ("popular_misses", None, "misses of popular values in 64 K entries, first writes aside, %", "0.4 / < 7 / 4", 1),
+    ("read_before", "drift.read_before_percent", "reads on anything read yesterday, %", "not given", 1),
+    ("duplicate_write", "space.duplicate_write_percent", "page writes of something the device holds, %",
+     "not given", 1),
+    ("rewrite", "space.rewrite_percent", "rewrites of a page with its own content, %", "not given", 1),
+    ("duplicates", "duplication.duplicate_percent", "DS-FTL: duplicates among pages written, %", "up to 70.4", 1),
+    ("same_plane_static", "duplication.static_percent", "DS-FTL: on the same plane, static, %",
+     "5.1 to 44.5 over planes", 1),
+    ("same_plane_round_robin", "duplication.round_robin_percent", "DS-FTL: the same, round robin, %",
+     "mean 13.5 (dynamic)", 1),
+)  # fmt: skip
+
+
 def _contents(found: Characterization) -> dict[str, Any]:
     """Statements of CA-SSD, RR-SSD and DS-FTL on workloads with contents."""
-    row = found.row
-    names = {
-        "unique_write": "info.unique_values_write_percent",
-        "unique_read": "info.unique_values_read_percent",
-        "half_of_writes": "popularity.write.contents_for_50_percent",
-        "most_of_reads": "popularity.read.contents_for_80_percent",
-        "entries": "value_locality.write.content.entries_for_90_percent_of_reaccesses",
-        "memory_saved": "value_locality.write.content.memory_saved_percent",
-        "new_contents_max": "drift.new_contents_max",
-        "popular_before": "drift.popular_before_percent",
-        "read_before": "drift.read_before_percent",
-        "duplicate_write": "space.duplicate_write_percent",
-        "rewrite": "space.rewrite_percent",
-        "contents_of_pages_held": "space.contents_of_pages_held_percent",
-        "duplicates": "duplication.duplicate_percent",
-        "same_plane_static": "duplication.static_percent",
-        "same_plane_round_robin": "duplication.round_robin_percent",
-        "next_read": "logical_locality.read.next_request_probability",
-    }
     popular = statistics.METRICS["popular_write_miss_percent"].measure(found, 1.0)
-    return {**{name: row[key] for name, key in names.items()}, "popular_misses": popular}
-
-
-#: Rows of the table on contents: the figure, the published values, the key here, and its decimals.
-CONTENTS = (
-    ("unique values, % of page writes", "42.4 / 7.8 / 66.4", "unique_write", 1),
-    ("unique values, % of page reads", "32.1 / 80.9 / 80.8", "unique_read", 1),
-    ("values with 50 % of writes, %", "30.0 / 8.8 / 14.4", "half_of_writes", 1),
-    ("values with 80 % of reads, %", "7 / 30 / 14", "most_of_reads", 1),
-    ("LRU positions with 90 % of re-writes", "homes 11,046", "entries", 0),
-    ("misses of popular values in 64 K entries, first writes aside, %", "0.4 / < 7 / 4", "popular_misses", 1),
-    ("reads on anything read yesterday, %", "not given", "read_before", 1),
-    ("page writes of something the device holds, %", "not given", "duplicate_write", 1),
-    ("rewrites of a page with its own content, %", "not given", "rewrite", 1),
-    ("DS-FTL: duplicates among pages written, %", "up to 70.4", "duplicates", 1),
-    ("DS-FTL: on the same plane, static, %", "5.1 to 44.5 over planes", "same_plane_static", 1),
-    ("DS-FTL: the same, round robin, %", "mean 13.5 (dynamic)", "same_plane_round_robin", 1),
-)
+    return {key: found.row[column] if column else popular for key, column, *_ in CONTENTS}
 
 
 def pages(data: Data) -> Data:
@@ -139,7 +121,7 @@ def pages(data: Data) -> Data:
         )),
         "contents": grid(["figure", "published: web / mail / homes", f"here: {' / '.join(CAPTURED)}"], (
             [figure, published, " / ".join(f"{contents[name][key]:,.{digits}f}" for name in CAPTURED)]
-            for figure, published, key, digits in CONTENTS
+            for key, _, figure, published, digits in CONTENTS
         )),
         "by_trace": {key: [contents[name][key] for name in CAPTURED]
                      for key in ("duplicate_write", "rewrite", "most_of_reads", "read_before", "entries")},

@@ -13,7 +13,7 @@ from __future__ import annotations
 import io
 import os
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,8 @@ from evidence import code
 from evidence.code import ROOT
 from evidence.forms import NOTHING, change, grid, signed, span
 from evidence.studies.drives import AGED, PERIOD_S, blocks, figures, preset
-from evidence.studies.ranges import LEAST, sign
-from evidence.study import CAPTURED, Data, Lab, Replay, Study
+from evidence.studies.ranges import LEAST, WORDS, sign
+from evidence.study import CAPTURED, Data, Lab, Study
 from flashtwin.drives.history import begin_collection
 from flashtwin.replays.presets import System
 from flashtwin.settings import Value
@@ -45,11 +45,9 @@ SEEDED = ("webvm", "mail", "trans")
 BASE = "conventional"
 #: A trace has many duplicates if they are more of its written pages.
 MANY_PERCENT = 50.0
-#: Preset and hash lanes. Papers have one lane.
-SYSTEMS: Mapping[str, tuple[str, int]] = {
-    "conventional": ("conventional", 0), "ds-ftl": ("ds-ftl", 0), "ca-ssd": ("ca-ssd", 16), "rr-ssd": ("rr-ssd", 16),
-    "oracle": ("oracle", 16),
-}  # fmt: skip
+SYSTEMS = ("conventional", "ds-ftl", "ca-ssd", "rr-ssd", "oracle")
+#: The systems that hash every page, and their lanes. Papers have one lane.
+HASHING, LANES = ("ca-ssd", "rr-ssd", "oracle"), 16
 #: The systems on the other drives.
 COPYING = ("conventional", "ca-ssd", "rr-ssd")
 #: Loads, as parts of the clock at the knee of `conventional`.
@@ -71,34 +69,19 @@ GROUND: Mapping[str, Value] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Drive:
-    """A fitted drive, and how small a trace makes it."""
-
-    name: str
-    spare: float = SPARE
-
-    def keys(self, trace: ft.Trace) -> dict[str, Value]:
-        """The drive for a trace: the dies it has, and blocks for the pages of the trace and the spare ones."""
-        # The path as it is from here: the configuration names it, and no path of one machine is to be in a key.
-        device = os.path.relpath(DEVICES / f"{self.name}.toml", Path.cwd())
-        program_pages = int(ft.system("conventional", settings={"device": device}).config["nand"]["program_pages"])
-        keys: dict[str, Value] = {"device": device, "nand.pages_per_block": BLOCK_UNITS * program_pages}
-        size = blocks(trace, ft.system("conventional", settings=keys), self.spare)
-        return {**keys, "nand.blocks_per_plane": size, **begin_collection(size), **GROUND}
+def keys(name: str, trace: ft.Trace, spare: float = SPARE) -> dict[str, Value]:
+    """A fitted drive for a trace: the dies it has, and blocks for the pages of the trace and the spare ones."""
+    # The path as it is from here: the configuration names it, and no path of one machine is to be in a key.
+    device = os.path.relpath(DEVICES / f"{name}.toml", Path.cwd())
+    program_pages = int(ft.system("conventional", settings={"device": device}).config["nand"]["program_pages"])
+    found: dict[str, Value] = {"device": device, "nand.pages_per_block": BLOCK_UNITS * program_pages}
+    size = blocks(trace, ft.system("conventional", settings=found), spare)
+    return {**found, "nand.blocks_per_plane": size, **begin_collection(size), **GROUND}
 
 
-def replays(
-    lab: Lab, trace: ft.Trace, keys: Mapping[str, Value], systems: Mapping[str, tuple[str, int]]
-) -> dict[str, Replay]:
-    """Replays of systems on one ground, by name."""
-    return lab.replays(trace, {name: system(name, *made, keys) for name, made in systems.items()})
-
-
-def system(name: str, base: str, lanes: int, keys: Mapping[str, Value]) -> System:
-    """A system on a ground; lanes where it hashes every page."""
-    hashing: dict[str, Value] = {"engine.hash_lanes": lanes} if lanes else {}
-    return preset(name, base, hashing, keys)
+def systems(names: Iterable[str], ground: Mapping[str, Value]) -> dict[str, System]:
+    """Systems on a ground, with lanes where every page is hashed."""
+    return {name: preset(name, name, {"engine.hash_lanes": LANES} if name in HASHING else {}, ground) for name in names}
 
 
 @dataclass(frozen=True)
@@ -159,25 +142,25 @@ def measure(lab: Lab) -> Data:
 
 def _grid(lab: Lab, trace: ft.Trace, name: str, seeds: Sequence[int]) -> dict[str, Any]:
     """One trace on one drive."""
-    keys = Drive(name).keys(trace)
-    at = knee(lab, trace, keys)
+    drive = keys(name, trace)
+    at = knee(lab, trace, drive)
     loads = {}
     for load in (NEAR, PAST, STATIC) if name in MAIN else (NEAR, PAST):
-        ground = {**keys, "replay.speed": LOADS.get(load, 1.0) * 2.0**at}
+        ground = {**drive, "replay.speed": LOADS.get(load, 1.0) * 2.0**at}
         if load == STATIC:
             ground["ftl.allocation.policy"] = "static"
         drawn = seeds if load == NEAR and name == MAIN[0] else SEEDS[:1]
-        systems = {system: SYSTEMS[system] for system in (SYSTEMS if name in MAIN else COPYING)}
-        each = {f"{seed}": replays(lab, trace, {**ground, "seed": seed}, systems) for seed in drawn}
-        loads[load] = {system: {seed: _figures(kept[system]) for seed, kept in each.items()} for system in systems}
+        names = SYSTEMS if name in MAIN else COPYING
+        each = {f"{seed}": lab.replays(trace, systems(names, {**ground, "seed": seed})) for seed in drawn}
+        loads[load] = {system: {seed: figures(kept[system], *WORDS) for seed, kept in each.items()} for system in names}
     return {"duplicate_percent": trace.info["duplicate_write_percent"], "knee": at, "loads": loads}
 
 
-def knee(lab: Lab, trace: ft.Trace, keys: Mapping[str, Value]) -> int:
+def knee(lab: Lab, trace: ft.Trace, drive: Mapping[str, Value]) -> int:
     """The fastest clock, as an exponent of 2, at which writes of `conventional` hardly wait."""
 
     def keeps_up(exponent: int) -> bool:
-        kept = replays(lab, trace, {**keys, "replay.speed": 2.0**exponent}, {BASE: SYSTEMS[BASE]})[BASE]
+        kept = lab.replays(trace, systems([BASE], {**drive, "replay.speed": 2.0**exponent}))[BASE]
         return (kept.get("response.write.mean_ns") or 0.0) <= KNEE_NS
 
     return last_exponent(keeps_up)
@@ -198,16 +181,11 @@ def _switched(lab: Lab, trace: ft.Trace, one: Cause, at: int) -> dict[str, float
     """A change with its cause and without it."""
 
     def changed(spare: float, sets: Mapping[str, Value]) -> float | None:
-        keys = {**Drive(MAIN[0], spare).keys(trace), "replay.speed": LOADS[one.load] * 2.0**at, **sets}
-        kept = replays(lab, trace, keys, {name: SYSTEMS[name] for name in (one.base, one.design)})
-        return change(*(_figures(kept[name])[one.figure] for name in (one.base, one.design)))
+        ground = {**keys(MAIN[0], trace, spare), "replay.speed": LOADS[one.load] * 2.0**at, **sets}
+        kept = lab.replays(trace, systems((one.base, one.design), ground))
+        return change(*(figures(kept[name])[one.figure] for name in (one.base, one.design)))
 
     return {"with": changed(SPARE, one.on), "without": changed(one.spare_off, one.off)}
-
-
-def _figures(replay: Replay) -> dict[str, Any]:
-    found = figures(replay)
-    return {name: found[name] for name in ("read_ns", "read_p99_ns", "write_ns", "write_p99_ns", "programs", "erases")}
 
 
 @dataclass(frozen=True)
@@ -235,8 +213,8 @@ def cases(data: Data, design: str, figure: str, load: str, base: str = BASE, tra
     """The cases of these traces, or of all, in which both systems stand and the figure is defined."""
     found = []
     for drive, trace, grounds in _grounds(data):
-        systems = _systems(grounds, load)
-        known = _changes(systems.get(base, ()), systems.get(design, ()), figure)
+        by_system = _by_system(grounds, load)
+        known = _changes(by_system.get(base, ()), by_system.get(design, ()), figure)
         if known and (not traces or trace in traces):
             found.append(Case(drive, trace, known, _spread(data, drive, trace, design, figure, base)))
     return found
@@ -246,8 +224,8 @@ def _spread(data: Data, drive: str, trace: str, design: str, figure: str, base: 
     """The spread over seeds near the knee. With a single seed it is that of the first drive, or the widest."""
     spreads = {}
     for name, of, grounds in _grounds(data):
-        systems = _systems(grounds, NEAR)
-        known = _changes(systems[base], systems.get(design, ()), figure)
+        by_system = _by_system(grounds, NEAR)
+        known = _changes(by_system[base], by_system.get(design, ()), figure)
         if len(known) > 1:
             spreads[name, of] = max(known) - min(known)
     return spreads.get((drive, trace), spreads.get((MAIN[0], trace), max(spreads.values(), default=0.0)))
@@ -259,7 +237,7 @@ def _grounds(data: Data) -> Iterator[tuple[str, str, Data]]:
             yield drive, trace, grounds
 
 
-def _systems(grounds: Data, load: str) -> dict[str, list[Data]]:
+def _by_system(grounds: Data, load: str) -> dict[str, list[Data]]:
     """The figures of each system under a load, seed by seed; none if the load was not replayed."""
     return {name: list(seeds.values()) for name, seeds in grounds["loads"].get(load, {}).items()}
 

@@ -153,7 +153,7 @@ def measure(lab: Lab) -> Data:
         }
         kept = lab.replays(trace, systems)
         traces[name] = [
-            {"speed": speed, "systems": {system: _figures(kept[f"{at}/{system}"]) for system in SYSTEMS}}
+            {"speed": speed, "systems": {system: figures(kept[f"{at}/{system}"], *WORDS) for system in SYSTEMS}}
             for at, speed in enumerate(speeds)
         ]
     return {"rows": rows, "traces": traces}
@@ -173,11 +173,6 @@ def _busy_speed(light: Replay) -> float:
     share = light.get("utilisation.chip_mean")
     assert share, "the light load keeps no die busy"
     return float(f"{SPEED * BUSY / share:.3g}")
-
-
-def _figures(replay: Replay) -> dict[str, Any]:
-    found = figures(replay)
-    return {name: found[name] for name in WORDS}
 
 
 @dataclass(frozen=True)

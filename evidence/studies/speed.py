@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benches.output import engine
+from benches.whole import engine
 
 from evidence import code
 from evidence.code import ROOT
@@ -45,15 +45,15 @@ def measure(lab: Lab) -> Data:
         lab.say(f"cargo bench -p {package} --bench {bench}")
         found[bench] = _output(["cargo", "bench", "--locked", "--quiet", "-p", package, "--bench", bench])
     for script, variable in PEERS.items():
-        found[script] = _output([sys.executable, f"benches/{script}.py"]) if os.environ.get(variable) else []
-    found["whole"] = _output([sys.executable, "-m", "benches.whole"])
+        found[script] = _script(script) if os.environ.get(variable) else []
+    found["whole"] = _script("whole")
     return found
 
 
 def measure_sweeps(lab: Lab) -> Data:
     """The output of `benches/sweeps.py`."""
     lab.say("benches/sweeps.py")
-    return {"machine": machine(), "output": _output([sys.executable, "benches/sweeps.py"])}
+    return {"machine": machine(), "output": _script("sweeps")}
 
 
 def measure_live(lab: Lab) -> Data:
@@ -61,8 +61,8 @@ def measure_live(lab: Lab) -> Data:
     lab.say("benches/nbd_speed.py, benches/recovery.py")
     return {
         "machine": machine(),
-        "requests": _output([sys.executable, "benches/nbd_speed.py", "--rounds", "1", "--seconds", "2"]),
-        "recovery": _output([sys.executable, "benches/recovery.py"]),
+        "requests": _script("nbd_speed", "--rounds", "1", "--seconds", "2"),
+        "recovery": _script("recovery"),
     }
 
 
@@ -78,6 +78,10 @@ def _processor() -> str:
         lines = []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()
+
+
+def _script(name: str, *options: str) -> list[str]:
+    return _output([sys.executable, "-m", f"benches.{name}", *options])
 
 
 def _output(command: Sequence[str]) -> list[str]:
