@@ -1,7 +1,4 @@
-//! Decisions about page writes: the hash unit, the fingerprint store, and the controller's answer.
-//!
-//! A write is decided when its hash is known. Deferred work follows at once: reads that the write
-//! served from RAM are counted, a trim takes effect, writes that shared its sample go on.
+//! Decisions about page writes: the hash unit, the fingerprint store, the controller's answer, and deferred work.
 
 use flashtwin_ftl::{Host, Lpn};
 use flashtwin_nand::Ppn;
@@ -177,7 +174,6 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         Ok(outcome.program.is_some())
     }
 
-    /// The trim of a page takes effect after the decision of its newest write.
     pub(super) fn trim_page(&mut self, lpn: Lpn) {
         match self.page_ops.newest(lpn) {
             Some(write) => self.page_ops[write].trimmed = true,
