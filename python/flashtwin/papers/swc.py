@@ -62,7 +62,6 @@ LINEAR = 0.5
 
 MAIL_WORDS = ("mail", "cheetah")
 DATABASE_WORDS = ("trans", "financial", "oltp", "tpc", "db", "ycsb", "postgres", "mysql")
-#: Why a statistic may be missing.
 WHY = "no trace enters this statistic"
 
 
@@ -99,7 +98,6 @@ def measure(stand: Stand) -> Facts:
 
 
 def _needed(who: across.Entrants, words: Sequence[str]) -> list[float]:
-    """Partitions for f_r <= 2 of the traces whose name has one of the words."""
     named = [trace for trace in who.any if any(word in trace.name.lower() for word in words)]
     return [needed for trace in named for needed in _of_trace(trace)]
 
@@ -157,7 +155,6 @@ def _by_ratio(facts: Mapping[str, Facts]) -> Outcome:
 
 
 def _lines(found: TraceStatistics, figure: str, series: str, x_label: str, y_label: str, *, y_log: bool = False) -> Any:
-    """Percentiles along x."""
     drawn = [(name, *found.points(figure, series, name)) for name in ("minimum", "p25", "median", "p75", "maximum")]
     return chart(lines(drawn, x_label, y_label, y_log=y_log)) if drawn[0][1] else None
 

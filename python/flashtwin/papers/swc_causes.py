@@ -21,7 +21,6 @@ from flashtwin.sweeps import across
 from flashtwin.traces.trace import Trace
 
 Pages = NDArray[np.int64]
-#: Tables that the statistics are made from.
 TABLES = (*rows.TABLES, "f_min")
 #: Where facts hold measurements without a cause, by its id.
 WITHOUT = "without"
@@ -41,7 +40,6 @@ class CauseRemoval:
     sets: Mapping[str, Any]
     #: The characterization that it is part of.
     variant: str
-    #: Pages of a block.
     block_pages: int = across.BLOCK_PAGES
 
 
@@ -146,7 +144,6 @@ def pages_written(trace: Trace) -> Pages:
 
 
 def _of_pages(pages: Pages, name: str) -> Trace:
-    """A trace that writes these pages one after another."""
     import pyarrow
 
     columns = {

@@ -54,7 +54,6 @@ FACTORS = (
 
 
 def _begins_full(ca_ssd: str) -> Callable[[Stand], Mapping[str, Value]]:
-    """Drives as `begins-full` finds them, with this much data on CA-SSD's."""
     return lambda stand: {"blocks_per_plane": blocks_for(stand), "replay.preload": FULL, BEGINS: ca_ssd}
 
 

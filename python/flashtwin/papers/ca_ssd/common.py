@@ -19,7 +19,6 @@ PAGE_BYTES, PAGES_A_BLOCK = 4096.0, 64
 ALL = "response.all.mean_ns"
 TRADITIONAL, CA_SSD = "conventional", "ca-ssd-inverted"
 SYSTEMS = (TRADITIONAL, CA_SSD)
-#: The figures of Fig. 7: their name, and their field.
 CUTS = {
     "response": ("mean response time", ALL),
     "writes": ("pages written", "pages_programmed"),

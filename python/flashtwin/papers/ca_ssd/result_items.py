@@ -55,7 +55,6 @@ FIG_7 = cuts(BEFORE, AFTER)
 
 
 def _curve(run: PaperRun) -> tuple[list[float], list[float]]:
-    """The cumulative distribution of valid pages of the blocks collected."""
     rows = run.rows("gc_victims")
     shares = np.cumsum([row["victims"] for row in rows]) / max(1, sum(row["victims"] for row in rows))
     return [float(row["valid_pages"]) for row in rows], shares.tolist()
@@ -66,7 +65,6 @@ CURVES = {name: of_runs(_curve, run) for name, run in RUNS.items()}
 
 
 def _claims_fig_6(facts: ByWorkload) -> list[Claim]:
-    """Mean valid pages of a victim."""
     return [
         number(name, "valid pages of a victim", value, facts.get("web", {}).get(VICTIMS[name]), "pages",
                why="no block was collected")
@@ -106,7 +104,6 @@ def _count(value: float | None) -> str:
 
 ERASES = {name: (total(run, "erases.total"), _count) for name, run in RUNS.items()}
 
-#: Stores of fixed size beside one without a limit: systems, cuts of the response, and the RAM of the store.
 STORES = {full: on_device(CA_SSD, entries(full)) for full in published.RAM_MB}
 BY_SIZE = {f"{full // 1024} K": saved(BEFORE, run, ALL) for full, run in STORES.items()}
 BY_SIZE |= {"unlimited": FIG_7["response"]}
@@ -122,7 +119,6 @@ RAM = {
 
 
 def _claims_cache(facts: ByWorkload) -> list[Claim]:
-    """128 K entries are as good as no limit; the RAM that the sizes need."""
     claims = []
     for name, unlimited in zip(NAMES, column(facts, NAMES, BY_SIZE["unlimited"]), strict=True):
         measured = None if unlimited is None else facts[name][BY_SIZE["128 K"]]
@@ -164,7 +160,6 @@ ON_FULL = {holds: cuts(FULL_BEFORE, begins(CA_SSD, holds)) for holds in (FULL, E
 FULL_VICTIMS, WA = victims_of(FULL_BEFORE), wa(FULL_BEFORE)
 HOLDS_VICTIMS = {holds: victims_of(begins(CA_SSD, holds)) for holds in (FULL, EMPTY)}
 GIGABYTES = of_trace(lambda stand: blocks_for(stand) * PAGES_A_BLOCK * PAGE_BYTES / 2**30 / stand.source.scale)
-#: Cuts when requests come slower or faster.
 BY_SPEED = {
     f"{speed:g} x": saved(
         begins(TRADITIONAL, FULL, **{"replay.speed": speed}), begins(CA_SSD, EMPTY, **{"replay.speed": speed}), ALL
@@ -174,7 +169,6 @@ BY_SPEED = {
 
 
 def _claims_begins_full(facts: ByWorkload) -> list[Claim]:
-    """Response, writes, writes by collection, erases, and victims of `web`; CA-SSD begins empty."""
     claims = claims_of([cut_claims(ON_FULL[EMPTY], key, NOTHING) for key in CUTS], facts, NAMES)
     for system, value, fact in zip(SYSTEMS, published.VICTIMS_WEB, (FULL_VICTIMS, HOLDS_VICTIMS[EMPTY]), strict=True):
         measured = facts.get("web", {}).get(fact)
@@ -202,7 +196,6 @@ def _tables_begins_full(facts: ByWorkload) -> list[dict[str, Any]]:
 
 
 def _notes_begins_full(facts: ByWorkload) -> list[str]:
-    """The write amplification that was sought, and found."""
     return [
         f"{name}: by Table 2 and Fig. 7b the paper's traditional SSD had a write amplification of "
         f"{traditional_wa(name):.2f}; a drive of {found[GIGABYTES]:.2f} GB that begins full has {found[WA]:.2f}."
@@ -249,7 +242,6 @@ def nearest(drive: str, facts: ByWorkload) -> float | None:
 
 
 def _claims_anchor(facts: ByWorkload) -> list[Claim]:
-    """The milliseconds at the recorded clock; and where they are met, the cuts of all workloads."""
     claims: list[Claim] = []
     for drive, by_speed in ANCHORS.items():
         recorded = facts.get("homes", {}).get(by_speed[1.0][1])
@@ -265,7 +257,6 @@ def _claims_anchor(facts: ByWorkload) -> list[Claim]:
 
 
 def _notes_anchor(facts: ByWorkload) -> list[str]:
-    """The clocks found."""
     return [
         f"{drive}: homes with 16 K entries is shorter by {facts['homes'][by_speed[speed][1]]:.2f} ms at {speed:g} "
         f"times the recorded clock, of the {len(SPEEDS)} clocks most nearly the published {published.SHORTER_MS:g} ms."

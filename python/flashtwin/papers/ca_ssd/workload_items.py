@@ -131,7 +131,6 @@ def _panels_locality(facts: ByWorkload) -> list[dict[str, Any]]:
     return panels
 
 
-#: Seed of the contents that are drawn for hm.
 SEED = 0
 
 
@@ -164,7 +163,6 @@ HM = of_trace(measure_hm)
 
 
 def _claims_hm(facts: ByWorkload) -> list[Claim]:
-    """Values with half of the writes, and how many fewer they become."""
     found = facts.get("hm", {}).get(HM, {})
     claims = [
         number("hm", f"values with half of the writes, a = {a:g}", value, found.get(f"{a:g}"), "million")
@@ -176,7 +174,6 @@ def _claims_hm(facts: ByWorkload) -> list[Claim]:
 
 
 def _notes_hm(facts: ByWorkload) -> list[str]:
-    """What Table 3 leaves possible."""
     if "hm" not in facts:
         return []
     writes = facts["hm"][HM]["writes"]

@@ -62,7 +62,6 @@ TABLE_3 = tuple(
 )
 
 STATIC = scheme("static")
-#: Busy times of chips and channels under static allocation.
 BUSY = {name: of_runs(lambda run, name=name: utilisation(run, name), STATIC) for name in ("channels", "chips")}
 CHIPS_DIFFER = derived(lambda chips: 100.0 - min(chips), BUSY["chips"])
 
@@ -105,7 +104,6 @@ def _by_plane(named: Mapping[str, list[float]], label: str) -> list[dict[str, An
 
 
 def _notes_fig_4(facts: ByWorkload) -> list[str]:
-    """The range of each workload."""
     return [
         f"{name}: planes have {percent(min(planes))} to {percent(max(planes))}."
         for name, found in facts.items()
@@ -218,7 +216,6 @@ def _claims_load(facts: ByWorkload) -> list[Claim]:
 
 
 def _notes_load(facts: ByWorkload) -> list[str]:
-    """The rate of the claims."""
     speed = chosen_load(facts)
     if speed is None:
         return []
@@ -273,7 +270,6 @@ EQUAL_WRITTEN = {name: REDUNDANCY[name, "equal pages written"] for name in publi
 
 
 def _claims_fig_11(facts: ByWorkload) -> list[Claim]:
-    """Lowest, highest, mean of equal pages written."""
     figures = {name: column(facts, NAMES, fact) for name, fact in EQUAL_WRITTEN.items()}
     return spread_claims(figures, published.REDUNDANCY, "redundancy of planes", "%")
 
@@ -294,7 +290,6 @@ REDIRECTED = {kind: redirected(kind) for kind in KINDS}
 
 
 def _claims_fig_13(facts: ByWorkload) -> list[Claim]:
-    """The two workloads that the text names, and the mean."""
     both = tuple(
         Quantity(f"redirected {kind}s", REDIRECTED[kind], published.REDIRECTED[kind], why="") for kind in KINDS
     )
@@ -319,7 +314,6 @@ def _claims_fig_14(facts: ByWorkload) -> list[Claim]:
 
 
 def _notes_fig_14(facts: ByWorkload) -> list[str]:
-    """Why deviations cannot be of time."""
     busy = [found[STATIC_BUSY] for found in facts.values() if found[STATIC_BUSY] is not None]
     if not busy:
         return []
