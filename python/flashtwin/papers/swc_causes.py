@@ -7,7 +7,7 @@ rule. Recorded traces and recipes are treated alike.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from flashtwin.papers.bench import Stand, table_of
 from flashtwin.papers.markdown import MARKS
-from flashtwin.papers.model import Facts, Outcome
+from flashtwin.papers.model import Facts, Outcome, table
 from flashtwin.results import rows
 from flashtwin.sweeps import across
 from flashtwin.traces.trace import Trace
@@ -72,19 +72,15 @@ def beside(
 ) -> Outcome:
     """An outcome with a table that has its claims without each cause."""
     outcome = judge(facts)
-    if not all(WITHOUT in found for found in facts.values()) or not facts:
+    if not causes or not facts or not all(WITHOUT in found for found in facts.values()):
         return outcome
     off = [judge({name: found[WITHOUT][cause.id] for name, found in facts.items()}).claims for cause in causes]
-    table = []
+    cells = []
     for claim, *others in zip(outcome.claims, *off, strict=True):
         published = claim.low if claim.high is None else claim.high
-        table.append([claim.subject, claim.quantity, f"{published:g}", *(_cell(one) for one in (claim, *others))])
+        cells.append([claim.subject, claim.quantity, f"{published:g}", *(_cell(one) for one in (claim, *others))])
     header = ["of", "what", "published", "as it is", *(cause.title for cause in causes)]
-    title = "The cause switched off"
-    return Outcome(
-        outcome.claims, outcome.chart, outcome.notes,
-        [*outcome.tables, {"title": title, "header": header, "rows": table}],
-    )  # fmt: skip
+    return replace(outcome, tables=[*outcome.tables, table("The cause switched off", header, cells)])
 
 
 def _cell(claim: Any) -> str:
