@@ -10,7 +10,7 @@ import numpy as np
 
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.ca_ssd import published
-from flashtwin.papers.ca_ssd.common import NAMES, PAGE_BYTES
+from flashtwin.papers.ca_ssd.result_items import NAMES, PAGE_BYTES
 from flashtwin.papers.claims import EFFECT_POINTS, Claim, number
 from flashtwin.papers.facts import Fact, derived, entry, of_trace
 from flashtwin.papers.model import BarPanel, ByWorkload, Facts, Item, Quantity, above, lines, table

@@ -8,8 +8,17 @@ from typing import Any
 from flashtwin.experiments import Factor, levels
 from flashtwin.papers import experiment, sensitivity
 from flashtwin.papers.ds_ftl import published
-from flashtwin.papers.ds_ftl.common import KINDS, NAMES, redirected
-from flashtwin.papers.ds_ftl.items import CHIPS_DIFFER, DEVIATION, EQUAL_WRITTEN, FIG_10, KEEP_UP, REDIRECTED
+from flashtwin.papers.ds_ftl.items import (
+    CHIPS_DIFFER,
+    DEVIATION,
+    EQUAL_WRITTEN,
+    FIG_10,
+    KEEP_UP,
+    KINDS,
+    NAMES,
+    REDIRECTED,
+    redirected,
+)
 from flashtwin.papers.experiment import Experiment
 from flashtwin.papers.facts import Fact, mean
 from flashtwin.papers.model import Overall, Quantity
