@@ -10,7 +10,7 @@ import pytest
 import flashtwin as ft
 from flashtwin.cli import run as cli_run
 from flashtwin.papers import bench, choose, explanations, papers, running, sources
-from flashtwin.papers.ca_ssd import common as ca_ssd
+from flashtwin.papers.ca_ssd import result_items as ca_ssd
 from flashtwin.papers.claims import Agreement, Claim, judge, number, orders
 from flashtwin.papers.ds_ftl import items as ds_ftl
 from flashtwin.papers.facts import measured
