@@ -22,11 +22,9 @@ struct Carried<'a> {
     chunk_bytes: u64,
 }
 
-/// The effect of an operation on one chunk of a page.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Touch {
     Not,
-    /// The whole chunk, with this content.
     Content(u32),
     /// A part of the chunk, or all of it with an unknown content.
     Unknown,
@@ -41,7 +39,6 @@ impl Carried<'_> {
         Carried { contents, start, end, first_page: start / page_bytes, page_bytes, chunk_bytes }
     }
 
-    /// The effect of the request's `nth` page operation on the page's `slot`th chunk.
     #[inline]
     fn touch(&self, nth: u64, slot: u64) -> Touch {
         let chunk_start = (self.first_page + nth) * self.page_bytes + slot * self.chunk_bytes;
@@ -81,16 +78,13 @@ pub(super) struct Before {
     chunk_bytes: u32,
     slots: usize,
     chunks: Vec<u32>,
-    /// State of each page as a whole; empty where no holes are known.
     wholes: Vec<Whole>,
 }
 
-/// Whether a page is a hole when the trace begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whole {
     Unseen,
     Hole,
-    /// Some of it is not known to be a hole.
     Data,
 }
 
@@ -128,14 +122,11 @@ impl Before {
         }
     }
 
-    /// Whether a page is known to have held nothing.
     #[inline]
     pub(super) fn is_hole(&self, page: usize) -> bool {
         self.wholes.get(page) == Some(&Whole::Hole)
     }
 
-    /// Learns from the page operations of some `requests`, which `columns` were cut from, on pages with numbers below
-    /// `pages`.
     pub(super) fn add(
         &mut self,
         requests: &Requests<'_>,
@@ -185,8 +176,7 @@ impl Before {
         }
     }
 
-    /// Merges the observations of a later window; a chunk already known keeps its value. Both cover
-    /// the same pages.
+    /// Merges the observations of a later window of the same pages; a chunk already known keeps its value.
     pub(super) fn followed_by(mut self, later: &Before) -> Before {
         for (chunk, &later) in self.chunks.iter_mut().zip(&later.chunks) {
             *chunk = if *chunk == UNSEEN { later } else { *chunk };
@@ -268,7 +258,6 @@ impl Recorded {
         followed
     }
 
-    /// Goes through the page operations; appends their contents to `content`.
     fn follow(
         &mut self,
         requests: &Requests<'_>,
@@ -288,7 +277,6 @@ impl Recorded {
             {
                 prefetch(&self.interned.single, content as usize);
             }
-            // Most page operations of most traces are these.
             if self.slots == 1 && partial == 0 {
                 let mut recorded = requests.contents(request).iter();
                 for &page in &columns.lpn[page_ops] {
@@ -362,7 +350,6 @@ impl Recorded {
                 self.now[page] = TRIMMED;
                 return Ok(NO_CONTENT);
             }
-            // It has no page.
             Op::Flush => return Ok(NO_CONTENT),
         }
         Ok(self.interned.single_id(self.now[page]))
@@ -406,7 +393,6 @@ impl Recorded {
         self.interned.id(&self.name, &self.now[chunks])
     }
 
-    /// Restores the content that `page` had before the trace.
     fn recall(&mut self, page: usize, before: &Before) -> Result<(), TraceError> {
         let chunks = page * self.slots..(page + 1) * self.slots;
         for chunk in chunks.clone() {
@@ -425,7 +411,6 @@ impl Recorded {
         Ok(())
     }
 
-    /// Compares the recorded content of a page read with the content that the page has.
     fn compare(&self, touched: &Touched<'_>, first_chunk: usize, quality: &mut PageQuality) {
         let (mut differs, mut nameless) = (false, false);
         for slot in 0..self.slots {
@@ -442,13 +427,11 @@ impl Recorded {
         quality.unknown_content_reads += u64::from(nameless && !differs);
     }
 
-    /// Whether a chunk's content is one of the trace's own ids, not an unnamed one.
     fn is_named(&self, held: u32) -> bool {
         held <= self.next_nameless
     }
 }
 
-/// A page operation: the `nth` one of its request.
 struct Touched<'a> {
     op: Op,
     partial: bool,

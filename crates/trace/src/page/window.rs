@@ -79,7 +79,6 @@ impl PageColumns {
         is_partial(self.marks[request], &self.page_ops_of(request), page_op)
     }
 
-    /// Leaves no requests, and the memory that they took.
     pub(super) fn clear(&mut self) {
         Arc::make_mut(&mut self.time_ns).clear();
         Arc::make_mut(&mut self.op).clear();

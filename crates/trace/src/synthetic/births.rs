@@ -10,7 +10,6 @@ pub(super) struct Births {
     /// Things left by class, and the occurrences they stand for.
     things: Tree,
     occurrences: Tree,
-    /// Things left that occur once.
     single: u64,
 }
 

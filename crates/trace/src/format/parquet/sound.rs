@@ -2,7 +2,6 @@
 
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 
-/// Finds impossible values in the footer of a file whose pages end at `end`.
 pub(super) fn check(metadata: &ParquetMetaData, end: u64) -> Result<(), String> {
     let mut rows = 0_i64;
     for (number, group) in metadata.row_groups().iter().enumerate() {
