@@ -22,7 +22,7 @@ FTL = "crates/ftl/src"
 REPLICATION = f"{FTL}/content/replication"
 #: What CONTRIBUTING promises of everything: a new file and another one, three places in them.
 FILES_AT_MOST, PLACES_AT_MOST = 2, 3
-EXAMPLE = re.compile(r"// The example of docs/adding-a-policy.md.\n#\[cfg\(test\)\]\n#\[path.*\]\nmod \w+;\n")
+EXAMPLE = re.compile(r"// The example of docs/adding-a-policy.md.\n#\[cfg\(test\)\]\n(?:#\[.*\n)+mod \w+;\n")
 
 
 #: New files, and lines that go behind others: file, the line behind which they go, and the lines.
