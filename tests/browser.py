@@ -1,7 +1,5 @@
 """Pages are looked at in a real browser, where there is one."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
@@ -9,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-#: No window, and nothing but the page.
 _QUIETLY = (
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--enable-logging=stderr",

@@ -1,7 +1,5 @@
 """What several tests share: running the program as people do, small traces, golden files."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -9,10 +7,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TextIO
+from typing import IO, Any, TextIO
 from unittest import mock
 
 import hypothesis
@@ -29,6 +28,9 @@ os.environ["FLASHTWIN_CACHE"] = "off"
 # A shell's background jobs ignore Ctrl-C, and so would all that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+#: Guards against hanging only, so it is long: a machine may be busy.
+PATIENCE_S = float(os.environ.get("FLASHTWIN_PATIENCE_S", "300"))
 
 PROGRAM = Path(sys.executable).with_name("flashtwin")
 
@@ -54,8 +56,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a command."""
-
     status: int
     out: str
     err: str
@@ -75,11 +75,11 @@ def clean_environment() -> dict[str, str]:
 def cli(tmp_path: Path) -> Cli:
     """Runs `flashtwin ARGUMENTS` in an empty folder, within this process, because Python takes its time to start.
 
-    Standard input is empty: Rust reads ahead in it, and would hand the rest to the next test.
+    Standard input is empty: Rust reads ahead in it, and would hand the rest to the next test. A `status` is asserted.
     """
     from flashtwin.cli import run
 
-    def call(*arguments: str | Path) -> Outcome:
+    def call(*arguments: str | Path, status: int | None = None) -> Outcome:
         words = list(map(str, arguments))
         with (
             Path(os.devnull).open("rb") as nothing, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err,
@@ -87,12 +87,14 @@ def cli(tmp_path: Path) -> Cli:
             contextlib.chdir(tmp_path), mock.patch.dict(os.environ, clean_environment(), clear=True),
             mock.patch.multiple(sys, argv=[str(PROGRAM), *words], stdin=stdin, stdout=stdout, stderr=talk),
         ):  # fmt: skip
-            status = run(words)
+            found = run(words)
             stdout.flush()
             talk.flush()
             for file in (out, err):
                 file.seek(0)
-            return Outcome(status, out.read().decode(), err.read().decode())
+            done = Outcome(found, out.read().decode(), err.read().decode())
+        assert status in (None, done.status), done.err + done.out
+        return done
 
     return call
 
@@ -111,23 +113,36 @@ def _standard_stream(number: int, file: IO[bytes]) -> Iterator[TextIO]:
         os.close(before)
 
 
+def finished(*words: object, **how: Any) -> Outcome:
+    """The outcome of a program."""
+    how = {"env": clean_environment(), "capture_output": True, "encoding": "utf-8", "timeout": PATIENCE_S, **how}
+    done = subprocess.run(list(map(str, words)), check=False, **how)
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+@contextlib.contextmanager
+def started(*words: object, **how: Any) -> Iterator[subprocess.Popen[str]]:
+    """A process, killed on the way out if it still runs: `Popen` alone would wait for it for ever."""
+    with subprocess.Popen(list(map(str, words)), text=True, **{"env": clean_environment(), **how}) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def wait_until(holds: Callable[[], bool], every_s: float = 0.01, process: subprocess.Popen[str] | None = None) -> None:
+    """Waits for a condition, while a process runs."""
+    end = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < end, "it does not happen"
+        assert process is None or process.poll() is None, "it has ended"
+        time.sleep(every_s)
+
+
 @pytest.fixture
 def process(tmp_path: Path) -> Process:
     """Runs `flashtwin ARGUMENTS` in an empty folder as a process, for tests of what only a process has."""
-
-    def run(*arguments: str | Path, stdin: bytes = b"", timeout: float = 120) -> Outcome:
-        done = subprocess.run(
-            [PROGRAM, *map(str, arguments)],
-            cwd=tmp_path,
-            env=clean_environment(),
-            input=stdin,
-            capture_output=True,
-            timeout=timeout,
-            check=False,
-        )
-        return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
-
-    return run
+    return lambda *arguments, stdin="": finished(PROGRAM, *arguments, cwd=tmp_path, input=stdin)
 
 
 #: Starts a program and writes its peak memory in KiB and its status into a file.
@@ -215,7 +230,6 @@ def golden_digests(request: pytest.FixtureRequest) -> Callable[[str, dict[str, s
 
 @pytest.fixture
 def at_root() -> Iterator[Path]:
-    """The repository as the working folder, as in the examples of the documentation."""
     before = Path.cwd()
     os.chdir(ROOT)
     yield ROOT
@@ -234,6 +248,15 @@ def fiu_trace(requests: int, *, footprint: int = 400, step_ns: int = 100_000) ->
         kind = "W" if number % 2 == 0 else "R"
         lines.append(f"{number * step_ns} 100 worker {page * 8} 8 {kind} 8 0 {content:032x}")
     return "\n".join(lines) + "\n"
+
+
+@pytest.fixture(scope="session")
+def brief_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """400 requests with seven contents on 40 pages of two volumes, in 20 ms."""
+    path = tmp_path_factory.mktemp("brief") / "small.fiu"
+    lines = [f"{n * 50_000} 1 p {n % 40 * 8} 8 {'RW'[n % 3 > 0]} 8 {n % 2} {n % 7:032x}" for n in range(400)]
+    path.write_text("\n".join(lines) + "\n", encoding="ascii")
+    return path
 
 
 @pytest.fixture

@@ -4,8 +4,6 @@
 that has nothing else to do. `pytest --update-costs` writes the file again. No test asserts a time of its own.
 """
 
-from __future__ import annotations
-
 import json
 import resource
 from collections.abc import Iterator
@@ -49,8 +47,6 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 class _Costs:
-    """The costs of a run, where they are collected: in the process that was started, not in its workers."""
-
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.seconds: dict[str, float] = {}

@@ -21,7 +21,6 @@ AFTER = {
     "bits": ["nand", "ftl"], "nand": ["ftl", "sim"], "ftl": ["sim", "tests/test_behaviour.py"],
     "sim": ["tests/test_behaviour.py"], "trace": ["sim"], "analysis": [], "live": [],
 }  # fmt: skip
-#: A bug that makes a loop endless is caught by the clock.
 TIMEOUT_S = 600
 SWITCH = """
 pub(crate) fn planted(bug: u32) -> bool {
@@ -70,7 +69,6 @@ def build() -> dict[str, list[str]]:
 
 
 def fails(command: list[str], folder: Path, number: int) -> bool:
-    """Whether a test program notices a bug."""
     paths = {"PYTHONPATH": str(COPY / "python"), "PLANTED": str(number)}
     try:
         done = subprocess.run(

@@ -1,7 +1,5 @@
 """Statistics over many traces, from hand-made numbers and against plain recomputation."""
 
-from __future__ import annotations
-
 import statistics
 from typing import Any
 
@@ -12,11 +10,11 @@ from flashtwin.results import rows
 from flashtwin.sweeps import across
 from flashtwin.sweeps.across import CharacterizedTrace
 
-from . import fabricated
+from . import tiny
 
 
 def traced(name: str, seed: int = 7, category: str = "", **facts: Any) -> CharacterizedTrace:
-    native = fabricated.Native(name, seed, content=False, **facts)
+    native = tiny.Native(name, seed, content=False, **facts)
     tables = {key: native.table(key).to_pylist() for key in native.table_names}
     return CharacterizedTrace(name, category, rows.flat(native.summary, tables), tables)
 

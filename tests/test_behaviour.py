@@ -1,10 +1,4 @@
-"""The results of every system, new and aged, crowded and short of memory, are those of before.
-
-Another number is meant or a fault. `pytest tests/test_behaviour.py --update-golden` takes today's numbers over; the
-changelog then names the change.
-"""
-
-from __future__ import annotations
+"""Results of every system are those of before; the changelog names changes that `--update-golden` takes over."""
 
 import hashlib
 import json
@@ -120,7 +114,6 @@ def captured() -> ft.Trace:
 def test_every_number_of_a_captured_trace_is_what_it_was(
     system: str, captured: ft.Trace, golden_digests: Callable[..., None]
 ) -> None:
-    """Trains, contents and addresses as a machine made them, which no made trace has all at once."""
     assert len(captured) == 21_020
     golden_digests(f"{system}, captured", digests(ft.replay(captured, system, period_s=CAPTURED_S / 4, speed=10)))
 
@@ -146,7 +139,6 @@ DESIGNS = ("conventional", "ds-ftl", "ca-ssd", "caftl", "rr-ssd", "rr-ssd-online
 
 @pytest.mark.parametrize(("choice", "users"), PARTIAL, ids=[choice.name for choice, _ in PARTIAL])
 def test_unused_choice_changes_nothing(choice: Factor, users: set[str], trace: ft.Trace) -> None:
-    """A choice that a design ignores does not change its results; some design that uses it changes."""
     levels = [*choice.levels.values(), NOTICED.get(choice.name, {})]
     moved = set()
     for system in DESIGNS:

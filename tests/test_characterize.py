@@ -1,13 +1,10 @@
 """`flashtwin characterize` and `advise`: one trace, many, broken ones, again, interrupted, in parallel."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,34 +12,15 @@ import polars
 import pytest
 
 import flashtwin as ft
-from flashtwin.results import folder
+from flashtwin.results import folder, schema
 from flashtwin.sweeps import across, batch, crew
 
-from .conftest import PROGRAM, Cli, Outcome, clean_environment, fiu_trace
+from .conftest import PATIENCE_S, PROGRAM, Cli, Outcome, finished, fiu_trace, started, wait_until
 from .test_bad_input import complains
 from .test_determinism import contents
 
-#: Tables that every trace with reads, writes and contents has.
-TABLES = {
-    "periods",
-    "request_sizes",
-    "interarrival",
-    "popularity",
-    "popularity_by_period",
-    "popularity_stability",
-    "space",
-    "duplicates_by_plane",
-    "miss_ratio",
-    "popular_miss_ratio",
-    "temperature",
-    "partitions",
-    "f_min",
-    "write_amplification",
-    "logical_locality",
-    "locality_gain",
-}
+TABLES = set(schema.WORKLOAD_TABLES)
 SHORT = ("--period", "0.05s")
-#: Without the pages, which take seconds to draw.
 BRIEF = (*SHORT, "--no-reports")
 
 
@@ -88,9 +66,8 @@ def test_advice_in_words(cli: Cli, small_trace: Path, golden: Callable[[str, str
 def test_advice_of_a_study_knows_its_runs(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     study = ("study", small_trace, "--systems", "conventional,ca-ssd", *SHORT, "--effort", "0", "--out", "both")
     told = "of the page writes are duplicates under `ca-ssd`; it programs "
-    # Once made, once used again.
     for _ in range(2):
-        assert cli(*study).status == 0
+        cli(*study, status=0)
         assert told in (tmp_path / "both" / "advice.json").read_text()
         done = cli("advise", "both")
         assert (done.status, done.err) == (0, "")
@@ -100,9 +77,8 @@ def test_advice_of_a_study_knows_its_runs(cli: Cli, small_trace: Path, tmp_path:
 
 
 def test_advice_on_a_folder_without_characterization_is_refused(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
-    assert cli("compare", small_trace, "--systems", "conventional", "--out", "runs").status == 0
-    done = cli("advise", "runs")
-    assert done.status == 2
+    cli("compare", small_trace, "--systems", "conventional", "--out", "runs", status=0)
+    done = cli("advise", "runs", status=2)
     assert "runs: no characterization.json in it; it holds runs of `compare` or `replay`" in done.err
     (tmp_path / "empty").mkdir()
     assert "expected a folder that `flashtwin characterize` or `study` wrote" in cli("advise", "empty").err
@@ -117,14 +93,13 @@ def test_json_holds_what_the_files_hold(cli: Cli, small_trace: Path, tmp_path: P
     }
     assert printed["advice"] == json.loads((tmp_path / "out" / "advice.json").read_text())["advice"]
     assert printed["row"]["info.requests"] == 2000
-    of_folder = cli("advise", "out", "--json")
-    assert of_folder.status == 0, of_folder.err
+    of_folder = cli("advise", "out", "--json", status=0)
     assert json.loads(of_folder.out) == json.loads(cli("advise", "small.fiu", *SHORT, "--json").out)
 
 
 def test_a_study_holds_the_characterization_too(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
-    assert cli("study", "small.fiu", *SHORT, "--systems", "conventional", "--effort", "0", "--out", "study").status == 0
-    assert cli("characterize", "small.fiu", *BRIEF, "--out", "alone").status == 0
+    cli("study", "small.fiu", *SHORT, "--systems", "conventional", "--effort", "0", "--out", "study", status=0)
+    cli("characterize", "small.fiu", *BRIEF, "--out", "alone", status=0)
     for name in ("characterization.json", *(f"workload/{table}.parquet" for table in TABLES)):
         assert (tmp_path / "study" / name).read_bytes() == (tmp_path / "alone" / name).read_bytes(), name
     # What to do is the same; a study builds its commands on its runs.
@@ -139,9 +114,8 @@ def test_a_study_holds_the_characterization_too(cli: Cli, small_trace: Path, tmp
 
 
 def test_streamed_is_the_same_as_in_memory(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
-    assert cli("characterize", "small.fiu", *BRIEF, "--out", "memory").status == 0
-    streamed = cli("characterize", "small.fiu", *BRIEF, "--stream", "--out", "stream")
-    assert streamed.status == 0, streamed.err
+    cli("characterize", "small.fiu", *BRIEF, "--out", "memory", status=0)
+    cli("characterize", "small.fiu", *BRIEF, "--stream", "--out", "stream", status=0)
     memory, stream = (contents(tmp_path / name / "workload") for name in ("memory", "stream"))
     assert [name for name in memory if stream[name] != memory[name]] == []
 
@@ -158,8 +132,7 @@ def test_options_can_be_set_and_stand_in_the_result(cli: Cli, small_trace: Path,
         "time_max": "100",
     }
     flags = [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
-    done = cli("characterize", "small.fiu", *BRIEF, *flags, "--out", "out")
-    assert done.status == 0, done.err
+    cli("characterize", "small.fiu", *BRIEF, *flags, "--out", "out", status=0)
     found = ft.Characterization.read(tmp_path / "out")
     wa, locality = found.summary["options"]["wa"], found.summary["options"]["locality"]
     assert (wa["frequency_ratios"], wa["partitions"], wa["other_page_bytes"]) == ([2.0, 2.5, 3.0, 5.0], [1, 3], [16384])
@@ -185,22 +158,19 @@ def test_options_can_be_set_and_stand_in_the_result(cli: Cli, small_trace: Path,
 
 
 def test_flags_are_short_forms_of_keys(cli: Cli, small_trace: Path) -> None:
-    short = cli("advise", "small.fiu", *SHORT, "--op", "7,28", "--partitions", "1,2", "--json")
-    assert short.status == 0, short.err
+    short = cli("advise", "small.fiu", *SHORT, "--op", "7,28", "--partitions", "1,2", "--json", status=0)
     keys = ("--set", "wa.over_provisioning_percent=[7,28]", "--set", "partitions=1,2")
     assert short.out == cli("advise", "small.fiu", *SHORT, "--json", *keys).out
 
 
 def test_a_report_can_be_drawn_of_next_to_nothing(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     none = [f"--set={key}=[]" for key in ("planes", "frequency_ratios", "wa.partitions", "other_page_bytes")]
-    done = cli("characterize", "small.fiu", *SHORT, *none, "--set", "distance_max=0", "--set", "time_max=1")
-    assert done.status == 0, done.err
+    cli("characterize", "small.fiu", *SHORT, *none, "--set", "distance_max=0", "--set", "time_max=1", status=0)
     assert (tmp_path / "small-workload" / "report.html").is_file()
 
 
 def test_many_traces(cli: Cli, many: Path, tmp_path: Path) -> None:
-    done = cli("characterize", many, *SHORT, "--out", "all", "--workers", "2")
-    assert done.status == 1
+    done = cli("characterize", many, *SHORT, "--out", "all", "--workers", "2", status=1)
     assert "not characterized: broken:" in done.err
     assert "Traceback" not in done.err
     lines = done.out.splitlines()
@@ -238,8 +208,7 @@ def volumes_trace(requests: int, *, only: str | None = None) -> str:
 def test_each_volume_by_itself(stream: bool, cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "many.csv").write_text(volumes_trace(3000))
     options = ("--by-volume", *BRIEF, *(["--stream"] if stream else []))
-    done = cli("characterize", "many.csv", *options, "--out", "out")
-    assert done.status == 0, done.err
+    done = cli("characterize", "many.csv", *options, "--out", "out", status=0)
     assert [line.split()[0] for line in done.out.splitlines()[-3:]] == ["hm.0", "hm.1", "src.0"]
     found = ft.Characterization.read(tmp_path / "out")
     assert found.summary["info"]["volumes"] == 3
@@ -268,8 +237,7 @@ def test_volumes_are_the_workloads_of_a_folder(cli: Cli, tmp_path: Path) -> None
     (tmp_path / "in" / "msr").mkdir(parents=True)
     (tmp_path / "in" / "msr" / "many.csv").write_text(volumes_trace(3000))
     (tmp_path / "in" / "one.fiu").write_text(fiu_trace(1000))
-    done = cli("characterize", "in", "--by-volume", *SHORT, "--out", "out", "--workers", "2")
-    assert done.status == 0, done.err
+    cli("characterize", "in", "--by-volume", *SHORT, "--out", "out", "--workers", "2", status=0)
     rows = polars.read_parquet(tmp_path / "out" / "traces.parquet")
     assert rows["trace"].to_list() == ["many:hm.0", "many:hm.1", "many:src.0", "one"]
     assert rows["category"].to_list() == ["msr", "msr", "msr", ""]
@@ -277,8 +245,7 @@ def test_volumes_are_the_workloads_of_a_folder(cli: Cli, tmp_path: Path) -> None
     assert json.loads((tmp_path / "out" / "traces.json").read_text())["counts"]["traces"] == 4
     for place in ("many", "many/volumes/hm.0", "one"):
         assert (tmp_path / "out" / "traces" / place / "report.html").is_file(), place
-    together = cli("characterize", "in", *BRIEF, "--out", "out")
-    assert together.status == 0, together.err
+    cli("characterize", "in", *BRIEF, "--out", "out", status=0)
     assert polars.read_parquet(tmp_path / "out" / "traces.parquet")["trace"].to_list() == ["many", "one"]
 
 
@@ -289,11 +256,11 @@ def test_one_volume_of_a_trace(cli: Cli, tmp_path: Path) -> None:
     trace = ft.open(tmp_path / "many.csv")
     assert trace.volumes == ["hm.0", "hm.1", "src.0"]
     assert trace.volume("hm.1").digest == one["digest"] == ft.open(tmp_path / "many.csv", volume="hm.1").digest
-    assert cli("replay", "many.csv", "--volume", "hm.1", "--system", "conventional", "--json").status == 0
+    cli("replay", "many.csv", "--volume", "hm.1", "--system", "conventional", "--json", status=0)
     complains(
         *_status(cli("replay", "many.csv", "--volume", "hm.7", "--system", "conventional")), ("hm.7", "hm.0, hm.1")
     )
-    assert cli("characterize", "many.csv", "--volume", "hm.1", *BRIEF).status == 0
+    cli("characterize", "many.csv", "--volume", "hm.1", *BRIEF, status=0)
     assert (tmp_path / "many-hm.1-workload" / "characterization.json").is_file()
 
 
@@ -308,12 +275,11 @@ def test_a_span_of_time_of_a_trace(cli: Cli, tmp_path: Path) -> None:
     for source in ("many.csv", "tail.parquet"):
         if source.endswith(".parquet"):
             whole.write_parquet(tmp_path / source)
-        done = cli("trace", "cut", source, "cut.parquet", "--to", f"{middle_s}s", "--force")
-        assert done.status == 0, done.err
+        cli("trace", "cut", source, "cut.parquet", "--to", f"{middle_s}s", "--force", status=0)
         assert ft.open(tmp_path / "cut.parquet").digest == head.digest
     # In memory or streamed, a span is characterized alike, and its results have a name of their own.
     for more in ((), ("--stream",)):
-        assert cli("characterize", "many.csv", "--from", f"{middle_s}s", *BRIEF, *more).status == 0
+        cli("characterize", "many.csv", "--from", f"{middle_s}s", *BRIEF, *more, status=0)
         (made,) = tmp_path.glob("many-from-*-workload")
         found = json.loads((made / "characterization.json").read_text())
         assert (found["info"]["requests"], found["info"]["digest"]) == (len(tail), tail.digest)
@@ -338,7 +304,7 @@ def test_names_of_volumes_become_file_names() -> None:
 @pytest.mark.usefixtures("no_pages")
 def test_any_number_of_workers_writes_the_same_bytes(cli: Cli, many: Path, tmp_path: Path) -> None:
     for workers in ("1", "3"):
-        assert cli("characterize", many, *BRIEF, "--out", f"w{workers}", "--workers", workers).status == 1
+        cli("characterize", many, *BRIEF, "--out", f"w{workers}", "--workers", workers, status=1)
     one, three = contents(tmp_path / "w1"), contents(tmp_path / "w3")
     assert three.keys() == one.keys()
     # The page of all traces bears the name of its folder.
@@ -361,7 +327,7 @@ def test_done_again_only_what_is_new_is_done(cli: Cli, many: Path, tmp_path: Pat
     assert kept.stat().st_mtime_ns == before
     assert "reusing" not in cli(*command, "--partitions", "1,2").err
     (many / "broken.fiu").write_text(fiu_trace(1000))
-    assert cli(*command, "--partitions", "1,2").status == 0
+    cli(*command, "--partitions", "1,2", status=0)
 
 
 def test_a_single_trace_is_done_again_for_other_options_only(cli: Cli, small_trace: Path) -> None:
@@ -379,25 +345,18 @@ def test_interrupted_only_complete_files_are_left(workers: str, tmp_path: Path) 
     folder.mkdir()
     for name in "abcde":
         (folder / f"{name}.fiu").write_text(fiu_trace(8_000 + ord(name), footprint=5_000))
-    command = [PROGRAM, "characterize", "many", *BRIEF, "--out", "all", "--workers", workers]
-    with subprocess.Popen(
-        command, cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as program:
-        deadline = time.monotonic() + 60
+    command = (PROGRAM, "characterize", "many", *BRIEF, "--out", "all", "--workers", workers)
+    done = (tmp_path / "all").glob
+    with started(*command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
         # Each worker may be at one that is written but not noted as complete.
-        while len(list((tmp_path / "all").glob("traces/*/characterization.json"))) <= int(workers):
-            assert time.monotonic() < deadline
-            assert program.poll() is None
-            time.sleep(0.002)
+        wait_until(lambda: len(list(done("traces/*/characterization.json"))) > int(workers), process=program)
         program.send_signal(signal.SIGINT)
-        _, err = program.communicate(timeout=30)
-    assert program.returncode == 130
-    assert err.decode().splitlines() == ["interrupted; no incomplete file was left"]
+        _, err = program.communicate(timeout=PATIENCE_S)
+    assert (program.returncode, err) == (130, "interrupted; no incomplete file was left\n")
     left = [path.name for path in (tmp_path / "all").rglob("*")]
     assert not [name for name in left if name.endswith((".partial", ".tmp"))]
     assert "traces.json" not in left
-    again = subprocess.run(command, cwd=tmp_path, env=clean_environment(), capture_output=True, text=True, check=True)
-    assert again.stderr.startswith("reusing ")
+    assert finished(*command, cwd=tmp_path).err.startswith("reusing ")
 
 
 @pytest.mark.usefixtures("no_pages")
@@ -418,13 +377,10 @@ def test_a_worker_that_dies_takes_one_trace_with_it(
     assert "--stream" in failed["b"]
 
 
-def test_workers_end_with_their_parent(many: Path) -> None:
-    worker = subprocess.Popen(crew.WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert worker.stdin is not None
-    assert worker.stdout is not None
-    worker.stdin.close()
-    assert worker.wait(timeout=30) == 0
-    worker.stdout.close()
+def test_workers_end_with_their_parent() -> None:
+    with started(*crew.WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as worker:
+        worker.stdin.close()
+        assert worker.wait(timeout=PATIENCE_S) == 0
 
 
 def test_names_of_traces(tmp_path: Path) -> None:
@@ -443,8 +399,7 @@ def test_a_trace_without_content(cli: Cli, tmp_path: Path) -> None:
             f"12816637200306162{n:02},hm,0,{'Write' if n % 2 else 'Read'},{n * 4096},4096,100\n" for n in range(100)
         )
     )
-    done = cli("characterize", "plain.csv", "--no-reports")
-    assert done.status == 0, done.err
+    cli("characterize", "plain.csv", "--no-reports", status=0)
     advice = cli("advise", "plain-workload").out
     assert "The saving by deduplication is unknown, because the trace carries no content." in advice
 
@@ -464,16 +419,3 @@ def test_from_python(small_trace: Path, tmp_path: Path) -> None:
     assert read.row == found.row
     assert read.advice == found.advice
     assert found.chart("temperature").axes
-
-
-@pytest.mark.usefixtures("no_pages")
-def test_progress_counts_traces(many: Path, tmp_path: Path) -> None:
-    seen: list[tuple[int, int]] = []
-    ft.characterize_many(
-        [many / "mail", many / "web"],
-        tmp_path / "all",
-        workers=1,
-        reports=False,
-        progress=lambda _, done, total: seen.append((done, total)),
-    )
-    assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]

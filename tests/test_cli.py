@@ -1,7 +1,5 @@
 """What people read on the command line: exact words where they are ours, golden files in tests/golden."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty
@@ -16,7 +14,7 @@ import pytest
 import flashtwin as ft
 from flashtwin.cli._talk import duration
 
-from .conftest import PROGRAM, Cli, Outcome, Process, clean_environment, fiu_trace
+from .conftest import PROGRAM, Cli, Process, clean_environment, finished, fiu_trace, started
 
 Golden = Callable[[str, str], None]
 
@@ -34,8 +32,7 @@ Golden = Callable[[str, str], None]
     ],
 )
 def test_output(name: str, arguments: tuple[str, ...], cli: Cli, small_trace: Path, golden: Golden) -> None:
-    done = cli(*arguments)
-    assert done.status == 0, done.err
+    done = cli(*arguments, status=0)
     assert without_time(done.err) == ""
     golden(f"{name}.txt", done.out)
 
@@ -80,7 +77,7 @@ def test_study_names_choice_bottlenecks_and_findings(
 
 def test_done_again_only_what_changed_is_done(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     options = ("--systems", "conventional,rr-ssd", "--period", "0.05s", "--out", "out")
-    assert cli("compare", small_trace, *options).status == 0
+    cli("compare", small_trace, *options, status=0)
     same = cli("compare", small_trace, *options)
     assert same.err == "reusing conventional, rr-ssd from out: same trace, same configuration\nresults: out\n"
     other_key = cli("compare", small_trace, *options, "--set", "replication.alpha=0.7")
@@ -91,11 +88,9 @@ def test_done_again_only_what_changed_is_done(cli: Cli, small_trace: Path, tmp_p
 
 
 def test_report_of_a_comparison(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
-    done = cli("compare", small_trace, "--systems", "ca-ssd,rr-ssd", "--out", "both", "--json")
-    assert done.status == 0, done.err
+    done = cli("compare", small_trace, "--systems", "ca-ssd,rr-ssd", "--out", "both", "--json", status=0)
     assert list(json.loads(done.out)) == ["ca-ssd", "rr-ssd"]
-    report = cli("report", "both", "--json")
-    assert report.status == 0, report.err
+    report = cli("report", "both", "--json", status=0)
     assert json.loads(report.out)["report"] == "both/report.html"
     assert (tmp_path / "both" / "report.html").is_file()
 
@@ -108,8 +103,7 @@ def test_study_without_contents_skips_systems_that_need_them(cli: Cli, tmp_path:
         for n in range(600)
     ]
     (tmp_path / "plain.csv").write_text("\n".join(rows) + "\n")
-    done = cli("study", "plain.csv", "--effort", "0", "--out", "out")
-    assert done.status == 0, done.err
+    done = cli("study", "plain.csv", "--effort", "0", "--out", "out", status=0)
     assert done.err == (
         "plain has no contents, which ca-ssd, rr-ssd, oracle look at: only what does not is replayed "
         "(--content unique, or zipf(A,N), makes contents up)\n"
@@ -123,8 +117,7 @@ def test_study_without_contents_skips_systems_that_need_them(cli: Cli, tmp_path:
     assert "With made-up contents (`unique`), " in made_up.out
     assert list(json.loads(cli("compare", "plain.csv", "--json").out)) == ["conventional"]
     for systems in ("conventional,ca-ssd", "conventional,ca-ssd,rr-ssd,oracle"):
-        named = cli("study", "plain.csv", "--out", "named", "--systems", systems)
-        assert named.status == 2, "what was named is not left out"
+        cli("study", "plain.csv", "--out", "named", "--systems", systems, status=2)
 
 
 def test_a_system_printed_is_a_system_read(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
@@ -151,8 +144,7 @@ def test_a_device_printed_is_a_device_read(cli: Cli, small_trace: Path, tmp_path
 
 def test_a_wrong_file_of_a_device_is_named(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "wrong.toml").write_text(cli("devices", "ds-ftl").out.replace("channels", "chanels"))
-    done = cli("devices", "wrong.toml")
-    assert done.status == 2
+    done = cli("devices", "wrong.toml", status=2)
     assert done.err.startswith("error: wrong.toml: ")
     assert "chan" in done.err
     assert len(done.err) < 400, "the key, not the whole file"
@@ -175,7 +167,7 @@ def test_times_are_in_units_that_people_read(time_ns: int, text: str) -> None:
 
 
 def test_a_trace_from_standard_input(cli: Cli, process: Process, small_trace: Path) -> None:
-    piped = process("trace", "info", "-", "--json", stdin=small_trace.read_bytes())
+    piped = process("trace", "info", "-", "--json", stdin=small_trace.read_text())
     assert piped.status == 0, piped.err
     named = json.loads(cli("trace", "info", small_trace, "--json").out)
     assert {**json.loads(piped.out), "name": ""} == {**named, "name": ""}
@@ -184,8 +176,7 @@ def test_a_trace_from_standard_input(cli: Cli, process: Process, small_trace: Pa
 def test_speed_and_queue_depth_reach_the_engine(cli: Cli, small_trace: Path) -> None:
     def response(*options: str) -> float:
         one_die = [f"--set={key}=1" for key in ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die")]
-        done = cli("replay", small_trace, "--system", "conventional", "--json", *one_die, *options)
-        assert done.status == 0, done.err
+        done = cli("replay", small_trace, "--system", "conventional", "--json", *one_die, *options, status=0)
         mean: float = json.loads(done.out)["conventional"]["response"]["all"]["mean_ns"]
         return mean
 
@@ -193,23 +184,17 @@ def test_speed_and_queue_depth_reach_the_engine(cli: Cli, small_trace: Path) -> 
     assert response("--queue-depth", "1") < response("--queue-depth", "64")
 
 
-def test_output_cut_short_is_not_an_error(small_trace: Path, tmp_path: Path) -> None:
-    shell = f"'{PROGRAM}' systems rr-ssd | head -n 1; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, env=clean_environment(), check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+def test_output_cut_short_is_not_an_error() -> None:
+    done = finished("bash", "-c", f"'{PROGRAM}' systems rr-ssd | head -n 1; exit ${{PIPESTATUS[0]}}")
+    assert (done.status, done.err) == (0, "")
 
 
 def test_an_encoding_of_few_letters_is_no_error(small_trace: Path, tmp_path: Path) -> None:
     named = small_trace.rename(tmp_path / "α≤½.fiu")
-    done = subprocess.run(
-        [PROGRAM, "trace", "info", named.name],
-        cwd=tmp_path,
-        env={**clean_environment(), "PYTHONIOENCODING": "cp1252"},
-        capture_output=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert rb"\u03b1\u2264" + "½".encode("cp1252") in done.stdout
+    few = {"env": {**clean_environment(), "PYTHONIOENCODING": "cp1252"}, "encoding": "cp1252"}
+    done = finished(PROGRAM, "trace", "info", named.name, cwd=tmp_path, **few)
+    assert (done.status, done.err) == (0, "")
+    assert "\\u03b1\\u2264½" in done.out
 
 
 def test_progress_is_shown_on_a_terminal_only(cli: Cli, tmp_path: Path) -> None:
@@ -217,13 +202,8 @@ def test_progress_is_shown_on_a_terminal_only(cli: Cli, tmp_path: Path) -> None:
     arguments = ("replay", "long.fiu", "--system", "rr-ssd")
     assert "%" not in cli(*arguments).err
     terminal, other_end = pty.openpty()
-    with subprocess.Popen(
-        [PROGRAM, *arguments],
-        cwd=tmp_path,
-        env={**clean_environment(), "TERM": "xterm", "COLUMNS": "100"},
-        stdout=subprocess.PIPE,
-        stderr=other_end,
-    ) as program:
+    wide = {**clean_environment(), "TERM": "xterm", "COLUMNS": "100"}
+    with started(PROGRAM, *arguments, cwd=tmp_path, env=wide, stdout=subprocess.PIPE, stderr=other_end) as program:
         os.close(other_end)
         drawn = drain(terminal)
         program.communicate(timeout=60)
@@ -232,7 +212,6 @@ def test_progress_is_shown_on_a_terminal_only(cli: Cli, tmp_path: Path) -> None:
 
 
 def drain(terminal: int) -> str:
-    """Everything written to a terminal until its last writer leaves."""
     seen = b""
     while True:
         try:
@@ -268,15 +247,12 @@ def test_version(cli: Cli) -> None:
 
 @pytest.mark.parametrize("word", ["--version", "rplay"])
 def test_the_package_runs_as_the_program_does(process: Process, word: str) -> None:
-    command = [sys.executable, "-m", "flashtwin", word]
-    done = subprocess.run(command, env=clean_environment(), capture_output=True, text=True, check=False)
-    assert Outcome(done.returncode, done.stdout, done.stderr) == process(word)
+    assert finished(sys.executable, "-m", "flashtwin", word) == process(word)
 
 
 def test_a_sample_keeps_whole_histories_of_some_pages(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "long.fiu").write_text(fiu_trace(4000))
-    done = cli("trace", "sample", "long.fiu", "tenth.parquet", "--rate", "0.25")
-    assert done.status == 0, done.err
+    done = cli("trace", "sample", "long.fiu", "tenth.parquet", "--rate", "0.25", status=0)
     whole, part = ft.open(tmp_path / "long.fiu"), ft.open(tmp_path / "tenth.parquet")
     assert done.err.endswith(f"{len(part):,} of {len(whole):,} requests: tenth.parquet\n")
     # 400 pages: 100 expected, standard deviation 8.7.

@@ -1,7 +1,5 @@
 """Sweeps on a Dask cluster: the same table, also when workers, the scheduler or nobody answers."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import flashtwin as ft
-from flashtwin import report
 from flashtwin.results import names
 from flashtwin.sweeps import cluster
 
@@ -18,12 +15,7 @@ from .test_sweep import stored
 from .test_sweep_kills import dask_at_work
 
 distributed = pytest.importorskip("distributed", reason="flashtwin[dask] is not installed")
-pytestmark = pytest.mark.filterwarnings("default")
-
-
-@pytest.fixture(autouse=True)
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report, "build", lambda path: path)
+pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.usefixtures("no_pages")]
 
 
 #: How many runs the workers of `started` make; then they wait, however busy the machine is.
@@ -44,7 +36,7 @@ RunTask.do = do
 
 
 @pytest.fixture
-def started(tmp_path: Path) -> Iterator[tuple[Path, list[subprocess.Popen[bytes]]]]:
+def started(tmp_path: Path) -> Iterator[tuple[Path, list[subprocess.Popen[str]]]]:
     """A scheduler, two workers, and the file that leads to them."""
     gate = tmp_path / "gate.py"
     gate.write_text(GATE)
@@ -70,7 +62,7 @@ def test_the_same_table_on_a_cluster(tmp_path: Path, small_trace: Path) -> None:
 def test_a_worker_and_then_the_scheduler_are_killed(
     tmp_path: Path,
     small_trace: Path,
-    started: tuple[Path, list[subprocess.Popen[bytes]]],
+    started: tuple[Path, list[subprocess.Popen[str]]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(cluster, "PATIENCE_S", 3.0)

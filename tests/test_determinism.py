@@ -1,7 +1,5 @@
 """Same inputs, same seed: byte-identical results, twice and on any number of threads."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -15,14 +13,24 @@ SYSTEMS = "conventional,rr-ssd"
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file of a folder."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def test_two_studies_and_two_thread_counts_agree(cli: Cli, tmp_path: Path, small_trace: Path) -> None:
     for name, threads in (("first", "1"), ("threads", "2")):
-        done = cli("study", small_trace, "--systems", SYSTEMS, "--period", "0.05s", "--threads", threads, "--out", name)
-        assert done.status == 0, done.err
+        cli(
+            "study",
+            small_trace,
+            "--systems",
+            SYSTEMS,
+            "--period",
+            "0.05s",
+            "--threads",
+            threads,
+            "--out",
+            name,
+            status=0,
+        )
     first = contents(tmp_path / "first")
     assert {"study.json", "report.html", "runs/rr-ssd/summary.json", "runs/rr-ssd/periods.parquet"} <= first.keys()
     found = contents(tmp_path / "threads")
@@ -31,10 +39,10 @@ def test_two_studies_and_two_thread_counts_agree(cli: Cli, tmp_path: Path, small
 
 
 def test_a_trace_is_the_same_in_parquet(cli: Cli, tmp_path: Path, small_trace: Path) -> None:
-    assert cli("trace", "convert", small_trace, "small.parquet").status == 0
+    cli("trace", "convert", small_trace, "small.parquet", status=0)
     options = ("--systems", "ca-ssd,rr-ssd", "--period", "0.05s")
-    assert cli("compare", small_trace, *options, "--out", "text").status == 0
-    assert cli("compare", "small.parquet", *options, "--out", "parquet").status == 0
+    cli("compare", small_trace, *options, "--out", "text", status=0)
+    cli("compare", "small.parquet", *options, "--out", "parquet", status=0)
     text, parquet = (contents(tmp_path / name / "runs") for name in ("text", "parquet"))
     assert [name for name in text if parquet[name] != text[name]] == []
 

@@ -1,7 +1,5 @@
 """Commands of the documentation and examples of options can be typed; its examples run; its pages are fresh."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import inspect
@@ -9,7 +7,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from itertools import pairwise
@@ -25,7 +22,7 @@ from flashtwin.characterization.measuring import options_from_text
 from flashtwin.cli import flashtwin
 from flashtwin.replays import presets
 
-from .conftest import ROOT
+from .conftest import ROOT, finished
 
 PAGES = sorted(
     [*(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "ARTIFACT")), *(ROOT / "docs").rglob("*.md")]
@@ -36,7 +33,6 @@ PUBLIC = {
     for name in ft.__all__
     if inspect.isfunction(getattr(ft, name)) or inspect.isclass(getattr(ft, name))
 }
-#: Modules that have examples.
 EXAMPLES = [
     ".".join(path.relative_to(ROOT / "python").with_suffix("").parts).removesuffix(".__init__")
     for path in sorted((ROOT / "python" / "flashtwin").rglob("*.py"))
@@ -93,11 +89,9 @@ def typed_commands() -> Iterator[tuple[str, str]]:
 
 
 def verbs(group: click.Group = flashtwin, path: str = "flashtwin") -> Iterator[tuple[str, click.Command]]:
-    """Every verb by its full name."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
-        assert command is not None
         yield f"{path} {name}", command
         if isinstance(command, click.Group):
             yield from verbs(command, f"{path} {name}")
@@ -122,7 +116,6 @@ def test_commands_exist(where: str, line: str) -> None:
         found = command.get_command(click.Context(command), rest.pop(0))
         assert found is not None, f"{where}: {line}"
         command = found
-    # Parses every option and value, and does nothing.
     command.make_context(" ".join(words), rest)
 
 
@@ -135,7 +128,6 @@ def test_commands_of_tutorial_and_how_to_run(name: str, at_a_clone: Path) -> Non
     (at_a_clone / ".venv").symlink_to(Path(sys.prefix))
     if name == "record" and shutil.which("qemu-io") is None:
         pytest.skip("qemu-io not installed")
-    # What readers have of their own.
     (at_a_clone / "disk.img").write_bytes(bytes(8 << 20))
     (at_a_clone / "mail.fiu.zst").symlink_to(at_a_clone / "traces" / TRACE)
     ft.characterize(ft.open("mail.fiu.zst"), period_s=120).write("mail-workload")
@@ -143,15 +135,10 @@ def test_commands_of_tutorial_and_how_to_run(name: str, at_a_clone: Path) -> Non
     typed = [line for line in lines if not line.startswith("make ")]
     assert typed
     for line in typed:
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", line],
-            env={**os.environ, "PATH": f".venv/bin{os.pathsep}{os.environ['PATH']}"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
-        assert done.stdout or ">" in line or "--out" in line or " report " in line, line
+        path = {**os.environ, "PATH": f".venv/bin{os.pathsep}{os.environ['PATH']}"}
+        done = finished("bash", "-euo", "pipefail", "-c", line, env=path)
+        assert done.status == 0, f"{line}\n{done.out}{done.err}"
+        assert done.out or ">" in line or "--out" in line or " report " in line, line
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
@@ -163,7 +150,6 @@ def test_python_of_the_pages_runs(page: Path, with_results: Path, capsys: pytest
 
 @pytest.mark.parametrize("module", EXAMPLES)
 def test_docstring_examples_run(module: str, at_a_clone: Path) -> None:
-    # They show figures of the whole trace.
     (at_a_clone / "traces").unlink()
     (at_a_clone / "traces").symlink_to(ROOT / "traces")
     failed, _ = doctest.testmod(importlib.import_module(module), raise_on_error=False, optionflags=doctest.ELLIPSIS)
@@ -220,10 +206,8 @@ def test_values_of_keys_can_be_set_as_the_reference_shows_them() -> None:
 
 
 def test_generated_pages_are_fresh() -> None:
-    done = subprocess.run(
-        [sys.executable, ROOT / "docs" / "generate.py", "--check"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = finished(sys.executable, ROOT / "docs" / "generate.py", "--check")
+    assert done.status == 0, done.out + done.err
 
 
 def test_links_between_pages_lead_somewhere() -> None:
@@ -253,53 +237,3 @@ def test_notebooks_run(notebook: Path, at_a_clone: Path) -> None:
     for cell in charts:
         shown = {kind for output in cell.outputs for kind in output.get("data", {})}
         assert {"image/png", "image/svg+xml"} <= shown, f"{cell.source} shows {shown}"
-
-
-def test_options_with_a_value_have_an_example() -> None:
-    missing = {(path, option.opts[0]) for path, command, option in valued_options() if not examples(command, option)}
-    assert missing == set()
-
-
-def test_examples_of_options_are_valid() -> None:
-    for path, command, option in valued_options():
-        context = click.Context(command, info_name=path)
-        for value in examples(command, option):
-            if not isinstance(option.type, click.Path):
-                # Raises for a value that the option does not take; files need not exist.
-                option.type.convert(value, option, context)
-
-
-def test_same_option_has_the_same_help() -> None:
-    texts: dict[str, set[str]] = {}
-    for path, command in verbs():
-        for option in command.params:
-            if isinstance(option, click.Option) and option.opts[0] in SAME_EVERYWHERE and "sweep" not in path:
-                texts.setdefault(option.opts[0], set()).add(" ".join((option.help or "").split()))
-    assert {name for name, found in texts.items() if len(found) > 1} == set()
-
-
-#: Options that mean the same with all verbs; those of a sweep take several values.
-SAME_EVERYWHERE = {
-    "--on-bad-line", "--sort-window", "--blkparse-action", "--volume", "--from", "--to", "--speed",
-    "--queue-depth", "--content", "--systems", "--equal-ground", "--goal", "--effort", "--json", "--per-request",
-    "--workers", "--on", "--shard", "--across-traces", "--aged", "--threads", "--socket", "--listen",
-    "--metrics", "--read-only", "--for", "--tls-certificates",
-}  # fmt: skip
-
-
-def valued_options() -> list[tuple[str, click.Command, click.Option]]:
-    """Options of all verbs that take a value."""
-    return [
-        (path, command, option)
-        for path, command in verbs()
-        for option in command.params
-        if isinstance(option, click.Option) and not option.is_flag
-    ]
-
-
-def examples(command: click.Command, option: click.Option) -> list[str]:
-    """Values that an option has in its own help, or in the commands below the verb's."""
-    words = shlex.split((command.help or "").rpartition("\b")[2])
-    in_commands = [value for name, value in pairwise(words) if name in option.opts]
-    found = re.search(rf"Example: (?:{'|'.join(option.opts)}) ('[^']*'|\S+)", option.help or "")
-    return [*in_commands, *(shlex.split(found[1]) if found else [])]

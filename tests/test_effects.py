@@ -1,7 +1,5 @@
 """Keys that change nothing: those that a system does not look at, and those whose time does not come."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,21 +14,12 @@ from flashtwin.results.trees import leaves
 
 from .conftest import Cli
 
-#: A small drive that collects garbage.
 DRIVE = {
     "channels": 2, "chips_per_channel": 2, "dies_per_chip": 1, "planes_per_die": 2, "pages_per_block": 16,
     "blocks_per_plane": 10, "replay.period_s": 0.2,
 }  # fmt: skip
-HAPPENED = (
-    "completed_ns",
-    "response",
-    "requests",
-    "page_ops",
-    "flash_operations",
-    "flash_reads",
-    "flash_writes",
-    "erases",
-)
+HAPPENED = ("completed_ns", "response", "requests", "page_ops", "flash_operations", "flash_reads", "flash_writes",
+            "erases")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +38,6 @@ def _lines() -> Iterator[str]:
 
 
 def _others(schema: dict[str, Any], value: Any) -> list[Any]:
-    """Other values that a key might have."""
     words = [one.get("const") for one in schema.get("oneOf", []) if "const" in one] + schema.get("enum", [])
     if words:
         return [word for word in words if word != value]
@@ -126,7 +114,6 @@ def test_a_key_whose_time_does_not_come_is_said_to(trace: Path, tmp_path: Path) 
         trace, tmp_path / "gc", ["conventional"], settings={"gc.victim": ["greedy", "fifo"], **wide}, workers=1
     )
     assert [one.why.split("; ")[-1] for one in swept.effects] == ["no block was collected"]
-    # Where blocks are collected, it matters.
     swept = ft.sweep(
         trace, tmp_path / "full", ["conventional"], settings={"gc.victim": ["fifo", "random"], **_one(DRIVE)}, workers=1
     )
@@ -150,18 +137,7 @@ def _one(sets: dict[str, Any]) -> dict[str, Any]:
 
 def test_the_command_line_says_so(cli: Cli, trace: Path) -> None:
     words = [word for key, value in DRIVE.items() for word in ("--set", f"{key}={value}")]
-    done = cli(
-        "sweep",
-        trace,
-        "--systems",
-        "conventional,ca-ssd",
-        "--set",
-        "hash_us=10,20",
-        *words,
-        "--out",
-        "swept",
-        "--workers",
-        1,
-    )
+    sweep = ("sweep", trace, "--systems", "conventional,ca-ssd", "--set", "hash_us=10,20", "--workers", 1)
+    done = cli(*sweep, *words, "--out", "swept")
     assert "engine.hash_us changed nothing on conventional: the system does not look at it" in done.err
     assert "on ca-ssd" not in done.err

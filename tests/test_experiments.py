@@ -1,7 +1,5 @@
 """Designed experiments: balanced, told apart, and effects found again that were put in."""
 
-from __future__ import annotations
-
 import random
 
 import pytest
@@ -37,7 +35,6 @@ def test_effects_that_were_put_in_are_found(seed: int) -> None:
     put = {factor.name: {level: draw.uniform(-1, 1) for level in factor.levels} for factor in FACTORS}
     figures: list[float | None] = [3.0 + sum(put[name][level] for name, level in row.items()) for row in rows]
     found = effects(FACTORS, rows, figures)
-    assert found is not None
     assert found.residual == pytest.approx(0, abs=1e-9)
     for factor in FACTORS:
         mean = sum(put[factor.name].values()) / len(factor.levels)
@@ -52,7 +49,6 @@ def test_rows_without_a_figure_do_not_count() -> None:
     figures: list[float | None] = [1.0 if row["load"] == "busy" else 0.0 for row in rows]
     figures[3] = figures[7] = None
     found = effects(FACTORS, rows, figures)
-    assert found is not None
     assert found.range_of("load") == pytest.approx(1.0)
     assert effects(FACTORS, rows, [None] * 15 + figures[15:]) is None
 

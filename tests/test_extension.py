@@ -1,17 +1,13 @@
 """What CONTRIBUTING says that one more of a kind takes, done on a copy of the sources.
 
-Policies, metric and reason to wait are those of docs/adding-a-policy.md; trace format and chart are renamed copies.
+Policies, metric and reason to wait are those of docs/adding-a-policy.md; the trace format is a renamed copy.
 Files and places are counted here. `make test-slow` compiles the copy and runs its tests.
 """
-
-from __future__ import annotations
 
 import difflib
 import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,19 +15,21 @@ from pathlib import Path
 import pytest
 from docs import new_policy
 
-from .conftest import ROOT
+from .conftest import ROOT, finished
 
 PAGE = ROOT / "docs" / "adding-a-policy.md"
 FTL = "crates/ftl/src"
 REPLICATION = f"{FTL}/content/replication"
 #: What CONTRIBUTING promises of everything: a new file and another one, three places in them.
 FILES_AT_MOST, PLACES_AT_MOST = 2, 3
-#: A policy of the page as a test module.
-EXAMPLE = re.compile(r"// The example of docs/adding-a-policy.md.\n#\[cfg\(test\)\]\n#\[path.*\]\nmod \w+;\n")
+EXAMPLE = re.compile(r"// The example of docs/adding-a-policy.md.\n#\[cfg\(test\)\]\n(?:#\[.*\n)+mod \w+;\n")
+
+
+#: New files, and lines that go behind others: file, the line behind which they go, and the lines.
+Addition = tuple[Mapping[str, str], Sequence[tuple[str, str, str]]]
 
 
 def rust(beginning: str) -> str:
-    """The block of Rust on the page that begins so."""
     blocks = re.findall(r"^```rust\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     (found,) = (block for block in blocks if block.startswith(beginning))
     return found
@@ -46,7 +44,6 @@ def of_page(name: str, file: str, beginning: str, module: tuple[str, str], row: 
 
 
 def renamed(path: str, *names: tuple[str, str]) -> str:
-    """A file of the sources under other names."""
     text = (ROOT / path).read_text(encoding="utf-8")
     for old, new in names:
         assert old in text, f"{old!r} is not in {path}"
@@ -54,28 +51,16 @@ def renamed(path: str, *names: tuple[str, str]) -> str:
     return text
 
 
-#: New files, and lines that go behind others: file, the line behind which they go, and the lines.
-Addition = tuple[Mapping[str, str], Sequence[tuple[str, str, str]]]
-
-
-BUSY = '''
-
-@chart("What is busy", "Are all chips busy?", "flash")
-def busy(study: StudyFolder) -> Drawing:
-    """The chart above under another name."""
-    return utilisation.draw(study)
-'''
-
-
 def additions() -> dict[str, Addition]:
     """All kinds of the table in CONTRIBUTING but the policies that the page does not show."""
-    formats, analysis, charts = "crates/trace/src/format", "crates/analysis/src", "python/flashtwin/report/charts"
+    formats, analysis = "crates/trace/src/format", "crates/analysis/src"
     host, placements = "crates/sim/src/engine/host", f"{REPLICATION}/placement"
     pblru = "        priority_lru::PriorityLru::new(parts.geometry.chips(), parts.rules.class_pages);\n"
     metrics = f"{analysis}/characterize/metrics.rs"
     mqsim = renamed(
         f"{formats}/mqsim.rs", ("MqSim", "Twin"), ('"mqsim"', '"twin"'), ('&["ssdsim"]', "&[]"),
-        ("yields_to: None", 'yields_to: Some("mqsim")'),
+        ("= Row::text::<Twin>(", '= Row { yields_to: Some("mqsim"), ..Row::text::<Twin>('),
+        ('0 = write",\n);', '0 = write",\n) };'),
     )  # fmt: skip
     return {
         "placement": of_page(
@@ -101,9 +86,6 @@ def additions() -> dict[str, Addition]:
             (f"{formats}/mod.rs", "mod tencent;\n", "mod twin;\n"),
             (f"{formats}/mod.rs", "    mqsim::ROW,\n", "    twin::ROW,\n"),
         )),
-        "chart": ({}, (
-            (f"{charts}/flash.py", "    return Drawing(frame, [*sees, *_sees_hash_unit(study)], notes, data)\n", BUSY),
-        )),
         "counter": ({}, (
             (
                 "crates/ftl/src/flash/counters.rs", "        pub gc_updates_inverted: u64,\n",
@@ -118,7 +100,6 @@ def additions() -> dict[str, Addition]:
     }  # fmt: skip
 
 
-#: A test of the new format.
 KNOWN = """
 #[cfg(test)]
 mod tests {
@@ -163,13 +144,11 @@ def put_behind(path: Path, last: str, more: str) -> None:
 
 
 def texts(sources: Path) -> dict[Path, list[str]]:
-    """All code, by lines."""
     files = [*(sources / "crates").rglob("*.rs"), *(sources / "python").rglob("*.py")]
     return {path: path.read_text(encoding="utf-8").splitlines() for path in files}
 
 
 def changed(before: Mapping[Path, list[str]], now: Mapping[Path, list[str]]) -> tuple[int, int]:
-    """Files that are new or differ, and places in them: runs of new lines."""
     files = places = 0
     for path, new in now.items():
         old = before.get(path, [])
@@ -208,8 +187,8 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Grown:
 
 @pytest.mark.parametrize("kind", additions())
 def test_one_more_takes_what_contributing_says(kind: str, grown: Grown) -> None:
-    # The list of metrics stands above the metrics, and not in the door that has their modules. A chart is a function.
-    files, places = {"metric": (3, 3), "counter": (2, 2), "chart": (1, 1)}.get(kind, (FILES_AT_MOST, PLACES_AT_MOST))
+    # The list of metrics stands above the metrics, and not in the door that has their modules.
+    files, places = {"metric": (3, 3), "counter": (2, 2)}.get(kind, (FILES_AT_MOST, PLACES_AT_MOST))
     assert grown.took[kind] == (files, places)
 
 
@@ -254,26 +233,9 @@ def test_additions_compile_and_pass_all_tests(grown: Grown) -> None:
 
 
 def _output(command: Sequence[str], folder: Path, variables: Mapping[str, str]) -> str:
-    """The output of a program that must succeed."""
-    environment = {**os.environ, **variables}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
-    return done.stdout
-
-
-@pytest.mark.slow
-def test_report_with_one_more_chart_passes_its_tests(grown: Grown) -> None:
-    for name in ("tests", "docs"):
-        shutil.copytree(ROOT / name, grown.sources / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", grown.sources)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/report"]
-    _output(command, grown.sources, {"PYTHONPATH": str(grown.sources / "python")})
-
-
-def test_the_chart_is_among_those_of_a_report(grown: Grown) -> None:
-    code = "from flashtwin.report.charts import CHARTS; print(*CHARTS)"
-    out = _output([sys.executable, "-c", code], grown.sources, {"PYTHONPATH": str(grown.sources / "python")})
-    assert {"utilisation", "busy"} <= set(out.split())
+    done = finished(*command, cwd=folder, env={**os.environ, **variables}, timeout=None)
+    assert done.status == 0, done.out[-8000:] + done.err[-2000:]
+    return done.out
 
 
 def test_page_shows_the_sources_as_they_are() -> None:

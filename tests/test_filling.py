@@ -1,7 +1,5 @@
 """Drives that a trace fills as far as one wants, and drives that begin aged."""
 
-from __future__ import annotations
-
 import json
 import random
 import shlex
@@ -112,8 +110,7 @@ def test_what_is_no_share_is_refused(trace: Path, fill: object) -> None:
 
 @pytest.mark.parametrize("share", ["0", "101%", "much", "-3%", "1.2"])
 def test_the_command_line_says_how_to_write_it(cli: Cli, trace: Path, share: str) -> None:
-    done = cli("replay", trace, "--system", "conventional", f"--fill={share}")
-    assert done.status == 2
+    done = cli("replay", trace, "--system", "conventional", f"--fill={share}", status=2)
     assert "write it like 90% or 0.9" in done.err
 
 
@@ -126,8 +123,7 @@ def test_a_drive_that_cannot_be_so_large_is_refused(trace: Path) -> None:
 def test_points_of_a_sweep_have_equal_flash(cli: Cli, trace: Path, tmp_path: Path) -> None:
     """For all other keys: else a setting that takes more blocks would look better for having more."""
     swept = ("--systems", "conventional,caftl", "--set", "partition.policy=none,bloom-filters", "--fill", "80%,93%")
-    done = cli("sweep", trace, *swept, *WORDS, "--workers", 1, "--out", "swept")
-    assert done.status == 0, done.err
+    done = cli("sweep", trace, *swept, *WORDS, "--workers", 1, "--out", "swept", status=0)
     assert done.err.count("the others have equal flash") == 2
     rows = ft.Sweep.read(tmp_path / "swept").to_arrow().to_pylist()
     blocks = {fill: {row["config.nand.blocks_per_plane"] for row in rows if row["config.fill"] == fill}
@@ -142,8 +138,7 @@ def test_points_of_a_sweep_have_equal_flash(cli: Cli, trace: Path, tmp_path: Pat
 @pytest.mark.usefixtures("no_pages")
 def test_a_sweep_fills_drives_as_far_as_asked_for(cli: Cli, trace: Path, tmp_path: Path) -> None:
     swept = ("--systems", "conventional,caftl", "--fill", "60%,95%,150%", "--set", "preload=footprint", "--workers", 1)
-    done = cli("sweep", trace, *swept, *WORDS, "--out", "swept")
-    assert done.status == 1
+    cli("sweep", trace, *swept, *WORDS, "--out", "swept", status=1)
     rows = ft.Sweep.read(tmp_path / "swept").to_arrow().to_pylist()
     assert [row["config.fill"] for row in rows] == [0.6, 0.95, 1.5] * 2
     assert [row["status"] for row in rows] == ["done", "done", "failed"] * 2
@@ -151,7 +146,6 @@ def test_a_sweep_fills_drives_as_far_as_asked_for(cli: Cli, trace: Path, tmp_pat
     blocks = {row["config.fill"]: row["config.nand.blocks_per_plane"] for row in rows if row["status"] == "done"}
     assert [row["config.nand.blocks_per_plane"] for row in rows if row["status"] == "done"] == list(blocks.values()) * 2
     assert rows[0]["write_amplification"] < rows[1]["write_amplification"]
-    # The command of a point makes the same drive by itself.
     command = ft.Sweep.read(tmp_path / "swept").plan.points[1].command
     alone = json.loads(cli(*shlex.split(command)[1:], "--json").out)["conventional"]
     assert alone["erases"] == {name: rows[1][f"erases.{name}"] for name in alone["erases"]}

@@ -1,7 +1,5 @@
 """Duplicates that a limited fingerprint store misses on the trace that ships with the project, by its size."""
 
-from __future__ import annotations
-
 from collections import Counter
 from heapq import heappop, heappush
 from itertools import pairwise
@@ -19,12 +17,10 @@ SIZES = (64, 256, 1_024, 4_096, 8_192, 16_384)
 
 @pytest.fixture(scope="module")
 def trace() -> ft.Trace:
-    """Four minutes of the shipped trace."""
     return ft.open(ROOT / "traces" / "webvm-small.fiu.zst", to_s=240)
 
 
 def missed(trace: ft.Trace, size: int, eviction: str, system: str = "ca-ssd") -> int:
-    """Duplicates that were programmed because the store did not know them."""
     keys = {"dedup.fingerprint_entries": size, "dedup.eviction": eviction}
     found: int = ft.replay(trace, system, period_s=120, **keys).summary["flash_writes"]["missed_duplicate"]
     return found
@@ -32,7 +28,6 @@ def missed(trace: ft.Trace, size: int, eviction: str, system: str = "ca-ssd") ->
 
 @pytest.fixture(scope="module")
 def by_count(trace: ft.Trace) -> list[int]:
-    """Duplicates that the store by reference count misses, of each size."""
     return [missed(trace, size, "reference-count") for size in SIZES]
 
 

@@ -1,12 +1,9 @@
 """The native module's stub; results and traces as frames, in pickles, and read back; traces from tables."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import json
 import pickle
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,15 +17,12 @@ import pytest
 import flashtwin as ft
 from flashtwin import _core
 
-from .conftest import ROOT
+from .conftest import ROOT, finished
 
 
 @pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> ft.Trace:
-    path = tmp_path_factory.mktemp("frames") / "small.fiu"
-    lines = [f"{n * 50_000} 1 p {n % 40 * 8} 8 {'RW'[n % 3 > 0]} 8 {n % 2} {n % 7:032x}" for n in range(400)]
-    path.write_text("\n".join(lines) + "\n", encoding="ascii")
-    return ft.open(path)
+def trace(brief_trace: Path) -> ft.Trace:
+    return ft.open(brief_trace)
 
 
 @pytest.fixture(scope="module")
@@ -43,14 +37,9 @@ def saved(both: ft.Comparison, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.mark.slow
 def test_stub_and_binary_agree() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy.stubtest", "flashtwin._core", "--mypy-config-file", ROOT / "pyproject.toml"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    settings = ("--mypy-config-file", ROOT / "pyproject.toml")
+    done = finished(sys.executable, "-m", "mypy.stubtest", "flashtwin._core", *settings, cwd=ROOT)
+    assert done.status == 0, done.out + done.err
 
 
 def test_stub_has_the_names_and_parameters_of_the_binary() -> None:

@@ -1,7 +1,5 @@
 """What else differs between systems: found, told apart from what defines them, and made equal."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,7 +28,6 @@ def keys(found: list[ground.Difference]) -> list[str]:
 
 
 def with_set(config: Mapping[str, Any], key: str, value: Any) -> dict[str, Any]:
-    """A copy of a configuration with one key otherwise."""
     copy: dict[str, Any] = json.loads(json.dumps(config))
     *tables, last = key.split(".")
     place = copy
@@ -103,7 +100,6 @@ def test_a_planted_difference_is_warned_about(system: str, key: str, value: Any)
     assert f"{literal(value)} (" in line
     assert "\n" not in line
     assert f"--set {one.setting}" in line
-    # The remedy can be typed, and is one.
     typed = [(key, one.setting.partition("=")[2])]
     remedied = {name: resolve_text(name, typed).config for name in all_of}
     assert ground.ground(remedied) == []
@@ -235,15 +231,13 @@ def test_on_equal_ground_nothing_is_said(cli: Cli, small_trace: Path, tmp_path: 
 
 @pytest.mark.slow
 def test_a_study_says_it_on_the_page(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
-    done = cli("study", small_trace, "--systems", "conventional,static", "--out", "out", "--json")
-    assert done.status == 0, done.err
+    done = cli("study", small_trace, "--systems", "conventional,static", "--out", "out", "--json", status=0)
     assert done.err.startswith(GROUND)
     assert [one["key"] for one in json.loads(done.out)["ground"]] == ["device", "engine.merge_reads"]
     page = (tmp_path / "out" / "report.html").read_text()
     assert 'id="ground"' in page
     assert "<code>--set engine.merge_reads=none</code>" in page
-    equal = cli("study", small_trace, "--systems", "conventional,static", "--out", "equal", "--equal-ground")
-    assert equal.status == 0, equal.err
+    cli("study", small_trace, "--systems", "conventional,static", "--out", "equal", "--equal-ground", status=0)
     page = (tmp_path / "equal" / "report.html").read_text()
     assert 'id="ground"' not in page
     assert "that of conventional for all systems (--equal-ground)" in page

@@ -1,67 +1,48 @@
 """Ctrl-C: one line, exit 130, only complete files, and finished work is used again."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import time
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import flashtwin as ft
 
-from .conftest import PROGRAM, clean_environment, fiu_trace
+from .conftest import PATIENCE_S, PROGRAM, clean_environment, finished, fiu_trace, started, wait_until
 
 
-def start(folder: Path, *arguments: str, **streams: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [PROGRAM, *arguments],
-        cwd=folder,
-        env=clean_environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        **streams,  # type: ignore[call-overload]
-    )
+def start(folder: Path, *arguments: str, **how: Any) -> AbstractContextManager[subprocess.Popen[str]]:
+    return started(PROGRAM, *arguments, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)
 
 
-def stop(program: subprocess.Popen[bytes]) -> tuple[int, str]:
-    """Sends what Ctrl-C sends; returns exit status and talk."""
+def stop(program: subprocess.Popen[str]) -> tuple[int, str]:
     program.send_signal(signal.SIGINT)
-    _, err = program.communicate(timeout=20)
-    return program.returncode, err.decode()
+    _, err = program.communicate(timeout=PATIENCE_S)
+    return program.returncode, err
 
 
 def test_waiting_for_standard_input(tmp_path: Path) -> None:
     with start(tmp_path, "trace", "convert", "-", "out.parquet", "--format", "fiu", stdin=subprocess.PIPE) as program:
-        assert program.stdin is not None
-        assert program.stderr is not None
-        program.stdin.write(fiu_trace(100).encode())
+        program.stdin.write(fiu_trace(100))
         program.stdin.flush()
         time.sleep(1.5)
         program.send_signal(signal.SIGINT)
         # The pipe stays open: nothing but the signal can end the program.
-        assert program.wait(timeout=20) == 130
-        assert program.stderr.read().decode().splitlines() == ["interrupted; no incomplete file was left"]
+        assert program.wait(timeout=PATIENCE_S) == 130
+        assert program.stderr.read().splitlines() == ["interrupted; no incomplete file was left"]
     assert not list(tmp_path.iterdir())
 
 
 def test_while_the_program_is_loaded(tmp_path: Path) -> None:
     # A library that takes its time to load.
     (tmp_path / "click.py").write_text("import pathlib, time; pathlib.Path('loading').touch(); time.sleep(30)")
-    with subprocess.Popen(
-        [PROGRAM, "systems"],
-        cwd=tmp_path,
-        env={**clean_environment(), "PYTHONPATH": str(tmp_path)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as program:
-        deadline = time.monotonic() + 20
-        while not (tmp_path / "loading").exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+    with start(tmp_path, "systems", env={**clean_environment(), "PYTHONPATH": str(tmp_path)}) as program:
+        wait_until((tmp_path / "loading").exists)
         assert stop(program) == (130, "interrupted; no incomplete file was left\n")
 
 
@@ -70,52 +51,35 @@ def test_finished_runs_are_kept_and_used_again(tmp_path: Path) -> None:
     systems = "conventional,ca-ssd,rr-ssd,oracle"
     options = ("study", "long.fiu", "--systems", systems, "--period", "2s", "--threads", "1", "--effort", "0",
                "--out", "out")  # fmt: skip
-    program = start(tmp_path, *options)
-    deadline = time.monotonic() + 60
-    while not (tmp_path / "out" / ".made-from.json").exists():
-        assert time.monotonic() < deadline
-        assert program.poll() is None
-        time.sleep(0.002)
-    status, err = stop(program)
-    assert status == 130
-    assert err.splitlines() == ["interrupted; no incomplete file was left"]
+    with start(tmp_path, *options) as program:
+        wait_until((tmp_path / "out" / ".made-from.json").exists, process=program)
+        assert stop(program) == (130, "interrupted; no incomplete file was left\n")
     left = [path.name for path in (tmp_path / "out").rglob("*")]
     assert "conventional" in left
     assert not [name for name in left if name.endswith((".partial", ".tmp")) or name == "study.json"]
-
-    again = start(tmp_path, *options)
-    _, talk = again.communicate(timeout=120)
-    assert again.returncode == 0
-    assert talk.decode().startswith("reusing conventional")
+    again = finished(PROGRAM, *options, cwd=tmp_path)
+    assert again.status == 0
+    assert again.err.startswith("reusing conventional")
     assert (tmp_path / "out" / "report.html").is_file()
-
-
-def finish(folder: Path, *arguments: str) -> None:
-    """Runs a command to its end."""
-    with start(folder, *arguments) as program:
-        _, err = program.communicate(timeout=60)
-    assert program.returncode == 0, err
 
 
 def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path) -> None:
     (tmp_path / "long.fiu").write_text(fiu_trace(400_000, footprint=100_000))
     old = fiu_trace(100)
     (tmp_path / "short.fiu").write_text(old)
-    finish(tmp_path, "trace", "convert", "short.fiu", "out.parquet")
+    assert finished(PROGRAM, "trace", "convert", "short.fiu", "out.parquet", cwd=tmp_path).status == 0
     before = ft.open(tmp_path / "out.parquet").digest
     convert = ("trace", "convert", "long.fiu", "out.parquet", "--force")
     for _ in range(20):
-        program = start(tmp_path, *convert)
-        while program.poll() is None and not list(tmp_path.glob(".out.parquet.*.part")):
-            time.sleep(0.001)
-        program.kill()
-        program.communicate(timeout=20)
+        with start(tmp_path, *convert) as program:
+            while program.poll() is None and not list(tmp_path.glob(".out.parquet.*.part")):
+                time.sleep(0.001)
         if list(tmp_path.glob(".out.parquet.*.part")):
             break
     else:
         pytest.skip("this machine writes faster than processes can be killed")
     assert ft.open(tmp_path / "out.parquet").digest == before, "the old trace is whole as long as the new one is not"
-    finish(tmp_path, *convert)
+    assert finished(PROGRAM, *convert, cwd=tmp_path).status == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["long.fiu", "out.parquet", "short.fiu"]
     assert ft.open(tmp_path / "out.parquet").digest == ft.open(tmp_path / "long.fiu").digest
 

@@ -1,7 +1,5 @@
 """One verdict a topic, for all its readers: runs decide, and the trace alone decides where they do not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +24,6 @@ PROMISING = {
 
 
 def run(name: str, mean_ns: float, programs: int = 100, *, copies: int = 1, content: str = "recorded") -> SavedRun:
-    """A run with the configuration of a preset; reads take as long as all requests."""
     config = ft.system(name).config
     summary = {
         "config": config,
@@ -40,7 +37,6 @@ def run(name: str, mean_ns: float, programs: int = 100, *, copies: int = 1, cont
 
 
 def judged(topic: str, *runs: SavedRun, row: dict[str, Any] | None = PROMISING) -> Verdict:
-    """The verdict on a topic; the first run is the baseline."""
     study = StudyFolder(Path("nowhere"), {}, runs=runs, baseline=runs[0])
     return next(one for one in judging.judge(Evidence(study, row)) if one.topic == topic)
 
@@ -115,7 +111,6 @@ def test_what_a_system_is_comes_from_its_traits(name: str) -> None:
 
 
 def test_a_study_shows_one_list_in_three_ways(small_trace: Path, tmp_path: Path) -> None:
-    """The four systems on a small trace: findings, advice, its file and the page hold the same verdicts."""
     done = ft.study(small_trace, tmp_path / "out", period_s=0.05, effort=3_000_000)
     verdicts = judging.judge(Evidence.of(load(done.path)))
     topics = [(one.topic, one.evidence if one.topic == BOTTLENECK else ()) for one in verdicts]

@@ -4,8 +4,6 @@
 summary, as plain mappings.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -1,13 +1,12 @@
 """Two on one folder: the second is told who the first is; what killed processes left holds nobody up."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import subprocess
 import threading
-import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ import pytest
 import flashtwin as ft
 from flashtwin.results import folder, locking
 
-from .conftest import PROGRAM, Cli, clean_environment, fiu_trace
+from .conftest import PROGRAM, Cli, fiu_trace, started, wait_until
 from .test_bad_input import complains
 
 
@@ -31,21 +30,14 @@ def long_trace(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def at_work(tmp_path: Path, *arguments: str) -> subprocess.Popen[bytes]:
+@contextmanager
+def at_work(tmp_path: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """A process that has begun to work in `out`."""
-    program = subprocess.Popen(
-        [PROGRAM, *arguments, "--out", "out"],
-        cwd=tmp_path,
-        env=clean_environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-    deadline = time.monotonic() + 60
-    while not (tmp_path / "out" / locking.LOCK).exists() or not (tmp_path / "out" / locking.LOCK).read_bytes():
-        assert time.monotonic() < deadline
-        assert program.poll() is None
-        time.sleep(0.002)
-    return program
+    lock = tmp_path / "out" / locking.LOCK
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    with started(PROGRAM, *arguments, "--out", "out", cwd=tmp_path, **quiet) as program:
+        wait_until(lambda: lock.exists() and lock.read_bytes() != b"", process=program)
+        yield program
 
 
 SYSTEMS = ("--systems", "conventional,ca-ssd", "--period", "2s")
@@ -87,8 +79,7 @@ def test_a_killed_process_holds_nobody_up(cli: Cli, long_trace: Path, tmp_path: 
         left.mkdir(parents=True)
         (left / "summary.json").write_text("half")
     (out / ".report.html.abc.tmp").write_text("half")
-    done = cli("compare", "long.fiu", *SYSTEMS, "--out", "out")
-    assert done.status == 0, done.err
+    cli("compare", "long.fiu", *SYSTEMS, "--out", "out", status=0)
     names = [path.name for path in out.rglob("*")]
     assert not [name for name in names if name.endswith((".partial", ".tmp", locking.LOCK))]
     assert {"conventional", "ca-ssd", "study.json"} <= set(names)
@@ -166,8 +157,7 @@ def test_a_lock_that_says_nothing_is_a_lock(tmp_path: Path) -> None:
     code = (
         "import fcntl, sys, time; f = open(sys.argv[1], 'w'); fcntl.flock(f, 2); print(1, flush=True); time.sleep(600)"
     )
-    with subprocess.Popen(["python3", "-c", code, str(tmp_path / locking.LOCK)], stdout=subprocess.PIPE) as other:
-        assert other.stdout is not None
+    with started("python3", "-c", code, tmp_path / locking.LOCK, stdout=subprocess.PIPE) as other:
         other.stdout.readline()
         with pytest.raises(ft.FlashtwinError, match="another process is at work in it"), folder.prepared(tmp_path):
             pass

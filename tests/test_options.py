@@ -1,7 +1,5 @@
 """Options mean the same on all verbs and show an example; names are found as tables print them."""
 
-from __future__ import annotations
-
 import errno
 import json
 import re
@@ -28,8 +26,7 @@ from .test_docs import verbs
 
 def test_device_is_an_option_of_replay_compare_and_explain(cli: Cli, small_trace: Path) -> None:
     for verb in (("replay", "--system"), ("compare", "--systems")):
-        done = cli(verb[0], small_trace, verb[1], "conventional", "--device", "tlc-2021", "--json")
-        assert done.status == 0, done.err
+        done = cli(verb[0], small_trace, verb[1], "conventional", "--device", "tlc-2021", "--json", status=0)
         found = json.loads(done.out)["conventional"]["config"]["nand"]
         assert found == ft.system("conventional", device="tlc-2021").config["nand"]
     done = cli("explain", small_trace, "--system", "conventional", "--device", "tlc-2021", "--effort", "0")
@@ -65,13 +62,12 @@ def test_reading_is_what_its_words_say() -> None:
 @pytest.mark.usefixtures("no_pages")
 def test_sweep_takes_periods_and_devices(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     arguments = ("--systems", "rr-ssd", "--period", "100s,2min", "--device", "rr-ssd,tlc-2021", "--workers", "1")
-    assert cli("sweep", small_trace, *arguments, "--out", "out").status == 0
+    cli("sweep", small_trace, *arguments, "--out", "out", status=0)
     rows = ft.Sweep.read(tmp_path / "out").to_arrow().to_pylist()
     assert {(row["config.device"], row["config.replay.period_s"]) for row in rows} == {
         ("rr-ssd", 100), ("rr-ssd", 120), ("tlc-2021", 100), ("tlc-2021", 120),
     }  # fmt: skip
-    refused = cli("sweep", small_trace, "--period", "1d,soon")
-    assert refused.status == 2
+    refused = cli("sweep", small_trace, "--period", "1d,soon", status=2)
     assert "'soon' is not a length of time" in refused.err
 
 
@@ -80,8 +76,7 @@ def test_sweep_takes_periods_and_devices(cli: Cli, small_trace: Path, tmp_path: 
     [("replay", "--system", "conventional", "--queue-depth", "0"), ("sweep", "--queue-depth", "4,0")],
 )
 def test_queue_depth_of_none_is_refused(cli: Cli, small_trace: Path, arguments: tuple[str, ...]) -> None:
-    done = cli(arguments[0], small_trace, *arguments[1:])
-    assert done.status == 2
+    done = cli(arguments[0], small_trace, *arguments[1:], status=2)
     assert "leave the option out to keep the recorded times" in done.err
 
 
@@ -155,7 +150,6 @@ SAME_EVERYWHERE = {
 
 
 def valued_options() -> list[tuple[str, click.Command, click.Option]]:
-    """Options of all verbs that take a value."""
     return [
         (path, command, option)
         for path, command in verbs()
@@ -165,7 +159,6 @@ def valued_options() -> list[tuple[str, click.Command, click.Option]]:
 
 
 def examples(command: click.Command, option: click.Option) -> list[str]:
-    """Values that an option has in its own help, or in the commands below the verb's."""
     words = shlex.split((command.help or "").rpartition("\b")[2])
     in_commands = [value for name, value in pairwise(words) if name in option.opts]
     found = re.search(rf"Example: (?:{'|'.join(option.opts)}) ('[^']*'|\S+)", option.help or "")

@@ -1,7 +1,5 @@
 """Items of the papers on made-up replays: every item, and computations by hand; and the runs that show a cause."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json
@@ -27,7 +25,7 @@ from flashtwin.papers.running import PaperBench, ReproductionOptions
 from flashtwin.replays.presets import System
 from flashtwin.results import rows, schema
 
-from . import fabricated
+from . import tiny
 from .test_papers import busy_trace
 
 
@@ -96,7 +94,6 @@ def digest(value: Any) -> str:
 def test_every_item_is_computed_as_before(
     name: str, fake_stands: Callable[..., bench.Stand], golden_digests: Callable[..., None]
 ) -> None:
-    """Published numbers, claims, charts, tables and notes of every item, on replays that are made up."""
     paper = papers()[name]
     benches = {one.name: PaperBench(paper, one, paper.items) for one in paper.workloads}
     stands = {one: fake_stands(name, one) for one in benches}
@@ -110,10 +107,9 @@ def test_every_item_is_computed_as_before(
 
 
 def test_swc_is_computed_as_before(golden_digests: Callable[..., None]) -> None:
-    """Every statistic over traces, from characterizations that are made up."""
     facts = {}
     for seed in range(9):
-        native = fabricated.Native(f"{'mail' if seed % 3 else 'db'}{seed}", seed)
+        native = tiny.Native(f"{'mail' if seed % 3 else 'db'}{seed}", seed)
         tables = {name: native.table(name).to_pylist() for name in native.table_names}
         facts[native.summary["info"]["name"]] = {"row": rows.flat(native.summary, tables), "tables": tables}
     golden_digests("swc", {item.id: digest(asdict(item.judge(facts))) for item in papers()["swc"].items})

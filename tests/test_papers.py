@@ -1,19 +1,16 @@
 """The papers: verdicts, the search for the rate, items, and a run end to end on a trace that takes seconds."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 import flashtwin as ft
 from flashtwin.cli import run as cli_run
 from flashtwin.papers import bench, choose, explanations, papers, running, sources
-from flashtwin.papers.ca_ssd import common as ca_ssd
+from flashtwin.papers.ca_ssd import result_items as ca_ssd
 from flashtwin.papers.claims import Agreement, Claim, judge, number, orders
 from flashtwin.papers.ds_ftl import items as ds_ftl
 from flashtwin.papers.facts import measured
@@ -340,7 +337,6 @@ def test_swc_takes_each_volume_by_itself(tmp_path: Path) -> None:
     write("short.csv", 400)
     (tmp_path / "notes.csv").write_text("no trace\n")
     found = papers()["swc"].population
-    assert found is not None
     # A volume that is too short for any statistic is no workload, unless its file has none that is longer.
     assert [(one.name, one.volume) for one in found(tmp_path)] == [
         ("long:hm.0", "hm.0"), ("long:hm.1", "hm.1"), ("notes", None), ("short:hm.0", "hm.0"),
@@ -349,7 +345,6 @@ def test_swc_takes_each_volume_by_itself(tmp_path: Path) -> None:
 
 def test_swc_without_a_folder_takes_the_recipes_of_the_others() -> None:
     swc = papers()["swc"]
-    assert swc.population is not None
     recipes = {one.recipe for one in swc.population(None)}
     assert len(recipes) == 24
     assert {"rr-ssd/webvm", "ca-ssd/hm", "ds-ftl/webusers"} <= recipes
@@ -365,7 +360,6 @@ def test_another_text_of_a_recipe_is_another_trace(tmp_path: Path, monkeypatch: 
     one = papers()["rr-ssd"].workloads[0]
     before = sources.find(one, None, 1.0, 0, tmp_path)
     assert sources.find(one, None, 1.0, 0, tmp_path).key == before.key
-    assert before.lasting is not None
     others = [sources.find(one, None, 1.0, 1, tmp_path), sources.find(one, None, 0.5, 0, tmp_path), before.lasting(21)]
     text = ft.workload(one.recipe).toml
     monkeypatch.setattr(sources, "workload", lambda name: Workload(name, text + "# changed"))
@@ -459,28 +453,3 @@ def test_the_rate_of_ds_ftl_is_one_at_which_all_drives_keep_up() -> None:
     assert "2000 times" in found.notes[0]
     assert [row[1] for row in found.tables[0]["rows"]][-3:] == ["8 of 8", "7 of 8", "0 of 8"]
     assert {claim.measured for claim in item.judge({"home1": facts["home1"]}).claims} == {None}
-
-
-def test_gains_of_ds_ftl_are_told_apart_on_equal_ground() -> None:
-    """Merging of pages was once given to DS-FTL alone, and 23 of its 24 points were that."""
-    reads = {  # mean response by system and by what merges
-        ("static", "same-page"): 100.0, ("static", "none"): 125.0, ("ds-ftl", "same-content"): 76.0,
-        ("ds-ftl", "same-page"): 95.0, ("ds-ftl", "none"): 120.0,
-    }  # fmt: skip
-
-    class Merging:
-        def runs(self, chosen: dict[str, Any]) -> dict[str, Any]:
-            return chosen
-
-        def system(self, name: str, **sets: Any) -> Any:
-            merges = sets.get("engine.merge_reads", "same-content" if name == "ds-ftl" else "same-page")
-            return SimpleNamespace(get=lambda _: reads[name, merges])
-
-        source = SimpleNamespace(scale=1.0)
-
-    facts = ds_ftl.merging(1.0)
-    found = measured(facts.values(), cast("bench.Stand", Merging()))
-    assert {title: found[fact] for title, fact in facts.items()} == pytest.approx({
-        "DS-FTL below static": 24.0, "both merge reads of one page": 5.0, "merging of twins adds": 20.0,
-        "neither merges": 4.0, "merging of pages, in static alone": 20.0,
-    })  # fmt: skip

@@ -1,7 +1,5 @@
 """The comparison with other people's simulators, without any of them: their input, and how their output is read."""
 
-from __future__ import annotations
-
 import textwrap
 from dataclasses import replace
 from itertools import pairwise
@@ -131,7 +129,6 @@ class TestSsdsim:
 
 
 def stand_in(place: Path, name: str, script: str, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
-    """A script in the place of a peer."""
     (place / name).write_text(f"#!/bin/sh\n{textwrap.dedent(script)}")
     (place / name).chmod(0o755)
     monkeypatch.setenv(variable, str(place))

@@ -1,7 +1,5 @@
 """The length of a period where nobody says it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -60,7 +58,6 @@ def test_the_choice_is_stated_and_copies_are_made(cli: Cli, trace: Path) -> None
     found = json.loads(done.out)
     assert {one["config"]["replay"]["period_s"] for one in found.values()} == {60.0}
     assert found["rr-ssd"]["flash_writes"]["replica"] > 0
-    # The same from Python, and on one system alone.
     assert ft.replay(trace, "rr-ssd").summary["flash_writes"] == found["rr-ssd"]["flash_writes"]
     assert ft.compare(trace, ["ca-ssd", "rr-ssd"])["rr-ssd"].summary["config"]["replay"]["period_s"] == 60.0
 

@@ -1,7 +1,5 @@
 """Rules for every replay, of any trace on any system: through the whole program, `verify` on."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,13 +11,9 @@ import flashtwin as ft
 
 #: Few pages, so that garbage collection works, and several chips, so that copies have somewhere to go.
 SMALL_DEVICE = {
-    "channels": 2,
-    "chips_per_channel": 2,
-    "dies_per_chip": 1,
-    "planes_per_die": 1,
-    "blocks_per_plane": 12,
+    "channels": 2, "chips_per_channel": 2, "dies_per_chip": 1, "planes_per_die": 1, "blocks_per_plane": 12,
     "pages_per_block": 8,
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,8 @@
 """The public package: its names, what importing it costs, arguments of the wrong kind, settings, progress, paths."""
 
-from __future__ import annotations
-
 import ast
 import html
 import inspect
-import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
@@ -21,7 +18,7 @@ from flashtwin import report
 from flashtwin.results.responses import Responses
 from flashtwin.settings import literal
 
-from .conftest import ROOT
+from .conftest import ROOT, finished
 
 PACKAGE = ROOT / "python" / "flashtwin"
 
@@ -61,14 +58,8 @@ def test_type_checkers_see_what_is_loaded_lazily() -> None:
 
 
 def loaded(code: str) -> set[str]:
-    """Modules that a fresh interpreter has loaded after some code, its own at the start left out."""
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys; before = set(sys.modules); {code}; print(*set(sys.modules) - before)"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return set(done.stdout.split())
+    more = f"import sys; before = set(sys.modules); {code}; print(*set(sys.modules) - before)"
+    return set(finished(sys.executable, "-c", more).out.split())
 
 
 def test_importing_the_package_loads_nothing_of_it() -> None:
@@ -94,11 +85,8 @@ def test_errors_are_one_family() -> None:
 
 
 @pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("python") / "small.fiu"
-    lines = [f"{n * 50_000} 1 p {n % 40 * 8} 8 {'RW'[n % 3 > 0]} 8 0 {n % 7:032x}" for n in range(400)]
-    path.write_text("\n".join(lines) + "\n", encoding="ascii")
-    return path
+def trace(brief_trace: Path) -> Path:
+    return brief_trace
 
 
 def test_a_path_will_do_wherever_a_trace_will(trace: Path) -> None:

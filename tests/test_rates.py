@@ -1,7 +1,5 @@
 """The search for the rate at which a bound's gain is the published one."""
 
-from __future__ import annotations
-
 import pytest
 
 from flashtwin.papers.search import CLOSE, rate_for

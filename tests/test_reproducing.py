@@ -1,7 +1,5 @@
 """`flashtwin reproduce` on the terminal: scale, counts and reasons."""
 
-from __future__ import annotations
-
 import json
 from importlib import resources
 from pathlib import Path

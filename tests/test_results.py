@@ -1,22 +1,25 @@
 """Results are known in one place: how files are called, what fields and columns there are."""
 
-from __future__ import annotations
-
 import ast
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pyarrow
+import pyarrow.parquet as pq
 import pytest
 
 import flashtwin as ft
+from flashtwin import _core
 from flashtwin.cli import _characterizing
-from flashtwin.judgement import judging
+from flashtwin.judgement import facts, judging, ledger
 from flashtwin.judgement.evidence import Evidence
+from flashtwin.report import colours
 from flashtwin.results import names, schema
-from flashtwin.results.reading import load
+from flashtwin.results.reading import SavedRun, load, read_json
 from flashtwin.results.trees import leaves
 
 from .conftest import ROOT
@@ -64,11 +67,15 @@ def fields(summary: Any) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> ft.Trace:
-    path = tmp_path_factory.mktemp("schema") / "small.fiu"
-    lines = [f"{n * 50_000} 1 p {n % 40 * 8} 8 {'RW'[n % 3 > 0]} 8 0 {n % 7:032x}" for n in range(400)]
-    path.write_text("\n".join(lines) + "\n", encoding="ascii")
-    return ft.open(path)
+def trace(brief_trace: Path) -> ft.Trace:
+    return ft.open(brief_trace)
+
+
+@pytest.fixture(scope="module")
+def written(trace: ft.Trace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A comparison of systems that together write every table and every field."""
+    systems = {name: name for name in ("conventional", "rr-ssd", "hot-cold")}
+    return ft.compare(trace, systems, threads=1, period_s=0.005).save(tmp_path_factory.mktemp("written") / "out")
 
 
 def test_every_system_writes_what_the_schema_says(trace: ft.Trace) -> None:
@@ -95,7 +102,6 @@ def test_reading_what_there_cannot_be_is_a_mistake_of_ours(trace: ft.Trace, tmp_
     with pytest.raises(ft.InternalError, match="'chip'; the nearest is 'chips'"):
         study.baseline.table("chip")
     chips = study.baseline.table("chips")
-    assert chips is not None
     with pytest.raises(ft.InternalError, match="called 'busy'"):
         chips.get("busy")
 
@@ -122,3 +128,70 @@ def test_advice_and_the_command_line_ask_for_what_a_row_holds(trace: ft.Trace) -
     judging.judge(Evidence(row=asked))
     assert len(asked.keys_asked) > 10
     assert asked.keys_asked | {key for _, key, _, _ in _characterizing._FIGURES} <= row.keys()
+
+
+#: The schema by the core's types: `run` and `characterization` with `summary` and `tables`, `trace` with `info`.
+TYPES: dict[str, Any] = json.loads(_core.results_schema())
+#: 1.0 is no integer here, because a count that is written as a real one has changed its type.
+STRICT = jsonschema.validators.extend(
+    jsonschema.Draft202012Validator,
+    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int),
+)
+IS = {
+    "string": pyarrow.types.is_string, "integer": pyarrow.types.is_integer, "number": pyarrow.types.is_floating,
+    "boolean": pyarrow.types.is_boolean,
+}  # fmt: skip
+
+
+def mistyped(value: Any, types: dict[str, Any]) -> list[str]:
+    return [f"{fault.json_path}: {fault.message}" for fault in STRICT(types).iter_errors(value)]
+
+
+def mistyped_columns(name: str, table: Any, types: dict[str, Any]) -> list[str]:
+    faults = []
+    for field in pyarrow.table(table).schema:
+        kinds = types[name]["properties"][field.name].get("type", [])
+        kind = kinds if isinstance(kinds, str) else next(iter(kinds), None)
+        if kind is not None and not IS[kind](field.type):
+            faults.append(f"{name}.{field.name}: {field.type} is not {kind}")
+    return faults
+
+
+def test_fields_and_columns_are_of_the_types_of_the_core(trace: ft.Trace) -> None:
+    """All fields in its order, and all columns of all tables."""
+    found = ft.characterize(trace, period_s=0.005)
+    runs = [ft.replay(trace, name, period_s=0.005) for name in ("conventional", "rr-ssd", "hot-cold")]
+    assert mistyped(trace.info, TYPES["trace"]["info"]) == []
+    for one, types in ((found, TYPES["characterization"]), *((run, TYPES["run"]) for run in runs)):
+        assert mistyped(one.summary, types["summary"]) == []
+        # Errors of a sample are there only if it was one.
+        assert [*one.summary] == [name for name in types["summary"]["properties"] if name != "standard_errors"]
+        for name in one.table_names:
+            assert mistyped_columns(name, one.table(name), types["tables"]) == []
+            assert one.table(name).column_names == [*types["tables"][name]["properties"]]
+
+
+def test_value_of_another_type_is_found(trace: ft.Trace) -> None:
+    summary = ft.replay(trace, "rr-ssd").summary
+    summary["page_ops"]["read"], summary["erases"]["total"] = "many", 1.0
+    assert [fault.split(":")[0] for fault in mistyped(summary, TYPES["run"]["summary"])] == [
+        "$.page_ops.read", "$.erases.total",
+    ]  # fmt: skip
+    chips = pyarrow.table({"chip": [1], "utilisation": [0.5], "queue_max": ["3"]})
+    assert mistyped_columns("chips", chips, TYPES["run"]["tables"]) == ["chips.queue_max: string is not integer"]
+
+
+def test_parts_of_a_response_are_the_cores_and_have_words_and_colours(written: Path) -> None:
+    summary = read_json(written / "runs" / "rr-ssd" / "summary.json")
+    run = SavedRun("rr-ssd", written / "runs" / "rr-ssd", summary)
+    for kind in ("read", "write", "all"):
+        split = summary["response"][kind]["split"]
+        assert set(split) == {f"{key}_ns" for key, _ in facts.PARTS}
+        assert sum(split.values()) == pytest.approx(summary["response"][kind]["mean_ns"])
+        found = ledger.ledger(run, kind)
+        assert found.total_ns == pytest.approx(run.number(f"response.{kind}.mean_ns"))
+        assert found.count == run.number(f"response.{kind}.count")
+    table = pq.read_table(written / "runs" / "rr-ssd" / "wait_ledger.parquet").to_pylist()
+    waits = {row["charge"] for row in table if row["part"] != ledger.SERVICE}
+    # Slots and the link are waited for by drives with a front end alone, and this one has none.
+    assert waits | {"slot", "link"} == set(ledger.WAITS) == set(colours.WAIT_COLOURS) - {"other", ledger.SERVICE}

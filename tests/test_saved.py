@@ -1,7 +1,5 @@
 """Saved results side by side, and what becomes of a run whose name another one takes."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable
@@ -26,14 +24,13 @@ def edit(run: Path, change: Callable[[dict], None]) -> None:
 
 @pytest.fixture
 def days(cli: Cli, small_trace: Path, tmp_path: Path) -> Path:
-    """Two comparisons of one trace, of other settings."""
-    assert cli("compare", small_trace, *OPTIONS, "--out", "monday").status == 0
-    assert cli("compare", small_trace, *OPTIONS, "--speed", "3", "--out", "tuesday").status == 0
+    cli("compare", small_trace, *OPTIONS, "--out", "monday", status=0)
+    cli("compare", small_trace, *OPTIONS, "--speed", "3", "--out", "tuesday", status=0)
     return tmp_path
 
 
 def test_a_run_of_other_settings_is_kept_and_comes_back(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
-    assert cli("compare", small_trace, *OPTIONS, "--out", "out").status == 0
+    cli("compare", small_trace, *OPTIONS, "--out", "out", status=0)
     first = (tmp_path / "out" / "runs" / "rr-ssd" / names.SUMMARY).read_bytes()
     other = cli("compare", small_trace, *OPTIONS, "--set", "replication.alpha=0.7", "--out", "out")
     kept = tmp_path / "out" / "earlier" / "rr-ssd (replication.alpha=0)"
@@ -48,9 +45,9 @@ def test_a_run_of_other_settings_is_kept_and_comes_back(cli: Cli, small_trace: P
 
 
 def test_a_run_of_another_trace_is_kept(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
-    assert cli("compare", small_trace, *OPTIONS, "--out", "out").status == 0
+    cli("compare", small_trace, *OPTIONS, "--out", "out", status=0)
     small_trace.write_text(fiu_trace(1999))
-    assert cli("compare", small_trace, *OPTIONS, "--out", "out").status == 0
+    cli("compare", small_trace, *OPTIONS, "--out", "out", status=0)
     kept = sorted(one.name for one in (tmp_path / "out" / "earlier").iterdir() if one.is_dir())
     assert [name.partition(" (")[0] for name in kept] == ["conventional", "rr-ssd"]
     done = cli("compare", "out", "out/earlier")
@@ -62,8 +59,7 @@ def test_a_run_of_another_trace_is_kept(cli: Cli, small_trace: Path, tmp_path: P
 
 
 def test_saved_results_show_differences_then_figures(cli: Cli, days: Path) -> None:
-    done = cli("compare", "monday/runs/rr-ssd", "tuesday/runs/rr-ssd")
-    assert done.status == 0, done.err
+    done = cli("compare", "monday/runs/rr-ssd", "tuesday/runs/rr-ssd", status=0)
     lines = done.out.splitlines()
     assert lines[0].split("  ")[0] == "what differs"
     assert [word for word in lines[0].split("  ") if word][1:] == [
@@ -82,8 +78,7 @@ def test_saved_results_show_differences_then_figures(cli: Cli, days: Path) -> No
 
 
 def test_one_report_of_two_days(cli: Cli, days: Path) -> None:
-    done = cli("report", "monday", "tuesday")
-    assert done.status == 0, done.err
+    cli("report", "monday", "tuesday", status=0)
     out = days / "monday-vs-tuesday"
     text = (out / "report.html").read_text(encoding="utf-8")
     assert text.index("What differs</h2>") < text.index("Findings</h2>")
@@ -109,13 +104,12 @@ def test_labels_stay_distinct(days: Path) -> None:
 
 @pytest.mark.usefixtures("no_pages")
 def test_a_sweep_and_an_entry_of_its_store_are_results(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
-    done = cli("sweep", small_trace, "--systems", "rr-ssd", "--set", "replication.alpha=0,0.5", "--out", "swept")
-    assert done.status == 0, done.err
+    cli("sweep", small_trace, "--systems", "rr-ssd", "--set", "replication.alpha=0,0.5", "--out", "swept", status=0)
     points = together.gather([tmp_path / "swept"])
     assert [run.label for run in points] == ["rr-ssd (replication.alpha=0)", "rr-ssd (replication.alpha=0.5)"]
     [entry, *_] = (tmp_path / "swept" / "store" / "runs").glob("*/*.json")
     assert identity.same(together.gather([entry])[0].summary, ft.Comparison.of(entry).baseline.summary)
-    assert cli("compare", "swept", entry).status == 0
+    cli("compare", "swept", entry, status=0)
 
 
 @pytest.mark.parametrize(
@@ -128,6 +122,5 @@ def test_a_sweep_and_an_entry_of_its_store_are_results(cli: Cli, small_trace: Pa
 )
 def test_what_does_not_fit_together_is_refused(arguments: tuple[str, ...], said: str, cli: Cli, days: Path) -> None:
     (days / "small.fiu").write_text(fiu_trace(50))
-    done = cli("compare", *arguments)
-    assert done.status == 2
+    done = cli("compare", *arguments, status=2)
     assert said in done.err

@@ -1,7 +1,5 @@
 """Effects of the engine's choices: how they are judged, put in words and put together."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ import flashtwin as ft
 from flashtwin.papers import choose, papers, running, sensitivity
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import number
-from flashtwin.papers.ds_ftl import common
+from flashtwin.papers.ds_ftl import items
 from flashtwin.papers.facts import Fact
 from flashtwin.papers.running import ReproductionOptions
 from flashtwin.papers.sensitivity import AS_DECIDED, CHOICES, VARIANTS, Headline, Move, Sensitivity, move
@@ -113,7 +111,7 @@ def test_tables_of_several_papers_stand_as_one() -> None:
 MEASURED = {
     "rr-ssd": ("ca-ssd", "rr-ssd", "oracle"),
     "ca-ssd": ("conventional", "ca-ssd-inverted"),
-    "ds-ftl": common.SCHEMES,
+    "ds-ftl": items.SCHEMES,
 }
 
 

@@ -1,10 +1,7 @@
 """RR-SSD's set-up, the designed experiment that looks for the one nearest to all that it published, and its Fig. 1."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -17,7 +14,7 @@ from flashtwin.papers.claims import Agreement, Claim, number
 from flashtwin.papers.experiment import PRESETS, SETUP, Experiment
 from flashtwin.papers.facts import Fact
 from flashtwin.papers.model import Overall
-from flashtwin.papers.rr_ssd import common, workload_items
+from flashtwin.papers.rr_ssd import common
 from flashtwin.papers.sensitivity import Headline
 from flashtwin.settings import Value
 
@@ -63,8 +60,6 @@ EFFECT = {("order", "columns"): 20.0, ("cache", 1): 2.0, ("drive", "aged"): 5.0}
 
 
 class FakeStand:
-    """A workload on which figures are sums."""
-
     def __init__(self, name: str, base: float, *, ages: bool = True) -> None:
         self.name, self.base, self.ages = name, base, ages
         self.setup: Mapping[str, Value] = {"order": "columns"}
@@ -112,16 +107,6 @@ def test_nearest_set_up_is_found_over_all_workloads() -> None:
     assert "15 set-ups were tried, each on all 2 workloads" in outcome.notes[0]
 
 
-def test_what_each_choice_moves_is_its_main_effect() -> None:
-    outcome = experiment.judge(made_up(), measured(FakeStand("a", 4.0)), ("a", "b"))
-    moved = next(table for table in outcome.tables if table["title"].startswith("What each choice moves"))
-    cells = {row[0]: dict(zip(moved["header"], row, strict=True))["gain"] for row in moved["rows"]}
-    assert cells["order"] == "20 (columns)"
-    assert cells["cache"] == "2 (small)"
-    assert cells["drive"] == "5 (aged)"
-    assert "(the paper has 2)" in outcome.notes[0]
-
-
 def test_rows_that_a_workload_cannot_have_count_for_none() -> None:
     facts = measured(FakeStand("a", 4.0), FakeStand("b", 2.0, ages=False))
     tried = experiment.tried(made_up(), facts, ("a", "b"))
@@ -150,29 +135,3 @@ def test_a_drive_is_sized_to_the_workload(pages: int, expected: tuple[int, int] 
         raw = common.PLANES * cast("int", keys["nand.pages_per_block"]) * blocks
         assert 1.2 * pages < raw < 1.4 * pages
         ft.system("rr-ssd", settings=dict(keys))
-
-
-def test_fig_1_counts_channel_waits_as_transfer_not_hashing() -> None:
-    parts = dict.fromkeys(workload_items.PARTS, 0.0) | {
-        "queueing at the chip": 20.0, "waiting for the channel": 5.0, "transfer": 10.0, "flash operation": 25.0,
-        "waiting for the hash unit": 30.0, "hashing": 10.0,
-    }  # fmt: skip
-    fields = {key: parts[name] for name, key in workload_items.PARTS.items()}
-
-    class Run:
-        def get(self, dotted: str) -> float:
-            part = dotted.rpartition(".")[2].removesuffix("_ns")
-            return 50.0 if part == "mean" else fields[part] / 2
-
-    item = next(one for one in papers()["rr-ssd"].items if one.id == "fig-1")
-    stand = SimpleNamespace(system=lambda *_, **__: None, runs=lambda chosen: dict.fromkeys(chosen, Run()), memo={})
-    found = item.judge({"webvm": item.measure(cast("Stand", stand))})
-    known = {claim.quantity: claim.measured for claim in found.claims if claim.subject == "webvm"}
-    assert known == {
-        f"{kind}: {title}": value
-        for kind in ("reads", "writes")
-        for title, value in (("queueing + transfer", 35.0), ("queueing above transfer", 10.0))
-    }
-    assert found.chart is not None
-    names = [series["name"] for series in found.chart["panels"][0]["series"]]
-    assert names == list(workload_items.PARTS)[:6], "what no workload has is not drawn"

@@ -1,10 +1,7 @@
 """The manual as a site: it builds without a warning about links, fetches nothing, and can be read."""
 
-from __future__ import annotations
-
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,22 +12,15 @@ from matplotlib import image
 import flashtwin as ft
 
 from .browser import chromium
-from .conftest import ROOT
+from .conftest import ROOT, finished
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built as `make docs` does."""
     folder = tmp_path_factory.mktemp("site") / "site"
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],
-        cwd=ROOT,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    quiet = {"cwd": ROOT, "env": {**os.environ, "NO_MKDOCS_2_WARNING": "1"}}
+    done = finished(sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder, **quiet)
+    assert done.status == 0, done.out + done.err
     return folder
 
 

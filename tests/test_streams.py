@@ -1,8 +1,5 @@
 """Standard streams and memory that a process cannot have: one line that says so, no traceback, no abort."""
 
-from __future__ import annotations
-
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,23 +7,14 @@ import pytest
 
 import flashtwin as ft
 
-from .conftest import PROGRAM, Outcome, clean_environment
+from .conftest import PROGRAM, Outcome, finished
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="/dev/full and `ulimit -v` are of Linux")
 
 
 def shell(line: str, folder: Path) -> Outcome:
     """Runs a line of the shell in which `flashtwin` is the program under test."""
-    done = subprocess.run(
-        ["bash", "-c", f"flashtwin() {{ '{PROGRAM}' \"$@\"; }}; {line}"],
-        cwd=folder,
-        env=clean_environment(),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    return Outcome(done.returncode, done.stdout, done.stderr)
+    return finished("bash", "-c", f"flashtwin() {{ '{PROGRAM}' \"$@\"; }}; {line}", cwd=folder)
 
 
 @linux
@@ -85,7 +73,5 @@ def test_python_outlives_memory_that_cannot_be_had(small_trace: Path) -> None:
         "except ft.ConfigError: failed = 1\n"
         "print(failed, ft.replay(trace, 'conventional').summary['requests']['completed'])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, small_trace], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert (done.stdout, done.stderr) == (f"1 {len(ft.open(small_trace))}\n", "")
+    done = finished(sys.executable, "-c", program, small_trace)
+    assert (done.out, done.err) == (f"1 {len(ft.open(small_trace))}\n", "")

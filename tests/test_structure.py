@@ -1,7 +1,5 @@
 """The checks of structure (`.ci/structure.py`, part of `make lint`) catch their faults."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from types import ModuleType
@@ -14,8 +12,6 @@ from .conftest import ROOT
 @pytest.fixture(scope="module")
 def structure() -> ModuleType:
     spec = importlib.util.spec_from_file_location("structure", ROOT / ".ci" / "structure.py")
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -1,7 +1,5 @@
 """`flashtwin sweep`: points, keys, the store, shards, refused points, missing points."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -23,18 +21,8 @@ SYSTEMS = ("conventional", "rr-ssd")
 ARGUMENTS = ("--systems", ",".join(SYSTEMS), "--speed", "1,10")
 
 
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No page, which takes longer than everything else."""
-    monkeypatch.setattr(report, "build", lambda path: Path(path) / names.REPORT)
-
-
 def stored(path: Path) -> dict[str, int]:
-    """Every file of the runs of a store with the time at which it was written."""
     return {file.name: file.stat().st_mtime_ns for file in (path / names.RUNS).rglob("*") if file.is_file()}
-
-
-# Points
 
 
 def test_values_and_ranges() -> None:
@@ -90,9 +78,6 @@ def test_what_is_no_shard(text: str) -> None:
         plan.shard(text)
 
 
-# Keys and the store
-
-
 def key(system: ft.System, digest: str = "d") -> str:
     return folder.run_key(digest, system.config)
 
@@ -108,7 +93,7 @@ def test_a_key_names_all_that_a_run_depends_on(monkeypatch: pytest.MonkeyPatch) 
     assert key(base) != before
 
 
-def test_a_trace_is_known_by_its_content(tmp_path: Path, small_trace: Path, undrawn: None) -> None:
+def test_a_trace_is_known_by_its_content(tmp_path: Path, small_trace: Path, no_pages: None) -> None:
     first = ft.sweep(small_trace, tmp_path / "out", "conventional", speed=[1, 2], workers=1)
     before = stored(tmp_path / "out" / names.STORE)
     copy = tmp_path / "copy.fiu"
@@ -125,7 +110,6 @@ def test_a_run_is_complete_or_absent(tmp_path: Path) -> None:
     kept = Store(tmp_path)
     kept.put("ab12", {"x": 1})
     found = kept.get("ab12")
-    assert found is not None
     assert found.summary == {"x": 1}
     file = names.stored_run(tmp_path, "ab12")
     whole = file.read_bytes()
@@ -155,7 +139,7 @@ def test_what_a_killed_process_left_is_taken_away(tmp_path: Path, monkeypatch: p
 
 
 def test_the_next_sweep_takes_away_what_a_killed_one_left(
-    tmp_path: Path, small_trace: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, small_trace: Path, no_pages: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ft.sweep(small_trace, tmp_path / "out", SYSTEMS)
     with monkeypatch.context() as killed:
@@ -168,10 +152,7 @@ def test_the_next_sweep_takes_away_what_a_killed_one_left(
     assert not [partial for partial in left if partial.exists()]
 
 
-# Sweeps
-
-
-def test_a_sweep_is_what_replays_one_by_one_are(tmp_path: Path, small_trace: Path, undrawn: None) -> None:
+def test_a_sweep_is_what_replays_one_by_one_are(tmp_path: Path, small_trace: Path, no_pages: None) -> None:
     done = ft.sweep(small_trace, tmp_path / "out", SYSTEMS, settings={"speed": [1, 20]}, alpha=[0.1, 0.4], workers=2)
     assert (len(done), done.complete, done.counts["done"]) == (8, True, 8)
     trace = ft.open(small_trace)
@@ -187,13 +168,12 @@ def test_a_sweep_is_what_replays_one_by_one_are(tmp_path: Path, small_trace: Pat
     assert polars.DataFrame(done).equals(polars.read_parquet(names.table(tmp_path / "out", names.SWEEP_ROWS)))
     assert ft.Sweep.read(tmp_path / "out").to_arrow().equals(done.to_arrow())
     best = done.best("read.p99")
-    assert best is not None
     assert best["response.read.p99_ns"] == done.to_polars()["response.read.p99_ns"].min()
     assert "8 points" in repr(done)
     assert "config.replay.speed" in done._repr_html_()
 
 
-def test_the_table_does_not_depend_on_who_replays(tmp_path: Path, small_trace: Path, undrawn: None) -> None:
+def test_the_table_does_not_depend_on_who_replays(tmp_path: Path, small_trace: Path, no_pages: None) -> None:
     tables = []
     for workers in (1, 2, 3):
         out = tmp_path / f"out-{workers}"
@@ -202,7 +182,7 @@ def test_the_table_does_not_depend_on_who_replays(tmp_path: Path, small_trace: P
     assert tables[0] == tables[1] == tables[2]
 
 
-def test_only_what_is_missing_is_replayed(tmp_path: Path, small_trace: Path, undrawn: None) -> None:
+def test_only_what_is_missing_is_replayed(tmp_path: Path, small_trace: Path, no_pages: None) -> None:
     said: list[str] = []
     heard: list[tuple[int, int]] = []
     first = ft.sweep(small_trace, tmp_path / "out", SYSTEMS, speed=[1, 2], workers=1)
@@ -221,15 +201,13 @@ def test_only_what_is_missing_is_replayed(tmp_path: Path, small_trace: Path, und
     after = stored(place)
     assert after.keys() == before.keys()
     assert sum(after[name] != before[name] for name in after) == 1
-    # More values: existing points stay.
     ft.sweep(small_trace, tmp_path / "out", SYSTEMS, speed=[1, 2, 3], workers=1)
     assert {name: time for name, time in stored(place).items() if name in after} == after
 
 
 def test_points_that_are_refused_are_rows(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     arguments = ("sweep", small_trace, "--systems", "conventional,rr-ssd", "--speed", "1,0", "--out", "out")
-    done = cli(*arguments)
-    assert done.status == 1
+    done = cli(*arguments, status=1)
     assert "point 2 refused: replay.speed is 0" in done.err
     found = ft.Sweep.read(tmp_path / "out")
     assert (found.complete, found.counts) == (True, {"done": 2, "failed": 2, "missing": 0})
@@ -240,10 +218,10 @@ def test_points_that_are_refused_are_rows(cli: Cli, small_trace: Path, tmp_path:
     assert "replay.speed is 0" in rows[1]["error"]
     page = (tmp_path / "out" / names.REPORT).read_text(encoding="utf-8")
     assert "2 points were refused" in page.replace("\u00a0", " ")
-    assert cli(*arguments).status == 1
+    cli(*arguments, status=1)
 
 
-def test_what_the_core_refuses_is_kept_and_not_tried_again(tmp_path: Path, undrawn: None) -> None:
+def test_what_the_core_refuses_is_kept_and_not_tried_again(tmp_path: Path, no_pages: None) -> None:
     # Without contents, which the system looks at: found out by the replay.
     bare = tmp_path / "bare.csv"
     bare.write_text("".join(f"{100 * n},host,0,{'Write' if n % 2 else 'Read'},{4096 * n},4096,0\n" for n in range(50)))
@@ -258,25 +236,22 @@ def test_what_the_core_refuses_is_kept_and_not_tried_again(tmp_path: Path, undra
 
 
 def test_shards_make_the_same_sweep(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
-    assert cli("sweep", small_trace, *ARGUMENTS, "--out", "whole").status == 0
-    first = cli("sweep", small_trace, *ARGUMENTS, "--shard", "2/3", "--out", "out")
-    assert first.status == 0
+    cli("sweep", small_trace, *ARGUMENTS, "--out", "whole", status=0)
+    first = cli("sweep", small_trace, *ARGUMENTS, "--shard", "2/3", "--out", "out", status=0)
     assert "partial: 1 of 4 points, 3 missing" in first.err
     assert not names.table(tmp_path / "out", names.SWEEP_ROWS).exists()
     half = ft.Sweep.read(tmp_path / "out")
     assert [point.point for point in half.missing] == [1, 3, 4]
     assert half.to_arrow().schema.metadata[b"flashtwin.complete"] == b"false"
-    assert cli("sweep", small_trace, *ARGUMENTS, "--shard", "1/3", "--out", "out").status == 0
-    # The last one finds the sweep complete.
-    assert cli("sweep", small_trace, *ARGUMENTS, "--shard", "3/3", "--out", "out").status == 0
+    cli("sweep", small_trace, *ARGUMENTS, "--shard", "1/3", "--out", "out", status=0)
+    cli("sweep", small_trace, *ARGUMENTS, "--shard", "3/3", "--out", "out", status=0)
     tables = [names.table(tmp_path / place, names.SWEEP_ROWS).read_bytes() for place in ("out", "whole")]
     assert tables[0] == tables[1]
 
 
 def test_a_partial_sweep_says_so_wherever_it_is_shown(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
-    assert cli("sweep", small_trace, *ARGUMENTS, "--shard", "1/2", "--out", "out").status == 0
-    done = cli("report", "out")
-    assert done.status == 0
+    cli("sweep", small_trace, *ARGUMENTS, "--shard", "1/2", "--out", "out", status=0)
+    cli("report", "out", status=0)
     found = ft.Sweep.read(tmp_path / "out")
     assert "partial: 2 of 4 points" in repr(found)
     assert "partial: 2 of 4 points" in found._repr_html_()
@@ -287,7 +262,7 @@ def test_a_partial_sweep_says_so_wherever_it_is_shown(cli: Cli, small_trace: Pat
     assert table["status"].to_pylist().count("missing") == 2
 
 
-def test_tables_on_request(tmp_path: Path, small_trace: Path, undrawn: None) -> None:
+def test_tables_on_request(tmp_path: Path, small_trace: Path, no_pages: None) -> None:
     plain = ft.sweep(small_trace, tmp_path / "out", ["conventional"], workers=1)
     assert plain.result(1).table_names == []
     kept = ft.sweep(small_trace, tmp_path / "out", ["conventional"], workers=1, keep_tables=True)
@@ -296,7 +271,7 @@ def test_tables_on_request(tmp_path: Path, small_trace: Path, undrawn: None) -> 
         kept.result(2)
 
 
-def test_traces_in_memory_and_in_folders(tmp_path: Path, small_trace: Path, undrawn: None) -> None:
+def test_traces_in_memory_and_in_folders(tmp_path: Path, small_trace: Path, no_pages: None) -> None:
     (tmp_path / "traces").mkdir()
     for number in (500, 600):
         (tmp_path / "traces" / f"t{number}.fiu").write_text(fiu_trace(number), encoding="ascii")
@@ -306,7 +281,7 @@ def test_traces_in_memory_and_in_folders(tmp_path: Path, small_trace: Path, undr
     assert done.result(1).summary["trace"]["digest"] == held.digest
 
 
-def test_equal_ground_for_each_point(tmp_path: Path, small_trace: Path, undrawn: None) -> None:
+def test_equal_ground_for_each_point(tmp_path: Path, small_trace: Path, no_pages: None) -> None:
     done = ft.sweep(
         small_trace, tmp_path / "out", ["conventional", "ds-ftl"], speed=[1, 2], equal_ground=True, workers=1
     )
@@ -365,8 +340,7 @@ def test_every_trace_has_panels_of_its_own(tmp_path: Path, small_trace: Path) ->
     ],
 )
 def test_wrong_use(cli: Cli, small_trace: Path, arguments: tuple[str, ...], complaint: str) -> None:
-    done = cli("sweep", small_trace, *arguments)
-    assert done.status == 2
+    done = cli("sweep", small_trace, *arguments, status=2)
     assert complaint in done.err
     assert "Traceback" not in done.err
     assert not done.out
@@ -375,8 +349,7 @@ def test_wrong_use(cli: Cli, small_trace: Path, arguments: tuple[str, ...], comp
 def test_only_into_folders_of_sweeps(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.tex").touch()
-    done = cli("sweep", small_trace, "--out", "out")
-    assert done.status == 2
+    done = cli("sweep", small_trace, "--out", "out", status=2)
     assert "holds 'thesis.tex' but no sweep" in done.err
     with pytest.raises(ft.ReportError, match=r"sweep\.json"):
         ft.Sweep.read(tmp_path)
@@ -389,12 +362,11 @@ def test_shards_of_characterize(cli: Cli, tmp_path: Path, of: int) -> None:
         (tmp_path / f"in/t{number}.fiu").write_text(fiu_trace(number), encoding="ascii")
     common = ("characterize", "in", "--no-reports", "--period", "0.05s")
     for part in range(1, of + 1):
-        done = cli(*common, "--shard", f"{part}/{of}", "--out", "out")
-        assert done.status == 0
+        done = cli(*common, "--shard", f"{part}/{of}", "--out", "out", status=0)
         assert "without --shard" in done.err
     last = cli(*common, "--out", "out")
     assert last.err.startswith("reusing 3 of 3 traces")
-    assert cli(*common, "--out", "whole").status == 0
+    cli(*common, "--out", "whole", status=0)
     tables = [names.table(tmp_path / place, names.TRACE_ROWS).read_bytes() for place in ("out", "whole")]
     assert tables[0] == tables[1]
 

@@ -1,14 +1,12 @@
 """Any process killed at any time: the same table in the end, no run that is half there, none made twice."""
 
-from __future__ import annotations
-
 import random
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,7 +16,7 @@ from flashtwin.results import names
 from flashtwin.sweeps import crew
 from flashtwin.sweeps.store import Store
 
-from .conftest import PROGRAM, clean_environment
+from .conftest import PATIENCE_S, PROGRAM, finished, started, wait_until
 
 psutil = pytest.importorskip("psutil", reason="finds the worker processes")
 
@@ -30,10 +28,8 @@ def command(trace: Path, points: int, out: str) -> list[str]:
             "--workers", "2", "--out", out]  # fmt: skip
 
 
-def start(folder: Path, words: list[str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        words, cwd=folder, env=clean_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+def start(folder: Path, words: list[str], stderr: int = subprocess.DEVNULL) -> AbstractContextManager[subprocess.Popen]:
+    return started(*words, cwd=folder, stdout=subprocess.DEVNULL, stderr=stderr)
 
 
 def runs(out: Path) -> dict[str, int]:
@@ -51,13 +47,9 @@ def disturbed(folder: Path, words: list[str], points: int, kills: int, seed: int
     draw = random.Random(seed)
     out, struck, before = folder / "out", 0, {}
     while True:
-        program = start(folder, words)
-        try:
+        with start(folder, words) as program:
             struck += _strike(program, out, draw, struck % 2 == 0) if struck < kills else 0
-            program.wait(timeout=300)
-        finally:
-            program.kill()
-            program.wait()
+            program.wait(timeout=PATIENCE_S)
         _nothing_is_torn(out)
         after = runs(out)
         assert {key: after.get(key) for key in before} == before, "what was finished is not made again"
@@ -66,7 +58,7 @@ def disturbed(folder: Path, words: list[str], points: int, kills: int, seed: int
             return struck
 
 
-def _strike(program: subprocess.Popen[bytes], out: Path, draw: random.Random, client: bool) -> int:
+def _strike(program: subprocess.Popen[str], out: Path, draw: random.Random, client: bool) -> int:
     there = len(runs(out))
     goal = there + draw.randrange(1, 12)
     while program.poll() is None and len(runs(out)) < goal:
@@ -105,13 +97,13 @@ def swept(folder: Path, trace: Path, points: int, kills: int, seed: int, whole: 
 
 
 def test_killed_at_random(tmp_path: Path, small_trace: Path) -> None:
-    assert start(tmp_path, command(small_trace, 40, "whole")).wait(timeout=300) == 0
+    assert finished(*command(small_trace, 40, "whole"), cwd=tmp_path).status == 0
     assert swept(tmp_path, small_trace, 40, 4, 1, table(tmp_path / "whole")) >= 2
 
 
 @pytest.mark.slow
 def test_200_runs_killed_100_times(tmp_path: Path, small_trace: Path) -> None:
-    assert start(tmp_path, command(small_trace, 200, "whole")).wait(timeout=300) == 0
+    assert finished(*command(small_trace, 200, "whole"), cwd=tmp_path).status == 0
     whole = table(tmp_path / "whole")
     struck, turn = 0, 0
     while struck < 100:
@@ -126,35 +118,30 @@ def test_a_dask_scheduler_is_killed_at_random(tmp_path: Path, small_trace: Path)
     """The scheduler goes in the midst, three times; the client says so, and the next sweep goes on."""
     pytest.importorskip("distributed", reason="flashtwin[dask] is not installed")
     points, draw = 200, random.Random(1)
-    assert start(tmp_path, command(small_trace, points, "whole")).wait(timeout=300) == 0
+    assert finished(*command(small_trace, points, "whole"), cwd=tmp_path).status == 0
     struck, before = 0, dict[str, int]()
     while True:
         place = tmp_path / f"cluster-{struck}"
         place.mkdir()
         with dask_at_work(place) as (file, (scheduler, *_)):
             words = [word for word in command(small_trace, points, "out") if word not in ("--workers", "2")]
-            said = place / "said.txt"
-            with said.open("wb") as talk:
-                program = subprocess.Popen(
-                    [*words, "--on", f"dask:{file}"], cwd=tmp_path, env=clean_environment(),
-                    stdout=subprocess.DEVNULL, stderr=talk,
-                )  # fmt: skip
             goal = len(before) + draw.randrange(1, 40)
-            while struck < 3 and program.poll() is None and len(runs(tmp_path / "out")) < goal:
-                time.sleep(0.002)
-            if struck < 3 and program.poll() is None:
-                time.sleep(draw.random() * 0.01)
-                scheduler.kill()
-            status = program.wait(timeout=300)
+            with start(tmp_path, [*words, "--on", f"dask:{file}"], subprocess.PIPE) as program:
+                while struck < 3 and program.poll() is None and len(runs(tmp_path / "out")) < goal:
+                    time.sleep(0.002)
+                if struck < 3 and program.poll() is None:
+                    time.sleep(draw.random() * 0.01)
+                    scheduler.kill()
+                _, said = program.communicate(timeout=PATIENCE_S)
         _nothing_is_torn(tmp_path / "out")
         after = runs(tmp_path / "out")
         assert {key: after.get(key) for key in before} == before, "what was finished is not made again"
         before = after
-        if status == 0:
+        if program.returncode == 0:
             break
         # 2: the scheduler is gone; 1: tasks that went with it are missing points. Never a fault of ours.
-        assert status in (1, 2)
-        assert "internal error" not in said.read_text(encoding="utf-8")
+        assert program.returncode in (1, 2)
+        assert "internal error" not in said
         struck += 1
     assert struck >= 1
     assert len(after) == points
@@ -162,59 +149,47 @@ def test_a_dask_scheduler_is_killed_at_random(tmp_path: Path, small_trace: Path)
 
 
 @contextmanager
-def dask_at_work(place: Path, *more: str) -> Iterator[tuple[Path, list[subprocess.Popen[bytes]]]]:
+def dask_at_work(place: Path, *more: str) -> Iterator[tuple[Path, list[subprocess.Popen[str]]]]:
     """A scheduler and two workers with more options: the file that leads to them, and all three."""
     file = place / "scheduler.json"
     worker = ["worker", "--nthreads", "1", "--no-dashboard", *more]
-    programs: list[subprocess.Popen[bytes]] = []
-    try:
+    with ExitStack() as stack:
+        programs: list[subprocess.Popen[str]] = []
         for part in (["scheduler", "--port", "0", "--no-dashboard"], worker, worker):
             module = f"distributed.cli.dask_{part[0]}"
-            programs.append(start(place, [sys.executable, "-m", module, "--scheduler-file", str(file), *part[1:]]))
-            while not file.exists():
-                assert programs[0].poll() is None
-                time.sleep(0.05)
+            words = [sys.executable, "-m", module, "--scheduler-file", str(file), *part[1:]]
+            programs.append(stack.enter_context(start(place, words)))
+            wait_until(file.exists, 0.05, programs[0])
         yield file, programs
-    finally:
-        for program in programs:
-            program.kill()
-            program.wait()
 
 
+@pytest.mark.usefixtures("no_pages")
 def test_a_run_whose_processes_always_die_is_missing(
     tmp_path: Path, small_trace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flashtwin import report
-
     die = (
         "import os\nfrom flashtwin.sweeps import runs, worker\ndo = runs.RunTask.do\n"
         "runs.RunTask.do = lambda run: os.kill(os.getpid(), 9) if run.name == 'rr-ssd' else do(run)\n"
         "worker.main()"
     )
+    worker = crew.WORKER
     monkeypatch.setattr(crew, "WORKER", (sys.executable, "-c", die))
-    monkeypatch.setattr(report, "build", lambda path: path)
     said: list[str] = []
     systems = ["conventional", "rr-ssd"]
     done = ft.sweep(small_trace, tmp_path / "out", systems, speed=[1, 2], workers=2, notify=said.append)
     assert done.counts == {"done": 2, "failed": 0, "missing": 2}
     assert not done.complete
     assert "signal 9" in said[0]
-    monkeypatch.undo()
-    monkeypatch.setattr(report, "build", lambda path: path)
+    monkeypatch.setattr(crew, "WORKER", worker)
     assert ft.sweep(small_trace, tmp_path / "out", systems, speed=[1, 2], workers=2).complete
 
 
 def test_interrupted(tmp_path: Path, small_trace: Path) -> None:
-    program = subprocess.Popen(
-        command(small_trace, 400, "out"), cwd=tmp_path, env=clean_environment(), stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-    )  # fmt: skip
-    while not runs(tmp_path / "out") and program.poll() is None:
-        time.sleep(0.01)
-    program.send_signal(signal.SIGINT)
-    _, err = program.communicate(timeout=60)
-    assert program.returncode == 130
-    assert err.decode().splitlines() == ["interrupted; no incomplete file was left"]
+    with start(tmp_path, command(small_trace, 400, "out"), subprocess.PIPE) as program:
+        wait_until(lambda: bool(runs(tmp_path / "out")), process=program)
+        program.send_signal(signal.SIGINT)
+        _, err = program.communicate(timeout=PATIENCE_S)
+    assert (program.returncode, err) == (130, "interrupted; no incomplete file was left\n")
     assert 0 < len(runs(tmp_path / "out")) < 400
     assert not left_over(tmp_path / "out")
     assert not ft.Sweep.read(tmp_path / "out").complete

@@ -1,7 +1,5 @@
 """Timelines, read back with Perfetto's own classes: slices nest, fill the requests' time, sum to the run's counts."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -33,8 +31,6 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 
 @dataclass
 class Slice:
-    """A slice, or an instant, which has no length."""
-
     track: tuple[str, str]
     name: str
     category: str
@@ -42,7 +38,7 @@ class Slice:
     end_ns: int = 0
     args: dict[str, Any] = field(default_factory=dict)
     flows: list[int] = field(default_factory=list)
-    around: Slice | None = None
+    around: "Slice | None" = None
 
     @property
     def ns(self) -> int:
@@ -110,7 +106,6 @@ class Timeline:
         return [one for one in self.slices if one.track[0] == group and (one.around is not None) == inside]
 
     def busy_ns(self, group: str) -> Counter[str]:
-        """By track, how long anything was on it."""
         busy: Counter[str] = Counter()
         for one in self.of(group):
             busy[one.track[1]] += one.ns
@@ -170,7 +165,6 @@ def test_requests_and_their_parts_are_those_of_the_table(drawn: Drawn) -> None:
         assert (one.args["pages"], one.args["time_ns"]) == (row["pages"], row["time_ns"])
         assert (one.args.get("chip"), one.args.get("redirected", False)) == (row["chip"], row["redirected"])
         parts = inside[id(one)]
-        # They fill the time from arrival to completion.
         assert sum(part.ns for part in parts) == one.ns
         assert {part.name: part.ns for part in parts} == {
             name.removesuffix("_ns"): row[name] for name in CHARGES if row[name]
@@ -208,7 +202,6 @@ def test_commands_are_as_many_as_the_flash_carried_out(drawn: Drawn) -> None:
         assert shown == counted
         assert len(collected) == done["erase"] > 0
         assert sum(one.args["pages_read"] for one in collected) == reads["gc"]
-    # An arrow joins a request and its commands.
     flows = {one.args["request"]: one.flows for one in drawn.timeline.of("host") if one.name != "trim"}
     for one in drawn.timeline.of("dies"):
         if "request" in one.args:
@@ -265,16 +258,13 @@ def test_what_cannot_be_drawn_is_refused_with_place_and_cure(tmp_path: Path) -> 
 
 
 def test_on_the_command_line(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
-    refused = cli("replay", small_trace, "--system", "ca-ssd", "--timeline-to", "1s")
-    assert refused.status == 2
+    refused = cli("replay", small_trace, "--system", "ca-ssd", "--timeline-to", "1s", status=2)
     assert "--timeline-to says which part of a timeline is wanted; name its file with --timeline" in refused.err
     line = ("replay", small_trace, "--system", "ca-ssd", "--timeline-from", "0.05s", "--timeline-to", "0.1s")
-    done = cli(*line, "--timeline", "one.pftrace")
-    assert done.status == 0, done.err
+    done = cli(*line, "--timeline", "one.pftrace", status=0)
     assert "timeline: one.pftrace; open it at https://ui.perfetto.dev" in done.err
     for again in range(2):
         # A run that is there is made again: its timeline is not kept.
-        other = cli(*line, "--timeline", f"again-{again}.pftrace", "--out", "out", "--threads", "2")
-        assert other.status == 0, other.err
+        cli(*line, "--timeline", f"again-{again}.pftrace", "--out", "out", "--threads", "2", status=0)
         assert (tmp_path / f"again-{again}.pftrace").read_bytes() == (tmp_path / "one.pftrace").read_bytes()
     assert len(Timeline(tmp_path / "one.pftrace").of("host")) == 501

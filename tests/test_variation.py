@@ -1,7 +1,5 @@
 """Which figures of a sweep deserve a chart or a column, and which runs are one."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 from typing import Any
@@ -37,7 +35,6 @@ def ranked(groups: dict[str, tuple[float, ...]]) -> list[str]:
 
 
 def fabricated(rows: list[dict[str, Any]], axes: dict[str, list[Any]], mode: str = "grid") -> sweeps.SavedSweep:
-    """A sweep of rows that are made up."""
     plan = {
         "mode": mode, "traces": [{"name": "t"}], "systems": list(dict.fromkeys(one["system"] for one in rows)),
         "axes": {key: [str(value) for value in values] for key, values in axes.items()},
@@ -55,9 +52,6 @@ def grid(axes: dict[str, list[Any]], **of: Any) -> list[dict[str, Any]]:
         told = {name: make(setting) for name, make in of.items()}
         rows.append(row(point, **{**{f"config.{key}": value for key, value in setting.items()}, **told}))
     return rows
-
-
-# Figures
 
 
 def test_families_take_turns() -> None:
@@ -94,9 +88,6 @@ def test_figure_is_compared_within_a_line_only() -> None:
     assert variation.variations(groups, [figure("read.mean")])[0].share == 0
 
 
-# Runs
-
-
 @given(st.lists(st.sampled_from("abcde"), min_size=1, max_size=20))
 def test_run_counts_once(keys: list[str]) -> None:
     rows = [row(at, key) for at, key in enumerate(keys)]
@@ -129,16 +120,12 @@ def test_rates_of_an_open_loop_are_left_out() -> None:
     assert len(variation.candidates(rows, closed=True)) == 2
 
 
-# Charts
-
-
 def test_chart_draws_writes_where_reads_do_not_change() -> None:
     axes = {LANES: [1, 2, 4]}
     rows = grid(
         axes, **{READ: lambda _: 9e4, WRITE: lambda sets: 2.5e6 / sets[LANES], "pages_programmed": lambda _: 10}
     )
     drawn = charts.by_key(fabricated(rows, axes), LANES)
-    assert drawn.frame is not None
     assert [axes.get_title("left") for axes in drawing.figure(drawn.frame).axes] == ["mean write"]
     said = " ".join(drawn.sees)
     assert "mean write (2.50 ms to 625 µs) varies most" in said
@@ -149,7 +136,6 @@ def test_other_keys_have_panels_and_no_mean() -> None:
     axes = {LANES: [1, 2], SPEED: [1, 10]}
     rows = grid(axes, **{WRITE: lambda sets: 1e6 * sets[SPEED] / sets[LANES]})
     drawn = charts.by_key(fabricated(rows, axes), LANES)
-    assert drawn.frame is not None
     lines = {axes.get_title("left"): list(axes.lines[0].get_ydata()) for axes in drawing.figure(drawn.frame).axes}
     assert lines == {"mean write; speed 1": [1e6, 5e5], "mean write; speed 10": [1e7, 5e6]}
 
@@ -167,7 +153,6 @@ def test_one_run_for_all_values_is_a_dashed_line() -> None:
         one["system"] = "conventional"
     rows += [{**one, "point": one["point"] + 3} for one in grid(axes, **{WRITE: lambda sets: 1e6 / sets[LANES]})]
     drawn = charts.by_key(fabricated(rows, axes), LANES)
-    assert drawn.frame is not None
     dashed, line = drawing.figure(drawn.frame).axes[0].lines
     assert list(dashed.get_ydata()) == [5e5, 5e5]
     assert len(line.get_xdata()) == 3
@@ -180,13 +165,11 @@ def test_seeds_are_a_band_around_their_mean() -> None:
     found = fabricated(rows, axes)
     assert charts.keys_of(found) == [LANES]
     drawn = charts.by_key(found, LANES)
-    assert drawn.frame is not None
     (panel,) = drawing.figure(drawn.frame).axes
     assert list(panel.lines[0].get_ydata()) == [1.02e6, 5.2e5, 2.7e5]
     assert len(panel.collections) == 1
     rows[0]["status"] = "missing"
     drawn = charts.by_key(fabricated(rows, axes), LANES)
-    assert drawn.frame is not None
     first, *others = drawing.figure(drawn.frame).axes[0].lines[0].get_ydata()
     assert first != first, "no mean over seeds of which one is missing"
     assert others == [5.2e5, 2.7e5]
@@ -197,7 +180,6 @@ def test_values_side_by_side_have_one_chart() -> None:
     found = fabricated(rows, {LANES: [1, 2, 3], SPEED: [10, 20, 30]}, "zip")
     assert charts.keys_of(found) == [charts.SETTING]
     drawn = charts.by_key(found, charts.SETTING)
-    assert drawn.frame is not None
     assert drawn.frame.panels[0].x.of == ["1, 10", "2, 20", "3, 30"]
 
 
@@ -207,9 +189,6 @@ def test_no_trade_off_is_drawn_where_a_figure_is_flat() -> None:
     drawn = charts.trade(fabricated(rows, axes))
     assert drawn.frame is None
     assert list(drawn.absent) == ["There is none: pages programmed is the same at every point."]
-
-
-# The whole
 
 
 def test_page_shows_a_run_once(small_trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,4 @@
-"""No figures make verdicts contradict one another, or themselves, or good English.
-
-Runs, traces and replays are made up: all signs and sizes of changes, some of them missing.
-"""
-
-from __future__ import annotations
+"""No figures make verdicts contradict one another or themselves: made-up runs, traces and replays, some incomplete."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flashtwin as ft
@@ -34,30 +28,17 @@ RUN = st.fixed_dictionaries(
     dict.fromkeys(("all", "read", "write", "p99", "programs", "erases", "queueing", "gc", "completed"), SOME)
 )
 CONFIGS = {name: ft.system(name).config for name in ("conventional", "ca-ssd", "rr-ssd", "oracle")}
-FAULTS = {
-    "two spaces": r"  ", "two ends": r"\.\.|;\.|,\.|: ?\.|\. ;", "nothing between": r"``|\(\)| ,| \.(?!\d)",
-    "no number": r"\b(nan|None|inf)\b|–", "two comparisons": r"than than|against than|as long as than|than as",
-    "one of many": r"\b1 (lanes|partitions|steps|replays|periods|programs|erases)\b",
-    "many of one": r"\b(?!1\b)[\d,]+ (lane|partition|replay|program|erase)\b", "a sign too many": "[-−+]{2}",
-}  # fmt: skip
+#: What missing or wrong figures leave in a sentence.
+FAULTS = re.compile(r"  |\.\.|``|\(\)| ,|\b(nan|None|inf)\b|–|than than|[-−+]{2}")
 
 
 def faults(text: str) -> Iterator[str]:
-    """The faults of a sentence, for any content."""
     prose = re.sub(r"`[^`]*`", "`x`", text)
-    yield from (f"{name}: {text}" for name, pattern in FAULTS.items() if re.search(pattern, prose))
-    if text and (prose.count("`") % 2 or not text.endswith(".") or not re.match(r"[`A-Z\d]", text)):
-        yield f"no sentence: {text}"
-
-
-def test_faults_are_found() -> None:
-    wrong = ("Reads are 1.0 % shorter than than `a`.", "It took nan.", "no capital.", "With 1 lanes.", "`a` ends")
-    assert all(list(faults(text)) for text in wrong)
-    assert list(faults("`a` takes 3 lanes (−2.1 %), 1 replay; `--set x=y`.")) == []
+    if FAULTS.search(prose) or (text and (prose.count("`") % 2 or not text.endswith("."))):
+        yield text
 
 
 def run(name: str, times: Mapping[str, float | None]) -> SavedRun:
-    """A run of a preset, whose figures are this many thousands."""
     of = {key: None if value is None else value * 1e3 for key, value in times.items()}
     part = of["queueing"]
     split = {f"{key}_ns": (part if key == "queueing" else 1.0) for key, _ in facts.PARTS}
@@ -78,11 +59,9 @@ def run(name: str, times: Mapping[str, float | None]) -> SavedRun:
 
 
 def study(*runs: SavedRun) -> StudyFolder:
-    """The first run is the baseline."""
     return StudyFolder(Path("nowhere"), {}, runs=runs, baseline=runs[0])
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
 @given(figures=st.tuples(RUN, RUN, RUN, RUN), several=st.sampled_from([4, 4, 4, 3, 2, 1]))
 def test_verdicts_on_runs(figures: tuple[dict[str, float | None], ...], several: int) -> None:
     runs = [run(name, times) for name, times in zip(CONFIGS, figures, strict=True)][:several]
@@ -101,7 +80,6 @@ def test_verdicts_on_runs(figures: tuple[dict[str, float | None], ...], several:
 
 
 def check(one: Verdict, runs: Mapping[str, SavedRun]) -> None:
-    """The answer follows from the figures, and the claim agrees."""
     if one.topic == "choice" and len(runs) > 1:
         means = {name: mean for name, run_ in runs.items() if not run_.is_ideal
                  if (mean := facts.mean(run_, "all")) is not None}  # fmt: skip
@@ -127,7 +105,6 @@ def check(one: Verdict, runs: Mapping[str, SavedRun]) -> None:
         assert ("slowly" in one.reason) == (one.answer == "overloaded")
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
 @given(st.fixed_dictionaries({key: st.none() | st.sampled_from([value, 0, 0.05, 1, 2.5, 30, 5e5])
                               for key, value in GOOD.items() if key != "info.has_content"}))  # fmt: skip
 def test_verdicts_on_a_trace(row: dict[str, Any]) -> None:
@@ -154,7 +131,6 @@ GOALS = {
 }
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
 @given(
     made=st.lists(CANDIDATE, min_size=1, max_size=8),
     goal_name=st.sampled_from(list(GOALS)),
@@ -179,7 +155,6 @@ def test_verdicts_on_candidates(
         ("p99", "programs", "erases", "queueing", "gc", "completed"), 1.0)))  # fmt: skip
     folder.__dict__["candidates"] = found
     one = choosing.choice(Evidence(folder))
-    assert one is not None
     assert [fault for text in (one.claim, one.reason, one.text) if text for fault in faults(text)] == []
     ranked, first = choosing.ranking(found), choosing.chosen(found)
     assert (first is None) == (one.answer == "unknown") == bool(choosing.too_few(found))
@@ -199,17 +174,15 @@ FASTER = st.sampled_from([0.1, 0.5, 0.84, 0.86, 0.94, 0.96, 0.989, 1.0, 1.2, 9.0
 
 
 def replayed(value: float) -> Figures:
-    """A replay whose every response time is this many thousands."""
     response = {kind: {"mean": value * 1e3, "p99": value * 1e3} for kind in ("all", "read", "write")}
     ledger = {kind: {"all": {"host_read": 500.0, "hash_queue": 200.0, "service": 300.0}} for kind in response}
     return Figures(response, ledger, {**dict.fromkeys(COUNTS, 100), "footprint_pages": 50, "erases": int(value * 10)})
 
 
-@pytest.mark.parametrize("waits", [True, False])
-@pytest.mark.parametrize("kind", ["all.mean", "read.p99", "time"])
-@pytest.mark.parametrize("system", ["ca-ssd", "modern"])
-@settings(max_examples=8, deadline=None, derandomize=True, database=None)
-@given(times=st.lists(FASTER, min_size=1, max_size=7), rounds=st.integers(0, 4))
+@given(
+    kind=st.sampled_from(["all.mean", "read.p99", "time"]), system=st.sampled_from(["ca-ssd", "modern"]),
+    waits=st.booleans(), times=st.lists(FASTER, min_size=1, max_size=7), rounds=st.integers(0, 4),
+)  # fmt: skip
 def test_bottlenecks(kind: str, system: str, waits: bool, times: list[float], rounds: int) -> None:
     """At any stage of an inquiry: a blamed cause costs something, and the action shortens the figure."""
     base = replayed(1.0) if waits else replace(replayed(1.0), ledger={})

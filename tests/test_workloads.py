@@ -1,11 +1,8 @@
 """Synthetic workloads: recipes keep their promise, as flashtwin's own characterization measures it."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +14,7 @@ import flashtwin as ft
 from flashtwin.characterization.statistics import METRICS, by_day
 from flashtwin.recipes.workloads import Achieved, Target
 
-from .conftest import ROOT, Cli
+from .conftest import ROOT, Cli, finished
 
 SMALL = 60_000
 WEBVM = ROOT / "traces" / "webvm-small.fiu.zst"
@@ -94,8 +91,7 @@ def test_the_command_line_makes_the_same_trace(cli: Cli, tmp_path: Path) -> None
     made = cli("trace", "synthesize", "ca-ssd/hm", "--scale", "0.001", "--seed", "5", "--out", "hm.parquet")
     assert (made.status, made.err) == (0, "11,110 requests: hm.parquet\n")
     assert ft.open(tmp_path / "hm.parquet").digest == ft.synthesize("ca-ssd/hm", 0.001, 5).digest
-    again = cli("trace", "synthesize", "ca-ssd/hm", "--scale", "0.001", "--out", "hm.parquet")
-    assert again.status == 2
+    again = cli("trace", "synthesize", "ca-ssd/hm", "--scale", "0.001", "--out", "hm.parquet", status=2)
     assert "give --force to replace it" in again.err
 
 
@@ -106,34 +102,29 @@ def test_workloads_lists_shows_and_checks(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(shown.replace("value = 70.79", "value = 60.0"))
     met = cli("workloads", "ca-ssd/cello99", "--check", "--scale", "0.05")
     assert (met.status, met.out.count(" met")) == (0, 3)
-    wrong = cli("workloads", "mine.toml", "--check", "--scale", "0.05", "--json")
-    assert wrong.status == 1
+    wrong = cli("workloads", "mine.toml", "--check", "--scale", "0.05", "--json", status=1)
     rows = {row["metric"]: row["verdict"] for row in json.loads(wrong.out)["targets"]}
     assert rows == {"requests": "met", "write_percent": "missed", "footprint_pages": "met"}
 
 
 def test_a_check_names_the_sources(cli: Cli) -> None:
-    checked = cli("workloads", "rr-ssd/hadoop", "--check", "--scale", "0.02")
-    assert checked.status == 0, checked.out
+    checked = cli("workloads", "rr-ssd/hadoop", "--check", "--scale", "0.02", status=0)
     rows = [line for line in checked.out.splitlines() if " paper, " in line]
     for text in ("RR-SSD paper, Table III", "RR-SSD paper, section IV-B-1", "RR-SSD paper, section II-B"):
         assert any(text in row for row in rows), checked.out
     assert [row.split()[-1] for row in rows]
-    # All sources begin at one column.
     assert len({row.index("RR-SSD paper") for row in rows if row.startswith(("write_", "unique_", "space_"))}) == 1
 
 
 def test_check_of_all_recipes_fails_if_one_misses(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     two = ["ca-ssd/cello99", "rr-ssd/hadoop"]
     monkeypatch.setattr("flashtwin.cli.workloads.names", lambda: two)
-    met = cli("workloads", "--check", "--scale", "0.02")
-    assert met.status == 0, met.out
+    met = cli("workloads", "--check", "--scale", "0.02", status=0)
     assert [line.split()[0] for line in met.out.splitlines() if "at scale" in line] == two
     targets = sum(len(ft.workload(name).targets) for name in two)
     assert met.out.splitlines()[-1].startswith(f"{targets} targets: ")
     # Of a few hundred requests caches, days and trains are not as they should be.
-    missed = cli("workloads", "--check", "--scale", "0.001", "--json")
-    assert missed.status == 1
+    missed = cli("workloads", "--check", "--scale", "0.001", "--json", status=1)
     verdicts = {name: {row["verdict"] for row in rows} for name, rows in json.loads(missed.out).items()}
     assert list(verdicts) == two
     assert "missed" in verdicts["rr-ssd/hadoop"]
@@ -144,8 +135,7 @@ def test_other_days_are_made(cli: Cli, tmp_path: Path) -> None:
     assert ft.synthesize("rr-ssd/webvm", scale=0.002, days=7).digest == week.digest
     two = ft.synthesize("rr-ssd/webvm", scale=0.002, days=14)
     assert len(two) == 2 * len(week)
-    made = cli("trace", "synthesize", "rr-ssd/webvm", "--scale", "0.002", "--days", "14", "--out", "two.parquet")
-    assert made.status == 0
+    cli("trace", "synthesize", "rr-ssd/webvm", "--scale", "0.002", "--days", "14", "--out", "two.parquet", status=0)
     assert ft.open(tmp_path / "two.parquet").digest == two.digest
     day = ft.workload("rr-ssd/webvm").period_s(0.002)
     assert two.info["duration_ns"] / 1e9 == pytest.approx(14 * day, rel=0.02)
@@ -163,14 +153,12 @@ def test_reads_recur_over_the_end_of_a_week() -> None:
 
 
 def peak_memory(scale: float, path: Path) -> int:
-    """Bytes that a process needs at most to write a trace."""
     program = (
         "import resource, sys, flashtwin as ft;"
         "ft.workload('rr-ssd/webvm').write(sys.argv[1], scale=float(sys.argv[2]));"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)"
     )
-    done = subprocess.run([sys.executable, "-c", program, path, str(scale)], capture_output=True, text=True, check=True)
-    return int(done.stdout)
+    return int(finished(sys.executable, "-c", program, path, scale).out)
 
 
 def test_a_trace_is_written_without_being_held(tmp_path: Path) -> None:
@@ -189,8 +177,7 @@ def test_a_trace_is_written_without_being_held(tmp_path: Path) -> None:
 )
 def test_a_wrong_recipe_is_told_by_place_and_cause(cli: Cli, tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "mine.toml").write_text(text)
-    told = cli("trace", "synthesize", "mine.toml", "--out", "x.parquet")
-    assert told.status == 2
+    told = cli("trace", "synthesize", "mine.toml", "--out", "x.parquet", status=2)
     assert message in told.err
     assert not (tmp_path / "x.parquet").exists()
 
@@ -282,7 +269,6 @@ def test_a_fit_imitates_its_trace(tmp_path: Path) -> None:
     assert entries.found == pytest.approx(entries.wanted, rel=0.15)
     sequential = by_name["sequential_percent"]
     assert sequential.found == pytest.approx(sequential.wanted, abs=1.5)
-    # The values of the recipe are found again.
     found, given = fit.workload.recipe, ft.workload("rr-ssd/trans").recipe
     assert found["arrivals"]["days"] == given["arrivals"]["days"]
     # Trains are few here, some thirty an hour: their counts tell burst less exactly than those of requests would.
@@ -332,8 +318,7 @@ def test_a_fit_of_values_all_read_before_holds_at_any_scale(values: int, reads: 
 
 
 def test_a_fit_replays_the_trace_and_its_imitation(cli: Cli) -> None:
-    done = cli("trace", "imitate", WEBVM, "--json")
-    assert done.status == 0, done.err
+    done = cli("trace", "imitate", WEBVM, "--json", status=0)
     replays = json.loads(done.out)["replays"]
     assert {row["system"] for row in replays} == {"conventional", "ca-ssd", "rr-ssd"}
     result = ft.replay(WEBVM, "ca-ssd")
@@ -353,7 +338,6 @@ def test_a_trace_without_contents_cannot_be_imitated(tmp_path: Path) -> None:
 
 
 def keys(schema: dict[str, Any], prefix: str = "") -> Iterator[str]:
-    """Every key of a schema but for those of targets."""
     for key, value in schema.get("properties", {}).items():
         yield f"{prefix}{key}"
         yield from keys(value, f"{prefix}{key}.") if prefix == "" else ()

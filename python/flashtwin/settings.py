@@ -18,11 +18,7 @@ _ESCAPED = {0x7F: "\\u007f"}
 
 
 def merged(settings: Mapping[str, Any] | None, keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """All keys to set otherwise, from `settings={...}` and from keywords.
-
-    Raises:
-        ArgumentError: `settings` is no mapping of keys to values, or a key stands in both.
-    """
+    """All keys to set otherwise, from `settings={...}` and from keywords."""
     if settings is None:
         return dict(keywords)
     if not isinstance(settings, Mapping) or not all(isinstance(key, str) for key in settings):
@@ -37,11 +33,7 @@ def merged(settings: Mapping[str, Any] | None, keywords: Mapping[str, Any]) -> d
 
 
 def texts(sets: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Keys and values as the core takes them.
-
-    Raises:
-        ArgumentError: a value is none that a key can have; the message names the key.
-    """
+    """Keys and values as the core takes them."""
     found = []
     for key, value in sets.items():
         try:
@@ -52,11 +44,7 @@ def texts(sets: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def literal(value: Any) -> str:
-    """A value as TOML writes it on one line: numbers, text, lists and tables of these.
-
-    Raises:
-        ArgumentError: it is none of these.
-    """
+    """A value as TOML writes it on one line: numbers, text, lists and tables of these."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

@@ -138,46 +138,49 @@ def study(
     chosen = name_systems(systems, merged(settings, sets), equal_ground=equal_ground)
     with folder.prepared(out) as path:
         opened = as_replayable(trace, progress)
-        nobody_named = systems is SYSTEMS
-        if nobody_named:
-            chosen = dict(without_contents(opened, chosen, notify))
-        chosen = fitted(opened, chosen, fill, notify, progress)
-        replay_into(path, opened, chosen, threads, progress, notify, equal_ground=equal_ground, per_request=per_request)
-        asked = StudyQuestions(effort, goal, device, fill, more_systems=nobody_named)
-        return finish(path, opened, chosen, asked, threads, progress, notify)
+        asked = StudyQuestions(effort, goal, device, fill, systems is SYSTEMS, equal_ground, per_request, threads)
+        return run(path, opened, chosen, asked, progress, notify)[0]
 
 
 @dataclass(frozen=True)
 class StudyQuestions:
-    """The questions of a study beside its runs."""
+    """The options of a study beside its trace and its systems, as in `study`."""
 
-    #: As in `study`.
-    effort: int | None = 0
-    goal: str | None = None
-    device: str | None = None
-    fill: float | None = None
-    #: Whether systems compete that nobody named.
-    more_systems: bool = False
+    effort: int | None
+    goal: str | None
+    device: str | None
+    fill: float | None
+    #: Whether nobody named the systems: others compete, too, and a trace without contents leaves some out.
+    any_systems: bool
+    equal_ground: bool
+    per_request: bool
+    threads: int
 
 
-def finish(
+def run(
     path: Path,
     trace: Replayable,
     systems: Mapping[str, System],
     asked: StudyQuestions,
-    threads: int = 0,
     progress: Progress | None = None,
     notify: Notify | None = None,
-) -> Study:
-    """Chooses among and explains the runs of a folder that has them all, characterizes and writes the report."""
+) -> tuple[Study, Mapping[str, System]]:
+    """`study` with its options gathered, into a folder that is ready; also the systems as they were replayed."""
     from flashtwin import report
 
-    limits = _explain(path, trace, systems, asked, threads, progress, notify)
+    if asked.any_systems:
+        systems = without_contents(trace, systems, notify)
+    systems = fitted(trace, systems, asked.fill, notify, progress)
+    replay_into(
+        path, trace, systems, asked.threads, progress, notify,
+        equal_ground=asked.equal_ground, per_request=asked.per_request,
+    )  # fmt: skip
+    limits = _explain(path, trace, systems, asked, progress, notify)
     _characterize(path, trace, next(iter(systems.values())).period_s, progress)
     if progress:
         progress("report", 0, 0)
     page = report.build(path)
-    return Study(path, page, [finding.text for finding in report.findings(path)], limits)
+    return Study(path, page, [finding.text for finding in report.findings(path)], limits), systems
 
 
 def _explain(
@@ -185,7 +188,6 @@ def _explain(
     trace: Replayable,
     systems: Mapping[str, System],
     asked: StudyQuestions,
-    threads: int,
     progress: Progress | None,
     notify: Notify | None,
 ) -> list[Mapping[str, Any]]:
@@ -203,15 +205,15 @@ def _explain(
     goal = usual_goal(next(iter(systems.values())).config) if asked.goal is None else named_goal(asked.goal)
     replay_ops = explaining.replay_ops(runs)
     for_choice = Budget(None if asked.effort is None else round(asked.effort * _FOR_THE_CHOICE), replay_ops)
-    competing = without_contents(trace, choosing.contenders(systems, more=asked.more_systems))
+    competing = without_contents(trace, choosing.contenders(systems, more=asked.any_systems))
     choosing.choose(
         path, trace, competing, goal, for_choice,
-        device=asked.device or choosing.TODAY, fill=asked.fill, threads=threads, progress=progress, notify=notify,
+        device=asked.device or choosing.TODAY, fill=asked.fill, threads=asked.threads, progress=progress, notify=notify,
     )  # fmt: skip
     rest = None if asked.effort is None else max(asked.effort - for_choice.begun * replay_ops, 1)
     found = explaining.explain_runs(
         path, trace, explaining.buildable(runs), goal=None if asked.goal is None else goal,
-        budget=Budget(rest, replay_ops), threads=threads, progress=progress,
+        budget=Budget(rest, replay_ops), threads=asked.threads, progress=progress,
     )  # fmt: skip
     return [one.data for _, one in found.items()]
 

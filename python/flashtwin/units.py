@@ -6,6 +6,9 @@ a table. A missing number is an en dash, never "nan".
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 MISSING = "–"
 MINUS = "−"
 #: Changes below this many percent are called "unchanged".
@@ -21,34 +24,35 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{value:,.{min(max(digits - 1 - exponent, 0), 12)}f}".replace("-", MINUS)
 
 
+#: Units with the values below which they are used, and their sizes.
+_TIMES = (
+    (999.5, 1.0, "ns"), (999.5e3, 1e3, "µs"), (999.5e6, 1e6, "ms"), (120e9, 1e9, "s"), (7200e9, 60e9, "min"),
+    (172_800e9, 3600e9, "h"), (math.inf, 86_400e9, "days"),
+)  # fmt: skip
+_COUNTS = ((999.5e3, 1e3, "K"), (999.5e6, 1e6, "M"), (math.inf, 1e9, "G"))
+_SIZES = (
+    (1024.0, 1.0, "B"), (1024.0**2, 1024.0, "KiB"), (1024.0**3, 1024.0**2, "MiB"), (1024.0**4, 1024.0**3, "GiB"),
+    (math.inf, 1024.0**4, "TiB"),
+)  # fmt: skip
+
+
+def _with_unit(value: float | None, units: Sequence[tuple[float, float, str]]) -> str:
+    if value is None:
+        return MISSING
+    size, unit = next((size, unit) for limit, size, unit in units if abs(value) < limit)
+    return f"{significant(value / size)} {unit}"
+
+
 def duration(ns: float | None) -> str:
     """Nanoseconds as ns, µs, ms, s, min, h or days."""
-    if ns is None:
-        return MISSING
-    size = abs(ns)
-    for limit, divisor, unit in (
-        (999.5, 1.0, "ns"),
-        (999.5e3, 1e3, "µs"),
-        (999.5e6, 1e6, "ms"),
-        (120e9, 1e9, "s"),
-        (7200e9, 60e9, "min"),
-        (172_800e9, 3600e9, "h"),
-    ):
-        if size < limit:
-            return f"{significant(ns / divisor)} {unit}"
-    return f"{significant(ns / 86_400e9)} days"
+    return _with_unit(ns, _TIMES)
 
 
 def count(value: float | None) -> str:
     """A count: exact below 100,000, then in K, M, G."""
-    if value is None:
-        return MISSING
-    if abs(value) < 99_999.5:
+    if value is not None and abs(value) < 99_999.5:
         return f"{value:,.0f}".replace("-", MINUS)
-    for limit, divisor, unit in ((999.5e3, 1e3, "K"), (999.5e6, 1e6, "M")):
-        if abs(value) < limit:
-            return f"{significant(value / divisor)} {unit}"
-    return f"{significant(value / 1e9)} G"
+    return _with_unit(value, _COUNTS)
 
 
 def rate(value: float | None) -> str:
@@ -60,14 +64,7 @@ def rate(value: float | None) -> str:
 
 def size(value: float | None) -> str:
     """Bytes in binary units."""
-    if value is None:
-        return MISSING
-    for limit, divisor, unit in ((1024.0, 1.0, "B"), (1024.0**2, 1024.0, "KiB"), (1024.0**3, 1024.0**2, "MiB")):
-        if abs(value) < limit:
-            return f"{significant(value / divisor)} {unit}"
-    if abs(value) < 1024.0**4:
-        return f"{significant(value / 1024.0**3)} GiB"
-    return f"{significant(value / 1024.0**4)} TiB"
+    return _with_unit(value, _SIZES)
 
 
 def ratio(value: float | None) -> str:

@@ -1,9 +1,4 @@
-"""Twelve small workloads and drives, each built so that one thing, known beforehand, holds it back.
-
-Times in ns, pages of 4,096 bytes. Nothing is random but by a fixed seed.
-"""
-
-from __future__ import annotations
+"""Twelve small workloads and drives, each with one known bottleneck. Times in ns, pages of 4,096 bytes, fixed seeds."""
 
 import random
 from collections.abc import Iterator, Mapping
@@ -36,7 +31,6 @@ class Scenario:
     settings: Mapping[str, Value] = field(default_factory=dict)
 
     def trace(self) -> ft.Trace:
-        """The workload as a trace."""
         rows = sorted(self.requests, key=lambda row: row[0])
         columns = {
             "time_ns": [row[0] for row in rows],
@@ -111,7 +105,6 @@ def _moving_on() -> Iterator[Request]:
 
 
 def too_few_dies() -> Scenario:
-    """Reads at nearly the rate of the only die."""
     draw = random.Random(7)
     times = [number * 80 * US + draw.randrange(80 * US) for number in range(4000)]
     requests = [(time, "R", draw.randrange(4096), 1, None) for time in times]

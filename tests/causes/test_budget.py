@@ -1,12 +1,11 @@
 """A budget of work is kept and spent on the most telling replays, skipped ones are named; Ctrl-C loses nothing."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -60,7 +59,6 @@ class Machine:
     def run(
         self, _: ft.Trace, wishes: Sequence[replaying._ReplayRequest], kept: KeptFigures, _threads: int, _watch: object
     ) -> None:
-        """As `replaying._run`."""
         for wish in wishes:
             kept.keep(wish.key, self.base)
             wish.grant(self.base)
@@ -69,13 +67,11 @@ class Machine:
 
 @dataclass
 class AskedCase:
-    """One inquiry, with real figures to begin with."""
-
     trace: ft.Trace
     inquiry: Inquiry
 
     @classmethod
-    def of(cls, name: str = "ca-ssd") -> AskedCase:
+    def of(cls, name: str = "ca-ssd") -> Self:
         """Bursts of duplicates on a hash unit."""
         trace, chosen = hash_lane().trace(), system(name)
         figures = base_replays(trace, {name: chosen}, KeptFigures(None))
@@ -190,7 +186,6 @@ def test_nothing_is_no_answer_before_all_was_tried(monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture
 def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C once five replays are kept."""
     keep = replaying.KeptFigures.keep
 
     def keep_some(kept: KeptFigures, key: str, figures: Figures) -> None:

@@ -1,7 +1,5 @@
 """The candidate that a study names is the best of all, found in few replays; a lead that chance made is none."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
@@ -11,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flashtwin as ft
-from flashtwin import report
 from flashtwin.causes import choosing
 from flashtwin.causes.case import key_of
 from flashtwin.causes.cheap import LANES, PLACEMENTS
@@ -34,12 +31,6 @@ from . import scenarios
 MEAN = goal("all.mean")
 #: Scenarios that say what the others say, with more replays.
 DEARER = [pytest.param(name, marks=pytest.mark.slow) for name in ("replica_pass", "too_few_dies")]
-
-
-@pytest.fixture
-def without_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Studies write no page: drawing it takes longer than the rest."""
-    monkeypatch.setattr(report, "build", lambda path: path / names.REPORT)
 
 
 def made(ns: float) -> Figures:
@@ -66,7 +57,6 @@ def every(search: Search) -> list[Point]:
     return [point for point in itertools.product(*levels) if search._sensible(point)]
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(
     factors=st.lists(st.floats(0.5, 2.0), min_size=12, max_size=12), name=st.sampled_from(["conventional", "rr-ssd"])
 )
@@ -82,7 +72,6 @@ def test_independent_settings_reach_the_optimum(factors: list[float], name: str)
     by_key = {key_of(search.sets(point)): value(point) for point in every(search)}
     asked = searched(search, lambda sets: by_key[key_of(sets)])
     best = search.best()
-    assert best is not None
     assert value(best) <= min(by_key.values()) * (1 + EQUAL) ** (len(search.axes) + 1)
     assert asked <= len(by_key)
 
@@ -91,12 +80,10 @@ def test_what_brings_nothing_is_not_advised() -> None:
     search = Search(ft.system("rr-ssd"), MEAN)
     searched(search, lambda sets: 1e6 if "engine.hash_lanes" not in sets else 5e5)
     best = search.best()
-    assert best is not None
     assert [level.words for level in search.levels(best)] == [f"{LANES[0]} hash lanes"]
 
 
 def known(search: Search, settings: Mapping[tuple[str, ...], Figures]) -> None:
-    """Answers for settings by their words."""
     for point in every(search):
         words = tuple(level.words for level in search.levels(point))
         if words in settings:
@@ -111,12 +98,10 @@ def test_of_equal_settings_the_cheapest_is_best() -> None:
     both = (few, "suspension")
     known(search, {(): made(9e5), (few,): made(1000.0), (many,): made(995.0), both: made(992.0)})
     best = search.best()
-    assert best is not None
     assert [level.words for level in search.levels(best)] == [few]
     equal = [{**one, "programs": programs} for one, programs in zip(candidates(("old", 9e3), ("dear", 1000.0),
              ("cheap", 1001.0))["candidates"], (10, 90, 80), strict=True)]  # fmt: skip
     first = judged.chosen(candidates(("old", 9e3), candidates=equal))
-    assert first is not None
     assert first.name == "cheap"
 
 
@@ -128,11 +113,9 @@ def test_a_late_candidate_is_compared_by_its_lateness() -> None:
     few, many = (f"{lanes} hash lanes" for lanes in LANES)
     known(search, {(): later, (few,): late, (many,): replace(later, response={"all": {"mean": 0.5}})})
     best = search.best()
-    assert best is not None
     assert [level.words for level in search.levels(best)] == [few]
     known(search, {("suspension",): made(1e6)})
     on_time = search.best()
-    assert on_time is not None
     assert [level.words for level in search.levels(on_time)] == ["suspension"]
     found = candidates(("slow", 1000.0), ("late", 1.0), ("later", 0.5))
     for one, times in zip(found["candidates"], (None, 2.0, 3.0), strict=True):
@@ -169,10 +152,9 @@ def grid(trace: ft.Trace, competing: Mapping[str, ft.System], goals: Sequence[st
     return {name: min(value for one in on_time if (value := one.value(goal(name))) is not None) for name in goals}
 
 
-@pytest.mark.usefixtures("without_pages")
+@pytest.mark.usefixtures("no_pages")
 @pytest.mark.parametrize("scenario", ["hash_lane", "hot_chip", *DEARER])
 def test_it_is_the_best_of_the_whole_grid(scenario: str, tmp_path: Path) -> None:
-    """Within 3 % of the best of all combinations, at the default effort."""
     one = getattr(scenarios, scenario)()
     trace = one.trace()
     systems = ["conventional", "ca-ssd", "rr-ssd"] if trace.has_content else ["conventional", "hipa", "hot-cold"]
@@ -184,7 +166,6 @@ def test_it_is_the_best_of_the_whole_grid(scenario: str, tmp_path: Path) -> None
         done = ft.study(trace, tmp_path / name, chosen, goal=name)
         found = json.loads((done.path / names.CANDIDATES).read_text(encoding="utf-8"))
         first = judged.chosen(found)
-        assert first is not None
         assert (name, first.ns / best[name]) == (name, pytest.approx(1.0, abs=0.03)) or first.ns < best[name]
 
 
@@ -199,11 +180,10 @@ def test_all_compete_on_the_flash_of_the_first() -> None:
     assert list(choosing.contenders(chosen, more=False)) == ["small", "ds-ftl"]
 
 
-@pytest.mark.usefixtures("without_pages")
+@pytest.mark.usefixtures("no_pages")
 def test_fifteen_writes_choose_nothing(tmp_path: Path) -> None:
     rows = tuple((number * 1_000_000, "W", number, 1, number) for number in range(15))
     done = ft.study(scenarios.Scenario("few", "ca-ssd", rows).trace(), tmp_path / "out", ["conventional", "ca-ssd"])
-    assert done.choice is not None
     assert done.choice.answer == "unknown"
     assert done.choice.claim.startswith(
         "Too few requests to choose a system by: 15 requests, fewer than the 100 needed"
@@ -212,7 +192,6 @@ def test_fifteen_writes_choose_nothing(tmp_path: Path) -> None:
 
 
 def candidates(*of: tuple[str, float], seeds: Mapping[str, list[float]] | None = None, **more: Any) -> dict[str, Any]:
-    """A made-up result of a study: each system with its best figure in ns."""
     return {
         "goal": "all.mean", "goal_words": MEAN.words, "baseline": of[0][0], "requests": 1000, "replays": 2,
         "unfinished": [], "left_out": {}, "seeds": seeds or {}, "device": None, "elsewhere": {},
@@ -230,8 +209,6 @@ def test_a_lead_within_the_spread_over_seeds_is_none() -> None:
     chance = {"new": [960.0, 1010.0], "old": [1000.0, 1000.0]}
     lead = judged.chosen(candidates(("old", 1000.0), ("new", 960.0)))
     tie = judged.chosen(candidates(("old", 1000.0), ("new", 960.0), seeds=chance))
-    assert lead is not None
-    assert tie is not None
     assert (lead.name, tie.name) == ("new", "old")
 
 
@@ -244,7 +221,7 @@ def test_how_many_requests_a_choice_takes(goal_name: str, least: int) -> None:
     assert judged.too_few({**enough, "requests": least - 1})
 
 
-@pytest.mark.usefixtures("without_pages")
+@pytest.mark.usefixtures("no_pages")
 def test_threads_do_not_change_the_choice_or_repeat_replays(
     small_trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,26 +243,23 @@ def test_threads_do_not_change_the_choice_or_repeat_replays(
 
 
 def test_a_time_is_no_effort(cli: Cli, small_trace: Path) -> None:
-    done = cli("study", small_trace, "--effort", "30s")
-    assert done.status == 2
+    done = cli("study", small_trace, "--effort", "30s", status=2)
     assert "page operations, not in time, so that a busy machine gives the same answer" in done.err
 
 
 def test_terminal_page_and_json_say_it(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     words = ("--systems", "conventional,ca-ssd", "--period", "0.05s", "--effort", "1M", "--out", "out")
-    done = cli("study", small_trace, *words)
-    assert done.status == 0, done.err
+    done = cli("study", small_trace, *words, status=0)
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert page.index('<section id="verdict">') < page.index('<section id="findings">')
     told = json.loads(cli("report", "out", "--json").out)["choice"]
     assert done.out.splitlines()[0] == f"{told['claim']} {told['reason']}".replace("`", "").strip()
     assert told["action"]["command"] in done.out
-    again = cli(*told["action"]["command"].split()[1:])
-    assert again.status == 0, again.err
+    cli(*told["action"]["command"].split()[1:], status=0)
 
 
-def test_another_drive_is_shown_beside(small_trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report, "build", lambda path: path / names.REPORT)
+@pytest.mark.usefixtures("no_pages")
+def test_another_drive_is_shown_beside(small_trace: Path, tmp_path: Path) -> None:
     few = {"nand.channels": 2, "nand.chips_per_channel": 1}
     done = ft.study(small_trace, tmp_path / "out", ["conventional", "ca-ssd"], settings=few, effort=1, period_s=0.05)
     found = json.loads((done.path / names.CANDIDATES).read_text(encoding="utf-8"))

@@ -1,7 +1,5 @@
 """Results that an inquiry keeps, and input that it refuses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

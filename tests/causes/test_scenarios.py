@@ -1,7 +1,5 @@
 """The first cause is right on workloads built to have a known one; and results do not depend on the way there."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """What-ifs can be built, or are skipped with the reason; on nearly full drives, too."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Iterator, Mapping
@@ -9,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flashtwin as ft
@@ -29,7 +27,6 @@ NARROW: Mapping[str, object] = {**SMALL, "nand.pages_per_block": 8, "replay.prel
 
 
 def overwritten(pages: int = PAGES, writes: int = 6000) -> ft.Trace:
-    """Pages overwritten at random, and read."""
     draw = random.Random(10)
     rows = [(S + number * MS, "RW"[number % 3 > 0], draw.randrange(pages)) for number in range(writes)]
     columns = {"time_ns": [row[0] for row in rows], "op": [row[1] for row in rows],
@@ -45,7 +42,6 @@ def figures(footprint_pages: int, **more: int) -> Figures:
 
 
 def what_ifs(case: Case) -> Iterator[tuple[str, Sets]]:
-    """The ideals and steps of all candidates, for any figures."""
     for one in CANDIDATES:
         yield one.name, case.changes(one.off(case).sets)
         for step in one.steps(case):
@@ -124,7 +120,6 @@ def filled_by(one: System, footprint_pages: int, fill: float) -> System:
         blocks += 1
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(
     shape=SHAPES, fill=st.floats(0.3, 1.0), footprint_pages=st.integers(1, 200_000),
     system=st.sampled_from(["conventional", "ca-ssd", "rr-ssd", "ds-ftl", "modern"]), collects=st.booleans(),
@@ -150,7 +145,6 @@ def test_what_ifs_of_any_drive(
             assert 0 <= made.raw_pages - one.raw_pages < block_a_plane, words
 
 
-@settings(max_examples=12, deadline=None, derandomize=True, database=None)
 @given(fill=st.floats(0.6, 1.0), channels=st.sampled_from([1, 2]), pages_per_block=st.sampled_from([4, 16]))
 def test_what_is_not_refused_can_be_replayed(fill: float, channels: int, pages_per_block: int) -> None:
     """The core's own word on it: each drive serves the trace."""

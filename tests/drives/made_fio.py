@@ -1,7 +1,5 @@
 """Results as fio writes them, made up: for experiments that take hours on a drive."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -32,13 +30,11 @@ def job(name: str, tag: str, *, deep: float = 0.0, error: int = 0, **sides: Mapp
 
 
 def result(file: Path, *jobs: Mapping[str, Any], version: str = "fio-3.33") -> Path:
-    """Writes a result."""
     file.write_text(json.dumps({"fio version": version, "global options": {}, "jobs": list(jobs)}), encoding="utf-8")
     return file
 
 
 def counters(folder: Path, stem: str, before: tuple[int, int], after: tuple[int, int]) -> None:
-    """Writes the counters of host and medium, in bytes."""
     for moment, (host, medium) in (("before", before), ("after", after)):
         (folder / f"{stem}.{moment}.smart.json").write_text(json.dumps({"data_units_written": host // 512_000}))
         units = {"hi": medium >> 64, "lo": medium & (1 << 64) - 1}

@@ -1,7 +1,5 @@
 """Steady state, SLC caches and periods of slow reads, on made rates."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -32,7 +30,6 @@ def noisy(rates: np.ndarray) -> np.ndarray:
 def test_an_slc_cache_is_one_drop_for_good(at: int) -> None:
     rates = noisy(np.where(np.arange(100) < at, 2000.0, 700.0))
     drop = checks.slc_cache(rates)
-    assert drop is not None
     assert drop.at_share == pytest.approx(at / 100, abs=0.01)
     assert (drop.before, drop.after) == pytest.approx((2000, 700), rel=0.05)
 

@@ -1,7 +1,5 @@
 """Measured beside predicted, and measurements that are written and read back."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

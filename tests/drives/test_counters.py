@@ -1,7 +1,5 @@
 """Counters of host and medium from each way in which nvme-cli prints them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

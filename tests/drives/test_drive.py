@@ -1,7 +1,5 @@
 """The result of a fit is a device file that every system takes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

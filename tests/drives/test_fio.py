@@ -1,7 +1,5 @@
 """Results of fio become rows; what cannot be used says the job and the cure, and nothing ends in a traceback."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable
@@ -36,7 +34,6 @@ def read(folder: Path, *, skip_bad: bool = False) -> tuple[Measurements, list[st
 
 
 def message(folder: Path, *, skip_bad: bool) -> str:
-    """Why a folder cannot be used; nothing where it can."""
     try:
         read(folder, skip_bad=skip_bad)
     except DriveError as error:
@@ -47,7 +44,6 @@ def message(folder: Path, *, skip_bad: bool) -> str:
 def test_percentiles_are_those_that_fio_prints() -> None:
     (job,) = fio.read_jobs(REAL / "001-read-alone.json")
     printed = json.loads((REAL / "001-read-alone.json").read_text())["jobs"][0]["read"]["lat_ns"]["percentile"]
-    assert job.read is not None
     for share in ("1.000000", "50.000000", "90.000000", "99.000000", "99.900000"):
         assert job.read.times.percentile_us(float(share) / 100) * 1e3 == pytest.approx(printed[share])
     assert job.read.times.count == job.read.requests
@@ -128,13 +124,10 @@ def alone(tag: str = "experiment=read-alone drive=mine", **changes: Any) -> dict
 
 
 def one(job: dict[str, Any], **more: Any) -> Callable[[Path], object]:
-    """A folder with one result of one job."""
     return lambda folder: made.result(folder / "a.json", job, **more)
 
 
 def real_but(name: str, change: Callable[[str], str]) -> Callable[[Path], object]:
-    """The real results, one file of them changed."""
-
     def make(folder: Path) -> None:
         shutil.copytree(REAL, folder, dirs_exist_ok=True)
         (folder / name).write_text(change((folder / name).read_text()))
@@ -260,7 +253,6 @@ def test_other_files_in_the_folder_do_not_matter(tmp_path: Path) -> None:
     made.result(tmp_path / "untagged.json", made.job("mine", "") | {"desc": "a job of somebody's"})
     (tmp_path / "drive.json").write_text('{"mn": "ACME  X1 ", "tnvmcap": 960197124096}')
     found, notes = read(tmp_path)
-    assert found.datasheet is not None
     assert (found.datasheet.model, found.datasheet.capacity_gb) == ("ACME X1", pytest.approx(960.2, rel=1e-3))
     made.result(tmp_path / "b.json", alone("experiment=read-backwards drive=mine"))
     _, notes = read(tmp_path)

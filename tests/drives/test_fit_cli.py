@@ -1,13 +1,10 @@
 """`flashtwin fit` as people run it: tables, files, and messages in place of tracebacks."""
 
-from __future__ import annotations
-
 import csv
 import importlib.util
 import json
 import re
 import shutil
-import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
@@ -24,7 +21,7 @@ from flashtwin.drives.estimates import Estimate, Estimates
 from flashtwin.drives.tables import Measurements
 from flashtwin.progress import Notify
 
-from ..conftest import Cli
+from ..conftest import Cli, finished
 from . import made_fio as made
 from .test_fio import REAL
 
@@ -68,7 +65,6 @@ def fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def cells(out: str) -> set[tuple[str, ...]]:
-    """The rows of the tables."""
     return {tuple(re.split(r"\s{2,}", line.strip())) for line in out.splitlines()}
 
 
@@ -96,7 +92,6 @@ def test_keys_and_errors_are_shown_and_the_device_is_written(fit: Fit, results: 
     written = (tmp_path / "mine.toml").read_text()
     assert tomllib.loads(written)["read_us"] == 45.0
     twin = ft.fit_drive(results).fitted
-    assert twin is not None
     assert twin.toml == written
 
 
@@ -208,9 +203,9 @@ NO_SCIPY = (
 def test_without_scipy_the_commands_load_and_say_the_cure(arguments: list[str], status: int, said: str) -> None:
     """In a process of its own, whose modules are not loaded yet; jobs are printed all the same."""
     without = f"import sys; sys.modules['scipy'] = None; from flashtwin.cli import run; sys.exit(run({arguments!r}))"
-    done = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr[: len(said)]) == (status, said)
-    assert done.stdout.startswith("#!/usr/bin/env bash") == (status == 0)
+    done = finished(sys.executable, "-c", without)
+    assert (done.status, done.err[: len(said)]) == (status, said)
+    assert done.out.startswith("#!/usr/bin/env bash") == (status == 0)
 
 
 def test_without_scipy_the_cure_is_said(fit: Fit, results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,8 +236,7 @@ def test_jobs_are_printed_with_a_warning_apart_from_them(cli: Cli) -> None:
     writing = cli("fit", "jobs", "--destroys-data", "/dev/nvme9n9", "--size", "512G")
     assert writing.err == "warning: the script destroys all data on /dev/nvme9n9\n"
     assert f"SIZE={512 << 30}\n" in writing.out
-    shell = subprocess.run(["bash", "-n"], input=writing.out, text=True, check=False)
-    assert shell.returncode == 0
+    assert finished("bash", "-n", input=writing.out).status == 0
 
 
 def test_a_cut_result_ends_in_a_message(fit: Fit, results: Path) -> None:
@@ -264,13 +258,11 @@ def test_a_made_drive_is_fitted_from_results_of_fio(cli: Cli, tmp_path: Path) ->
 
     for number, fill in enumerate((450, 625, 760, 894)):
         made.overwriting(results, number, fill, float(amplification(1073, fill, 1.03)))
-    done = cli("fit", "results", "--out", "mine.toml", "--every-other", "--json")
-    assert done.status == 0, done.err
+    done = cli("fit", "results", "--out", "mine.toml", "--every-other", "--json", status=0)
     found = {one["key"]: one for one in json.loads(done.out)["estimates"]}
     assert found["space_gib"]["value"] == pytest.approx(1073, rel=0.01)
     assert found["overhead"]["value"] == pytest.approx(1.03, rel=0.01)
     assert found["engine.suspend_us"]["value"] + found["engine.suspend_slice_us"]["value"] == pytest.approx(
         130, rel=0.2
     )
-    again = cli("devices", "mine.toml")
-    assert again.status == 0, again.err
+    cli("devices", "mine.toml", status=0)

@@ -1,7 +1,5 @@
 """Slots and arbitration from the medians of a saturated drive, by hand."""
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A small drive amplifies as the large one does that it stands for."""
 
-from __future__ import annotations
-
 import pytest
 
 import flashtwin as ft

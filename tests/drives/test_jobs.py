@@ -1,11 +1,8 @@
 """The experiments as a script: fio takes each job, the reader knows each experiment, nothing is destroyed unasked."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,6 +10,8 @@ import pytest
 from flashtwin.drives import checks, jobs
 from flashtwin.drives.jobs import ProbePlan
 from flashtwin.drives.results import _SEVERAL, _SINGLE, read_results
+
+from ..conftest import Outcome, finished
 
 ALL = ProbePlan(destroys="/dev/nvme9n9")
 needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
@@ -22,11 +21,8 @@ needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not i
 @pytest.mark.parametrize("name", jobs.job_files(ALL))
 def test_fio_takes_the_job(name: str, tmp_path: Path) -> None:
     (tmp_path / "job.fio").write_text(jobs.job_files(ALL)[name])
-    done = subprocess.run(
-        ["fio", "--parse-only", "job.fio"], cwd=tmp_path, env={**os.environ, **jobs.variables()},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    done = finished("fio", "--parse-only", "job.fio", cwd=tmp_path, env={**os.environ, **jobs.variables()})
+    assert (done.status, done.err) == (0, ""), done.out
 
 
 def test_all_variables_of_the_jobs_have_values_in_the_script() -> None:
@@ -41,14 +37,12 @@ def test_the_reader_knows_every_experiment() -> None:
     known = _SINGLE.keys() | _SEVERAL.keys()
     for text in jobs.job_files(ALL).values():
         found = re.search(r"^description=flashtwin experiment=(\S+) ", text, re.MULTILINE)
-        assert found is not None
         assert found[1] in known
 
 
 @pytest.mark.parametrize("plan", [ProbePlan(), ALL, ProbePlan(destroys="/dev/a b; rm -rf $HOME", size_bytes=1 << 40)])
 def test_the_shell_takes_the_script(plan: ProbePlan) -> None:
-    done = subprocess.run(["bash", "-n"], input=jobs.script(plan), capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert finished("bash", "-n", input=jobs.script(plan)) == Outcome(0, "", "")
     if plan.destroys is not None:
         assert re.search(r"^DEVICE=('/dev/a b; rm -rf \$HOME'|/dev/nvme9n9)$", jobs.script(plan), re.MULTILINE)
 
@@ -78,11 +72,9 @@ def test_jobs_fill_first_and_are_steady_before_rates() -> None:
     assert fills == ["050", "070", "085", "100"], "a smaller fill than the one before would need an erased drive"
 
 
-def run(script: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(script: str, folder: Path, *arguments: str) -> Outcome:
     (folder / "probe.sh").write_text(script)
-    return subprocess.run(
-        ["bash", "probe.sh", *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=500
-    )
+    return finished("bash", "probe.sh", *arguments, cwd=folder, env=os.environ)
 
 
 @needs_fio
@@ -91,7 +83,7 @@ def test_the_whole_script_runs_on_a_file_and_is_read(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.write_bytes(b"\0" * (64 << 20))
     done = run(jobs.script(ProbePlan(str(disk), 64 << 20, seconds=1)), tmp_path)
-    assert done.returncode == 0, done.stderr
+    assert done.status == 0, done.err
     found = read_results(tmp_path / "results", skip_bad=True)
     assert len(found.probes.depths) == len(jobs.DEPTHS)
     assert len(found.probes.sizes) == len(jobs.SIZES_KIB)
@@ -109,13 +101,13 @@ def test_a_script_that_only_reads_leaves_the_file_as_it_is(tmp_path: Path) -> No
     # The first experiment and one depth are enough here.
     kept = [line for line in script.splitlines() if not line.startswith("run ") or re.match(r"run 00[12]-", line)]
     done = run("\n".join(kept), tmp_path, str(disk), "results")
-    assert done.returncode == 0, done.stderr
+    assert done.status == 0, done.err
     assert disk.read_bytes() == before
     found = read_results(tmp_path / "results")
     assert found.drive == "my-drive"
     assert (len(found.probes.alone), len(found.probes.depths)) == (1, 1)
     again = run("\n".join(kept), tmp_path, str(disk), "results")
-    assert "read-alone" not in again.stderr, "what is done is not done again"
+    assert "read-alone" not in again.err, "what is done is not done again"
 
 
 #: In place of nvme-cli: the host's bytes are those that fio has written so far, the medium's 1.3 times as many.
@@ -145,10 +137,9 @@ def test_counters_stand_beside_each_part_of_a_run(tmp_path: Path, monkeypatch: p
     wanted = re.compile(r"once erase-uniform|run \d+-(sequential-)?uniform-050")
     kept = [line for line in script.splitlines() if not step.match(line) or wanted.match(line)]
     done = run("\n".join(kept), tmp_path)
-    assert done.returncode == 0, done.stderr
+    assert done.status == 0, done.err
     found = read_results(tmp_path / "results")
     assert found.drive == "acme-x1-960gb-1425"
-    assert found.datasheet is not None
     assert (found.datasheet.model, round(found.datasheet.capacity_gb or 0)) == ("ACME X1 960GB", 960)
     sequential, uniform = found.overwritten
     assert (sequential.overwrites, uniform.overwrites) == pytest.approx((1.0, 4.0))
@@ -159,5 +150,5 @@ def test_counters_stand_beside_each_part_of_a_run(tmp_path: Path, monkeypatch: p
 @needs_fio
 def test_a_job_that_fails_stops_the_script_and_says_where(tmp_path: Path) -> None:
     done = run(jobs.script(ProbePlan(size_bytes=16 << 20, seconds=1)), tmp_path, str(tmp_path / "nowhere"), "results")
-    assert done.returncode == 1
-    assert "001-read-alone failed; " in done.stderr
+    assert done.status == 1
+    assert "001-read-alone failed; " in done.err

@@ -1,7 +1,5 @@
 """Laws of drives beside simulations and published points."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

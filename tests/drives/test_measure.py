@@ -1,7 +1,5 @@
 """A twin is measured as a drive is, and its tables are those that a fit reads."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import statistics
@@ -36,12 +34,10 @@ def test_the_tables_of_a_twin_are_read_back_and_predicted(tmp_path: Path, capsys
     found = tables.read(tmp_path / "twin")
     assert [round(row.offered_per_s / found.open_loop[0].offered_per_s) for row in found.open_loop] == [1, 4]
     assert all(row.is_reached for row in found.open_loop)
-    # A busier drive answers reads later.
     assert found.open_loop[0].read_us["99p"] < found.open_loop[1].read_us["99p"]
     uniform = [row for row in found.overwritten if row.pattern.kind == "uniform"]
     assert [row.amplification for row in uniform] == sorted(row.amplification or 0 for row in uniform)
     assert all(one.writes_per_s > two.writes_per_s for one, two in itertools.pairwise(uniform))
-    # The same drive is near the drive that it was.
     again = ["measure", "tlc-unit-2021", *FEW, "--predict", str(tmp_path / "twin"), "--json"]
     assert run(again) == 0
     rows = json.loads(capsys.readouterr().out)

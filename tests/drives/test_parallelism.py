@@ -1,7 +1,5 @@
 """Parallel units, page types, buses and slots beside simulations that know no formula."""
 
-from __future__ import annotations
-
 import heapq
 
 import numpy as np
@@ -60,8 +58,6 @@ def test_units_of_a_simulated_drive_are_found(drive: tuple[float, ...]) -> None:
     assert units.value == drive[0]
     assert units.is_measured
     for one, true in ((service, drive[1]), (fixed, drive[2])):
-        assert one.low is not None
-        assert one.high is not None
         assert one.low <= true <= one.high
     assert service.number == pytest.approx(drive[1], rel=0.1)
 

@@ -1,7 +1,5 @@
 """Addresses beside those that fio writes."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

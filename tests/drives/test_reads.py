@@ -1,7 +1,5 @@
 """The law of reads, fitted to reads that were drawn one by one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

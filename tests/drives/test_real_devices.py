@@ -1,7 +1,5 @@
 """The devices that were fitted to real drives are whole, and their figures are those of the data."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The time to resume, from writes alone beside writes among reads."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

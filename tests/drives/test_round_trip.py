@@ -1,7 +1,5 @@
 """Hidden drives, measured by the twin itself, come out of a fit as they were."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -111,7 +109,6 @@ def test_a_hidden_drive_is_recovered(seed: int) -> None:
 
 
 def check_structure(drive: System, found: Estimates) -> None:
-    """Dies, page types, victims and front end."""
     nand, engine = drive.config["nand"], drive.config["engine"]
     assert found.number("nand.channels") * found.number("nand.chips_per_channel") == drive.planes
     assert found["ftl.gc.victim"].value == drive.config["ftl"]["gc"]["victim"]
@@ -123,13 +120,11 @@ def check_structure(drive: System, found: Estimates) -> None:
 
 
 def check_space(drive: System, found: Estimates) -> None:
-    """Physical space and what parity adds to each program."""
     assert found.number("space_gib") == pytest.approx(measuring.space_gib(drive), rel=0.01)
     assert found.number("overhead") == pytest.approx(measuring.overhead(drive), rel=0.01)
 
 
 def check_times(drive: System, found: Estimates) -> None:
-    """Times of flash and controller."""
     for key, known in (
         ("nand.read_us", drive.config["nand"]["read_us"]),
         ("nand.program_us", drive.config["nand"]["program_us"]),

@@ -4,8 +4,6 @@ A client of a network block device waits some hundred microseconds more than the
 are slow: reads take milliseconds.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -71,7 +69,6 @@ def short_script(plan: jobs.ProbePlan, uri: str) -> str:
 
 
 def is_kept(line: str) -> bool:
-    """Whether a line is of a job that is to run, or of no job."""
     step = re.match(r"(?:.* )?run \d+-(\S+) ", line)
     if step is not None:
         return STEPS.fullmatch(step[1]) is not None
@@ -106,7 +103,6 @@ def strongest_us(drive: Measurements, modes: int) -> list[float]:
     A host that is short of time has others, in which the server was woken some milliseconds late.
     """
     alone = drive.probes.alone_of("read")
-    assert alone is not None
     found = sorted(alone.times.modes(), key=lambda mode: mode.share)[-modes:]
     return sorted(mode.time_us for mode in found)
 
@@ -115,7 +111,6 @@ def test_times_of_one_request_at_a_time_are_the_model_s(drives: dict[str, Measur
     assert strongest_us(drives["four-dies"], 1) == pytest.approx([CONTROLLER_US + FAST_US], rel=0.1)
     # No answer comes before the model has it, also where the engine tells of it beforehand.
     alone = drives["four-dies"].probes.alone_of("write")
-    assert alone is not None
     assert alone.times.percentile_us(0.01) >= CONTROLLER_US
     assert alone.times.percentile_us(0.5) == pytest.approx(CONTROLLER_US, rel=0.3)
 

@@ -1,7 +1,5 @@
 """A twin's steady state depends neither on the length of the measurement nor on the size of its blocks."""
 
-from __future__ import annotations
-
 import pytest
 
 import flashtwin as ft

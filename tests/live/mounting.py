@@ -1,9 +1,4 @@
-"""File systems and programs on a drive that a server serves: nbdfuse, a loop device, mkfs, mount.
-
-It takes no network block device of the kernel's, which many machines lack, but root, FUSE and loop devices.
-"""
-
-from __future__ import annotations
+"""File systems and programs on a served drive, by nbdfuse and a loop device: many machines have no NBD device."""
 
 import os
 import shutil
@@ -16,8 +11,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from ..conftest import PATIENCE_S, started, wait_until
 from ..tools import need
-from .serving import PATIENCE_S, run, started, wait_until
+from .serving import run
 
 #: How a file system is made on a device, and how it is checked without being mended.
 MAKE = {"ext4": ("mkfs.ext4", "-q", "-F"), "xfs": ("mkfs.xfs", "-q", "-f")}
@@ -25,7 +21,6 @@ CHECK = {"ext4": ("fsck.ext4", "-f", "-n"), "xfs": ("xfs_repair", "-n")}
 
 
 def needs(file_system: str = "ext4", *programs: str) -> None:
-    """Skips the test where the machine cannot do it, and names the reason."""
     need("nbdfuse", "fusermount3", "losetup", "mount", MAKE[file_system][0], CHECK[file_system][0], *programs)
     if os.geteuid() != 0:
         pytest.skip("mounting takes root")
@@ -35,7 +30,6 @@ def needs(file_system: str = "ext4", *programs: str) -> None:
 
 @contextmanager
 def device(uri: str, folder: Path) -> Iterator[Path]:
-    """An NBD server's export, as a block device."""
     folder.mkdir(parents=True, exist_ok=True)
     with started("nbdfuse", folder, uri) as fuse:
         try:
@@ -74,7 +68,6 @@ def mounted(
 
 
 def build_project(folder: Path, files: int = 40) -> None:
-    """Writes a C project of some files, builds it, changes one and builds again."""
     folder.mkdir()
     for number in range(files):
         body = "".join(f"int f{number}_{part}(int x) {{ return x * {part} + {number}; }}\n" for part in range(60))
@@ -111,7 +104,6 @@ def fill_database(path: Path, rows: int = 2_000, transactions: int = 40) -> list
 
 
 def read_database(path: Path) -> list[tuple[int, str]]:
-    """All rows, after the database has checked itself."""
     base = sqlite3.connect(path)
     try:
         assert base.execute("PRAGMA integrity_check").fetchone() == ("ok",)

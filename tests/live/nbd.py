@@ -1,9 +1,4 @@
-"""A client of the protocol, written by hand: requests, and the numbers of the errors that come back.
-
-And the pages that it writes, with their allowed contents.
-"""
-
-from __future__ import annotations
+"""A client of the protocol, written by hand, and the pages that it writes, with their allowed contents."""
 
 import random
 import socket
@@ -62,7 +57,6 @@ class Client:
         return self._ask(WRITE, offset, len(data), data, int(durable))
 
     def flush(self) -> int:
-        """The number of the error, 0 for none."""
         return self._ask(FLUSH)
 
     def trim(self, offset: int, length: int) -> int:
@@ -137,7 +131,6 @@ class Pages:
         self.now = {page: set(values) for page, values in self.kept.items()}
 
     def read_all(self, client: Client) -> int:
-        """Reads every page; how many are errors. All others must hold what they may."""
         errors = 0
         for page in range(self.pages):
             error, data = client.read(page * PAGE, PAGE)

@@ -1,9 +1,4 @@
-"""Databases on a drive whose server is killed again and again: committed rows are there, and files are whole.
-
-Commits are noted outside the drive, when the database has said so.
-"""
-
-from __future__ import annotations
+"""Databases on a drive whose server is killed again and again: rows whose commit was noted elsewhere are there."""
 
 import random
 import shutil
@@ -20,15 +15,15 @@ import pytest
 
 import flashtwin as ft
 
+from ..conftest import PATIENCE_S, started
 from . import mounting
-from .serving import PATIENCE_S, flashtwin, started
+from .serving import flashtwin
 
 SIZE = 256 << 20
 
 
 @contextmanager
 def server(image: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The drive served by a process of its own; it and its URI."""
     with flashtwin("serve", image, "--socket", image.with_name("s"), "--period", "2s") as (process, uri):
         yield process, uri
         process.send_signal(signal.SIGINT)
@@ -63,8 +58,6 @@ def again_and_again(
     assert ft.check_drive(image, all_pages=True)["problems"] == []
 
 
-# SQLite
-
 #: Commits one transaction after the other and says so.
 WRITER = """
 import sqlite3, sys
@@ -91,14 +84,12 @@ def text_of(number: int, last: int) -> str:
 
 
 def sqlite_under_kills(folder: Path, journal: str, kills: int, seed: int) -> int:
-    """All committed rows."""
     draw, committed = random.Random(seed), 0
 
     def work(place: Path, killed: Callable[[], None]) -> None:
         nonlocal committed
         words = (sys.executable, "-c", WRITER, place / "base.sqlite", journal)
         with started(*words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as writer:
-            assert writer.stdout is not None
             for _ in range(draw.randrange(5, 60)):
                 committed = int(writer.stdout.readline())
             time.sleep(draw.random() * 0.01)
@@ -121,20 +112,16 @@ def sqlite_under_kills(folder: Path, journal: str, kills: int, seed: int) -> int
     return committed
 
 
+#: Kills, a seed, and how many rows must at least be committed.
+SOME, FIFTY = (2, 1, 10), pytest.param(50, 2, 500, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize("journal", ["WAL", "DELETE"])
-def test_sqlite_keeps_what_it_committed(journal: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kills", "seed", "least"), [SOME, FIFTY])
+def test_sqlite_keeps_what_it_committed(journal: str, kills: int, seed: int, least: int, tmp_path: Path) -> None:
     mounting.needs("ext4")
-    assert sqlite_under_kills(tmp_path, journal, 2, 1) > 10
+    assert sqlite_under_kills(tmp_path, journal, kills, seed) > least
 
-
-@pytest.mark.slow
-@pytest.mark.parametrize("journal", ["WAL", "DELETE"])
-def test_sqlite_keeps_what_it_committed_under_fifty_kills(journal: str, tmp_path: Path) -> None:
-    mounting.needs("ext4")
-    assert sqlite_under_kills(tmp_path, journal, 50, 2) > 50 * 10
-
-
-# PostgreSQL
 
 #: pgbench's own transaction, and a line that says which of whose it was.
 TRANSACTION = """
@@ -165,7 +152,6 @@ class Postgres:
         self.committed: set[tuple[int, int, int]] = set()
 
     def work(self, place: Path, killed: Callable[[], None]) -> None:
-        """Transactions of four clients until the drive's server is killed."""
         place = place / "base"
         if not place.exists():
             table = "CREATE TABLE committed (run int, client int, n int, PRIMARY KEY (run, client, n))"
@@ -188,7 +174,6 @@ class Postgres:
             file.unlink()
 
     def check(self, place: Path) -> None:
-        """Nothing that was committed is lost, no page is wrong."""
         place = place / "base"
         with mounting.running_postgres(self.programs, place, self.outside) as connect:
             ask = [self.programs / "psql", *connect, "-At", "-F", " ", "bench", "-c"]
@@ -204,28 +189,18 @@ class Postgres:
         mounting.as_postgres(self.programs / "pg_checksums", "--check", "-D", place / "data")
 
 
-def postgres_under_kills(kills: int, seed: int) -> int:
-    """All committed rows."""
+@pytest.mark.parametrize(("kills", "seed", "least"), [SOME, FIFTY])
+def test_postgresql_keeps_what_it_committed(kills: int, seed: int, least: int) -> None:
     mounting.needs("ext4")
     with mounting.postgres_folder() as folder:
         base = Postgres(folder, seed)
         again_and_again(folder, "ca-ssd", kills, base.work, base.check)
-        return len(base.committed)
-
-
-def test_postgresql_keeps_what_it_committed() -> None:
-    assert postgres_under_kills(2, 1) > 20
-
-
-@pytest.mark.slow
-def test_postgresql_keeps_what_it_committed_under_fifty_kills() -> None:
-    assert postgres_under_kills(50, 2) > 50 * 20
+    assert len(base.committed) > 2 * least
 
 
 def test_rows_are_what_the_writer_makes_of_them(tmp_path: Path) -> None:
     """The test itself: its expectation of each row is the writer's."""
     with started(sys.executable, "-c", WRITER, tmp_path / "base.sqlite", "DELETE", stdout=subprocess.PIPE) as writer:
-        assert writer.stdout is not None
         while int(writer.stdout.readline()) < 120:
             pass
     with closing(sqlite3.connect(tmp_path / "base.sqlite")) as base:

@@ -1,7 +1,5 @@
 """flashtwin on systems other than Linux, whose core serves and records nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +9,6 @@ import flashtwin as ft
 from flashtwin import _core, cli
 from flashtwin.live import linux
 
-#: Verbs that need Linux.
 ONLY_THERE = (
     "Server", "record", "import_log_writes", "create_drive", "expect_drive", "serve_drive", "drive_info_json",
     "check_drive_json",
@@ -35,39 +32,29 @@ def cure(here: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("call", "what"),
+    ("call", "words", "what"),
     [
-        (lambda: ft.serve("drive.img", system="rr-ssd", size_bytes=64 << 20), "serving a drive"),
-        (lambda: ft.record("disk.img", "mine.parquet"), "recording"),
-        (lambda: ft.import_log("log.img", "mine.parquet"), "importing a log of writes"),
-        (lambda: ft.drive_info("drive.img"), "looking at a drive"),
-        (lambda: ft.drive_system("drive.img"), "looking at a drive"),
-        (lambda: ft.check_drive("drive.img"), "checking a drive"),
+        (lambda: ft.serve("drive.img", system="rr-ssd", size_bytes=64 << 20),
+         "serve --system rr-ssd --size 64M drive.img --out served", "serving a drive"),
+        (lambda: ft.record("disk.img", "mine.parquet"), "record disk.img", "recording"),
+        (lambda: ft.import_log("log.img", "mine.parquet"), "record --import log.img --out mine.parquet",
+         "importing a log of writes"),
+        (lambda: ft.drive_info("drive.img"), "drive info drive.img", "looking at a drive"),
+        (lambda: ft.drive_system("drive.img"), "drive system drive.img", "looking at a drive"),
+        (lambda: ft.check_drive("drive.img"), "drive check drive.img", "checking a drive"),
     ],
-)
-def test_real_bytes_are_refused_in_one_message(here: str, call: Callable[[], object], what: str) -> None:
+)  # fmt: skip
+def test_real_bytes_are_refused_in_one_message(
+    here: str, call: Callable[[], object], words: str, what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cure = "WSL, or a Linux machine" if here == "Windows" else "a Linux machine, or a virtual one"
+    message = f"takes Linux: {here} {WHY} {cure}"
     with pytest.raises(ft.LiveError) as refused:
         call()
-    assert str(refused.value) == f"{what} takes Linux: {here} {WHY} {cure(here)}"
-    assert list(Path().iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("words", "what"),
-    [
-        ("serve --system rr-ssd --size 64M drive.img --out served", "serving a drive"),
-        ("record disk.img", "recording"),
-        ("record --import log.img --out mine.parquet", "recording"),
-        ("drive info drive.img", "looking at a drive"),
-        ("drive check drive.img", "checking a drive"),
-        ("drive system drive.img", "looking at a drive"),
-    ],
-)
-def test_so_are_the_verbs(here: str, words: str, what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert str(refused.value) == f"{what} {message}"
     assert cli.run(words.split()) == 2
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert shown.err == f"error: {what} takes Linux: {here} {WHY} {cure(here)}\n"
+    verb = "recording" if words.startswith("record") else what
+    assert tuple(capsys.readouterr()) == ("", f"error: {verb} {message}\n")
     assert list(Path().iterdir()) == []
 
 

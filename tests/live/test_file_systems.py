@@ -1,7 +1,5 @@
 """File systems, builds and databases on served drives, with a recording: all they wrote is there afterwards."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

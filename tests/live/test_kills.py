@@ -1,7 +1,5 @@
 """The server killed in the middle of writes, again and again: data that a flush made durable are there."""
 
-from __future__ import annotations
-
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -10,9 +8,10 @@ import pytest
 
 import flashtwin as ft
 
+from ..conftest import wait_until
 from ..tools import need
 from .nbd import PAGE, Client, Pages
-from .serving import SMALL, flashtwin, run, wait_until
+from .serving import SMALL, flashtwin, run
 
 #: Pages of the drive that are written; few, so that blocks are collected all the time.
 PAGES = 1_500
@@ -65,15 +64,15 @@ def killed(folder: Path, system: str, times: int) -> None:
         run(*words, cwd=folder)
 
 
-@pytest.mark.parametrize("system", ["ca-ssd", "rr-ssd"])
-def test_what_a_flush_promised_outlives_the_server(system: str, tmp_path: Path) -> None:
-    killed(tmp_path, system, 5)
+SYSTEMS = ("conventional", "ca-ssd", "rr-ssd", "ds-ftl")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("system", ["conventional", "ca-ssd", "rr-ssd", "ds-ftl"])
-def test_two_hundred_kills(system: str, tmp_path: Path) -> None:
-    killed(tmp_path, system, 50)
+@pytest.mark.parametrize(
+    ("system", "times"),
+    [("ca-ssd", 5), ("rr-ssd", 5), *(pytest.param(name, 50, marks=pytest.mark.slow) for name in SYSTEMS)],
+)
+def test_what_a_flush_promised_outlives_the_server(system: str, times: int, tmp_path: Path) -> None:
+    killed(tmp_path, system, times)
 
 
 def test_a_lost_promise_is_seen(tmp_path: Path) -> None:

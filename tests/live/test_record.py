@@ -1,7 +1,5 @@
 """Recording what other people's programs do, and what becomes of it."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -17,9 +15,9 @@ import pytest
 
 import flashtwin as ft
 
-from ..conftest import Cli
+from ..conftest import PATIENCE_S, Cli, started, wait_until
 from ..tools import need
-from .serving import PATIENCE_S, blank, flashtwin, nbdsh, run, scraped, started, wait_until
+from .serving import blank, flashtwin, nbdsh, run, scraped
 
 PAGE = 4096
 
@@ -36,7 +34,6 @@ def server(image: Path) -> Iterator[ft.Server]:
 
 
 def rows(out: Path) -> int:
-    """Requests of a recording under way, so far."""
     try:
         return len(ft.open(out))
     except ft.TraceError:
@@ -194,7 +191,6 @@ def test_another_server_is_recorded_on_the_way(tmp_path: Path) -> None:
 
 
 def begin(tmp_path: Path, *more: object) -> AbstractContextManager[tuple[subprocess.Popen[str], str]]:
-    """`flashtwin record` as a process, and its URI."""
     words = ("record", "disk.img", "--out", "mine.parquet", *more)
     return flashtwin(*words, cwd=tmp_path, stderr=subprocess.PIPE)
 
@@ -222,7 +218,6 @@ print(server.uri, flush=True)
 time.sleep({PATIENCE_S})
 """
     with started(sys.executable, "-c", script, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
         nbdsh(process.stdout.readline().strip(), "[h.pwrite(bytes([at]) * 4096, at * 4096) for at in range(100)]")
         wait_until(lambda: rows(out) == 100)
         process.kill()
@@ -233,8 +228,7 @@ time.sleep({PATIENCE_S})
     done = cli("record", "--recover", out, "--json")
     assert json.loads(done.out) == {"requests": 100, "cut_bytes": 5000}
     assert pq.read_table(out).num_rows == 100
-    done = cli("trace", "convert", out, "converted.parquet")
-    assert done.status == 0, done.err
+    cli("trace", "convert", out, "converted.parquet", status=0)
     assert ft.open(tmp_path / "converted.parquet").digest == ft.open(out).digest
 
 
@@ -242,8 +236,7 @@ def test_a_command_is_recorded_from_its_begin_to_its_end(image: Path, cli: Cli, 
     need("qemu-io")
     words = ["record", image, "--out", "mine.fiu", "--format", "fiu", "--listen", "127.0.0.1:0", "--json"]
     words += ["--key-file", "key"]
-    done = cli(*words, "--", "qemu-io", "-f", "raw", "-c", "write -P 7 0 8k", "-c", "discard 0 4k", "{uri}")
-    assert done.status == 0, done.err
+    done = cli(*words, "--", "qemu-io", "-f", "raw", "-c", "write -P 7 0 8k", "-c", "discard 0 4k", "{uri}", status=0)
     assert ft.open(tmp_path / "mine.fiu").info["writes"] == 1
     assert "left out, for which FIU has no words: mine.fiu" in done.err
     assert len((tmp_path / "key").read_text()) == 65
@@ -256,7 +249,6 @@ def test_a_command_is_recorded_from_its_begin_to_its_end(image: Path, cli: Cli, 
 def test_figures_are_told_to_prometheus(image: Path, tmp_path: Path) -> None:
     need("nbdsh")
     with begin(tmp_path, "--metrics", "127.0.0.1:0") as (process, uri):
-        assert process.stderr is not None
         address = process.stderr.readline().split()[-1]
         nbdsh(uri, 'h.pwrite(b"x" * 4096, 0); h.pread(512, 0)')
         samples = scraped(address)
@@ -285,8 +277,7 @@ def test_figures_are_told_to_prometheus(image: Path, tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_are_told_in_one_line(image: Path, cli: Cli, words: tuple[str, ...], message: str) -> None:
-    done = cli(*words)
-    assert done.status == 2
+    done = cli(*words, status=2)
     assert message in done.err.splitlines()[-1]
     assert done.err.splitlines()[-1].startswith("error: ") or "no-such" in message
 

@@ -1,7 +1,5 @@
 """Drives that are served: data they keep, requests they refuse, figures they report."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -10,9 +8,9 @@ import pytest
 
 import flashtwin as ft
 
-from ..conftest import Cli
+from ..conftest import PATIENCE_S, Cli, wait_until
 from ..tools import need
-from .serving import PATIENCE_S, flashtwin, nbdsh, run, wait_until
+from .serving import flashtwin, nbdsh, run
 
 SIZE = 64 << 20
 
@@ -106,8 +104,7 @@ def test_periods_end_with_the_clock(tmp_path: Path) -> None:
 def test_the_verbs(cli: Cli, tmp_path: Path) -> None:
     need("qemu-io")
     write = ("--", "qemu-io", "-f", "raw", "-c", "write -P 7 0 64k", "-c", "flush", "{uri}")
-    done = cli("serve", "--system", "rr-ssd", "--size", "64M", "drive.img", "--out", "served", *write)
-    assert done.status == 0, done.err
+    cli("serve", "--system", "rr-ssd", "--size", "64M", "drive.img", "--out", "served", *write, status=0)
     summary = json.loads((tmp_path / "served" / "served.json").read_text())
     assert summary["flash_writes"]["unique"] == 1
     assert summary["pages_programmed"] == sum(summary["flash_writes"].values())
@@ -115,8 +112,8 @@ def test_the_verbs(cli: Cli, tmp_path: Path) -> None:
     assert (info["system"], info["size_bytes"]) == ("rr-ssd", SIZE)
     checked = cli("drive", "check", "drive.img", "--verify", "--json")
     assert json.loads(checked.out)["mapped_pages"] == 16
-    assert cli("serve", "--size", "32M", "drive.img").status == 2
-    assert cli("drive", "check", "nothing.img").status == 2
+    cli("serve", "--size", "32M", "drive.img", status=2)
+    cli("drive", "check", "nothing.img", status=2)
 
 
 def test_figures_for_prometheus(tmp_path: Path) -> None:
@@ -184,7 +181,6 @@ def test_what_cannot_be_compared_is_named(tmp_path: Path, small_trace: Path) -> 
     ft.compare(ft.open(small_trace), ["conventional", "ca-ssd"]).save(tmp_path / "both")
     with pytest.raises(ft.ReportError, match=r"2 runs in it; name one, as .*ca-ssd"):
         ft.compare_drive(tmp_path, tmp_path / "both")
-    # A figure that one of them lacks stays empty.
     rows = ft.compare_drive(tmp_path, tmp_path / "both" / "runs" / "ca-ssd")
     assert all(row.served is None and row.difference_percent is None for row in rows)
 

@@ -1,7 +1,5 @@
 """TLS as libnbd speaks it: with certificates made here by OpenSSL, and refused connections."""
 
-from __future__ import annotations
-
 import shutil
 import socket
 import ssl
@@ -44,7 +42,6 @@ def pki(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def by(server: ft.Server, folder: Path) -> str:
-    """Its URI for a client with the certificates of a folder."""
     assert server.uri.startswith("nbds://")
     return f"{server.uri}?tls-certificates={folder}"
 

@@ -1,7 +1,5 @@
 """docs/your-machine.md, typed as it stands: a build and a database are recorded, studied, served and compared."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -43,7 +41,6 @@ def typed(tmp_path: Path) -> Path:
 
 
 def as_tested(line: str) -> str:
-    """A line of the page, with less of the study and with work that is the same each time."""
     on_one_processor = f"taskset -c {min(os.sched_getaffinity(0))} {ROOT / WORK}"
     return line.replace(" study ", " study --effort 0 ").replace(f"}} {WORK}", f"}} {on_one_processor}")
 
@@ -68,7 +65,6 @@ def test_a_build_and_a_database_from_recording_to_a_drive(typed: Path) -> None:
 
 
 def reads_of_a_blank_disk(typed: Path, served: int) -> None:
-    """A page never written is read without flash on the served drive, and by the study of its recording, too."""
     assert served > 100
     summaries = {
         name: json.loads((typed / "mine-study" / "runs" / name / "summary.json").read_text(encoding="utf-8"))

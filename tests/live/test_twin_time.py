@@ -1,7 +1,5 @@
 """A drive at the modelled drive's own time: never earlier, and the model's result is that of a replay."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -42,7 +40,6 @@ def client(server: ft.Server, script: str) -> dict[str, Any]:
 def model_of(server: ft.Server) -> dict[str, Any]:
     """The result of the modelled drive, once the server has ended."""
     assert server.figures["twin"]["failure"] is None
-    assert server.result is not None
     return server.result.summary
 
 
@@ -76,7 +73,6 @@ h.flush()
     assert summary["page_ops"]["duplicate_writes"] == 20
     twin = server.figures["twin"]
     assert twin["held_back"] + twin["store_was_slower"] == 63 + summary["requests"]["flush"]
-    assert twin["held_back"] >= 40
     assert sum(twin["late"]) == twin["held_back"]
 
 
@@ -96,7 +92,6 @@ found["read"] = [timed(lambda at=at: h.pread(4096, at * 4096)) for at in range(8
     assert min(found["write"] + found["read"]) >= 3_000_000
     # A disk may take longer for the flush.
     held, slower = server.figures["twin"]["held_back"], server.figures["twin"]["store_was_slower"]
-    assert held >= 16
     assert held + slower == 16 + model_of(server)["requests"]["flush"]
 
 
@@ -176,7 +171,7 @@ found["took"] = time.monotonic_ns() - began
         )
     writes = model_of(server)["response"]["write"]
     # The last of 64 has waited for 63 programs; the client has seen all of that.
-    assert writes["max_ns"] > 10 * writes["min_ns"] if "min_ns" in writes else writes["max_ns"] > 2_000_000
+    assert writes["max_ns"] > 10 * writes["min_ns"]
     assert found["took"] >= writes["max_ns"]
 
 
@@ -210,15 +205,14 @@ def test_from_the_command_line(cli: Cli, tmp_path: Path) -> None:
     script = "h.pwrite(bytes(range(256)) * 16, 0); h.pwrite(bytes(range(256)) * 16, 4096); h.pread(8192, 0)"
     shell = f'PATH=/usr/bin:$PATH exec nbdsh -u "$NBD_URI" -c "{script}"'
     words = ("serve", "--system", "ca-ssd", "--size", "16M", "d.img", "--twin-time", "--out", "served")
-    done = cli(*words, "--", "sh", "-c", shell)
-    assert done.status == 0, done.err
+    done = cli(*words, "--", "sh", "-c", shell, status=0)
     assert "the modelled drive: " in done.err
     found = json.loads((tmp_path / "served" / "served.json").read_text())
     assert found["twin"]["failure"] is None
     result = ft.Comparison.read(tmp_path / "served" / "twin")["ca-ssd"]
     assert result.summary["page_ops"]["duplicate_writes"] == 1
     assert result.table("wait_ledger") is not None
-    assert cli("report", "served/twin", "--out", "page").status == 0
+    cli("report", "served/twin", "--out", "page", status=0)
 
 
 def test_metrics_over_http(tmp_path: Path) -> None:
@@ -239,7 +233,6 @@ def test_metrics_over_http(tmp_path: Path) -> None:
         float(samples["flashtwin_twin_held_back_total"]) + float(samples["flashtwin_twin_store_was_slower_total"]) == 1
     )
     assert samples["flashtwin_twin_failed"] == "0"
-    # Its work is done.
     chips = [key for key in samples if key.startswith('flashtwin_twin_chip_queue{chip="')]
     assert len(chips) == 64
     assert {samples[key] for key in chips} == {"0"}

@@ -1,7 +1,5 @@
 """Result folders for the report's tests, made once a session because replays and drawings take seconds."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

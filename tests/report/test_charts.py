@@ -1,25 +1,26 @@
 """Charts: the marks and sentences that good results give, and what is said of poor ones."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 import re
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from matplotlib.figure import Figure
 from tests import tiny
 
+import flashtwin as ft
 from flashtwin import report, units
 from flashtwin.judgement import facts, ledger
 from flashtwin.report import colours, declared, drawing, fitting, saving
@@ -34,7 +35,6 @@ NAMES = [*WORKLOAD_CHARTS, *CHARTS]
 
 @cache
 def drawn(name: str, folder: Path) -> Drawing:
-    """A chart of a study."""
     chart: Any = {**WORKLOAD_CHARTS, **CHARTS}[name]
     return chart.draw(load(folder))
 
@@ -44,7 +44,6 @@ def rows(drawing: Drawing) -> list[dict[str, str]]:
 
 
 def panels(drawing: Drawing) -> list[Panel]:
-    assert drawing.frame is not None
     return drawing.frame.panels
 
 
@@ -127,14 +126,12 @@ def test_slowest_in_the_ledger_match_the_percentiles(four: Path) -> None:
     for run in load(four).runs:
         for requests, percentile in (("slowest_1_percent", "p99_ns"), ("slowest_0_1_percent", "p99_9_ns")):
             found = ledger.ledger(run, "read", requests)
-            assert found is not None
             assert found.from_ns == pytest.approx(run.number(f"response.read.{percentile}"), rel=0.03)
             assert found.total_ns > found.from_ns
 
 
 def test_waits_have_colours_and_small_waits_share_one(four: Path) -> None:
     frame = drawn("waits", four).frame
-    assert frame is not None
     named = [key.label for key in frame.keys]
     assert (named[0], named[-1]) == ("chip: host reads", "service")
     assert "hash unit" in named
@@ -153,7 +150,6 @@ def test_a_wait_that_is_not_known_yet_is_drawn_and_named(study: Path) -> None:
     pq.write_table(table.set_column(table.column_names.index("charge"), "charge", [charges]), path)
     found = drawn("waits", study)
     assert any(row["charge"] == "tea_break" for row in rows(found))
-    assert found.frame is not None
     assert "other waiting" in [key.label for key in found.frame.keys]
 
 
@@ -194,7 +190,6 @@ def test_programs_are_stacked_by_cause(four: Path) -> None:
 
 def test_distribution_is_the_histogram_and_ends_at_one(four: Path) -> None:
     table = load(four).runs[1].table("latency_histogram")
-    assert table is not None
     reads = table.where("kind", "read")
     above, _, below, _ = panels(drawn("latency", four))
     curve, rest = marks(above, "step")[1], marks(below, "step")[1]
@@ -248,7 +243,6 @@ def test_queues_are_heat_maps_of_their_tables_on_one_scale(four: Path) -> None:
 def test_the_locality_map_is_the_table_in_percent(four: Path) -> None:
     cells = marks(panels(drawn("locality", four))[0], "heat")[0].args[2]
     table = load(four).workload("logical_locality")
-    assert table is not None
     assert np.nanmax(cells) == pytest.approx(np.nanmax(table.where("kind", "write").columns["probability"]) * 100)
 
 
@@ -256,8 +250,6 @@ def told(folder: Path) -> dict[str, list[str]]:
     """Figures that the sentences of charts must hold, from the results themselves."""
     run, of = runs(folder), {name: summary(folder, name) for name in tiny.FOUR}
     copies, victims = run["rr-ssd"].table("copies"), run["conventional"].table("gc_victims")
-    assert copies is not None
-    assert victims is not None
     contents, degree = copies.columns["contents"], copies.columns["copies"]
     tails = {name: one["response"]["write"]["p99_ns"] for name, one in of.items()}
     fast, slow = min(tails, key=lambda name: tails[name]), max(tails, key=lambda name: tails[name])
@@ -358,7 +350,6 @@ def test_empty_tables_draw_nothing_and_say_why(study: Path) -> None:
 def test_one_run_lacks_a_table_and_the_others_are_drawn(study: Path) -> None:
     for path in (study / "runs" / "rr-ssd").glob("*.parquet"):
         path.unlink()
-    # No other system has replicas.
     assert [name for name in NAMES if drawn(name, study).frame is None] == ["copies"]
 
 
@@ -417,7 +408,6 @@ def test_twelve_systems_of_any_name(made: Callable[..., Path]) -> None:
     folder = made({"conventional": "conventional", **systems}, requests=1000)
     looks = colours.lines_of_runs(load(folder))
     assert len({str(look) for look in looks.values()}) == 12
-    # No bottleneck was looked for.
     assert [name for name in NAMES if drawn(name, folder).frame is None] == ["candidates", "causes", "knee"]
 
 
@@ -535,3 +525,22 @@ def test_a_bar_that_is_not_nothing_can_be_seen() -> None:
     assert tiny_bar.get_edgecolor() == tiny_bar.get_facecolor()
     assert large.get_edgecolor() != large.get_facecolor() or large.get_linewidth() == 1.0
     assert none.get_height() == 0
+
+
+def test_reads_that_take_no_time_are_drawn_without_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    requests = 400
+    frame = pl.DataFrame({
+        "time_ns": [0, *(1_000_000 * at for at in range(requests))],
+        "op": ["trim", *("read" if at % 2 else "write" for at in range(requests))],
+        "offset_bytes": [4096 * 1000, *(4096 * (1000 + at if at % 2 else at) for at in range(requests))],
+        "length_bytes": [4096 * requests, *([4096] * requests)],
+        "content": [None, *(None if at % 2 else [at % 7] for at in range(requests))],
+    })  # fmt: skip
+    trace = ft.Trace.from_frame(frame, name="holes")
+    assert ft.replay(trace, "conventional").response.read.max_ns == 0
+    monkeypatch.setenv("FLASHTWIN_CHARTS", "none")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        done = ft.study(trace, tmp_path / "out", ["conventional", "ca-ssd"], effort=0)
+        for name in ("response_over_time", "response", "latency"):
+            assert "</svg>" in saving.svg(report.chart(name, done.path))

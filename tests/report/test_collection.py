@@ -1,7 +1,5 @@
 """The report over many traces, and that of one trace without runs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -9,10 +7,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from test_page import check
-from tests import fabricated
+from tests import tiny
 from tests.browser import readable
 
 from flashtwin import report
+from flashtwin.characterization.measuring import Characterization
 from flashtwin.report.charts import ACROSS_CHARTS, CHARTS, WORKLOAD_CHARTS
 from flashtwin.report.declared import Drawing
 from flashtwin.results import folder, rows
@@ -24,7 +23,7 @@ def write_collection(path: Path, traces: int) -> Path:
     """A folder of many traces as `characterize` writes it, but for the traces themselves."""
     found = []
     for seed in range(traces):
-        native = fabricated.Native(f"t{seed}", seed, content=False)
+        native = tiny.Native(f"t{seed}", seed, content=False)
         tables = {name: native.table(name).to_pylist() for name in native.table_names}
         category = "mail" if seed % 2 else "web"
         found.append(across.CharacterizedTrace(f"t{seed}", category, rows.flat(native.summary, tables), tables))
@@ -47,14 +46,13 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def workload(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = fabricated.write(tmp_path_factory.mktemp("workload"))
+    path = tiny.write_characterization(tmp_path_factory.mktemp("workload"))
     report.build(path)
     return path
 
 
 @pytest.fixture(scope="module")
 def collected(collection: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of `collection`."""
     return report.build(collection, out=tmp_path_factory.mktemp("collected"))
 
 
@@ -67,7 +65,6 @@ def draw(name: str, path: Path) -> Drawing:
 @pytest.mark.parametrize("name", list(ACROSS_CHARTS))
 def test_draws_says_and_gives_data(name: str, collection: Path) -> None:
     drawing = draw(name, collection)
-    assert drawing.frame is not None
     assert all(panel.marks for panel in drawing.frame.panels)
     assert 1 <= len(drawing.sees) <= 4
     assert drawing.data.rows
@@ -99,7 +96,7 @@ def test_page_of_a_workload(workload: Path) -> None:
     checker = check(workload / "report.html")
     assert {"advice", "workload", "contents", "writing", "reading", "locality", "made"} <= set(checker.ids)
     assert not {"systems", "choices", "findings"} & set(checker.ids)
-    for entry in fabricated.characterization().advice:
+    for entry in tiny.made_characterization().advice:
         # Names between backticks are set as code on the page.
         assert entry.sentence.replace("`", "") in re.sub(r"\s+", " ", checker.text.replace("\u00a0", " "))
 
@@ -132,7 +129,7 @@ def test_a_chart_of_another_kind_of_results_is_refused(name: str, kind: str, wor
 
 
 def test_no_content_is_a_line_each(tmp_path: Path) -> None:
-    path = fabricated.write(tmp_path / "plain", content=False)
+    path = tiny.write_characterization(tmp_path / "plain", content=False)
     results = load_any(path)
     assert isinstance(results, TraceResults)
     for name in ("popularity_reads", "popularity_drift", "stability", "space", "planes"):
@@ -143,9 +140,9 @@ def test_no_content_is_a_line_each(tmp_path: Path) -> None:
 
 def test_a_sample_is_said_on_top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLASHTWIN_CHARTS", "none")
-    whole = fabricated.characterization()
+    whole = tiny.made_characterization()
     options = {**whole.summary["options"], "sample_rate": 0.01}
-    sampled = fabricated.Characterization({**whole.summary, "options": options}, whole._tables)
+    sampled = Characterization({**whole.summary, "options": options}, whole._tables)
     path = sampled.write(tmp_path / "sampled")
     text = check(report.build(path)).text
     assert re.search(r"from a sample:\s1.0\s%", text)

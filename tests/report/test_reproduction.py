@@ -1,7 +1,5 @@
 """The page of published beside measured: whole, self-contained, the same every time, and seen in a browser."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -50,7 +48,6 @@ LINES = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A reproduction with its page; only to read."""
     folder = tmp_path_factory.mktemp("reproduction")
     items = [
         item("one", "agrees", {"panels": [BARS, STACK]}),
@@ -89,7 +86,6 @@ def test_the_page_holds_every_item(folder: Path) -> None:
 
 def test_bars_and_lines_are_those_of_the_paper() -> None:
     drawing = reproduced.draw([BARS, STACK])
-    assert drawing.frame is not None
     beside, stacked = drawing.frame.panels
     assert [mark.args[1] for mark in beside.marks if mark.method == "bar"] == [[10.0, 0.0, -3.0], [20.0, 30.0, 5.0]]
     assert [mark.args[3] for mark in stacked.marks if mark.method == "bar"] == [[0.0] * 3, [10.0, 0.0, -3.0]]
@@ -97,7 +93,6 @@ def test_bars_and_lines_are_those_of_the_paper() -> None:
     assert [key.label for key in drawing.frame.keys] == ["RR-SSD", "Oracle", "published"]
     wide = {**LINES, "x_log": True, "y_log": False, "points": True}
     drawing = reproduced.draw([LINES, wide])
-    assert drawing.frame is not None
     days, points = drawing.frame.panels
     assert [mark.args for mark in days.marks] == [((1.0, 2.0), (1.0, 100.0)), ([2.0], [50.0])]
     assert (days.x.ticks, days.y.log, points.x.ticks) == ("whole", True, "log counts")

@@ -1,9 +1,4 @@
-"""Draws three charts of a study, with a heat map, bars and curves among them, in all their files.
-
-They stand for all where files and bytes are compared. `python three_charts.py STUDY OUT` is a process of its own.
-"""
-
-from __future__ import annotations
+"""Draws a heat map, bars and curves of a study in all their files, for tests of bytes: `three_charts.py STUDY OUT`."""
 
 import os
 import sys

@@ -1,8 +1,5 @@
-//! Aged drives that are kept, so that a second run does not age one again.
-//!
-//! The state of an aged drive is written to a file under a digest of all that it depends on, and loaded into a new
-//! drive made alike. Results are the same with and without the file. A truncated, changed or foreign file is reported,
-//! and the drive is aged anew.
+//! Aged drives kept in files, so that a second run does not age one again. Results are the same with and without the
+//! file. A file that cannot be used is reported, and the drive is aged anew.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -21,10 +18,8 @@ use crate::error::SimError;
 use crate::parquet_file::PartFile;
 use crate::resolve::Resolved;
 
-/// How a file begins, with the number of the format.
 const TITLE: &[u8; 24] = b"flashtwin aged drive 1\n\0";
 const DIGEST_BYTES: usize = 32;
-/// Title, key, digest of the rest.
 const HEADER_BYTES: u64 = (TITLE.len() + 2 * DIGEST_BYTES) as u64;
 /// The fastest of zstd's usual levels: most of a table is numbers without any order.
 const LEVEL: i32 = 1;
@@ -214,7 +209,6 @@ impl Write for Hashed {
     }
 }
 
-/// Deletes the least recently used drives until the new one fits, and abandoned half-written files.
 fn make_room(drives: &AgedDrives, new: &Path) -> io::Result<()> {
     let mut kept = Vec::new();
     for entry in fs::read_dir(&drives.folder)? {
@@ -235,7 +229,6 @@ fn make_room(drives: &AgedDrives, new: &Path) -> io::Result<()> {
         if all <= drives.most_bytes {
             break;
         }
-        // Somebody else may have done so already.
         fs::remove_file(path).unwrap_or_default();
         all -= bytes;
     }

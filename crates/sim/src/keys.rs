@@ -44,13 +44,11 @@ struct Maker {
     traits: Vec<String>,
 }
 
-/// All keys, and the values that give traits.
 struct Declared {
     keys: Vec<Key>,
     makers: Vec<Maker>,
 }
 
-/// Where no condition is given.
 const ALWAYS: &str = "always";
 
 /// Every key of the configuration, in its order.
@@ -110,7 +108,6 @@ impl Declared {
         }
     }
 
-    /// The values of the next key that make a system something.
     fn makers(&mut self, node: &Value) {
         let key = self.keys.len();
         let words = |node: &Value| -> Vec<String> {
@@ -132,7 +129,6 @@ impl Declared {
         }));
     }
 
-    /// Whether a condition holds.
     fn holds(&self, condition: &str, config: &Value) -> bool {
         condition.split(" or ").any(|all| all.split(" and ").all(|one| self.is_so(one.trim(), config)))
     }
@@ -149,7 +145,6 @@ impl Declared {
         }
     }
 
-    /// Whether a system has a trait.
     fn has(&self, wanted: &str, config: &Value) -> bool {
         self.makers
             .iter()

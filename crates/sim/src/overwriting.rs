@@ -1,5 +1,4 @@
-//! Writes without a clock: the write amplification of a drive under a pattern, from any earlier
-//! state.
+//! Writes without a clock: the write amplification of a drive under a pattern, from any earlier state.
 
 use flashtwin_ftl::{Cause, Content, Ftl, Host, Lpn};
 use flashtwin_nand::FlashArray;
@@ -97,7 +96,7 @@ impl Overwriting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resolve::resolve;
+    use crate::resolve::tests::preset;
 
     fn small(victim: &str) -> Resolved {
         let sets = [
@@ -112,21 +111,12 @@ mod tests {
             ("ftl.gc.start", "0.006"),
             ("ftl.gc.stop", "0.006"),
         ];
-        let sets: Vec<(String, String)> =
-            sets.iter().map(|(key, value)| ((*key).to_owned(), quoted(value))).collect();
-        resolve("conventional", &sets).unwrap()
-    }
-
-    fn quoted(value: &str) -> String {
-        if value.parse::<f64>().is_ok() { value.to_owned() } else { format!("\"{value}\"") }
+        preset("conventional", &sets).unwrap()
     }
 
     /// A + W0(-A e^-A) by iteration: the amplification of FIFO collection with physical by used space `a`.
     fn closed_form(a: f64) -> f64 {
-        let mut valid = 0.5;
-        for _ in 0..200 {
-            valid = (-a * (1.0 - valid)).exp();
-        }
+        let valid = (0..200).fold(0.5, |valid: f64, _| (-a * (1.0 - valid)).exp());
         1.0 / (1.0 - valid)
     }
 
@@ -166,7 +156,7 @@ mod tests {
         assert!(
             Overwriting::new(&resolved, 400 * 64).err().unwrap().to_string().contains("blocks_per_plane")
         );
-        let looking = Overwriting::new(&resolve("ca-ssd", &[]).unwrap(), 10).err().unwrap();
+        let looking = Overwriting::new(&preset("ca-ssd", &[]).unwrap(), 10).err().unwrap();
         assert!(looking.to_string().starts_with("'ca-ssd' looks at contents"), "{looking}");
         let mut drive = Overwriting::new(&resolved, 10).unwrap();
         assert!(drive.write(&[10], &()).unwrap_err().to_string().contains("page 10"));

@@ -21,7 +21,6 @@ use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
-/// Most rows of a row group.
 const GROUP_ROWS: usize = 1 << 20;
 
 /// Writes a table, batch by batch. Values of all columns may be missing.
@@ -39,7 +38,6 @@ impl<W: Write + Send> TableWriter<W> {
         Ok(Self(SerializedFileWriter::new(to, schema, Arc::new(properties))?))
     }
 
-    /// Writes the rows as row groups of their own.
     pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         for start in (0..batch.num_rows()).step_by(GROUP_ROWS) {
             let rows = batch.slice(start, GROUP_ROWS.min(batch.num_rows() - start));
@@ -58,7 +56,6 @@ impl<W: Write + Send> TableWriter<W> {
     }
 }
 
-/// A column in the schema of a file.
 fn declaration(field: &Field) -> Result<String> {
     let name = field.name();
     Ok(match field.data_type() {

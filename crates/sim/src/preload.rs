@@ -11,7 +11,6 @@ use crate::resolve::Resolved;
 
 pub(crate) const LOOK_EVERY: u32 = 1 << 14;
 
-/// Contents for pages whose old content is unknown.
 struct Unknown<'a> {
     source: &'a dyn PageSource,
     contents: PreloadContents,
@@ -154,7 +153,6 @@ pub(crate) fn load(
     Ok(())
 }
 
-/// Drives the controller without a clock.
 pub(crate) struct Loader<'a> {
     ftl: &'a mut Ftl,
     flash: &'a mut FlashArray,
@@ -333,7 +331,6 @@ mod tests {
         assert!((850..1150).contains(&times(2)), "{}", times(2));
     }
 
-    /// A trace that counts reads of its contents, and the contents read.
     struct Counting(PageTrace, AtomicUsize, AtomicUsize);
 
     impl PageSource for Counting {

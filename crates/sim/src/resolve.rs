@@ -370,8 +370,17 @@ fn check_units(config: &Config) -> Result<(), ConfigError> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    pub(crate) fn preset(name: &str, sets: &[(&str, &str)]) -> Result<Resolved, String> {
+        let sets: Vec<_> = sets.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+        resolve(name, &sets).map_err(|error| error.0)
+    }
+
+    fn with(sets: &[(&str, &str)]) -> Result<Resolved, String> {
+        preset("conventional", sets)
+    }
 
     #[test]
     fn unusable_recorded_contents_are_left_out() {
@@ -384,10 +393,6 @@ mod tests {
         assert_eq!(with("conventional", 4096), [none, recorded]);
         assert_eq!(with("conventional", 2048), [none, none]);
         assert_eq!(with("ca-ssd", 4096), [recorded, recorded]);
-    }
-    fn with(sets: &[(&str, &str)]) -> Result<Resolved, String> {
-        let sets: Vec<_> = sets.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-        resolve("conventional", &sets).map_err(|error| error.0)
     }
 
     #[test]
@@ -415,10 +420,7 @@ mod tests {
         let with = |tables: &str, sets: &[(&str, &str)]| {
             let device = device_toml("rr-ssd").unwrap();
             std::fs::write(&file, format!("{device}\n{tables}")).unwrap();
-            let sets = [&[("device", path.as_str())], sets].concat();
-            let sets: Vec<_> =
-                sets.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-            resolve("rr-ssd", &sets).map(|found| found.config).map_err(|error| error.to_string())
+            preset("rr-ssd", &[&[("device", path.as_str())], sets].concat()).map(|found| found.config)
         };
         let tables =
             "[engine]\nsuspend_us = 33.0\nsuspend = \"program-erase\"\n[ftl.gc]\nvictim = \"fifo\"\n";

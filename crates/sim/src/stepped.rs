@@ -78,7 +78,7 @@ impl SteppedDrive {
         let metrics = Metrics::new(geometry.chips());
         let device = &resolved.device;
         let mut engine = Engine::new(ftl, metrics, device, &config.engine, flash, hashes, config.seed);
-        engine.accounts_mut().observer.receivers.completions = Some(Box::default());
+        engine.accounts_mut().observer.receivers.completions = Some(Vec::new());
         let pages = logical_pages as usize;
         let outline = Outline {
             name: name.into(),
@@ -161,7 +161,7 @@ impl SteppedDrive {
     /// Takes the requests completed since the last call: number and time.
     pub fn take_done(&mut self, into: &mut Vec<(u64, u64)>) {
         if let Some(completions) = &mut self.engine.accounts_mut().observer.receivers.completions {
-            into.append(&mut completions.done);
+            into.append(completions);
         }
     }
 

@@ -109,7 +109,6 @@ const GENERATORS: [(&str, Generator); 12] = [
     }),
 ];
 
-/// Numbers below a limit.
 struct Random(SplitMix64);
 
 impl Random {
@@ -147,7 +146,6 @@ fn bare_loop(bytes: &[u8]) -> Result<(f64, usize), TraceError> {
     })
 }
 
-/// Streams a trace, with its digest.
 fn go_through(source: &Source, options: &OpenOptions) -> Result<u64, TraceError> {
     let mut stream = TraceStream::open(source, options, &())?;
     while stream.next(&())?.is_some() {}

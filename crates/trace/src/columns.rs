@@ -85,7 +85,6 @@ impl Columns {
     /// Bytes that sorting and numbering take for a while, beside the columns.
     pub(crate) fn finishing_bytes(&self) -> u64 {
         let sorted = self.time_ns.is_sorted();
-        // The order, and the longest column twice.
         let order = if sorted { 0 } else { 16 * self.len() as u64 + 4 * self.content.len() as u64 };
         order + 24 * self.digests.len() as u64
     }
@@ -110,7 +109,6 @@ impl Columns {
         self.time_ns.len()
     }
 
-    /// Adds a request; its contents have been added before.
     #[inline]
     pub(crate) fn push(&mut self, request: Request) {
         self.time_ns.push(request.time_ns);
@@ -121,7 +119,6 @@ impl Columns {
         self.content_start.push(self.content.len() as u64);
     }
 
-    /// The last request has these bits of [`crate::flags`] as well.
     pub(crate) fn add_to_last(&mut self, bits: u8) {
         if bits == 0 {
             return;
@@ -184,8 +181,6 @@ impl Columns {
     }
 }
 
-/// Checks that columns agree with each other and that requests are possible. `first_row` requests came
-/// before these, for error messages.
 pub(crate) fn check(name: &str, columns: &Columns, first_row: usize) -> Result<(), TraceError> {
     check_lengths(name, columns)?;
     check_requests(name, columns, 0..columns.len(), first_row)

@@ -61,12 +61,10 @@ const OF_ZEROES: [(&str, usize); 4] = [
     ("bf619eac0cdf3f68d496ea9344137e8b", 8),
 ];
 
-/// The digests that a page of zeroes may have in a trace whose digests need no key.
 pub(crate) fn digests_of_zeroes() -> impl Iterator<Item = [u8; 16]> {
     OF_ZEROES.iter().filter_map(|&(hex, times)| Some(fold(&bytes_of_hex(hex)?.repeat(times))))
 }
 
-/// The bytes that an even number of hex digits stands for.
 pub(crate) fn bytes_of_hex(hex: &str) -> Option<Vec<u8>> {
     let pairs = hex.len().is_multiple_of(2).then_some(0..hex.len() / 2)?;
     pairs.map(|pair| u8::from_str_radix(hex.get(2 * pair..2 * pair + 2)?, 16).ok()).collect()
@@ -81,7 +79,6 @@ pub(crate) struct TraceHasher {
     requests: u64,
     volumes: Appearance,
     columns: [XxHash3_128; COLUMNS],
-    /// The places of durable requests, a column that most traces do not have.
     durable: Option<XxHash3_128>,
     /// The places of requests of other queues than the first, and these queues; as few traces have it.
     queues: Option<XxHash3_128>,

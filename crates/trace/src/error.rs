@@ -74,7 +74,6 @@ pub struct TraceError {
     pub cure: String,
 }
 
-/// Characters of each half of a message: files may hold values of any length.
 const SHOWN: usize = 600;
 /// Characters of a value that a message quotes.
 const QUOTED: usize = 60;
@@ -83,7 +82,6 @@ pub(crate) fn quoted(value: &str) -> String {
     format!("'{}'", cut_short(value.escape_debug().to_string(), QUOTED))
 }
 
-/// A text as it is, or its beginning with its length where it is long.
 fn cut_short(text: String, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}... ({} characters in all)", &text[..end], text.chars().count()),
@@ -91,7 +89,6 @@ fn cut_short(text: String, most: usize) -> String {
     }
 }
 
-/// Puts a cure behind its message only when there is one.
 struct Cure<'a>(&'a str);
 
 impl fmt::Display for Cure<'_> {

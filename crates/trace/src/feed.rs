@@ -13,7 +13,6 @@ use crate::volumes::Volumes;
 /// Rows that are read at a time where most of them may not be wanted.
 pub(crate) const ROWS_AT_A_TIME: usize = 1 << 18;
 
-/// Brings the requests of an input. Whole traces and streams are made of the same ones.
 pub(crate) trait Feed: Send {
     /// The next requests in file order: about `rows` of them or more, fewer only at the end. Volumes
     /// are indices into [`Feed::volumes`].
@@ -29,8 +28,7 @@ pub(crate) trait Feed: Send {
 
     fn volumes(&self) -> &Volumes;
 
-    /// Known holes before the first request, by index of [`Feed::volumes`]; complete once some
-    /// requests were read.
+    /// Known holes before the first request, by index of [`Feed::volumes`]; complete once some requests were read.
     fn holes(&self) -> &Holes {
         Holes::NONE
     }
@@ -48,7 +46,6 @@ pub(crate) struct Parts {
     pub(crate) volumes: Volumes,
     pub(crate) quality: Quality,
     pub(crate) digests: Digests,
-    /// Statistics of all requests, if they were gathered on the way.
     pub(crate) tally: Option<Tally>,
 }
 

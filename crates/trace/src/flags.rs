@@ -6,10 +6,8 @@ pub const DURABLE: u8 = 1;
 pub const QUEUE_SHIFT: u32 = 3;
 /// Submission queues that requests can be of.
 pub const QUEUES: usize = 1 << (u8::BITS - QUEUE_SHIFT);
-/// The bits that a trace keeps.
 pub(crate) const ALL: u8 = DURABLE | (u8::MAX << QUEUE_SHIFT);
 
-/// The submission queue of a request with these bits.
 #[inline]
 pub(crate) fn queue(bits: u8) -> u8 {
     bits >> QUEUE_SHIFT

@@ -16,7 +16,6 @@ pub struct Holes {
 }
 
 impl Holes {
-    /// None, as a constant to refer to.
     pub(crate) const NONE: &'static Holes = &Holes { volumes: Vec::new() };
 
     /// Whether there is none.

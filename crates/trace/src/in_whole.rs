@@ -14,10 +14,8 @@ use crate::stream::TraceStream;
 const WHOLE_REQUEST_BYTES: u64 = 100;
 /// The same for each 4 KB that a request touches: contents, page numbers and contents of pages.
 const WHOLE_PAGE_BYTES: u64 = 24;
-/// The page that those are counted in.
 const PAGE_BYTES: u32 = 4096;
-/// No trace file takes more than this many times its own size in memory, unless it is compressed,
-/// and hardly a compressed one does.
+/// Times its own size that a trace file takes in memory at most; compressed ones hardly reach it either.
 const MOST_TIMES_FILE: u64 = 64;
 const MOST_TIMES_COMPRESSED: u64 = 1 << 12;
 /// Batches of a stream by which the whole is judged: half a million requests.

@@ -67,7 +67,6 @@ enum Compression {
     Bzip2,
 }
 
-/// Enough of the beginning to recognise any compression or Parquet.
 const MAGIC_BYTES: usize = 6;
 
 impl Compression {
@@ -159,7 +158,6 @@ impl Input {
         Ok(Input { name, reader, compression, done, total })
     }
 
-    /// The first block of lines, and a way to the others.
     pub(crate) fn into_blocks(self, threaded: bool) -> Blocks {
         let state = Blocks {
             name: self.name.clone(),
@@ -230,7 +228,6 @@ const LINE_BYTES_MAX: usize = 16 << 20;
 /// Blocks that may be waiting between the decompressing thread and the parser.
 const BLOCKS_AHEAD: usize = 4;
 
-/// Why there is no next block.
 enum Trouble {
     Reading(io::Error),
     LongLine,
@@ -242,7 +239,6 @@ impl From<io::Error> for Trouble {
     }
 }
 
-/// Cuts a stream into blocks that end at the end of a line.
 struct Cutter {
     reader: Box<dyn Read + Send>,
     /// The beginning of a line whose end is not read yet.
@@ -278,7 +274,6 @@ impl Cutter {
         Ok(!block.is_empty())
     }
 
-    /// Reads until `block` is full or the input ends; the number of bytes in it then.
     fn fill(&mut self, block: &mut [u8], mut filled: usize) -> io::Result<usize> {
         while filled < block.len() {
             match self.reader.read(&mut block[filled..]) {
@@ -326,7 +321,6 @@ impl Feed {
     }
 }
 
-/// The lines of an input, in blocks.
 pub(crate) struct Blocks {
     pub(crate) name: String,
     compression: Compression,
@@ -361,7 +355,6 @@ impl Blocks {
         })
     }
 
-    /// Bytes of the compressed input read so far.
     pub(crate) fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }

@@ -4,10 +4,8 @@ use flashtwin_bits::memory_limits;
 
 use crate::error::{ErrorCause, TraceError};
 
-/// Memory that any trace may take.
 const LEAST_BYTES: u64 = 1 << 30;
-/// Memory that a request may add: distinct pages of a mebibyte in sectors of 512 bytes are far
-/// below.
+/// Memory that a request may add: distinct pages of a mebibyte in sectors of 512 bytes are far below.
 const REQUEST_BYTES: u64 = 64 << 10;
 
 /// Bytes of memory that work on `requests` requests may take: a gibibyte, or 64 KiB a request if
@@ -40,11 +38,8 @@ const MARGIN_BYTES: u64 = 64 << 20;
 /// Growth below this is not checked: asking for the free memory costs system calls.
 const ASKED_FROM_BYTES: u64 = 4 << 20;
 
-/// Stops reading if the next requests make the trace outgrow the free memory: `(held, more)` bytes,
-/// at `requests` so far. A few compressed bytes may expand to many lines.
-///
-/// # Errors
-/// [`ErrorCause::TooLarge`] with the figures.
+/// Stops reading if the next requests outgrow the free memory: `(held, more)` bytes, at `requests` so far. A few
+/// compressed bytes may expand to many lines.
 pub(crate) fn check_growth(name: &str, requests: usize, (held, more): (u64, u64)) -> Result<(), TraceError> {
     if more < ASKED_FROM_BYTES {
         return Ok(());
@@ -68,11 +63,7 @@ pub(crate) fn check_growth(name: &str, requests: usize, (held, more): (u64, u64)
 const COLUMNS_REQUEST_BYTES: u64 = 33;
 const COLUMNS_CONTENT_BYTES: u64 = 4;
 
-/// Refuses to read `requests` requests with `contents` contents whole if they need more than the
-/// free memory.
-///
-/// # Errors
-/// [`ErrorCause::TooLarge`] with the figures.
+/// Refuses to read requests whole that need more than the free memory.
 pub(crate) fn check_whole(name: &str, requests: u64, contents: u64) -> Result<(), TraceError> {
     let needed = requests.saturating_mul(COLUMNS_REQUEST_BYTES);
     let needed = needed.saturating_add(contents.saturating_mul(COLUMNS_CONTENT_BYTES));

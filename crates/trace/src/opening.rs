@@ -12,11 +12,6 @@ use crate::options::OpenOptions;
 use crate::progress::Progress;
 use crate::trace::{Trace, finish};
 
-/// Opens a trace of any format, or one volume of it, or a span of its time; `digests`: whether the digests of contents
-/// are read as well.
-///
-/// # Errors
-/// Also when `progress` says to stop.
 pub(crate) fn open(
     source: &Source,
     options: &OpenOptions,

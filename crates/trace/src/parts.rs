@@ -15,14 +15,12 @@ pub(crate) fn parts(requests: usize) -> Vec<Range<usize>> {
     in_parts(requests, processors.min(PARTS_MAX).min(requests / PART_REQUESTS))
 }
 
-/// Requests in `parts` parts, or in one.
 pub(crate) fn in_parts(requests: usize, parts: usize) -> Vec<Range<usize>> {
     let parts = parts.max(1);
     (0..parts).map(|part| requests * part / parts..requests * (part + 1) / parts).collect()
 }
 
-/// Runs the same work for several items in parallel, the last one on this thread; returns the
-/// results in their order.
+/// Runs the same work for several items in parallel, the last one on this thread; results are in their order.
 pub(crate) fn side_by_side<I: Send, T: Send>(
     things: impl IntoIterator<Item = I>,
     work: impl Fn(I) -> T + Sync,

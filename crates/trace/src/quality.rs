@@ -43,7 +43,6 @@ const ADDRESS_BELIEVABLE: u64 = 1 << 60;
 const REQUEST_BYTES_BELIEVABLE: u32 = 1 << 30;
 const REQUESTS_FOR_A_RATE: u64 = 1000;
 
-/// Statistics by which units are judged, over the requests of a trace in order of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Figures {
     requests: u64,
@@ -74,7 +73,6 @@ impl Figures {
 }
 
 impl Quality {
-    /// Adds a warning for each impossible figure: the sign of a wrong unit or format.
     pub(crate) fn judge(&mut self, figures: &Figures) {
         let duration_ns = figures.duration_ns as f64;
         if duration_ns > YEARS_BELIEVABLE * NS_PER_YEAR {

@@ -31,7 +31,6 @@ impl Random {
         }
     }
 
-    /// Whether something happens that has this probability; never at 0, always at 1.
     #[inline]
     pub(crate) fn chance(&mut self, probability: f64) -> bool {
         probability > 0.0 && self.unit() <= probability

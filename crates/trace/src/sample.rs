@@ -40,7 +40,6 @@ impl FromStr for SampleBy {
 
 /// Bytes of memory of a part of a request that stays, while it is sorted.
 const PART_BYTES: u64 = 80;
-/// Bytes of the pages that stay or go.
 const PAGE_BYTES: u64 = CHUNK_BYTES as u64;
 
 impl Trace {
@@ -131,7 +130,6 @@ impl Trace {
 struct Chosen {
     by: SampleBy,
     salt: u64,
-    /// Hashes up to this stay.
     highest: u64,
 }
 
@@ -147,7 +145,6 @@ impl Chosen {
         mix(number.wrapping_add(mix(u64::from(group) ^ self.salt))) <= self.highest
     }
 
-    /// Adds the runs of pages of a request that stay.
     fn take(&self, trace: &Trace, request: usize, columns: &mut Columns) {
         let contents = trace.contents(request);
         let requests = trace.requests(request..request + 1);
@@ -174,7 +171,6 @@ impl Chosen {
     }
 }
 
-/// Adds the `run` of a request's pages, of which the first is `first_page`.
 fn push(trace: &Trace, request: usize, first_page: u64, run: Range<usize>, columns: &mut Columns) {
     let (offset, length) = (trace.offset_bytes[request], u64::from(trace.length_bytes[request]));
     let contents = trace.contents(request);

@@ -134,8 +134,8 @@ impl TraceStream {
                 requests[volume as usize] += 1;
             }
         }
-        let found = self.volume_names.iter().cloned().zip(requests);
-        Ok(found.filter(|&(_, requests)| requests > 0).collect())
+        let counts = self.volume_names.iter().cloned().zip(requests);
+        Ok(counts.filter(|&(_, requests)| requests > 0).collect())
     }
 
     /// Name of the trace for people.
@@ -207,7 +207,6 @@ impl TraceStream {
         Ok((!batch.is_empty()).then_some(batch))
     }
 
-    /// Brings a batch into a trace's form.
     fn finish_batch(&mut self, mut columns: Columns, feed: &dyn Feed) -> Trace {
         if let Some(&first) = columns.time_ns.first() {
             let origin = *self.origin_ns.get_or_insert(first);
@@ -275,7 +274,6 @@ impl TraceStream {
     }
 }
 
-/// Requests that wait for earlier ones.
 struct SortWindow {
     window_ns: u64,
     /// In order of time; the first `taken` are gone already, those before `ready` may go.
@@ -293,8 +291,7 @@ impl SortWindow {
         self.ready - self.taken
     }
 
-    /// Reads as many requests as are held, so that each is moved and sorted a few times only, however
-    /// many the window holds.
+    /// Reads as many requests as are held, so that each is moved and sorted a few times only.
     fn refill(&mut self, feed: &mut dyn Feed, progress: &dyn Progress) -> Result<(), TraceError> {
         self.columns.drop_first(self.taken);
         self.taken = 0;
@@ -313,7 +310,6 @@ impl SortWindow {
         Ok(())
     }
 
-    /// Takes up to `count` of the requests that may go.
     fn take(&mut self, count: usize) -> Columns {
         let end = self.ready.min(self.taken.saturating_add(count));
         let starts = &self.columns.content_start;

@@ -6,8 +6,7 @@ use crate::columns::Columns;
 use crate::quality::Figures;
 use crate::request::{CHUNK_BYTES, NO_CONTENT};
 
-/// Statistics of requests as they come in: a reader gathers them batch by batch, instead of going
-/// through all columns afterwards.
+/// Statistics of requests as they come in: a reader gathers them batch by batch, in the processor's caches.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tally {
     pub(crate) requests: usize,
@@ -16,7 +15,6 @@ pub(crate) struct Tally {
     latest_ns: i64,
     /// If they are not, it judges nothing.
     pub(crate) figures: Figures,
-    /// Requests with contents that do not begin on the grid of contents.
     pub(crate) unaligned: u64,
     /// Whether contents are numbered by appearance, and how many there are.
     pub(crate) numbered: bool,
@@ -42,7 +40,6 @@ impl Tally {
         tally
     }
 
-    /// Adds the requests `rows`, which come behind those before.
     pub(crate) fn add(&mut self, columns: &Columns, rows: Range<usize>) {
         let time_ns = &columns.time_ns[rows.clone()];
         let (Some(&first), Some(&last)) = (time_ns.first(), time_ns.last()) else { return };
@@ -86,7 +83,6 @@ mod tests {
     use super::*;
     use crate::request::Op;
 
-    /// Requests a microsecond apart, some with contents, after `change`.
     fn columns(change: impl Fn(&mut Columns)) -> Columns {
         let mut draw = SplitMix64(5);
         let mut columns = Columns::empty();

@@ -177,8 +177,7 @@ impl Trace {
     }
 }
 
-/// Brings columns into a trace's form. `columns.volume` holds indices into `volumes`; `tally` is of these columns if it
-/// tells of as many requests.
+/// Brings columns with indices into `volumes` into a trace's form; `tally` counts if it is of all requests.
 pub(crate) fn finish(
     name: &str,
     format: Format,
@@ -236,7 +235,6 @@ pub(crate) fn up_to_last(mut flags: Vec<u8>) -> Vec<u8> {
     flags
 }
 
-/// Sorts requests by time, and lets the first one be at 0.
 fn sort_from_zero(columns: &mut Columns) {
     if !columns.time_ns.is_sorted() {
         sort_by_time(columns);

@@ -17,6 +17,7 @@ from flashtwin.errors import FlashtwinError, ReportError
 from flashtwin.judgement.verdict import Verdict
 from flashtwin.progress import Progress, named
 from flashtwin.results import folder, names, rows
+from flashtwin.results.documents import json_object, json_or_none
 from flashtwin.results.frames import ArrowTable, Table, Tabular, shown, table_of
 from flashtwin.settings import Setting, merged, texts
 from flashtwin.traces.reading import Reading
@@ -54,11 +55,7 @@ class Options:
 
 
 def options(sets: Mapping[str, Setting | None], threads: int = 1) -> Options:
-    """The options with some keys changed (docs/characterization.md); None leaves a key as it is.
-
-    Raises:
-        ConfigError: a key is not known (the message names the nearest), or its value is out of range.
-    """
+    """The options with some keys changed (docs/characterization.md); None leaves a key as it is."""
     given = {key: value for key, value in sets.items() if value is not None}
     return options_from_text(texts(given), threads)
 
@@ -75,8 +72,7 @@ def options_schema() -> dict[str, Any]:
     >>> "period_s" in ft.options_schema()["properties"]
     True
     """
-    schema: dict[str, Any] = json.loads(_core.options_schema())
-    return schema
+    return json_object(_core.options_schema())
 
 
 @dataclass(frozen=True)
@@ -209,10 +205,8 @@ def _study(path: Path) -> StudyFolder | None:
 
 def _told_by(path: Path) -> str:
     """How a command line names the trace of a folder."""
-    try:
-        return str(json.loads((path / names.ADVICE).read_text(encoding="utf-8"))["trace"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return "TRACE"
+    advice = json_or_none(path / names.ADVICE)
+    return str(advice["trace"]) if isinstance(advice, dict) and "trace" in advice else "TRACE"
 
 
 def characterize(
@@ -283,7 +277,8 @@ def measure(
         if isinstance(source, Trace):
             chosen = source if volume is None else source.volume(volume)
             return _wrapped(chosen._native.characterize(options.json(), heard))
-        return _wrapped(_streamed(source, options, replace(reading, volume=volume or reading.volume), heard))
+        how = replace(reading, volume=volume or reading.volume).native
+        return _wrapped(_core.characterize_stream(source, how, options.json(), heard))
 
     whole = replace(part(None), trace=_words(source, reading) + options.words)
     volumes = _volumes(whole) if by_volume else []
@@ -305,13 +300,5 @@ def _volumes(whole: Characterization) -> list[str]:
 
 
 def _wrapped(native: _core.Characterization) -> Characterization:
-    summary: dict[str, Any] = json.loads(native.summary_json)
     tables = {name: lambda name=name: native.table(name) for name in native.table_names}
-    return Characterization(summary, tables)
-
-
-def _streamed(
-    path: str | Path, options: Options, reading: Reading, heard: Callable[[int, int], None] | None
-) -> _core.Characterization:
-    how = (reading.format, reading.on_bad_line, reading.sort_window_ns, reading.blkparse_action, reading.volume)
-    return _core.characterize_stream(path, (*how, reading.excerpt_ns), options.json(), heard)
+    return Characterization(json_object(native.summary_json), tables)

@@ -134,12 +134,10 @@ METRICS: dict[str, Metric] = {
     ),
     "same_content_write_percent": Metric("page writes of what the page already holds", "space.rewrite_percent"),
     "values_for_half_of_writes_percent": Metric(
-        "smallest share of the values written that has half of the writes",
-        "popularity.write.contents_for_50_percent",
+        "smallest share of the values written that has half of the writes", "popularity.write.contents_for_50_percent"
     ),
     "values_for_half_of_reads_percent": Metric(
-        "smallest share of the values read that has half of the reads",
-        "popularity.read.contents_for_50_percent",
+        "smallest share of the values read that has half of the reads", "popularity.read.contents_for_50_percent"
     ),
     "values_for_80_percent_of_reads_percent": Metric(
         "smallest share of all values that has 80 % of the reads", _values_for_80_percent_of_reads
@@ -172,15 +170,13 @@ METRICS: dict[str, Metric] = {
         "share of a day's page reads whose value was read on the day before", "drift.read_before_percent"
     ),
     "index_of_dispersion": Metric(
-        "variance of the requests in a second, divided by their mean",
-        "info.requests_per_second.index_of_dispersion",
+        "variance of the requests in a second, divided by their mean", "info.requests_per_second.index_of_dispersion"
     ),
     "daily_unique_read_percent": Metric(
         "distinct values among the pages read in a day, of these; mean over the days", _daily_unique_reads
     ),
     "index_of_dispersion_10_ms": Metric(
-        "variance of the requests in 10 ms, divided by their mean",
-        "info.requests_per_second.index_of_dispersion_10_ms",
+        "variance of the requests in 10 ms, divided by their mean", "info.requests_per_second.index_of_dispersion_10_ms"
     ),
     "busiest_1_ms_requests": Metric(
         "most requests within 1 ms, of each 1,000 requests in a row; mean over the trace",
@@ -208,8 +204,7 @@ METRICS: dict[str, Metric] = {
         "info.trains.joined_percent",
     ),
     "sequential_in_trains_percent": Metric(
-        "share of the requests within a train that begin where the one before ended",
-        "info.trains.sequential_percent",
+        "share of the requests within a train that begin where the one before ended", "info.trains.sequential_percent"
     ),
 }
 

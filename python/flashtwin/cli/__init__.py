@@ -173,9 +173,5 @@ def _failed(failure: Exception, *, debug: bool) -> int:
     if debug:
         traceback.print_exception(failure)
     place = "" if debug else "; `flashtwin --debug ...` shows where"
-    error(f"internal error: {type(failure).__name__}: {_one_line(failure)}; please report it{place}")
+    error(f"internal error: {type(failure).__name__}: {' '.join(str(failure).split())}; please report it{place}")
     return 1
-
-
-def _one_line(failure: Exception) -> str:
-    return " ".join(str(failure).split())

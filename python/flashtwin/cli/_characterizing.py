@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -135,7 +135,8 @@ def show_batch(done: Batch, *, as_json: bool) -> None:
             f"{counts['write_amplification']} for write and {counts['read_amplification']} for read amplification"
         )
         data(f"report: {done.report}")
-    _complain([(failure.trace, failure.message) for failure in done.failures])
+    for failure in done.failures:
+        say(f"not characterized: {failure.trace}: {failure.message}")
 
 
 def _json(found: Characterization) -> dict[str, Any]:
@@ -148,11 +149,6 @@ def _table(what: str, rows: dict[str, dict[str, Any]]) -> str:
     shown = [(short, key, write) for _, key, write, short in _FIGURES if short]
     body = [[name, *(_cell(row, key, write) for _, key, write in shown)] for name, row in rows.items()]
     return table([what, *(short for short, _, _ in shown)], body)
-
-
-def _complain(failures: Sequence[tuple[str, str]]) -> None:
-    for trace, message in failures:
-        say(f"not characterized: {trace}: {message}")
 
 
 def _cell(row: dict[str, Any], key: str, write: Callable[[Any], str]) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from flashtwin.cli._talk import table
-from flashtwin.recipes.likeness import Replayed
 from flashtwin.recipes.workloads import Achieved
+
+if TYPE_CHECKING:
+    from flashtwin.recipes.imitation import Replayed
 
 
 def as_row(one: Achieved) -> dict[str, Any]:
@@ -32,10 +35,7 @@ def comparison(achieved: list[Achieved]) -> str:
 
 def replayed_row(one: Replayed) -> dict[str, Any]:
     """A figure of both replays for machines."""
-    return {
-        "system": one.system, "figure": one.figure,
-        "original": one.original, "imitation": one.imitation, "error": one.error,
-    }  # fmt: skip
+    return {**asdict(one), "error": one.error}
 
 
 def side_by_side(replays: list[Replayed]) -> str:

@@ -84,11 +84,7 @@ Workers = Annotated[int, click.IntRange(min=0), Shared(_WORKERS, "N")]
 
 
 def expect_new(file: Path, endings: Sequence[str], why: str = "", *, force: bool) -> None:
-    """Refuses a file that cannot be written, before any long work.
-
-    Raises:
-        FlashtwinError: it has another ending, exists, or has no folder.
-    """
+    """Refuses a file that cannot be written, before any long work."""
     if file.suffix not in endings:
         raise FlashtwinError(f"{file}: the name must end in {' or '.join(endings)}{why}")
     if (file.exists() or file.is_symlink()) and not force:

@@ -20,6 +20,9 @@ from rich.text import Text
 
 from flashtwin.progress import Progress as Heard
 
+#: Steps of a trace, as a person calls them, with their units.
+_TRACES = {"reading": ("reading the trace", "B"), "making": ("making the trace", "req")}
+
 
 class _Rate(ProgressColumn):
     """Steps a second, in the job's own unit."""
@@ -70,18 +73,12 @@ class Bars:
         """A progress callback that draws one bar of this name for all steps."""
         return lambda _, done, total: self.job(name, done, total, unit)
 
-    def making(self) -> Heard:
-        """The progress callback for making a trace."""
-        return self.named("making the trace", "req")
-
-    def reading(self) -> Heard:
-        """The progress callback for opening a trace."""
-        return self.named("reading the trace", "B")
-
-    def job(self, name: str, done: int, total: int, unit: str = "req") -> None:
+    def job(self, name: str, done: int, total: int, unit: str | None = None) -> None:
         """Draws how far a job is; a total of 0 means that it is not known."""
         if not self._shown:
             return
+        if unit is None:
+            name, unit = _TRACES.get(name, (name, "req"))
         if name not in self._tasks:
             self._tasks[name] = self._progress.add_task(name, total=None, unit=unit)
         self._progress.update(self._tasks[name], completed=done, total=total or None)

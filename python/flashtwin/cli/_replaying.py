@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -18,9 +17,9 @@ from flashtwin.replays.presets import System
 from flashtwin.replays.running import compare, name_systems, replay
 from flashtwin.replays.timelines import Timeline
 from flashtwin.results import folder, ground, names, schema
+from flashtwin.results.documents import read_json
 from flashtwin.results.trees import dig
 from flashtwin.traces.reading import Source
-from flashtwin.traces.scan import Replayable
 
 Summary = Mapping[str, Any]
 
@@ -91,24 +90,20 @@ def replay_all(
         raise click.UsageError("--per-request writes a table; say with --out where to")
     with folder.prepared(out) if out is not None else nullcontext() as path:
         with Bars() as bars:
-            trace = source.to_replay(stream=stream, progress=bars.reading(), notify=say)
+            trace = source.to_replay(stream=stream, progress=bars.job, notify=say)
             systems = without_contents(trace, chosen, say) if any_systems else chosen
-            suitable = running.fitted(trace, systems, bars.reading())
+            suitable = running.fitted(trace, systems, bars.job)
             if path is not None:
                 replay_into(
-                    path,
-                    trace,
-                    suitable,
-                    running.threads,
-                    bars.job,
-                    say,
-                    equal_ground=equal_ground,
-                    per_request=per_request,
-                    timeline=timeline,
-                )
-                summaries = {name: _summary(path, name) for name in suitable}
+                    path, trace, suitable, running.threads, bars.job, say,
+                    equal_ground=equal_ground, per_request=per_request, timeline=timeline,
+                )  # fmt: skip
+                summaries = {name: read_json(names.run(path, name) / names.SUMMARY) for name in suitable}
             elif timeline is not None:
-                summaries = {name: _drawn(trace, system, timeline, bars) for name, system in suitable.items()}
+                summaries = {name: replay(
+                    trace, system, progress=bars.job, timeline=timeline.path, timeline_from_s=timeline.from_s,
+                    timeline_to_s=timeline.to_s,
+                ).summary for name, system in suitable.items()}  # fmt: skip
             else:
                 results = compare(trace, suitable, threads=running.threads, progress=bars.job)
                 summaries = {name: result.summary for name, result in results.items()}
@@ -117,19 +112,6 @@ def replay_all(
         if timeline is not None:
             say(f"timeline: {timeline.path}; open it at https://ui.perfetto.dev")
         return summaries
-
-
-def _drawn(trace: Replayable, system: System, timeline: Timeline, bars: Bars) -> Summary:
-    """Replays it on a system with a timeline."""
-    result = replay(
-        trace,
-        system,
-        progress=bars.job,
-        timeline=timeline.path,
-        timeline_from_s=timeline.from_s,
-        timeline_to_s=timeline.to_s,
-    )
-    return result.summary
 
 
 def show(summaries: Mapping[str, Summary], *, as_json: bool) -> None:
@@ -152,11 +134,6 @@ def _with_ground(summaries: Mapping[str, Summary]) -> dict[str, Summary]:
         name: {**summary, "ground": [one.as_json() for one in unequal if name in one.values]}
         for name, summary in summaries.items()
     }
-
-
-def _summary(path: Path, name: str) -> Summary:
-    summary: Summary = json.loads((names.run(path, name) / names.SUMMARY).read_text(encoding="utf-8"))
-    return summary
 
 
 def cell(summary: Summary, path: str, write: Callable[[float], str]) -> str:

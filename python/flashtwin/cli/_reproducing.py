@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
@@ -13,6 +12,7 @@ from flashtwin import units
 from flashtwin.cli._talk import data, table
 from flashtwin.papers.claims import Agreement
 from flashtwin.results import names
+from flashtwin.results.documents import json_object
 
 Papers = Sequence[Mapping[str, Any]]
 
@@ -68,8 +68,7 @@ def judged(paper: Mapping[str, Any], item: Mapping[str, Any]) -> str:
 
 
 def _at_default() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(resources.files("flashtwin.papers").joinpath(VERDICTS).read_text("utf-8"))
-    return found
+    return json_object(resources.files("flashtwin.papers").joinpath(VERDICTS).read_text("utf-8"))
 
 
 def _scale_of(paper: Mapping[str, Any]) -> float | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -36,7 +35,11 @@ def show(runs: Sequence[together.SavedResult], *, across_traces: bool, as_json: 
         say(f"warning: {warning}")
     differences = together.differences(runs)
     if as_json:
-        data_json(_for_machines(runs, warnings, differences))
+        data_json({
+            "warnings": warnings,
+            "differences": [one.as_json() for one in differences],
+            "runs": [{**run.as_json(), "summary": dict(run.summary)} for run in runs],
+        })  # fmt: skip
         return
     data(_settings(runs, differences))
     data("")
@@ -75,16 +78,6 @@ def _change(summary: identity.Summary, first: identity.Summary, path: str) -> fl
     if value is None or not before:
         return None
     return (float(value) / float(before) - 1.0) * 100.0
-
-
-def _for_machines(
-    runs: Sequence[together.SavedResult], warnings: Sequence[str], differences: Sequence[ground.Difference]
-) -> dict[str, Any]:
-    return {
-        "warnings": list(warnings),
-        "differences": [one.as_json() for one in differences],
-        "runs": [{**run.as_json(), "summary": dict(run.summary)} for run in runs],
-    }
 
 
 def default_out(paths: Sequence[Path]) -> Path:

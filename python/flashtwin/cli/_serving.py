@@ -68,16 +68,13 @@ def serve(
     server: Server, what: dict[str, str], command: Sequence[str], seconds: float | None, metrics_at: str | None, *,
     as_json: bool,
 ) -> int:  # fmt: skip
-    """Prints the address and serves until the end; returns the command's exit status."""
+    """Prints the address; serves until the command has ended, the time is over or somebody interrupts.
+
+    Returns the command's exit status.
+    """
     data(json.dumps({"uri": server.uri, **what}) if as_json else server.uri)
     sys.stdout.flush()
-    with metrics(server, metrics_at):
-        return serve_until_end(server, command, seconds)
-
-
-def serve_until_end(server: Server, command: Sequence[str], seconds: float | None) -> int:
-    """Waits until the command has ended, the time is over or somebody interrupts; the command's exit status."""
-    with _terminated_as_interrupted(), _line() as draw:
+    with metrics(server, metrics_at), _terminated_as_interrupted(), _line() as draw:
         running = _started(command, server.uri) if command else None
         try:
             return _wait(server, running, seconds, draw)

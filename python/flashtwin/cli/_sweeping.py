@@ -10,7 +10,6 @@ from flashtwin.cli._talk import data, data_json, say, table
 from flashtwin.results import figures, variation
 from flashtwin.results.names import SWEEP_ROWS
 from flashtwin.results.names import table as table_file
-from flashtwin.results.sweeps import is_closed
 from flashtwin.sweeps.swept import Sweep
 
 #: Runs shown; the table has all.
@@ -24,11 +23,11 @@ def show(done: Sweep, *, as_json: bool) -> None:
     if as_json:
         data_json(_said(done))
         return
-    rows = done.to_arrow().to_pylist()
-    best = _best(done)
+    saved, best = done._saved, done._saved.best
+    rows = saved.rows
     swept = [f"config.{key}" for key, values in done.plan.axes.items() if len(values) > 1]
-    asked = [figures.figure(name) for name in dict.fromkeys([*_goals(done), *done.plan.trade])]
-    columns = variation.columns(rows, asked, closed=is_closed(rows), at_most=_FIGURES)
+    asked = [figures.figure(name) for name in dict.fromkeys([*saved.goals, *done.plan.trade])]
+    columns = variation.columns(rows, asked, closed=saved.is_closed, at_most=_FIGURES)
     runs = shown = variation.alike(rows)
     if best is not None and len(runs) > _SHOWN:
         at = "trial" if "trial" in best else "point"
@@ -56,7 +55,7 @@ def show(done: Sweep, *, as_json: bool) -> None:
 
 def _say_over(done: Sweep, best: Mapping[str, Any]) -> None:
     """The best setting over several traces, and how to make each of its runs."""
-    figure, search = figures.figure(_goals(done)[0]), done.plan.search
+    figure, search = figures.figure(done._saved.goals[0]), done.plan.search
     kind = {"mean": "the geometric mean", "worst": "the worst"}[search["over"]]
     value = best[f"over.{figure.path}"]
     beside = f"{value:,.3f} of that of `{search['reference']}` as it is"
@@ -64,16 +63,6 @@ def _say_over(done: Sweep, best: Mapping[str, Any]) -> None:
     for point in done.plan.points:
         if point.trial == best["trial"]:
             data(f"  {point.trace}: `{point.command}`")
-
-
-def _best(done: Sweep) -> dict[str, Any] | None:
-    goals = _goals(done)
-    return done.best(goals[0], done.plan.search["subject_to"]) if len(goals) == 1 else None
-
-
-def _goals(done: Sweep) -> list[str]:
-    search = done.plan.search
-    return [*search.get("minimize", []), *search.get("maximize", [])]
 
 
 def _head(figure: figures.Figure) -> str:
@@ -98,8 +87,8 @@ def _cell(value: float | None, figure: figures.Figure) -> str:
 
 
 def _said(done: Sweep) -> dict[str, Any]:
-    status = {row["point"]: row for row in done.to_arrow().select(["point", "status", "error"]).to_pylist()}
-    best = _best(done)
+    status = {row["point"]: {key: row[key] for key in ("point", "status", "error")} for row in done._saved.rows}
+    best = done._saved.best
     return {
         "report": str(done.report) if done.report.is_file() else None,
         "complete": done.complete,

@@ -88,15 +88,10 @@ def show_report(
 ) -> None:
     """Prints the choice, the bottlenecks, the findings and the report's path; for machines also the differences."""
     if as_json:
-        data_json(
-            {
-                "report": str(page),
-                "limits": [dict(one) for one in limits],
-                "findings": list(findings),
-                "choice": None if choice is None else choice.as_json(),
-                "ground": [one.as_json() for one in unequal],
-            }
-        )
+        data_json({
+            "report": str(page), "limits": [dict(one) for one in limits], "findings": list(findings),
+            "choice": None if choice is None else choice.as_json(), "ground": [one.as_json() for one in unequal],
+        })  # fmt: skip
         return
     if choice is not None:
         from flashtwin.judgement.verdict import joined

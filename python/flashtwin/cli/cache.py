@@ -42,7 +42,10 @@ def info(*, json: Json = False) -> None:
     if where is None:
         say(f"no aged drives are kept: {aged.VARIABLE} is '{aged.OFF}', or there is no folder for caches")
         return
-    rows = [[one.name, f"{one.bytes / 1e6:,.1f}", _when(one.used_s)] for one in kept]
+    rows = [
+        [one.name, f"{one.bytes / 1e6:,.1f}", time.strftime("%Y-%m-%d %H:%M", time.localtime(one.used_s))]
+        for one in kept
+    ]
     if rows:
         data(table(["", "MB", "last used"], rows))
     total = sum(one.bytes for one in kept)
@@ -59,7 +62,3 @@ def clear() -> None:
     """
     gone = aged.clear()
     say(f"{len(gone)} files are gone, {sum(one.bytes for one in gone) / 1e6:,.1f} MB")
-
-
-def _when(used_s: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(used_s))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 from flashtwin.characterization.measuring import Characterization
@@ -11,7 +10,7 @@ from flashtwin.cli._characterizing import MeasuringOptions, show, show_batch
 from flashtwin.cli._options import Json, On, Shard, TracePaths, Workers
 from flashtwin.cli._progress import Bars
 from flashtwin.cli._talk import say
-from flashtwin.results import folder, names
+from flashtwin.results import names
 from flashtwin.sweeps import batch, jobs
 from flashtwin.traces.reading import Reading, Source
 
@@ -52,61 +51,28 @@ def characterize(
         out (DIR): Folder for results and report. Example: --out mail-workload
             [default: the trace's name and -workload, or workloads]
     """
+    how = jobs.JobOptions(measuring.options, reading, measuring.stream, by_volume, reports)
     if len(paths) == 1 and not Path(paths[0]).is_dir() and on is None and shard is None:
         source = Source(paths[0], reading)
-        _one(source, measuring, out, reports=reports, by_volume=by_volume, as_json=json)
+        _one(source, how, out, as_json=json)
         return 0
     with Bars() as bars:
-        done = batch.run(
-            paths,
-            out or Path("workloads"),
-            measuring.options,
-            reading,
-            stream=measuring.stream,
-            by_volume=by_volume,
-            reports=reports,
-            workers=workers,
-            on=on,
-            shard=shard,
-            progress=bars.named("characterizing", "traces"),
-            notify=say,
-        )
+        heard = bars.named("characterizing", "traces")
+        done = batch.run(paths, out or Path("workloads"), how, workers, on, shard, heard, say)
     show_batch(done, as_json=json)
     return 1 if done.failures else 0
 
 
-def _one(
-    source: Source, measuring: MeasuringOptions, out: Path | None, *, reports: bool, by_volume: bool, as_json: bool
-) -> None:
+def _one(source: Source, how: jobs.JobOptions, out: Path | None, *, as_json: bool) -> None:
     """One trace: its folder and its report, whether or not they were there before."""
     target = out or Path(f"{source.stem}-workload")
-    job = jobs.Job(
-        name=source.path,
-        path=source.path,
-        out=str(target),
-        options=measuring.options,
-        reading=source.reading,
-        stream=measuring.stream,
-        by_volume=by_volume,
-        report=reports,
-        key=_key(source, measuring, by_volume=by_volume),
-    )
+    job = jobs.Job.of(Path(source.path).name, source.path, target, how)
     if source.path != "-" and job.is_done:
         say(f"reusing {target}: same file, same options")
         found = Characterization.read(target)
     else:
         with Bars() as bars:
             found = jobs.do(job, bars.named("characterizing", "steps"))
-    show(found, target / names.REPORT if reports else None, as_json=as_json)
-    if not reports:
+    show(found, target / names.REPORT if how.report else None, as_json=as_json)
+    if not how.report:
         say(f"results: {target}")
-
-
-def _key(source: Source, measuring: MeasuringOptions, *, by_volume: bool) -> str:
-    """Names all that the result of a single trace depends on."""
-    file = Path(source.path)
-    status = file.stat() if source.path != "-" and file.is_file() else None
-    made_from = [status.st_size, status.st_mtime_ns] if status is not None else [None]
-    return folder.characterization_key(
-        file.name, *made_from, measuring.options.key, asdict(source.reading), measuring.stream, by_volume
-    )

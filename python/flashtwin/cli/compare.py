@@ -50,7 +50,13 @@ def compare(
     """
     saved = [Path(path) for path in paths if path != "-" and together.is_results(path)]
     if len(saved) == len(paths):
-        _of_results(saved, out, across_traces=across_traces, as_json=json)
+        from flashtwin.cli import _saved
+
+        _saved.refuse_options(click.get_current_context())
+        _saved.show(together.gather(saved), across_traces=across_traces, as_json=json)
+        if out is not None:
+            Comparison.of(*saved).save(out)
+            say(f"results: {out}")
         return
     if len(paths) > 1:
         other = next(path for path in paths if Path(path) not in saved)
@@ -73,13 +79,3 @@ def compare(
         per_request=per_request,
     )
     show(summaries, as_json=json)
-
-
-def _of_results(results: list[Path], out: Path | None, *, across_traces: bool, as_json: bool) -> None:
-    from flashtwin.cli import _saved
-
-    _saved.refuse_options(click.get_current_context())
-    _saved.show(together.gather(results), across_traces=across_traces, as_json=as_json)
-    if out is not None:
-        Comparison.of(*results).save(out)
-        say(f"results: {out}")

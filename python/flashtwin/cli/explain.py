@@ -68,8 +68,8 @@ def explain(
                 found = explain_all(path, system, trace=trace, progress=heard, **asked)
             else:
                 chosen = _systems(running, system, trace)
-                opened = Source(path, reading).to_replay(stream=stream, progress=bars.reading(), notify=say)
-                fitted = running.fitted(opened, chosen, bars.reading())
+                opened = Source(path, reading).to_replay(stream=stream, progress=bars.job, notify=say)
+                fitted = running.fitted(opened, chosen, bars.job)
                 found = explain_all(opened, list(fitted.values()), out=out, progress=heard, **asked)
     except InterruptedExplanation as stopped:
         _show(stopped.found, as_json=json)

@@ -62,7 +62,11 @@ def measure(
     if measured is None:
         _show(found, as_json=json)
     else:
-        _show_beside(measured, found, as_json=json)
+        from flashtwin.drives.comparing import compared
+
+        rows = compared(measured, found, measured)
+        errors = [{**asdict(row), "error_percent": row.error_percent} for row in rows]
+        data_json(errors) if json else data(beside(rows))
 
 
 def _show(found: Measurements, *, as_json: bool) -> None:
@@ -70,33 +74,19 @@ def _show(found: Measurements, *, as_json: bool) -> None:
         data_json(_plain(found))
         return
     kinds = ("read_us", "write_us")
-    header = [
-        "requests/s offered",
-        "served",
-        *(f"{kind[:-3]} p{share}, us" for kind in kinds for share in (50, 99, 99.9)),
-    ]
+    figures = [f"{kind[:-3]} p{share}, us" for kind in kinds for share in (50, 99, 99.9)]
     rows = [
         [f"{row.offered_per_s:,.0f}", f"{row.reads_per_s + row.writes_per_s:,.0f}",
          *(f"{getattr(row, kind)[share]:,.0f}" if share in getattr(row, kind) else "" for kind in kinds
            for share in ("50p", "99p", "99p9"))]
         for row in found.open_loop
     ]  # fmt: skip
-    data(table(header, rows))
+    data(table(["requests/s offered", "served", *figures], rows))
     closed = [(f"{row.pattern} at {row.fill_gib:,.0f} GiB", row.amplification, row.writes_per_s) for row in
               found.overwritten]  # fmt: skip
     data("")
     data(table(["written, closed loop", "write amplification", "writes/s"],
                [[name, f"{wa:.2f}", f"{per_s:,.0f}"] for name, wa, per_s in closed if wa is not None]))  # fmt: skip
-
-
-def _show_beside(measured: Measurements, found: Measurements, *, as_json: bool) -> None:
-    from flashtwin.drives.comparing import compared
-
-    rows = compared(measured, found, measured)
-    if as_json:
-        data_json([{**asdict(row), "error_percent": row.error_percent} for row in rows])
-        return
-    data(beside(rows))
 
 
 def _plain(found: Measurements) -> dict[str, object]:

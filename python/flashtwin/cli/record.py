@@ -58,7 +58,10 @@ def record(
         recover: Repair TARGET, a recording that was killed.
     """
     if recover:
-        _recover(Path(target), as_json=json)
+        requests, cut = recording.recover(target)
+        if json:
+            data_json({"requests": requests, "cut_bytes": cut})
+        say(f"{requests:,} requests, {cut:,} bytes cut off: {Path(target)}")
         return
     expect_linux("recording")
     if out is None:
@@ -82,10 +85,3 @@ def record(
     say(f"{counts['requests']:,} requests{left_out}: {out}")
     if status:
         raise FlashtwinError(f"{command[0]}: ended with exit status {status}; the trace has what it did until then")
-
-
-def _recover(path: Path, *, as_json: bool) -> None:
-    requests, cut = recording.recover(path)
-    if as_json:
-        data_json({"requests": requests, "cut_bytes": cut})
-    say(f"{requests:,} requests, {cut:,} bytes cut off: {path}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,6 +21,7 @@ from flashtwin.live.linux import expect_linux
 from flashtwin.live.recording import Server
 from flashtwin.replays.running import Comparison
 from flashtwin.results import names
+from flashtwin.results.folder import write_json
 
 #: More logical pages than a drive can number, for any page size.
 _LARGEST = 1 << 47
@@ -87,7 +87,8 @@ def serve(
     if json:
         data_json(figures)
     if summary is not None:
-        _write(summary, figures)
+        beside = {key: figures[key] for key in ("server", "twin") if key in figures}
+        write_json(summary, {**figures["drive"], **beside})
     if "twin" in figures:
         _modelled(server, figures["twin"], out)
     _serving.warn(figures, set())
@@ -145,14 +146,3 @@ def _summary(out: Path | None) -> Path | None:
     if summary.exists():
         raise FlashtwinError(f"{summary}: exists; name another folder")
     return summary
-
-
-def _write(path: Path, figures: dict[str, Any]) -> None:
-    part = path.with_name(f"{path.name}.part")
-    beside = {key: figures[key] for key in ("server", "twin") if key in figures}
-    text = json.dumps({**figures["drive"], **beside}, indent=2, allow_nan=False) + "\n"
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        raise FlashtwinError(f"{path}: cannot be written ({(error.strerror or str(error)).lower()})") from error

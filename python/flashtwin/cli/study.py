@@ -23,9 +23,9 @@ from flashtwin.cli._replaying import choose
 from flashtwin.cli._talk import say, show_report
 from flashtwin.cli._types import Text, words
 from flashtwin.errors import ArgumentError
-from flashtwin.replays.folders import SYSTEMS, replay_into, without_contents
+from flashtwin.replays.folders import SYSTEMS
 from flashtwin.results import folder, ground
-from flashtwin.studies import EFFORT, StudyQuestions, finish
+from flashtwin.studies import EFFORT, StudyQuestions, run
 from flashtwin.traces.reading import Reading, Source
 
 
@@ -82,14 +82,10 @@ def study(
     running = running.on(first)
     chosen = choose(running, systems, equal_ground=equal_ground)
     with folder.prepared(out or Path(f"{source.stem}-study")) as place, Bars() as bars:
-        trace = source.to_replay(stream=stream, progress=bars.reading(), notify=say)
-        if is_default("systems"):
-            chosen = dict(without_contents(trace, chosen, say))
-        chosen = running.fitted(trace, chosen, bars.reading())
-        replay_into(
-            place, trace, chosen, running.threads, bars.job, say, equal_ground=equal_ground, per_request=per_request
+        trace = source.to_replay(stream=stream, progress=bars.job, notify=say)
+        asked = StudyQuestions(
+            effort, goal, other, running.fill, is_default("systems"), equal_ground, per_request, running.threads
         )
-        asked = StudyQuestions(effort, goal, other, running.fill, more_systems=is_default("systems"))
-        done = finish(place, trace, chosen, asked, running.threads, bars.job, say)
-    unequal = ground.ground({name: system.config for name, system in chosen.items()})
+        done, replayed = run(place, trace, chosen, asked, bars.job, say)
+    unequal = ground.ground({name: system.config for name, system in replayed.items()})
     show_report(done.report, done.findings, unequal, done.limits, done.choice, as_json=json)

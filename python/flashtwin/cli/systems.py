@@ -52,7 +52,9 @@ def _list(described: dict[str, str], *, as_json: bool) -> None:
 
 def _described(toml: str) -> str:
     """The summary of a preset: its `description`, or else its first comment; up to the first full stop."""
-    text = str(tomllib.loads(toml).get("description") or _first_comment(toml))
+    lines = itertools.takewhile(lambda line: line.startswith("#"), toml.splitlines())
+    comment = " ".join(line.lstrip("#").strip() for line in lines).strip()
+    text = str(tomllib.loads(toml).get("description") or comment)
     depth = 0
     for at, character in enumerate(text):
         depth += {"(": 1, ")": -1}.get(character, 0)
@@ -60,8 +62,3 @@ def _described(toml: str) -> str:
         if depth == 0 and text[at : at + 2] == ". ":
             return text[:at]
     return text.rstrip(".")
-
-
-def _first_comment(toml: str) -> str:
-    lines = itertools.takewhile(lambda line: line.startswith("#"), toml.splitlines())
-    return " ".join(line.lstrip("#").strip() for line in lines).strip()

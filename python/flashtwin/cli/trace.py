@@ -47,7 +47,7 @@ def info(path: TracePath, *, reading: Reading, json: Json = False) -> None:
       zstdcat mail.fiu.zst | flashtwin trace info - --json
     """
     with Bars() as bars:
-        found = Source(path, reading).open(bars.reading()).info
+        found = Source(path, reading).open(bars.job).info
     data_json(found) if json else data(pairs(list(_flat(found))))
 
 
@@ -102,7 +102,7 @@ def sample(
     """
     _check_output(output, force=force)
     with Bars() as bars:
-        opened = Source(path, reading).open(bars.reading())
+        opened = Source(path, reading).open(bars.job)
         sampled = opened.sample(rate, seed=seed, by=by)
         sampled.write_parquet(output)
     say(f"{len(sampled):,} of {len(opened):,} requests: {output}")
@@ -136,7 +136,7 @@ def synthesize(
     """
     _check_output(out, force=force)
     with Bars() as bars:
-        made = workload(recipe).write(out, scale=scale, seed=seed, days=days, progress=bars.making())
+        made = workload(recipe).write(out, scale=scale, seed=seed, days=days, progress=bars.job)
     say(f"{made:,} requests: {out}")
 
 
@@ -166,7 +166,7 @@ def imitate(
     if out is not None:
         expect_new(out, (".toml",), ", the ending of recipes", force=force)
     with Bars() as bars:
-        opened = Source(path, reading).open(bars.reading())
+        opened = Source(path, reading).open(bars.job)
     # Only this verb needs these modules.
     from flashtwin.recipes import imitation
 
@@ -189,7 +189,7 @@ def imitate(
 def _convert(source: Source, output: Path, *, force: bool) -> None:
     _check_output(output, force=force)
     with Bars() as bars:
-        opened = source.open(bars.reading())
+        opened = source.open(bars.job)
         opened.write_parquet(output)
     say(f"{len(opened):,} requests: {output}")
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from flashtwin.replays import presets
 from flashtwin.results import documents, names, schema
 from flashtwin.results.keys import K
 from flashtwin.results.trees import dig, leaves
+from flashtwin.settings import literal
 
 if TYPE_CHECKING:
     from flashtwin.replays.running import Result
@@ -33,15 +33,10 @@ def drive_system(image: str | PathLike[str]) -> presets.System:
     'replicas'
     """
     found = drive_info(image)
-    sets = [(key, _literal(value)) for key, value in leaves(found["config"])]
-    sets += [("seed", str(found["seed"])), (K.replay.preload, "none"), (K.replay.period_s, _literal(found["period_s"]))]
+    sets = [(key, literal(value)) for key, value in leaves(found["config"])]
+    sets += [("seed", str(found["seed"])), (K.replay.preload, "none"), (K.replay.period_s, literal(found["period_s"]))]
     base = found["system"] if found["system"] in presets.systems() else "conventional"
     return presets.resolve_text(base, sets)
-
-
-def _literal(value: Any) -> str:
-    """A value of JSON as TOML writes it: the same for all that a configuration has."""
-    return json.dumps(value, ensure_ascii=False)
 
 
 @dataclass(frozen=True)
@@ -61,12 +56,7 @@ class FigurePair:
 
     def as_json(self) -> dict[str, Any]:
         """For machines."""
-        return {
-            "figure": self.figure,
-            "served": self.served,
-            "replayed": self.replayed,
-            "difference_percent": self.difference_percent,
-        }
+        return {**asdict(self), "difference_percent": self.difference_percent}
 
 
 def compare_drive(served: str | PathLike[str], result: Result | str | PathLike[str]) -> list[FigurePair]:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 from flashtwin import _core
 from flashtwin.errors import ArgumentError, ConfigError, LiveError
 from flashtwin.live.linux import expect_linux
-from flashtwin.live.recording import Server
+from flashtwin.live.recording import Server, refuse_two_addresses
 from flashtwin.replays import presets
 from flashtwin.replays.presets import System
+from flashtwin.results.documents import json_object
 from flashtwin.settings import Value, merged, texts
 
 
@@ -92,12 +90,7 @@ def serve(
 def _asked(
     system: str | Path | System | None, settings: Mapping[str, Value] | None, sets: dict[str, Any]
 ) -> tuple[str | None, list[tuple[str, str]]]:
-    """The preset or file that is asked for, and its keys, as text.
-
-    Raises:
-        ArgumentError: the system or a value is of the wrong kind.
-        ConfigError: keys are set on a finished system.
-    """
+    """The preset or file that is asked for, and its keys, as text."""
     texts_of = sets.pop("sets", None) or {}
     if not isinstance(texts_of, Mapping):
         raise ArgumentError("sets is no mapping of keys to texts; give keys as keywords, or settings={...}")
@@ -117,8 +110,7 @@ def begin(
     expect_linux("serving a drive")
     if size_bytes is not None and not 0 < size_bytes < 1 << 63:
         raise ConfigError(f"a size of {size_bytes} bytes: expected a positive number of whole pages, below 2**63")
-    if how.socket is not None and how.listen is not None:
-        raise ArgumentError("a server is on a socket or on a port; give `socket` or `listen`, not both")
+    refuse_two_addresses(how.socket, how.listen)
     if _is_there(image):
         _core.expect_drive(image, system, size_bytes, sets)
     elif how.read_only:
@@ -127,18 +119,10 @@ def begin(
         raise LiveError(f"{os.fspath(image)}: does not exist; name a system and a size, and it is made")
     else:
         _core.create_drive(image, system, size_bytes, sets)
-    folder = Path(mkdtemp(prefix="flashtwin-")) if how.socket is None and how.listen is None else None
-    address = how.listen or os.fspath(how.socket or str(Path(folder or ".") / "nbd.sock"))
-    try:
-        native = _core.serve_drive(
-            image, address, is_socket=how.listen is None, read_only=how.read_only, period_s=how.period_s,
-            tls=how.tls_certificates, twin=(system, sets) if how.twin_time else None,
-        )  # fmt: skip
-    except BaseException:
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
-    return Server(native, folder)
+    return Server.start(how.socket, how.listen, lambda address: _core.serve_drive(
+        image, address, is_socket=how.listen is None, read_only=how.read_only, period_s=how.period_s,
+        tls=how.tls_certificates, twin=(system, sets) if how.twin_time else None,
+    ))  # fmt: skip
 
 
 def _is_there(image: str | PathLike[str]) -> bool:
@@ -163,8 +147,7 @@ def drive_info(image: str | PathLike[str]) -> dict[str, Any]:
         67108864
     """
     expect_linux("looking at a drive")
-    found: dict[str, Any] = json.loads(_core.drive_info_json(image))
-    return found
+    return json_object(_core.drive_info_json(image))
 
 
 def check_drive(image: str | PathLike[str], *, all_pages: bool = False) -> dict[str, Any]:
@@ -190,5 +173,4 @@ def check_drive(image: str | PathLike[str], *, all_pages: bool = False) -> dict[
         []
     """
     expect_linux("checking a drive")
-    found: dict[str, Any] = json.loads(_core.check_drive_json(image, all_pages))
-    return found
+    return json_object(_core.check_drive_json(image, all_pages))

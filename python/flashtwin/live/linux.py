@@ -12,11 +12,7 @@ HERE = {"darwin": "macOS", "win32": "Windows"}.get(sys.platform, sys.platform)
 
 
 def expect_linux(what: str) -> None:
-    """Refuses functions that need Linux; `what` names the function.
-
-    Raises:
-        LiveError: this is another system.
-    """
+    """Refuses functions that need Linux; `what` names the function."""
     if hasattr(_core, "Server"):
         return
     cure = "use WSL, or a Linux machine" if HERE == "Windows" else "use a Linux machine, or a virtual one"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from tempfile import mkdtemp
@@ -15,6 +15,7 @@ from flashtwin import _core
 from flashtwin.errors import ArgumentError
 from flashtwin.live.linux import expect_linux
 from flashtwin.progress import Progress, named
+from flashtwin.results.documents import json_object
 
 if TYPE_CHECKING:
     from flashtwin.replays.running import Result
@@ -39,6 +40,19 @@ class Server:
         self._native = native
         self._folder = folder
 
+    @classmethod
+    def start(
+        cls, socket: str | PathLike[str] | None, listen: str | None, begin: Callable[[str], _core.Server]
+    ) -> Server:
+        """Begins to serve at an address; without one, on a socket in a folder of its own."""
+        folder = Path(mkdtemp(prefix="flashtwin-")) if socket is None and listen is None else None
+        try:
+            return cls(begin(listen or os.fspath(socket or str(Path(folder or ".") / "nbd.sock"))), folder)
+        except BaseException:
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
+
     @property
     def uri(self) -> str:
         """Where clients find it: `nbd+unix:///?socket=PATH` or `nbd://HOST:PORT/`."""
@@ -52,8 +66,7 @@ class Server:
     @property
     def figures(self) -> dict[str, Any]:
         """The figures so far: `server` with a list of `operations`; `recording`, or `drive` and `twin`."""
-        found: dict[str, Any] = json.loads(self._native.figures_json())
-        return found
+        return json_object(self._native.figures_json())
 
     @property
     def result(self) -> Result | None:
@@ -66,7 +79,7 @@ class Server:
             return None
         from flashtwin.replays.running import Result
 
-        return Result(json.loads(native.summary_json)["system"], native)
+        return Result(json_object(native.summary_json)["system"], native)
 
     def stop(self) -> None:
         """Finishes requests under way, makes them durable, and ends; a second call does nothing.
@@ -91,6 +104,12 @@ class Server:
 
     def __repr__(self) -> str:
         return f"<flashtwin.Server {self.uri!r}: {self.size_bytes:,} bytes>"
+
+
+def refuse_two_addresses(socket: str | PathLike[str] | None, listen: str | None) -> None:
+    """Refuses a server on a socket and on a port."""
+    if socket is not None and listen is not None:
+        raise ArgumentError("a server is on a socket or on a port; give `socket` or `listen`, not both")
 
 
 def record(
@@ -133,30 +152,13 @@ def record(
         'nbd+unix:///'
     """
     expect_linux("recording")
-    if socket is not None and listen is not None:
-        raise ArgumentError("a server is on a socket or on a port; give `socket` or `listen`, not both")
+    refuse_two_addresses(socket, listen)
     if format not in ("parquet", "fiu"):
         raise ArgumentError(f"'{format}' is no format of recordings; there are: parquet, fiu")
-    folder = Path(mkdtemp(prefix="flashtwin-")) if socket is None and listen is None else None
-    address = listen or os.fspath(socket or str(Path(folder or ".") / "nbd.sock"))
-    try:
-        native = _core.record(
-            os.fspath(target),
-            out,
-            address,
-            is_socket=listen is None,
-            key_file=key_file,
-            format=format,
-            read_only=read_only,
-            name=Path(out).stem,
-            loss_max_s=loss_s,
-            tls=tls_certificates,
-        )
-    except BaseException:
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
-    return Server(native, folder)
+    return Server.start(socket, listen, lambda address: _core.record(
+        os.fspath(target), out, address, is_socket=listen is None, key_file=key_file, format=format,
+        read_only=read_only, name=Path(out).stem, loss_max_s=loss_s, tls=tls_certificates,
+    ))  # fmt: skip
 
 
 def import_log(

@@ -29,7 +29,6 @@ LATE, SLACK_NS = 1.1, 20e6
 
 #: Of keys set otherwise, those of one system: a key that it does not look at would only repeat its replay.
 ForSystem = Callable[[str, Mapping[str, Value]], Mapping[str, Value]]
-#: Folder of the characterizations of traces made from a workload.
 VARIANTS = "variants"
 
 

@@ -43,7 +43,6 @@ class Agreement(StrEnum):
 class Claim:
     """One published number, or range of numbers, beside the measured one."""
 
-    #: The subject: a workload, a system.
     subject: str
     #: The quantity; claims of one quantity are put in order.
     quantity: str
@@ -54,7 +53,6 @@ class Claim:
     unit: str = "%"
     #: Whether its sign has a meaning: a gain is an effect, a share is not.
     effect: bool = False
-    #: Why nothing was measured.
     why: str = ""
 
     @property
@@ -119,7 +117,6 @@ class Judgement:
     """The verdict on an item and the counts behind it."""
 
     verdict: Agreement
-    #: Claims with each verdict.
     counts: dict[str, int]
     #: Pairs of claims whose published order holds, and pairs in all.
     orders: tuple[int, int]

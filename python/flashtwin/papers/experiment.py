@@ -37,7 +37,6 @@ from flashtwin.settings import Value
 ID = "set-ups"
 #: Cap of a number's error, in tolerances: no single number decides.
 FARTHEST = 5.0
-#: Set-ups that the table of the nearest shows.
 SHOWN = 5
 #: Levels that are as the paper's set-up or the presets have them.
 SETUP, PRESETS = "the set-up of this page", "the presets"
@@ -79,7 +78,6 @@ class Experiment:
 
     #: The choices; the first level is the presets'.
     factors: Sequence[Factor]
-    #: Rows of the screening design.
     rows: int
     #: All published numbers, beside which those of one set-up stand.
     quantities: Quantities
@@ -290,7 +288,6 @@ def _notes(
 
 
 def _chart(plan: Experiment, every: Mapping[str, SetupTrial], best: SetupTrial) -> dict[str, Any]:
-    """The headlines as published, at the nearest set-up, under the paper's, and under the presets."""
     shown = {"the nearest": best} | {name: every[name] for name in (SETUP, PRESETS) if name in every}
     as_published = [headline.published for headline in plan.headlines]
     series: list[Series] = [

@@ -7,13 +7,11 @@ from typing import Any
 
 from flashtwin.papers.claims import Agreement
 
-#: The mark behind a measured value.
 MARKS = {Agreement.AGREES: "✓", Agreement.SIGN: "~", Agreement.DISAGREES: "✗"}
 #: WorkloadTable beside the subject; a wider table is laid out as one claim a row.
 COLUMNS_MAX = 5
 
 
-#: Above the tables of the engine's choices and their effects in all papers.
 CHOICES = "Which conclusions depend on which choice"
 
 
@@ -55,7 +53,6 @@ def _words(item: Mapping[str, Any]) -> list[str]:
 
 
 def _sentence(item: Mapping[str, Any]) -> str:
-    """The verdict with the counts behind it."""
     counts = item["counts"]
     parts = [f"{counts[verdict]} {word}" for verdict, word in _WORDS.items() if counts[verdict]]
     held, pairs = item["orders"]
@@ -83,7 +80,6 @@ def _verdicts(paper: Mapping[str, Any]) -> list[str]:
 
 
 def _workloads(paper: Mapping[str, Any]) -> list[str]:
-    """One row a workload; its statistics as columns."""
     names = list(dict.fromkeys(one["quantity"] for load in paper["workloads"] for one in load["statistics"]))
     rows = []
     for load in paper["workloads"]:

@@ -179,7 +179,6 @@ class Outcome:
     claims: list[Claim]
     #: Panels of the chart, as `flashtwin.report` draws them; none where there is nothing to draw.
     chart: dict[str, Any] | None = None
-    #: Sentences computed from the figures.
     notes: list[str] = field(default_factory=list)
     tables: list[dict[str, Any]] = field(default_factory=list)
 
@@ -191,14 +190,11 @@ class Item:
     id: str
     title: str
     place: str
-    #: Names of the workloads it is measured on.
     workloads: tuple[str, ...]
-    #: Published beside measured.
     claims: Quantities | Callable[[ByWorkload], list[Claim]] = ()
     #: The chart, and the tables beside the claims; both only where something was measured.
     panels: Sequence[BarPanel] | Callable[[ByWorkload], Sequence[dict[str, Any]]] = ()
     tables: Sequence[WorkloadTable] | Callable[[ByWorkload], Sequence[dict[str, Any]]] = ()
-    #: Sentences computed from the figures.
     notes: Callable[[ByWorkload], list[str]] = lambda _: []
     #: Facts that functions above use; those of declarations are known.
     facts: Sequence[Fact] = ()
@@ -262,7 +258,6 @@ class PaperWorkload:
     #: Beginnings of file names under which its owners publish it.
     files: tuple[str, ...] = ()
     statistics: tuple[Statistic, ...] = ()
-    #: The recorded file itself, where it is known.
     path: Path | None = None
     #: The volume of that file that is the workload; None: the whole file.
     volume: str | None = None

@@ -52,7 +52,6 @@ class PaperBench:
     workload: PaperWorkload
     items: Sequence[Item]
     facts: dict[str, Facts] = field(default_factory=dict)
-    #: Why there are no facts: for every item, or for one.
     failures: dict[str, str] = field(default_factory=dict)
     statistics: list[dict[str, Any]] = field(default_factory=list)
     source: WorkloadSource | None = None
@@ -328,7 +327,6 @@ def _statistic(name: str, published: float, measured: float | None, unit: str, p
 
 
 def _refuse_nothing(benches: Sequence[PaperBench]) -> None:
-    """An error when not a single item could be measured: the first reason, which is everybody's."""
     if not any(one.facts for one in benches):
         reasons = [reason for one in benches for reason in one.failures.values()]
         raise FlashtwinError(reasons[0] if reasons else "no workload of that name; see `flashtwin reproduce --list`")
@@ -337,7 +335,6 @@ def _refuse_nothing(benches: Sequence[PaperBench]) -> None:
 def _paper(
     paper: Paper, items: Sequence[Item], benches: Sequence[PaperBench], how: ReproductionOptions
 ) -> dict[str, Any]:
-    """A paper as it is written and drawn."""
     return {
         "id": paper.id,
         "title": paper.title,
@@ -395,7 +392,6 @@ def _item(paper: Paper, item: Item, benches: Sequence[PaperBench]) -> dict[str, 
 
 
 def _with_reason(claim: Claim, failures: Mapping[str, str]) -> Claim:
-    """A claim that was not measured, with the reason where the workload is known to have failed."""
     if claim.measured is not None or claim.why:
         return claim
     return replace(claim, why=failures.get(claim.subject, "not part of this run"))

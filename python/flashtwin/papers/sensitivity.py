@@ -60,7 +60,6 @@ CHOICES: dict[str, Mapping[str, Mapping[str, Value]]] = {
         "Pop a sum": {"ftl.replication.score_popularity": "sum"},
     },
 }  # fmt: skip
-#: Why papers leave choices out.
 NO_IDLE_WORK = "no system of these headlines works in idle time."
 NO_COPIES = "no system of these headlines makes copies in a period's end."
 
@@ -70,7 +69,6 @@ def label(choice: str, variant: str) -> str:
     return f"{choice} = {variant}"
 
 
-#: The keys of every variant by its label.
 VARIANTS = {label(choice, name): sets for choice, variants in CHOICES.items() for name, sets in variants.items()}
 
 
@@ -86,7 +84,6 @@ class Headline:
     #: Where it stands on the chart: the panel, and a short name there.
     panel: str
     group: str
-    #: Whether its sign has a meaning.
     effect: bool = True
     #: Whether a mean needs the figures of all workloads.
     whole: bool = False
@@ -110,7 +107,6 @@ class Sensitivity:
     left_out: Mapping[str, str]
     #: Variants by their label that the paper's set-up or the presets have already.
     decided: Collection[str]
-    #: A further note.
     note: str = ""
     #: Further tables, from the facts by workload, and the facts that they need.
     details: Callable[[ByWorkload], list[dict[str, Any]]] = lambda _: []
@@ -203,8 +199,6 @@ def together(papers: Iterable[tuple[str, Sensitivity, ByWorkload]]) -> list[dict
 
 
 class _Line:
-    """A headline under every variant."""
-
     def __init__(self, plan: Sensitivity, headline: Headline, facts: ByWorkload) -> None:
         def under(name: str) -> Claim:
             return headline.claim({workload: found[name] for workload, found in facts.items()}, name)
@@ -273,7 +267,6 @@ def _plain(value: float) -> str:
 
 
 def _cell(claim: Claim | None) -> str:
-    """A figure with its verdict; a dash for a missing one."""
     return NOTHING if claim is None or claim.measured is None else f"{_plain(claim.measured)} {MARKS[claim.verdict]}"
 
 
@@ -296,7 +289,6 @@ def _by_choice(lines: Sequence[_Line]) -> dict[str, Any]:
 
 
 def _panel(title: str, lines: Sequence[_Line]) -> dict[str, Any]:
-    """Each headline as decided, between its extremes."""
     known = [line.known() for line in lines]
     series: list[Series] = [
         ("lowest of all choices", [min(one, default=None) for one in known], []),

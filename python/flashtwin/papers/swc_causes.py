@@ -7,7 +7,7 @@ rule. Recorded traces and recipes are treated alike.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 
 from flashtwin.papers.bench import Stand, table_of
 from flashtwin.papers.markdown import MARKS
-from flashtwin.papers.model import Facts, Outcome
+from flashtwin.papers.model import Facts, Outcome, table
 from flashtwin.results import rows
 from flashtwin.sweeps import across
 from flashtwin.traces.trace import Trace
 
 Pages = NDArray[np.int64]
-#: Tables that the statistics are made from.
 TABLES = (*rows.TABLES, "f_min")
 #: Where facts hold measurements without a cause, by its id.
 WITHOUT = "without"
@@ -41,7 +40,6 @@ class CauseRemoval:
     sets: Mapping[str, Any]
     #: The characterization that it is part of.
     variant: str
-    #: Pages of a block.
     block_pages: int = across.BLOCK_PAGES
 
 
@@ -74,19 +72,15 @@ def beside(
 ) -> Outcome:
     """An outcome with a table that has its claims without each cause."""
     outcome = judge(facts)
-    if not all(WITHOUT in found for found in facts.values()) or not facts:
+    if not causes or not facts or not all(WITHOUT in found for found in facts.values()):
         return outcome
     off = [judge({name: found[WITHOUT][cause.id] for name, found in facts.items()}).claims for cause in causes]
-    table = []
+    cells = []
     for claim, *others in zip(outcome.claims, *off, strict=True):
         published = claim.low if claim.high is None else claim.high
-        table.append([claim.subject, claim.quantity, f"{published:g}", *(_cell(one) for one in (claim, *others))])
+        cells.append([claim.subject, claim.quantity, f"{published:g}", *(_cell(one) for one in (claim, *others))])
     header = ["of", "what", "published", "as it is", *(cause.title for cause in causes)]
-    title = "The cause switched off"
-    return Outcome(
-        outcome.claims, outcome.chart, outcome.notes,
-        [*outcome.tables, {"title": title, "header": header, "rows": table}],
-    )  # fmt: skip
+    return replace(outcome, tables=[*outcome.tables, table("The cause switched off", header, cells)])
 
 
 def _cell(claim: Any) -> str:
@@ -146,7 +140,6 @@ def pages_written(trace: Trace) -> Pages:
 
 
 def _of_pages(pages: Pages, name: str) -> Trace:
-    """A trace that writes these pages one after another."""
     import pyarrow
 
     columns = {

@@ -13,10 +13,10 @@ from flashtwin.characterization import statistics
 from flashtwin.characterization.measuring import Characterization, characterize
 from flashtwin.errors import TraceError
 from flashtwin.progress import Progress
-from flashtwin.recipes import likeness, trains
-from flashtwin.recipes.likeness import Replayed
+from flashtwin.recipes import trains
 from flashtwin.recipes.workloads import Achieved, Workload, compared
 from flashtwin.replays import periods
+from flashtwin.replays.running import compare
 from flashtwin.settings import literal
 from flashtwin.traces.trace import Trace, as_trace
 
@@ -62,6 +62,30 @@ COMPARED = (
     "mixed_trains_percent",
     "joined_trains_percent",
 )
+
+
+#: Both traces are replayed on these: one that takes no notice of contents, one that deduplicates, one that replicates.
+REPLAYED_ON = ("conventional", "ca-ssd", "rr-ssd")
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A figure of the original beside that of its imitation, on one system."""
+
+    system: str
+    #: For example `"mean read, us"`.
+    figure: str
+    #: None where the trace has no such request.
+    original: float | None
+    #: The same of the imitation.
+    imitation: float | None
+
+    @property
+    def error(self) -> float | None:
+        """How far the imitation is from the original, as a share of it; None where that is undefined."""
+        if self.original is None or self.imitation is None or self.original == 0:
+            return None
+        return self.imitation / self.original - 1
 
 
 @dataclass(frozen=True)
@@ -140,7 +164,7 @@ def imitate(
         trace: with contents; what `open` returned, or a path. It is looked at as a whole, in memory.
         period_s: length of its days in seconds.
         name: of the workload; by default the trace's.
-        replay: whether the trace and its imitation are replayed as well, on `flashtwin.recipes.likeness.SYSTEMS`.
+        replay: whether the trace and its imitation are replayed as well, on `conventional`, `ca-ssd` and `rr-ssd`.
         progress: told how far reading, measuring and making the imitation are (`flashtwin.progress`).
 
     Raises:
@@ -170,7 +194,7 @@ def imitate(
     measured = characterize(imitation, period_s=made.period_s(scale), progress=progress)
     # Within a single day copies would be made at its very end; its periods are those of any short trace.
     of_replay_s = day_s if days > 1 else periods.length_s(trace.duration_ns)
-    replays = likeness.replayed(trace, imitation, (of_replay_s, of_replay_s * scale), progress) if replay else []
+    replays = _replayed(trace, imitation, (of_replay_s, of_replay_s * scale), progress) if replay else []
     return Imitation(made, compared(made.targets, measured, scale), scale, replays)
 
 
@@ -414,3 +438,33 @@ def _toml(recipe: dict[str, Any]) -> str:
     for target in recipe["targets"]:
         lines += ["", "[[targets]]", *(f"{key} = {literal(value)}" for key, value in target.items())]
     return "\n".join(lines) + "\n"
+
+
+def _replayed(
+    original: Trace, imitation: Trace, periods_s: tuple[float, float], progress: Progress | None = None
+) -> list[Replayed]:
+    """Replays both on `REPLAYED_ON`; `periods_s` are the lengths of their days."""
+    figures = []
+    for trace, day_s in zip((original, imitation), periods_s, strict=True):
+        results = compare(trace, REPLAYED_ON, settings={"replay.period_s": day_s}, progress=progress)
+        figures.append([_figures(result.summary) for result in results.values()])
+    return [
+        Replayed(system, figure, first[figure], second[figure])
+        for system, first, second in zip(REPLAYED_ON, *figures, strict=True)
+        for figure in first
+    ]
+
+
+def _figures(summary: dict[str, Any]) -> dict[str, float | None]:
+    read, write = summary["response"]["read"], summary["response"]["write"]
+    programs = summary["write_amplification"]
+    return {
+        "mean read, us": _us(read["mean_ns"]),
+        "p99 of reads, us": _us(read["p99_ns"]),
+        "mean write, us": _us(write["mean_ns"]),
+        "flash programs, % of the pages written": None if programs is None else 100 * programs,
+    }
+
+
+def _us(time_ns: float | None) -> float | None:
+    return None if time_ns is None else time_ns / 1e3

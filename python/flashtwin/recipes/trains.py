@@ -31,14 +31,7 @@ class Trains:
 
 
 def measure(time_ns: _Column, write: _Column, follows: _Column, busiest: float) -> Trains | None:
-    """The trains of requests in order of time; None where there are none, or none that a recipe could make.
-
-    Args:
-        time_ns: when requests arrive.
-        write: which of them are writes.
-        follows: which begin where the one before ended.
-        busiest: rate of the busiest hour / mean rate.
-    """
+    """The trains of requests in order of time; None where there are none, or none that a recipe could make."""
     gaps = np.diff(time_ns)
     breaks = gaps > APART_NS
     first = np.concatenate([[0], np.flatnonzero(breaks) + 1])

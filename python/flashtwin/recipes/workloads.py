@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +13,7 @@ from flashtwin.characterization import statistics
 from flashtwin.characterization.measuring import Characterization, characterize
 from flashtwin.errors import TraceError
 from flashtwin.progress import Progress, named
+from flashtwin.results.documents import json_object
 from flashtwin.traces.trace import Trace
 
 Bound = Literal["equal", "at-most", "at-least"]
@@ -165,11 +165,7 @@ class Workload:
 
 
 def compared(targets: list[Target], found: Any, scale: float) -> list[Achieved]:
-    """Targets beside a characterization's statistics.
-
-    Raises:
-        TraceError: a target names a statistic that is not known.
-    """
+    """Targets beside a characterization's statistics."""
     achieved = []
     for target in targets:
         metric = statistics.METRICS.get(target.metric)
@@ -198,8 +194,7 @@ def recipe_schema() -> dict[str, Any]:
     >>> "writes" in ft.recipe_schema()["properties"]
     True
     """
-    schema: dict[str, Any] = json.loads(_core.recipe_schema())
-    return schema
+    return json_object(_core.recipe_schema())
 
 
 def workload(name: str | Path) -> Workload:
@@ -227,12 +222,7 @@ def workload(name: str | Path) -> Workload:
 
 
 def synthesize(
-    recipe: str | Path,
-    scale: float = 1.0,
-    seed: int = 0,
-    *,
-    days: int | None = None,
-    progress: Progress | None = None,
+    recipe: str | Path, scale: float = 1.0, seed: int = 0, *, days: int | None = None, progress: Progress | None = None
 ) -> Trace:
     """Makes a trace of a described kind, with contents.
 

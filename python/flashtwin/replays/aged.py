@@ -69,11 +69,7 @@ def _caches() -> Path:
 
 
 def most_bytes() -> int:
-    """How many bytes aged drives may take together: `FLASHTWIN_CACHE_BYTES`, or 20 GB.
-
-    Raises:
-        ArgumentError: the variable is no whole number.
-    """
+    """How many bytes aged drives may take together: `FLASHTWIN_CACHE_BYTES`, or 20 GB."""
     text = os.environ.get(BYTES_VARIABLE, "")
     if not text:
         return MOST_BYTES

@@ -28,17 +28,6 @@ def filled(
     All of a drive stays as it is but its blocks a plane: a small trace fills a wide drive in large steps. Systems on
     one kind of drive get equal flash: the blocks of the one that needs most, since controllers keep different numbers
     of blocks back.
-
-    Args:
-        trace: its footprint is what fills the drive.
-        systems: by name.
-        fill: share of the logical pages that the drive holds, above 0 and up to 1.
-        notify: called with a sentence for each kind of drive.
-
-    Raises:
-        ArgumentError: `fill` is no such share.
-        ConfigError: there is no drive so large.
-        TraceError: the trace lacks the contents that a system needs.
     """
     if isinstance(fill, bool) or not isinstance(fill, int | float) or not (math.isfinite(fill) and 0 < fill <= 1):
         raise ArgumentError(f"fill is {fill!r}: expected a share above 0 and up to 1, such as 0.9")

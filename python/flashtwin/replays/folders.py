@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -89,41 +89,28 @@ def replay_into(
     if kept and notify:
         notify(f"reusing {', '.join(kept)} from {path}: same trace, same configuration")
 
-    def write(name: str, result: _core.RunResult) -> None:
-        _keep_earlier(path, name, _summary_of(systems[name], trace), notify)
+    def write(index: int, result: _core.RunResult) -> None:
+        name = missing[index]
+        label = earlier.keep(path, name, _summary_of(systems[name], trace))
+        if label is not None and notify:
+            notify(
+                f"{name} was there with other settings; kept as {path / names.EARLIER / label} "
+                f"(flashtwin compare {path} {path / names.EARLIER})"
+            )
         folder.forget_run(path, name)
         folder.write_run(path, name, result)
         folder.record_run(path, name, key(name))
 
-    requests = [folder.requests_part(path, name) for name in missing] if per_request else None
-    _replay(trace, {name: systems[name] for name in missing}, threads, progress, write, requests, timeline)
+    if missing:
+        requests = [folder.requests_part(path, name) for name in missing] if per_request else None
+        aged.run(
+            trace, [systems[name] for name in missing], threads, numbered(progress, missing), write, requests,
+            informed=True, timeline=timeline,
+        )  # fmt: skip
     configs = {name: system.config for name, system in systems.items()}
     more = {**what_else_differs(configs, equal_ground=equal_ground), "source": trace.source}
     info = trace.informed(progress) if isinstance(trace, Scan) else trace.info
     folder.write_study(path, info, list(systems), more)
-
-
-Finished = Callable[[str, _core.RunResult], None]
-
-
-def _replay(
-    trace: Replayable,
-    runs: Mapping[str, System],
-    threads: int,
-    progress: Progress | None,
-    finished: Finished,
-    requests: Sequence[Path | None] | None = None,
-    timeline: Timeline | None = None,
-) -> None:
-    if runs:
-        called = list(runs)
-
-        def ended(index: int, result: _core.RunResult) -> None:
-            finished(called[index], result)
-
-        chosen = list(runs.values())
-        told = numbered(progress, called)
-        aged.run(trace, chosen, threads, told, ended, requests, informed=True, timeline=timeline)
 
 
 def _summary_of(system: System, trace: Replayable) -> dict[str, Any]:
@@ -142,13 +129,3 @@ def _bring_back(
         label = earlier.restore(path, name, key(name), _summary_of(system, trace))
         if label is not None and notify:
             notify(f"{path / names.EARLIER / label}: asked for again, is {names.run(path, name)} now")
-
-
-def _keep_earlier(path: Path, name: str, summary: Mapping[str, Any], notify: Notify | None) -> None:
-    """Keeps the run of that name with other settings, and says where."""
-    label = earlier.keep(path, name, summary)
-    if label is not None and notify:
-        notify(
-            f"{name} was there with other settings; kept as {path / names.EARLIER / label} "
-            f"(flashtwin compare {path} {path / names.EARLIER})"
-        )

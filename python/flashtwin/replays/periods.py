@@ -46,11 +46,6 @@ def with_periods(duration_ns: int, chosen: Mapping[str, System], notify: Notify 
     """Systems for a trace of that length: those whose period nobody has set get one, the same for all.
 
     Where somebody set that of one of them, it is everybody's.
-
-    Args:
-        duration_ns: of the trace, by its own clock.
-        chosen: the systems by name.
-        notify: called with a sentence on the period chosen, or where the period that was set allows no copies.
     """
     named = {name: period for name, system in chosen.items() if (period := _set_by_somebody(system)) is not None}
     open_ = [name for name in chosen if name not in named]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +11,7 @@ from typing import Any
 
 from flashtwin import _core
 from flashtwin.errors import ArgumentError, ConfigError
+from flashtwin.results.documents import json_object
 from flashtwin.settings import Value, merged, texts
 
 
@@ -62,8 +62,7 @@ def config_schema() -> dict[str, Any]:
     >>> "nand" in ft.config_schema()["properties"]
     True
     """
-    schema: dict[str, Any] = json.loads(_core.config_schema())
-    return schema
+    return json_object(_core.config_schema())
 
 
 @dataclass(frozen=True)
@@ -87,8 +86,7 @@ class System:
     @cached_property
     def config(self) -> dict[str, Any]:
         """Every key with its value, nested as in TOML."""
-        config: dict[str, Any] = json.loads(self._resolved.json)
-        return config
+        return json_object(self._resolved.json)
 
     @property
     def period_s(self) -> float:
@@ -130,7 +128,7 @@ class System:
         if not sets:
             return self
         name, before = self._made_from
-        return replace(_resolve(name, [*before, *sets]), name=self.name)
+        return replace(resolve_text(name, [*before, *sets]), name=self.name)
 
     @property
     def recipe(self) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -155,15 +153,11 @@ def system(name: str | Path, /, *, settings: Mapping[str, Value] | None = None, 
     >>> ft.system("rr-ssd", settings={"replication.alpha": 0.2}).name
     'rr-ssd'
     """
-    return _resolve(checked_name(name), texts(merged(settings, sets)))
+    return resolve_text(checked_name(name), texts(merged(settings, sets)))
 
 
 def checked_name(name: str | Path) -> str:
-    """The name of a preset or the path of a TOML file, as the core takes it.
-
-    Raises:
-        ArgumentError: it is neither text nor a path.
-    """
+    """The name of a preset or the path of a TOML file, as the core takes it."""
     if not isinstance(name, str | Path):
         raise ArgumentError(
             f"a system is the name of a preset or the path of a TOML file, not of type {type(name).__name__}"
@@ -171,9 +165,10 @@ def checked_name(name: str | Path) -> str:
     return str(name)
 
 
-def resolve_text(name: str, sets: list[tuple[str, str]]) -> System:
+def resolve_text(name: str, sets: Sequence[tuple[str, str]]) -> System:
     """Like `system`, with values as text: TOML literals or bare words, as `--set` takes them."""
-    return _resolve(name, sets)
+    resolved = _core.resolve(name, list(sets))
+    return System(str(json_object(resolved.json)["name"]), resolved, (name, tuple(sets)))
 
 
 def as_system(chosen: str | Path | System, sets: Mapping[str, Value]) -> System:
@@ -190,11 +185,5 @@ def finished(system: System) -> ConfigError:
     return ConfigError(f"keys cannot be set on the finished system '{system.name}'; set them in `ft.system`")
 
 
-def _resolve(name: str, sets: list[tuple[str, str]]) -> System:
-    resolved = _core.resolve(name, sets)
-    named = str(json.loads(resolved.json)["name"])
-    return System(named, resolved, (name, tuple(sets)))
-
-
 def _again(label: str, name: str, sets: tuple[tuple[str, str], ...]) -> System:
-    return replace(_resolve(name, list(sets)), name=label)
+    return replace(resolve_text(name, sets), name=label)

@@ -19,6 +19,7 @@ from flashtwin.replays.periods import with_periods
 from flashtwin.replays.presets import System, as_system
 from flashtwin.replays.timelines import wanted
 from flashtwin.results import earlier, folder, ground, names, schema, together
+from flashtwin.results.documents import json_object
 from flashtwin.results.frames import StoredRun, Table, Tabular, one_row, shown, stacked, table_of
 from flashtwin.results.responses import Responses
 from flashtwin.results.trees import dig
@@ -61,9 +62,7 @@ class Result(Tabular):
             more = "; of several, as here, `Comparison.read` reads all" if several else ""
             raise ReportError(f"{path}: no {names.SUMMARY} in it; expected the folder of one run{more}")
         read_json(file)
-        files = names.tables(path)
-        tables = {name: partial(folder.read_table, file) for name, file in files.items()}
-        return cls(path.name, StoredRun(file.read_text(encoding="utf-8"), tables))
+        return stored(path.name, file.read_text(encoding="utf-8"), names.tables(path))
 
     def __repr__(self) -> str:
         return f"<flashtwin.Result {self.name!r} of {self.summary['trace']['name']!r}>"
@@ -75,8 +74,7 @@ class Result(Tabular):
     @cached_property
     def summary(self) -> dict[str, Any]:
         """All totals, with the whole configuration; units are in the names, undefined ratios are None."""
-        summary: dict[str, Any] = json.loads(self._native.summary_json)
-        return summary
+        return json_object(self._native.summary_json)
 
     @property
     def response(self) -> Responses:
@@ -116,6 +114,11 @@ class Result(Tabular):
         with folder.prepared(path, holding=names.SUMMARY) as ready:
             self._native.write(ready)
         return ready
+
+
+def stored(name: str, summary_json: str, tables: Mapping[str, Path]) -> Result:
+    """A result from its summary and the files of its tables."""
+    return Result(name, StoredRun(summary_json, {key: partial(folder.read_table, one) for key, one in tables.items()}))
 
 
 def _restored(name: str, summary_json: str, tables: Mapping[str, pyarrow.Table]) -> Result:
@@ -245,7 +248,7 @@ class Comparison(Tabular):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The trace stays: it may be a thousand times as large as what became of it.
-        return _compared, (dict(self.info), self._results, self.equal_ground)
+        return partial(Comparison, equal_ground=self.equal_ground), (dict(self.info), self._results)
 
     @property
     def baseline(self) -> Result:
@@ -283,12 +286,7 @@ def _named(result: Result | None, run: together.SavedResult) -> Result:
     """A result under the label that tells it from others."""
     if result is not None:
         return Result(run.label, result._native)
-    tables = {name: partial(folder.read_table, file) for name, file in run.tables.items()}
-    return Result(run.label, StoredRun(json.dumps(run.summary, ensure_ascii=False), tables))
-
-
-def _compared(info: Mapping[str, Any], results: Mapping[str, Result], equal_ground: bool) -> Comparison:
-    return Comparison(info, results, equal_ground=equal_ground)
+    return stored(run.label, json.dumps(run.summary, ensure_ascii=False), run.tables)
 
 
 #: The figures of a run in a notebook: name, and path in the summary.
@@ -371,15 +369,8 @@ def replay(
     chosen = as_system(system, merged(settings, sets))
     opened = as_replayable(trace, progress)
     chosen = fitted(opened, {chosen.name: chosen}, fill, progress=progress)[chosen.name]
-    native = aged.run(
-        opened,
-        [chosen],
-        1,
-        numbered(progress, [chosen.name]),
-        requests=[None] if per_request else None,
-        timeline=drawn,
-    )
-    return Result(chosen.name, native[0])
+    requests, told = [None] if per_request else None, numbered(progress, [chosen.name])
+    return Result(chosen.name, aged.run(opened, [chosen], 1, told, requests=requests, timeline=drawn)[0])
 
 
 def compare(
@@ -436,12 +427,7 @@ def fitted(
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> dict[str, System]:
-    """Systems with the keys that depend on the trace: the period where nobody has set it, and the blocks to fill.
-
-    Raises:
-        ArgumentError: `fill` is no share above 0 and up to 1.
-        ConfigError: there is no drive so large.
-    """
+    """Systems with the keys that depend on the trace: the period where nobody has set it, and the blocks to fill."""
     prepare(trace, [system._resolved for system in systems.values()], progress)
     found = with_periods(trace.duration_ns, systems, notify)
     return found if fill is None else filled(trace, found, fill, notify)
@@ -475,11 +461,7 @@ def name_systems(
 
 
 def _told_apart(systems: Sequence[System]) -> list[str]:
-    """The systems' names; a file's that has the name of another system says in brackets which file it is.
-
-    Raises:
-        ConfigError: two have one name all the same.
-    """
+    """The systems' names; a file's that has the name of another system says in brackets which file it is."""
     called = [system.name for system in systems]
     files = [Path(system.recipe[0]) for system in systems]
     names = [

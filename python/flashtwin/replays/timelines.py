@@ -42,12 +42,7 @@ class Timeline:
 
 
 def wanted(path: str | Path | None, from_s: float | None, to_s: float | None) -> Timeline | None:
-    """The timeline that is asked for, if any.
-
-    Raises:
-        ArgumentError: a part is named and no file, or there is no such part.
-        OutputError: there is no place for the file.
-    """
+    """The timeline that is asked for, if any."""
     if path is not None:
         return Timeline(Path(path), from_s, to_s)
     if from_s is not None or to_s is not None:

@@ -75,7 +75,6 @@ def _what_it_is(one: ground.Difference | None, key: str) -> str:
 
 
 def _configs(study: StudyFolder) -> dict[str, Mapping[str, Any]]:
-    """The configurations, the baseline's first."""
     return {run.label: run.config for run in (study.baseline, *study.others(study.baseline))}
 
 
@@ -133,7 +132,6 @@ def warnings(study: TraceResults) -> list[str]:
 
 
 def _of_runs(study: StudyFolder) -> list[str]:
-    """Runs that are incomplete, of different traces, or on unlike ground."""
     notes = []
     for run in study.runs:
         asked, done = run.number("trace.requests"), run.number("requests.completed")

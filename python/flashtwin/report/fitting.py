@@ -28,7 +28,6 @@ _STROKE = 0.75
 _LEAST_BAR_PT = 0.9
 #: Curves closer than this, in points, over this share of what both span look like one.
 _CLOSE_PT, _SHARE = 0.6, 0.35
-#: Points at which two curves are compared.
 _SAMPLES = 160
 #: The length of a dash of coinciding curves, in points.
 _DASH_PT = 5.0

@@ -96,7 +96,6 @@ def page(results: TraceResults | Collection, rendered: Sequence[RenderedChart]) 
 
 
 def _of_study(study: StudyFolder, verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """The content about runs."""
     columns, rows = tables.systems(study)
     return {
         "study": study,
@@ -120,7 +119,6 @@ _NO_STUDY: dict[str, Any] = dict.fromkeys(("study", "limits", "unequal", "gather
 
 
 def _of_trace(results: TraceResults, verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """The content of the page of one trace, with or without runs."""
     replayed = isinstance(results, StudyFolder)
     options = results.characterization.get("options")
     return {
@@ -144,7 +142,6 @@ def _of_trace(results: TraceResults, verdicts: Sequence[Verdict]) -> dict[str, A
 
 
 def _of_collection(results: Collection) -> dict[str, Any]:
-    """The content of the page of many traces."""
     counts = results.info.get("counts")
     number = counts if isinstance(counts, dict) else {}
     labels = (

@@ -85,7 +85,6 @@ def _inline(one: RenderedChart, medium: Medium) -> Markup:
 
 
 def _links(one: RenderedChart) -> Markup:
-    """Links to the files beside the page."""
 
     def link(text: str, ending: str) -> str:
         address = html.escape(f"{names.CHARTS}/{one.chart.name}{ending}", quote=True)

@@ -16,7 +16,6 @@ from .declared import Chart, Drawing
 from .page import filled
 from .rendering import RenderedChart, figure_of
 
-#: Verdicts with the class that paints them.
 VERDICTS = {
     "agrees": "good",
     "agrees in sign and order": "fair",

@@ -51,7 +51,6 @@ def _lead(found: SavedSweep) -> str:
 
 
 def _warnings(found: SavedSweep) -> list[str]:
-    """Reasons why the sweep is not complete, before any figure."""
     said = []
     missing, failed = found.counts["missing"], found.counts["failed"]
     if missing:
@@ -129,7 +128,6 @@ def _gain(found: SavedSweep, trial: over.Trial, system: str) -> str:
 
 
 def _point(found: SavedSweep, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A line of the table: a run, with the points that it stands for."""
     first = rows[0]
     return {
         "number": joined(rows, "point"),

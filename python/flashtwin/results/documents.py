@@ -11,6 +11,20 @@ from typing import Any
 from flashtwin.errors import ReportError
 
 
+def json_object(text: str | bytes) -> dict[str, Any]:
+    """The JSON object in a text that flashtwin itself has written."""
+    value: dict[str, Any] = json.loads(text)
+    return value
+
+
+def json_or_none(path: Path) -> Any:
+    """The JSON in a file; None where there is none that can be read."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
 def read_json(path: Path) -> Mapping[str, Any]:
     """A JSON object from a file, or `ReportError` naming file, line and column."""
     try:
@@ -33,10 +47,7 @@ def read_stored(path: Path) -> dict[str, Any] | None:
     except OSError:
         return None
     text = text.removesuffix(b"\n")
-    if hashlib.sha256(text).hexdigest().encode() != digest:
-        return None
-    found: dict[str, Any] = json.loads(text)
-    return found
+    return json_object(text) if hashlib.sha256(text).hexdigest().encode() == digest else None
 
 
 def read_parquet(path: Path) -> Any:

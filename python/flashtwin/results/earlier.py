@@ -13,18 +13,15 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from flashtwin.errors import OutputError, ReportError
+from flashtwin.errors import OutputError
 from flashtwin.results import folder, identity, names
-from flashtwin.results.documents import read_json
+from flashtwin.results.documents import json_or_none
 
 
 def keep(path: Path, name: str, summary: identity.Summary) -> str | None:
     """Moves the run `name` of a result folder aside, unless it is what `summary` tells; returns its new name.
 
     None where there is no run of that name, none that can be read, or the same one.
-
-    Raises:
-        OutputError: the folder cannot be written to.
     """
     before = _summary(names.run(path, name))
     if before is None or identity.same(before, summary):
@@ -82,18 +79,14 @@ def _free(home: Path, label: str, summary: identity.Summary) -> str:
     return found
 
 
-def _summary(run: Path) -> Any:
-    try:
-        return read_json(run / names.SUMMARY)
-    except ReportError:
-        return None
+def _summary(run: Path) -> dict[str, Any] | None:
+    summary = json_or_none(run / names.SUMMARY)
+    return summary if isinstance(summary, dict) else None
 
 
 def _keys(home: Path) -> dict[str, str]:
-    try:
-        return {str(label): str(key) for label, key in read_json(home / names.MADE_FROM).items()}
-    except ReportError:
-        return {}
+    keys = json_or_none(home / names.MADE_FROM)
+    return {str(label): str(key) for label, key in keys.items()} if isinstance(keys, dict) else {}
 
 
 def _note(home: Path, keys: dict[str, str]) -> None:

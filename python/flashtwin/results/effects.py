@@ -30,12 +30,9 @@ class NoEffect:
 
 
 def without_effect(rows: Sequence[Row], axes: Iterable[str], ignored: Mapping[int, Sequence[str]]) -> list[NoEffect]:
-    """The keys that changed nothing on a system, of those that took several values there.
+    """The keys of `axes` that changed nothing on a system, of those that took several values there.
 
-    Args:
-        rows: of the points that were replayed, as the table has them.
-        axes: whole keys that were swept.
-        ignored: by point, the keys that its system does not look at.
+    `rows` are the replayed points. `ignored` are the keys, by point, that its system does not look at.
     """
     found, axes = [], list(axes)
     by_system: dict[str, list[Row]] = defaultdict(list)
@@ -47,7 +44,7 @@ def without_effect(rows: Sequence[Row], axes: Iterable[str], ignored: Mapping[in
                 continue
             if all(key in ignored.get(int(row["point"]), ()) for row in its):
                 found.append(NoEffect(key, system, "the system does not look at it; one run stands for all values"))
-            elif (compared := _groups(its, key, axes)) and all(_alike(group) for group in compared):
+            elif (compared := _groups(its, key, axes)) and all(map(_alike, compared)):
                 found.append(NoEffect(key, system, _reason(key, its)))
     return found
 
@@ -80,7 +77,8 @@ def _reason(key: str, rows: Sequence[Row]) -> str:
     copying = table_of(key) == table_of(K.ftl.replication.policy)
     if (copying or key == K.replay.period_s) and all_rows("flash_writes.replica", lambda n: n == 0):
         return f"{same}; no copy was made"
-    if copying and _within_budget(rows):
+    pairs = [(row.get("space.pages_in_use_peak"), row.get("replication.budget_pages")) for row in rows]
+    if copying and all(used is not None and budget is not None and used < budget for used, budget in pairs):
         return f"{same}; the room for copies was never used up"
     collecting = table_of(key) in (table_of(K.ftl.gc.victim), table_of(K.ftl.wear.policy))
     if (collecting or key == K.nand.blocks_per_plane) and all_rows("erases.total", lambda n: n == 0):
@@ -88,8 +86,3 @@ def _reason(key: str, rows: Sequence[Row]) -> str:
     if key in (K.engine.hash_us, K.engine.hash_lanes) and all_rows("hash_unit.pages", lambda n: n == 0):
         return f"{same}; no page was hashed"
     return same
-
-
-def _within_budget(rows: Sequence[Row]) -> bool:
-    pairs = [(row.get("space.pages_in_use_peak"), row.get("replication.budget_pages")) for row in rows]
-    return all(used is not None and budget is not None and used < budget for used, budget in pairs)

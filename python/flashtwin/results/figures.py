@@ -101,9 +101,6 @@ class Bound:
 def figure(name: str) -> Figure:
     """The figure of a short or a whole name.
 
-    Raises:
-        ArgumentError: there is none of that name; the message has the nearest.
-
     >>> figure("read.p99").path
     'response.read.p99_ns'
     >>> figure("write.p99.9").path
@@ -142,11 +139,7 @@ def _label(path: str) -> str:
 
 
 def figures(text: str) -> list[Figure]:
-    """Figures by their names between commas.
-
-    Raises:
-        ArgumentError: one is not known, or there is none.
-    """
+    """Figures by their names between commas."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
         raise ArgumentError("no figure is named; write it like read.p99, or wa,ram for two")
@@ -155,9 +148,6 @@ def figures(text: str) -> list[Figure]:
 
 def bounds(text: str) -> list[Bound]:
     """Bounds between commas: `wa<=1.2,ram<=64MB,read.p99<=2ms`.
-
-    Raises:
-        ArgumentError: one is not of that form, or its figure is not known.
 
     >>> [bound.limit for bound in bounds("wa<=1.2,ram<=64MB")]
     [1.2, 64000000.0]

@@ -43,17 +43,16 @@ def prepared(path: str | Path, *, holding: str = names.STUDY) -> Iterator[Path]:
 
     A folder that is not empty must hold results already (the file `holding`): nothing else is ever
     written over. As long as it is held nobody else may prepare it.
-
-    Raises:
-        OutputError: the folder cannot be written to, holds something else, or somebody is at work in it.
     """
     path = Path(path)
     existed = path.exists()
     try:
         with locked(path) as fresh:
             _refuse_strangers(path, holding)
-            if fresh:
-                _remove_left_over(path)
+            for left in [one for ending in _TEMPORARY for one in path.rglob(f".*{ending}")] if fresh else ():
+                # It is gone when the folder that it lay in was removed before it.
+                if left.exists():
+                    _remove(left)
             yield path
     except FlashtwinError as error:
         raise outward(error, path) from None
@@ -78,11 +77,7 @@ def unlocked(path: Path, *, holding: str) -> Iterator[Path]:
 
 @contextmanager
 def locked(path: Path) -> Iterator[bool]:
-    """Holds a folder, made if need be, for this thread alone; yields whether it did not hold it before.
-
-    Raises:
-        OutputError: the folder cannot be written to, or somebody is at work in it.
-    """
+    """Holds a folder, made if need be, for this thread alone; yields whether it did not hold it before."""
     with ExitStack() as stack:
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -166,10 +161,7 @@ def write_volumes(path: Path, volumes: Mapping[str, Callable[[Path], None]]) -> 
 
 def volumes(path: Path) -> dict[str, Path]:
     """The folders of a trace's volumes, by their names; none where there are none."""
-    try:
-        places = json.loads((path / names.VOLUMES / names.VOLUME_NAMES).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
+    places = documents.json_or_none(path / names.VOLUMES / names.VOLUME_NAMES) or {}
     return {str(name): path / names.VOLUMES / str(place) for name, place in places.items()}
 
 
@@ -259,10 +251,7 @@ def characterization_key(*parts: Any) -> str:
 
 def characterized_from(path: Path) -> str | None:
     """The key of the complete characterization in a folder; None without one."""
-    try:
-        key = json.loads((path / names.CHARACTERIZED_FROM).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
+    key = documents.json_or_none(path / names.CHARACTERIZED_FROM)
     return key if isinstance(key, str) and (path / names.CHARACTERIZATION).is_file() else None
 
 
@@ -279,10 +268,7 @@ def run_key(digest: str, config: Mapping[str, Any]) -> str:
 
 def finished_runs(path: Path) -> dict[str, str]:
     """Keys of the complete runs in a folder, by name; empty if the folder does not say."""
-    try:
-        keys = json.loads((path / names.MADE_FROM).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
+    keys = documents.json_or_none(path / names.MADE_FROM)
     if not isinstance(keys, dict):
         return {}
     return {str(name): str(key) for name, key in keys.items() if (names.run(path, name) / names.SUMMARY).is_file()}
@@ -340,14 +326,6 @@ def _is_left_over(entry: Path) -> bool:
     if entry.name == locking.LOCK or (entry.name.startswith(".") and entry.name.endswith(_TEMPORARY)):
         return True
     return entry.is_dir() and entry.name in (names.RUNS, names.TRACES) and all(map(_is_left_over, entry.iterdir()))
-
-
-def _remove_left_over(path: Path) -> None:
-    """Deletes files that killed processes left half-written; only the holder of the folder may."""
-    for partial in [place for ending in _TEMPORARY for place in path.rglob(f".*{ending}")]:
-        # It is gone when the folder that it lay in was removed before it.
-        if partial.exists():
-            _remove(partial)
 
 
 @cache

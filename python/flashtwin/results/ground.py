@@ -143,7 +143,8 @@ def _difference(key: str, values: dict[str, Any], configs: Mapping[str, Config])
         reason = _reason(key, name, reference, configs)
         if reason:
             defines[name] = reason
-        if not reason or _more_than_its_design(key, configs[reference]):
+        # DS-FTL is about merging reads of twins. That reads of one page merge is its paper's simulator: ground as well.
+        if not reason or (key == K.engine.merge_reads and not _merges(configs[reference])):
             unequal.append(name)
     return Difference(key, values, defines, tuple(unequal))
 
@@ -161,14 +162,6 @@ def _reason(key: str, name: str, reference: str, configs: Mapping[str, Config]) 
         if plain is None or _merges_twins(configs[name]) or _merges(plain):
             return MERGING_REASON
     return ""
-
-
-def _more_than_its_design(key: str, reference: Config) -> bool:
-    """Whether a difference is ground as well as design.
-
-    DS-FTL is about merging reads of twins; that reads of one page merge is its paper's simulator.
-    """
-    return key == K.engine.merge_reads and not _merges(reference)
 
 
 def _merges(config: Config) -> bool:

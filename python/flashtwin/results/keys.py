@@ -19,6 +19,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from flashtwin import _core
+from flashtwin.results.documents import json_object
 
 Config = Mapping[str, Any]
 
@@ -77,7 +78,7 @@ def matters(key: str, config: Config) -> bool:
 
 def mattering(keys: Iterable[str], config: Config) -> frozenset[str]:
     """Those of the keys that matter under a configuration; for many keys, as its text is made only once."""
-    known = _meaning(_text(config))[0]
+    known = _meaning(json.dumps(config))[0]
     return frozenset(key for key in keys if key not in KEYS or key in known)
 
 
@@ -92,17 +93,12 @@ def value_words(key: str, value: Any) -> str:
 
 def traits(config: Config) -> frozenset[str]:
     """The traits of a system: `deduplicates`, `spreads`, `replicates`, `redirects`, `weighs-load`, ..."""
-    return _meaning(_text(config))[1]
+    return _meaning(json.dumps(config))[1]
 
 
 @functools.cache
 def _schema() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(_core.config_schema())
-    return found
-
-
-def _text(config: Config) -> str:
-    return json.dumps(config)
+    return json_object(_core.config_schema())
 
 
 @functools.lru_cache(maxsize=4096)

@@ -1,9 +1,6 @@
 """Reads a result folder: the study, its runs, the characterization, the tables of the workload.
 
-This is the only module of the report that touches files of results, and it
-never writes. Everything in a result folder may be missing except the list of
-runs: a reader gets `None` and decides how to say so. What it leaves out: all
-arithmetic between systems (`facts`) and all wording (`findings`, `charts`).
+It never writes. Everything in a result folder may be missing except the list of runs: a reader gets `None`.
 """
 
 from __future__ import annotations
@@ -14,17 +11,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flashtwin.errors import ReportError
 from flashtwin.results import documents, names, schema
 from flashtwin.results.trees import dig
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: NumPy takes a tenth of a second to load, and a replay does without it.
+Floats: TypeAlias = "NDArray[np.float64]"
 
 #: A JSON object from a file; see `documents`.
 read_json = documents.read_json
@@ -42,6 +40,8 @@ class SavedTable:
 
     def get(self, name: str) -> Floats | None:
         """The column, or None when the file has none of that name or only nulls."""
+        import numpy as np
+
         values = self.columns.get(self._checked(name))
         if values is None or not np.isfinite(values).any():
             return None
@@ -49,6 +49,8 @@ class SavedTable:
 
     def where(self, name: str, value: str | float) -> SavedTable:
         """The rows whose column `name` is `value` (no rows when there is no such column)."""
+        import numpy as np
+
         keep = np.zeros(self.rows, dtype=bool)
         self._checked(name)
         if isinstance(value, str) and name in self.texts:
@@ -61,6 +63,8 @@ class SavedTable:
 
     def values(self, name: str) -> list[float]:
         """The different numbers of a column, ascending; none when there is no such column."""
+        import numpy as np
+
         column = self.columns.get(self._checked(name), np.zeros(0))
         return [float(value) for value in np.unique(column[np.isfinite(column)])]
 
@@ -185,11 +189,7 @@ class StudyFolder(TraceResults):
 
     @cached_property
     def explained(self) -> Mapping[str, Mapping[str, Any]]:
-        """The bottlenecks of the runs, by run, in their order; empty where nobody looked.
-
-        Raises:
-            ReportError: another version of flashtwin looked, and wrote something else.
-        """
+        """The bottlenecks of the runs, by run, in their order; empty where nobody looked."""
         files = {run.name: names.explained_file(self.folder, run.name) for run in self.runs}
         found = {name: read_json(file) for name, file in files.items() if file.is_file()}
         for name, one in found.items():
@@ -202,11 +202,7 @@ class StudyFolder(TraceResults):
 
     @cached_property
     def candidates(self) -> Mapping[str, Any]:
-        """The systems with their best cheap settings; empty where nobody looked.
-
-        Raises:
-            ReportError: another version of flashtwin looked, and wrote something else.
-        """
+        """The systems with their best cheap settings; empty where nobody looked."""
         path = self.folder / names.CANDIDATES
         found = read_json(path) if path.is_file() else {}
         if found and not found.keys() >= _CHOICE:
@@ -254,13 +250,16 @@ def load_any(folder: Path | str) -> TraceResults | Collection:
     if (folder / names.STUDY).is_file():
         return _study(folder)
     if (folder / names.CHARACTERIZATION).is_file():
-        return _characterized(folder)
+        summary = read_json(folder / names.CHARACTERIZATION)
+        return TraceResults(folder, {"flashtwin": summary.get("flashtwin"), "trace": summary.get("info")})
     if (folder / names.COLLECTION).is_file():
         tables = (read_table(names.table(folder, name)) for name in (names.TRACE_ROWS, names.DISTRIBUTIONS))
         failures = read_json(folder / names.FAILURES) if (folder / names.FAILURES).is_file() else {}
         return Collection(folder, {**read_json(folder / names.COLLECTION), **failures}, *tables)
     if (folder / names.SUMMARY).is_file():
-        return _single_run(folder)
+        summary = read_json(folder / names.SUMMARY)
+        run = SavedRun(str(summary.get("system") or folder.name), folder, summary)
+        return StudyFolder(folder, {"flashtwin": summary.get("flashtwin")}, runs=(run,), baseline=run)
     raise ReportError(
         f"{folder}: no {names.STUDY} in it; expected a folder that `flashtwin study`, `compare` or `characterize` wrote"
     )
@@ -288,17 +287,6 @@ def _study(folder: Path) -> StudyFolder:
     return StudyFolder(folder, info, tuple(problems), runs=tuple(runs), baseline=baseline)
 
 
-def _characterized(folder: Path) -> TraceResults:
-    summary = read_json(folder / names.CHARACTERIZATION)
-    return TraceResults(folder, {"flashtwin": summary.get("flashtwin"), "trace": summary.get("info")})
-
-
-def _single_run(folder: Path) -> StudyFolder:
-    summary = read_json(folder / names.SUMMARY)
-    run = SavedRun(str(summary.get("system") or folder.name), folder, summary)
-    return StudyFolder(folder, {"flashtwin": summary.get("flashtwin")}, runs=(run,), baseline=run)
-
-
 def _read_runs(folder: Path, info: Mapping[str, Any]) -> tuple[list[SavedRun], list[str]]:
     listed = info.get("runs")
     if not isinstance(listed, list):
@@ -320,6 +308,9 @@ def read_table(path: Path, known: tuple[str, ...] | None = None) -> SavedTable |
     """A Parquet file as arrays; None when there is no file or no row in it. `known` are the columns it may have."""
     if not path.is_file():
         return None
+    import numpy as np
+    import pyarrow as pa
+
     try:
         table = documents.read_parquet(path)
     except (pa.ArrowException, OSError) as error:
@@ -339,6 +330,8 @@ def read_table(path: Path, known: tuple[str, ...] | None = None) -> SavedTable |
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """The rows of a Parquet file as they are; missing values are None."""
+    import pyarrow as pa
+
     try:
         rows: list[dict[str, Any]] = documents.read_parquet(path).to_pylist()
     except (pa.ArrowException, OSError) as error:

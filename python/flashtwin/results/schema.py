@@ -55,11 +55,7 @@ def _branches(fields: frozenset[str]) -> frozenset[str]:
 
 
 def summary_field(path: str) -> str:
-    """A path into the summary of a run, if there is one of that name.
-
-    Raises:
-        InternalError: there is none; the message names the nearest.
-    """
+    """A path into the summary of a run; where there is none of that name, an `InternalError` names the nearest."""
     return path if path.split(".", maxsplit=1)[0] == CONFIG else _known(path, _branches(SUMMARY), "summary of a run")
 
 

@@ -25,21 +25,6 @@ DONE, FAILED, MISSING = "done", "failed", "missing"
 FIGURES_MAX = 8
 
 
-def tally(statuses: Sequence[str]) -> dict[str, int]:
-    """Points that are done, failed (refused) and missing."""
-    return {status: statuses.count(status) for status in (DONE, FAILED, MISSING)}
-
-
-def is_whole(counts: Mapping[str, int], search: Mapping[str, Any]) -> bool:
-    """Whether no point is missing, and a search has ended; refused points are no gap, for they would be again."""
-    return not counts[MISSING] and bool(search.get("ended", True))
-
-
-def is_closed(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether requests were kept under way at some point; else the trace's clock says when they come."""
-    return any(row.get(f"config.{DEPTH}") for row in rows if row["status"] == DONE)
-
-
 @dataclass(frozen=True, eq=False)
 class SavedSweep:
     """A sweep that was written down: a row for each point."""
@@ -56,12 +41,13 @@ class SavedSweep:
     @cached_property
     def counts(self) -> dict[str, int]:
         """Points that are done, failed (refused) and missing."""
-        return tally([row["status"] for row in self.rows])
+        statuses = [row["status"] for row in self.rows]
+        return {status: statuses.count(status) for status in (DONE, FAILED, MISSING)}
 
     @property
     def complete(self) -> bool:
-        """Whether no point is missing, and a search has ended."""
-        return is_whole(self.counts, self.search)
+        """Whether no point is missing, and a search has ended; refused points are no gap, for they would be again."""
+        return not self.counts[MISSING] and bool(self.search.get("ended", True))
 
     @property
     def effects(self) -> list[NoEffect]:
@@ -113,7 +99,7 @@ class SavedSweep:
     @property
     def is_closed(self) -> bool:
         """Whether a closed loop was replayed at some point, so that rates are those of the drive."""
-        return is_closed(self.rows)
+        return any(row.get(f"config.{DEPTH}") for row in self.done)
 
     @cached_property
     def columns(self) -> PointColumns:
@@ -169,11 +155,7 @@ def is_sweep(folder: Path | str) -> bool:
 
 
 def load(folder: Path | str) -> SavedSweep:
-    """Reads the folder of a sweep.
-
-    Raises:
-        ReportError: there is none in it, its table has not been written, or cannot be read.
-    """
+    """Reads the folder of a sweep."""
     path = Path(folder)
     plan = read_json(path / names.SWEEP)
     rows = read_rows(names.table(path, names.SWEEP_ROWS))

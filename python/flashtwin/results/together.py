@@ -54,9 +54,6 @@ def gather(paths: Sequence[Path | str]) -> list[SavedResult]:
 
     A path is a result folder (all its runs), the folder of one run, `OUT/earlier`, the folder of a sweep (all points
     that were made), or one entry of a sweep's store.
-
-    Raises:
-        ReportError: nothing of these lies at a path.
     """
     found = [run for path in dict.fromkeys(map(Path, paths)) for run in _runs_at(path)]
     return labelled(found)
@@ -155,10 +152,12 @@ def labelled(runs: Sequence[SavedResult]) -> list[SavedResult]:
         others = [one for one in runs if one is not run and one.name.split(" (", 1)[0] == plain]
         label = _told_apart(plain, run, others) if others else run.name
         found.append(replace(run, label=label))
-    for again in (_by_place, _by_number):
-        labels = [run.label for run in found]
-        found = [again(run, place, labels) if labels.count(run.label) > 1 else run for place, run in enumerate(found)]
-    return found
+    labels = [run.label for run in found]
+    labels = [f"{one} in {_place_name(run.place)}" if labels.count(one) > 1 else one
+              for one, run in zip(labels, found, strict=True)]  # fmt: skip
+    numbers = [labels[: place + 1].count(one) for place, one in enumerate(labels)]
+    return [replace(run, label=one if number == 1 else f"{one} {number}")
+            for run, one, number in zip(found, labels, numbers, strict=True)]  # fmt: skip
 
 
 def _told_apart(name: str, run: SavedResult, others: Sequence[SavedResult]) -> str:
@@ -175,13 +174,3 @@ def _place_name(place: Path) -> str:
     """The name of a folder of results; of earlier runs the folder that they were in."""
     where = place.resolve()
     return f"{where.parent.name} ({where.name})" if where.name == names.EARLIER else where.name
-
-
-def _by_place(run: SavedResult, place: int, labels: Sequence[str]) -> SavedResult:
-    del place, labels
-    return replace(run, label=f"{run.label} in {_place_name(run.place)}")
-
-
-def _by_number(run: SavedResult, place: int, labels: Sequence[str]) -> SavedResult:
-    number = list(labels[: place + 1]).count(run.label)
-    return run if number == 1 else replace(run, label=f"{run.label} {number}")

@@ -112,12 +112,9 @@ def plain(value: Any) -> str:
 
 
 def lines(rows: Sequence[Row], key: str, others: Sequence[str]) -> list[Line]:
-    """The lines along a key, in the order of the rows.
+    """The lines along a key, in the order of the rows, replayed or not; rows without a value of the key are left out.
 
-    Args:
-        rows: of all points, replayed or not.
-        key: whose values are the cells; rows without a value are left out.
-        others: keys that must be equal within a line. Keys that stand in neither (seeds) may differ.
+    The keys `others` are equal within a line. Keys that are in neither (seeds) may differ.
     """
     column = f"config.{key}"
     found: dict[Any, dict[Any, list[Row]]] = {}
@@ -152,12 +149,7 @@ def _plain(value: Any) -> Any:
 
 
 def candidates(rows: Sequence[Row], *, closed: bool) -> list[Figure]:
-    """The figures that a row has, those of one family one after the other.
-
-    Args:
-        rows: that were replayed.
-        closed: whether requests were kept under way; else the trace's clock decides the rates, and they are left out.
-    """
+    """The figures that a row has, by family; no rates without a closed loop, because the trace's clock decides them."""
     known = [figures.figure(name) for family, of in FAMILIES.items() if closed or family != "rates" for name in of]
     return [one for one in known if any(row.get(one.path) is not None for row in rows)]
 
@@ -168,16 +160,14 @@ def variations(groups: Iterable[Sequence[RunGroup]], wanted: Sequence[Figure]) -
     found = []
     for one in wanted:
         of_groups = [[value for cell in group if (value := cell.mean(one)) is not None] for group in groups]
-        ranges = [_variation(one, values) for values in of_groups if len(values) > 1]
+        ranges = []
+        for values in filter(lambda values: len(values) > 1, of_groups):
+            low, high = min(values), max(values)
+            first, last = (low, high) if values.index(low) <= values.index(high) else (high, low)
+            ranges.append(Variation(one, (high - low) / high if high else 0.0, first, last))
         if ranges:
             found.append(max(ranges, key=lambda range_: range_.share))
     return found
-
-
-def _variation(figure: Figure, values: Sequence[float]) -> Variation:
-    low, high = min(values), max(values)
-    first, last = (low, high) if values.index(low) <= values.index(high) else (high, low)
-    return Variation(figure, (high - low) / high if high else 0.0, first, last)
 
 
 def in_turn(found: Sequence[Variation]) -> list[Variation]:

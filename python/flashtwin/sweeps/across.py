@@ -124,13 +124,13 @@ Key = tuple[str, float]
 
 
 def _gather(
-    traces: Iterable[CharacterizedTrace], read: Callable[[CharacterizedTrace], Iterator[tuple[Key, float]]]
+    traces: Iterable[CharacterizedTrace], points: Callable[[CharacterizedTrace], Iterable[tuple[str, Any, Any]]]
 ) -> dict[Key, list[float]]:
-    """The values of all traces under (series, x)."""
+    """The values of all traces under (series, x), from points of each trace: series, x, value."""
     found: dict[Key, list[float]] = {}
     for trace in traces:
-        for key, value in read(trace):
-            found.setdefault(key, []).append(value)
+        for series, x, value in points(trace):
+            found.setdefault((series, float(x)), []).append(float(value))
     return dict(sorted(found.items(), key=lambda item: (_natural(item[0][0]), item[0][1])))
 
 
@@ -142,64 +142,45 @@ def _natural(text: str) -> list[tuple[int, float, str]]:
 
 def _partitions(who: Entrants) -> list[Row]:
     """Fig. 1(a): partitions for f_r <= 2 by category. Fig. 1(b): for every f_r."""
-
-    def by_category(trace: CharacterizedTrace) -> Iterator[tuple[Key, float]]:
-        for row in trace.at_sector("partitions"):
-            if row["frequency_ratio"] == 2.0:
-                yield ("all", 2.0), float(row["partitions"])
-                if trace.category:
-                    yield (trace.category, 2.0), float(row["partitions"])
-
-    def by_ratio(trace: CharacterizedTrace) -> Iterator[tuple[Key, float]]:
-        for row in trace.at_sector("partitions"):
-            yield ("all", row["frequency_ratio"]), float(row["partitions"])
-
-    return [*_spread("1a", _gather(who.any, by_category)), *_spread("1b", _gather(who.any, by_ratio))]
+    by_category = _gather(who.any, lambda trace: (
+        (series, 2.0, row["partitions"]) for row in trace.at_sector("partitions") if row["frequency_ratio"] == 2.0
+        for series in ("all", trace.category) if series
+    ))  # fmt: skip
+    by_ratio = _gather(who.any, lambda trace: (
+        ("all", row["frequency_ratio"], row["partitions"]) for row in trace.at_sector("partitions")
+    ))  # fmt: skip
+    return [*_spread("1a", by_category), *_spread("1b", by_ratio)]
 
 
 def _f_min(who: Entrants) -> list[Row]:
     """Fig. 1(c): f_min(N) at the traces' own granularity. Fig. 6: by page size."""
 
-    def value(row: Mapping[str, Any]) -> float:
-        return F_MIN_MAX if row["f_min"] is None else float(row["f_min"])
+    def point(series: Any, row: Mapping[str, Any]) -> tuple[str, Any, Any]:
+        return str(series), row["partitions"], F_MIN_MAX if row["f_min"] is None else row["f_min"]
 
-    def own(trace: CharacterizedTrace) -> Iterator[tuple[Key, float]]:
-        for row in trace.at_sector("f_min"):
-            yield ("all", float(row["partitions"])), value(row)
-
-    def by_page(trace: CharacterizedTrace) -> Iterator[tuple[Key, float]]:
-        for row in trace.tables.get("f_min", ()):
-            yield (f"{row['page_bytes']}", float(row["partitions"])), value(row)
-
-    return [*_spread("1c", _gather(who.any, own)), *_spread("6", _gather(who.any, by_page))]
+    own = _gather(who.any, lambda trace: (point("all", row) for row in trace.at_sector("f_min")))
+    by_page = _gather(who.any, lambda trace: (point(row["page_bytes"], row) for row in trace.tables.get("f_min", ())))
+    return [*_spread("1c", own), *_spread("6", by_page)]
 
 
 def _write_amplification(who: Entrants) -> list[Row]:
     """Fig. 2, 3: by partitions and over-provisioning (at 4 KB, where the grid is whole). Fig. 7: by page size."""
 
-    def grid(rows: Rows) -> Rows:
-        return [
-            row
-            for row in rows
-            if row["purpose"] == "grid" and row["block_pages"] == BLOCK_PAGES and row["write_amplification"] is not None
-        ]
+    def grid(rows: Rows) -> Iterator[tuple[str, Mapping[str, Any], Any]]:
+        for row in rows:
+            wa = row["write_amplification"]
+            if row["purpose"] == "grid" and row["block_pages"] == BLOCK_PAGES and wa is not None:
+                yield f"OP {row['over_provisioning_percent']:g} %", row, wa
 
-    def own(trace: CharacterizedTrace) -> Iterator[tuple[Key, float]]:
-        for row in grid(trace.at_grid("write_amplification")):
-            series = f"OP {row['over_provisioning_percent']:g} %"
-            yield (series, float(row["partitions_asked"])), float(row["write_amplification"])
-
-    def by_page(trace: CharacterizedTrace) -> Iterator[tuple[Key, float]]:
-        for row in grid(trace.tables.get("write_amplification", ())):
-            series = f"OP {row['over_provisioning_percent']:g} %, {row['partitions_asked']} partitions"
-            yield (series, float(row["page_bytes"])), float(row["write_amplification"])
-
-    found = _gather(who.writing, own)
-    low: list[Row] = [
-        ("3", series, x, "below_1.05_percent", float(np.mean(np.array(values) < 1.05) * 100), None)
-        for (series, x), values in found.items()
-    ]
-    return [*_means("2", found), *_spread("3", found), *low, *_means("7", _gather(who.writing, by_page))]
+    found = _gather(who.writing, lambda trace: (
+        (series, row["partitions_asked"], wa) for series, row, wa in grid(trace.at_grid("write_amplification"))
+    ))  # fmt: skip
+    by_page = _gather(who.writing, lambda trace: (
+        (f"{series}, {row['partitions_asked']} partitions", row["page_bytes"], wa)
+        for series, row, wa in grid(trace.tables.get("write_amplification", ()))
+    ))  # fmt: skip
+    low = _share("3", found, "below_1.05_percent", lambda values: values < 1.05)
+    return [*_means("2", found), *_spread("3", found), *low, *_means("7", by_page)]
 
 
 def _fewer_partitions(who: Entrants) -> list[Row]:
@@ -247,38 +228,26 @@ def _changes(figure: str, values: list[float]) -> list[Row]:
 
 def _read_amplification(who: Entrants) -> list[Row]:
     """Fig. 10: with a buffer of one page."""
-
-    def read(trace: CharacterizedTrace) -> Iterator[tuple[Key, float]]:
-        for row in trace.tables.get("read_amplification", ()):
-            if row["cache_pages"] == 1 and row["read_amplification"] is not None:
-                yield ("buffer of one page", float(row["page_bytes"])), float(row["read_amplification"])
-
-    return _spread("10", _gather(who.reading, read))
+    return _spread("10", _gather(who.reading, lambda trace: (
+        ("buffer of one page", row["page_bytes"], row["read_amplification"])
+        for row in trace.tables.get("read_amplification", ())
+        if row["cache_pages"] == 1 and row["read_amplification"] is not None
+    )))  # fmt: skip
 
 
 def _read_cost(who: Entrants) -> list[Row]:
     """Fig. 12: cost of reading relative to whole reads of the smallest pages, with and without partial reads."""
 
-    def read(trace: CharacterizedTrace) -> Iterator[tuple[Key, float]]:
-        for chip in ("slc-mlc", "tlc"):
-            rows = [row for row in trace.tables.get("read_cost", ()) if row["chip"] == chip]
-            base = _smallest_cost(trace)
-            for row in rows if base else ():
-                for way in ("full", "partial"):
-                    if row[f"{way}_ns"] is not None:
-                        yield (f"{chip}, {way}", float(row["page_bytes"])), float(row[f"{way}_ns"]) / base
+    def points(trace: CharacterizedTrace) -> Iterator[tuple[str, Any, float]]:
+        smallest = [row for row in trace.at_sector("read_cost") if row["chip"] == "slc-mlc"]
+        base = float(smallest[0]["full_ns"] or 0.0) if smallest else 0.0
+        for row in trace.tables.get("read_cost", ()) if base else ():
+            for way in ("full", "partial"):
+                if row["chip"] in ("slc-mlc", "tlc") and row[f"{way}_ns"] is not None:
+                    yield f"{row['chip']}, {way}", row["page_bytes"], row[f"{way}_ns"] / base
 
-    found = _gather(who.reading, read)
-    halved: list[Row] = [
-        ("12", series, x, "halved_percent", float(np.mean(np.array(values) <= 0.5) * 100), None)
-        for (series, x), values in found.items()
-    ]
-    return [*_spread("12", found), *halved]
-
-
-def _smallest_cost(trace: CharacterizedTrace) -> float:
-    rows = [row for row in trace.at_sector("read_cost") if row["chip"] == "slc-mlc"]
-    return float(rows[0]["full_ns"] or 0.0) if rows else 0.0
+    found = _gather(who.reading, points)
+    return [*_spread("12", found), *_share("12", found, "halved_percent", lambda values: values <= 0.5)]
 
 
 def _gains(who: Entrants) -> list[Row]:
@@ -359,6 +328,14 @@ def _spread(figure: str, found: Mapping[Key, Sequence[float]]) -> list[Row]:
         rows += [(figure, series, at, name, float(value), None) for name, value in zip(names, numbers, strict=True)]
         rows.append((figure, series, at, "count", float(len(values)), None))
     return rows
+
+
+def _share(figure: str, found: Mapping[Key, Sequence[float]], name: str, holds: Callable[[Floats], Any]) -> list[Row]:
+    """The percentage of each group for which something holds."""
+    return [
+        (figure, series, x, name, float(np.mean(holds(np.array(values))) * 100), None)
+        for (series, x), values in found.items()
+    ]
 
 
 def _means(figure: str, found: Mapping[Key, Sequence[float]]) -> list[Row]:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flashtwin.characterization.measuring import Characterization, Options
+from flashtwin.characterization.measuring import Characterization
 from flashtwin.characterization.measuring import options as resolved
 from flashtwin.errors import OutputError
 from flashtwin.progress import Notify, Progress
@@ -112,32 +112,14 @@ def characterize_many(
     """
     options = resolved({"sample_rate": sample, **merged(settings, sets)})
     given = [paths] if isinstance(paths, str | Path) else list(paths)
-    reading = Reading(format, on_bad_line)
-    return run(
-        given,
-        Path(out),
-        options,
-        reading,
-        stream=stream,
-        by_volume=by_volume,
-        reports=reports,
-        workers=workers,
-        on=on,
-        shard=plan.shard(shard) if shard else None,
-        progress=progress,
-        notify=notify,
-    )
+    how = jobs.JobOptions(options, Reading(format, on_bad_line), stream, by_volume, reports)
+    return run(given, Path(out), how, workers, on, plan.shard(shard) if shard else None, progress, notify)
 
 
 def run(
     paths: Sequence[str | Path],
     out: Path,
-    options: Options,
-    reading: Reading,
-    *,
-    stream: bool = False,
-    by_volume: bool = False,
-    reports: bool = True,
+    how: jobs.JobOptions,
     workers: int = 0,
     on: Any = None,
     shard: tuple[int, int] | None = None,
@@ -147,10 +129,8 @@ def run(
     """`characterize_many` with its options gathered; for the modules of this package."""
     with folder.prepared(out, holding=names.COLLECTION) if shard is None else shared(out) as ready:
         found = find(paths)
-        planned = [
-            _job(name, path, ready, options, reading, stream=stream, by_volume=by_volume, report=reports)
-            for name, (path, _) in found.items()
-        ]
+        traces = ready / names.TRACES
+        planned = [jobs.Job.of(name, str(path), traces / name, how) for name, (path, _) in found.items()]
         planned = plan.shared(planned, shard)
         missing = [job for job in planned if not job.is_done]
         if notify and len(missing) < len(planned):
@@ -167,15 +147,13 @@ def run(
 
 
 def find(paths: Sequence[str | Path]) -> dict[str, tuple[Path, str]]:
-    """The traces by name, each with its file and its category: the folder it is in, below the one given.
-
-    Raises:
-        FlashtwinError: a path does not exist, or there is no trace at all.
-    """
+    """The traces by name, each with its file and its category: the folder it is in, below the one given."""
     files: list[tuple[Path, str, Path]] = []
     for path in map(Path, paths):
         if path.is_dir():
-            files += [(file, _category(file, path), file.relative_to(path)) for file in _files(path)]
+            for file in _files(path):
+                below = file.relative_to(path)
+                files.append((file, below.parts[0] if len(below.parts) > 1 else "", below))
         elif path.is_file():
             files.append((path, "", path))
         else:
@@ -184,7 +162,7 @@ def find(paths: Sequence[str | Path]) -> dict[str, tuple[Path, str]]:
         raise OutputError(f"{', '.join(map(str, paths))}: no trace in it; give files, or a folder of files")
     # A file that is given twice is one trace.
     files = list({file.resolve(): entry for entry in reversed(files) for file in entry[:1]}.values())[::-1]
-    stems = [_stem(file) for file, _, _ in files]
+    stems = [file.name.split(".")[0] or file.name for file, _, _ in files]
     named: dict[str, tuple[Path, str]] = {}
     for (file, category, below), stem in zip(files, stems, strict=True):
         parts = [part for part in below.parts if part not in (below.anchor, "..")]
@@ -205,34 +183,9 @@ def _files(path: Path) -> list[Path]:
     )
 
 
-def _category(file: Path, root: Path) -> str:
-    parts = file.relative_to(root).parts
-    return parts[0] if len(parts) > 1 else ""
-
-
-def _stem(file: Path) -> str:
-    return file.name.split(".")[0] or file.name
-
-
-def _job(
-    name: str, path: Path, out: Path, options: Options, reading: Reading, *,
-    stream: bool, by_volume: bool, report: bool,
-) -> jobs.Job:  # fmt: skip
-    """What to do with a trace; its key holds the file's size and time, so that it need not be read to be known."""
-    status = path.stat()
-    key = folder.characterization_key(
-        name, status.st_size, status.st_mtime_ns, options.key, asdict(reading), stream, by_volume,
-    )  # fmt: skip
-    return jobs.Job(name, str(path), str(out / names.TRACES / name), options, reading, stream, by_volume, report, key)
-
-
 @contextmanager
 def shared(out: Path) -> Iterator[Path]:
-    """A folder that several processes write into at once, each the folders of its own traces.
-
-    Raises:
-        OutputError: it cannot be made, or holds something else.
-    """
+    """A folder that several processes write into at once, each the folders of its own traces."""
     with folder.unlocked(out, holding=names.COLLECTION) as ready:
         # Says that the folder is ours before there is anything else in it.
         store.clear_left_over(ready)
@@ -269,14 +222,7 @@ def _finish(path: Path, good: Sequence[jobs.Job], categories: dict[str, str], fa
     flat = [{"trace": trace.name, "category": trace.category, **trace.row} for trace in traces]
     folder.write_table(names.table(path, names.TRACE_ROWS), table_of(flat))
     columns = list(zip(*across.distributions(who), strict=True)) or [()] * len(across.COLUMNS)
-    types = [
-        pyarrow.string(),
-        pyarrow.string(),
-        pyarrow.float64(),
-        pyarrow.string(),
-        pyarrow.float64(),
-        pyarrow.string(),
-    ]
+    types = [pyarrow.float64() if column in ("x", "value") else pyarrow.string() for column in across.COLUMNS]
     arrays = [pyarrow.array(column, kind) for column, kind in zip(columns, types, strict=True)]
     distributions = pyarrow.table(dict(zip(across.COLUMNS, arrays, strict=True)))
     folder.write_table(names.table(path, names.DISTRIBUTIONS), distributions)
@@ -297,14 +243,13 @@ def _failed(failures: Mapping[str, str]) -> list[Failure]:
 
 def _traced(job: jobs.Job, category: str) -> list[CharacterizedTrace]:
     """A finished trace as the statistics see it, from its folder alone: its volumes where they were taken apart."""
-    found = Characterization.read(job.out)
-    parts = {f"{job.name}:{name}": volume for name, volume in found.volumes.items()} or {job.name: found}
-    return [_as_traced(name, category, part) for name, part in parts.items()]
-
-
-def _as_traced(name: str, category: str, found: Characterization) -> CharacterizedTrace:
     from flashtwin.sweeps.across import CharacterizedTrace
 
-    wanted = {*rows.TABLES, "f_min"} & set(found.table_names)
-    tables = {table: found.table(table).to_arrow().to_pylist() for table in sorted(wanted)}
-    return CharacterizedTrace(name, category, found.row, tables)
+    found = Characterization.read(job.out)
+    parts = {f"{job.name}:{name}": volume for name, volume in found.volumes.items()} or {job.name: found}
+    traces = []
+    for name, part in parts.items():
+        wanted = {*rows.TABLES, "f_min"} & set(part.table_names)
+        tables = {table: part.table(table).to_arrow().to_pylist() for table in sorted(wanted)}
+        traces.append(CharacterizedTrace(name, category, part.row, tables))
+    return traces

@@ -29,15 +29,7 @@ REACH_S = 10.0
 
 
 def at_work(tasks: Sequence[AnyTask], on: Any) -> Iterator[tuple[AnyTask, Answer]]:
-    """Does tasks on a cluster and yields each with its answer as it ends.
-
-    Args:
-        tasks: the work.
-        on: a Dask client, a cluster, `dask://HOST:PORT`, or `dask:FILE` of the scheduler.
-
-    Raises:
-        FlashtwinError: Dask is not installed, or the scheduler cannot be reached or is gone.
-    """
+    """Does tasks on a cluster and yields each with its answer as it ends."""
     if not tasks:
         return
     with _client(on) as client:

@@ -14,6 +14,7 @@ import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
@@ -207,11 +208,9 @@ class _Worker(Generic[AnyTask]):
 def _close(process: subprocess.Popen[str]) -> None:
     for stream in (process.stdin, process.stdout):
         if stream is not None:
-            try:
+            # Output not yet read goes with the process.
+            with suppress(BrokenPipeError):
                 stream.close()
-            except BrokenPipeError:
-                # Output not yet read goes with the process.
-                continue
 
 
 #: The program of a worker.
@@ -221,9 +220,5 @@ WORKER = (sys.executable, "-c", "from flashtwin.sweeps.worker import main; main(
 def _start() -> subprocess.Popen[str]:
     # A session of its own: Ctrl-C on the terminal goes to the parent alone.
     return subprocess.Popen(  # noqa: S603 - our own program
-        WORKER,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
+        WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,27 +14,44 @@ from flashtwin.traces.reading import Reading
 
 
 @dataclass(frozen=True)
+class JobOptions:
+    """How to characterize a trace."""
+
+    options: Options
+    reading: Reading
+    stream: bool = False
+    #: Whether each volume is characterized by itself as well.
+    by_volume: bool = False
+    #: Whether a page is drawn, which takes longer than measuring a small trace.
+    report: bool = True
+
+
+@dataclass(frozen=True)
 class Job(Task):
     """A trace to characterize into a folder."""
 
     name: str
     path: str
     out: str
-    options: Options
-    reading: Reading
-    stream: bool
-    #: Whether each volume is characterized by itself as well.
-    by_volume: bool
-    #: Whether a page is drawn, which takes longer than measuring a small trace.
-    report: bool
+    how: JobOptions
     #: Names all that the result depends on; noted when it is complete.
     key: str
 
     @classmethod
+    def of(cls, name: str, path: str, out: Path, how: JobOptions) -> Job:
+        """A job whose key holds the file's size and time, so that it need not be read to be known."""
+        file = Path(path)
+        status = file.stat() if path != "-" and file.is_file() else None
+        made_from = [status.st_size, status.st_mtime_ns] if status is not None else [None]
+        parts = how.options.key, asdict(how.reading), how.stream, how.by_volume
+        return cls(name, path, str(out), how, folder.characterization_key(name, *made_from, *parts))
+
+    @classmethod
     def from_json(cls, value: dict[str, Any]) -> Job:
         """From its parent."""
-        options, reading = Options(**value.pop("options")), Reading(**value.pop("reading"))
-        return cls(**value, options=options, reading=reading)
+        how = value.pop("how")
+        options, reading = Options(**how.pop("options")), Reading(**how.pop("reading"))
+        return cls(**value, how=JobOptions(options, reading, **how))
 
     @property
     def place(self) -> str:
@@ -58,24 +75,21 @@ class Job(Task):
     def is_done(self) -> bool:
         """Whether the folder holds the complete result of this very job."""
         out = Path(self.out)
-        return folder.characterized_from(out) == self.key and (not self.report or (out / names.REPORT).is_file())
+        return folder.characterized_from(out) == self.key and (not self.how.report or (out / names.REPORT).is_file())
 
 
 def do(job: Job, progress: Progress | None = None) -> Characterization:
-    """Characterizes the trace, writes its folder and its report; complete or not at all.
-
-    Raises:
-        FlashtwinError: the trace cannot be read, or the folder not be written.
-    """
+    """Characterizes the trace, writes its folder and its report; complete or not at all."""
     from flashtwin import report
 
+    how = job.how
     with folder.prepared(job.out, holding=names.CHARACTERIZATION) as path:
         found = measure(
-            job.path, job.options, job.reading, stream=job.stream, by_volume=job.by_volume, progress=progress
+            job.path, how.options, how.reading, stream=how.stream, by_volume=how.by_volume, progress=progress
         )
         folder.record_characterization(path, "")
         found.write(path)
-        for place in [path, *folder.volumes(path).values()] if job.report else []:
+        for place in [path, *folder.volumes(path).values()] if how.report else []:
             report.build(place)
         folder.record_characterization(path, job.key)
     return found

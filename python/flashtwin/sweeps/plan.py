@@ -72,9 +72,6 @@ def axis(text: str) -> Axis:
 
     Commas in brackets or quotes are a value's own: `zipf(0.8,1000),unique` are two.
 
-    Raises:
-        ArgumentError: a range runs downwards, is empty, or is logarithmic and not above 0.
-
     >>> axis("1:5:2").steps
     ('1', '3', '5')
     """
@@ -114,11 +111,7 @@ def _split(text: str) -> tuple[str, ...]:
 
 
 def points(traces: int, systems: Sequence[str], axes: Mapping[str, Axis], mode: Mode = "grid") -> list[Point]:
-    """All points in order: trace by trace, system by system, the last key's values next to one another.
-
-    Raises:
-        ArgumentError: a range has no step, or keys side by side have different numbers of values.
-    """
+    """All points in order: trace by trace, system by system, the last key's values next to one another."""
     values = {key: _steps(key, found) for key, found in axes.items()}
     combinations = _zipped(values) if mode == "zip" else list(itertools.product(*values.values()))
     sets = [tuple(zip(values, combination, strict=True)) for combination in combinations]
@@ -170,11 +163,7 @@ def sample(number: int, seed: int, traces: int, systems: Sequence[str], axes: Ma
 
 
 def shard(text: str) -> tuple[int, int]:
-    """`i/n` as numbers, i counted from 1.
-
-    Raises:
-        ArgumentError: it is not of that form.
-    """
+    """`i/n` as numbers, i counted from 1."""
     found = re.fullmatch(r"(\d+)/(\d+)", text.strip())
     if found is None or not 1 <= int(found[1]) <= int(found[2]):
         raise ArgumentError(f"'{text}' is no shard; write it like 2/8, the second of eight")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +29,6 @@ if TYPE_CHECKING:
 AT_ONCE = 8
 #: A sampler asks for some points again when there are few; how many of its asks a trial may take before it is enough.
 ASKS = 10
-#: The sampler's name for the choice of the system.
-_SYSTEM = "system"
-
-#: Settings that were asked for (points of the first trace), each with its run on every trace.
-Seen = dict[plan.Point, list[Planned]]
 
 
 @dataclass(frozen=True)
@@ -60,27 +55,21 @@ def search(
     progress: Progress | None = None,
     notify: Notify | None = None,
 ) -> Sweep:
-    """Replays the points that the sampler asks for until the trials are used up, or nothing new is left.
-
-    Raises:
-        ArgumentError: figures or bounds are wrong, what is asked for makes no search, or the reference has nothing to
-            compare with.
-        FlashtwinError: Optuna is not installed.
-    """
+    """Replays the points that the sampler asks for until the trials are used up, or nothing new is left."""
     how = bench.how
     wanted, several = _wanted(how.minimize, how.maximize), len(bench.traces) > 1
     goal = SearchGoal(wanted, figures.bounds(how.subject_to), how.subject_to, how.over if several else None)
     _refuse(bench, axes)
     points = _all_points(bench, axes)
-    seen: Seen = {}
+    searched = _Search(bench, out, axes, goal, progress, notify)
     if several:
-        _reference(bench, axes, goal, seen, progress, notify)
+        searched.replay_reference()
     if points is not None and len(points) <= how.trials:
         # So few that looking at all of them is the best search.
-        _evaluate(bench, points, seen, len(points), progress, notify)
+        searched.evaluate(points, len(points))
     else:
-        _search(bench, out, axes, goal, seen, progress, notify)
-    _write(bench, out, axes, goal, seen, ended=True)
+        searched.ask_sampler()
+    searched.write(ended=True)
     return finish(out, alone=True, notify=notify)
 
 
@@ -113,48 +102,111 @@ def _all_points(bench: SweepBench, axes: Mapping[str, plan.Axis]) -> list[plan.P
     return plan.points(1, list(bench.systems), axes) if number <= bench.how.trials else None
 
 
-def _reference(
-    bench: SweepBench, axes: Mapping[str, plan.Axis], goal: SearchGoal, seen: Seen,
-    progress: Progress | None, notify: Notify | None,
-) -> None:  # fmt: skip
-    """Replays the first system as it is, but for keys with one value, on every trace: what all else is compared with.
+@dataclass
+class _Search:
+    bench: SweepBench
+    out: Path
+    axes: Mapping[str, plan.Axis]
+    goal: SearchGoal
+    progress: Progress | None
+    notify: Notify | None
+    #: Settings that were asked for (points of the first trace), each with its run on every trace.
+    seen: dict[plan.Point, list[Planned]] = field(default_factory=dict)
 
-    Raises:
-        ArgumentError: it is refused, or lacks a figure on a trace, so that there are no ratios to it.
-    """
-    fixed = tuple(
-        (key, found[0]) for key, found in axes.items() if not isinstance(found, plan.Range) and len(found) == 1
-    )
-    name = next(iter(bench.systems))
-    point = plan.Point(0, name, fixed)
-    _evaluate(bench, [point], seen, 1, progress, notify)
-    for planned in seen[point]:
-        summary = _summary(bench, planned)
-        for one in goal.best:
-            if summary is None or not dig(summary, one.path):
-                why = planned.error or f"has no {one.label}, or 0"
-                raise ArgumentError(
-                    f"{planned.trace}: '{name}' as it is, the reference of a search over several traces, {why}; name "
-                    "first a system that has some, or search this trace by itself"
-                )
+    def replay_reference(self) -> None:
+        """Replays the first system as it is, but for keys with one value, on every trace, to compare all else to."""
+        axes = self.axes.items()
+        fixed = tuple((key, found[0]) for key, found in axes if not isinstance(found, plan.Range) and len(found) == 1)
+        name = next(iter(self.bench.systems))
+        point = plan.Point(0, name, fixed)
+        self.evaluate([point], 1)
+        for planned in self.seen[point]:
+            summary = self._summary(planned)
+            for one in self.goal.best:
+                if summary is None or not dig(summary, one.path):
+                    why = planned.error or f"has no {one.label}, or 0"
+                    raise ArgumentError(
+                        f"{planned.trace}: '{name}' as it is, the reference of a search over several traces, {why}; "
+                        "name first a system that has some, or search this trace by itself"
+                    )
 
+    def ask_sampler(self) -> None:
+        """Replays a few of the sampler's points at a time and tells it their figures."""
+        # The reference is none of the trials.
+        how, reference = self.bench.how, next(iter(self.seen.values()), [])
+        study, trials = _study(how.seed, len(self.goal.best)), how.trials + len(self.seen)
+        asked = 0
+        while len(self.seen) < trials and asked < trials * ASKS:
+            asks = [study.ask() for _ in range(min(AT_ONCE, trials - len(self.seen)))]
+            asked += len(asks)
+            points = [self._suggested(trial) for trial in asks]
+            self.evaluate(points, trials)
+            self.write(ended=False)
+            for trial, point in zip(asks, points, strict=True):
+                _tell(study, trial, self._judged(self.seen[point], reference), self.goal)
 
-def _search(
-    bench: SweepBench, out: Path, axes: Mapping[str, plan.Axis], goal: SearchGoal, seen: Seen,
-    progress: Progress | None, notify: Notify | None,
-) -> None:  # fmt: skip
-    # The reference is none of the trials.
-    study, trials = _study(bench.how.seed, len(goal.best)), bench.how.trials + len(seen)
-    reference = next(iter(seen.values()), [])
-    asked = 0
-    while len(seen) < trials and asked < trials * ASKS:
-        asks = [study.ask() for _ in range(min(AT_ONCE, trials - len(seen)))]
-        asked += len(asks)
-        points = [_suggested(trial, list(bench.systems), axes) for trial in asks]
-        _evaluate(bench, points, seen, trials, progress, notify)
-        _write(bench, out, axes, goal, seen, ended=False)
-        for trial, point in zip(asks, points, strict=True):
-            _tell(study, trial, _judged(bench, seen[point], reference, goal), goal)
+    def _suggested(self, trial: Any) -> plan.Point:
+        systems = list(self.bench.systems)
+        system = trial.suggest_categorical("system", systems) if len(systems) > 1 else systems[0]
+        return plan.Point(0, system, tuple((key, _value(trial, key, found)) for key, found in self.axes.items()))
+
+    def evaluate(self, points: Sequence[plan.Point], of: int) -> None:
+        """Replays the settings that were not asked for before; `of` is how many of them there may be in the end."""
+        bench, seen, traces = self.bench, self.seen, len(self.bench.traces)
+        before, new = len(seen) * traces, [point for point in dict.fromkeys(points) if point not in seen]
+        count = before + len(new) * traces
+
+        def heard(what: str, done: int, total: int) -> None:
+            # Runs that are reused are done from the beginning.
+            if self.progress:
+                self.progress(what, count - total + done, max(count, of * traces))
+
+        for point in new:
+            trial, first = len(seen) if traces > 1 else None, len(seen) * traces + 1
+            seen[point] = [bench.planned(first + place, replace(point, trace=place), trial) for place in range(traces)]
+        bench.make([planned for point in new for planned in seen[point]], heard, self.notify)
+
+    def _judged(self, runs: Sequence[Planned], reference: Sequence[Planned]) -> tuple[list[float], list[float]] | None:
+        """A setting's figures, over the traces where there are several, and by how much it exceeds each bound at most.
+
+        None where a run was refused, was lost or lacks a figure.
+        """
+        summaries = [self._summary(planned) for planned in runs]
+        values = []
+        for one in self.goal.best:
+            each = [None if summary is None else dig(summary, one.path) for summary in summaries]
+            known = [float(value) for value in each if value is not None]
+            if len(known) < len(each):
+                return None
+            if self.goal.over is not None:
+                base = [dig(self._summary(planned), one.path) for planned in reference]
+                known = [over.across([a / b for a, b in zip(known, base, strict=True)], one, self.goal.over)]
+            values.append(known[0])
+        excesses = []
+        for bound in self.goal.bounds:
+            found = [dig(summary, bound.figure.path) for summary in summaries]
+            # A point without the figure breaks the limit, by an unknown amount.
+            excesses.append(max(1.0 if value is None else bound.excess(value) for value in found))
+        return values, excesses
+
+    def _summary(self, planned: Planned) -> Mapping[str, Any] | None:
+        kept = self.bench.store.get(planned.key) if planned.key else None
+        return None if kept is None else kept.summary
+
+    def write(self, *, ended: bool) -> None:
+        """Notes the points so far: a search that is interrupted is a sweep that says so."""
+        goal, how = self.goal, self.bench.how
+        said = {
+            "minimize": [one.name for one in goal.best if not one.more_is_better],
+            "maximize": [one.name for one in goal.best if one.more_is_better], "subject_to": goal.text,
+            "trials": how.trials, "seed": how.seed, "ended": ended,
+        }  # fmt: skip
+        if goal.over is not None:
+            said |= {"over": goal.over, "reference": next(iter(self.bench.systems))}
+        found = self.bench.plan((), self.axes)
+        trade = goal.trade if len(goal.trade) == 2 else found.trade
+        points = [planned for runs in self.seen.values() for planned in runs]
+        replace(found, mode="search", points=points, trade=trade, search=said).write(self.out)
 
 
 def _study(seed: int, objectives: int) -> Any:
@@ -165,12 +217,6 @@ def _study(seed: int, objectives: int) -> Any:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     sampler = optuna.samplers.TPESampler(seed=seed)
     return optuna.create_study(sampler=sampler, directions=["minimize"] * objectives)
-
-
-def _suggested(trial: Any, systems: Sequence[str], axes: Mapping[str, plan.Axis]) -> plan.Point:
-    """The point that the sampler asks for."""
-    system = trial.suggest_categorical(_SYSTEM, list(systems)) if len(systems) > 1 else systems[0]
-    return plan.Point(0, system, tuple((key, _value(trial, key, found)) for key, found in axes.items()))
 
 
 def _value(trial: Any, key: str, found: plan.Axis) -> str:
@@ -184,58 +230,6 @@ def _value(trial: Any, key: str, found: plan.Axis) -> str:
     return found.text(float(trial.suggest_float(key, found.low, found.high, log=found.log)))
 
 
-def _evaluate(
-    bench: SweepBench, points: Sequence[plan.Point], seen: Seen, of: int,
-    progress: Progress | None, notify: Notify | None,
-) -> None:  # fmt: skip
-    """Replays the settings that were not asked for before; `of` is how many of them there may be in the end."""
-    traces = len(bench.traces)
-    before, new = len(seen) * traces, [point for point in dict.fromkeys(points) if point not in seen]
-    count = before + len(new) * traces
-
-    def heard(what: str, done: int, total: int) -> None:
-        # Runs that are reused are done from the beginning.
-        if progress:
-            progress(what, count - total + done, max(count, of * traces))
-
-    for point in new:
-        trial, first = len(seen) if traces > 1 else None, len(seen) * traces + 1
-        seen[point] = [bench.planned(first + place, replace(point, trace=place), trial) for place in range(traces)]
-    bench.make([planned for point in new for planned in seen[point]], heard, notify)
-
-
-def _judged(
-    bench: SweepBench, runs: Sequence[Planned], reference: Sequence[Planned], goal: SearchGoal
-) -> tuple[list[float], list[float]] | None:
-    """A setting's figures, over the traces where there are several, and by how much it exceeds each bound at most.
-
-    None where a run was refused, was lost or lacks a figure.
-    """
-    summaries = [_summary(bench, planned) for planned in runs]
-    values = []
-    for one in goal.best:
-        each = [None if summary is None else dig(summary, one.path) for summary in summaries]
-        known = [float(value) for value in each if value is not None]
-        if len(known) < len(each):
-            return None
-        if goal.over is not None:
-            base = [dig(_summary(bench, planned), one.path) for planned in reference]
-            known = [over.across([a / b for a, b in zip(known, base, strict=True)], one, goal.over)]
-        values.append(known[0])
-    excesses = []
-    for bound in goal.bounds:
-        found = [dig(summary, bound.figure.path) for summary in summaries]
-        # A point without the figure breaks the limit, by an unknown amount.
-        excesses.append(max(1.0 if value is None else bound.excess(value) for value in found))
-    return values, excesses
-
-
-def _summary(bench: SweepBench, planned: Planned) -> Mapping[str, Any] | None:
-    """The summary of a point's run; None where it was refused or lost."""
-    kept = bench.store.get(planned.key) if planned.key else None
-    return None if kept is None else kept.summary
-
-
 def _tell(study: Any, trial: Any, judged: tuple[list[float], list[float]] | None, goal: SearchGoal) -> None:
     from optuna.trial import TrialState
 
@@ -246,21 +240,3 @@ def _tell(study: Any, trial: Any, judged: tuple[list[float], list[float]] | None
     for bound, excess in zip(goal.bounds, excesses, strict=True):
         trial.set_constraint(bound.text, excess)
     study.tell(trial, [one.cost(value) for one, value in zip(goal.best, values, strict=True)])
-
-
-def _write(
-    bench: SweepBench, out: Path, axes: Mapping[str, plan.Axis], goal: SearchGoal, seen: Seen,
-    *, ended: bool,
-) -> None:  # fmt: skip
-    """Notes the points so far: a search that is interrupted is a sweep that says so."""
-    said = {
-        "minimize": [one.name for one in goal.best if not one.more_is_better],
-        "maximize": [one.name for one in goal.best if one.more_is_better], "subject_to": goal.text,
-        "trials": bench.how.trials, "seed": bench.how.seed, "ended": ended,
-    }  # fmt: skip
-    if goal.over is not None:
-        said |= {"over": goal.over, "reference": next(iter(bench.systems))}
-    found = bench.plan((), axes)
-    trade = goal.trade if len(goal.trade) == 2 else found.trade
-    points = [planned for runs in seen.values() for planned in runs]
-    replace(found, mode="search", points=points, trade=trade, search=said).write(out)

@@ -47,18 +47,16 @@ def known(
     *,
     stream: bool = False,
 ) -> list[SweepTrace]:
-    """The traces by name; files and folders of files, scans, or traces in memory, which are written into the store.
-
-    Raises:
-        FlashtwinError: one does not exist or cannot be read, or two have one name.
-    """
+    """The traces by name; files and folders of files, scans, or traces in memory, which are written into the store."""
     held = [trace for trace in traces if isinstance(trace, Trace)]
     scans = [trace for trace in traces if isinstance(trace, Scan)]
     paths = [trace for trace in traces if not isinstance(trace, Trace | Scan)]
     if any(str(path) == "-" for path in paths):
         raise ArgumentError("standard input can be read once only, and a sweep reads its traces again; save it first")
     found = [_of_memory(trace, store) for trace in held]
-    found += [_of_file(trace.name, _source_of(trace), store) for trace in scans]
+    for trace in scans:
+        read = dict(trace.source)
+        found.append(_of_file(trace.name, Source(str(read.pop("path")), Reading(**read), stream=True), store))
     files = batch.find(paths) if paths else {}
     for number, (name, (path, _)) in enumerate(files.items()):
         if progress:
@@ -82,11 +80,6 @@ def _of_file(name: str, source: Source, store: Store) -> SweepTrace:
         facts = {"digest": trace.digest, "has_content": trace.has_content, "duration_ns": trace.duration_ns}
         store.put_trace(key, facts)
     return SweepTrace(name, source, str(facts["digest"]), bool(facts["has_content"]), int(facts["duration_ns"]))
-
-
-def _source_of(trace: Scan) -> Source:
-    how = dict(trace.source)
-    return Source(str(how.pop("path")), Reading(**how), stream=True)
 
 
 def _of_memory(trace: Trace, store: Store) -> SweepTrace:

@@ -120,11 +120,7 @@ def _clear(found: Iterable[Path]) -> None:
 
 
 def write_synced(path: Path, data: bytes) -> None:
-    """Writes a file complete or not at all, also when the power fails; any number of processes may at once.
-
-    Raises:
-        OutputError: it cannot be written.
-    """
+    """Writes a file complete or not at all, also when the power fails; any number of processes may at once."""
     partial = _beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

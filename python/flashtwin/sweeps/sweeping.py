@@ -147,11 +147,7 @@ def sweep(
 
 
 def as_axis(key: str, value: Any) -> plan.Axis:
-    """The values of a key, from those of a Python caller: one value, several, or a range as text.
-
-    Raises:
-        ArgumentError: a value is none that a key can have.
-    """
+    """The values of a key, from those of a Python caller: one value, several, or a range as text."""
     if isinstance(value, str):
         found = plan.axis(value) if ":" in value else None
         return found if isinstance(found, plan.Range) else (_text(value),)
@@ -204,11 +200,7 @@ def _clear(store: Store, out: Path) -> None:
 
 
 def made_ready(out: Path) -> None:
-    """Makes the folder; any number of processes may sweep in it at once.
-
-    Raises:
-        OutputError: it cannot be made, or holds something else.
-    """
+    """Makes the folder; any number of processes may sweep in it at once."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -330,15 +322,12 @@ class SweepBench:
         if fill is not None:
             blocks = self._blocks.get((point.trace, fill, kind(system)))
             try:
-                blocks = blocks or self._filled(point.trace, fill, self._others(point))[point.system]
+                others = {name: one for name, one in self._resolved[point.sets].items() if isinstance(one, System)}
+                blocks = blocks or self._filled(point.trace, fill, others)[point.system]
             except FlashtwinError as error:
                 return str(error)
             system = system.with_sets({BLOCKS: blocks})
         return with_periods(self.traces[point.trace].duration_ns, {point.system: system})[point.system]
-
-    def _others(self, point: Point) -> dict[str, System]:
-        """The systems with a point's keys."""
-        return {name: one for name, one in self._resolved[point.sets].items() if isinstance(one, System)}
 
     def _filled(
         self, trace: int, fill: str, systems: Mapping[str, System], notify: Notify | None = None

@@ -6,17 +6,17 @@ import html
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flashtwin.errors import ArgumentError, ReportError
 from flashtwin.progress import Notify
-from flashtwin.replays.running import Result
+from flashtwin.replays.running import Result, stored
 from flashtwin.results import figures, folder, names, over, variation
-from flashtwin.results.effects import NoEffect, without_effect
-from flashtwin.results.frames import StoredRun, Tabular, one_row, shown, table_of
-from flashtwin.results.sweeps import DONE, FAILED, MISSING, best_row, is_closed, is_whole, tally
+from flashtwin.results.effects import NoEffect
+from flashtwin.results.frames import Tabular, one_row, shown, table_of
+from flashtwin.results.sweeps import DONE, FAILED, MISSING, SavedSweep, best_row
 from flashtwin.sweeps.store import Store, write_synced
 
 if TYPE_CHECKING:
@@ -62,16 +62,15 @@ class Plan:
 
     def write(self, path: Path) -> None:
         """Writes it into the folder; shards of one sweep write the same."""
-        said = {**asdict(self), "flashtwin": folder.VERSION, "store": _relative(self.store, path)}
+        # A store inside the folder moves with it.
+        store, here = self.store.resolve(), path.resolve()
+        place = str(store.relative_to(here)) if store.is_relative_to(here) else str(store)
+        said = {**asdict(self), "flashtwin": folder.VERSION, "store": place}
         write_synced(path / names.SWEEP, (json.dumps(said, indent=1, ensure_ascii=False) + "\n").encode())
 
     @classmethod
     def read(cls, path: Path) -> Plan:
-        """Reads it.
-
-        Raises:
-            ReportError: there is no sweep in the folder, or it cannot be read.
-        """
+        """Reads it."""
         from flashtwin.results.reading import read_json
 
         file = path / names.SWEEP
@@ -84,12 +83,6 @@ class Plan:
             return cls(**{**said, "store": path / said["store"]}, points=found)
         except (KeyError, TypeError) as error:
             raise ReportError(f"{file}: not a sweep of this version of flashtwin ({error}); sweep again") from None
-
-
-def _relative(store: Path, path: Path) -> str:
-    """The store's place as the folder notes it: one inside moves with it."""
-    store, path = store.resolve(), path.resolve()
-    return str(store.relative_to(path)) if store.is_relative_to(path) else str(store)
 
 
 class Sweep(Tabular):
@@ -125,6 +118,10 @@ class Sweep(Tabular):
             return cls(path, plan, _table(plan))
         return cls(path, plan, folder.read_table(names.table(path, names.SWEEP_ROWS)))
 
+    @cached_property
+    def _saved(self) -> SavedSweep:
+        return SavedSweep(self.path, asdict(self.plan), self._table.to_pylist())
+
     def __repr__(self) -> str:
         return f"<flashtwin.Sweep {str(self.path)!r}: {self.state}>"
 
@@ -146,18 +143,17 @@ class Sweep(Tabular):
     @cached_property
     def counts(self) -> dict[str, int]:
         """Points that are done, failed (refused) and missing."""
-        return tally(self._table["status"].to_pylist())
+        return self._saved.counts
 
     @property
     def complete(self) -> bool:
         """Whether no point is missing, and a search has ended; refused points are no gap, for they would be again."""
-        return is_whole(self.counts, self.plan.search)
+        return self._saved.complete
 
     @property
     def effects(self) -> list[NoEffect]:
         """Keys that changed nothing on a system, and why where the figures tell."""
-        rows = [row for row in self._table.to_pylist() if row["status"] == DONE]
-        return without_effect(rows, self.plan.axes, {one.point: one.ignored for one in self.plan.points})
+        return self._saved.effects
 
     @property
     def missing(self) -> list[Planned]:
@@ -172,12 +168,10 @@ class Sweep(Tabular):
     @property
     def errors(self) -> dict[int, str]:
         """Why points were refused, by their numbers."""
-        pairs = zip(self._table["point"].to_pylist(), self._table["error"].to_pylist(), strict=True)
-        return {point: error for point, error in pairs if error is not None}
+        return {row["point"]: row["error"] for row in self._saved.rows if row["error"] is not None}
 
     def _with(self, status: str) -> list[Planned]:
-        found = self._table["status"].to_pylist()
-        return [point for point, its in zip(self.plan.points, found, strict=True) if its == status]
+        return [point for point, row in zip(self.plan.points, self._saved.rows, strict=True) if row["status"] == status]
 
     def result(self, point: int) -> Result:
         """The run of a point, by its number; its tables where the sweep kept them.
@@ -191,8 +185,7 @@ class Sweep(Tabular):
         kept = Store(self.plan.store).get(planned.key) if planned.key else None
         if kept is None or kept.summary is None:
             raise ArgumentError(f"point {point} has no run; make it with `{planned.command}`")
-        tables = {name: partial(folder.read_table, file) for name, file in kept.tables.items()}
-        return Result(planned.system, StoredRun(json.dumps(kept.summary, ensure_ascii=False), tables))
+        return stored(planned.system, json.dumps(kept.summary, ensure_ascii=False), kept.tables)
 
     def best(self, figure: str, subject_to: str = "") -> dict[str, Any] | None:
         """The row with the best figure (`"read.p99"`) within bounds (`"wa<=1.2,ram<=64MB"`); None without one.
@@ -205,7 +198,7 @@ class Sweep(Tabular):
             ArgumentError: a figure is not known.
         """
         wanted, limits = figures.figure(figure), figures.bounds(subject_to)
-        found = best_row(self._table.to_pylist(), wanted, limits, self._over)
+        found = best_row(self._saved.rows, wanted, limits, self._saved.over)
         return None if found is None else dict(found)
 
     def pareto(self, by: str | None = None) -> pyarrow.Table:
@@ -217,33 +210,24 @@ class Sweep(Tabular):
             ArgumentError: a figure is not known.
         """
         wanted = figures.figures(by or ",".join(self.plan.trade))
-        if self._over:
-            trials = over.trials(self._table.to_pylist(), wanted, (), self._over)
+        rows = self._saved.rows
+        if self._saved.over:
+            trials = over.trials(rows, wanted, (), self._saved.over)
             front = figures.front([[one.cost(value) for one, value in zip(wanted, trial.ratios, strict=True)]
                                    for trial in trials])  # fmt: skip
             return table_of([dict(row) for place in front for row in trials[place].rows])
-        rows = self._rows(*wanted)
+        rows = [row for row in rows if all(row.get(one.path) is not None for one in wanted)]
         places = figures.front([[one.cost(row[one.path]) for one in wanted] for row in rows])
         return table_of([rows[place] for place in places])
-
-    @property
-    def _over(self) -> over.Over | None:
-        """How settings are judged over several traces; None where they are not."""
-        found: over.Over | None = self.plan.search.get("over")
-        return found
-
-    def _rows(self, *wanted: figures.Figure) -> list[dict[str, Any]]:
-        rows = self._table.to_pylist()
-        return [row for row in rows if all(row.get(one.path) is not None for one in wanted)]
 
     def to_arrow(self) -> pyarrow.Table:
         """A row for each point."""
         return self._table
 
     def _repr_html_(self) -> str:
-        rows = self._table.to_pylist()
         axes = [f"config.{key}" for key in self.plan.axes]
-        wanted = variation.columns(rows, figures.figures(",".join(self.plan.trade)), closed=is_closed(rows), at_most=5)
+        asked = figures.figures(",".join(self.plan.trade))
+        wanted = variation.columns(self._saved.rows, asked, closed=self._saved.is_closed, at_most=5)
         columns = ["point", "trace", "system", "status", *axes, *(one.path for one in wanted.shown)]
         there = [name for name in dict.fromkeys(columns) if name in self._table.column_names]
         return f"<p>{html.escape(repr(self))}</p>{shown(self._table.select(there))}"
@@ -292,7 +276,7 @@ def _table(plan: Plan) -> pyarrow.Table:
         # All of them may be missing, which has no type of its own.
         place = table.column_names.index(name)
         table = table.set_column(place, name, table[name].cast(pyarrow.string()))
-    whole = is_whole(tally([row["status"] for row in rows]), plan.search)
+    whole = SavedSweep(plan.store, asdict(plan), rows).complete
     return table.replace_schema_metadata({"flashtwin.complete": "true" if whole else "false"})
 
 
@@ -309,11 +293,8 @@ def _row(planned: Planned, store: Store, axes: Mapping[str, Sequence[str]]) -> d
         "error": error, "key": planned.key, **({} if planned.trial is None else {"trial": planned.trial}), **swept,
     }  # fmt: skip
     # A run may have been made from a file of another name with the same requests.
-    return {**first, **{key: value for key, value in found.items() if key not in first}, **_named(found, planned)}
-
-
-def _named(found: Mapping[str, Any], planned: Planned) -> dict[str, Any]:
-    return {"trace.name": planned.trace} if found else {}
+    named = {"trace.name": planned.trace} if found else {}
+    return {**first, **{key: value for key, value in found.items() if key not in first}, **named}
 
 
 def _value(text: str | None) -> Any:

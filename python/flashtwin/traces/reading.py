@@ -40,36 +40,25 @@ class Reading:
     to_s: float | None = None
 
     def open(self, path: str | Path, progress: Progress | None = None) -> Trace:
-        """Reads it.
-
-        Raises:
-            TraceError: the file cannot be read so.
-        """
+        """Reads it."""
         return open_trace(path, **asdict(self), progress=progress)
 
     def scan(self, path: str | Path) -> Scan:
-        """Leaves it in its file.
-
-        Raises:
-            TraceError: the file cannot be read so, or only once.
-        """
+        """Leaves it in its file."""
         return scan(path, **asdict(self))
 
     def memory_in_whole(self, path: str | Path) -> tuple[int, int | None]:
         """Bytes of memory that it takes whole, as its beginning lets expect, and bytes that can be had, if known.
 
         Standard input, and files so small that they fit with any content, take 0.
-
-        Raises:
-            TraceError: the file cannot be read so.
         """
-        how = (self.format, self.on_bad_line, self.sort_window_ns, self.blkparse_action, self.volume, self.excerpt_ns)
-        return _core.memory_in_whole(path, how)
+        return _core.memory_in_whole(path, self.native)
 
     @property
-    def excerpt_ns(self) -> tuple[int, int] | None:
-        """The span of time as the core wants it; None where everything is meant."""
-        return excerpt_ns(self.from_s, self.to_s)
+    def native(self) -> _core._Reading:
+        """The options as the core wants them."""
+        span = excerpt_ns(self.from_s, self.to_s)
+        return self.format, self.on_bad_line, self.sort_window_ns, self.blkparse_action, self.volume, span
 
     def label(self, trace: str) -> str:
         """The name of results of the part that is read."""
@@ -119,19 +108,11 @@ class Source:
         return self.reading.label("stdin" if self.path == "-" else Path(self.path).name.split(".")[0])
 
     def open(self, progress: Progress | None = None) -> Trace:
-        """Reads it.
-
-        Raises:
-            TraceError: the file cannot be read so.
-        """
+        """Reads it."""
         return self.reading.open(self.path, progress)
 
     def replayable(self) -> Replayable:
-        """Reads it, or leaves it in its file, as `stream` says.
-
-        Raises:
-            TraceError: the file cannot be read so.
-        """
+        """Reads it, or leaves it in its file, as `stream` says."""
         return self.reading.scan(self.path) if self.stream else self.open()
 
     @property
@@ -140,11 +121,7 @@ class Source:
         return [*self.reading.words, *(["--stream"] if self.stream else [])]
 
     def to_replay(self, *, stream: bool, progress: Progress | None = None, notify: Notify | None = None) -> Replayable:
-        """Reads it, or leaves it in its file: where that is asked for, or where memory would not do for the whole.
-
-        Raises:
-            TraceError: the file cannot be read so.
-        """
+        """Reads it, or leaves it in its file: where that is asked for, or where memory would not do for the whole."""
         if stream:
             return self.reading.scan(self.path)
         needed, available = self.reading.memory_in_whole(self.path)

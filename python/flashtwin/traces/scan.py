@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from flashtwin import _core
 from flashtwin.errors import ArgumentError
 from flashtwin.progress import Progress, named
+from flashtwin.results.documents import json_object
 from flashtwin.traces.trace import BlkparseAction, OnBadLine, Trace, excerpt_ns, refuse_what_is_no_trace
 from flashtwin.traces.trace import open as open_trace
 
@@ -79,8 +79,7 @@ class Scan:
 
     def informed(self, progress: Progress | None = None) -> dict[str, Any]:
         """`info`, measured again, with progress reports."""
-        info: dict[str, Any] = json.loads(self._native.info_json(named(progress, "looking over the trace")))
-        return info
+        return json_object(self._native.info_json(named(progress, "looking over the trace")))
 
     def open(self, progress: Progress | None = None) -> Trace:
         """The same trace in memory.
@@ -146,12 +145,7 @@ def scan(
 
 
 def as_replayable(given: Replayable | str | Path, progress: Progress | None = None) -> Replayable:
-    """A replayable trace from an argument: the trace itself, or the path of one, which is read.
-
-    Raises:
-        ArgumentError: it is none of these.
-        TraceError: the file cannot be read.
-    """
+    """A replayable trace from an argument: the trace itself, or the path of one, which is read."""
     if isinstance(given, Scan | Trace):
         return given
     refuse_what_is_no_trace(given)

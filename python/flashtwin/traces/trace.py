@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +13,7 @@ from flashtwin import _core
 from flashtwin.errors import ArgumentError
 from flashtwin.progress import Progress, named
 from flashtwin.results import names
+from flashtwin.results.documents import arrow_table, json_object
 from flashtwin.results.frames import Rows, Table, shown
 
 if TYPE_CHECKING:
@@ -37,11 +37,7 @@ END_NS = 2**63 - 1
 
 
 def excerpt_ns(from_s: float | None, to_s: float | None) -> tuple[int, int] | None:
-    """A span of time as the core wants it; None where everything is meant.
-
-    Raises:
-        ArgumentError: it has no length, or begins before the trace.
-    """
+    """A span of time as the core wants it; None where everything is meant."""
     if from_s is None and to_s is None:
         return None
     begin_ns = 0 if from_s is None else round(from_s * 1e9)
@@ -136,8 +132,7 @@ class Trace(Rows):
 
         Percentages are of 100; undefined values are None, for example the mean of no requests.
         """
-        info: dict[str, Any] = json.loads(self._native.info_json())
-        return info
+        return json_object(self._native.info_json())
 
     @property
     def duration_ns(self) -> int:
@@ -171,9 +166,7 @@ class Trace(Rows):
 
     def to_arrow(self) -> pyarrow.Table:
         """The canonical columns, a row a request, as a table of PyArrow."""
-        from flashtwin.results import documents
-
-        table: pyarrow.Table = documents.arrow_table(self._native)
+        table: pyarrow.Table = arrow_table(self._native)
         return table
 
     def _repr_html_(self) -> str:
@@ -298,22 +291,13 @@ def open(  # noqa: A001 - `ft.open` is the name people expect
 
 
 def as_trace(given: Trace | str | Path, progress: Progress | None = None) -> Trace:
-    """A trace from what callers may pass for one: itself, or the path of its file.
-
-    Raises:
-        ArgumentError: it is neither.
-        TraceError: the file cannot be read.
-    """
+    """A trace from what callers may pass for one: itself, or the path of its file."""
     refuse_what_is_no_trace(given)
     return given if isinstance(given, Trace) else open(given, progress=progress)
 
 
 def refuse_what_is_no_trace(given: object) -> None:
-    """An error that names the types a trace may have.
-
-    Raises:
-        ArgumentError: it is neither a trace nor a path.
-    """
+    """An error that names the types a trace may have."""
     from flashtwin.traces.scan import Scan
 
     if isinstance(given, Scan):
@@ -336,9 +320,5 @@ def _unpickled(name: str, parquet: bytes) -> Trace:
 
 
 def requests_by_volume(path: str | Path) -> dict[str, int]:
-    """Requests to each volume of the trace in a file, by name; the file is read once, and not held.
-
-    Raises:
-        TraceError: the file cannot be read as a trace.
-    """
+    """Requests to each volume of the trace in a file, by name; the file is read once, and not held."""
     return dict(sorted(_core.requests_by_volume(path)))

@@ -322,6 +322,16 @@ fn ageing_moves_a_page_and_leaves_what_is_not_mapped() {
         assert_eq!(driver.rewrite(7).unwrap(), None);
         driver.ftl.audit().unwrap();
     }
+    // A page of a table that ageing changes is written before it leaves RAM.
+    for mut config in [FtlConfig::default(), content_addressed()] {
+        config.mapping_cache.bytes = CacheBytes::Limited(64);
+        let mut driver = Driver::of([2, 1, 1, 1, 40, 8], config, 160, 160);
+        (0..160).for_each(|lpn| assert!(driver.write(lpn, lpn, false).is_ok()));
+        for lpn in (0..160).step_by(7) {
+            driver.rewrite(lpn).unwrap().unwrap();
+            driver.ftl.audit().unwrap();
+        }
+    }
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 use flashtwin_bits::prefetch;
 
-/// No slot.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// A slab with a free list threaded through the slots, as three of them are the hottest there are: no second array
@@ -13,7 +12,6 @@ pub(crate) struct Pool<T> {
     free: u32,
 }
 
-/// A slot that can hold the link of the free list.
 pub(crate) trait Slot: Copy {
     fn next(&self) -> u32;
     fn set_next(&mut self, next: u32);
@@ -42,7 +40,6 @@ impl<T: Slot> Pool<T> {
         if self.free == NONE { self.slots.len() as u32 } else { self.free }
     }
 
-    /// Prefetches a slot.
     #[inline]
     pub(crate) fn prefetch(&self, slot: u32) {
         prefetch(&self.slots, slot as usize);

@@ -222,7 +222,6 @@ impl Course {
         Moment { count, sum_ns, max_ns: bucket.max_ns, p99_ns }
     }
 
-    /// Of the slowest requests of the run, those of a bucket.
     pub(crate) fn slow(&self, at: usize, slowest: &Share) -> Slow {
         let mut slow = Slow { count: 0.0, charges_ns: [0.0; Charge::COUNT] };
         let first = row_of(slowest.from_ns);

@@ -18,7 +18,6 @@ pub(crate) struct Ledgers {
     rows: Vec<Row>,
 }
 
-/// Where the time of some requests went.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Share {
     pub(crate) count: u64,

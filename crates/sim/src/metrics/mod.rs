@@ -81,7 +81,7 @@ impl Observer for Metrics {
     }
 
     fn command_begins(&mut self, command: &Command<'_>) {
-        self.receivers.timeline.iter_mut().for_each(|it| it.command_begins(command));
+        self.receivers.command_begins(command);
     }
 
     fn data_come_out(&mut self, unit: Unit, channel_ns: (u64, u64)) {
@@ -101,7 +101,7 @@ impl Observer for Metrics {
     }
 
     fn hashing(&mut self, hashing: &Hashing) {
-        self.receivers.timeline.iter_mut().for_each(|it| it.hashing(hashing));
+        self.receivers.hashing(hashing);
     }
 
     #[inline]

@@ -15,7 +15,6 @@ pub(crate) struct Bin {
     pub(crate) max: u32,
 }
 
-/// The queue of a chip, and the bin under way.
 #[derive(Debug, Clone, Copy)]
 struct Queue {
     length: u32,

@@ -1,6 +1,6 @@
 //! The receivers of single requests: a table of requests, a timeline, the caller of the engine.
 
-use crate::engine::{Arrived, Completed};
+use crate::engine::{Arrived, Command, Completed, Hashing};
 use crate::error::SimError;
 use crate::requests::{RequestLog, RequestTable};
 use crate::timeline::Timeline;
@@ -8,12 +8,12 @@ use crate::timeline::Timeline;
 /// Most runs have none of them.
 #[derive(Debug, Default)]
 pub(crate) struct Receivers {
-    /// A table of all requests.
     pub(crate) log: Option<Box<RequestLog>>,
-    /// It also receives commands and hashes.
     pub(crate) timeline: Option<Box<Timeline>>,
-    /// For the caller of the engine, who takes completed requests from time to time.
-    pub(crate) completions: Option<Box<Completions>>,
+    /// Number and end of each completed request, for the caller of the engine, who takes them from time to time.
+    pub(crate) completions: Option<Vec<(u64, u64)>>,
+    /// By the engine's slots, which are used again.
+    under_way: Vec<Option<Arrived>>,
 }
 
 impl Receivers {
@@ -23,26 +23,52 @@ impl Receivers {
     }
 
     pub(super) fn arrived(&mut self, request: u32, arrived: &Arrived) {
-        self.log.iter_mut().for_each(|log| log.arrived(request, arrived));
+        let slot = request as usize;
+        self.under_way.resize(self.under_way.len().max(slot + 1), None);
+        self.under_way[slot] = Some(*arrived);
         self.timeline.iter_mut().for_each(|timeline| timeline.arrived(request, arrived));
-        self.completions.iter_mut().for_each(|completions| completions.arrived(request, arrived));
     }
 
     pub(super) fn trimmed(&mut self, arrived: &Arrived) {
         self.log.iter_mut().for_each(|log| log.trimmed(arrived));
         self.timeline.iter_mut().for_each(|timeline| timeline.trimmed(arrived));
-        let trim = (arrived.number, arrived.arrival_ns);
-        self.completions.iter_mut().for_each(|completions| completions.done.push(trim));
+        self.completions.iter_mut().for_each(|done| done.push((arrived.number, arrived.arrival_ns)));
     }
 
     #[inline]
     pub(super) fn completed(&mut self, done: &Completed<'_>) {
-        self.log.iter_mut().for_each(|log| log.completed(done));
-        self.timeline.iter_mut().for_each(|timeline| timeline.completed(done));
-        self.completions.iter_mut().for_each(|completions| completions.completed(done));
+        if self.is_wanted() {
+            self.tell_completed(done);
+        }
     }
 
-    /// Reports the first failure to write.
+    #[cold]
+    fn tell_completed(&mut self, done: &Completed<'_>) {
+        // The engine reports each arrival before its completion, so the slot is filled.
+        let Some(arrived) = self.under_way.get_mut(done.request as usize).and_then(Option::take) else {
+            return;
+        };
+        self.log.iter_mut().for_each(|log| log.completed(&arrived, done));
+        self.timeline.iter_mut().for_each(|timeline| timeline.completed(&arrived, done));
+        let end_ns = done.arrival_ns + done.total_ns;
+        self.completions.iter_mut().for_each(|done| done.push((arrived.number, end_ns)));
+    }
+
+    pub(super) fn command_begins(&mut self, command: &Command<'_>) {
+        let number = self.number(command.request);
+        self.timeline.iter_mut().for_each(|timeline| timeline.command_begins(command, number));
+    }
+
+    pub(super) fn hashing(&mut self, hashing: &Hashing) {
+        let number = self.number(hashing.request);
+        self.timeline.iter_mut().for_each(|timeline| timeline.hashing(hashing, number));
+    }
+
+    /// The place in the trace of the host's request in a slot of the engine.
+    fn number(&self, slot: Option<u32>) -> Option<u64> {
+        Some((*self.under_way.get(slot? as usize)?)?.number)
+    }
+
     pub(crate) fn check(&mut self) -> Result<(), SimError> {
         self.timeline.as_mut().map_or(Ok(()), |timeline| timeline.check())?;
         self.log.as_mut().map_or(Ok(()), |log| log.check())
@@ -53,31 +79,5 @@ impl Receivers {
         let Self { log, timeline, .. } = std::mem::take(self);
         timeline.map_or(Ok(()), |timeline| timeline.finish(end_ns))?;
         log.map(|log| log.finish()).transpose()
-    }
-}
-
-/// Requests completed since the caller last looked.
-#[derive(Debug, Default)]
-pub(crate) struct Completions {
-    /// The number of the request in each slot of the engine.
-    under_way: Vec<u64>,
-    /// Number, and when it was complete.
-    pub(crate) done: Vec<(u64, u64)>,
-}
-
-impl Completions {
-    #[cold]
-    fn arrived(&mut self, request: u32, arrived: &Arrived) {
-        let slot = request as usize;
-        if slot >= self.under_way.len() {
-            self.under_way.resize(slot + 1, 0);
-        }
-        self.under_way[slot] = arrived.number;
-    }
-
-    #[cold]
-    fn completed(&mut self, done: &Completed<'_>) {
-        let number = self.under_way.get(done.request as usize).copied().unwrap_or_default();
-        self.done.push((number, done.arrival_ns + done.total_ns));
     }
 }

@@ -24,7 +24,6 @@ struct Entry {
 
 #[derive(Debug)]
 pub(crate) struct RequestLog {
-    under_way: Vec<Option<Arrived>>,
     lot: Vec<Entry>,
     writer: Writer,
     failed: Option<SimError>,
@@ -33,16 +32,7 @@ pub(crate) struct RequestLog {
 impl RequestLog {
     pub(crate) fn new(system: &str, to: &RequestsTo) -> Result<Self, SimError> {
         let writer = Writer::new(system, to)?;
-        Ok(Self { under_way: Vec::new(), lot: Vec::with_capacity(LOT), writer, failed: None })
-    }
-
-    #[cold]
-    pub(crate) fn arrived(&mut self, request: u32, arrived: &Arrived) {
-        let slot = request as usize;
-        if slot >= self.under_way.len() {
-            self.under_way.resize(slot + 1, None);
-        }
-        self.under_way[slot] = Some(*arrived);
+        Ok(Self { lot: Vec::with_capacity(LOT), writer, failed: None })
     }
 
     #[cold]
@@ -50,13 +40,9 @@ impl RequestLog {
         self.push(Entry { arrived: *arrived, total_ns: None, ledger: Ledger::default(), server: None });
     }
 
-    #[cold]
-    pub(crate) fn completed(&mut self, done: &Completed<'_>) {
-        // The engine reports each arrival before its completion, so the slot is filled.
-        if let Some(arrived) = self.under_way.get_mut(done.request as usize).and_then(Option::take) {
-            let (total_ns, ledger, server) = (Some(done.total_ns), *done.ledger, done.server);
-            self.push(Entry { arrived, total_ns, ledger, server });
-        }
+    pub(crate) fn completed(&mut self, arrived: &Arrived, done: &Completed<'_>) {
+        let (total_ns, ledger, server) = (Some(done.total_ns), *done.ledger, done.server);
+        self.push(Entry { arrived: *arrived, total_ns, ledger, server });
     }
 
     fn push(&mut self, entry: Entry) {

@@ -219,7 +219,6 @@ fn number(number: u32) -> Value {
     Value::Number(u64::from(number))
 }
 
-/// The name of a cause, as results have it.
 fn cause(cause: Cause) -> &'static str {
     match cause {
         Cause::Host => "host",

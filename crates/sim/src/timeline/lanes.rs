@@ -6,7 +6,6 @@ const TAKEN: u64 = u64::MAX;
 
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
-    /// When each lane is free.
     free_ns: Vec<u64>,
     given_back: BTreeSet<u32>,
 }

@@ -107,14 +107,12 @@ impl Timeline {
         }
     }
 
-    #[cold]
-    pub(crate) fn completed(&mut self, done: &Completed<'_>) {
-        self.requests.completed(done, self.window, &mut self.packets);
+    pub(crate) fn completed(&mut self, arrived: &Arrived, done: &Completed<'_>) {
+        self.requests.completed(arrived, done, self.window, &mut self.packets);
     }
 
     #[cold]
-    pub(crate) fn command_begins(&mut self, command: &Command<'_>) {
-        let request = command.request.and_then(|slot| self.requests.number(slot));
+    pub(crate) fn command_begins(&mut self, command: &Command<'_>, request: Option<u64>) {
         self.flash.begins(command, request, &mut self.packets);
     }
 
@@ -139,11 +137,10 @@ impl Timeline {
     }
 
     #[cold]
-    pub(crate) fn hashing(&mut self, hashing: &Hashing) {
-        let Hashing { begin_ns, end_ns, request } = *hashing;
+    pub(crate) fn hashing(&mut self, hashing: &Hashing, request: Option<u64>) {
+        let Hashing { begin_ns, end_ns, .. } = *hashing;
         let number = self.hash_lanes.take_for(begin_ns, end_ns);
         if self.window.holds(begin_ns, end_ns) {
-            let request = request.and_then(|slot| self.requests.number(slot));
             let arg = request.map(|request| ("request", Value::Number(request)));
             let label = Label { name: "hash", category: "hash", args: arg.as_slice(), request };
             self.packets.slice(Track { group: Group::HashUnit, number }, begin_ns, end_ns, &label);

@@ -100,7 +100,6 @@ pub(super) enum Value {
     Text(&'static str),
 }
 
-/// Names that have numbers. There are some tens of them.
 #[derive(Debug, Default)]
 struct Interned(Vec<&'static str>);
 

@@ -42,16 +42,11 @@ const WRITE_ORDER: [Charge; Charge::COUNT] = {
     order
 };
 
-#[derive(Debug, Clone, Copy)]
-struct UnderWay {
-    arrived: Arrived,
-    /// `None` if the request is complete before the window or arrives behind it.
-    lane: Option<u32>,
-}
-
+/// Requests under way, and their lanes once the window has begun.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    under_way: Vec<Option<UnderWay>>,
+    /// By slot of the engine. No lane: the request is complete before the window or arrives behind it.
+    under_way: Vec<Option<(Arrived, Option<u32>)>>,
     lanes: Lanes,
     has_begun: bool,
 }
@@ -64,29 +59,26 @@ impl Requests {
         let is_wanted = self.has_begun && arrived.arrival_ns < window.to_ns;
         let lane = is_wanted.then(|| self.lanes.take(arrived.arrival_ns));
         let slot = request as usize;
-        if slot >= self.under_way.len() {
-            self.under_way.resize(slot + 1, None);
-        }
-        self.under_way[slot] = Some(UnderWay { arrived: *arrived, lane });
+        self.under_way.resize(self.under_way.len().max(slot + 1), None);
+        self.under_way[slot] = Some((*arrived, lane));
     }
 
-    /// The place in the trace of the host's request in a slot of the engine.
-    pub(super) fn number(&self, request: u32) -> Option<u64> {
-        Some((*self.under_way.get(request as usize)?)?.arrived.number)
-    }
-
-    pub(super) fn completed(&mut self, done: &Completed<'_>, window: Window, to: &mut Packets) {
+    pub(super) fn completed(
+        &mut self,
+        arrived: &Arrived,
+        done: &Completed<'_>,
+        window: Window,
+        to: &mut Packets,
+    ) {
         let end_ns = done.arrival_ns + done.total_ns;
         if window.holds(done.arrival_ns, end_ns) {
             self.begin_window();
         }
-        let Some(request) = self.under_way.get_mut(done.request as usize).and_then(Option::take) else {
-            return;
-        };
-        let Some(lane) = request.lane else { return };
+        let request = self.under_way.get_mut(done.request as usize).and_then(Option::take);
+        let Some((_, Some(lane))) = request else { return };
         self.lanes.give_back(lane, end_ns);
         if window.holds(done.arrival_ns, end_ns) {
-            write(&request.arrived, done, Track::requests(lane), to);
+            write(arrived, done, Track::requests(lane), to);
         }
     }
 
@@ -95,10 +87,10 @@ impl Requests {
         if std::mem::replace(&mut self.has_begun, true) {
             return;
         }
-        let mut waiting: Vec<&mut UnderWay> = self.under_way.iter_mut().flatten().collect();
-        waiting.sort_by_key(|request| (request.arrived.arrival_ns, request.arrived.number));
-        for request in waiting {
-            request.lane = Some(self.lanes.take(request.arrived.arrival_ns));
+        let mut waiting: Vec<_> = self.under_way.iter_mut().flatten().collect();
+        waiting.sort_by_key(|(arrived, _)| (arrived.arrival_ns, arrived.number));
+        for (arrived, lane) in waiting {
+            *lane = Some(self.lanes.take(arrived.arrival_ns));
         }
     }
 }

@@ -73,7 +73,6 @@ mod tests {
         message.as_bytes().to_vec()
     }
 
-    /// The examples of the format's own description.
     #[test]
     fn fields_are_written_as_the_format_describes() {
         assert_eq!(written(|it| it.number(1, 150)), [0x08, 0x96, 0x01]);

@@ -12,7 +12,6 @@ const ALL_BYTES: u64 = u64::MAX;
 /// Pages of the trace; the device has 256.
 const FOOTPRINT: u32 = 160;
 
-/// A system whose drive is aged, not verified.
 fn system(seed: &str) -> Resolved {
     system_on(
         [2, 1, 1, 1, 16, 8],

@@ -69,6 +69,9 @@ pub(crate) fn nand(levels: Levels) -> NandConfig {
     }
 }
 
+/// One chip: a single unit behind a single channel.
+pub(crate) const ONE: Levels = [1, 1, 1, 1, 32, 8];
+
 /// Pages go to the planes in turn, on a drive that nothing was ever written to.
 pub(crate) const NEW: [(&str, &str); 2] = [("allocation.policy", "static"), ("preload", "none")];
 
@@ -87,10 +90,13 @@ pub(crate) fn system_on(levels: Levels, name: &str, sets: &[(&str, &str)]) -> Re
     system_with(nand(levels), name, sets)
 }
 
+pub(crate) fn preset(name: &str, sets: &[(&str, &str)]) -> Result<Resolved, String> {
+    let sets: Vec<_> = sets.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    resolve(name, &sets).map_err(|error| error.to_string())
+}
+
 pub(crate) fn system_with(nand: NandConfig, name: &str, sets: &[(&str, &str)]) -> Resolved {
-    let sets: Vec<(String, String)> =
-        [("verify", "true")].iter().chain(sets).map(|&(key, value)| (key.into(), value.into())).collect();
-    let mut resolved = resolve(name, &sets).unwrap();
+    let mut resolved = preset(name, &[&[("verify", "true")], sets].concat()).unwrap();
     resolved.config.nand = nand;
     resolved.device = resolved.config.nand.resolve().unwrap();
     resolved
@@ -107,7 +113,6 @@ pub(crate) fn column(result: &RunResult, table: &str, name: &str) -> Vec<u64> {
     column.as_primitive::<UInt64Type>().values().to_vec()
 }
 
-/// A request on consecutive pages.
 #[derive(Debug, Clone)]
 pub(crate) struct Ask {
     pub(crate) time_ns: i64,
@@ -196,7 +201,6 @@ pub(crate) fn page_trace(asks: &[Ask], footprint: u32, contents: u32) -> PageTra
     PageTrace { outline, columns }
 }
 
-/// One command as the flash began it: time, operation, unit.
 pub(crate) type Command = (u64, &'static str, u32);
 
 #[derive(Debug, Default)]
@@ -257,6 +261,10 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
+    pub(crate) fn starts(&self) -> Vec<u64> {
+        self.log.commands.iter().map(|command| command.0).collect()
+    }
+
     /// The units that programmed a page, once for each program, in order of their numbers.
     pub(crate) fn units_that_programmed(&self) -> Vec<u32> {
         let programs = self.log.commands.iter().filter(|command| command.1 == "program");
@@ -298,6 +306,13 @@ impl Bench {
     pub(crate) fn holding(mut self, pages: u32) -> Self {
         self.before = (0..pages).map(|lpn| (lpn, lpn)).collect();
         self
+    }
+
+    /// With a write cache of so many pages, all of which may be dirty.
+    pub(crate) fn cached(pages: u32) -> Self {
+        Self::new(ONE).with(|bench| {
+            (bench.engine.write_cache_pages, bench.engine.write_cache_dirty) = (pages, 1.0);
+        })
     }
 
     pub(crate) fn deduplicating(mut self) -> Self {

@@ -7,12 +7,9 @@ use flashtwin_sim::engine::Charge;
 use flashtwin_sim::{Concurrency, Suspend, WriteCompletes};
 
 use crate::bench::{
-    Ask, Bench, COMMAND, PROGRAM, READ_ALL, SENSE, TRANSFER, WRITE_ALL, ledger, read, read_pages, served,
-    trim, write, write_part,
+    Ask, Bench, COMMAND, ONE, PROGRAM, READ_ALL, SENSE, TRANSFER, WRITE_ALL, ledger, read, read_pages,
+    served, trim, write, write_part,
 };
-
-/// One chip: a single unit behind a single channel.
-const ONE: [u32; 6] = [1, 1, 1, 1, 16, 8];
 
 #[test]
 fn a_read_is_command_sensing_and_data_out() {
@@ -313,7 +310,7 @@ fn a_closed_loop_keeps_as_many_requests_under_way_as_its_depth() {
         let bench = Bench::new([4, 1, 1, 1, 16, 8]).holding(4).with(|bench| bench.queue_depth = depth);
         let outcome = bench.serve(&asks);
         assert_eq!(outcome.log.response_times(), [READ_ALL; 4]);
-        outcome.log.commands.iter().map(|command| command.0).collect::<Vec<_>>()
+        outcome.starts()
     };
     assert_eq!(starts(1), [0, 60_100, 120_200, 180_300]);
     assert_eq!(starts(2), [0, 0, 60_100, 60_100]);
@@ -333,8 +330,7 @@ fn the_controller_adds_its_time_to_every_request() {
             (bench.queue_depth, bench.engine.controller_us) = (depth, 5.0);
         });
         let outcome = bench.serve(&asks);
-        let found: Vec<u64> = outcome.log.commands.iter().map(|command| command.0).collect();
-        assert_eq!(found, starts, "queue depth {depth}");
+        assert_eq!(outcome.starts(), starts, "queue depth {depth}");
         assert_eq!(outcome.log.responses, [served(&[(Charge::Controller, 5_000)], SENSE); 4]);
     }
 }

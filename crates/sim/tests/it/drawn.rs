@@ -1,5 +1,4 @@
-//! Random settings of the swarm, and random traces: for each number its extremes, usual values, and thresholds. A value
-//! listed twice is drawn twice as often.
+//! Random settings and traces: extremes, usual values, thresholds. A value listed twice is drawn twice as often.
 
 use flashtwin_ftl::Rng;
 use flashtwin_sim::{Arbitration, Config, MultiPlane, Resolved, WriteCompletes};
@@ -114,7 +113,6 @@ pub(crate) const MECHANISMS: [&str; 27] = [
     "mapping_cache.moved",
 ];
 
-/// A trace in which everything happens: parts of pages, several pages, trims, duplicates.
 pub(crate) fn random_trace(rng: &mut Rng) -> Trace {
     spaced_trace(rng, 1)
 }
@@ -161,7 +159,6 @@ pub(crate) fn spaced_trace(rng: &mut Rng, spacing: u64) -> Trace {
     builder.build().unwrap()
 }
 
-/// A trace of `count` flushes alone.
 pub(crate) fn of_flushes(count: u32) -> Trace {
     let mut builder = TraceBuilder::new("flushes");
     for at in 0..count {
@@ -170,7 +167,8 @@ pub(crate) fn of_flushes(count: u32) -> Trace {
     builder.build().unwrap()
 }
 
-/// Flash as it is built today, as far as the rest allows: units of several pages, flash pages of several, types, parity.
+/// Flash as it is built today, as far as the rest allows: units of several pages, flash pages of several, types,
+/// parity.
 pub(crate) fn random_units(rng: &mut Rng, config: &mut Config) {
     let (engine, pages) = (&config.engine, config.nand.pages_per_block);
     let early = matches!(engine.write_completes, WriteCompletes::Hashed | WriteCompletes::Buffered);

@@ -1,30 +1,21 @@
-//! When a flush is complete: closed forms and command sequences by hand, and every flush of random traces against the
-//! commands that the flash carried out.
+//! When a flush is complete: by hand, and in random traces against the commands that the flash carried out.
 
 use std::collections::VecDeque;
 
 use flashtwin_ftl::Rng;
 use flashtwin_sim::engine::{Charge, Ledger};
-use flashtwin_sim::{Flush, WriteCompletes, resolve};
+use flashtwin_sim::{Flush, WriteCompletes};
 use flashtwin_trace::Op;
 
 use crate::bench::{
-    Ask, Bench, COMMAND, PROGRAM, READ_ALL, TRANSFER, WRITE_ALL, flush, ledger, pick, read, trim, write,
-    write_durable, write_part,
+    Ask, Bench, COMMAND, ONE, PROGRAM, READ_ALL, TRANSFER, WRITE_ALL, flush, ledger, pick, preset, read,
+    trim, write, write_durable, write_part,
 };
 
-/// Programs follow one another.
-const ONE: [u32; 6] = [1, 1, 1, 1, 32, 8];
 const FOUR: [u32; 6] = [4, 1, 1, 1, 32, 8];
 
 fn waited(ns: u64) -> Ledger {
     ledger(&[(Charge::EarlierWrites, ns)])
-}
-
-fn cached(pages: u32) -> Bench {
-    Bench::new(ONE).with(|bench| {
-        (bench.engine.write_cache_pages, bench.engine.write_cache_dirty) = (pages, 1.0);
-    })
 }
 
 #[test]
@@ -94,7 +85,7 @@ fn what_the_key_says_is_counted_and_costs_nothing() {
     let bench = Bench::new(ONE).with(|bench| bench.engine.flush = Flush::None);
     let outcome = bench.serve(&[write(0, 0, 0), flush(1_000), flush(2_000)]);
     assert_eq!((outcome.log.flushes, outcome.counts.requests), (vec![waited(0); 2], [0, 1, 0, 2]));
-    let bench = cached(8).with(|bench| bench.engine.flush = Flush::None);
+    let bench = Bench::cached(8).with(|bench| bench.engine.flush = Flush::None);
     let outcome = bench.serve(&[write(0, 0, 0), flush(1_000), write(5_000, 1, 1)]);
     assert_eq!(outcome.log.flushes, [waited(0)]);
     assert_eq!(outcome.log.commands[0], (5_000, "program", 0), "the cache writes when the trace ends");
@@ -112,18 +103,15 @@ fn the_controllers_own_time_is_its_own_charge() {
 #[test]
 fn a_page_in_the_register_is_not_safe_yet() {
     let complete = |when| Bench::new(ONE).with(|bench| bench.engine.write_completes = when);
-    // The write is answered when its page is in the register, 10.1 us after its arrival.
     let outcome = complete(WriteCompletes::Transferred).serve(&[write(0, 0, 0), flush(50_000)]);
     assert_eq!(outcome.log.response_times(), [COMMAND + TRANSFER]);
     assert_eq!(outcome.log.flushes, [waited(WRITE_ALL - 50_000)]);
-    // Power-protected RAM has it from the beginning.
     let outcome = complete(WriteCompletes::Buffered).serve(&[write(0, 0, 0), flush(0), flush(50_000)]);
     assert_eq!((outcome.log.response_times(), outcome.log.flushes), (vec![0], vec![waited(0); 2]));
 }
 
 #[test]
 fn a_page_with_a_place_in_protected_ram_is_safe() {
-    // One place: the second write waits for the first program, the third for the second.
     let bench = Bench::new(ONE).deduplicating().with(|bench| {
         bench.engine.write_completes = WriteCompletes::Hashed;
         (bench.engine.hash_us, bench.engine.hash_lanes, bench.engine.write_buffer_pages) = (12.0, 0, 1);
@@ -148,52 +136,51 @@ fn duplicates_are_safe_when_they_are_found() {
 #[test]
 fn a_flush_writes_out_what_the_cache_holds_dirty() {
     let asks = [write(0, 0, 0), write(10, 1, 1), write(20, 0, 2), flush(1_000), flush(1_000_000)];
-    let outcome = cached(8).serve(&asks);
+    let outcome = Bench::cached(8).serve(&asks);
     // Two pages: the first write of page 0 was absorbed.
     assert_eq!(outcome.log.commands, [(1_000, "program", 0), (211_100, "program", 0)]);
     assert_eq!(outcome.log.flushes, [waited(2 * WRITE_ALL), waited(0)]);
     assert_eq!(outcome.log.response_times(), [0; 3]);
     // Clean pages stay and are read from RAM.
-    let outcome = cached(8).serve(&[write(0, 0, 0), flush(10), read(300_000, 0), write(300_010, 0, 1)]);
+    let outcome =
+        Bench::cached(8).serve(&[write(0, 0, 0), flush(10), read(300_000, 0), write(300_010, 0, 1)]);
     assert_eq!((outcome.counts.pages.cache_reads, outcome.counts.pages.absorbed_writes), (1, 0));
 }
 
-/// Pages that leave later are not waited for.
 #[test]
 fn flush_waits_for_pages_that_left_the_cache_only() {
     // One page may be dirty: the second write sends the first page off at 100, its data at 10.2 us.
-    let bench = cached(2).with(|bench| bench.engine.write_cache_dirty = 0.5);
+    let bench = Bench::cached(2).with(|bench| bench.engine.write_cache_dirty = 0.5);
     let asks = [write(0, 0, 0), write(100, 1, 1), flush(200), write(300, 2, 2)];
     let outcome = bench.serve(&asks);
-    let programs: Vec<u64> = outcome.log.commands.iter().map(|command| command.0).collect();
-    assert_eq!(programs, [100, 100 + WRITE_ALL, 100 + 2 * WRITE_ALL]);
+    assert_eq!(outcome.starts(), [100, 100 + WRITE_ALL, 100 + 2 * WRITE_ALL]);
     assert_eq!(outcome.log.flushes, [waited(2 * WRITE_ALL - 100)]);
 }
 
 #[test]
 fn a_write_that_waits_for_a_place_is_before_the_flush() {
-    let outcome = cached(1).serve(&[write(0, 0, 0), write(1_000, 1, 1), flush(2_000)]);
+    let outcome = Bench::cached(1).serve(&[write(0, 0, 0), write(1_000, 1, 1), flush(2_000)]);
     assert_eq!(outcome.log.commands, [(1_000, "program", 0), (211_100, "program", 0)]);
     assert_eq!(outcome.log.flushes, [waited(2 * WRITE_ALL - 1_000)]);
 }
 
 #[test]
 fn a_protected_cache_is_not_written_out() {
-    let bench = |protected| cached(8).with(move |bench| bench.engine.write_cache_protected = protected);
+    let bench =
+        |protected| Bench::cached(8).with(move |bench| bench.engine.write_cache_protected = protected);
     let asks = [write(0, 0, 0), flush(1_000), write(2_000, 0, 1)];
     let outcome = bench(true).serve(&asks);
     assert_eq!((outcome.log.flushes, outcome.log.commands.len()), (vec![waited(0)], 1));
-    // Without protection the page is programmed twice.
     assert_eq!(bench(false).serve(&asks).log.commands.len(), 2);
     // A write that has no place yet is not in the cache.
-    let full = cached(1).with(|bench| bench.engine.write_cache_protected = true);
+    let full = Bench::cached(1).with(|bench| bench.engine.write_cache_protected = true);
     let outcome = full.serve(&[write(0, 0, 0), write(1_000, 1, 1), flush(2_000)]);
     assert_eq!(outcome.log.flushes, [waited(WRITE_ALL - 1_000)]);
 }
 
 #[test]
 fn a_register_behind_a_cache_is_volatile_too() {
-    let bench = cached(8).with(|bench| bench.engine.write_completes = WriteCompletes::Transferred);
+    let bench = Bench::cached(8).with(|bench| bench.engine.write_completes = WriteCompletes::Transferred);
     let outcome = bench.serve(&[write(0, 0, 0), flush(1_000)]);
     assert_eq!(outcome.log.flushes, [waited(WRITE_ALL)]);
 }
@@ -208,7 +195,6 @@ fn a_durable_write_is_answered_when_it_is_on_flash() {
     let outcome = bench.serve(&[write(0, 0, 0), write_durable(0, 1, 1), flush(0)]);
     assert_eq!(outcome.log.response_times(), [COMMAND + TRANSFER, 2 * WRITE_ALL]);
     assert_eq!(outcome.log.flushes, [waited(2 * WRITE_ALL)]);
-    // Elsewhere they are as others are.
     for completes in [WriteCompletes::Programmed, WriteCompletes::Buffered] {
         let bench = Bench::new(ONE).with(|bench| bench.engine.write_completes = completes);
         let times = |asks: &[Ask]| bench.serve(asks).log.response_times();
@@ -220,13 +206,13 @@ fn a_durable_write_is_answered_when_it_is_on_flash() {
 fn durable_write_bypasses_and_invalidates_a_volatile_cache() {
     // Page 0 is dirty; its durable write takes it out, and page 1 stays.
     let asks = [write(0, 0, 0), write(10, 1, 1), write_durable(20, 0, 2), read(30, 0), read(40, 1)];
-    let outcome = cached(8).serve(&asks);
+    let outcome = Bench::cached(8).serve(&asks);
     assert_eq!(outcome.log.commands, [(20, "program", 0), (210_120, "program", 0)]);
     assert_eq!(outcome.log.response_times(), [0, 0, 0, 0, WRITE_ALL]);
     let pages = outcome.counts.pages;
     assert_eq!((pages.absorbed_writes, pages.buffer_reads, pages.cache_reads), (1, 1, 1));
     // A protected cache is as good as flash.
-    let outcome = cached(8).with(|bench| bench.engine.write_cache_protected = true).serve(&asks);
+    let outcome = Bench::cached(8).with(|bench| bench.engine.write_cache_protected = true).serve(&asks);
     assert_eq!(outcome.log.response_times(), [0; 5]);
 }
 
@@ -234,15 +220,13 @@ fn durable_write_bypasses_and_invalidates_a_volatile_cache() {
 fn flush_keeps_its_place_in_a_closed_loop() {
     let asks = [write(0, 0, 0), flush(0), write(0, 1, 1), flush(0), write(0, 2, 2)];
     let serve = |depth| Bench::new(ONE).with(|bench| bench.queue_depth = depth).serve(&asks);
-    // One at a time: a flush comes when its write is complete.
     let outcome = serve(1);
     assert_eq!(outcome.log.flushes, [waited(0); 2]);
     assert_eq!(outcome.end_ns, 3 * WRITE_ALL);
     // Two: the write and its flush end together, and the next two begin.
     let outcome = serve(2);
     assert_eq!(outcome.log.flushes, [waited(WRITE_ALL); 2]);
-    let programs: Vec<u64> = outcome.log.commands.iter().map(|command| command.0).collect();
-    assert_eq!(programs, [0, WRITE_ALL, 2 * WRITE_ALL]);
+    assert_eq!(outcome.starts(), [0, WRITE_ALL, 2 * WRITE_ALL]);
 }
 
 #[test]
@@ -256,14 +240,10 @@ fn a_trace_of_flushes_alone_is_served() {
 }
 
 #[test]
-fn keys_are_read_and_the_default_is_that_flushes_wait() {
-    let with = |value: &str| resolve("ca-ssd", &[("engine.flush".to_owned(), value.to_owned())]);
-    assert_eq!(with("none").unwrap().config.engine.flush, Flush::None);
-    let error = with("all").unwrap_err().to_string();
-    assert!(error.contains("engine.flush") && error.contains("writes"), "{error}");
+fn flushes_wait_in_every_preset() {
     for system in flashtwin_sim::system_names() {
-        let config = resolve(system, &[]).unwrap().config;
-        assert_eq!((config.engine.flush, config.engine.write_cache_protected), (Flush::Writes, false));
+        let engine = preset(system, &[]).unwrap().config.engine;
+        assert_eq!((engine.flush, engine.write_cache_protected), (Flush::Writes, false));
     }
 }
 

@@ -86,7 +86,6 @@ fn old_page_not_yet_moved_is_read_in_its_old_place() {
 
 #[test]
 fn urgent_collection_goes_before_the_hosts_writes() {
-    // Both collect from the first block on; one of them with every block urgent.
     let kinds = |urgent| {
         let bench = nearly_full().with(|bench| {
             (bench.ftl.gc.start, bench.ftl.gc.urgent) = (0.99, urgent);
@@ -174,9 +173,10 @@ fn collection_takes_from_ram_what_is_not_programmed_yet() {
 
 #[test]
 fn idle_die_collects_page_by_page_and_makes_way() {
-    // Blocks 0 to 2 hold a valid page each, beside outdated ones; half of the seven blocks are wanted free, which is four.
-    // One write opens block 3. Then nothing comes for 300 us: block 0 is collected, to block 4. A read waits for the
-    // program under way and goes before the erase. Three blocks are free, so block 1 follows, without another 300 us.
+    // Blocks 0 to 2 hold a valid page each, beside outdated ones; half of the seven blocks are wanted free, which is
+    // four. One write opens block 3. Then nothing comes for 300 us: block 0 is collected, to block 4. A read waits for
+    // the program under way and goes before the erase. Three blocks are free, so block 1 follows, without another 300
+    // us.
     let bench = nearly_full().with(|bench| {
         (bench.ftl.gc.start, bench.ftl.gc.idle, bench.ftl.gc.idle_reserve) = (0.2, IdlePolicy::Reserve, 0.5);
         bench.engine.idle_us = 300.0;

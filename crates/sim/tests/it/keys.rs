@@ -1,5 +1,4 @@
-//! Keys declared not to matter change nothing: a sweep runs only one of their values, and a
-//! comparison does not count them.
+//! Keys declared not to matter change nothing: a sweep runs only one of their values.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -24,8 +23,8 @@ fn keys_that_do_not_matter_change_nothing_in_a_thousand_systems() {
     try_keys(seeds(1000), 3);
 }
 
-/// Draws pairs of systems: each with all such keys set as the other has them, at once. Each conditional key must have been
-/// tried so often.
+/// Draws pairs of systems: each with all such keys set as the other has them, at once. Each conditional key must have
+/// been tried so often.
 fn try_keys(seeds: Range<u64>, least: u32) {
     let mut tried: BTreeMap<&str, u32> = BTreeMap::new();
     for seed in seeds {

@@ -1,8 +1,8 @@
 //! Mapping tables on flash: flash operations and their times, command by command.
 
 use flashtwin_ftl::{CacheBytes, Rng};
+use flashtwin_sim::WriteCompletes;
 use flashtwin_sim::engine::{Charge, Ledger};
-use flashtwin_sim::{WriteCompletes, resolve};
 
 use crate::bench::{
     Ask, Bench, Command, Levels, PROGRAM, READ_ALL, SENSE, WRITE_ALL, ledger, pick, read, served, write,
@@ -56,7 +56,6 @@ fn a_page_in_ram_costs_nothing() {
     assert_eq!((outcome.log.responses, outcome.counts.tables.waits), (vec![read_after(0, 0)], 0));
 }
 
-/// Later programs of the block wait behind it.
 #[test]
 fn write_waits_for_its_entry_and_delays_its_block() {
     let outcome = paged().serve(&[write(0, 0, 5), write(0, 1, 6)]);
@@ -200,7 +199,6 @@ fn checkpoints_come_when_due_and_only_after_changes() {
     assert_eq!(outcome.counts.tables.waits, 0);
 }
 
-/// Also while a page is hashed.
 #[test]
 fn empty_checkpoint_does_not_cancel_the_next_one() {
     let bench = Bench::new([1, 1, 1, 1, 24, 8]).deduplicating().with(|bench| {
@@ -221,34 +219,6 @@ fn years_without_a_request_take_no_time() {
     let outcome = bench.serve(&[write(0, 0, 0), write(years, 0, 1)]);
     let programs = [0, 1_000_000, years as u64].map(|at| (at, "program", 0));
     assert_eq!(outcome.log.commands[..3], programs);
-}
-
-#[test]
-fn a_cache_smaller_than_a_page_and_inverted_tables_are_refused() {
-    let refused = |system: &str, sets: &[(&str, &str)]| {
-        let sets: Vec<_> = sets.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-        resolve(system, &sets).unwrap_err().to_string()
-    };
-    let small = refused("conventional", &[("mapping_cache.bytes", "4095")]);
-    assert!(
-        small.contains("ftl.mapping_cache.bytes is 4095") && small.contains("nand.page_bytes"),
-        "{small}"
-    );
-    let word = refused("conventional", &[("mapping_cache.bytes", "none")]);
-    assert!(word.contains("a whole number or \"unlimited\""), "{word}");
-    let inverted = refused("ca-ssd-inverted", &[("mapping_cache.bytes", "1000000")]);
-    assert!(inverted.contains("ftl.dedup.tables is inverted: expected \"two-level\""), "{inverted}");
-    let page_map = refused(
-        "conventional",
-        &[("mapping_cache.bytes", "1000000"), ("mapping_cache.fingerprints", "true")],
-    );
-    assert!(page_map.contains("ftl.mapping_cache.fingerprints is true: expected false, or"), "{page_map}");
-    let in_ram = refused("rr-ssd", &[("mapping_cache.fingerprints", "true")]);
-    assert!(in_ram.contains("ftl.mapping_cache.fingerprints is true: expected false, or"), "{in_ram}");
-    let never = refused("conventional", &[("checkpoint_s", "-1")]);
-    assert!(never.contains("0 (never) or a number of seconds"), "{never}");
-    let blocks = refused("conventional", &[("checkpoint_s", "1"), ("blocks_per_plane", "6")]);
-    assert!(blocks.contains("nand.blocks_per_plane is 6: expected at least"), "{blocks}");
 }
 
 #[test]

@@ -30,7 +30,6 @@ fn hash_unit_reports_utilisation_of_lanes_and_queue() {
     let result = ran(&resolved, &[write(0, 0, 0), write(0, 1, 1), write(0, 2, 2)]);
     let unit = &result.summary["hash_unit"];
     assert_eq!([&unit["lanes"], &unit["pages"], &unit["queue_max"]], [2, 3, 3]);
-    // The third page waits for a lane until the first two have their hashes.
     let end = result.summary["throughput"]["last_response_ns"].as_f64().unwrap();
     let near = |name: &str, wanted: f64| {
         let found = unit[name].as_f64().unwrap();

@@ -1,7 +1,7 @@
 //! Commands that work on several planes of a die, written out by hand.
 
 use flashtwin_sim::engine::{Charge, Ledger};
-use flashtwin_sim::{Concurrency, MultiPlane, Suspend, WriteCompletes, resolve};
+use flashtwin_sim::{Concurrency, MultiPlane, Suspend, WriteCompletes};
 
 use crate::bench::{Ask, Bench, COMMAND, Levels, PROGRAM, SENSE, TRANSFER, read, read_pages, served, write};
 
@@ -65,9 +65,7 @@ fn a_busy_die_programs_two_planes_in_the_time_of_one() {
 fn unequal_page_numbers_combine_only_with_any_page() {
     // Plane 0 is one page ahead: its next page is 1, that of plane 1 is 0.
     let asks = [write(0, 0, 0), write_pages(1_000_000, 0, 2)];
-    let starts = |rule| -> Vec<u64> {
-        bench(TWO_PLANES, rule).serve(&asks).log.commands.iter().map(|command| command.0).collect()
-    };
+    let starts = |rule| bench(TWO_PLANES, rule).serve(&asks).starts();
     assert_eq!(starts(MultiPlane::SamePage), [0, 1_000_000, 1_210_100]);
     assert_eq!(starts(MultiPlane::AnyPage), [0, 1_000_000, 1_000_000]);
 }
@@ -115,16 +113,6 @@ fn a_read_stops_both_planes_and_both_go_on() {
     assert_eq!(outcome.log.commands, expected);
     assert_eq!(outcome.end_ns, 180_100 + 5_000 + (220_200 - 100_000));
     assert_eq!(outcome.log.responses.len(), 2);
-}
-
-#[test]
-fn planes_that_work_on_their_own_need_no_common_command() {
-    let set = |key: &str, value: &str| (key.to_owned(), value.to_owned());
-    let sets = [set("multi_plane", "same-page"), set("concurrency", "plane")];
-    let error = resolve("conventional", &sets).unwrap_err().to_string();
-    let expected = "engine.multi_plane is not \"none\": expected \"none\" with engine.concurrency = \"plane\", \
-                    whose planes need no common command";
-    assert_eq!(error, expected);
 }
 
 #[test]

@@ -134,8 +134,8 @@ struct Event {
     slice: Option<Slice>,
 }
 
-/// The slices of a file, in the order in which they end. Checks that slices nest, whether they are read by time or as they
-/// stand.
+/// The slices of a file, in the order in which they end. Checks that slices nest, whether they are read by time or as
+/// they stand.
 pub(crate) fn read(path: &Path) -> Vec<Slice> {
     let bytes = std::fs::read(path).unwrap();
     let (mut names, mut tracks, mut events) = (Names::default(), HashMap::new(), Vec::new());
@@ -152,7 +152,6 @@ pub(crate) fn read(path: &Path) -> Vec<Slice> {
     }
     let in_file: Vec<usize> = (0..events.len()).collect();
     let mut by_time = in_file.clone();
-    // As Perfetto sorts: events of one time stay in the order of the file.
     by_time.sort_by_key(|&at| events[at].at_ns);
     let mut slices = paired(&events, &in_file);
     let mut again = paired(&events, &by_time);

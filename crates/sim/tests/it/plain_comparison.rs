@@ -1,6 +1,5 @@
-//! The engine and the controller beside the plain simulator of `plain_drive`: drives that collect, from nearly idle ones
-//! to ones that fall behind, uniform and skewed writes, two planes a die; and systems that look at contents, without
-//! collection. Every response time and every count must be the same, to the nanosecond.
+//! The engine and the controller beside the plain simulator of `plain_drive`: every response time and every count must
+//! be the same, to the nanosecond.
 
 use std::ops::Range;
 
@@ -137,8 +136,8 @@ fn trace(rng: &mut Rng, footprint: u32, skewed: bool, mean_ns: u64) -> Trace {
     builder.build().unwrap()
 }
 
-/// A trace by whose speed the drive's units are busy for about this share of the time, in percent, and the plain drive that
-/// has served it.
+/// A trace by whose speed the drive's units are busy for about this share of the time, in percent, and the plain drive
+/// that has served it.
 fn served(rng: &Rng, rules: &Rules, footprint: u32, skewed: bool, percent: u64) -> (PageTrace, Drive) {
     let mut mean_ns = 20 * rules.program_ns / rules.planes() as u64;
     let mut tries = 0;
@@ -206,7 +205,6 @@ fn compare(seed: u64, resolved: &Resolved, pages: &PageTrace, plain: &Drive) {
     assert_eq!(counts, plain.counts, "seed {seed}: {:?}", plain.rules);
 }
 
-/// Pages of a drive, of those that it can hold, in percent.
 fn footprint(rules: &Rules, percent: usize) -> u32 {
     let held = rules.planes() * (rules.blocks_per_plane - 4) * rules.pages_per_block;
     (held * percent / 100) as u32
@@ -272,7 +270,6 @@ fn content_trace(rng: &mut Rng) -> Trace {
     trace_at(rng, pages, &shape, mean_ns)
 }
 
-/// A system on a device that never collects, with this number of lanes of the hash unit.
 fn without_collection(system: System, least_loaded: bool, hash_lanes: usize) -> (Rules, Resolved) {
     let name = match system {
         System::Conventional => "conventional",

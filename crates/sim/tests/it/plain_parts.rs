@@ -1,5 +1,4 @@
-//! Parts of the plain drive of `plain_drive`: its rules, blocks, planes, units and channels,
-//! written after docs/model.md.
+//! Parts of the plain drive of `plain_drive`, written after docs/model.md.
 
 use std::collections::VecDeque;
 
@@ -111,7 +110,6 @@ pub(crate) struct PageAddress {
 /// Data with one content, where the system looks at contents, else of one logical page.
 pub(crate) struct Stored {
     pub(crate) home: PageAddress,
-    /// Units with a copy.
     pub(crate) copies: Vec<usize>,
     pub(crate) references: usize,
     pub(crate) reads: usize,

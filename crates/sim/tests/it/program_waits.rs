@@ -6,11 +6,9 @@ use flashtwin_sim::engine::{Charge, Ledger};
 use flashtwin_sim::{LoadMeasure, MergeReads, Suspend, WriteCompletes};
 
 use crate::bench::{
-    Ask, Bench, COMMAND, ERASE, READ_ALL, SENSE, WRITE_ALL, read, read_pages, served, write, write_part,
+    Ask, Bench, COMMAND, ERASE, ONE, READ_ALL, SENSE, WRITE_ALL, read, read_pages, served, write, write_part,
 };
 use crate::mapping_cache::{paged, paged_on};
-
-const ONE: [u32; 6] = [1, 1, 1, 1, 16, 8];
 
 fn waiting(bench: Bench) -> Bench {
     bench.with(|bench| bench.engine.buffer_reads = false)
@@ -22,7 +20,6 @@ fn read_after(program_ns: u64) -> Ledger {
 
 #[test]
 fn read_is_served_from_ram_or_waits_for_its_program() {
-    // Page 1 is on flash; both reads arrive while page 0 is being programmed.
     let asks = [write(0, 0, 5), read(1_000, 0), read(2_000, 1), read(900_000, 0)];
     let bench = || Bench::new(ONE).with(|bench| bench.before = vec![(1, 1)]);
     let from_ram = bench().serve(&asks);
@@ -65,7 +62,6 @@ fn ready_reads_overtake_one_that_waits_for_its_program() {
 
 #[test]
 fn a_read_that_waits_is_load_of_its_chip() {
-    // Page 0 is programmed on chip 0, page 2 (on both chips) is read: from the less loaded one.
     let bench = |waits: bool| {
         Bench::new([2, 1, 1, 1, 16, 8]).deduplicating().with(|bench| {
             bench.before = vec![(1, 1), (2, 2)];
@@ -93,7 +89,6 @@ fn the_old_page_of_a_partial_write_is_waited_for() {
     let expected = [(0, "program", 0), (WRITE_ALL, "read", 0), (WRITE_ALL + READ_ALL, "program", 0)];
     assert_eq!(waits.log.commands, expected);
     assert_eq!(waits.log.response_times(), [WRITE_ALL, 2 * WRITE_ALL + READ_ALL - 1_000]);
-    // Also if the host was answered long ago.
     let buffered = |bench: &mut Bench| bench.engine.write_completes = WriteCompletes::Buffered;
     let buffered = waiting(Bench::new(ONE)).with(buffered).serve(&asks);
     assert_eq!(buffered.log.commands, waits.log.commands);
@@ -125,7 +120,6 @@ fn a_copy_on_its_way_is_no_choice_while_another_is_there() {
         copied.log.commands[..3],
         [(0, "read", 0), (READ_ALL, "read", 0), (2 * READ_ALL, "program", 1)]
     );
-    // One more operation on chip 0, so that chip 1 is not the fuller one.
     let busy = [read(0, 0), write(121_000, 4, 4), write(121_000, 6, 6), read(130_000, 0)];
     let from_ram = bench().serve(&busy);
     assert_eq!((from_ram.counts.pages.buffer_reads, from_ram.log.commands.len()), (1, 5));

@@ -7,11 +7,10 @@ use flashtwin_nand::Chip;
 use flashtwin_sim::engine::{Charge, Completed, Engine, Observer};
 use flashtwin_trace::{Op, PageTrace};
 
-use crate::bench::{Bench, COMMAND, READ_ALL, TRANSFER, WRITE_ALL, page_trace, write};
+use crate::bench::{Ask, Bench, COMMAND, READ_ALL, TRANSFER, WRITE_ALL, page_trace, write};
 
 const TOLERANCE: f64 = 0.02;
 
-/// Sums of reads and of writes.
 #[derive(Default)]
 struct Means {
     reads: Sums,
@@ -137,20 +136,12 @@ fn pace(op: Op, chips: u32, requests: usize) -> f64 {
 
 /// One-page requests to each chip in turn, on one channel, `depth` of them under way at any time.
 fn closed_loop(op: Op, chips: u32, depth: u32, requests: usize) -> Engine<Ftl, Means> {
-    let mut trace = page_trace(&[], chips, 64);
-    for request in 0..requests {
-        Arc::make_mut(&mut trace.columns.time_ns).push(0);
-        Arc::make_mut(&mut trace.columns.op).push(op);
-        trace.columns.marks.push(0);
-        trace.columns.lpn.push(request as u32 % chips);
-        trace.columns.content.push(0);
-        trace.columns.first_page_op.push(request as u32 + 1);
-    }
+    let asks: Vec<Ask> = (0..requests as u32).map(|at| Ask { op, ..write(0, at % chips, 0) }).collect();
     let bench = Bench::new([1, chips, 1, 1, 64, 64]).holding(chips).with(|bench| {
         bench.footprint = chips;
         (bench.queue_depth, bench.verify) = (depth, false);
     });
-    bench.serve_trace(&trace, Means::default())
+    bench.serve_trace(&page_trace(&asks, chips, 64), Means::default())
 }
 
 fn rate<O: Observer>(engine: &Engine<Ftl, O>) -> f64 {

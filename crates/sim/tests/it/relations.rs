@@ -1,5 +1,4 @@
-//! Relations between two runs that differ in one setting, which cannot matter or can matter in one
-//! way only. They find errors that a reference model with the same misconception misses.
+//! Relations between two runs that differ in one setting. They find errors that a reference model shares.
 
 use arrow_array::RecordBatch;
 use flashtwin_ftl::allocation::AllocationPolicy;
@@ -11,7 +10,7 @@ use flashtwin_sim::{
 use flashtwin_trace::{ContentSource, Op, Outline, PageTrace, Trace, TraceBuilder};
 use serde_json::Value;
 
-use crate::bench::{Ask, Bench, Levels, nand, page_trace, pick, replay, system_with};
+use crate::bench::{Ask, Bench, Levels, nand, page_trace, pick, replay, system_with, write};
 
 pub(crate) fn levels(rng: &mut Rng) -> Levels {
     let pages_per_block = 2 + rng.below(12);
@@ -25,7 +24,6 @@ pub(crate) fn levels(rng: &mut Rng) -> Levels {
     ]
 }
 
-/// Pages that fill such a device in part, so that some have to collect.
 pub(crate) fn footprint(rng: &mut Rng, levels: Levels) -> u32 {
     let [channels, chips, dies, planes, blocks, pages] = levels;
     let held = channels * chips * dies * planes * (blocks - 5) * pages;
@@ -36,11 +34,18 @@ pub(crate) struct Shape {
     pub(crate) read_percent: u32,
     pub(crate) partial_percent: u32,
     pub(crate) trim_percent: u32,
-    /// Contents that there are; 0: every page written brings one of its own.
+    /// 0: every page written brings a content of its own.
     pub(crate) contents: u32,
     pub(crate) requests: u32,
     /// Of a hundred requests, those that follow a flush.
     pub(crate) flush_percent: u32,
+    pub(crate) most_pages: u32,
+    /// Of a hundred accesses, those that go to the first tenth of the pages and contents.
+    pub(crate) hot_percent: u32,
+    /// Requests that come at one time; 0: drawn.
+    pub(crate) together: u32,
+    /// Time between the writes that fill all pages at first; 0: one read touches them all.
+    pub(crate) fill_ns: i64,
 }
 
 pub(crate) const UNIQUE: Shape = Shape {
@@ -50,7 +55,18 @@ pub(crate) const UNIQUE: Shape = Shape {
     contents: 0,
     requests: 600,
     flush_percent: 0,
+    most_pages: 6,
+    hot_percent: 0,
+    together: 0,
+    fill_ns: 2_000_000,
 };
+
+impl Shape {
+    fn draw(&self, rng: &mut Rng, bound: u32) -> u32 {
+        let is_hot = self.hot_percent > 0 && rng.below(100) < self.hot_percent;
+        rng.below(if is_hot { bound.div_ceil(10) } else { bound })
+    }
+}
 
 pub(crate) fn trace(rng: &mut Rng, footprint: u32, shape: &Shape) -> Trace {
     let mean_ns = pick(rng, &[20_000, 200_000, 3_000_000]);
@@ -65,15 +81,18 @@ pub(crate) fn trace_at(rng: &mut Rng, footprint: u32, shape: &Shape, mean_ns: u3
             next += 1;
             next - 1
         }
-        some => rng.below(some),
+        some => shape.draw(rng, some),
     };
     let mut now = 0;
-    for page in 0..footprint {
-        now += 2_000_000;
+    if shape.fill_ns == 0 {
+        builder.request(0, Op::Read, 0, footprint * 4096, &[]);
+    }
+    for page in (0..footprint).filter(|_| shape.fill_ns > 0) {
+        now += shape.fill_ns;
         let content = content(rng);
         builder.request(now, Op::Write, u64::from(page) * 4096, 4096, &[content]);
     }
-    let together = pick(rng, &[1, 12]);
+    let together = if shape.together == 0 { pick(rng, &[1, 12]) } else { shape.together };
     for request in 0..shape.requests {
         if request % together == 0 {
             now += i64::from(rng.below(2 * mean_ns * together));
@@ -81,8 +100,8 @@ pub(crate) fn trace_at(rng: &mut Rng, footprint: u32, shape: &Shape, mean_ns: u3
         if shape.flush_percent > 0 && rng.below(100) < shape.flush_percent {
             builder.request(now, Op::Flush, 0, 0, &[]);
         }
-        let pages = (1 + rng.below(6)).min(footprint);
-        let page = rng.below(footprint - pages + 1);
+        let pages = (1 + rng.below(shape.most_pages)).min(footprint);
+        let page = shape.draw(rng, footprint - pages + 1);
         let (mut offset, mut length) = (u64::from(page) * 4096, pages * 4096);
         let op = match rng.below(100) {
             kind if kind < shape.read_percent => Op::Read,
@@ -199,7 +218,7 @@ fn deduplication_keeps_commands_without_duplicates() {
                 let op = pick(&mut rng, &[Op::Read, Op::Write, Op::Write]);
                 let contents = (0..pages).map(|page| content + page).collect();
                 content += pages;
-                Ask { time_ns: now, op, lpn, contents, partial: rng.below(8) == 0, durable: false, queue: 0 }
+                Ask { op, contents, partial: rng.below(8) == 0, ..write(now, lpn, 0) }
             })
             .collect();
         let logs = [Mapping::Page, Mapping::Content].map(|mapping| {
@@ -372,7 +391,6 @@ fn without_load_every_response_time_is_its_closed_form() {
             }
         }
         if by_content {
-            // A duplicate costs its hash.
             let mut builder = TraceBuilder::new("duplicate");
             builder.request(0, Op::Write, 0, 4096, &[7]);
             builder.request(1_000_000_000, Op::Write, 4096, 4096, &[7]);
@@ -400,15 +418,7 @@ fn trace_repeated_after_a_pause_takes_the_same_times() {
             let pages = (1 + rng.below(4)).min(footprint);
             let op = if reads_only || rng.below(2) == 0 { Op::Read } else { Op::Write };
             let lpn = rng.below(footprint - pages + 1);
-            asks.push(Ask {
-                time_ns: now,
-                op,
-                lpn,
-                contents: vec![0; pages as usize],
-                partial: false,
-                durable: false,
-                queue: 0,
-            });
+            asks.push(Ask { op, contents: vec![0; pages as usize], ..write(now, lpn, 0) });
         }
         let later = asks.iter().map(|ask| Ask { time_ns: ask.time_ns + 3_600_000_000_000, ..ask.clone() });
         let asks: Vec<Ask> = asks.iter().cloned().chain(later).collect();
@@ -424,14 +434,8 @@ fn trace_repeated_after_a_pause_takes_the_same_times() {
         });
         let log = bench.serve(&asks).log;
         let (first, second) = log.responses.split_at(asks.len() / 2);
-        let differs = first.iter().zip(second).position(|(first, second)| first != second);
-        if let Some(at) = differs {
-            panic!(
-                "seed {seed}: request {at} of {}: {:?} {:?}; {levels:?} {engine:?}",
-                first.len(),
-                first[at],
-                second[at]
-            );
+        for (at, (first, second)) in first.iter().zip(second).enumerate() {
+            assert_eq!(first, second, "seed {seed}: request {at}; {levels:?} {engine:?}");
         }
     }
 }
@@ -440,7 +444,6 @@ fn trace_repeated_after_a_pause_takes_the_same_times() {
 /// make single requests wait longer (R. L. Graham's anomalies, 1966).
 const MOST_WORSE_PERCENT: f64 = 3.0;
 
-/// More space, a faster bus, another hash lane.
 #[test]
 fn more_resources_never_make_means_much_longer() {
     let mut worst = Vec::new();
@@ -478,7 +481,6 @@ fn more_resources_never_make_means_much_longer() {
             }
         }
     }
-    // Most changes do help.
     assert!(worst.iter().filter(|&&percent| percent < -0.1).count() > worst.len() / 2);
 }
 

@@ -48,7 +48,6 @@ fn many(requests: u64) -> PageTrace {
     page_trace(&asks, 16, 0)
 }
 
-/// Progress reports of a run, and the number of its checks whether to stop.
 #[derive(Default)]
 struct ProgressLog {
     done: Mutex<Vec<(u64, u64)>>,
@@ -182,7 +181,6 @@ fn progress_is_told_now_and_then_and_at_the_end() {
     assert_eq!(*told.asked.lock().unwrap(), 3);
 }
 
-/// That of an empty trace ends at once.
 #[test]
 fn last_period_ends_after_the_last_request() {
     let ends = |asks: &[Ask]| {

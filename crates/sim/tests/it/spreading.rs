@@ -1,5 +1,4 @@
-//! Duplicates on different channels, comparisons in idle time, and reads that share one flash
-//! read: command sequences by hand.
+//! Duplicates on different channels, comparisons in idle time, and reads that share one flash read.
 
 use flashtwin_ftl::allocation::AllocationPolicy;
 use flashtwin_ftl::redirection::RedirectionPolicy;
@@ -9,7 +8,7 @@ use flashtwin_sim::engine::{Charge, Ledger};
 use flashtwin_sim::{MergeReads, Preload, RunResult, resolve, run};
 use flashtwin_trace::{ContentSource, Op, PageTrace, TraceBuilder};
 
-use crate::bench::{Ask, Bench, SENSE, WRITE_ALL, nand, read, served, system_on, write};
+use crate::bench::{Ask, Bench, ONE, SENSE, WRITE_ALL, nand, read, served, system_on, write};
 use crate::drawn::random_trace;
 
 /// Two channels of one chip each. Even pages belong on channel 0, odd ones on channel 1.
@@ -36,7 +35,6 @@ fn duplicate_goes_to_the_next_channel_and_is_compared() {
 fn a_content_that_no_filter_knows_stays_where_it_belongs() {
     let outcome = spreading(TWO, &[(0, 7)]).serve(&[write(0, 2, 8)]);
     assert_eq!(outcome.log.commands, [(0, "program", 0)]);
-    // Another channel than the proposed one is not asked.
     let outcome = spreading(TWO, &[(0, 7)]).serve(&[write(0, 1, 7)]);
     assert_eq!(outcome.log.commands, [(0, "program", 1)]);
 }
@@ -70,7 +68,6 @@ fn only_what_was_compared_is_read_elsewhere() {
     let twins = spreading(TWO, &[(0, 7), (2, 7)]).serve(&[write(0, 4, 9), read(1_000, 0)]);
     assert_eq!(twins.log.commands, [(0, "program", 0), (1_000, "read", 1)]);
     assert_eq!(twins.log.redirected, [1]);
-    // Here the twins are not known yet.
     let soon = spreading(TWO, &[(0, 7)]).serve(&[write(0, 2, 7), read(1_000, 0)]);
     let expected = [(0, "program", 1), (0, "read", 0), (60_100, "read", 0), (210_100, "read", 1)];
     assert_eq!(soon.log.commands, expected);
@@ -98,8 +95,6 @@ fn jobs_beyond_the_limit_are_dropped() {
 fn waited(program_ns: u64, read_ns: u64) -> Ledger {
     served(&[(Charge::HostProgram, program_ns), (Charge::HostRead, read_ns)], SENSE)
 }
-
-const ONE: [u32; 6] = [1, 1, 1, 1, 16, 8];
 
 #[test]
 fn reads_that_wait_for_the_same_page_share_one_flash_read() {

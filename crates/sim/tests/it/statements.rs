@@ -1,5 +1,4 @@
-//! Bounds and equalities between systems that hold for any trace, because of how the systems work;
-//! tested on several kinds of generated traces.
+//! Bounds and equalities between systems that hold for any trace, because of how the systems work.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
@@ -10,72 +9,49 @@ use serde_json::Value;
 
 use crate::bench::{Bench, READ_ALL, column, nand, read, replay, system_on, write};
 use crate::drawn::random_trace;
+use crate::relations::{Shape, UNIQUE, trace_at};
 
 /// Eight chips of one die and one plane each, so that a plane is a chip.
 const CHIPS: [u32; 6] = [4, 2, 1, 1, 200, 16];
 
-#[derive(Debug, Clone, Copy)]
 struct Kind {
     name: &'static str,
-    pages: u32,
-    contents: u32,
-    /// Of a hundred accesses, those that go to the first tenth of the pages and contents.
-    hot_percent: u32,
-    read_percent: u32,
-    most_pages: u32,
-    /// Requests that come together, and the mean time between such groups. Eight chips serve a page
-    /// read in 60 us and a program in 210 us each.
-    together: u32,
+    /// Mean time between requests. Eight chips serve a page read in 60 us and a program in 210 us each.
     mean_ns: u32,
+    shape: Shape,
 }
 
-const STEADY: Kind = Kind {
-    name: "steady",
-    pages: 2_000,
+const STEADY: Shape = Shape {
     contents: 800,
     hot_percent: 80,
     read_percent: 70,
     most_pages: 1,
     together: 1,
-    mean_ns: 30_000,
+    partial_percent: 0,
+    trim_percent: 0,
+    fill_ns: 300_000,
+    ..UNIQUE
 };
 
-/// Light, heavy and bursty; much and little that is read or equal; single pages and several.
 const KINDS: [Kind; 6] = [
-    STEADY,
-    Kind { name: "reads of few contents", contents: 60, read_percent: 95, mean_ns: 12_000, ..STEADY },
-    Kind { name: "bursts", together: 40, mean_ns: 1_600_000, read_percent: 90, ..STEADY },
-    Kind { name: "writes", read_percent: 20, contents: 1_500, mean_ns: 35_000, ..STEADY },
-    Kind { name: "several pages", most_pages: 8, mean_ns: 100_000, ..STEADY },
-    Kind { name: "no favourites", hot_percent: 10, contents: 20_000, mean_ns: 25_000, ..STEADY },
+    Kind { name: "steady", mean_ns: 30_000, shape: STEADY },
+    Kind {
+        name: "reads of few contents",
+        mean_ns: 12_000,
+        shape: Shape { contents: 60, read_percent: 95, ..STEADY },
+    },
+    Kind { name: "bursts", mean_ns: 40_000, shape: Shape { together: 40, read_percent: 90, ..STEADY } },
+    Kind { name: "writes", mean_ns: 35_000, shape: Shape { read_percent: 20, contents: 1_500, ..STEADY } },
+    Kind { name: "several pages", mean_ns: 100_000, shape: Shape { most_pages: 8, ..STEADY } },
+    Kind {
+        name: "no favourites",
+        mean_ns: 25_000,
+        shape: Shape { hot_percent: 0, contents: 20_000, ..STEADY },
+    },
 ];
 
-fn skewed(rng: &mut Rng, bound: u32, hot_percent: u32) -> u32 {
-    if rng.below(100) < hot_percent { rng.below(bound / 10) } else { rng.below(bound) }
-}
-
-/// Every page is written once, slowly; then `requests` as the kind says.
 fn trace(kind: &Kind, requests: u32, seed: u64) -> Trace {
-    let mut rng = Rng::stream(seed, kind.name);
-    let mut builder = TraceBuilder::new(kind.name);
-    let mut now = 0;
-    for page in 0..u64::from(kind.pages) {
-        now += 300_000;
-        let content = skewed(&mut rng, kind.contents, kind.hot_percent);
-        builder.request(now, Op::Write, page * 4096, 4096, &[content]);
-    }
-    for request in 0..requests {
-        if request % kind.together == 0 {
-            now += i64::from(rng.below(2 * kind.mean_ns));
-        }
-        let pages = 1 + rng.below(kind.most_pages);
-        let page = skewed(&mut rng, kind.pages - pages, kind.hot_percent);
-        let is_read = rng.below(100) < kind.read_percent;
-        let ids: Vec<u32> = (0..pages).map(|_| skewed(&mut rng, kind.contents, kind.hot_percent)).collect();
-        let (op, ids) = if is_read { (Op::Read, &[][..]) } else { (Op::Write, &ids[..]) };
-        builder.request(now, op, u64::from(page) * 4096, pages * 4096, ids);
-    }
-    builder.build().unwrap()
+    trace_at(&mut Rng::stream(seed, kind.name), 2_000, &Shape { requests, ..kind.shape }, kind.mean_ns)
 }
 
 fn system(name: &str, sets: &[(&str, &str)]) -> Resolved {
@@ -90,7 +66,6 @@ fn mean_read_ns(summary: &Value) -> f64 {
     summary["response"]["read"]["mean_ns"].as_f64().unwrap()
 }
 
-/// Systems that copy popular contents and read the copy on the least loaded chip.
 const REPLICATING: [&str; 3] = ["rr-ssd", "rr-ssd-online", "pblru"];
 
 const PERIOD: (&str, &str) = ("period_s", "0.1");
@@ -155,7 +130,6 @@ fn read_burst_is_shared_by_the_chips_of_the_content() {
     }
 }
 
-/// No more than a conventional SSD.
 #[test]
 fn copies_in_deduplicated_space_need_no_extra_pages() {
     let mut copies = 0;

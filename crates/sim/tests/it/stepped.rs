@@ -1,5 +1,4 @@
-//! A drive on an external clock gives the same results as a replay of the same requests at the same
-//! times, with any queries in between.
+//! A drive on an external clock gives the results of a replay of the same requests at the same times.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -13,7 +12,12 @@ use crate::relations::{Shape, UNIQUE, engine, footprint, levels, seen, trace};
 const SYSTEMS: [&str; 8] =
     ["conventional", "static", "ca-ssd", "ca-ssd-inverted", "rr-ssd", "rr-ssd-online", "pblru", "ds-ftl"];
 
-/// The results, and the completion time of each request.
+fn request<'a>(op: Op, lpns: &'a [u32], contents: &'a [u32]) -> SteppedRequest<'a> {
+    let bytes = 512 * lpns.len() as u64;
+    let (first_is_partial, last_is_partial, durable) = (false, false, false);
+    SteppedRequest { op, bytes, lpns, contents, first_is_partial, last_is_partial, durable }
+}
+
 fn stepped(pages: &PageTrace, resolved: &Resolved, rng: &mut Rng) -> (RunResult, Vec<(u64, u64)>) {
     let outline = pages.outline();
     let (footprint, contents) = (outline.pages(), outline.content_count);
@@ -49,13 +53,10 @@ fn stepped(pages: &PageTrace, resolved: &Resolved, rng: &mut Rng) -> (RunResult,
             let ops = window.page_ops_of(index);
             let partial = window.marks[index];
             let request = SteppedRequest {
-                op: window.op[index],
-                bytes: 1,
-                lpns: &window.lpn[ops.clone()],
-                contents: &window.content[ops],
                 first_is_partial: partial & 1 != 0,
                 last_is_partial: partial & 2 != 0,
                 durable: partial & 4 != 0,
+                ..request(window.op[index], &window.lpn[ops.clone()], &window.content[ops])
             };
             assert_eq!(stepped.arrive(now, &request).unwrap(), index as u64);
         }
@@ -92,7 +93,8 @@ fn the_same_requests_at_the_same_times_give_the_same_result() {
             assert_eq!(one, two, "seed {seed}: {name} {levels:?}");
         }
         assert!(one.1 == two.1, "seed {seed}: tables differ; {name} {levels:?}");
-        // With a write cache, some pages reach the flash only when everything ends; their requests were complete before.
+        // With a write cache, some pages reach the flash only when everything ends; their requests were complete
+        // before.
         let mut numbers: Vec<u64> = done.iter().map(|&(number, _)| number).collect();
         numbers.sort_unstable();
         let all: Vec<u64> = (0..pages.outline().requests).collect();
@@ -113,16 +115,7 @@ fn what_it_holds_at_the_beginning_is_there_and_costs_nothing() {
             .iter()
             .enumerate()
     {
-        let request = SteppedRequest {
-            op: *op,
-            bytes: 4096,
-            lpns,
-            contents,
-            first_is_partial: false,
-            last_is_partial: false,
-            durable: false,
-        };
-        stepped.arrive(1_000_000 * at as u64, &request).unwrap();
+        arrive(&mut stepped, 1_000_000 * at as u64, *op, lpns, contents);
         while let Some(next) = stepped.next_event_ns() {
             stepped.advance(next).unwrap();
         }
@@ -142,17 +135,7 @@ fn new_twin(name: &str, contents: u32) -> SteppedDrive {
 }
 
 fn arrive(stepped: &mut SteppedDrive, now_ns: u64, op: Op, lpns: &[u32], contents: &[u32]) {
-    let bytes = 512 * lpns.len() as u64;
-    let request = SteppedRequest {
-        op,
-        bytes,
-        lpns,
-        contents,
-        first_is_partial: false,
-        last_is_partial: false,
-        durable: false,
-    };
-    stepped.arrive(now_ns, &request).unwrap();
+    stepped.arrive(now_ns, &request(op, lpns, contents)).unwrap();
 }
 
 fn queues(stepped: &SteppedDrive) -> Vec<u32> {
@@ -181,7 +164,6 @@ fn result_has_all_requests_and_queues_show_meanwhile() {
     assert_eq!(result.summary["trace"]["page_ops"], 8);
     let bytes = ["read", "write"].map(|kind| result.summary["throughput"][kind]["bytes"].as_u64());
     assert_eq!(bytes, [Some(1024), Some(2560)]);
-    // A nanosecond after the last event.
     assert_eq!(ends(&result), [60_000_000, 70_000_001]);
     assert_eq!(ends(&new_twin("conventional", 0).finish().unwrap()), [0]);
 }

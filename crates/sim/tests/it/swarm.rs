@@ -63,7 +63,6 @@ fn random_engine(rng: &mut Rng) -> EngineConfig {
     engine
 }
 
-/// It changes the requests that the controller sees, and when.
 fn random_cache(rng: &mut Rng, engine: &mut EngineConfig) {
     engine.write_buffer_pages = pick(rng, &drawn::WRITE_BUFFER_PAGES);
     if matches!(engine.write_completes, WriteCompletes::Programmed | WriteCompletes::Transferred) {
@@ -115,7 +114,15 @@ fn random_replay(rng: &mut Rng, config: &mut Config) {
     config.replay.partial_write = pick(rng, &[PartialWrite::ReadModifyWrite, PartialWrite::Ignore]);
 }
 
-/// A random system on a device that the trace fills more or less.
+pub(crate) fn random_run(seed: u64, purpose: &str) -> (Rng, PageTrace, Resolved) {
+    let mut rng = Rng::stream(seed, purpose);
+    let spacing = pick(&mut rng, &drawn::SPACINGS);
+    let trace = spaced_trace(&mut rng, spacing);
+    let (pages, resolved) = random_system(&mut rng, &trace);
+    (rng, pages, resolved)
+}
+
+/// On a device that the trace fills more or less.
 pub(crate) fn random_system(rng: &mut Rng, trace: &Trace) -> (PageTrace, Resolved) {
     let mut resolved = resolve("conventional", &[]).unwrap();
     let config = &mut resolved.config;
@@ -344,7 +351,6 @@ fn check_repeats(trace: &PageTrace, resolved: &Resolved, first: &RunResult) {
 /// How often the swarm must reach a mechanism, over all its seeds, before its checks can be said to have tried it.
 const OFTEN: u64 = 50;
 
-/// Systems that are drawn.
 const SEEDS: u64 = 500;
 
 const RUN_TWICE_ONE_IN: u64 = 5;
@@ -353,10 +359,7 @@ const RUN_TWICE_ONE_IN: u64 = 5;
 fn any_system_completes_and_accounts_for_any_trace() {
     let mut reached = drawn::MECHANISMS.map(|mechanism| (mechanism, 0));
     for seed in 0..SEEDS {
-        let mut rng = Rng::stream(seed, "sim swarm");
-        let spacing = pick(&mut rng, &drawn::SPACINGS);
-        let trace = spaced_trace(&mut rng, spacing);
-        let (pages, resolved) = random_system(&mut rng, &trace);
+        let (_, pages, resolved) = random_run(seed, "sim swarm");
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let result = run(&pages, &resolved, &()).unwrap();
             check(&pages, &resolved, &result);
@@ -405,6 +408,19 @@ fn without_chance_by_block(resolved: &mut Resolved) {
     }
 }
 
+fn load_blind_run(seed: u64, purpose: &str) -> (Rng, PageTrace, Resolved) {
+    let (rng, pages, mut resolved) = random_run(seed, purpose);
+    resolved.config.ftl.allocation.policy = AllocationPolicy::Static;
+    resolved.config.ftl.redirection.policy = RedirectionPolicy::Home;
+    resolved.config.ftl.spread.place = PlacePolicy::RoundRobin;
+    drawn::without_units(&mut resolved);
+    drawn::without_front(&mut resolved);
+    without_idle_time(&mut resolved);
+    without_detours(&mut resolved);
+    without_chance_by_block(&mut resolved);
+    (rng, pages, resolved)
+}
+
 fn traffic(result: &RunResult, resolved: &Resolved) -> (String, String, Vec<u64>) {
     let causes = result.summary["flash_writes"].to_string();
     let total = result.summary["erases"]["total"].to_string();
@@ -419,22 +435,11 @@ fn traffic(result: &RunResult, resolved: &Resolved) -> (String, String, Vec<u64>
 #[test]
 fn timing_does_not_change_a_load_blind_systems_traffic() {
     for seed in 0..60 {
-        let mut rng = Rng::stream(seed, "timed and untimed");
-        let spacing = pick(&mut rng, &drawn::SPACINGS);
-        let trace = spaced_trace(&mut rng, spacing);
-        let (pages, mut resolved) = random_system(&mut rng, &trace);
-        resolved.config.ftl.allocation.policy = AllocationPolicy::Static;
-        resolved.config.ftl.spread.place = PlacePolicy::RoundRobin;
-        drawn::without_units(&mut resolved);
-        drawn::without_front(&mut resolved);
-        without_idle_time(&mut resolved);
-        without_detours(&mut resolved);
-        without_chance_by_block(&mut resolved);
+        let (mut rng, pages, mut resolved) = load_blind_run(seed, "timed and untimed");
         // Copies depend on the decisions made by the end of a period, and a sample makes its run of
         // pages wait.
         resolved.config.ftl.replication.policy = ReplicationPolicy::None;
         resolved.config.ftl.dedup.sampling_pages = 1;
-        resolved.config.ftl.redirection.policy = RedirectionPolicy::Home;
         // A trim takes effect when it comes, before writes of other pages that wait for their hash.
         let at_once = pages.columns.op.contains(&Op::Trim);
         let hash_us = |resolved: &mut Resolved| {
@@ -558,20 +563,9 @@ fn programs_and_erases(result: &RunResult) -> [u64; 9] {
 #[test]
 fn a_run_counts_what_the_controller_decides_without_a_clock() {
     for seed in 0..60 {
-        let mut rng = Rng::stream(seed, "without a clock");
-        let spacing = pick(&mut rng, &drawn::SPACINGS);
-        let trace = spaced_trace(&mut rng, spacing);
-        let (pages, mut resolved) = random_system(&mut rng, &trace);
-        resolved.config.ftl.allocation.policy = AllocationPolicy::Static;
-        resolved.config.ftl.spread.place = PlacePolicy::RoundRobin;
-        drawn::without_units(&mut resolved);
-        drawn::without_front(&mut resolved);
-        without_idle_time(&mut resolved);
-        without_detours(&mut resolved);
-        without_chance_by_block(&mut resolved);
+        let (_, pages, mut resolved) = load_blind_run(seed, "without a clock");
         // Decided as soon as they come.
         resolved.config.engine.hash_us = 0.0;
-        resolved.config.ftl.redirection.policy = RedirectionPolicy::Home;
         resolved.config.replay.preload = Preload::FirstReads;
         let result = run(&pages, &resolved, &()).unwrap();
         let counted = programs_and_erases(&result);

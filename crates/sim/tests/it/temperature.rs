@@ -1,5 +1,4 @@
-//! Partitions by temperature through `run`: against the wa-simulator, against one another, and
-//! their results and errors.
+//! Partitions by temperature: against the wa-simulator, against one another, their results and errors.
 
 use flashtwin_analysis::{WaCell, WaOptions, write_amplification};
 use flashtwin_ftl::{PartitionPolicy, Rng};
@@ -109,21 +108,4 @@ fn results_show_partitions_and_their_ram() {
         assert!(writes_a_page(0) > 2.0 * writes_a_page(1), "{partitions:?}");
     }
     assert!(found[2].1 < found[0].1, "known beforehand they lower write amplification: {found:?}");
-}
-
-#[test]
-fn a_plane_with_too_few_blocks_is_refused_with_the_cure() {
-    let refused = |sets: &[(&str, &str)]| {
-        let sets: Vec<_> = sets.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        resolve("hot-cold", &sets).map(|_| ()).map_err(|error| error.to_string())
-    };
-    assert_eq!(refused(&[("blocks_per_plane", "7")]), Ok(()));
-    let error = refused(&[("blocks_per_plane", "6")]).unwrap_err();
-    let expected = "nand.blocks_per_plane is 6: expected at least 7 (active blocks and a reserve for garbage \
-                    collection); each of ftl.partition.partitions takes two";
-    assert!(error.starts_with(expected), "{error}");
-    let error = refused(&[("blocks_per_plane", "7"), ("ftl.wear.policy", "static")]).unwrap_err();
-    assert!(error.contains("at least 9"), "{error}");
-    let error = refused(&[("partitions", "4")]).unwrap_err();
-    assert!(error.contains("ftl.partition.partitions is 4: expected 2"), "{error}");
 }

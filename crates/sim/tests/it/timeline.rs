@@ -1,5 +1,4 @@
-//! Timelines: every slice of a tiny scenario; for any run, slices do not overlap and sum to the
-//! run's counters.
+//! Timelines: every slice of a tiny scenario; for any run, slices do not overlap and sum to its counters.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,18 +6,16 @@ use std::path::{Path, PathBuf};
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
-use flashtwin_ftl::{ReplicationPolicy, Rng};
+use flashtwin_ftl::ReplicationPolicy;
 use flashtwin_sim::engine::Charge;
 use flashtwin_sim::{Recording, RequestsTo, Resolved, RunResult, SimError, TimelineTo, run, run_following};
 use flashtwin_trace::PageTrace;
 
 use crate::bench::{
-    Ask, COMMAND, ERASE, NEW, PROGRAM, SENSE, TRANSFER, WRITE_ALL, page_trace, pick, read, system_on, trim,
-    write,
+    Ask, COMMAND, ERASE, NEW, PROGRAM, SENSE, TRANSFER, WRITE_ALL, page_trace, read, system_on, trim, write,
 };
-use crate::drawn::{self, spaced_trace};
 use crate::pftrace::{self, Slice};
-use crate::swarm::random_system;
+use crate::swarm::random_run;
 
 struct Temporary(PathBuf);
 
@@ -59,7 +56,6 @@ fn slices(name: &str, asks: &[Ask], sets: &[(&str, &str)], levels: [u32; 6]) -> 
 
 fn of<'a>(slices: &'a [Slice], group: &str) -> Vec<(&'a str, &'a str, u64, u64)> {
     let mut found: Vec<_> = slices.iter().filter(|slice| slice.group == group).map(Slice::short).collect();
-    // A slice before those inside it.
     found.sort_by_key(|&(track, _, begin_ns, end_ns)| (track, begin_ns, u64::MAX - end_ns));
     found
 }
@@ -141,23 +137,26 @@ fn slices_say_whose_and_where_they_are() {
     assert_eq!(args("channels", "data out", 0), ("die=0".into(), None));
 }
 
+const SUSPENDING: [(&str, &str); 4] =
+    [("suspend", "program-erase"), ("suspend_us", "20"), ("resume_us", "5"), ("suspend_slice_us", "0")];
+
+fn commands(slices: &[Slice]) -> Vec<(&str, &str, u64, u64)> {
+    slices.iter().filter(|slice| slice.group == "dies" && slice.depth == 0).map(Slice::short).collect()
+}
+
 #[test]
 fn a_suspended_program_is_two_slices_with_the_read_between() {
-    let sets =
-        [("suspend", "program-erase"), ("suspend_us", "20"), ("resume_us", "5"), ("suspend_slice_us", "0")];
     let asks = [write(0, 1, 0), write(1_000_000, 0, 0), read(1_050_000, 1)];
-    let slices = slices("suspended", &asks, &sets, [1, 1, 1, 1, 64, 8]);
+    let slices = slices("suspended", &asks, &SUSPENDING, [1, 1, 1, 1, 64, 8]);
     let (stopped, left) = (1_070_000, 1_000_000 + WRITE_ALL - 1_050_000);
     let resumed = stopped + COMMAND + SENSE + TRANSFER;
-    let of_chip: Vec<_> =
-        slices.iter().filter(|slice| slice.group == "dies" && slice.depth == 0).map(Slice::short).collect();
     let expected = [
         ("die 0", "host program", 0, WRITE_ALL),
         ("die 0", "host program", 1_000_000, stopped),
         ("die 0", "host read", stopped, resumed),
         ("die 0", "host program", resumed, resumed + 5_000 + left),
     ];
-    assert_eq!(of_chip, expected);
+    assert_eq!(commands(&slices), expected);
     let marked =
         |mark: &str| slices.iter().filter(|slice| slice.args.contains_key(mark)).map(Slice::short).collect();
     let [suspended, again]: [Vec<_>; 2] = ["suspended", "resumed"].map(marked);
@@ -168,23 +167,19 @@ fn a_suspended_program_is_two_slices_with_the_read_between() {
 
 #[test]
 fn a_program_is_suspended_again_while_it_resumes() {
-    let sets =
-        [("suspend", "program-erase"), ("suspend_us", "20"), ("resume_us", "5"), ("suspend_slice_us", "0")];
     let resumed = 1_070_000 + COMMAND + SENSE + TRANSFER;
     let second = resumed + 2_000;
     let asks = [write(0, 1, 0), write(1_000_000, 0, 0), read(1_050_000, 1), read(second as i64, 1)];
-    let slices = slices("suspended-again", &asks, &sets, [1, 1, 1, 1, 64, 8]);
+    let slices = slices("suspended-again", &asks, &SUSPENDING, [1, 1, 1, 1, 64, 8]);
     let left = 1_000_000 + WRITE_ALL - 1_050_000;
     let again = second + 20_000 + COMMAND + SENSE + TRANSFER;
-    let of_chip: Vec<_> =
-        slices.iter().filter(|slice| slice.group == "dies" && slice.depth == 0).map(Slice::short).collect();
     let expected = [
         ("die 0", "host program", resumed, second + 20_000),
         ("die 0", "host read", second + 20_000, again),
         // The first 2 of the 5 us are over, and 5 more come.
         ("die 0", "host program", again, again + 5_000 + 3_000 + left),
     ];
-    assert_eq!(of_chip[3..], expected);
+    assert_eq!(commands(&slices)[3..], expected);
 }
 
 #[test]
@@ -381,10 +376,7 @@ fn slices_of_any_run_do_not_overlap_and_sum_to_its_counts() {
     let (whole, again, part) = (Temporary::new("whole"), Temporary::new("again"), Temporary::new("part"));
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for seed in 0..150 {
-        let mut rng = Rng::stream(seed, "timelines");
-        let spacing = pick(&mut rng, &drawn::SPACINGS);
-        let trace = spaced_trace(&mut rng, spacing);
-        let (pages, resolved) = random_system(&mut rng, &trace);
+        let (mut rng, pages, resolved) = random_run(seed, "timelines");
         let context = || format!("seed {seed}: {}", resolved.json());
         let result = recorded(&pages, &resolved, &whole, (0, u64::MAX)).unwrap();
         let slices = pftrace::read(&whole.0);

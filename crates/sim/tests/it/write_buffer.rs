@@ -4,10 +4,9 @@ use flashtwin_ftl::Rng;
 use flashtwin_sim::engine::Charge;
 use flashtwin_sim::{Resolved, RunResult, WriteCompletes, run};
 
-use crate::bench::{Bench, WRITE_ALL, ledger, system_with, write, write_part};
+use crate::bench::{Bench, ONE, WRITE_ALL, ledger, system_with, write, write_part};
 use crate::relations::{UNIQUE, engine, footprint, levels, number, trace};
 
-const ONE: [u32; 6] = [1, 1, 1, 1, 16, 8];
 const HASH: u64 = 12_000;
 
 fn hashing(places: u32) -> Bench {
@@ -40,8 +39,7 @@ fn page_without_a_place_waits_for_the_program_of_another() {
     let waited = [(Charge::Hash, HASH), (Charge::Controller, 3_000), (Charge::CachePlace, WRITE_ALL)];
     assert_eq!(outcome.log.response_times(), [15_000, 15_000, 15_000, 15_000 + WRITE_ALL]);
     assert_eq!(outcome.log.responses[3], ledger(&waited));
-    let programs: Vec<u64> = outcome.log.commands.iter().map(|command| command.0).collect();
-    assert_eq!(programs, [0, 1, 2].map(|nth| 15_000 + nth * WRITE_ALL));
+    assert_eq!(outcome.starts(), [0, 1, 2].map(|nth| 15_000 + nth * WRITE_ALL));
 }
 
 #[test]

@@ -1,26 +1,17 @@
 //! The write-back cache, command by command.
 
+use flashtwin_sim::Suspend;
 use flashtwin_sim::engine::{Charge, Ledger};
-use flashtwin_sim::{Suspend, resolve};
 
 use crate::bench::{Bench, WRITE_ALL, ledger, read, trim, write, write_part};
 
-const ONE: [u32; 6] = [1, 1, 1, 1, 16, 8];
-
-fn cached(pages: u32) -> Bench {
-    Bench::new(ONE).with(|bench| {
-        (bench.engine.write_cache_pages, bench.engine.write_cache_dirty) = (pages, 1.0);
-    })
-}
-
-/// A write that waited `place_ns` for a place.
 fn waited(place_ns: u64) -> Ledger {
     ledger(&[(Charge::CachePlace, place_ns)])
 }
 
 #[test]
 fn cached_write_completes_at_once_and_is_flushed_at_the_end() {
-    let outcome = cached(4).serve(&[write(7, 0, 0), write(500, 1, 1)]);
+    let outcome = Bench::cached(4).serve(&[write(7, 0, 0), write(500, 1, 1)]);
     assert_eq!(outcome.log.responses, [waited(0), waited(0)]);
     assert_eq!(outcome.log.commands, [(500, "program", 0), (210_600, "program", 0)]);
     assert_eq!(outcome.counts.requests, [0, 2, 0, 0]);
@@ -28,7 +19,7 @@ fn cached_write_completes_at_once_and_is_flushed_at_the_end() {
 
 #[test]
 fn a_page_written_again_is_programmed_once() {
-    let outcome = cached(4).serve(&[write(0, 0, 0), write(10, 1, 1), write(20, 0, 2)]);
+    let outcome = Bench::cached(4).serve(&[write(0, 0, 0), write(10, 1, 1), write(20, 0, 2)]);
     assert_eq!(outcome.log.commands.len(), 2);
     assert_eq!(outcome.counts.pages.absorbed_writes, 1);
     // Page 1 is now the least recently written one, and is the first to leave.
@@ -37,7 +28,7 @@ fn a_page_written_again_is_programmed_once() {
 
 #[test]
 fn least_recently_written_pages_leave_above_the_dirty_limit() {
-    let bench = cached(4).with(|bench| bench.engine.write_cache_dirty = 0.5);
+    let bench = Bench::cached(4).with(|bench| bench.engine.write_cache_dirty = 0.5);
     let outcome = bench.serve(&[write(0, 0, 0), write(10, 1, 1), write(20, 2, 2), write(900_000, 0, 3)]);
     // Two may be dirty: the third write sends page 0 off; when it comes again, page 1 goes.
     let expected =
@@ -49,7 +40,7 @@ fn least_recently_written_pages_leave_above_the_dirty_limit() {
 
 #[test]
 fn reads_of_what_is_held_need_no_flash_even_when_it_is_clean() {
-    let bench = cached(2).with(|bench| bench.engine.write_cache_dirty = 0.01);
+    let bench = Bench::cached(2).with(|bench| bench.engine.write_cache_dirty = 0.01);
     let outcome = bench.serve(&[write(0, 0, 0), read(1_000, 0), read(500_000, 0)]);
     assert_eq!(outcome.log.commands, [(0, "program", 0)]);
     assert_eq!((outcome.counts.pages.cache_reads, outcome.counts.pages.buffer_reads), (2, 0));
@@ -61,7 +52,7 @@ fn reads_of_what_is_held_need_no_flash_even_when_it_is_clean() {
 
 #[test]
 fn a_write_without_a_place_waits_until_a_page_is_programmed() {
-    let outcome = cached(1).serve(&[write(0, 0, 0), write(1_000, 1, 1), write(2_000, 2, 2)]);
+    let outcome = Bench::cached(1).serve(&[write(0, 0, 0), write(1_000, 1, 1), write(2_000, 2, 2)]);
     let expected = [(1_000, "program", 0), (211_100, "program", 0), (421_200, "program", 0)];
     assert_eq!(outcome.log.commands, expected);
     let waited = [waited(0), waited(WRITE_ALL), waited(2 * WRITE_ALL - 1_000)];
@@ -71,7 +62,7 @@ fn a_write_without_a_place_waits_until_a_page_is_programmed() {
 #[test]
 fn a_trim_gives_its_place_to_the_write_that_waits() {
     let asks = [write(0, 0, 0), write(1_000, 1, 1), trim(2_000, 1), write(3_000, 2, 2)];
-    let outcome = cached(1).serve(&asks);
+    let outcome = Bench::cached(1).serve(&asks);
     // Page 1 is trimmed before it left: its write is complete by that, and never reaches the flash.
     assert_eq!(outcome.log.commands, [(1_000, "program", 0), (211_100, "program", 0)]);
     assert_eq!(outcome.log.responses[..2], [waited(0), waited(1_000)]);
@@ -80,43 +71,26 @@ fn a_trim_gives_its_place_to_the_write_that_waits() {
 
 #[test]
 fn part_of_a_page_needs_the_rest_only_when_it_leaves() {
-    let outcome = cached(4).holding(1).serve(&[write_part(0, 0, 1), read(100, 0)]);
+    let outcome = Bench::cached(4).holding(1).serve(&[write_part(0, 0, 1), read(100, 0)]);
     // The read finds only part of it there; the flash has the rest.
     assert_eq!(outcome.log.commands, [(100, "read", 0), (60_200, "read", 0), (120_300, "program", 0)]);
     assert_eq!(outcome.log.response_times(), [0, 60_100]);
     // Written as a whole before it leaves, the old page does not matter.
-    let outcome = cached(4).holding(1).serve(&[write_part(0, 0, 1), write(100, 0, 2)]);
+    let outcome = Bench::cached(4).holding(1).serve(&[write_part(0, 0, 1), write(100, 0, 2)]);
     assert_eq!(outcome.log.commands, [(100, "program", 0)]);
 }
 
 #[test]
 fn contents_are_hashed_and_found_when_a_page_leaves() {
-    let bench = cached(4).holding(1).deduplicating().with(|bench| bench.engine.hash_us = 12.0);
+    let bench = Bench::cached(4).holding(1).deduplicating().with(|bench| bench.engine.hash_us = 12.0);
     let outcome = bench.serve(&[write(0, 1, 0), write(10, 2, 7)]);
     assert_eq!(outcome.log.response_times(), [0, 0]);
     assert_eq!(outcome.log.commands, [(24_010, "program", 0)]);
 }
 
 #[test]
-fn numbers_out_of_range_are_refused_with_a_cure() {
-    let error = |sets: &[(&str, &str)]| {
-        let sets: Vec<_> = sets.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-        resolve("conventional", &sets).unwrap_err().to_string()
-    };
-    assert_eq!(
-        error(&[("write_cache_dirty", "0.0")]),
-        "engine.write_cache_dirty is 0: expected a share above 0, up to 1"
-    );
-    assert_eq!(
-        error(&[("write_cache_pages", "8"), ("write_completes", "buffered")]),
-        "engine.write_completes is \"buffered\": expected \"programmed\" or \"transferred\" with a write \
-         cache (or engine.write_cache_pages = 0)"
-    );
-}
-
-#[test]
 fn a_cache_of_a_page_and_everything_else_on_goes_on() {
-    let bench = cached(1).holding(4).with(|bench| bench.engine.suspend = Suspend::ProgramErase);
+    let bench = Bench::cached(1).holding(4).with(|bench| bench.engine.suspend = Suspend::ProgramErase);
     let asks: Vec<_> = (0..40)
         .map(|i| if i % 3 == 0 { read(i * 9_000, 0) } else { write(i * 9_000, (i % 7) as u32, 0) })
         .collect();
@@ -127,7 +101,7 @@ fn a_cache_of_a_page_and_everything_else_on_goes_on() {
 #[test]
 fn answers_take_the_time_of_dram_and_link() {
     // Two places. The third write waits for the first program; all of them, and the read, take 9 us more.
-    let bench = cached(2).with(|bench| {
+    let bench = Bench::cached(2).with(|bench| {
         bench.engine.write_cache_us = 9.0;
         bench.engine.write_cache_dirty = 0.01;
     });

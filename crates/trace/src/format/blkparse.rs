@@ -36,9 +36,7 @@ const SIZE: Field = Field { name: "size", expected: "a number of 512-byte sector
 
 #[derive(Default)]
 struct Blkparse {
-    /// The letter of the action whose events are the requests.
     action: u8,
-    /// Whether the summary has begun, whose lines are skipped.
     in_summary: bool,
 }
 
@@ -91,7 +89,6 @@ impl LineParser for Blkparse {
 }
 
 impl Blkparse {
-    /// A line that is no event: part of the summary, a message, or an error.
     #[cold]
     fn other(&mut self, fields: &Fields<'_, false>, sink: &mut Collector) -> Result<(), Bad> {
         let text = &fields.line[fields.at..];
@@ -105,7 +102,6 @@ impl Blkparse {
     }
 }
 
-/// `major,minor`.
 #[inline]
 fn device(word: &[u8]) -> Option<(u32, u32)> {
     let comma = memchr::memchr(b',', word)?;
@@ -118,9 +114,7 @@ struct Event {
     flush: bool,
     op: Op,
     offset_bytes: u64,
-    /// 0 without a request.
     length_bytes: u32,
-    /// Whether the request is to be on the medium before it is answered.
     durable: bool,
 }
 

@@ -62,8 +62,7 @@ impl LineParser for CloudPhysics {
     }
 }
 
-/// The operation of a SCSI command that moves data of known addresses or flushes; `None` if it is
-/// no code.
+/// The operation of a SCSI command that moves data of known addresses or flushes; `None` if it is no code.
 #[inline]
 fn command(code: &[u8]) -> Option<Option<Op>> {
     match code {

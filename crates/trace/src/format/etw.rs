@@ -32,12 +32,10 @@ const OFFSET: Field = Field { name: "ByteOffset", expected: "a number of bytes i
 const SIZE: Field = Field { name: "IOSize", expected: "a number of bytes in hex, such as 0x1000" };
 const DISK: Field = Field { name: "DiskNum", expected: "a whole number" };
 
-/// The positions of an event's fields, from 0.
 #[derive(Clone, Copy)]
 struct Positions {
     time: usize,
     disk: usize,
-    /// Offset and size; none of a flush.
     extent: Option<(usize, usize)>,
 }
 
@@ -46,7 +44,6 @@ const PUBLISHED: Positions = Positions { time: 1, disk: 8, extent: Some((5, 6)) 
 const PUBLISHED_FLUSH: Positions = Positions { time: 1, disk: 6, extent: None };
 
 struct Etw {
-    /// Whether a line has proved that this is such a trace.
     recognised: bool,
     in_header: bool,
     places: Positions,
@@ -81,7 +78,6 @@ impl LineParser for Etw {
 }
 
 impl Etw {
-    /// A read, a write or a flush.
     fn event(&mut self, op: Op, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         let places = if op == Op::Flush { self.flush_places } else { self.places };
         let starts = starts(line);
@@ -104,12 +100,11 @@ impl Etw {
         sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
     }
 
-    /// A line of the header that lists the fields of a request.
     fn header(&mut self, op: Op, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         let names: Vec<&[u8]> = line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).collect();
         let place = |field: Field| {
-            let found = names.iter().position(|&name| name == field.name.as_bytes());
-            found.ok_or_else(|| Bad::new(line.len(), Complaint::Missing(field)))
+            let position = names.iter().position(|&name| name == field.name.as_bytes());
+            position.ok_or_else(|| Bad::new(line.len(), Complaint::Missing(field)))
         };
         let (time, disk) = (place(TIME)?, place(DISK)?);
         match op {
@@ -120,7 +115,6 @@ impl Etw {
         Ok(())
     }
 
-    /// Another event, or a line around them.
     fn other(&mut self, kind: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         match kind {
             b"BeginHeader" => (self.recognised, self.in_header) = (true, true),
@@ -139,7 +133,6 @@ impl Etw {
 /// Fields looked for; the last ones (file names) may contain commas.
 const FIELDS: usize = 12;
 
-/// Where the first fields begin, behind their padding.
 #[inline]
 fn starts(line: &[u8]) -> [usize; FIELDS] {
     let mut starts = [line.len(); FIELDS];

@@ -42,9 +42,7 @@ enum Version {
 #[derive(Default)]
 struct Fio {
     version: Option<Version>,
-    /// Version 2: sum of the waits so far, in microseconds.
     waited: u64,
-    /// The few files, in order of appearance.
     files: Vec<Vec<u8>>,
 }
 

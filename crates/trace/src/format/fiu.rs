@@ -31,7 +31,6 @@ const MAJOR: Field = Field { name: "major device number", expected: "a whole num
 const MINOR: Field = Field { name: "minor device number", expected: "a whole number" };
 const DIGEST: Field = Field { name: "digest", expected: "hex digits, 32 or 256 for every 4 KB" };
 
-/// Fields that two lines of one request have in common.
 #[derive(PartialEq, Eq)]
 struct Continued {
     time: u64,
@@ -96,7 +95,6 @@ impl LineParser for Fiu {
     }
 }
 
-/// Number of fields after the process name.
 const FIELDS_BEHIND_NAME: usize = 6;
 const FIELDS: usize = 9;
 

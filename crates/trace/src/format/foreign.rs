@@ -11,7 +11,6 @@ pub(super) fn name_of(lines: &[&[u8]]) -> Option<&'static str> {
     FOREIGN.iter().find(|(_, looks)| looks(lines)).map(|&(name, _)| name)
 }
 
-/// Whether the fields of most lines pass `check`.
 fn most(lines: &[&[u8]], check: impl Fn(&[&str]) -> bool) -> bool {
     let fits = |line: &&&[u8]| {
         std::str::from_utf8(line).is_ok_and(|text| check(&text.split_whitespace().collect::<Vec<_>>()))

@@ -27,7 +27,6 @@ use crate::options::{Format, OpenOptions};
 use crate::progress::Progress;
 use crate::text::{LineParser, Text, is_blank, lines_that_fit};
 
-/// All formats that can be read.
 static REGISTRY: &[Row] = &[
     fiu::ROW,
     msr::ROW,
@@ -47,9 +46,7 @@ static REGISTRY: &[Row] = &[
 
 pub(crate) struct Row {
     pub(crate) name: &'static str,
-    /// Other names and usual file endings.
     pub(crate) aliases: &'static [&'static str],
-    /// Layout of a line, for messages.
     pub(crate) layout: &'static str,
     /// The format that wins over this one where both read as many lines.
     pub(crate) yields_to: Option<&'static str>,
@@ -72,7 +69,6 @@ pub(crate) enum Reader {
         fit: fn(&[&[u8]]) -> usize,
         open: fn(Blocks, Vec<u8>, &OpenOptions, u64) -> Box<dyn Feed>,
     },
-    /// By seeking in a Parquet file.
     Parquet,
 }
 
@@ -118,7 +114,6 @@ fn supported() -> String {
     names.join(", ")
 }
 
-/// File endings that do not belong to the name of a trace.
 fn known_endings() -> Vec<&'static str> {
     let compressions = ["gz", "zst", "xz", "bz2"];
     let texts = ["csv", "trace", "ascii", "txt", "blkparse"];
@@ -126,10 +121,7 @@ fn known_endings() -> Vec<&'static str> {
     compressions.into_iter().chain(texts).chain(formats).collect()
 }
 
-/// Opens a trace of any format; `digests`: whether the digests of contents are read as well.
-///
-/// # Errors
-/// Also when `progress` says to stop.
+/// `digests`: whether the digests of contents are read as well.
 pub(crate) fn open(
     source: &Source,
     options: &OpenOptions,
@@ -176,7 +168,6 @@ pub(crate) fn open(
 struct Beginning {
     /// Whole lines, enough to recognise the format unless the text has no more.
     block: Vec<u8>,
-    /// Blank lines and comments in the blocks before, which were skipped.
     blank_lines: u64,
 }
 
@@ -213,7 +204,6 @@ fn beginning(blocks: &mut Blocks, name: &str, progress: &dyn Progress) -> Result
     }
 }
 
-/// Lines of a block that are neither blank nor comments, up to the number that recognition needs.
 fn telling_lines(block: &[u8]) -> usize {
     block.split(|&byte| byte == b'\n').filter(|line| !is_blank(line)).take(LINES_LOOKED_AT).count()
 }
@@ -238,12 +228,10 @@ fn refuse_binary(name: &str, first: &[u8]) -> Result<(), TraceError> {
     ))
 }
 
-/// Number of first lines by which the format is recognised.
 const LINES_LOOKED_AT: usize = 400;
 /// Bytes of the beginning, comments included, after which fewer lines have to do.
 const RECOGNITION_BYTES_MAX: usize = 64 << 20;
 
-/// Finds the one format whose parser reads most of the first lines.
 fn recognise(name: &str, first: &[u8]) -> Result<&'static Row, TraceError> {
     let lines: Vec<&[u8]> = first
         .split(|&byte| byte == b'\n')

@@ -25,7 +25,6 @@ const RESPONSE: Field = Field { name: "response time", expected: "a whole number
 
 #[derive(Default)]
 struct Msr {
-    /// Hosts in order of appearance; almost always one.
     hosts: Vec<Vec<u8>>,
 }
 

@@ -22,12 +22,10 @@ struct Carried<'a> {
     chunk_bytes: u64,
 }
 
-/// The effect of an operation on one chunk of a page.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Touch {
     Not,
-    /// The whole chunk, with this content.
-    TraceProperties(u32),
+    Content(u32),
     /// A part of the chunk, or all of it with an unknown content.
     Unknown,
 }
@@ -41,7 +39,6 @@ impl Carried<'_> {
         Carried { contents, start, end, first_page: start / page_bytes, page_bytes, chunk_bytes }
     }
 
-    /// The effect of the request's `nth` page operation on the page's `slot`th chunk.
     #[inline]
     fn touch(&self, nth: u64, slot: u64) -> Touch {
         let chunk_start = (self.first_page + nth) * self.page_bytes + slot * self.chunk_bytes;
@@ -54,7 +51,7 @@ impl Carried<'_> {
         }
         match self.contents[((chunk_start - self.start) / self.chunk_bytes) as usize] {
             NO_CONTENT => Touch::Unknown,
-            content => Touch::TraceProperties(content),
+            content => Touch::Content(content),
         }
     }
 }
@@ -81,16 +78,13 @@ pub(super) struct Before {
     chunk_bytes: u32,
     slots: usize,
     chunks: Vec<u32>,
-    /// State of each page as a whole; empty where no holes are known.
     wholes: Vec<Whole>,
 }
 
-/// Whether a page is a hole when the trace begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whole {
     Unseen,
     Hole,
-    /// Some of it is not known to be a hole.
     Data,
 }
 
@@ -128,14 +122,11 @@ impl Before {
         }
     }
 
-    /// Whether a page is known to have held nothing.
     #[inline]
     pub(super) fn is_hole(&self, page: usize) -> bool {
         self.wholes.get(page) == Some(&Whole::Hole)
     }
 
-    /// Learns from the page operations of some `requests`, which `columns` were cut from, on pages with numbers below
-    /// `pages`.
     pub(super) fn add(
         &mut self,
         requests: &Requests<'_>,
@@ -158,8 +149,8 @@ impl Before {
                     let chunk = &mut self.chunks[page as usize];
                     if *chunk == UNSEEN {
                         // `NO_CONTENT` doubles as `UNSEEN`.
-                        let told = || requests.contents(request).get(nth).copied().unwrap_or(NO_CONTENT);
-                        *chunk = if op == Op::Read { told() } else { OVERWRITTEN };
+                        let recorded = || requests.contents(request).get(nth).copied().unwrap_or(NO_CONTENT);
+                        *chunk = if op == Op::Read { recorded() } else { OVERWRITTEN };
                     }
                 }
                 continue;
@@ -177,7 +168,7 @@ impl Before {
                     }
                     match (op, carried.touch(nth as u64, slot as u64)) {
                         (_, Touch::Not) | (Op::Read, Touch::Unknown) => {}
-                        (Op::Read, Touch::TraceProperties(content)) => *chunk = content,
+                        (Op::Read, Touch::Content(content)) => *chunk = content,
                         _ => *chunk = OVERWRITTEN,
                     }
                 }
@@ -185,8 +176,7 @@ impl Before {
         }
     }
 
-    /// Merges the observations of a later window; a chunk already known keeps its value. Both cover
-    /// the same pages.
+    /// Merges the observations of a later window of the same pages; a chunk already known keeps its value.
     pub(super) fn followed_by(mut self, later: &Before) -> Before {
         for (chunk, &later) in self.chunks.iter_mut().zip(&later.chunks) {
             *chunk = if *chunk == UNSEEN { later } else { *chunk };
@@ -268,7 +258,6 @@ impl Recorded {
         followed
     }
 
-    /// Goes through the page operations; appends their contents to `content`.
     fn follow(
         &mut self,
         requests: &Requests<'_>,
@@ -288,12 +277,11 @@ impl Recorded {
             {
                 prefetch(&self.interned.single, content as usize);
             }
-            // Most page operations of most traces are these.
             if self.slots == 1 && partial == 0 {
-                let mut told = requests.contents(request).iter();
+                let mut recorded = requests.contents(request).iter();
                 for &page in &columns.lpn[page_ops] {
-                    let told = told.next().copied().unwrap_or(NO_CONTENT);
-                    content.push(self.apply_to_chunk(page as usize, op, told, before, quality)?);
+                    let recorded = recorded.next().copied().unwrap_or(NO_CONTENT);
+                    content.push(self.apply_to_chunk(page as usize, op, recorded, before, quality)?);
                 }
                 continue;
             }
@@ -330,19 +318,19 @@ impl Recorded {
         Ok(id)
     }
 
-    /// Applies an operation on the whole of a page that is one chunk, of which the trace tells the content `told`; the
+    /// Applies an operation on the whole of a page that is one chunk, of which the trace tells the content `recorded`; the
     /// content of the page operation.
     #[inline]
     fn apply_to_chunk(
         &mut self,
         page: usize,
         op: Op,
-        told: u32,
+        recorded: u32,
         before: &Before,
         quality: &mut PageQuality,
     ) -> Result<u32, TraceError> {
         match op {
-            Op::Write => self.now[page] = if told == NO_CONTENT { self.nameless()? } else { told },
+            Op::Write => self.now[page] = if recorded == NO_CONTENT { self.nameless()? } else { recorded },
             Op::Read => {
                 if self.now[page] == UNSEEN {
                     self.recall(page, before)?;
@@ -352,7 +340,7 @@ impl Recorded {
                     quality.reads_of_holes += 1;
                     return Ok(NO_CONTENT);
                 }
-                if told != NO_CONTENT && told != held {
+                if recorded != NO_CONTENT && recorded != held {
                     let named = self.is_named(held);
                     quality.read_mismatches += u64::from(named);
                     quality.unknown_content_reads += u64::from(!named);
@@ -362,7 +350,6 @@ impl Recorded {
                 self.now[page] = TRIMMED;
                 return Ok(NO_CONTENT);
             }
-            // It has no page.
             Op::Flush => return Ok(NO_CONTENT),
         }
         Ok(self.interned.single_id(self.now[page]))
@@ -390,7 +377,7 @@ impl Recorded {
             for slot in 0..self.slots {
                 match carried.touch(nth, slot as u64) {
                     Touch::Not => {}
-                    Touch::TraceProperties(content) => self.now[chunks.start + slot] = content,
+                    Touch::Content(content) => self.now[chunks.start + slot] = content,
                     Touch::Unknown => {
                         self.now[chunks.start + slot] = self.nameless()?;
                     }
@@ -406,7 +393,6 @@ impl Recorded {
         self.interned.id(&self.name, &self.now[chunks])
     }
 
-    /// Restores the content that `page` had before the trace.
     fn recall(&mut self, page: usize, before: &Before) -> Result<(), TraceError> {
         let chunks = page * self.slots..(page + 1) * self.slots;
         for chunk in chunks.clone() {
@@ -425,13 +411,12 @@ impl Recorded {
         Ok(())
     }
 
-    /// Compares the recorded content of a page read with the content that the page has.
     fn compare(&self, touched: &Touched<'_>, first_chunk: usize, quality: &mut PageQuality) {
         let (mut differs, mut nameless) = (false, false);
         for slot in 0..self.slots {
             let held = self.now[first_chunk + slot];
-            if let Touch::TraceProperties(found) = touched.carried.touch(touched.nth, slot as u64)
-                && found != held
+            if let Touch::Content(recorded) = touched.carried.touch(touched.nth, slot as u64)
+                && recorded != held
             {
                 let named = self.is_named(held);
                 differs |= named;
@@ -442,13 +427,11 @@ impl Recorded {
         quality.unknown_content_reads += u64::from(nameless && !differs);
     }
 
-    /// Whether a chunk's content is one of the trace's own ids, not an unnamed one.
     fn is_named(&self, held: u32) -> bool {
         held <= self.next_nameless
     }
 }
 
-/// A page operation: the `nth` one of its request.
 struct Touched<'a> {
     op: Op,
     partial: bool,
@@ -490,7 +473,7 @@ impl Interned {
         let tuple = |id: u32| &tuples[id as usize * slots..(id as usize + 1) * slots];
         let entry = self.index.entry(hash(chunks), |&id| tuple(id) == chunks, |&id| hash(tuple(id)));
         match entry {
-            Entry::Occupied(found) => Ok(*found.get()),
+            Entry::Occupied(entry) => Ok(*entry.get()),
             Entry::Vacant(vacant) => {
                 if self.count == NO_CONTENT {
                     return Err(too_large(name, "contents"));

@@ -18,7 +18,6 @@ use crate::trace::Trace;
 pub(super) struct OnPages {
     pub(super) pages: Range<u64>,
     pub(super) marks: u8,
-    /// Whether the request was moved down to the grid of contents.
     pub(super) unaligned: bool,
 }
 
@@ -26,7 +25,6 @@ pub(super) struct OnPages {
 pub(super) fn on_pages(requests: &Requests<'_>, index: usize, page_bytes: u32) -> OnPages {
     let (start, end) = requests.extent(index, page_bytes);
     if start == end {
-        // A flush.
         return OnPages { pages: 0..0, marks: requests.queue(index) << marks::QUEUE_SHIFT, unaligned: false };
     }
     let (first, before) = divided(start, page_bytes);
@@ -49,8 +47,7 @@ fn marks_of(first_is_partial: bool, last_is_partial: bool, durable: bool, queue:
         | (queue << marks::QUEUE_SHIFT)
 }
 
-/// The page of a byte, and its place there. Nearly all sizes of pages are powers of two, by which a processor divides
-/// in a cycle instead of a dozen.
+/// The page of a byte, and its place there. Most page sizes are powers of two, by which dividing takes one cycle.
 #[inline]
 fn divided(byte: u64, page_bytes: u32) -> (u64, u64) {
     if page_bytes.is_power_of_two() {
@@ -88,16 +85,13 @@ pub(super) fn cut(
     Ok((columns, lpn_address, unaligned))
 }
 
-/// How all requests lie on pages.
 struct Laid {
-    /// As in [`PageColumns`].
     marks: Vec<u8>,
     first_page_op: Vec<u32>,
     volume_pages: Vec<u64>,
     unaligned: u64,
 }
 
-/// Lays requests on pages, `parts` of them side by side.
 fn lay(all: &Requests<'_>, name: &str, page_bytes: u32, parts: &[Range<usize>]) -> Result<Laid, TraceError> {
     let mut marks = zeros(all.len());
     let mut first_page_op = zeros(all.len() + 1);
@@ -119,7 +113,6 @@ fn lay(all: &Requests<'_>, name: &str, page_bytes: u32, parts: &[Range<usize>]) 
             lengthen(&mut volume_pages, volume, pages);
         }
     }
-    // Each part has counted from 0.
     let pieces = self::pieces(&mut first_page_op[1..], lengths());
     side_by_side(firsts.into_iter().zip(pieces).skip(1), |(first, ends)| {
         ends.iter_mut().for_each(|end| *end += first);
@@ -233,8 +226,7 @@ pub(super) trait Numbering {
     fn number(&mut self, volume: u32, pages: Range<u64>, ids: &mut Vec<u32>) -> bool;
 }
 
-/// Cuts requests into page operations, without their contents. How many were moved down to the grid of contents;
-/// `None` when a page has no number.
+/// Cuts requests into page operations; how many were moved to the grid of contents, `None` if a page has no number.
 pub(super) fn cut_window(
     requests: &Requests<'_>,
     page_bytes: u32,

@@ -19,7 +19,6 @@ pub(super) fn as_first(op: Op, partial: bool) -> Option<FirstAccess> {
     }
 }
 
-/// The page is written some time.
 const WRITTEN: u8 = 1 << 7;
 
 fn first(touched: u8, is_hole: bool) -> FirstAccess {
@@ -40,7 +39,6 @@ fn first(touched: u8, is_hole: bool) -> FirstAccess {
     }
 }
 
-/// First accesses by page, gathered window by window.
 #[derive(Default)]
 pub(super) struct FirstAccesses {
     /// By page, 0 (nothing has happened to it) or a [`FirstAccess`], with [`WRITTEN`] once it was written.
@@ -50,14 +48,12 @@ pub(super) struct FirstAccesses {
 }
 
 impl FirstAccesses {
-    /// Notes the page operations of some requests, on pages with numbers below `pages`.
     pub(super) fn add(&mut self, columns: &PageColumns, part: Range<usize>, pages: usize) {
         if pages > self.touched.len() {
             self.touched.resize(pages, 0);
         }
         for request in part {
             let (op, page_ops) = (columns.op[request], columns.page_ops_of(request));
-            // Most are these.
             if let (0, Some(access)) = (columns.marks[request] & marks::PARTIAL, as_first(op, false)) {
                 columns.lpn[page_ops].iter().for_each(|&page| self.note(page, access));
                 continue;
@@ -95,7 +91,6 @@ impl FirstAccesses {
         self
     }
 
-    /// The first access of each page; some pages are known to be holes.
     pub(super) fn first(&self, before: &Before) -> Vec<FirstAccess> {
         let touched = self.touched.iter().enumerate();
         touched.map(|(page, &touched)| first(touched, before.is_hole(page))).collect()

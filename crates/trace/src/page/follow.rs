@@ -16,7 +16,6 @@ pub(super) enum Follower {
 }
 
 pub(super) struct Followed {
-    /// By page, as in [`super::Outline::initial_content`].
     pub(super) initial_content: Vec<u32>,
     pub(super) content_count: u32,
 }
@@ -31,8 +30,6 @@ impl Follower {
         })
     }
 
-    /// Follows the next page operations, which `requests` were cut into, on pages with numbers below `pages`;
-    /// appends their contents to `columns`.
     pub(super) fn add(
         &mut self,
         requests: &Requests<'_>,
@@ -59,7 +56,6 @@ impl Follower {
         }
     }
 
-    /// Whether no later read revealed a content that was guessed to be unknown.
     pub(super) fn was_right(&self, before: &Before) -> bool {
         match self {
             Follower::Recorded(recorded) => recorded.was_right(before),

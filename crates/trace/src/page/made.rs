@@ -11,7 +11,6 @@ use crate::random::Random;
 use crate::request::{NO_CONTENT, Op};
 use crate::volumes::Appearance;
 
-/// Gives every page operation a content from a source that is neither recorded nor none.
 pub(super) struct Made {
     name: String,
     maker: Maker,
@@ -95,14 +94,12 @@ impl Made {
     }
 }
 
-/// Makes contents, numbered in order of first appearance.
 enum Maker {
     Unique { next: u32 },
     Drawn(Box<Drawn>),
     Address { numbers: Appearance },
 }
 
-/// Values by popularity.
 struct Drawn {
     zipf: Zipf,
     random: Random,

@@ -78,8 +78,6 @@ impl PageTrace {
         PageTrace::in_parts(trace, page_bytes, content_source, &parts(trace.len()))
     }
 
-    /// [`PageTrace::build`] for a valid source, working on `parts` of the requests in parallel
-    /// where possible.
     fn in_parts(
         trace: &Trace,
         page_bytes: u32,
@@ -157,8 +155,7 @@ impl PageTrace {
     }
 }
 
-/// The first access of each page, and its content before the trace if contents are `recorded`;
-/// `parts` of the requests in parallel.
+/// The first access of each page, and its content before the trace if contents are `recorded`.
 fn beginning(
     requests: &Requests<'_>,
     columns: &PageColumns,
@@ -167,13 +164,12 @@ fn beginning(
     parts: &[Range<usize>],
     recorded: bool,
 ) -> (FirstAccesses, Before) {
-    // Each part has page tables of its own; together they must take less memory than following the
-    // contents later.
+    // Each part has page tables of its own. Together they must take less memory than following the contents later.
     let whole = in_parts(requests.len(), 1);
     let parts = if pages * parts.len() <= 2 * columns.page_ops() { parts } else { &whole };
     let mut holes = Before::new(page_bytes, CHUNK_BYTES);
     holes.look_up(requests, columns, pages);
-    let found = side_by_side(parts.iter().cloned(), |part| {
+    let observed = side_by_side(parts.iter().cloned(), |part| {
         let (mut accesses, mut before) = (FirstAccesses::default(), holes.clone());
         if recorded {
             before.add(requests, columns, part.clone(), pages);
@@ -181,7 +177,7 @@ fn beginning(
         accesses.add(columns, part, pages);
         (accesses, before)
     });
-    let together = found.into_iter().reduce(|(accesses, before), (later_accesses, later_before)| {
+    let together = observed.into_iter().reduce(|(accesses, before), (later_accesses, later_before)| {
         (accesses.followed_by(&later_accesses), before.followed_by(&later_before))
     });
     together.unwrap_or_else(|| (FirstAccesses::default(), holes))
@@ -205,7 +201,6 @@ fn check_arguments(name: &str, page_bytes: u32, content_source: ContentSource) -
     content_source.check()
 }
 
-/// Refuses recorded contents where there are none, or of another size than pages.
 fn check_contents(
     name: &str,
     page_bytes: u32,

@@ -17,7 +17,6 @@ struct Span {
 /// Pages on the host's address space, 64 at a time.
 #[derive(Clone, Copy, Default)]
 struct Word {
-    /// Which of them are touched.
     bits: u64,
     /// Touched pages in the words before.
     before: u32,
@@ -40,8 +39,7 @@ pub(super) fn number_pages(
     parts: &[Range<usize>],
 ) -> (Vec<u32>, Vec<u64>) {
     let words = space_pages.div_ceil(64);
-    // Marking each page of the address space takes no more memory than sorting; if the pages lie
-    // far apart, sorting needs the smaller table.
+    // Marking each page takes no more memory than sorting, unless the pages lie far apart.
     if words <= first_page_op.len() as u64 + 1024 {
         by_bits(first_page, first_page_op, words as usize, parts)
     } else {
@@ -49,7 +47,6 @@ pub(super) fn number_pages(
     }
 }
 
-/// Marks the pages that are touched, counts them in order of address, and looks each request's first page up.
 fn by_bits(
     first_page: impl Fn(usize) -> u64 + Sync,
     first_page_op: &[u32],
@@ -67,8 +64,7 @@ fn by_bits(
         }
         bits
     };
-    // Marks of its own for each part: threads that write to the same ones wait for each other. Together they take no more
-    // room than sorting would.
+    // Marks of its own for each part, because threads that write to the same ones wait for each other.
     let marked = if words * parts.len() <= first_page_op.len() + 1024 {
         side_by_side(parts.iter().cloned(), mark)
     } else {
@@ -100,7 +96,7 @@ fn by_bits(
     (lpn, lpn_address)
 }
 
-/// The words of an address space, of which each of the tables in `marked` marks some pages, and how many pages those are.
+/// The words of an address space, from tables that each mark some pages, and how many pages those are.
 fn counted(marked: &[Vec<u64>], words: usize) -> (Vec<Word>, u32) {
     let mut touched = try_with_capacity(words);
     let mut before = 0;
@@ -124,8 +120,7 @@ fn addresses(touched: &[Word], pages: u32) -> Vec<u64> {
     addresses
 }
 
-/// A request touches every page of its span, so dense numbers run on within it: sorting the spans and
-/// walking once over their union numbers all pages, without looking at each page operation.
+/// A request touches every page of its span, so sorting the spans and walking once over their union numbers all pages.
 fn by_sorting(first_page: impl Fn(usize) -> u64, first_page_op: &[u32]) -> (Vec<u32>, Vec<u64>) {
     let span = |(ops, request): (&[u32], u32)| Span {
         first_page: first_page(request as usize),
@@ -175,7 +170,6 @@ mod tests {
             let first_page: Vec<u64> = (0..requests).map(|_| draw.next() % space).collect();
             let mut first_page_op = vec![0];
             for _ in 0..requests {
-                // Some have none.
                 let ops = first_page_op.last().copied().unwrap_or(0) + (draw.next() % (longest + 1)) as u32;
                 first_page_op.push(ops);
             }

@@ -98,12 +98,10 @@ impl Outline {
     }
 }
 
-/// Whether a page with this first access existed before the trace.
 pub(super) fn existed(first: FirstAccess) -> bool {
     matches!(first, FirstAccess::Read | FirstAccess::PartialWrite)
 }
 
-/// A trace's properties before its contents are followed.
 pub(super) struct TraceProperties<'a> {
     pub(super) name: &'a str,
     pub(super) page_bytes: u32,

@@ -19,13 +19,11 @@ use crate::request::CHUNK_BYTES;
 use crate::stream::TraceStream;
 use crate::trace::Trace;
 
-/// Shared data of all passes over the file.
 pub(super) struct Scanned {
     pub(super) source: Source,
     pub(super) options: OpenOptions,
     pub(super) window_requests: usize,
     pub(super) outline: Outline,
-    /// Dense numbers by volume, in order of appearance, and page.
     pub(super) table: Arc<PageTable>,
     pub(super) before: Arc<Before>,
     pub(super) format: Format,
@@ -40,7 +38,6 @@ pub(super) struct Stamp {
     modified: Option<SystemTime>,
 }
 
-/// The stamp of a file; `None` for other sources.
 pub(super) fn stamp(source: &Source) -> Result<Option<Stamp>, TraceError> {
     let Source::File(path) = source else { return Ok(None) };
     let metadata = std::fs::metadata(path).map_err(|error| TraceError::io(&source.label(), &error))?;
@@ -74,7 +71,6 @@ impl Scanned {
     }
 }
 
-/// One way through a file that has been scanned.
 pub(super) struct Reader {
     scanned: Arc<Scanned>,
     stream: TraceStream,
@@ -111,8 +107,7 @@ impl Reader {
         })
     }
 
-    /// Puts the next window into `columns`; returns false at the end, after a check that the file
-    /// is unchanged.
+    /// Puts the next window into `columns`; false at the end, after a check that the file is unchanged.
     pub(super) fn next(
         &mut self,
         columns: &mut PageColumns,

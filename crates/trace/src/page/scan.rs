@@ -21,11 +21,9 @@ use crate::progress::Progress;
 use crate::request::{CHUNK_BYTES, NO_CONTENT, Op};
 use crate::stream::TraceStream;
 
-/// Requests of a window, unless asked otherwise.
 const WINDOW_REQUESTS: usize = 1 << 16;
 
-/// Memory for a page of the footprint, in bytes: its number, address, contents, first access, and
-/// the controller's entries.
+/// Bytes for a page of the footprint: its number, address, contents, first access, and the controller's entries.
 const PAGE_BYTES: u64 = 56;
 
 /// A trace cut into pages as [`super::PageTrace`] is, but read from its file each time it is gone through.
@@ -70,8 +68,7 @@ impl PageScan {
         window_requests: usize,
         progress: &dyn Progress,
     ) -> Result<PageScan, TraceError> {
-        // A likely case: generated contents do not depend on it, and traces without contents need
-        // none.
+        // A likely case: generated contents do not depend on it, and traces without contents need none.
         let likely = content(true);
         let stamp = stamp(source)?;
         check_arguments(&source.label(), page_bytes, likely)?;
@@ -143,7 +140,6 @@ impl PageScan {
 /// A number of contents that is not known yet.
 const UNDECIDED: u32 = u32::MAX;
 
-/// Reads the file once more, to find out its contents.
 fn follow(scanned: Scanned, progress: &dyn Progress) -> Result<PageScan, TraceError> {
     let scanned = Arc::new(scanned);
     let mut reader = Reader::open(&scanned, progress)?;
@@ -164,7 +160,6 @@ fn follow(scanned: Scanned, progress: &dyn Progress) -> Result<PageScan, TraceEr
     Ok(PageScan { scanned })
 }
 
-/// Irregularities found without following contents.
 fn without_followed(quality: &PageQuality) -> PageQuality {
     PageQuality { read_mismatches: 0, unknown_content_reads: 0, reads_of_holes: 0, ..quality.clone() }
 }
@@ -240,7 +235,6 @@ impl First {
         }
     }
 
-    /// Refuses a footprint that takes more memory than the requests so far let expect.
     fn check_memory(&self, pages: u64) -> Result<(), TraceError> {
         let needed = pages * PAGE_BYTES;
         // Asking for the free memory costs a system call.
@@ -262,8 +256,7 @@ impl First {
         ))
     }
 
-    /// Numbers pages by their addresses. The outline's number of contents is [`UNDECIDED`] where another
-    /// reading must find out.
+    /// Numbers pages by address. The number of contents is [`UNDECIDED`] where another reading must find out.
     fn finish(self, stream: &TraceStream, content_source: ContentSource) -> Result<Scanned, TraceError> {
         let First { mut table, mut quality, accesses, before, .. } = self;
         let order = stream.volume_order();
@@ -321,7 +314,6 @@ impl First {
     }
 }
 
-/// A column by page with item `renumbered[page]` in the place of each page's.
 fn moved<T: Copy>(column: &[T], renumbered: &[u32], default: T) -> Vec<T> {
     let mut moved = vec![default; column.len()];
     for (&item, &to) in column.iter().zip(renumbered) {

@@ -38,7 +38,6 @@ pub enum ContentSource {
 const VALUES_MAX: u32 = 100_000_000;
 /// The highest exponent, in thousandths; by then one value in a thousand draws is not the first.
 const EXPONENT_MAX: u32 = 10_000;
-/// Syntax of a source, for example `zipf(0.8,100000)`.
 const EXPECTED: &str =
     "recorded, unique, same-as-address or zipf(EXPONENT,VALUES[,SEED]), such as zipf(0.8,100000)";
 
@@ -66,7 +65,6 @@ impl ContentSource {
         }
     }
 
-    /// Checks a source that was built without parsing.
     pub(crate) fn check(self) -> Result<(), TraceError> {
         match self {
             ContentSource::Zipf { values, .. } if !(1..=VALUES_MAX).contains(&values) => {
@@ -100,7 +98,6 @@ fn thousandths(number: u32) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// The error about `word`; `why` may be empty.
 fn wrong(word: &str, why: &str) -> TraceError {
     let colon = if why.is_empty() { "" } else { ": " };
     TraceError::new(
@@ -127,7 +124,6 @@ impl FromStr for ContentSource {
     }
 }
 
-/// Parses a source of contents; the error explains the fault, if more than the syntax can be given.
 fn parse(word: &str) -> Result<ContentSource, String> {
     let plain =
         [ContentSource::Recorded, ContentSource::Unique, ContentSource::SameAsAddress, ContentSource::None];
@@ -137,7 +133,6 @@ fn parse(word: &str) -> Result<ContentSource, String> {
     }
 }
 
-/// Parses `(exponent,values[,seed])`; the error explains the fault.
 fn zipf(text: &str) -> Result<ContentSource, String> {
     let inside = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
     let inside = inside.ok_or("parentheses were expected behind zipf")?;

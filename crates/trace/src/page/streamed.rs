@@ -13,7 +13,6 @@ use super::window::{PageColumns, Window, Windows};
 use crate::error::TraceError;
 use crate::progress::Progress;
 
-/// Windows that wait for the replay.
 const WINDOWS_AHEAD: usize = 2;
 
 impl PageSource for PageScan {
@@ -67,14 +66,12 @@ impl Progress for Watch {
     }
 }
 
-/// Windows that a thread of their own makes while the one before is replayed.
 struct Ahead<'a> {
     ready: Receiver<Made>,
     used: SyncSender<PageColumns>,
     thread: Option<JoinHandle<()>>,
     stop: Arc<AtomicBool>,
     window: PageColumns,
-    /// Number of the request behind the window.
     next_request: u64,
     outline: &'a Outline,
 }

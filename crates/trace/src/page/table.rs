@@ -9,13 +9,11 @@ use hashbrown::HashMap;
 const CHUNK_PAGES: u64 = 6;
 /// Chunks of a region have consecutive numbers.
 const REGION_BITS: u32 = 20;
-/// A page that has no number.
 const NO_PAGE: u32 = u32::MAX;
 /// No chunk has this key.
 const FREE: u64 = u64::MAX;
 const CAPACITY_MIN: usize = 64;
 
-/// A few neighbouring pages of a volume.
 #[derive(Clone, Copy)]
 #[repr(align(32))]
 struct Slot {
@@ -233,7 +231,6 @@ impl PageTable {
         prefetch(&self.slots, self.home(key));
     }
 
-    /// A key that no other chunk has.
     #[inline]
     fn key(&mut self, volume: u32, chunk: u64) -> u64 {
         let region = (volume, chunk >> REGION_BITS);
@@ -244,7 +241,6 @@ impl PageTable {
         key_in(self.last.1, chunk)
     }
 
-    /// The key of a chunk, if one of its region was ever met.
     #[inline]
     fn known_key(&self, last: &mut LastRegion, volume: u32, chunk: u64) -> Option<u64> {
         let region = (volume, chunk >> REGION_BITS);
@@ -270,7 +266,6 @@ impl PageTable {
         slot
     }
 
-    /// Where the chunk is; it is put there if it is new.
     #[inline]
     fn slot(&mut self, volume: u32, chunk: u64) -> usize {
         let key = self.key(volume, chunk);
@@ -298,13 +293,11 @@ impl PageTable {
     }
 }
 
-/// The key of a chunk in a region with this number.
 #[inline]
 fn key_in(region: u64, chunk: u64) -> u64 {
     region << REGION_BITS | chunk & ((1 << REGION_BITS) - 1)
 }
 
-/// The chunk of a key, `high` being the high part that its region has.
 fn chunk_of(key: u64, high: u64) -> u64 {
     high << REGION_BITS | key & ((1 << REGION_BITS) - 1)
 }

@@ -6,7 +6,6 @@ use super::*;
 use crate::request::Op;
 use crate::trace::TraceBuilder;
 
-/// Requests of all kinds on volumes of their own, on and off the grid of pages, some with contents, some without.
 fn mixed(requests: u64, seed: u64, space_chunks: u64) -> Trace {
     let mut draw = SplitMix64(seed);
     let mut builder = TraceBuilder::new("mixed");

@@ -79,7 +79,6 @@ impl PageColumns {
         is_partial(self.marks[request], &self.page_ops_of(request), page_op)
     }
 
-    /// Leaves no requests, and the memory that they took.
     pub(super) fn clear(&mut self) {
         Arc::make_mut(&mut self.time_ns).clear();
         Arc::make_mut(&mut self.op).clear();
@@ -166,7 +165,7 @@ pub trait PageSource: Sync {
     fn contents_at(&self, page_ops: &[u64]) -> Result<Vec<u32>, TraceError> {
         let mut order: Vec<usize> = (0..page_ops.len()).collect();
         order.sort_unstable_by_key(|&at| page_ops[at]);
-        let mut found = vec![crate::NO_CONTENT; page_ops.len()];
+        let mut contents = vec![crate::NO_CONTENT; page_ops.len()];
         let mut wanted = order.into_iter().peekable();
         let mut windows = self.windows()?;
         let mut first = 0u64;
@@ -174,11 +173,11 @@ pub trait PageSource: Sync {
             let Some(window) = windows.next()? else { break };
             let end = first + window.content.len() as u64;
             while let Some(at) = wanted.next_if(|&at| page_ops[at] < end) {
-                found[at] = window.content[(page_ops[at] - first) as usize];
+                contents[at] = window.content[(page_ops[at] - first) as usize];
             }
             first = end;
         }
-        Ok(found)
+        Ok(contents)
     }
 }
 

@@ -6,7 +6,6 @@ use crate::request::Op;
 use crate::volumes::Volumes;
 use flashtwin_bits::SplitMix64;
 
-/// Numbers below a limit.
 struct Random(SplitMix64);
 
 impl Random {

@@ -3,7 +3,6 @@
 use super::trains::{Stretch, Trains};
 use crate::random::Random;
 
-/// Hours of a day, the parts its rhythm is made of.
 pub(super) const HOURS: usize = 24;
 /// Bursts are not resolved further: two requests of a burst may have the same microsecond.
 const SHORTEST_NS: u64 = 1_000;
@@ -187,7 +186,6 @@ mod tests {
         Arrivals::new(requests, days, DAY_NS, (swing, 14.0), bias, None, Random::new(1, 0)).collect()
     }
 
-    /// Arrivals in trains, and the same trains without their times.
     fn in_trains(requests: u64, swing: f64, bias: f64, joined: f64, seed: u64) -> (Vec<u64>, Vec<Train>) {
         let plan = some(joined, 0.0);
         let trains = Trains::new(&plan, Random::new(seed, 1), Random::new(seed, 2));

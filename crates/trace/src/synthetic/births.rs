@@ -10,7 +10,6 @@ pub(super) struct Births {
     /// Things left by class, and the occurrences they stand for.
     things: Tree,
     occurrences: Tree,
-    /// Things left that occur once.
     single: u64,
 }
 
@@ -93,17 +92,17 @@ impl Tree {
     /// The class in which the running sum of weights passes `position`, which is below the total.
     #[inline]
     fn find(&self, mut position: u64) -> usize {
-        let mut found = 0;
+        let mut class = 0;
         let mut step = self.sums.len().next_power_of_two() / 2;
         while step > 0 {
-            let next = found + step;
+            let next = class + step;
             if next < self.sums.len() && self.sums[next] <= position {
                 position -= self.sums[next];
-                found = next;
+                class = next;
             }
             step /= 2;
         }
-        found
+        class
     }
 
     #[inline]

@@ -6,7 +6,6 @@ use crate::random::Random;
 /// Stretches after which a share of reads that was off by chance is made up for.
 const MADE_UP_AFTER: f64 = 64.0;
 
-/// The kinds of the requests to come, a stretch at a time.
 #[derive(Debug)]
 pub(super) struct Course {
     /// Reads and writes among all requests, and among those to come.
@@ -15,7 +14,6 @@ pub(super) struct Course {
     /// Kind and number of the requests of the present stretch, and of the one that the same train goes on with.
     now: (usize, u64),
     then: (usize, u64),
-    /// Requests in which a share that was off is made up for.
     horizon: f64,
 }
 
@@ -30,7 +28,6 @@ impl Course {
         self.now.1 == 0
     }
 
-    /// Whether there is a second part to go on with.
     pub(super) fn turn(&mut self) -> bool {
         self.now = std::mem::take(&mut self.then);
         self.now.1 > 0
@@ -49,7 +46,6 @@ impl Course {
         self.then = (READ, u64::from(requests - writes));
     }
 
-    /// Draws a kind, by its remaining requests and its backlog.
     fn draw(&self, random: &mut Random) -> usize {
         let whole = (self.all[READ] + self.all[WRITE]) as f64;
         let share = self.all[READ] as f64 / whole;
@@ -58,8 +54,7 @@ impl Course {
         usize::from(!random.chance(share + behind / self.horizon))
     }
 
-    /// The kind of the next request, and how many of the same are sure to follow it, itself
-    /// included. A used-up kind is replaced by the other.
+    /// The kind of the next request, and how many of the same are sure to follow it, itself included.
     pub(super) fn kind(&mut self) -> (usize, u64) {
         if self.left[self.now.0] == 0 {
             self.now.0 = 1 - self.now.0;
@@ -81,7 +76,6 @@ mod tests {
     use super::super::trains::tests::some;
     use super::*;
 
-    /// The kinds of all requests, given out in stretches like `stretch`.
     fn kinds(all: [u64; 2], stretch: Stretch) -> Vec<usize> {
         let mut course = Course::new(all, &some(0.0, 0.0));
         let mut random = Random::new(1, 0);

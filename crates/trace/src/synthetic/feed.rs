@@ -14,7 +14,6 @@ use crate::quality::Quality;
 use crate::trace::{Trace, finish};
 use crate::volumes::Volumes;
 
-/// Requests made between two checks whether to stop.
 const ROWS: usize = 1 << 18;
 
 /// Makes the trace of a recipe. `place` names the recipe in messages, `scale` multiplies requests,

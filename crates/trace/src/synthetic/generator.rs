@@ -63,13 +63,11 @@ struct Run {
     write: bool,
     /// Whether it reads pages that are overwritten: if it is cut, they may hold something else when it goes on.
     live: bool,
-    /// First page of the next request.
     page: u64,
     sizes: Vec<u32>,
     next: usize,
     /// The value of each page of the run; empty where the trace has none.
     values: Vec<u32>,
-    /// The next request's first place in `values`.
     next_value: usize,
 }
 
@@ -124,7 +122,6 @@ impl Generator {
         }
     }
 
-    /// Goes on with as many days as were made, if more are to be made; whether there are.
     #[cold]
     fn next_round(&mut self) -> bool {
         self.round += 1;
@@ -156,7 +153,6 @@ impl Generator {
         true
     }
 
-    /// When the next request arrives; none behind the end of the trace.
     #[inline]
     fn next_arrival(&mut self) -> Option<u64> {
         // Trains are made an hour at a time, when their first request arrives.
@@ -213,7 +209,6 @@ impl Generator {
         columns.push(Request { time_ns, volume: 0, op: Op::Flush, offset_bytes: 0, length_bytes: 0 });
     }
 
-    /// Has a run at hand from which the next request of a train is taken; whether there is one.
     #[inline]
     fn follow(&mut self) -> bool {
         let Generator { arrivals, kinds, course: Some(course), .. } = self else { return false };
@@ -232,8 +227,7 @@ impl Generator {
         if !self.run.is_over() {
             return true;
         }
-        // Reads that were cut are taken up by a later stretch. Not at once: going on with them would be a
-        // longer stretch's doing.
+        // A later stretch takes up reads that were cut: going on at once would be a longer stretch.
         let spare = match (changes, cuts) {
             (false, _) => usize::MAX,
             (true, cuts) => usize::from(cuts),
@@ -245,7 +239,6 @@ impl Generator {
         !self.run.is_over() || self.next_run(kind == WRITE, room)
     }
 
-    /// Reads the present values of the pages of a run that was cut.
     fn look_again(&mut self) {
         let Generator { pages: Pages::Values(both), run, .. } = self else { return };
         if run.live {
@@ -261,7 +254,6 @@ impl Generator {
         }
     }
 
-    /// Begins the next run, of either kind; whether there is one.
     fn draw_run(&mut self) -> bool {
         let (reads_left, writes_left) = match &self.pages {
             Pages::Values(both) => (both.1.left(), both.0.runs.left()),
@@ -275,8 +267,7 @@ impl Generator {
         self.next_run(write, u64::MAX)
     }
 
-    /// Begins the next run, a write's with `room` for this many requests; returns whether there is
-    /// one.
+    /// Begins the next run, a write's with `room` for this many requests; whether there is one.
     fn next_run(&mut self, write: bool, room: u64) -> bool {
         let Generator { pages, run, next_value, .. } = self;
         (run.write, run.live) = (write, false);

@@ -114,7 +114,6 @@ fn in_trains(
     Ok([fit("requests.sequential_percent", of_reads)? / kept, of_writes])
 }
 
-/// Requests of each size: shares of the whole by largest remainder.
 fn sizes_of(
     keys: &Keys<'_>,
     key: &str,

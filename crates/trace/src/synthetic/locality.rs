@@ -15,7 +15,6 @@ pub(super) struct Mixed<'a> {
 }
 
 impl Mixed<'_> {
-    /// `taken` repeats are taken out of turn.
     pub(super) fn new<'a>(
         lasting: &'a Multiplicities,
         of_days: &'a [Multiplicities],

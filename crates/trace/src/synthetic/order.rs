@@ -5,8 +5,7 @@ use super::pool::{Closeness, Entries, Extent, NONE, Occurrence, Pool};
 use super::popularity::Multiplicities;
 use crate::random::Random;
 
-/// The accesses of one kind that are still to come. A *thing* is an accessed item: a value for
-/// writes, an extent of values for reads.
+/// Accesses of one kind still to come. A *thing* is an accessed item: a value for writes, an extent for reads.
 #[derive(Debug)]
 pub(super) struct Order {
     /// Things that may be accessed on any day.
@@ -18,7 +17,6 @@ pub(super) struct Order {
     /// How often the things of each later day are accessed; the next day last.
     days: Vec<Multiplicities>,
     closeness: Closeness,
-    /// Accesses in all, and so far.
     accesses: u64,
     done: u64,
     /// The number of accesses at which the day in hand ends.
@@ -33,7 +31,6 @@ pub(super) struct Order {
 /// Accesses that every day repeats.
 #[derive(Debug, Default)]
 struct Recurring {
-    /// The first day's accesses to lasting things, in their order.
     of_first_day: Vec<Extent>,
     /// How many of them the day in hand has repeated.
     again: usize,
@@ -70,8 +67,7 @@ impl Order {
             *self = Order::new(plan);
             return;
         };
-        // Reads may have ended before their order did: items that the first day did not reach do
-        // not recur.
+        // Reads may have ended before their order did: items that the first day did not reach do not recur.
         let of_days: u64 = plan.of_days.iter().map(Multiplicities::occurrences).sum();
         let again = recurring.of_first_day.len() * plan.of_days.len();
         self.accesses = self.done + again as u64 + of_days;
@@ -128,7 +124,6 @@ impl Order {
         }
     }
 
-    /// The day that it is, from 1.
     fn day(&self) -> u64 {
         self.days_in_all - self.days.len() as u64
     }
@@ -175,7 +170,6 @@ impl Order {
         pool.next(&mut self.entries, if todays { 0 } else { reserved }, random)
     }
 
-    /// The next of the accesses that are the same every day.
     fn next_recurring(&mut self, random: &mut Random) -> Occurrence {
         self.done += 1;
         let first_day = self.day() <= 1;
@@ -209,7 +203,6 @@ impl Order {
         }
     }
 
-    /// Sets the item of the last access.
     #[inline]
     pub(super) fn settle(&mut self, what: Extent) {
         if let Some(recurring) = &mut self.recurring
@@ -229,9 +222,9 @@ impl Order {
     /// A lasting thing that has not occurred and will again, if there are any that are not reserved.
     pub(super) fn first_of_several(&mut self, random: &mut Random) -> Option<Occurrence> {
         self.advance();
-        let found = self.lasting.first_of_several(&mut self.entries, self.reserved, random)?;
+        let first = self.lasting.first_of_several(&mut self.entries, self.reserved, random)?;
         self.done += 1;
-        Some(found)
+        Some(first)
     }
 
     /// Takes an access to `value` out of turn, if `entry` still stands for it and it is awaited.
@@ -267,7 +260,6 @@ mod tests {
         OrderPlan { whole, of_days, closeness: Closeness::default(), recurs: true }
     }
 
-    /// Accessed items, day by day, numbered in order of their first access.
     fn days(plan: &OrderPlan) -> Vec<Vec<u32>> {
         let (mut order, mut random, mut next) = (Order::new(plan), Random::new(1, 0), 0);
         let mut accesses = Vec::new();

@@ -50,8 +50,7 @@ impl Places {
         self.last_end = u64::MAX;
     }
 
-    /// The first of `pages` that were used before, as [`choose`](Self::choose) would draw it; none if there
-    /// are not as many.
+    /// The first of `pages` used before, drawn as [`choose`](Self::choose) does; none if there are not as many.
     pub(super) fn again(&self, pages: u64, random: &mut Random) -> Option<u64> {
         (self.used() >= pages.max(1)).then(|| self.draw(pages, random))
     }

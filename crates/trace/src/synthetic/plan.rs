@@ -10,11 +10,9 @@ use super::trains::TrainsPlan;
 use crate::error::TraceError;
 use crate::request::NO_CONTENT;
 
-/// A recipe at a scale, checked.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) name: String,
-    /// Requests, sequential ones and sizes of reads and of writes.
     pub(super) kinds: [KindPlan; 2],
     pub(super) days: u64,
     /// Days that are made: fewer than `days`, or more, which are made in rounds of `days`.
@@ -37,7 +35,6 @@ pub(super) enum ContentPlan {
     Zipf(u32, u32),
 }
 
-/// Contents chosen in advance.
 #[derive(Debug)]
 pub(super) struct ValuesPlan {
     pub(super) writes: OrderPlan,
@@ -90,7 +87,6 @@ impl ValuesPlan {
 const REQUESTS_MAX: f64 = 4e9;
 
 impl Plan {
-    /// `place` is the recipe's name in messages.
     pub(super) fn new(recipe: &Recipe, place: &str, scale: f64) -> Result<Plan, TraceError> {
         let keys = Keys(place);
         if !(scale > 0.0 && scale.is_finite()) {
@@ -166,7 +162,6 @@ impl Plan {
         (u128::from(of_a_round) * u128::from(self.trace_days) / u128::from(self.days)) as u64
     }
 
-    /// Rounds of `days` that are begun.
     pub(super) fn rounds(&self) -> u64 {
         self.trace_days.div_ceil(self.days)
     }

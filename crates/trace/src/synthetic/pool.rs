@@ -33,8 +33,7 @@ struct Entry {
     next: u32,
 }
 
-/// The entries of all pools; freed ones are used again, so there are as many as things are waiting at
-/// the same time.
+/// The entries of all pools; freed ones are used again, so there are as many as things wait at the same time.
 #[derive(Debug)]
 pub(super) struct Entries {
     entries: Vec<Entry>,
@@ -61,20 +60,17 @@ impl Entries {
         }
     }
 
-    /// Occurrences to come of an item that has just occurred for the first time.
     pub(super) fn left(&self, entry: u32) -> u32 {
         self.entries.get(entry as usize).map_or(0, |entry| entry.left)
     }
 
-    /// Whether occurrences of `value`, for which `entry` stood, are to come; and if so, whether it is one
-    /// of a day.
+    /// Whether occurrences of `value`, for which `entry` stood, are to come; and if so, whether it is one of a day.
     #[inline]
     pub(super) fn awaits(&self, entry: u32, value: u32) -> Option<bool> {
         let entry = self.entries.get(entry as usize)?;
         (entry.what.value == value && entry.left > 0).then_some(entry.of_a_day)
     }
 
-    /// A page was written with `value`, for which `entry` stands.
     #[inline]
     pub(super) fn hold(&mut self, entry: u32, value: u32) {
         if self.awaits(entry, value).is_some() {
@@ -123,13 +119,11 @@ impl Entries {
 /// Most pages that hold a value, of those that are written once and share their values.
 pub(super) const GROUP: u32 = 8;
 
-/// How close repeats are.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Closeness {
     /// Share of repeats that follow closely.
     pub(super) share: f64,
-    /// Most occurrences between such a repeat and the one it repeats; all distances are equally
-    /// likely.
+    /// Most occurrences between such a repeat and the one it repeats; all distances are equally likely.
     pub(super) within: u64,
 }
 
@@ -183,8 +177,7 @@ impl Pool {
         self.births.things()
     }
 
-    /// The next occurrence; there must be one left. The last `reserved` unseen things are not touched
-    /// as long as there is anything else.
+    /// Draws the next occurrence; there must be one. The last `reserved` unseen things are used only at the end.
     #[inline]
     pub(super) fn next(&mut self, entries: &mut Entries, reserved: u64, random: &mut Random) -> Occurrence {
         if self.waiting > 0 {
@@ -222,7 +215,6 @@ impl Pool {
         Some(self.born(times, entries, random))
     }
 
-    /// The first occurrence of a thing that occurs so often.
     #[inline]
     fn born(&mut self, times: u32, entries: &mut Entries, random: &mut Random) -> Occurrence {
         if times == 1 {
@@ -234,7 +226,6 @@ impl Pool {
         Occurrence::First { entry }
     }
 
-    /// The next repeat; there must be one waiting.
     #[inline]
     pub(super) fn again(&mut self, entries: &mut Entries, random: &mut Random) -> Occurrence {
         loop {
@@ -294,7 +285,6 @@ impl Pool {
 struct Queue {
     buckets: Vec<Bucket>,
     shift: u32,
-    /// The first bucket that may hold anything.
     cursor: usize,
     length: u64,
 }
@@ -363,7 +353,6 @@ mod tests {
     use super::super::popularity::{Class, Skew};
     use super::*;
 
-    /// The things in the order a pool brings them, numbered by first occurrence.
     fn order(multiplicities: &Multiplicities, closeness: Closeness, seed: u64) -> Vec<u32> {
         let (mut entries, mut random) = (Entries::new(), Random::new(seed, 0));
         let mut pool = Pool::new(multiplicities, closeness, false);

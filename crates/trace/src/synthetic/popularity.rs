@@ -31,9 +31,8 @@ pub(super) struct Impossible {
 impl Multiplicities {
     /// `things` occur at least once each and `occurrences` times together, concentrated as `skew` says.
     ///
-    /// Item `i` occurs `max(1, floor(scale * i^-exponent))` times, Zipf's law in whole numbers. The
-    /// concentration fixes `exponent`, the total `scale`. The remainder of rounding goes to the
-    /// most popular items, one each. The share of items is met to one step of the multiplicities.
+    /// Item `i` occurs `max(1, floor(scale * i^-exponent))` times, Zipf's law in whole numbers. The concentration fixes
+    /// `exponent`, the total `scale`. The most popular items get the remainder of rounding, one each.
     pub(super) fn new(things: u64, occurrences: u64, skew: Skew) -> Result<Multiplicities, Impossible> {
         if things == 0 || occurrences <= things {
             return Ok(Multiplicities::of_one_kind(things, 1));
@@ -288,7 +287,6 @@ struct Law {
 }
 
 impl Law {
-    /// How many things occur at least `times` times.
     fn at_least(&self, times: f64) -> u64 {
         if self.scale < times {
             return 0;
@@ -352,7 +350,6 @@ mod tests {
         Skew { accesses_share: accesses, things_share: things }
     }
 
-    /// Exactly in number, closely in share.
     #[test]
     fn published_concentrations_are_met_closely() {
         // Things, occurrences and the share of things with half of the accesses: mail and web of the

@@ -8,8 +8,7 @@ use super::writes::Writes;
 use crate::random::Random;
 use flashtwin_bits::mix;
 
-/// The reads of a workload. Each read goes to an extent: a run of pages that lay there
-/// before the trace or that it wrote and kept.
+/// The reads of a workload. Each goes to an extent: pages that lay there before the trace or that it wrote and kept.
 #[derive(Debug)]
 pub(super) struct Reads {
     order: Order,
@@ -24,8 +23,7 @@ pub(super) struct Reads {
     there_next: u64,
     /// Pages that the trace writes to be read and that have not been read yet.
     kept: u64,
-    /// Pages that lay on the device before the trace and are still to be read in place of other pages with the
-    /// same values.
+    /// Pages that lay there before the trace and are still to be read in place of others with the same values.
     copies: u64,
     /// About how many page reads of values read before are still to come; `copies` of them are spread over these.
     repeats: u64,
@@ -46,8 +44,7 @@ pub(super) struct Reads {
 
 #[derive(Debug)]
 struct Sizes {
-    /// A number of pages for each range of random numbers: the range's last number, ascending up to 2^64 - 1, and the
-    /// pages.
+    /// For each range of random numbers its last number, ascending up to 2^64 - 1, and a number of pages.
     bounds: Vec<(u64, u32)>,
     mean: f64,
 }
@@ -78,8 +75,7 @@ impl Sizes {
     }
 }
 
-/// From this number of reads on, the length of an extent is chosen so that it makes up for extents that were too long or too
-/// short; extents that are read once take the length that comes.
+/// From this many reads on, an extent's length makes up for extents that were too long or too short.
 const OFTEN: u64 = 2;
 const TRIES: u64 = 8;
 /// Extents after which pages that were too many or too few, of those read every day, are made up for.
@@ -281,8 +277,7 @@ impl Reads {
         Some(extent)
     }
 
-    /// Extents that are to be read for the first time, with the one at hand; and about how many of them are
-    /// to be runs that the trace writes.
+    /// Extents still to be read for the first time, and about how many of them are runs that the trace writes.
     fn extents(&self) -> f64 {
         (self.order.unseen() + 1) as f64
     }

@@ -67,12 +67,12 @@ impl Runs {
     fn size(&mut self, random: &mut Random) -> u32 {
         let mut drawn = if self.sizes.len() == 1 { 0 } else { random.below(self.requests) };
         self.requests -= 1;
-        let found = self.sizes.iter_mut().find(|(_, left)| {
+        let size = self.sizes.iter_mut().find(|(_, left)| {
             let here = drawn < *left;
             drawn = drawn.wrapping_sub(*left);
             here
         });
-        match found {
+        match size {
             Some((pages, left)) => {
                 *left -= 1;
                 self.pages -= u64::from(*pages);

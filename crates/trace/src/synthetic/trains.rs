@@ -72,13 +72,11 @@ impl TrainsPlan {
         })
     }
 
-    /// Stretches of one kind that a request begins, on average.
     pub(super) fn stretches_per_request(&self) -> f64 {
         (1.0 - self.joined + self.mixed) / self.lengths.mean()
     }
 }
 
-/// A distribution of a recipe: of whole numbers from 1 to `most`, or of microseconds within a train.
 fn deck(keys: &Keys<'_>, key: &str, points: &[(f64, f64)], most: Option<f64>) -> Result<Deck, TraceError> {
     let (least, limit, unit) = match most {
         Some(most) => (1.0, most, 1.0),
@@ -101,8 +99,7 @@ fn deck(keys: &Keys<'_>, key: &str, points: &[(f64, f64)], most: Option<f64>) ->
     })
 }
 
-/// Silence behind a train of the busiest hour, beyond twice the least one: the time that trains may
-/// wait.
+/// Silence behind a train of the busiest hour, beyond twice the least one: the time that trains may wait.
 fn spare_ns(recipe: &Recipe, lengths: &Deck, gaps_ns: &Deck, keys: &Keys<'_>) -> Result<u64, TraceError> {
     let arrivals = &recipe.arrivals;
     let hour_ns = arrivals.day_s * 1e9 / HOURS;
@@ -142,7 +139,6 @@ pub(super) struct Train {
     pub(super) joined: bool,
 }
 
-/// The trains to come, an hour at a time.
 #[derive(Debug)]
 pub(super) struct Trains {
     plan: TrainsPlan,
@@ -204,19 +200,16 @@ impl Trains {
         self.trains.front().is_some_and(|train| train.joined)
     }
 
-    /// The stream of the next requests, in the order of trains.
     pub(super) fn next_stretch(&mut self) -> Option<Stretch> {
         self.stretches.pop_front()
     }
 
-    /// Time to the next request of a train.
     #[inline]
     pub(super) fn gap_ns(&mut self) -> u64 {
         u64::from(self.plan.gaps_ns.deal(&mut self.times))
     }
 
-    /// When a train begins that was to begin at `start_ns` (a joined one: soon), behind one that ended at
-    /// `end_ns`.
+    /// When a train begins that was to begin at `start_ns` (a joined one: soon), behind one that ended at `end_ns`.
     pub(super) fn begin_ns(&mut self, start_ns: Option<u64>, end_ns: u64) -> u64 {
         let within = match start_ns {
             Some(start_ns) if start_ns > end_ns + APART_NS => return start_ns,
@@ -231,7 +224,6 @@ impl Trains {
 pub(super) mod tests {
     use super::*;
 
-    /// Trains of a few lengths, 40 to 50 us from request to request.
     pub(in super::super) fn some(joined: f64, mixed: f64) -> TrainsPlan {
         let lengths = Deck::new(&[(1.0, 30.0), (4.0, 60.0), (30.0, 100.0)], true, 1.0, 1024).unwrap();
         let several = lengths.share_from(2);

@@ -23,20 +23,17 @@ struct Held {
 pub(super) struct Writes {
     order: Order,
     pub(super) runs: Runs,
-    /// The content of each page that may be overwritten and has been written, in the order of the first writes
-    /// ([`Places::index`]).
+    /// The content of each page that has been written and may be overwritten, by [`Places::index`].
     held: Vec<Held>,
     /// Which of the pages that may be overwritten is written next.
     places: Places,
     /// How many pages are still to be written once and then kept to be read.
     to_keep: u64,
-    /// How many pages were to be kept and could not be, because no run of writes fitted: the plan of the
-    /// reads takes this number and sets it to 0.
+    /// How many pages were to be kept and could not be, because no run fitted. The plan of the reads takes it over.
     pub(super) not_kept: u64,
     /// The end of the pages that are written to be kept next: that part of the address space fills downwards.
     keep_next: u64,
-    /// How many pages are still to be written once with contents that others of them hold, too, and the end of those that
-    /// are next.
+    /// How many pages are still to be written once with contents that others hold, too, and the end of the next.
     to_share: u64,
     share_next: u64,
     /// The content of their last write, and how many more of them may hold it.
@@ -45,12 +42,9 @@ pub(super) struct Writes {
     same_content: u64,
     pages: u64,
     pages_done: u64,
-    /// Of `same_content`, those so far.
     same_done: u64,
-    /// How many page writes of the whole workload may bring back a value that no page holds any more; `None`
-    /// where that is left to chance.
+    /// How many page writes may bring back a value that no page holds any more; `None`: left to chance.
     reborn: Option<u64>,
-    /// Of `reborn`, those so far.
     reborn_done: u64,
     /// How many values are still to be written that were read before.
     read_before: u64,
@@ -58,7 +52,6 @@ pub(super) struct Writes {
     read: Vec<Extent>,
     /// With this probability, 0 to 1, a value that is to be read is drawn by its popularity among writes.
     agreement: f64,
-    /// First pages of the last runs of overwrites.
     recent: [u64; RECENT],
     /// How many runs of overwrites there were: the next one's place in `recent`, modulo its length.
     next_recent: usize,
@@ -68,12 +61,10 @@ pub(super) struct Writes {
     pub(super) kept: VecDeque<Extent>,
 }
 
-/// Pages to be kept are written this many times faster than evenly over the workload, so that enough of it is
-/// left to read the last of them.
+/// Pages to be kept are written this much faster than evenly, so that enough of the workload is left to read them.
 const KEPT_EARLIER: f64 = 1.15;
 
-/// How many places are looked at to find one whose overwriting loses few values that no other page holds and that
-/// will be written again.
+/// Places looked at to find one whose overwriting loses few values that no other page holds and that come again.
 const TRIES: u32 = 16;
 
 const RECENT: usize = 64;
@@ -149,13 +140,11 @@ impl Writes {
         (start, &self.sizes)
     }
 
-    /// The first of `pages` pages in a row that have been written, at a place drawn as overwrites are; none where
-    /// fewer have been.
+    /// The first of `pages` written pages in a row, at a place drawn as overwrites are; none where fewer are written.
     pub(super) fn live(&mut self, pages: u64) -> Option<u64> {
         self.places.again(pages, &mut self.random)
     }
 
-    /// The contents of `pages` pages from `start` on, all of which have been written.
     pub(super) fn contents(&self, start: u64, pages: u64, values: &mut Vec<u32>) {
         values.clear();
         values.extend((start..start + pages).map(|page| self.held[self.places.index(page)].value));
@@ -175,7 +164,6 @@ impl Writes {
         self.random.unit() <= share
     }
 
-    /// Writes the run to pages that are new, with values that are new.
     fn keep(&mut self, pages: u64, next_value: &mut u32, values: &mut Vec<u32>) -> u64 {
         self.places.forget();
         self.to_keep -= pages;
@@ -197,12 +185,10 @@ impl Writes {
         self.keep_next
     }
 
-    /// Whether the run in hand is written to pages that share their contents.
     fn shares(&mut self, pages: u64, left: u64) -> bool {
         self.to_share >= pages && self.random.below(left.saturating_sub(self.to_keep).max(1)) < self.to_share
     }
 
-    /// Writes the run to pages that are new, several in a row with the same value.
     fn share(&mut self, pages: u64, next_value: &mut u32, values: &mut Vec<u32>) -> u64 {
         self.places.forget();
         self.to_share -= pages;
@@ -257,14 +243,12 @@ impl Writes {
         start
     }
 
-    /// Whether fewer pages were rewritten with their own content than should have been by now.
     #[inline]
     fn same_due(&self) -> bool {
         let (done, wanted) = (u128::from(self.same_done), u128::from(self.same_content));
         done < wanted && done * u128::from(self.pages) < wanted * u128::from(self.pages_done)
     }
 
-    /// Whether more pages than should have been by now were written with a value that no page held any more.
     #[inline]
     fn reborn_too_many(&self) -> bool {
         self.reborn.is_some_and(|reborn| {
@@ -306,8 +290,7 @@ impl Writes {
         }
     }
 
-    /// Chooses the content to write to a page that holds `old`: the same again where that is due, else the next in
-    /// the order of writes.
+    /// Chooses the content for a page that holds `old`: the same where that is due, else the next in order.
     #[inline]
     fn page(&mut self, old: Held, next_value: &mut u32) -> Held {
         self.pages_done += 1;
@@ -346,8 +329,7 @@ impl Writes {
         Held { value, entry }
     }
 
-    /// One of the values read that lay there, where one is due: these are spread evenly over the values that are
-    /// written for the first time, but for those to be kept, whose numbers follow one another.
+    /// A value read that lay there, where one is due: these are spread evenly over the values written first.
     fn value_read_before(&mut self) -> Option<u32> {
         if self.read_before == 0 || self.read.is_empty() {
             return None;
@@ -367,7 +349,6 @@ impl Writes {
         Some(value)
     }
 
-    /// Learns that a run of pages which lay there was read for the first time.
     pub(super) fn has_read(&mut self, run: Extent) {
         if self.read_before > 0 && run.pages > 0 {
             self.read.push(run);

@@ -46,8 +46,7 @@ impl Drawn {
         self.random = random;
     }
 
-    /// The next run of one kind: its first page, the sizes of its requests, and the value of each
-    /// page into `values`; there is `room` for this many requests.
+    /// The next run of one kind, with `room` for this many requests: its first page, its sizes, each page's value.
     pub(super) fn next(
         &mut self,
         write: bool,

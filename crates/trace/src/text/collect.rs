@@ -12,13 +12,9 @@ use crate::volumes::Volumes;
 use super::fields::{Bad, Complaint, Field};
 use super::intern::{BATCH, Interner};
 
-/// One request of a line.
 pub(crate) struct Parsed {
-    /// From [`Collector::time`].
     pub(crate) time_ns: i64,
-    /// Where on the line the time stands.
     pub(crate) time_at: usize,
-    /// From [`Collector::volume`].
     pub(crate) volume: u32,
     pub(crate) op: Op,
     pub(crate) offset_bytes: u64,
@@ -32,7 +28,6 @@ impl Parsed {
     }
 }
 
-/// Collects requests into columns, in file order.
 pub(crate) struct Collector {
     columns: Columns,
     volumes: Volumes,
@@ -80,13 +75,11 @@ impl Collector {
         self.volumes.index(key, name)
     }
 
-    /// Counts a line that says something else than a request.
     #[inline]
     pub(crate) fn pass_line(&mut self) {
         self.quality.passed_lines += 1;
     }
 
-    /// Adds a request; its contents, if any, have been added before.
     #[inline]
     pub(crate) fn push(&mut self, parsed: &Parsed) -> Result<(), Bad> {
         if parsed.time_ns < self.latest_ns {
@@ -103,7 +96,6 @@ impl Collector {
         Ok(())
     }
 
-    /// The request added last is to be on the medium before it is answered.
     #[cold]
     pub(crate) fn last_is_durable(&mut self) {
         self.columns.add_to_last(flags::DURABLE);
@@ -127,8 +119,7 @@ impl Collector {
         Ok(())
     }
 
-    /// Lengthens the last request by `length_bytes`, whose contents have been added before; false
-    /// (and nothing is done) when there is none or it would become too long.
+    /// Lengthens the last request, whose contents have been added before; false if there is none or it gets too long.
     #[inline]
     pub(crate) fn lengthen_last(&mut self, length_bytes: u32) -> bool {
         let columns = &mut self.columns;
@@ -147,7 +138,6 @@ impl Collector {
         }
     }
 
-    /// Adds one content of the request to come.
     #[inline]
     pub(crate) fn content(&mut self, digest: &[u8]) {
         self.columns.content.push(NO_CONTENT);
@@ -157,7 +147,6 @@ impl Collector {
         }
     }
 
-    /// Gives the waiting contents their ids.
     fn look_up(&mut self) {
         let content = &mut self.columns.content;
         let first = content.len() - self.waiting.len();
@@ -172,8 +161,7 @@ impl Collector {
         self.first_tick.is_none() && quality.passed_lines == 0 && quality.empty_requests == 0
     }
 
-    /// Bytes of the collected requests, and the largest growth at one time for `further` more
-    /// lines.
+    /// Bytes of the collected requests, and the largest growth at one time for `further` more lines.
     pub(crate) fn bytes(&self, further: usize) -> (u64, u64) {
         let (columns, contents) = (self.columns.bytes(further), self.interner.bytes(further));
         let digests = if self.interner.digests.is_empty() { 0 } else { contents.1 };
@@ -184,15 +172,13 @@ impl Collector {
         self.columns.len()
     }
 
-    /// Takes out the requests so far, in file order. The last one stays unless the file is at its end:
-    /// the next line may lengthen it.
+    /// Takes out the requests so far. The last one stays until the end, because the next line may lengthen it.
     pub(crate) fn take(&mut self, at_end: bool) -> Columns {
         self.look_up();
         self.columns.take_but(usize::from(!at_end))
     }
 
-    /// The latest time so far, in the collector's terms; nothing may come that is further behind it
-    /// than the sorting window.
+    /// The latest time so far; nothing may come that is further behind it than the sorting window.
     pub(crate) fn latest_ns(&self) -> i64 {
         self.latest_ns
     }
@@ -206,7 +192,6 @@ impl Collector {
         &self.volumes
     }
 
-    /// The rest, when all requests are taken.
     pub(crate) fn into_parts(self) -> Parts {
         let digests = Digests::new(self.interner.digests);
         Parts { volumes: self.volumes, quality: self.quality, digests, tally: None }

@@ -2,7 +2,6 @@
 
 use crate::error::{ErrorCause, Location, TraceError};
 
-/// Unit of addresses and sizes in most text formats.
 pub(crate) const SECTOR_BYTES: u64 = 512;
 /// Highest offset accepted: a request of any length then ends below 2^63 bytes.
 const OFFSET_BYTES_MAX: u64 = i64::MAX as u64 - u32::MAX as u64;
@@ -17,15 +16,12 @@ pub(crate) struct Field {
     pub(crate) expected: &'static str,
 }
 
-/// The fault of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Complaint {
     NotA(Field),
     Missing(Field),
     Negative(Field),
-    /// The field is a number above a trace's limit.
     Beyond(Field, &'static str),
-    /// There is more on the line than the format has fields.
     Surplus,
     TooEarly {
         behind_ns: u64,
@@ -44,7 +40,6 @@ pub(crate) struct Bad {
     pub(crate) complaint: Complaint,
 }
 
-/// How much of a wrong field is quoted.
 const QUOTED_BYTES_MAX: usize = 40;
 
 impl Bad {
@@ -95,7 +90,6 @@ impl Bad {
     }
 }
 
-/// The field that begins at `at`, printable and not too long.
 fn quote(line: &[u8], at: usize) -> String {
     let rest = line.get(at..).unwrap_or_default();
     let end = rest.iter().position(|byte| matches!(byte, b' ' | b'\t' | b',')).unwrap_or(rest.len());
@@ -214,22 +208,19 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
         self.number(field, i64::MAX as u64, "beyond 2^63")
     }
 
-    /// An address in units of `unit` bytes; in bytes.
     #[inline]
     pub(crate) fn offset(&mut self, field: Field, unit: u64) -> Result<u64, Bad> {
         let units = self.number(field, OFFSET_BYTES_MAX / unit, BEYOND_OFFSET)?;
         Ok(units * unit)
     }
 
-    /// A size in units of `unit` bytes; in bytes.
     #[inline]
     pub(crate) fn length(&mut self, field: Field, unit: u64) -> Result<u32, Bad> {
         let units = self.number(field, LENGTH_BYTES_MAX / unit, BEYOND_LENGTH)?;
         Ok((units * unit) as u32)
     }
 
-    /// A decimal number of units of `ns_per_unit` (a power of ten); in nanoseconds. Digits below
-    /// the nanosecond are cut off.
+    /// A decimal number of units of `ns_per_unit` (a power of ten), in nanoseconds; digits below them are cut off.
     #[inline]
     pub(crate) fn decimal_time(&mut self, field: Field, ns_per_unit: u64) -> Result<u64, Bad> {
         let start = self.at;

@@ -14,7 +14,6 @@ pub(crate) struct Interner {
     pub(crate) digests: Vec<[u8; 16]>,
 }
 
-/// Digests looked up together.
 pub(crate) const BATCH: usize = 64;
 
 const EMPTY: u64 = u64::MAX;
@@ -36,8 +35,7 @@ impl Interner {
         Interner { slots: vec![EMPTY; FIRST_SLOTS], mask: FIRST_SLOTS - 1, digests: Vec::new() }
     }
 
-    /// Calls `found` with the id of each digest (at most [`BATCH`] of them), in order. The id is
-    /// `None` when there would be more than 32 bits can name.
+    /// Calls `found` with the id of each digest (at most [`BATCH`]), in order; `None` beyond 32 bits.
     pub(crate) fn ids(&mut self, batch: &[[u8; 16]], mut found: impl FnMut(usize, Option<u32>)) {
         let mut hashes = [0; BATCH];
         let mut guesses = [EMPTY; BATCH];
@@ -77,7 +75,6 @@ impl Interner {
         }
     }
 
-    /// The id of a digest that is there.
     pub(crate) fn find(&self, digest: &[u8; 16]) -> Option<u32> {
         self.probe(digest, hash(digest)).ok()
     }
@@ -93,7 +90,6 @@ impl Interner {
         Some(id)
     }
 
-    /// Bytes of the table, and its largest growth at one time for `further` more digests.
     pub(crate) fn bytes(&self, further: usize) -> (u64, u64) {
         let held = self.slots.len() as u64 * 8 + self.digests.capacity() as u64 * 16;
         let full = (self.digests.len() + further) * 2 > self.slots.len();

@@ -35,7 +35,6 @@ pub(crate) trait LineParser: Default + Send + 'static {
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad>;
 }
 
-/// How many of `lines` the format can read.
 pub(crate) fn lines_that_fit<P: LineParser>(lines: &[&[u8]]) -> usize {
     // Disorder says nothing about the layout.
     let options = OpenOptions { sort_window_ns: u64::MAX, ..OpenOptions::default() };
@@ -48,10 +47,8 @@ pub(crate) fn lines_that_fit<P: LineParser>(lines: &[&[u8]]) -> usize {
 /// No line of a request is shorter than this many bytes.
 const LINE_BYTES: usize = 8;
 
-/// The requests of a text.
 pub(crate) struct Text<P> {
     blocks: Blocks,
-    /// The block to be read next, empty at the end.
     block: Vec<u8>,
     parser: P,
     sink: Collector,
@@ -62,8 +59,7 @@ pub(crate) struct Text<P> {
 }
 
 impl<P: LineParser> Text<P> {
-    /// `first` is the first block, already taken from `blocks` to recognise the format; `lines_before` lines before
-    /// it have been passed over.
+    /// `first` is the first block, already taken from `blocks`; `lines_before` lines before it have been passed over.
     pub(crate) fn open(
         blocks: Blocks,
         first: Vec<u8>,
@@ -109,7 +105,6 @@ impl<P: LineParser> Text<P> {
         Ok(())
     }
 
-    /// A line that the parser did not like: blank, a comment, a header, or really bad.
     #[cold]
     fn bad_line(&mut self, line: &[u8], bad: &Bad) -> Result<(), TraceError> {
         let number = self.sink.quality.lines;
@@ -177,7 +172,6 @@ impl<P: LineParser> Feed for Text<P> {
     }
 }
 
-/// Whether a line says nothing: blank, or a comment.
 pub(crate) fn is_blank(line: &[u8]) -> bool {
     line.trim_ascii().first().is_none_or(|&byte| byte == b'#')
 }

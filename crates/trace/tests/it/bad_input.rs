@@ -160,7 +160,6 @@ fn reordered_contents_move_along() {
     let text = format!("20 1 p 8 8 W 6 0 {a}\n10 1 p 16 8 W 6 0 {b}\n30 1 p 16 8 R 6 0 {b}\n");
     let trace = open(text).unwrap();
     assert_eq!(*trace.time_ns, [0, 10, 20]);
-    // Ids follow the sorted order, and the digests go with them.
     assert_eq!(trace.content, [0, 1, 0]);
     assert_eq!(trace.digests.get(0).unwrap()[..2], [0xb5, 0xe9]);
 }
@@ -217,7 +216,6 @@ fn damaged_compression_is_told_apart() {
         let error = open(&damaged).unwrap_err();
         assert!(matches!(error.cause, ErrorCause::Compression | ErrorCause::Malformed), "{name}: {error}");
     }
-    // Only a header, and nothing in it.
     refused(compress("zst", b"").unwrap(), ErrorCause::Empty, &["empty"]);
 }
 
@@ -237,7 +235,6 @@ fn files_that_cannot_be_read() {
 
 #[test]
 fn times_in_the_wrong_unit_are_flagged() {
-    // More than a century, in the alleged nanoseconds of a five-column trace.
     let text = "0 0 8 8 1\n4000000000000000000 0 16 8 1\n";
     let trace = open(text).unwrap();
     assert!(trace.quality.warnings[0].contains("127 years"), "{:?}", trace.quality.warnings);
@@ -289,7 +286,6 @@ fn long_lines_and_odd_bytes_do_no_harm() {
     let mut text = MSR.as_bytes().to_vec();
     text.extend_from_slice(b"\xff\xfe\x80,hm,0,Read,0,512,1\n");
     refused(&text, ErrorCause::Malformed, &["mail.csv:4:1: time '\\xff\\xfe\\x80'"]);
-    // Every prefix of a good file is read or refused.
     for keep in 0..MSR.len() {
         let _ = open(&MSR[..keep]);
     }

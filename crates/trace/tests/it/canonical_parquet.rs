@@ -70,7 +70,6 @@ fn only_files_of_killed_processes_are_removed() {
     ] {
         std::fs::write(folder.file(name), "half").unwrap();
     }
-    // Somebody is at this one.
     let busy = File::create(folder.file(".out.parquet.1.part")).unwrap();
     busy.try_lock().unwrap();
     fiu().write_parquet(&path).unwrap();
@@ -144,7 +143,6 @@ fn long_values_of_a_file_are_cut_short_in_messages() {
         assert!(error.contains("characters in all"), "{error}");
         assert!(error.chars().count() < 600 && error.lines().count() == 1, "{error}");
     }
-    // Names of columns are values of the file as well.
     let long = format!("required int32 {}", "n".repeat(100_000));
     write(&path, vec![column(&long, Values::Int32(vec![1]), &[])]);
     let error = open(&path).unwrap_err().to_string();
@@ -199,8 +197,7 @@ fn an_unwritable_folder_is_named_and_nothing_is_left() {
     assert_eq!(folder.names(), [""; 0]);
 }
 
-/// A column as another tool writes it: its declaration in the schema, the values that exist, and the definition
-/// and repetition level of each place, where it has levels.
+/// A column as another tool writes it: its declaration, the values that exist, and definition and repetition levels.
 struct Column {
     declaration: String,
     values: Values,
@@ -220,7 +217,6 @@ fn column(declaration: &str, values: Values, levels: &[(i16, i16)]) -> Column {
     Column { declaration: declaration.to_owned(), values, levels: levels.to_vec() }
 }
 
-/// 64-bit integers, some of which may be missing.
 fn numbers(name: &str, values: [Option<i64>; 3]) -> Column {
     let levels = values.map(|value| (i16::from(value.is_some()), 0));
     let values = Values::Int64(values.into_iter().flatten().collect());
@@ -354,8 +350,7 @@ fn any_compression_but_lzo_is_read() {
         write_by(&path, frame(), WriterProperties::builder().set_compression(compression).build());
         assert_eq!(open(&path).unwrap().digest(), expected, "{compression}");
     }
-    // No writer makes LZO; the test changes the codec of a zstd file (6) to LZO (3) in its
-    // metadata.
+    // No writer makes LZO, so the test changes the codec of a zstd file (6) to LZO (3) in its metadata.
     let mut bytes = std::fs::read(&path).unwrap();
     let zstd = [0x15, 6 << 1, 0x16];
     let places: Vec<usize> = (0..bytes.len() - 3).filter(|&at| bytes[at..at + 3] == zstd).collect();

@@ -7,8 +7,7 @@ use flashtwin_trace::{
     ContentSource, Op, OpenOptions, PageScan, PageSource, PageTrace, SampleBy, Source, Trace, TraceStream,
 };
 
-/// The output of blkparse for `requests` on two devices: each at an address of its own, some
-/// durable, some late, and flushes.
+/// blkparse's output for `requests` on two devices, each at its own address, some durable or late, and flushes.
 fn text(requests: u64, seed: u64) -> String {
     let mut random = Random::new(seed);
     let mut text = String::new();
@@ -32,12 +31,10 @@ fn open(source: &Source) -> Trace {
     Trace::open(source, &OpenOptions::default(), &()).unwrap()
 }
 
-/// The addresses of durable requests, in order of the trace.
 fn durable(trace: &Trace) -> Vec<u64> {
     (0..trace.len()).filter(|&row| trace.is_durable(row)).map(|row| trace.offset_bytes[row]).collect()
 }
 
-/// The addresses of durable lines, ascending.
 fn told(text: &str) -> Vec<u64> {
     let forced = text.lines().filter(|line| line.contains("WFS"));
     forced.map(|line| line.split(' ').nth(7).unwrap().parse::<u64>().unwrap() * 512).collect()
@@ -113,7 +110,6 @@ fn a_trace_without_any_has_no_column_and_the_digest_it_had() {
     assert_eq!(plain.flags, [0u8; 0]);
     let forced = open(&source(&text));
     assert_ne!(plain.digest(), forced.digest());
-    // Which requests are durable counts.
     let other = open(&source(&text.replacen(" WFS ", " WS ", 1)));
     assert_ne!(other.digest(), forced.digest());
 }

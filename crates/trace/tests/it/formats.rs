@@ -1,5 +1,4 @@
-//! Peculiarities of each format: choices, events skipped, errors. Common behaviour is in the other
-//! tests.
+//! Peculiarities of each format: choices, events skipped, errors.
 
 use crate::common::Random;
 use crate::sample;
@@ -13,7 +12,6 @@ fn open(text: &str) -> Trace {
     open_with(text, &OpenOptions::default()).unwrap()
 }
 
-/// Reading `text` as `format` fails at `line:column` with these words.
 fn refused(format: &str, text: &str, place: &str, parts: &[&str]) {
     let options = OpenOptions { format: Some(format.parse().unwrap()), ..OpenOptions::default() };
     let error = open_with(text, &options).unwrap_err();
@@ -52,8 +50,7 @@ const BLKPARSE: &str = "\
 fn blkparse_takes_one_action() {
     let trace = open(BLKPARSE);
     assert_eq!(trace.format.name(), "blkparse");
-    // A flush of its own, and one before a write; the command and the write without sectors are empty, and the six
-    // other events are others.
+    // A flush of its own, and one before a write; the command and the write without sectors are empty.
     let expected = [
         (0, Op::Flush, 0, 0),
         (1000, Op::Flush, 0, 0),
@@ -209,7 +206,6 @@ fn fio_2_counts_waits() {
     assert_eq!(asked(&trace), expected);
     assert_eq!(trace.volume_names, ["/a", "/b"]);
     assert_eq!((trace.quality.empty_requests, trace.quality.passed_lines), (0, 4));
-    // Without waits there are no times, and a warning says so.
     let timeless = FIO.to_owned() + &"/a read 0 512\n".repeat(1000);
     let timeless = open(&timeless.replace("wait 150 0", "sync 0 0"));
     assert_eq!(timeless.duration_ns(), 0);
@@ -225,7 +221,6 @@ fn bad_fio_lines_are_named() {
     let three = "fio version 3 iolog\n0 /a add\n5 /a read 0 512\n7 /a wait 100 0\n";
     refused("fio", three, "4:6", &["action 'wait'"]);
     refused("fio", &three.replace("5 /a read", "/a read"), "3:1", &["timestamp '/a'"]);
-    // Without its first line nothing says which version it is.
     let error = open_with(&FIO.replace("fio version 2 iolog\n", ""), &OpenOptions::default()).unwrap_err();
     assert_eq!(error.cause, ErrorCause::UnknownFormat);
     assert!(error.to_string().contains("without its first line"), "{error}");

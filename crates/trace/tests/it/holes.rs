@@ -13,7 +13,6 @@ fn open(source: &Source, options: &OpenOptions) -> Trace {
     Trace::open(source, options, &()).unwrap()
 }
 
-/// All requests of a stream: its digest, holes and the content of zeroes at the end.
 fn streamed(source: &Source, options: &OpenOptions) -> (String, Holes, Option<u32>) {
     let mut stream = TraceStream::open(source, options, &()).unwrap();
     while stream.next(&()).unwrap().is_some() {}
@@ -21,7 +20,6 @@ fn streamed(source: &Source, options: &OpenOptions) -> (String, Holes, Option<u3
 }
 
 const PAGE: u64 = 4096;
-/// Pages of a volume.
 const SPACE: u64 = 200;
 
 /// Requests of whole pages on three volumes that have holes, a millisecond apart; content 900 is zeroes.
@@ -200,7 +198,6 @@ fn zeroes_are_known_by_their_plain_digests() {
         let trace = open(&source, &OpenOptions::default());
         assert_eq!(trace.zero_content, zero, "{digests:?}");
         assert_eq!(streamed(&source, &OpenOptions::default()).2, zero);
-        // The number stays when the digests go.
         let folder = Folder::new();
         let place = folder.file("converted.parquet");
         trace.write_parquet(&place).unwrap();

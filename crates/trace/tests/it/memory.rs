@@ -12,8 +12,7 @@ use flashtwin_trace::{ErrorCause, OpenOptions, Source, Trace, TraceStream, memor
 const LIMIT_KIB: u64 = 300_000;
 const REQUESTS: u64 = 6_000_000;
 
-/// Lines that compress to a few bytes, such as hostile input: 10,000 a second, behind a comment of
-/// random digits.
+/// Lines that compress to a few bytes, such as hostile input, behind a comment of random digits.
 fn dense_text(comment: usize) -> Vec<u8> {
     let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
     let mut draw = SplitMix64(1);

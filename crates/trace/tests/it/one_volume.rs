@@ -15,7 +15,6 @@ fn open(text: &str, volume: Option<&str>) -> Trace {
     Trace::open(&source("many.csv", text), &options, &()).unwrap()
 }
 
-/// Lines of MSR Cambridge over three volumes, some of them late, the volumes beginning one after another.
 fn msr(random: &mut Random, requests: u64) -> Vec<(usize, String)> {
     let mut lines = Vec::new();
     for number in 0..requests {
@@ -29,7 +28,6 @@ fn msr(random: &mut Random, requests: u64) -> Vec<(usize, String)> {
     lines
 }
 
-/// Lines of FIU over two devices with contents, no two of which are one request.
 fn fiu(random: &mut Random, requests: u64) -> Vec<(usize, String)> {
     let mut lines = Vec::new();
     for number in 0..requests {
@@ -49,7 +47,6 @@ fn text(lines: &[(usize, String)], volume: Option<usize>) -> String {
     text
 }
 
-/// All columns, the names of volumes and the digests of contents, without irregularities.
 fn same(a: &Trace, b: &Trace, what: &str) {
     assert_eq!(a.digest(), b.digest(), "{what}");
     assert_eq!((&a.time_ns, &a.volume, &a.content), (&b.time_ns, &b.volume, &b.content), "{what}");

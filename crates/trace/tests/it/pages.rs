@@ -84,8 +84,7 @@ impl<'a> Reference<'a> {
         (start, start + u64::from(request.length_bytes))
     }
 
-    /// The effect of `operation` on the chunk in `slot`: none, a write of the whole chunk with a
-    /// content, or another.
+    /// The effect of `operation` on the chunk in `slot`: none, a write of the whole chunk, or another.
     fn touch(&self, operation: &Operation, slot: u64) -> Option<Option<u32>> {
         let chunk = operation.page.1 * self.page_bytes + slot * CHUNK;
         let (start, end) = self.extent(operation.request);
@@ -132,8 +131,7 @@ impl<'a> Reference<'a> {
         }
     }
 
-    /// Content of a chunk before the trace, if it is a hole or a read shows it before a write
-    /// changes it.
+    /// Content of a chunk before the trace, if it is a hole or a read shows it before a write changes it.
     fn before(&self, page: Page, slot: u64) -> Option<Value> {
         if self.is_hole(page.0, page.1 * self.page_bytes + slot * CHUNK, CHUNK) {
             return Some(Value::Trimmed);
@@ -312,7 +310,6 @@ fn compare(trace: &Trace, page_bytes: u32, source: ContentSource) {
     let known = |id: &&u32| **id != NO_CONTENT;
     let contents: BTreeSet<u32> =
         pages.columns.content.iter().chain(&pages.outline.initial_content).filter(known).copied().collect();
-    // Dense: all ids below the count are in use.
     assert_eq!(contents.len(), pages.outline.content_count as usize);
     assert_eq!(contents.last().map_or(0, |last| last + 1), pages.outline.content_count);
     assert_eq!(pages.outline.quality, reference.quality);
@@ -417,7 +414,6 @@ fn a_large_page_is_the_tuple_of_its_chunks() {
     builder.request(3, Op::Write, 4096, 4096, &[2]);
     builder.request(4, Op::Read, 40960, 4096, &[7]);
     let pages = build(&builder, 16384);
-    // Equal tuples are one content, also after a part changed and changed back.
     assert_eq!(pages.columns.content, [0, 0, 1, 0, 2]);
     assert_eq!(pages.columns.marks, [0, 0, 3, 3, 3]);
     assert_eq!(pages.outline.initial_content, [NO_CONTENT, NO_CONTENT, 2]);
@@ -480,7 +476,6 @@ fn zipf(text: &str) -> ContentSource {
     text.parse().unwrap()
 }
 
-/// With any draw, pages keep the content last written to them.
 #[test]
 fn drawn_contents_stay_where_they_were_written() {
     for seed in 0..1000 {
@@ -500,7 +495,6 @@ fn drawn_contents_stay_where_they_were_written() {
         {
             assert_eq!(*drawn.entry(unique).or_insert(content), content);
         }
-        // Dense, in order of first appearance.
         let contents: BTreeSet<u32> = drawn.values().filter(|&&id| id != NO_CONTENT).copied().collect();
         assert_eq!(contents.len(), pages.outline.content_count as usize);
         assert_eq!(contents.last().map_or(0, |last| last + 1), pages.outline.content_count);
@@ -544,8 +538,7 @@ fn writes_and_pages_before_the_trace_follow_the_formula() {
                 .zip(&weights)
                 .map(|(count, weight)| (count - weight / sum * draws).powi(2) / (weight / sum * draws))
                 .sum();
-            // Chi-square with 49 degrees of freedom exceeds 85.35 once in a thousand seeds. Sorting the
-            // counts can only bring them nearer.
+            // Chi-square of 49 degrees of freedom exceeds 85.35 once in a thousand seeds.
             assert!(square < 85.35, "{text}: {square}");
         }
     }
@@ -562,7 +555,6 @@ fn seeds_make_other_draws_and_reads_do_not() {
             builder.request(number as i64, Op::Write, offset, 4096, &[]);
         }
     }
-    // The number of the first write with the same value, for each write.
     let written = |builder: &TraceBuilder, text: &str| -> Vec<usize> {
         let pages = PageTrace::build(&builder.build().unwrap(), 4096, zipf(text)).unwrap();
         let writes = (0..pages.requests()).filter(|&request| pages.columns.op[request] == Op::Write);

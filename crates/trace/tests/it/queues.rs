@@ -6,7 +6,6 @@ use flashtwin_trace::{
     TraceStream,
 };
 
-/// Requests of all queues, some of them durable, not in order of time.
 fn trace(requests: u64, queue: impl Fn(u64) -> u8) -> Trace {
     let mut builder = TraceBuilder::new("queues");
     for at in 0..requests {
@@ -22,7 +21,6 @@ fn trace(requests: u64, queue: impl Fn(u64) -> u8) -> Trace {
     builder.build().unwrap()
 }
 
-/// The queue that a request was given, told from its address.
 fn given(trace: &Trace, row: usize) -> u8 {
     if trace.op[row] == Op::Flush { 31 } else { (trace.offset_bytes[row] / 4096 * 11 % 32) as u8 }
 }
@@ -77,7 +75,6 @@ fn the_digest_tells_queues_apart() {
     plain.flags.truncate(none.len() - 1);
     let digests = [&plain, &none, &some, &others].map(|trace| trace.digest());
     assert!((0..4).all(|at| !digests[..at].contains(&digests[at])), "{digests:?}");
-    // A durable request is another thing than one of a queue.
     let [mut durable, mut queued] = [plain.clone(), plain];
     (durable.flags, queued.flags) = (vec![0, 1], vec![0, 8]);
     assert_ne!(durable.digest(), queued.digest());

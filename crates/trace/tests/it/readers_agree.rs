@@ -13,11 +13,8 @@ struct Sample {
     text: Text,
     format: &'static str,
     with_content: bool,
-    /// Unit of its times.
     unit_ns: u64,
-    /// Whether it holds the requests of volume 0 only.
     one_volume: bool,
-    /// Whether the format has flushes.
     with_flushes: bool,
 }
 
@@ -88,7 +85,6 @@ fn asked_for(format: &str) -> Option<&str> {
     Some(format).filter(|&format| format == "disksim-bytes")
 }
 
-/// Asserts that both hold the same requests (and contents, when both have some).
 fn assert_same_requests(one: &Trace, other: &Trace, what: &str) {
     assert_eq!(one.time_ns, other.time_ns, "{what}");
     assert_eq!(one.volume, other.volume, "{what}");
@@ -205,7 +201,6 @@ fn ending(file: &str) -> &str {
     file.rsplit('.').next().unwrap_or_default()
 }
 
-/// Compresses by the ending of a file's name.
 pub(crate) fn compress(file: &str, text: &[u8]) -> io::Result<Vec<u8>> {
     match ending(file) {
         "gz" => {

@@ -10,8 +10,7 @@ use flashtwin_trace::{
     PageSource, PageTrace, Quality, Source, Trace, TraceError,
 };
 
-/// Requests of all kinds to several volumes, with gaps between addresses: whole pages and parts of them, with all
-/// contents, some, or none.
+/// Requests of all kinds to several volumes, whole pages and parts of them, with all contents, some, or none.
 fn random_trace(seed: u64, with_content: bool) -> Trace {
     let mut random = SplitMix64(seed);
     let mut below = move |limit: u64| random.next() % limit;
@@ -50,7 +49,6 @@ fn random_trace(seed: u64, with_content: bool) -> Trace {
     Trace::from_columns("random", Format::MEMORY, columns, Quality::default()).unwrap()
 }
 
-/// All windows one behind another.
 fn joined(scan: &PageScan) -> Result<PageColumns, TraceError> {
     let mut all = PageColumns { first_page_op: vec![0], ..PageColumns::default() };
     let mut windows = scan.windows()?;
@@ -135,7 +133,6 @@ fn every_format_is_the_same_streamed_and_in_memory() {
     assert!(checked >= 15, "{checked} samples");
 }
 
-/// Microseconds of an I/O log of fio, some of them late.
 fn log(times_ms: &[i64]) -> String {
     let mut text = "fio version 3 iolog\n0 /dev/a add\n0 /dev/a open\n".to_owned();
     for time_ms in times_ms {
@@ -187,7 +184,6 @@ fn a_file_with_the_same_length_and_time_is_known_by_its_digest() {
     std::fs::write(&path, log(&[0, 100, 200, 300])).unwrap();
     let modified = std::fs::metadata(&path).unwrap().modified().unwrap();
     let scanned = scan(&path).unwrap();
-    // The same pages in another order.
     std::fs::write(&path, log(&[0, 100, 200, 300]).replace("200000", "210000")).unwrap();
     std::fs::File::options().append(true).open(&path).unwrap().set_modified(modified).unwrap();
     let error = joined(&scanned).unwrap_err();

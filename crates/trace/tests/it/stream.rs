@@ -9,7 +9,6 @@ use flashtwin_trace::{
     ErrorCause, NO_CONTENT, OnBadLine, Op, OpenOptions, Request, Source, Trace, TraceBuilder, TraceStream,
 };
 
-/// All batches of a stream as one trace, with the number of batches.
 fn concatenated(stream: &mut TraceStream) -> (Trace, usize) {
     let mut whole: Option<Trace> = None;
     let mut batches = 0;
@@ -58,7 +57,6 @@ fn append(whole: &mut Trace, batch: &Trace) {
     }
 }
 
-/// Asserts that the stream of `source` is the trace read as a whole; the number of batches.
 fn assert_same(source: &Source, options: &OpenOptions, what: &str) -> usize {
     let expected = Trace::open(source, options, &()).unwrap();
     let mut stream = TraceStream::open(source, options, &()).unwrap();
@@ -78,7 +76,6 @@ fn assert_same(source: &Source, options: &OpenOptions, what: &str) -> usize {
     names.0.sort();
     names.1.sort();
     assert_eq!(names.0, names.1, "{what}");
-    // All but volume numbers and digests is the same.
     let expected = Trace { volume: got.volume.clone(), volume_names: got.volume_names.clone(), ..expected };
     let got = Trace { digests: expected.digests.clone(), ..got };
     assert_eq!(got, expected, "{what}");
@@ -110,8 +107,7 @@ fn every_sample_is_the_same_as_a_stream() {
     assert!(files >= 10, "{files}");
 }
 
-/// FIU lines: out of order by up to `window_ns`, some of them parts of one request, some bad, some
-/// empty, on several volumes.
+/// FIU lines on several volumes: out of order by up to `window_ns`, some joined, some bad, some empty.
 fn disordered_fiu(random: &mut Random, lines: u64, window_ns: u64) -> String {
     let mut text = String::new();
     let mut latest = 5_000_000_000u64;

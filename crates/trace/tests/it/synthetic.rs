@@ -1,5 +1,4 @@
-//! Synthetic workloads through the public interface: each trace is counted by the plainest means
-//! and compared with its recipe.
+//! Synthetic workloads: each trace is counted by the plainest means and compared with its recipe.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -81,7 +80,6 @@ fn near(what: &str, found: f64, wanted: f64, relative: f64) {
     assert!((found - wanted).abs() <= wanted.abs() * relative, "{what}: {found}, wanted {wanted}");
 }
 
-/// Values of the pages read on each day, in order.
 fn reads_by_day(trace: &Trace, recipe: &Recipe, scale: f64) -> Vec<Vec<u32>> {
     let day_ns = (recipe.arrivals.day_s * scale * 1e9) as i64;
     let mut days = vec![Vec::new(); recipe.arrivals.days as usize];
@@ -92,15 +90,13 @@ fn reads_by_day(trace: &Trace, recipe: &Recipe, scale: f64) -> Vec<Vec<u32>> {
     days
 }
 
-/// Distinct values among the pages a day reads, in percent, on average.
 fn daily_unique_reads(trace: &Trace, recipe: &Recipe, scale: f64) -> f64 {
     let days = reads_by_day(trace, recipe, scale);
     let share = |day: &Vec<u32>| day.iter().collect::<HashSet<_>>().len() as f64 / day.len() as f64 * 100.0;
     days.iter().map(share).sum::<f64>() / days.len() as f64
 }
 
-/// Checks every statistic that the generator controls, for every recipe that comes with flashtwin.
-/// Reads come in whole extents: with `few` of them the popularity is only roughly as asked.
+/// Checks every statistic that the generator controls; with `few` extents popularity is only roughly as asked.
 fn follows_its_recipe(name: &str, scale: f64, few: bool) {
     let recipe = recipe(name);
     let trace = made(name, scale, 1);
@@ -143,8 +139,7 @@ fn follows_its_recipe(name: &str, scale: f64, few: bool) {
                 // A day has a few dozen extents of its own.
                 (true, 1) if recipe.reads.unique_within == Within::Day => 0.15,
                 (true, 1) => 0.1,
-                // Data written in runs of some sizes are read in requests of other sizes, which
-                // cuts these short.
+                // Data written in runs of some sizes are read in requests of others, which cuts these short.
                 _ => 0.4,
             },
         );
@@ -208,7 +203,6 @@ fn open(path: &Path) -> Trace {
 #[test]
 fn streamed_file_has_the_same_trace_with_any_threads() {
     let folder = Folder::new();
-    // Longer than two batches of rows.
     let (recipe, scale) = (recipe("ca-ssd/hm"), 0.05);
     let paths = [folder.file("one.parquet"), folder.file("two.parquet")];
     for (path, threaded) in paths.iter().zip([false, true]) {
@@ -221,7 +215,6 @@ fn streamed_file_has_the_same_trace_with_any_threads() {
     assert_eq!((read.volume_names, read.quality), (whole.volume_names, whole.quality));
 }
 
-/// Cancels after this number of updates.
 struct Stop(AtomicU64);
 
 impl Progress for Stop {

@@ -32,8 +32,7 @@ fn random_trace(seed: u64, with_content: bool, pages: u64) -> Trace {
     builder.build().unwrap()
 }
 
-/// One page of a request as an event: time, volume by name, kind, page, bytes of it, content by the
-/// events it has in common with others.
+/// One page of a request: time, volume by name, kind, page, bytes of it, content by the events it shares it with.
 type Event = (i64, String, Op, u64, u64, Option<u32>);
 
 /// All pages of all requests. `content` numbers contents as the whole trace does.

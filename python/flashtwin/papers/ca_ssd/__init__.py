@@ -12,7 +12,6 @@ from flashtwin.papers.model import Paper, PaperWorkload, Statistic
 
 
 def _workload(name: str) -> PaperWorkload:
-    """Sizes and mixes stand in the items of Tables 2 and 3."""
     place, columns = ("Table 2", COLUMNS_2) if name in published.TABLE_2 else ("Table 3", COLUMNS_3)
     values: tuple[float, ...] = published.TABLE_2.get(name) or published.TABLE_3[name]
     statistics = tuple(

@@ -8,8 +8,21 @@ from flashtwin.experiments import Factor, levels
 from flashtwin.papers import experiment, sensitivity
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.ca_ssd import published
-from flashtwin.papers.ca_ssd.common import ALL, CA_SSD, EMPTY, FULL, NAMES, SYSTEMS, blocks_for
-from flashtwin.papers.ca_ssd.result_items import AFTER, BEFORE, ERASES_16K, FIG_7, SMALLEST, VICTIMS
+from flashtwin.papers.ca_ssd.result_items import (
+    AFTER,
+    ALL,
+    BEFORE,
+    CA_SSD,
+    EMPTY,
+    ERASES_16K,
+    FIG_7,
+    FULL,
+    NAMES,
+    SMALLEST,
+    SYSTEMS,
+    VICTIMS,
+    blocks_for,
+)
 from flashtwin.papers.experiment import Experiment
 from flashtwin.papers.facts import all_keep_up, derived, minus, total
 from flashtwin.papers.model import Quantity, gain
@@ -54,7 +67,6 @@ FACTORS = (
 
 
 def _begins_full(ca_ssd: str) -> Callable[[Stand], Mapping[str, Value]]:
-    """Drives as `begins-full` finds them, with this much data on CA-SSD's."""
     return lambda stand: {"blocks_per_plane": blocks_for(stand), "replay.preload": FULL, BEGINS: ca_ssd}
 
 

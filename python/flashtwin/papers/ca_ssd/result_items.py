@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from flashtwin.papers.bench import PaperRun, Stand
 from flashtwin.papers.ca_ssd import published
-from flashtwin.papers.ca_ssd.common import (
-    ALL,
-    CA_SSD,
-    CUTS,
-    EMPTY,
-    FULL,
-    NAMES,
-    NOTHING,
-    PAGE_BYTES,
-    PAGES_A_BLOCK,
-    SYSTEMS,
-    TEN,
-    TRADITIONAL,
-    begins,
-    blocks_for,
-    cut_bars,
-    cut_claims,
-    cuts,
-    entries,
-    on_device,
-    traditional_wa,
-    victims_of,
-    wa,
-)
+from flashtwin.papers.ca_ssd.published import SETUP
 from flashtwin.papers.claims import Claim, number
-from flashtwin.papers.facts import Fact, derived, minus, of_runs, of_trace, saved, total
+from flashtwin.papers.facts import Fact, Run, Worked, derived, minus, of_runs, of_trace, saved, total
 from flashtwin.papers.model import (
     BarPanel,
     ByWorkload,
@@ -48,6 +27,115 @@ from flashtwin.papers.model import (
     percent,
     table,
 )
+from flashtwin.settings import Value
+
+NAMES, TEN = published.NAMES, published.TEN
+#: Blocks of a GB: 64 pages of 4 KB (Table 1, SLC2).
+BLOCKS_A_GB = 4096
+PAGE_BYTES, PAGES_A_BLOCK = 4096.0, 64
+ALL = "response.all.mean_ns"
+TRADITIONAL, CA_SSD = "conventional", "ca-ssd-inverted"
+SYSTEMS = (TRADITIONAL, CA_SSD)
+CUTS = {
+    "response": ("mean response time", ALL),
+    "writes": ("pages written", "pages_programmed"),
+    "gc": ("pages written by collection", "flash_writes.gc"),
+    "erases": ("erases", "erases.total"),
+}
+NOTHING = "the traditional SSD collected nothing"
+
+#: Of a drive that begins full: spare pages as a share of the footprint, between which it is sought, and how often.
+SPARE_MIN, SPARE_MAX, STEPS = 0.03, 6.0, 9
+#: What CA-SSD holds at the beginning: as many pages as the traditional SSD, or those that the trace reads first.
+FULL, EMPTY = "footprint", "first-reads"
+
+
+def device(stand: Stand) -> dict[str, Value]:
+    """The paper's single plane, as large as the paper's drive at the workload's scale."""
+    blocks = published.SSD_GB.get(stand.name, 4) * BLOCKS_A_GB * stand.source.scale
+    return {**SETUP.sets, "blocks_per_plane": max(64, round(blocks))}
+
+
+def on_device(system: str, *worked: Worked, **sets: Value) -> Run:
+    """A system on the paper's drive."""
+    return Run(system, tuple(sets.items()), (device, *worked))
+
+
+def entries(full: int) -> Worked:
+    """A size of the fingerprint store, at the workload's scale."""
+    return lambda stand: {"fingerprint_entries": max(1, round(full * stand.source.scale))}
+
+
+def cuts(before: Run, after: Run) -> dict[str, Fact]:
+    """By how many percent CA-SSD cuts each figure of Fig. 7."""
+    return {key: saved(before, after, path) for key, (_, path) in CUTS.items()}
+
+
+def cut_claims(facts: Mapping[str, Fact], key: str, why: str = "") -> Quantity:
+    """A published cut."""
+    return gain(f"{CUTS[key][0]}, cut", facts[key], published.CUTS[key], why)
+
+
+def cut_bars(facts: Mapping[str, Fact], *keys: str) -> dict[str, tuple[Fact, Mapping[str, float]]]:
+    """Cuts beside the published ones."""
+    return {CUTS[key][0].removeprefix("pages "): (facts[key], published.CUTS[key]) for key in keys}
+
+
+def victims(run: PaperRun) -> float | None:
+    """Mean valid pages of the blocks collected; None where none was."""
+    rows = run.rows("gc_victims")
+    collected = sum(row["victims"] for row in rows)
+    return sum(row["victims"] * row["valid_pages"] for row in rows) / collected if collected else None
+
+
+def victims_of(run: Run) -> Fact:
+    """The same of a run."""
+    return of_runs(victims, run)
+
+
+def traditional_wa(name: str) -> float:
+    """Write amplification of the paper's traditional SSD, by Table 2 and Fig. 7b.
+
+    What was published gives it away. Of a page that the host writes, the traditional SSD programs `1 + g`, `g` by
+    collection. CA-SSD programs the unique ones, `u` (Table 2; the others are duplicates, and values that come again
+    after their last page was overwritten are "extremely low", Fig. 7b), and of `g` what the cut of collection leaves,
+    so that the cut of all writes gives `g`. For `web` that is 1.14; its victims with 33.20 of 64 valid pages (Fig. 6)
+    say 1.08. For `mail` it is 0.12; its 47,819 erases (Fig. 7c) of a drive without a free block say 0.10.
+    """
+    unique, left = published.TABLE_2[name][3] / 100.0, 1.0 - published.CUTS["writes"][name] / 100.0
+    left_of_collection = 1.0 - published.CUTS["gc"][name] / 100.0
+    return 1.0 + (unique - left) / (left - left_of_collection)
+
+
+def blocks_for(stand: Stand) -> int:
+    """Blocks of the drive on which the traditional SSD, full at the beginning, has this write amplification."""
+    if blocks_for not in stand.memo:
+        stand.memo[blocks_for] = _blocks_for(stand, traditional_wa(stand.name))
+    return int(stand.memo[blocks_for])
+
+
+def _blocks_for(stand: Stand, wa: float) -> int:
+    pages = stand.fact("info.footprint_pages") or 0.0
+    low, high = SPARE_MIN, SPARE_MAX
+    for _ in range(STEPS):
+        spare = math.sqrt(low * high)
+        blocks = max(64, round(pages * (1.0 + spare) / PAGES_A_BLOCK))
+        drive = {**device(stand), "blocks_per_plane": blocks, "replay.preload": FULL}
+        found = stand.run(TRADITIONAL, **drive).get("write_amplification") or 0.0
+        low, high = (spare, high) if found > wa else (low, spare)
+    return blocks
+
+
+def begins(system: str, holds: str, *worked: Worked, **sets: Value) -> Run:
+    """A system on the drive that collects as the paper's did, with these pages on it at the beginning."""
+    found: Worked = lambda stand: {"blocks_per_plane": blocks_for(stand)}  # noqa: E731
+    return on_device(system, found, *worked, **{"replay.preload": holds, **sets})
+
+
+def wa(run: Run) -> Fact:
+    """Write amplification."""
+    return total(run, "write_amplification")
+
 
 BEFORE, AFTER = (on_device(name) for name in SYSTEMS)
 RUNS = {TRADITIONAL: BEFORE, CA_SSD: AFTER}
@@ -55,7 +143,6 @@ FIG_7 = cuts(BEFORE, AFTER)
 
 
 def _curve(run: PaperRun) -> tuple[list[float], list[float]]:
-    """The cumulative distribution of valid pages of the blocks collected."""
     rows = run.rows("gc_victims")
     shares = np.cumsum([row["victims"] for row in rows]) / max(1, sum(row["victims"] for row in rows))
     return [float(row["valid_pages"]) for row in rows], shares.tolist()
@@ -66,7 +153,6 @@ CURVES = {name: of_runs(_curve, run) for name, run in RUNS.items()}
 
 
 def _claims_fig_6(facts: ByWorkload) -> list[Claim]:
-    """Mean valid pages of a victim."""
     return [
         number(name, "valid pages of a victim", value, facts.get("web", {}).get(VICTIMS[name]), "pages",
                why="no block was collected")
@@ -106,7 +192,6 @@ def _count(value: float | None) -> str:
 
 ERASES = {name: (total(run, "erases.total"), _count) for name, run in RUNS.items()}
 
-#: Stores of fixed size beside one without a limit: systems, cuts of the response, and the RAM of the store.
 STORES = {full: on_device(CA_SSD, entries(full)) for full in published.RAM_MB}
 BY_SIZE = {f"{full // 1024} K": saved(BEFORE, run, ALL) for full, run in STORES.items()}
 BY_SIZE |= {"unlimited": FIG_7["response"]}
@@ -122,7 +207,6 @@ RAM = {
 
 
 def _claims_cache(facts: ByWorkload) -> list[Claim]:
-    """128 K entries are as good as no limit; the RAM that the sizes need."""
     claims = []
     for name, unlimited in zip(NAMES, column(facts, NAMES, BY_SIZE["unlimited"]), strict=True):
         measured = None if unlimited is None else facts[name][BY_SIZE["128 K"]]
@@ -164,7 +248,6 @@ ON_FULL = {holds: cuts(FULL_BEFORE, begins(CA_SSD, holds)) for holds in (FULL, E
 FULL_VICTIMS, WA = victims_of(FULL_BEFORE), wa(FULL_BEFORE)
 HOLDS_VICTIMS = {holds: victims_of(begins(CA_SSD, holds)) for holds in (FULL, EMPTY)}
 GIGABYTES = of_trace(lambda stand: blocks_for(stand) * PAGES_A_BLOCK * PAGE_BYTES / 2**30 / stand.source.scale)
-#: Cuts when requests come slower or faster.
 BY_SPEED = {
     f"{speed:g} x": saved(
         begins(TRADITIONAL, FULL, **{"replay.speed": speed}), begins(CA_SSD, EMPTY, **{"replay.speed": speed}), ALL
@@ -174,7 +257,6 @@ BY_SPEED = {
 
 
 def _claims_begins_full(facts: ByWorkload) -> list[Claim]:
-    """Response, writes, writes by collection, erases, and victims of `web`; CA-SSD begins empty."""
     claims = claims_of([cut_claims(ON_FULL[EMPTY], key, NOTHING) for key in CUTS], facts, NAMES)
     for system, value, fact in zip(SYSTEMS, published.VICTIMS_WEB, (FULL_VICTIMS, HOLDS_VICTIMS[EMPTY]), strict=True):
         measured = facts.get("web", {}).get(fact)
@@ -202,7 +284,6 @@ def _tables_begins_full(facts: ByWorkload) -> list[dict[str, Any]]:
 
 
 def _notes_begins_full(facts: ByWorkload) -> list[str]:
-    """The write amplification that was sought, and found."""
     return [
         f"{name}: by Table 2 and Fig. 7b the paper's traditional SSD had a write amplification of "
         f"{traditional_wa(name):.2f}; a drive of {found[GIGABYTES]:.2f} GB that begins full has {found[WA]:.2f}."
@@ -249,7 +330,6 @@ def nearest(drive: str, facts: ByWorkload) -> float | None:
 
 
 def _claims_anchor(facts: ByWorkload) -> list[Claim]:
-    """The milliseconds at the recorded clock; and where they are met, the cuts of all workloads."""
     claims: list[Claim] = []
     for drive, by_speed in ANCHORS.items():
         recorded = facts.get("homes", {}).get(by_speed[1.0][1])
@@ -265,7 +345,6 @@ def _claims_anchor(facts: ByWorkload) -> list[Claim]:
 
 
 def _notes_anchor(facts: ByWorkload) -> list[str]:
-    """The clocks found."""
     return [
         f"{drive}: homes with 16 K entries is shorter by {facts['homes'][by_speed[speed][1]]:.2f} ms at {speed:g} "
         f"times the recorded clock, of the {len(SPEEDS)} clocks most nearly the published {published.SHORTER_MS:g} ms."

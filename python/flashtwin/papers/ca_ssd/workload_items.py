@@ -10,7 +10,7 @@ import numpy as np
 
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.ca_ssd import published
-from flashtwin.papers.ca_ssd.common import NAMES, PAGE_BYTES
+from flashtwin.papers.ca_ssd.result_items import NAMES, PAGE_BYTES
 from flashtwin.papers.claims import EFFECT_POINTS, Claim, number
 from flashtwin.papers.facts import Fact, derived, entry, of_trace
 from flashtwin.papers.model import BarPanel, ByWorkload, Facts, Item, Quantity, above, lines, table
@@ -131,7 +131,6 @@ def _panels_locality(facts: ByWorkload) -> list[dict[str, Any]]:
     return panels
 
 
-#: Seed of the contents that are drawn for hm.
 SEED = 0
 
 
@@ -164,7 +163,6 @@ HM = of_trace(measure_hm)
 
 
 def _claims_hm(facts: ByWorkload) -> list[Claim]:
-    """Values with half of the writes, and how many fewer they become."""
     found = facts.get("hm", {}).get(HM, {})
     claims = [
         number("hm", f"values with half of the writes, a = {a:g}", value, found.get(f"{a:g}"), "million")
@@ -176,7 +174,6 @@ def _claims_hm(facts: ByWorkload) -> list[Claim]:
 
 
 def _notes_hm(facts: ByWorkload) -> list[str]:
-    """What Table 3 leaves possible."""
     if "hm" not in facts:
         return []
     writes = facts["hm"][HM]["writes"]

@@ -8,8 +8,17 @@ from typing import Any
 from flashtwin.experiments import Factor, levels
 from flashtwin.papers import experiment, sensitivity
 from flashtwin.papers.ds_ftl import published
-from flashtwin.papers.ds_ftl.common import KINDS, NAMES, redirected
-from flashtwin.papers.ds_ftl.items import CHIPS_DIFFER, DEVIATION, EQUAL_WRITTEN, FIG_10, KEEP_UP, REDIRECTED
+from flashtwin.papers.ds_ftl.items import (
+    CHIPS_DIFFER,
+    DEVIATION,
+    EQUAL_WRITTEN,
+    FIG_10,
+    KEEP_UP,
+    KINDS,
+    NAMES,
+    REDIRECTED,
+    redirected,
+)
 from flashtwin.papers.experiment import Experiment
 from flashtwin.papers.facts import Fact, mean
 from flashtwin.papers.model import Overall, Quantity
@@ -30,7 +39,6 @@ def for_system(name: str, sets: Mapping[str, Value]) -> Mapping[str, Value]:
 
 
 def _headlines(speed: float) -> Iterator[Headline]:
-    """The paper's headlines: cuts as means, redirected pages by workload where they were published so."""
     faster = "" if speed == 1.0 else f", clock x {speed:g}"
     for kind, other, value in published.CUTS:
         yield Headline(
@@ -82,7 +90,6 @@ FACTORS = (
 CUTS = {(kind, other): FIG_10[kind, other, 1.0] for kind, other, _ in published.CUTS}
 
 
-#: The lowest, the highest, and the mean.
 STATISTICS: tuple[Callable[[Any], float | None], ...] = (min, max, mean)
 
 
@@ -91,7 +98,6 @@ def _overall(subject: str, fact: Fact, value: float, statistic: Callable[[Any], 
 
 
 def _spread(facts: Mapping[str, Fact], of: Mapping[str, tuple[float, float, float]], unit: str) -> list[Overall]:
-    """Lowest, highest and mean over the workloads, where all have the figure."""
     return [
         Overall(name, facts[name], value, unit, statistic=statistic, needs="run")
         for name, values in of.items()

@@ -42,7 +42,6 @@ def details(facts: ByWorkload) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-#: The panel of the shares on the chart.
 OF_ORACLE = "share of Oracle's reads"
 
 

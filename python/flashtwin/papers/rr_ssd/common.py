@@ -14,7 +14,6 @@ from flashtwin.papers.search import RateResult
 from flashtwin.settings import Value
 
 NAMES = published.WORKLOADS
-#: Mean response times, and what the requests are called.
 MEANS = {"read": "response.read.mean_ns", "all": "response.all.mean_ns"}
 READ, ALL = MEANS.values()
 KINDS = {"read": "reads", "all": "reads and writes"}

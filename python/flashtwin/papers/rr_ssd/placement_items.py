@@ -88,7 +88,6 @@ def _mean(facts: ByWorkload, key: str) -> float | None:
 
 
 def _claims_causes(facts: ByWorkload) -> list[Claim]:
-    """Whether some reading of the score gains twice as much as random placement; means over the workloads."""
     claims = []
     for drive, nothing in (
         (LARGE, "random placement gains nothing"), (SIZED, "a workload is too small for such a drive"),
@@ -121,11 +120,9 @@ SPACE = part(*(total(at_clock(name), "space.pages_in_use") for name in ("ca-ssd"
 
 
 def _every(days: float) -> Any:
-    """A system that makes copies every so many days."""
     return lambda system: Run(system, worked=(lambda stand: {"replay.period_s": stand.period_s * days},))
 
 
-#: Lengths of a period in days.
 PERIODS = {"hourly": _every(1.0 / 24.0), "daily": _every(1.0), "weekly": _every(7.0)}
 BY_PERIOD = {label: saves("rr-ssd", at=at) for label, at in PERIODS.items()}
 COPIED_HOURLY = part(*(total(PERIODS[label]("rr-ssd"), "replication.copies") for label in ("hourly", "daily")))

@@ -63,7 +63,6 @@ PUBLISHED_MEANS = {"RR-SSD": published.RR_SSD_MEAN, "Oracle": published.ORACLE_M
 
 
 def _columns(facts: Mapping[str, Fact], *keys: str) -> list[Quantity]:
-    """The published columns of Table IV: `Oracle, reads and writes`."""
     split = [key.split() for key in keys]
     return [gain(f"{who}, {KINDS[kind]}", facts[f"{who} {kind}"], PUBLISHED[who][kind]) for who, kind in split]
 
@@ -77,14 +76,12 @@ def _gain_bars(facts: Mapping[str, Fact], kind: str) -> dict[str, tuple[Fact, Ma
 
 
 def _clock(value: float) -> str:
-    """A factor of the clock, four digits."""
     return f"{value:,.0f}" if value >= 1_000 else f"{value:.4g}"
 
 
 # Table IV, the fair test: the rate is set by Oracle's reads alone, all else is predicted.
 RATED = table_iv(at_rate)
 SPEED, TRIED = of_trace(lambda stand: matched(stand).rate), of_trace(lambda stand: len(matched(stand).tried))
-#: Whether Oracle's reads gain as much as published at any rate.
 MET = of_trace(lambda stand: matched(stand).met)
 BUSY = derived(lambda busy: (busy or 0.0) * 100.0, total(at_rate("ca-ssd"), "utilisation.chip_mean"))
 #: Reads of values read before, in percent: the most that copies of read values can serve.
@@ -111,7 +108,6 @@ def _claims_table_4(facts: ByWorkload) -> list[Claim]:
 
 
 def _notes_table_4(facts: ByWorkload) -> list[str]:
-    """Where copies of values read before cannot reach the published share, or no rate the published gain."""
     notes = ["Oracle's reads are not among the claims: the rate of arrival was chosen so that they are as published."]
     notes += [
         f"{name}: only {percent(found[AGAIN])} of the reads are of values read before, and copies of what "
@@ -228,7 +224,6 @@ AT_LEAST_THE_SHARE = {name: (value, None) for name, value in published.SHARE.ite
 
 
 def _notes_bound(facts: ByWorkload) -> list[str]:
-    """Where even the bound is below the published share."""
     notes = [
         "Everything copied: at the end of each day every content that was read during it has a copy on every chip, at "
         "no cost. RR-SSD copies some of these, so that no choice, number or place of copies brings it above that. On "
@@ -294,7 +289,6 @@ def _panels_table_1(facts: ByWorkload) -> list[dict[str, Any]]:
 
 
 def _notes_table_1(facts: ByWorkload) -> list[str]:
-    """The published time of a copy, and passes with all chips at work."""
     notes = [
         "The published minutes are 2.97 ms a copy in every cell; one copy after another at the paper's own latencies "
         "(read 75 µs, program 400 µs, two transfers of 10 µs) takes 0.495 ms."
@@ -343,7 +337,6 @@ def _tables_table_5(facts: ByWorkload) -> list[dict[str, Any]]:
 
 
 def _days(*runs: PaperRun) -> list[dict[str, Any]]:
-    """Read improvement, new and replicated values by day, from the second day on."""
     days = []
     for day, (base, rr, oracle) in enumerate(zip(*(run.rows("periods")[:7] for run in runs), strict=True), start=1):
         if day > 1 and base["read_mean_ns"]:

@@ -87,7 +87,6 @@ def _tables_table_3(facts: ByWorkload) -> list[dict[str, Any]]:
 
 
 def _notes_table_3(facts: ByWorkload) -> list[str]:
-    """Which reading has the published order of the workloads."""
     if not facts:
         return []
     held = []
@@ -189,7 +188,6 @@ def _panels_fig_2(facts: ByWorkload) -> list[dict[str, Any]]:
 
 
 def _notes_fig_2(facts: ByWorkload) -> list[str]:
-    """What the ratio is of."""
     if not facts:
         return []
     found, longer = facts["webvm"][QUEUES], facts["webvm"][LONGER]["ratio"]
@@ -248,7 +246,6 @@ def _panels_fig_4(facts: ByWorkload) -> list[dict[str, Any]]:
 
 
 def _notes_fig_4(facts: ByWorkload) -> list[str]:
-    """Of the values that are read."""
     return [
         f"{name}: of the values that are read at all, {percent(of_read)} receive 80 % of the reads."
         for name in FIU
@@ -256,7 +253,6 @@ def _notes_fig_4(facts: ByWorkload) -> list[str]:
     ]
 
 
-#: Days that Fig. 5 shows.
 DAYS = 7
 
 

@@ -15,14 +15,10 @@ from . import across, contents, flash, over_time, pages, response, workload
 
 
 def _declared(*modules: ModuleType) -> dict[str, Chart[Any]]:
-    """The charts of the modules, in the order of their text."""
     found = [value for module in modules for value in vars(module).values() if isinstance(value, Chart)]
     return {chart.name: chart for chart in found}
 
 
-#: Charts of the trace: of a characterization, with or without runs beside it.
 WORKLOAD_CHARTS: dict[str, Chart[TraceResults]] = _declared(workload, contents, pages)
-#: Charts of systems: of a study.
 CHARTS: dict[str, Chart[StudyFolder]] = _declared(response, over_time, flash)
-#: How many traces compare.
 ACROSS_CHARTS: dict[str, Chart[Collection]] = _declared(across)

@@ -13,7 +13,6 @@ from .. import colours, mark
 from ..declared import Axis, Data, Drawing, Frame, Panel, chart, is_column, nothing, plain, plain_size, shorten
 
 HUE = colours.HUES[0][0]
-#: What it takes to enter a statistic.
 NEEDED = {
     "large_enough": "10,000 requests and 5,000 writes",
     "write_amplification": "10,000 requests, 100,000 page writes and 4 writes of each sector",
@@ -56,7 +55,6 @@ def _boxes(table: SavedTable, places: Floats, colour: str = HUE, width: float = 
 
 
 def _boxed(table: SavedTable) -> tuple[Floats, list[mark.Mark]]:
-    """The steps of x, and boxes side by side for them."""
     x = _statistic(table, "median")[0]
     return x, _boxes(table, np.arange(x.size, dtype=float))
 
@@ -105,7 +103,6 @@ def _data(results: Collection, *figures: str) -> Data:
 
 
 def _nobody(results: Collection, entering: str) -> Drawing:
-    """Why there is nothing to draw: no trace is large enough."""
     counts = results.info.get("counts")
     if isinstance(counts, dict) and counts.get(entering) == 0:
         return nothing(f"No trace enters this statistic: it takes {NEEDED[entering]}.")

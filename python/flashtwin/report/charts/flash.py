@@ -125,7 +125,6 @@ def gc_victims(study: StudyFolder) -> Drawing:
 
 
 def _victims(run: SavedRun) -> tuple[Floats, Floats] | None:
-    """Valid pages, ascending, and the victims that had so many."""
     known = columns(run.table("gc_victims"), "valid_pages", "victims")
     if known is None or np.nansum(known[1]) <= 0:
         return None
@@ -161,7 +160,6 @@ def copies(study: StudyFolder) -> Drawing:
 
 
 def _copies(run: SavedRun) -> tuple[Floats, Floats] | None:
-    """Numbers of copies, and the contents that have so many."""
     known = columns(run.table("copies"), "copies", "contents")
     if known is None:
         return None
@@ -266,7 +264,6 @@ def _sees_spread(shares: dict[SavedRun, Floats], word: str) -> str:
 
 
 def _sees_hash_unit(study: StudyFolder) -> list[str]:
-    """How busy it is, where it is busiest."""
     known = [(share, run) for run in study.runs if (share := run.number("hash_unit.utilisation")) is not None]
     if not known:
         return []

@@ -31,7 +31,6 @@ from . import timelines
 
 #: The two slices, as columns of the table, with the words for them.
 SLICES = ledger.REQUESTS[1:]
-#: The line of all requests.
 _EVERY = {"color": colours.MUTED, "linewidth": 0.9, "linestyle": (0, (4, 3))}
 
 
@@ -177,7 +176,6 @@ def _waited_for(run: SavedRun, kind: str, name: str, start_ns: float) -> str:
     return f"; these waited longest for {ledger.words(charge)} ({share} of their time)" if most > 0 else ""
 
 
-#: Runs with their periods beside those of the reference.
 Compared = list[tuple[SavedRun, timelines.Periods]]
 
 

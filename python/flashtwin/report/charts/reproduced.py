@@ -12,7 +12,6 @@ PaperPanel = Mapping[str, Any]
 
 #: Groups up to this many let two panels of bars stand side by side.
 FEW_GROUPS = 4
-#: The mark of a published value.
 PUBLISHED: dict[str, Any] = {
     "color": colours.INK,
     "marker": "D",

@@ -18,7 +18,6 @@ from .. import colours, mark
 from ..declared import Axis, Data, Drawing, Frame, Panel, chart, is_column, line_key, nothing, patch_key, with_change
 from . import timelines
 
-#: Systems, and causes, shown at most.
 SYSTEMS_MAX, CAUSES_MAX = 6, 8
 
 
@@ -283,7 +282,6 @@ def _mean_data(study: StudyFolder) -> Data:
 
 
 OTHER = "other"
-#: The ledgers of one panel by run.
 LedgerOfRun = dict[str, Ledger | None]
 
 
@@ -342,7 +340,6 @@ def _small(panels: Collection[LedgerOfRun]) -> set[str]:
 
 
 def _pieces(one: Ledger, small: set[str]) -> dict[str, float]:
-    """The parts of a bar, from left to right."""
     pieces = {charge: ns for charge, ns in one.waits.items() if charge not in small and ns > 0}
     other = sum(ns for charge, ns in one.waits.items() if charge in small)
     if other > 0:
@@ -368,7 +365,6 @@ def _wait_bars(study: StudyFolder, of_run: LedgerOfRun, small: set[str]) -> list
 
 
 def _sees_waits(study: StudyFolder, kinds: Sequence[tuple[str, str]]) -> list[str]:
-    """Longest waits of the slowest reads and writes, where they are slowest and where they are not."""
     sentences = []
     for kind, title in kinds:
         known = [(one, run) for run in study.runs if (one := ledger.ledger(run, kind, ledger.SLOWEST_PERCENT))]

@@ -40,7 +40,6 @@ SHAPES = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 OVER_WORDS = {"mean": "the geometric mean of the ratios", "worst": "the worst of the ratios"}
 #: Stands for the values of all keys, where these were put side by side.
 SETTING = "setting"
-#: Figures of a sweep of depths: across, and up.
 SERVED, RESPONSES = figures.figure("iops"), (figures.figure("all.mean"), figures.figure("all.p99"))
 _LIMIT = {"color": colours.MUTED, "linewidth": 0.9, "linestyle": (0, (4, 3))}
 
@@ -81,7 +80,6 @@ def _keys(found: SavedSweep) -> list[LegendEntry]:
 
 
 def _data(found: SavedSweep, wanted: Sequence[Figure]) -> Data:
-    """Every point with its keys and these figures."""
     data = Data(("point", "trace", "system", *found.axes, *(one.path for one in wanted)))
     columns = ("point", "trace", "system", *(f"config.{key}" for key in found.axes), *(one.path for one in wanted))
     data.rows += [tuple(row.get(name) for name in columns) for row in found.done]
@@ -130,7 +128,6 @@ def trade(found: SavedSweep) -> Drawing:
 
 
 def _is_flat(found: SavedSweep, trace: str, one: Figure) -> bool:
-    """Whether a figure is the same in all runs of a trace."""
     return len({number(row, one) for row in _of(found, trace, (one,))}) == 1
 
 
@@ -327,7 +324,6 @@ def panels_of(found: SavedSweep, key: str) -> list[KeyPanel]:
 
 
 def _setting(found: SavedSweep, row: Row) -> str:
-    """The values of all keys of a row but seeds, as a label."""
     return ", ".join(plain(row.get(f"config.{key}")) for key in found.axes if key not in found.seeds)
 
 
@@ -434,7 +430,6 @@ def _ranges(found: Sequence[Variation]) -> str:
 
 
 def _explained(found: SavedSweep, key: str, shown: Sequence[KeyPanel], *, joined: bool) -> list[str]:
-    """The legend of lines, bands and dashes, where there are any."""
     if not joined:
         return ["Each dot is a run; other keys differ between them."]
     sees = []

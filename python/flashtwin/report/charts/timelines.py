@@ -12,7 +12,6 @@ import numpy as np
 
 from flashtwin.results.reading import Floats, SavedRun, SavedTable
 
-#: x and y.
 Curve = tuple[Floats, Floats]
 
 

@@ -44,7 +44,6 @@ def _periods(study: TraceResults, notes: list[str]) -> SavedTable | None:
 
 
 def _columns(table: SavedTable | None, x: str, y: str) -> dict[str, Curve]:
-    """Two columns of the rows of each kind."""
     of_kind = {kind: columns(table.where("kind", kind), x, y) for kind, _, _ in KINDS} if table is not None else {}
     return {kind: (known[0], known[1]) for kind, known in of_kind.items() if known is not None}
 

@@ -27,7 +27,6 @@ impl Degrees {
             // With one copy a read, a counter that saturates at chips - 1 is exactly sufficient, which is the paper's
             // argument for its width.
             DegreePolicy::Popularity => 1 + times(u64::from(popularity), rules.copies_per_read),
-            _ if popularity == 0 => 1,
             DegreePolicy::ManyOfFew => u64::from(chips),
             DegreePolicy::FewOfMany => u64::from(rules.few_copies),
         };

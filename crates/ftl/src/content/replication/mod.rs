@@ -12,6 +12,7 @@ mod on_line;
 // The example of docs/adding-a-policy.md.
 #[cfg(test)]
 #[path = "../../tests/added/one_each.rs"]
+#[allow(dead_code)] // nobody builds it: it has no row below
 mod one_each;
 pub mod placement;
 mod priority_lru;

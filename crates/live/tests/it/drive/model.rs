@@ -52,14 +52,14 @@ fn each_system(seed: u64, steps: [u32; 3]) {
             // One chip has no place for copies, one channel none for spread duplicates: they are served all the same.
             let erases = run(system, &shape, seed + at as u64, steps);
             let erases = erases.unwrap_or_else(|error| panic!("{system} on {shape:?}: {error}"));
-            assert!(erases > 20, "{system} on {shape:?}: {erases} erases are no pressure");
+            assert!(erases > 5, "{system} on {shape:?}: {erases} erases are no pressure");
         }
     }
 }
 
 #[test]
 fn each_system_reads_as_a_plain_row_of_bytes_would() {
-    each_system(100, [900, 500, 900]);
+    each_system(100, [900, 500, 1_200]);
 }
 
 #[test]

@@ -106,10 +106,9 @@ impl Oracle {
     /// Reads all of a drive that was opened again: no page may be an error, and what it has is durable.
     pub(crate) fn opened(&mut self, drive: &Drive) -> Result<(), String> {
         self.restart();
-        match self.read_all(drive)? {
-            0 => Ok(self.flushed()),
-            errors => Err(format!("{errors} pages cannot be read")),
-        }
+        let errors = self.read_all(drive)?;
+        self.flushed();
+        if errors == 0 { Ok(()) } else { Err(format!("{errors} pages cannot be read")) }
     }
 
     /// Gives each page a value of its own; the first error.

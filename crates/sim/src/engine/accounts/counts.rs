@@ -1,5 +1,3 @@
-//! Engine counters.
-
 use flashtwin_ftl::{Cause, counts};
 use flashtwin_trace::Op as HostOp;
 use schemars::JsonSchema;
@@ -19,14 +17,11 @@ counts! {
         pub tables: TableWaitCounts,
         /// Of the reads from controller RAM: those of pages whose newest write was not decided yet.
         pub undecided_reads: u64,
-        /// Page reads of pages whose newest write was not decided but already trimmed: answered
-        /// without flash.
+        /// Page reads of pages whose newest write was not decided but already trimmed: no flash.
         pub undecided_unmapped_reads: u64,
         /// Old pages of partial writes that were still in controller RAM.
         pub old_page_buffer_reads: u64,
-        /// Reads on the controller's own account, by cause, that never reached the flash: served
-        /// from controller RAM, or of a background job whose block was erased before the read's
-        /// turn.
+        /// Reads on the controller's own account, by cause, that never reached the flash.
         pub own_buffer_reads: [u64; Cause::COUNT],
         /// Operations of the flash for any cause: reads, programs, erases.
         pub flash_ops: [u64; 3],

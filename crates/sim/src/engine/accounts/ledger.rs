@@ -1,8 +1,4 @@
-//! The wait ledger: where the time of a request went, to the nanosecond.
-//!
-//! A request completes with its last page operation, so that operation's time is the request's. Its waits are charged
-//! to the holders of the awaited resource, and the rest is service. The entries of a [`Ledger`] always sum to the
-//! response time.
+//! The wait ledger: where the time of a request went, to the nanosecond. Its entries sum to the response time.
 
 /// A cause of response time, for example [`Charge::Channel`]: the channel was busy.
 ///
@@ -180,7 +176,6 @@ impl Ledger {
     }
 }
 
-/// How long a unit was held, by holder.
 pub(crate) type HoldTimes = [u64; Charge::HOLDERS];
 
 /// For each operation that waits for its unit: the unit's hold times at its arrival, and once it has begun, those

@@ -1,7 +1,4 @@
-//! The accounts of a device: counters, the time of each request by cause, and the observer that receives both.
-//!
-//! The accounts decide nothing. The flash array and the host's side write into them, and read back only ledgers that
-//! they opened themselves.
+//! Counters, wait ledgers and the observer of a device. They decide nothing.
 
 mod counts;
 mod ledger;
@@ -48,7 +45,6 @@ pub struct Accounts<O> {
     failed: Option<SimError>,
 }
 
-/// The accounts, and the time of what is entered.
 pub(super) struct Books<'a, O> {
     pub(super) now_ns: u64,
     pub(super) accounts: &'a mut Accounts<O>,
@@ -83,7 +79,6 @@ impl<O: Observer> Accounts<O> {
         self.last_response_ns = now_ns;
     }
 
-    /// The first failure is the one that counts.
     #[cold]
     pub(super) fn fail(&mut self, error: impl Into<SimError>) {
         self.failed.get_or_insert(error.into());
@@ -94,7 +89,6 @@ impl<O: Observer> Accounts<O> {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    /// A read goes to another chip than the home copy's.
     pub(super) fn redirected(&mut self, chip: Chip) {
         self.counts.pages.redirected_reads += 1;
         self.observer.redirected(chip);
@@ -119,7 +113,6 @@ impl<O: Observer> Accounts<O> {
         self.open[open.0 as usize]
     }
 
-    /// None between two runs, because every page operation ends once.
     pub(super) fn open_ledgers(&self) -> u32 {
         self.open.taken()
     }

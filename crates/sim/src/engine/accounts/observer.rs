@@ -107,8 +107,7 @@ pub trait Observer {
     fn hash_queue_changed(&mut self, _now_ns: u64, _length: u32) {}
     /// The flash starts an operation: for tests that compare command sequences.
     fn started(&mut self, _now_ns: u64, _what: &'static str, _unit: Unit, _ppn: Ppn) {}
-    /// Whether commands and hashes are wanted: [`Observer::command_begins`] and the methods behind
-    /// it.
+    /// Whether [`Observer::command_begins`] and the methods behind it are wanted.
     fn follows_commands(&self) -> bool {
         false
     }

@@ -1,5 +1,4 @@
-//! Pending work of each block: reads that an erase must wait for, erases decided but not carried
-//! out, and the life (erase count) that the flash is in.
+//! Pending work of each block, and the life (erase count) that the flash is in.
 
 use flashtwin_bits::{By, HugeSlice};
 use flashtwin_nand::Block;
@@ -13,7 +12,6 @@ pub(crate) struct BlockStates {
 const READS: u64 = (1 << 24) - 1;
 const ERASE: u64 = 1 << 24;
 const DONE: u64 = 1 << 44;
-/// Lives are counted modulo this number of bits.
 const LIVES: u32 = (1 << 20) - 1;
 
 impl BlockStates {
@@ -67,7 +65,6 @@ impl BlockStates {
         (self.words[block] >> 44) as u32
     }
 
-    /// The life after `erases` more.
     pub(crate) fn later(&self, life: u32, erases: u32) -> u32 {
         (life + erases) & LIVES
     }

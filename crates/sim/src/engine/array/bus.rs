@@ -3,18 +3,14 @@
 /// Transfers are served in order of request and have known lengths, so their ends are known at once.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Bus {
-    /// Until when its time is given away.
     pub(crate) free_ns: u64,
     command_free_ns: u64,
     pub(crate) busy_ns: u64,
 }
 
 impl Bus {
-    /// Sends a command at `now_ns`; returns when it has been sent.
-    ///
-    /// A command waits for other commands, but not for data, because it is sent between two bursts of the transfer
-    /// under way. Its time is taken from the channel all the same. If commands queued behind data, the dies of a busy
-    /// channel would sense in step and leave it idle meanwhile.
+    /// Returns when the command has been sent, between two bursts of data. If commands queued behind data, the dies of
+    /// a busy channel would sense in step and leave it idle meanwhile.
     #[inline]
     pub(crate) fn command(&mut self, now_ns: u64, length_ns: u64) -> u64 {
         self.command_free_ns = self.command_free_ns.max(now_ns) + length_ns;

@@ -11,7 +11,6 @@ use crate::config::MultiPlane;
 #[derive(Clone, Copy)]
 struct Choice {
     queue: Queue,
-    /// [`NONE`] for the first one.
     before: u32,
 }
 
@@ -33,12 +32,10 @@ impl Array {
         }
     }
 
-    /// Starts the next operation of an idle unit, if one may start.
-    ///
-    /// Host reads go first (RR-SSD paper, section I), then host writes, then the controller's own work (or these two in
-    /// order of arrival), and last background jobs. Urgent work of the controller precedes all. An operation that must
-    /// wait lets those behind it go on, for example a program that waits for the erase of its block. An operation never
-    /// waits for one that was decided after it, so there is no deadlock.
+    /// Starts the next operation of an idle unit. Host reads go first (RR-SSD paper, section I), then host writes, then
+    /// the controller's own work (or these two in order of arrival), and last background jobs. Urgent work of the
+    /// controller precedes all. An operation that must wait lets those behind it go on, and never waits for one that
+    /// was decided after it, so there is no deadlock.
     #[inline]
     pub(crate) fn dispatch<O: Observer>(&mut self, unit: Unit, accounts: &mut Accounts<O>) {
         if !self.is_idle(unit) {
@@ -91,7 +88,6 @@ impl Array {
         self.idle_long_enough(unit).then_some(choice)
     }
 
-    /// Whether work of the controller came to its die before a program of the host.
     fn came_before(&self, own: Option<(Choice, u32)>, write: u32) -> bool {
         own.is_some_and(|(_, own)| self.ops[own].ready_ns < self.ops[write].ready_ns)
     }
@@ -129,9 +125,8 @@ impl Array {
         None
     }
 
-    /// Whether a unit with nothing else to do has been idle for long enough that work of background jobs may begin (a
-    /// fixed timer: Golding et al., USENIX 1995). If not, an event is set for the moment when it will have been. Work
-    /// of jobs does not end the idle time, so it goes on until other work comes.
+    /// Whether the unit has been idle for long enough for background jobs (a fixed timer: Golding et al., USENIX 1995).
+    /// If not, sets an event for that moment. Work of jobs does not end the idle time.
     #[inline]
     fn idle_long_enough(&mut self, unit: Unit) -> bool {
         self.idle_ns == 0 || self.idle_time_is_up(unit)
@@ -204,7 +199,6 @@ impl Array {
         };
         state.stage = stage;
         state.reading = work.host_waits_to_read();
-        // A read still transfers its data after this stage, a two-stage program still programs.
         state.busy_until_ns = until
             + match stage {
                 Stage::Sensing => pages * transfer,
@@ -262,11 +256,9 @@ impl Array {
         for unit in units.drain(..) {
             self.dispatch(unit, accounts);
         }
-        // For its memory.
         self.multi_plane.held = units;
     }
 
-    /// Dispatches a unit: now, or at [`Array::release`] where units are held back.
     #[inline]
     pub(super) fn dispatch_or_hold<O: Observer>(&mut self, unit: Unit, accounts: &mut Accounts<O>) {
         if !self.multi_plane.holding {
@@ -290,8 +282,7 @@ impl Array {
         Shared { commands: 1, pages: 1, sense_ns: self.sense_ns(self.ops[slot].ppn) }
     }
 
-    /// Chains and takes up the companions of an operation that starts: the rest of a program unit, reads of the same flash page,
-    /// operations on other planes.
+    /// Chains and takes up the operations that share a command with one that starts.
     #[cold]
     fn take_up_gathered<O: Observer>(
         &mut self,

@@ -15,10 +15,8 @@ pub(super) struct Loads {
     measure: LoadMeasure,
     chip_queue: By<Chip, Vec<u32>>,
     unit_queue: By<Unit, Vec<u32>>,
-    /// Host reads among them, counted if the measure needs them.
     chip_reads: By<Chip, Vec<u32>>,
     unit_reads: By<Unit, Vec<u32>>,
-    /// Scratch for waits, which are computed on demand.
     chip_wait: Vec<u32>,
     unit_wait: Vec<u32>,
     read_ns: u64,
@@ -121,7 +119,6 @@ mod tests {
         (units[2].stage, units[2].busy_until_ns, units[2].reading) = (Stage::Sensing, 70_000, true);
         let mut loads = Loads::new(measure, 2, 4, 83_000);
         loads.up(Unit::new(0), Chip::new(0), false);
-        // One read in service and two waiting; on the other die one that waits for its turn.
         (0..3).for_each(|_| loads.up(Unit::new(2), Chip::new(1), true));
         loads.up(Unit::new(3), Chip::new(1), true);
         (loads, units)

@@ -27,7 +27,6 @@ impl Array {
         may_start
     }
 
-    /// For operations of the replication phase, and reads of pages that are still in controller RAM.
     #[inline(never)]
     pub(super) fn carry_out_at_once<O: Observer>(&mut self, slot: u32, accounts: &mut Accounts<O>) {
         let op = self.ops[slot];

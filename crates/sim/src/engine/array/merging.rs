@@ -1,7 +1,6 @@
-//! Reads that wait for the same data at the same chip: one is served, all are complete.
-//!
-//! Sources: SSDsim (Hu et al., ICS 2011) for reads of one page, DS-FTL paper, section 4.3.2, for duplicate pages. Only
-//! a waiting read can be joined, because one in service began before the new read came.
+//! Reads that wait for the same data at the same chip: one is served, all are complete (SSDsim: Hu et al., ICS 2011;
+//! for duplicate pages DS-FTL paper, 4.3.2). A read in service cannot be joined, because it began before the new read
+//! came.
 
 use flashtwin_bits::Slab;
 use flashtwin_ftl::{ReadTarget, Unit};
@@ -12,11 +11,9 @@ use super::super::accounts::HoldTimes;
 use super::{Accounts, Array, NONE, NOT_STARTED, Observer, Op, OpenLedger};
 use crate::config::MergeReads;
 
-/// A host read that joined another.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MergedRead {
     pub(crate) request: u32,
-    /// Whether another place than this chip holds the home copy.
     pub(crate) redirected: bool,
     pub(crate) charged: OpenLedger,
     pub(crate) came_ns: u64,
@@ -25,10 +22,8 @@ pub(crate) struct MergedRead {
     pub(crate) held: HoldTimes,
 }
 
-/// The reads that have joined one that waits.
 #[derive(Debug)]
 struct MergedReads {
-    /// See [`Merging::key`].
     key: (Chip, u64),
     unit: Unit,
     joined: Vec<MergedRead>,
@@ -37,7 +32,6 @@ struct MergedReads {
 /// The reads that may be joined. [`Op::other`] of such a read is the number of those that joined it.
 #[derive(Debug)]
 pub(super) struct Merging {
-    /// Whether reads of duplicate pages (equal content) are merged as well.
     twins: bool,
     waiting: HashMap<(Chip, u64), u32>,
     merged: Slab<MergedReads>,
@@ -61,7 +55,6 @@ impl Merging {
         self.merged.get_mut(merged as usize)
     }
 
-    /// Notes a read that has begun to wait; returns the number of those that will join it.
     fn wait(&mut self, key: (Chip, u64), unit: Unit) -> u32 {
         let merged = self.merged.insert_with(
             || MergedReads { key, unit, joined: Vec::new() },

@@ -1,13 +1,8 @@
-//! The flash array: units (chips, dies or planes) that serve one operation at a time, channels, and the state of each
-//! block.
+//! The flash array: units (chips, dies or planes) that serve one operation at a time, channels, and block states.
 //!
-//! The array decides only the order in which waiting operations are served. Its user hands in operations
-//! ([`Array::submit`], [`Array::read_for_host`], [`Array::carry_out_orders`]), and [`Array::step`] returns the ends of
-//! operations. It knows no requests, contents or tables: the numbers in [`Op::request`] and [`Op::other`] are its
-//! user's. It calls only the accounts, so a test needs no controller and no host.
-//!
-//! There is at most one event a unit, the end of its stage. The end of a transfer needs no event, because a bus serves
-//! transfers first come, first served.
+//! It decides only the order in which waiting operations are served. It knows no requests, contents or tables. There is
+//! at most one event a unit, the end of its stage. The end of a transfer is known at once, because a bus serves in
+//! order.
 
 mod block_states;
 mod bus;
@@ -75,7 +70,6 @@ pub(crate) enum Completion {
 /// Events that the user must handle before its next decision. It takes out those that it has handled.
 #[derive(Debug, Default)]
 pub(crate) struct News {
-    /// Background jobs of which an operation has ended.
     pub(crate) jobs_done: Vec<u32>,
     /// Blocks that were erased, without another erase ordered.
     pub(crate) erased: Vec<Block>,
@@ -94,7 +88,6 @@ pub(crate) struct Array {
     blocks: BlockStates,
     relocations: Relocations,
     loads: Loads,
-    /// Whether [`Completion::DataIn`] is reported.
     reports_data_in: bool,
     reads_before_write: u32,
     reads_before_urgent: bool,
@@ -104,11 +97,9 @@ pub(crate) struct Array {
     shares_commands: bool,
     /// `None` where pages are programmed one by one, without parity.
     program_units: Option<Box<ProgramUnits>>,
-    /// How long a unit must have been idle before work of background jobs begins.
     idle_ns: u64,
     /// Reads that wait for the program of their page; `None` where controller RAM serves them.
     awaited: Option<Box<ProgramWaits>>,
-    /// `None` where reads are not merged.
     merging: Option<Merging>,
     news: News,
 }
@@ -165,7 +156,6 @@ impl Array {
         }
     }
 
-    /// Busy time of each channel.
     pub(crate) fn channel_busy_ns(&self) -> Vec<u64> {
         self.buses.iter().map(|bus| bus.busy_ns).collect()
     }
@@ -233,7 +223,6 @@ impl Array {
         self.units[unit].chip
     }
 
-    /// Whether reads wait for the program of their page; otherwise controller RAM serves them.
     #[inline]
     pub(crate) fn awaits_programs(&self) -> bool {
         self.awaited.is_some()
@@ -247,7 +236,6 @@ impl Array {
         }
     }
 
-    /// Nobody will read the page later.
     pub(crate) fn unpin(&mut self, target: &ReadTarget) {
         if self.geometry.plane(target.ppn) == target.plane {
             self.blocks.read_ends(self.geometry.block_index(target.ppn));
@@ -352,7 +340,6 @@ impl Array {
         accounts.observer.queue_changed(chip, self.now_ns, self.loads.queue_length(chip));
     }
 
-    /// The stage that a unit is in now will end at `time_ns`.
     #[inline]
     fn expect(&mut self, unit: Unit, time_ns: u64) {
         self.units[unit].event_ns = time_ns;

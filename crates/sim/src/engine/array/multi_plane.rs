@@ -1,11 +1,5 @@
-//! Commands of several operations.
-//!
-//! A multi-plane command is one command for several planes of a die (ONFI 4.0, multi-plane operations). Each plane's
-//! command and data pass over the channel one after the other, then all planes sense, program or erase together. Data
-//! are read out plane by plane.
-//!
-//! Reads of one flash page that holds several pages of the mapping (`nand.sense_pages`) share a command as well: the
-//! array senses once, then the pages pass over the channel.
+//! Commands of several operations: multi-plane commands (ONFI 4.0), in which planes are loaded and read out one after
+//! the other and work together, and reads of one flash page (`nand.sense_pages`), which is sensed once.
 
 use super::unit::WINDOW;
 use super::{Accounts, Array, NONE, Observer, Op, Queue, Work};
@@ -13,13 +7,11 @@ use crate::config::MultiPlane;
 use flashtwin_ftl::Unit;
 use flashtwin_nand::{Block, Geometry, Plane, Ppn};
 
-/// The rule, and the idle units held back until all operations of this moment are queued.
 #[derive(Debug)]
 pub(super) struct MultiPlaneRule {
     pub(super) rule: MultiPlane,
     planes_per_die: u32,
     dies_per_unit: u32,
-    /// Reads of one flash page may share a command as well.
     pub(super) may_hold: bool,
     pub(super) holding: bool,
     pub(super) held: Vec<Unit>,
@@ -51,7 +43,6 @@ impl MultiPlaneRule {
     }
 }
 
-/// A command has one kind of operation.
 fn kind(work: Work) -> u8 {
     match work {
         Work::HostRead | Work::ReadBeforeWrite | Work::TableRead | Work::OwnRead => 0,
@@ -102,7 +93,6 @@ impl Array {
         same_kind && on_flash && (anywhere || page(op) == page(first)) && self.may_start(candidate)
     }
 
-    /// The number of operations chained behind one in service.
     #[inline]
     pub(super) fn planes_after(&self, slot: u32) -> u64 {
         let (mut count, mut next) = (0, self.ops[slot].next);
@@ -146,7 +136,6 @@ impl Array {
         (self.geometry.block_index(ppn), self.geometry.flash_page(ppn))
     }
 
-    /// The longest tR of a command's flash pages.
     pub(super) fn longest_sense_ns(&self, first: u32) -> u64 {
         let next = |&slot: &u32| Some(self.ops[slot].next).filter(|&next| next != NONE);
         std::iter::successors(Some(first), next)

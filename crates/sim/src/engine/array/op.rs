@@ -8,18 +8,15 @@ use super::super::pool::{NONE, Slot};
 
 pub(crate) const NOT_STARTED: u64 = u64::MAX;
 
-/// The effect of an operation at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
-    /// A host read: its page of the request is complete.
     HostRead,
-    /// A host program: likewise, unless it completed earlier.
+    /// Completes its page of the request, unless that completed earlier.
     HostProgram,
     /// The old page of a partial write, which is the page operation in `other`.
     ReadBeforeWrite,
     /// A page of the mapping tables. Its number is in `request`, and the page operation in `other` waits for it.
     TableRead,
-    /// A read, program or erase of the controller's own.
     OwnRead,
     OwnProgram,
     OwnErase,
@@ -55,7 +52,6 @@ pub(crate) struct Op {
     /// Host programs and work of jobs: the life of its block that it belongs to.
     pub(crate) life: u32,
     pub(crate) charged: OpenLedger,
-    /// The controller's background job, if any.
     pub(crate) job: u32,
     /// Of host reads and reads of tables: their place in the order of their queue. Of others, if collection takes turns
     /// with programs of the host: when it came to its die.
@@ -63,7 +59,6 @@ pub(crate) struct Op {
     pub(crate) came_ns: u64,
     pub(crate) start_ns: u64,
     pub(crate) work: Work,
-    /// Why the operation happens, where the controller ordered it on its own account.
     pub(crate) cause: Cause,
     pub(crate) urgent: bool,
     /// Carried out in no time (the replication phase, in which the mirror serves the host).
@@ -71,7 +66,6 @@ pub(crate) struct Op {
     /// Whether it had to wait for its unit (the accounts' `UnitWaits`).
     pub(crate) waits: bool,
     pub(crate) hashed: bool,
-    /// Whether a host's read is served from another place than the home copy.
     pub(crate) redirected: bool,
     /// Whether its block may not be erased before it is done.
     pub(crate) pins_block: bool,
@@ -111,11 +105,8 @@ impl Op {
 
 #[derive(Clone, Copy)]
 pub(super) struct Shared {
-    /// Times the command cycles.
     pub(super) commands: u64,
-    /// Pages that pass over the channel.
     pub(super) pages: u64,
-    /// tR of a read.
     pub(super) sense_ns: u64,
 }
 
@@ -128,7 +119,6 @@ impl Slot for Op {
     }
 }
 
-/// Who holds a unit that does this work.
 #[inline]
 pub(super) fn holder(work: Work, cause: Cause) -> Charge {
     match work {

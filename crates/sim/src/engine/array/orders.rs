@@ -1,5 +1,4 @@
-//! Operations that the controller orders on its own account: collection, copies, table pages,
-//! comparisons.
+//! Operations that the controller orders on its own account, such as collection and copies.
 
 use flashtwin_ftl::{FlashOp, IDLE_STEP, OpKind};
 use flashtwin_nand::Ppn;

@@ -1,9 +1,7 @@
 //! Program units: neighbouring pages of a block that a die programs at once.
 //!
-//! A page to be programmed stays in controller RAM until its unit is full, and reads of it are served from there. Then
-//! the operations of the unit are one command: the first of them is queued, and the others are linked behind it. The
-//! pages are transferred one after the other and programmed in one tPROG. With a parity stripe, some units are parity:
-//! a command without a page.
+//! Controller RAM keeps a page, and serves its reads, until its unit is full. Then the unit is one command: its pages
+//! are transferred one after the other and programmed in one tPROG. Parity is a command without a page.
 
 use std::collections::BTreeMap;
 
@@ -96,7 +94,6 @@ impl ProgramUnits {
         self.host_under_way -= 1;
     }
 
-    /// Whether a unit of the host's (or of the controller's own) brings one of parity.
     fn brings_parity(&mut self, host: bool) -> bool {
         let since = &mut self.since_parity[usize::from(!host)];
         *since += 1;
@@ -107,7 +104,6 @@ impl ProgramUnits {
 }
 
 impl Array {
-    /// Whether pages wait for the rest of their program unit.
     #[inline]
     pub(crate) fn gathers(&self) -> bool {
         self.geometry.program_pages > 1
@@ -146,7 +142,6 @@ impl Array {
         self.note_wait(unit, slot, accounts);
     }
 
-    /// Queues the unit of a block, full or not.
     fn queue_unit<O: Observer>(
         &mut self,
         unit: Unit,

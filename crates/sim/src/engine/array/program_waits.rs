@@ -1,11 +1,8 @@
-//! Reads that wait for the program of their page, where controller RAM does not serve reads.
+//! Reads that wait for the program of their page, where controller RAM does not serve reads. The key of a wait is the
+//! page and the life of its block, because after an erase the number is another page.
 //!
-//! Such a read counts as load of its chip, but cannot start before the program. Reads that came later go first. After
-//! an erase the same page number is another page, so the key of a wait is the page and the life of its block.
-//!
-//! The wait stands here and not in the host's table of waits, because the block must be pinned at the very moment of
-//! the program. Operations that take no time may program the page and erase its block in one dispatch, before the host
-//! hears of either.
+//! The wait stands in the array, because the block must be pinned at the very moment of the program: operations that
+//! take no time may program the page and erase its block in one dispatch.
 
 use flashtwin_bits::Slab;
 use flashtwin_ftl::{ReadTarget, Unit};
@@ -30,7 +27,6 @@ pub(crate) struct AwaitedRead {
 #[derive(Debug, Clone, Copy)]
 struct WaitingRead {
     read: AwaitedRead,
-    /// When it came to its chip, if it has.
     ready_ns: Option<u64>,
     programmed: bool,
 }
@@ -92,7 +88,6 @@ impl Array {
         }
     }
 
-    /// Queues the reads that waited for the program of a page.
     #[cold]
     pub(super) fn programmed<O: Observer>(&mut self, ppn: Ppn, accounts: &mut Accounts<O>) {
         let page = (ppn, self.blocks.life(self.geometry.block_index(ppn)));

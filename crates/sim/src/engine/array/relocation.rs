@@ -32,7 +32,6 @@ impl Relocations {
         *last = slot + 1;
     }
 
-    /// The reads of a block's list, each with the one before it.
     fn reads<'a>(&self, block: Block, ops: &'a Pool<Op>) -> impl Iterator<Item = (u32, u32)> + use<'a> {
         let first = self.lists[block][0].wrapping_sub(1);
         let next = |&(_, slot): &(u32, u32)| Some((slot, ops[slot].other)).filter(|next| next.1 != NONE);

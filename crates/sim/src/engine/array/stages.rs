@@ -50,7 +50,6 @@ impl Array {
                 Completion::DataIn(first)
             }
             Stage::DataOut if self.ops[first].next != NONE => {
-                // The data of one plane are out, those of the next follow.
                 state.current = self.ops[first].next;
                 self.expect(unit, now + self.timing.transfer_ns);
                 Completion::DataOut(first)
@@ -60,7 +59,6 @@ impl Array {
                 Completion::Command(first)
             }
             Stage::Suspending => {
-                // The operation stands still: reads are served.
                 self.units[unit].fall_idle(now);
                 self.dispatch(unit, accounts);
                 Completion::None
@@ -120,9 +118,8 @@ impl Array {
         self.units[unit].lost_ns
     }
 
-    /// Charges a command from `start_ns` until now. The array worked for `array_ns` and was suspended for `lost_ns`.
-    /// Command cycles and data took their fixed time on the channel. In the remaining time the command waited for a
-    /// busy channel.
+    /// Charges a command from `start_ns` until now. What is left beside the array's work, suspensions, and the fixed
+    /// time of commands and data was a wait for a busy channel.
     #[inline]
     pub(crate) fn charge_command(&self, ledger: &mut Ledger, start_ns: u64, array_ns: u64, lost_ns: u64) {
         let transfer_ns = self.timing.command_ns + self.timing.transfer_ns;

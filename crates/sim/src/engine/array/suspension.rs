@@ -1,11 +1,5 @@
-//! Suspension of programs and erases for reads.
-//!
-//! G. Wu, X. He, "Reducing SSD read latency via NAND flash program and erase suspension", FAST '12. A read that arrives
-//! during a program or an erase suspends it. After the waiting reads it is resumed for the time that was left. A
-//! transfer of data to the register is not interrupted.
-//!
-//! Drives stop between the slices of a program or an erase (its pulses), so a read waits for the rest of a slice as
-//! well. The array works on in that time.
+//! Suspension of programs and erases for reads (G. Wu, X. He, FAST '12). Drives stop between slices (pulses), so a read
+//! waits for the rest of a slice, in which the array works on. A transfer to the register is not interrupted.
 
 use super::op::holder;
 use super::unit::{Stage, Suspended, UnitState};
@@ -45,7 +39,6 @@ impl Suspension {
         }
     }
 
-    /// How long a read that arrives now would wait for the operation in service.
     #[inline]
     pub(super) fn wait_ns(&self, unit: &UnitState, now_ns: u64) -> u64 {
         let rest_ns = unit.busy_until_ns.saturating_sub(now_ns);

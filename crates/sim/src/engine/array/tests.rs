@@ -17,7 +17,8 @@ impl Observer for Started {
     }
 }
 
-/// One die of two planes, two blocks of two pages each. Command 100 ns, transfer 10 us, read 50, program 200, erase 1,000.
+/// One die of two planes, two blocks of two pages each. Command 100 ns, transfer 10 us, read 50, program 200, erase
+/// 1,000.
 pub(crate) fn device() -> NandDevice {
     config().resolve().unwrap()
 }
@@ -47,7 +48,6 @@ fn config() -> NandConfig {
     }
 }
 
-/// An array of which the first pages of both planes are programmed.
 struct Scene {
     device: NandDevice,
     array: Array,
@@ -76,7 +76,6 @@ impl Scene {
         ReadTarget { ppn, plane: self.device.geometry.plane(ppn), redirected: false }
     }
 
-    /// A read for request `request`; reads of one page are of the same data.
     fn read(&mut self, ppn: Ppn, request: u32) {
         let target = self.target(ppn);
         let data = u64::from(ppn.number());
@@ -93,7 +92,6 @@ impl Scene {
         self.array.carry_out_orders(&[order], false, &mut self.accounts);
     }
 
-    /// Everything that ends, as a user of the array hears it: when, and the operations.
     fn run(&mut self) -> Vec<(u64, Op)> {
         let mut ended = Vec::new();
         while self.array.next_event_ns() != u64::MAX {

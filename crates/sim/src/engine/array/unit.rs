@@ -48,10 +48,8 @@ pub(crate) struct Suspended {
     pub(super) slot: u32,
     pub(super) remaining_ns: u64,
     pub(super) since_ns: u64,
-    /// Suspensions of it so far, and the time that the earlier ones took.
     pub(super) times: u32,
     pub(super) lost_ns: u64,
-    /// Reads that may still be served before it is resumed.
     pub(super) reads_left: u32,
 }
 
@@ -75,7 +73,6 @@ pub(crate) struct UnitState {
     pub(crate) event_ns: u64,
     /// When the last operation ended that belongs to no background job.
     pub(crate) idle_since_ns: u64,
-    /// Of the operation in service.
     pub(crate) suspendable: bool,
     pub(crate) suspensions: u32,
     pub(crate) lost_ns: u64,

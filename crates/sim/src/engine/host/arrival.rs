@@ -1,5 +1,4 @@
-//! Requests arrive, one after the other. Time passes until each does, and it is taken in ([`super::intake`]) or given
-//! to the front end ([`super::front`]).
+//! Requests arrive one after the other, and time passes until each does.
 
 use flashtwin_bits::prefetch;
 use flashtwin_ftl::FlashOp;

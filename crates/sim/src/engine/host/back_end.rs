@@ -1,7 +1,4 @@
 //! The back end: the controller, and the array that carries out its orders.
-//!
-//! The controller hears when an operation of one of its jobs has ended and when a block is erased. Units that have been idle
-//! for long enough are offered to it.
 
 use flashtwin_ftl::{FlashOp, LoadView, Lpn, ReadTarget, TablePage, Unit};
 use flashtwin_nand::{Plane, Ppn};
@@ -49,7 +46,6 @@ impl<C: Controller, O: Observer> BackEnd<C, O> {
         self.array.charge_command(ledger, op.start_ns, array_ns, lost_ns);
     }
 
-    /// The accounts now.
     #[inline]
     pub(super) fn books(&mut self) -> Books<'_, O> {
         Books { now_ns: self.array.now_ns(), accounts: &mut self.accounts }
@@ -128,7 +124,6 @@ impl<C: Controller, O: Observer> BackEnd<C, O> {
         self.hear_of_erases();
     }
 
-    /// Tells the controller of blocks that have been erased meanwhile, before it decides anything else.
     #[inline]
     pub(super) fn hear_of_erases(&mut self) {
         if !self.array.news().erased.is_empty() {
@@ -148,7 +143,6 @@ impl<C: Controller, O: Observer> BackEnd<C, O> {
         (&mut self.controller, self.array.load_view(), &mut self.own_ops)
     }
 
-    /// The host waits from now on for pages that were written until now.
     pub(super) fn ask_for_padding(&mut self) {
         self.wants_padding = self.array.gathers();
     }
@@ -179,7 +173,6 @@ impl<C: Controller, O: Observer> BackEnd<C, O> {
         self.hear_of_erases();
     }
 
-    /// Reads a page of the mapping tables for the page operation `reader`, if any.
     pub(super) fn read_table_page(&mut self, page: TablePage, ppn: Ppn, reader: u32) {
         let (request, ready_ns) = (page.number(), self.now_ns());
         let op = Op { pins_block: true, other: reader, request, ready_ns, ..Op::new(ppn, Work::TableRead) };
@@ -192,8 +185,8 @@ impl<C: Controller, O: Observer> BackEnd<C, O> {
         Ok(self.controller.locate_among(lpn, &loads, &there)?)
     }
 
-    /// The copy of the old page that a partial write reads, and whether the flash has that copy. It is the `chosen` one or,
-    /// if that is not programmed yet, the `programmed` one. `None` where controller RAM serves it.
+    /// The copy of the old page that a partial write reads, and whether the flash has that copy. It is the `chosen` one
+    /// or, if that is not programmed yet, the `programmed` one. `None` where controller RAM serves it.
     pub(super) fn old_page(
         &mut self,
         chosen: Option<ReadTarget>,

@@ -136,7 +136,6 @@ impl<C: Controller, O: Observer> Engine<C, O> {
         self.checkpoints.next_ns = self.decider.back.now_ns().saturating_add(self.checkpoints.every_ns);
     }
 
-    /// Lets time pass to each checkpoint up to `until_ns`, and makes it.
     #[cold]
     pub(super) fn checkpoint_until(&mut self, until_ns: u64) {
         while self.checkpoints.next_ns <= until_ns {

@@ -62,27 +62,19 @@ impl<C: Controller, O: Observer> Decider<C, O> {
     #[inline]
     fn host_program_done(&mut self, chip: Chip, slot: u32, op: &Op, lost_ns: u64) {
         let epoch = Epoch::from_bits(op.other);
-        match self.write_completes {
-            WriteCompletes::Programmed => self.program_done(chip, slot, op, lost_ns),
-            WriteCompletes::Hashed => {
-                if self.programmed_from_buffer(op) {
-                    self.program_done(chip, slot, op, lost_ns);
-                }
-            }
-            WriteCompletes::Transferred => {
-                if epoch.is_durable() {
-                    self.program_done(chip, slot, op, lost_ns);
-                }
-                // The others completed earlier, and the slot of the request may be another's by now.
-                self.interface.is_safe(&mut self.back.books(), epoch);
-            }
-            WriteCompletes::Buffered => {}
+        let completes = match self.write_completes {
+            WriteCompletes::Programmed => true,
+            WriteCompletes::Hashed => self.programmed_from_buffer(op),
+            WriteCompletes::Transferred => epoch.is_durable(),
+            WriteCompletes::Buffered => false,
+        };
+        if completes {
+            self.host_op_done(chip, slot, op, self.back.array.array_ns(op.work, op.ppn), lost_ns);
         }
-    }
-
-    #[inline]
-    fn program_done(&mut self, chip: Chip, slot: u32, op: &Op, lost_ns: u64) {
-        self.host_op_done(chip, slot, op, self.back.array.array_ns(op.work, op.ppn), lost_ns);
+        if self.write_completes == WriteCompletes::Transferred {
+            // Most completed earlier, and the slot of the request may be another's by now.
+            self.interface.is_safe(&mut self.back.books(), epoch);
+        }
     }
 
     /// The data of a host's program are in the chip's register, which completes all but durable writes.

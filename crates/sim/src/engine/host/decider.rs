@@ -1,5 +1,4 @@
-//! Page operations, from their arrival to the flash or to the answer. The decider asks the controller about each of them:
-//! about a read when it arrives, about a write when its tables, its old page and its hash are known.
+//! Page operations from their arrival to the flash or to the answer.
 
 use flashtwin_trace::Window;
 
@@ -17,7 +16,6 @@ pub(super) struct Decider<C, O> {
     pub(super) hash: Option<HashUnit>,
     pub(super) write_completes: WriteCompletes,
     pub(super) write_buffer: WriteBuffer,
-    /// Waits of page operations for mapping tables; `None` where all tables are in RAM.
     pub(super) tables: Option<Box<Tables>>,
     pub(super) look_ahead: LookAhead,
     /// Most pages of a write that share a sample, which alone is hashed unless it is a duplicate.
@@ -51,14 +49,14 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         }
     }
 
-    /// Prefetches the tables of page operations behind this one.
     #[inline]
     pub(super) fn look_ahead(&mut self, trace: &Window<'_>, at: usize) {
         self.look_ahead.ask(&self.back.controller, &self.back.array, trace, at);
     }
 
-    /// One page of a request is complete, served by `server`. `charge` enters the page's time into a ledger that has the
-    /// controller's own already. It is called for the last page of the request only, because its time is the request's.
+    /// One page of a request is complete, served by `server`. `charge` enters the page's time into a ledger that has
+    /// the controller's own already. It is called for the last page of the request only, because its time is the
+    /// request's.
     #[inline]
     pub(super) fn page_done(
         &mut self,

@@ -1,7 +1,4 @@
-//! Decisions about page writes: the hash unit, the fingerprint store, and the controller's answer.
-//!
-//! A write is decided when its hash is known. Deferred work follows at once: reads that the write
-//! served from RAM are counted, a trim takes effect, writes that shared its sample go on.
+//! Decisions about page writes: the hash unit, the fingerprint store, the controller's answer, and deferred work.
 
 use flashtwin_ftl::{Host, Lpn};
 use flashtwin_nand::Ppn;
@@ -119,7 +116,13 @@ impl<C: Controller, O: Observer> Decider<C, O> {
             self.back.begin_jobs()?;
         }
         if write.is_sample {
-            self.sample_decided(slot, !programmed);
+            // Its followers are fingerprinted only if it was found.
+            let fingerprint = if programmed { Fingerprint::No } else { Fingerprint::Yes };
+            for follower in self.waits.wake(Condition::Sample(slot)) {
+                let write = &mut self.page_ops[follower];
+                (write.plain, write.fingerprint) = (false, fingerprint);
+                self.page_ops.note_due(follower);
+            }
         }
         self.let_later_write_go_on(slot, write.behind);
         Ok(())
@@ -145,16 +148,6 @@ impl<C: Controller, O: Observer> Decider<C, O> {
             ledger.charge(Charge::HashQueue, self.back.now_ns() - write.since_ns - hash_ns);
         }
         ledger
-    }
-
-    /// The sample of a run is decided, and was `found` or not. Its followers are fingerprinted only if it was.
-    fn sample_decided(&mut self, sample: u32, found: bool) {
-        for slot in self.waits.wake(Condition::Sample(sample)) {
-            let write = &mut self.page_ops[slot];
-            write.plain = false;
-            write.fingerprint = if found { Fingerprint::Yes } else { Fingerprint::No };
-            self.page_ops.note_due(slot);
-        }
     }
 
     /// The controller decides a page write. Returns whether there is a program; otherwise its request completes in RAM.

@@ -1,12 +1,7 @@
-//! Flushes: the answer tells the host that its earlier writes survive a power cut.
-//!
-//! A drive with a volatile write cache answers a flush when "data in the volatile write cache" is on the medium.
-//! Without such a cache, or with a power-protected one, it has no data to write (NVM Express Base Specification, Flush
-//! command; T13 ACS, FLUSH CACHE). In either case the flush waits for writes under way, because a host sends its flush
-//! after their answers and a replay has no host to wait. See docs/model.md.
-//!
-//! A write with forced unit access (FUA) is answered when its data are on flash or in protected RAM. It bypasses a
-//! volatile write cache, and the register of a chip is not enough.
+//! Flushes: the answer tells the host that its earlier writes survive a power cut (NVM Express Base Specification,
+//! Flush; T13 ACS, FLUSH CACHE; docs/model.md). Even a drive without a volatile cache waits for writes under way,
+//! because a host sends its flush after their answers and a replay has no host to wait. A write with forced unit access
+//! (FUA) bypasses a volatile cache, and the register of a chip is not enough for it.
 //!
 //! Writes are counted by epoch, and every flush ends one. A flush is complete when nothing is left of its epoch and of
 //! those before. So the table of waits ([`super::waits`]) has no flushes.
@@ -88,7 +83,6 @@ impl Flushes {
         self.rule == Flush::None
     }
 
-    /// Whether a flush writes out the write cache.
     pub(super) fn empties_cache(&self) -> bool {
         self.cache_is_volatile && !self.answers_at_once()
     }
@@ -98,7 +92,6 @@ impl Flushes {
         self.register_is_volatile
     }
 
-    /// A durable write bypasses a volatile write cache.
     #[inline]
     pub(super) fn passes_cache(&self, durable: bool) -> bool {
         durable && self.cache_is_volatile
@@ -140,7 +133,6 @@ impl Flushes {
         &mut self.waiting[at].at_risk
     }
 
-    /// A flush ends the epoch and waits for it and those before.
     pub(super) fn wait(&mut self, request: u32) {
         self.waiting.push_back(WaitingFlush { request, at_risk: std::mem::take(&mut self.at_risk) });
         self.present = (self.present + 1) % EPOCHS;

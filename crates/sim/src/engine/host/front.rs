@@ -1,12 +1,11 @@
 //! The front end of a drive: submission queues, the slots of the controller, and the host's link.
 //!
-//! A request is submitted to a queue, waits there for a slot of the controller, and keeps the slot until it is
-//! answered. Data of a write come in over the link before the write is taken in. Data of a read go out over it before
-//! the answer. The link carries one request's data at a time in each direction, in order (PCIe is full duplex).
-//! Everything but reads keeps its order on the way in, so that a flush or a trim does not overtake a write.
+//! A request keeps its slot until it is answered. Data of a write come in over the link before the write is taken in,
+//! data of a read go out before the answer, one request's at a time in each direction (PCIe is full duplex). Everything
+//! but reads keeps its order on the way in, so that a flush or a trim does not overtake a write.
 //!
-//! The front end copies all that the engine needs of a request, because its window of a streamed trace may be gone when
-//! it is taken in.
+//! The front end copies all that the engine needs of a request, because its window of a streamed trace may be gone
+//! later.
 
 use std::collections::VecDeque;
 
@@ -19,10 +18,8 @@ use crate::config::{Arbitration, EngineConfig};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct HostRequest {
     pub(super) number: u64,
-    /// By the trace's clock.
     pub(super) time_ns: i64,
     pub(super) kind: HostOp,
-    /// Bits of [`marks`].
     pub(super) marks: u8,
     pub(super) read_modify_write: bool,
     /// The logical pages, and behind them as many contents.
@@ -56,7 +53,6 @@ impl HostRequest {
     }
 }
 
-/// Front-end times of a request under way.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Ticket {
     pub(super) submitted_ns: u64,
@@ -68,7 +64,6 @@ pub(super) struct Ticket {
     data_ns: u64,
 }
 
-/// A request on its way into the controller.
 #[derive(Debug, PartialEq)]
 pub(super) struct IncomingRequest {
     /// When it is taken in, the controller's own time included.
@@ -79,7 +74,6 @@ pub(super) struct IncomingRequest {
     pub(super) asked: HostRequest,
 }
 
-/// A read whose data are on their way to the host.
 #[derive(Debug)]
 pub(super) struct OutgoingRead {
     pub(super) due_ns: u64,
@@ -102,7 +96,6 @@ struct Queue {
     held: VecDeque<HostRequest>,
     /// Requests that wait for a slot: number of earlier submissions in all queues, and time of this one.
     submitted: VecDeque<(u64, u64, HostRequest)>,
-    /// Submitted and not answered.
     under_way: u32,
 }
 
@@ -122,15 +115,12 @@ impl Direction {
 
 #[derive(Debug)]
 pub(super) struct Front {
-    /// Most requests of a queue that are under way.
     limit: u32,
-    /// Slots of the controller that no request has.
     free: u64,
     arbitration: Arbitration,
     /// Requests that a queue sends in a turn, and those that it has sent in this one.
     burst: u32,
     sent: u32,
-    /// Time that the data of a page take on the link.
     page_ns: f64,
     controller_ns: u64,
     /// By their numbers, up to the last one that a request came to.
@@ -195,7 +185,6 @@ impl Front {
         self.limit = limit;
     }
 
-    /// Copies the addresses of all logical pages, on the first call.
     pub(super) fn know_addresses(&mut self, addresses: &[u64]) {
         if self.addresses.len() < addresses.len() {
             self.addresses = addresses.to_vec();
@@ -216,7 +205,6 @@ impl Front {
         coming.into_iter().chain(leaving).min().unwrap_or(NO_EVENT)
     }
 
-    /// Whether any request has still to be taken in.
     pub(super) fn keeps_any(&self) -> bool {
         let waits = |queue: &Queue| !queue.held.is_empty() || !queue.submitted.is_empty();
         self.coming.iter().any(|coming| !coming.is_empty()) || self.queues.iter().any(waits)

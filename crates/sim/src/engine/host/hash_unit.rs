@@ -1,8 +1,5 @@
-//! The hashing unit: pages wait for a lane in order of arrival, and each takes the same time. Without lanes it is a
-//! pipeline that takes in any number of pages.
-//!
-//! Its pages are not in the table of waits ([`super::waits`]), because the time of a hash is known when its page
-//! arrives.
+//! The hashing unit: pages wait for a lane in order of arrival. Without lanes it is a pipeline. Its pages are not in
+//! the table of waits ([`super::waits`]), because the time of a hash is known when its page arrives.
 
 use std::collections::VecDeque;
 
@@ -33,7 +30,6 @@ impl HashUnit {
         self.pages * self.hash_ns
     }
 
-    /// Lanes that there are; 0: a pipeline.
     pub(crate) fn lanes(&self) -> u64 {
         self.lanes_free_ns.len() as u64
     }
@@ -81,7 +77,6 @@ impl HashUnit {
         self.queue.front().map_or(u64::MAX, |&(time_ns, _)| time_ns)
     }
 
-    /// Takes out a hash that is ready at this very time, if any.
     pub(crate) fn pop_at(&mut self, time_ns: u64) -> Option<u32> {
         if self.next_time() == time_ns { self.pop().map(|(_, write)| write) } else { None }
     }

@@ -1,7 +1,4 @@
-//! The host interface: requests under way, until the host has their answers.
-//!
-//! A request passes the front end where there is one, its pages may find a place in the write cache, and a flush waits
-//! for the writes before it. This struct orders no flash operations.
+//! The host interface: requests under way until the host has their answers. It orders no flash operations.
 
 use flashtwin_ftl::{Host, Lpn};
 use flashtwin_trace::Op as HostOp;
@@ -66,7 +63,6 @@ impl Interface {
         self.is_safe(books, request.epoch);
     }
 
-    /// The controller is done with a request: the host has its answer, or the request leaves by the front end.
     #[inline]
     fn complete<O: Observer>(
         &mut self,
@@ -118,7 +114,6 @@ impl Interface {
         self.note_delayed();
     }
 
-    /// The host has the answer of a request that left by the front end.
     pub(super) fn answer_at_front<O: Observer>(
         &mut self,
         books: &mut Books<'_, O>,
@@ -143,7 +138,6 @@ impl Interface {
         self.delayed_ns = self.ram_answers.next_time().min(front_ns);
     }
 
-    /// Whether the front end acts by `now_ns`, before any answer of the write cache is there.
     pub(super) fn front_is_next(&self, now_ns: u64) -> bool {
         self.delayed_ns <= now_ns && self.ram_answers.next_time() > now_ns
     }
@@ -188,7 +182,6 @@ impl Interface {
         self.complete(books, (request, arrival_ns, HostOp::Flush), &ledger, None);
     }
 
-    /// A page of a host's write finds a place in the write cache, or waits for one.
     pub(super) fn cache_page<O: Observer>(
         &mut self,
         books: &mut Books<'_, O>,
@@ -220,7 +213,6 @@ impl Interface {
         true
     }
 
-    /// The host trims a page: the cache drops it.
     pub(super) fn trim_cached<O: Observer>(&mut self, books: &mut Books<'_, O>, lpn: Lpn) {
         let Some(cache) = &mut self.write_cache else { return };
         let (dirty, next) = cache.trim(lpn);

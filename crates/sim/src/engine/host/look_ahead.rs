@@ -71,7 +71,6 @@ impl LookAhead {
         }
     }
 
-    /// A column from page operation `at` to the farthest prefetch distance, if the trace is long enough.
     #[inline]
     fn ahead(column: &[u32], at: usize) -> Option<&[u32; FAR + 1]> {
         column.get(at..)?.first_chunk()

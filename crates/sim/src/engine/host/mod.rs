@@ -63,7 +63,6 @@ use waits::Waits;
 
 pub use arrival::Arrivals;
 
-/// No event is to come.
 const NO_EVENT: u64 = u64::MAX;
 
 /// A time that no event has: 584 years. Serving up to here is serving all that is pending.
@@ -84,7 +83,6 @@ enum Condition {
     BufferPlace,
 }
 
-/// Checkpoints of the mapping tables: when the changed ones are written.
 #[derive(Debug)]
 struct Checkpoints {
     next_ns: u64,

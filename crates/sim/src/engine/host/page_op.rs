@@ -1,7 +1,5 @@
-//! Page operations of the host that wait, and how far each has come.
-//!
-//! Most page operations never get an entry here: a read that finds its tables in RAM and its page
-//! on flash goes straight to the array, and so does a write that needs no hash.
+//! Page operations of the host that wait. A read with its tables in RAM and its page on flash gets no entry, nor does a
+//! write that needs no hash.
 
 use std::collections::VecDeque;
 
@@ -115,7 +113,6 @@ pub(super) struct PageOps {
     newest: WriteTable,
     /// Writes that may be ready. A decision may free others, which are appended here rather than decided recursively.
     due: VecDeque<u32>,
-    /// Whether a caller is already working through `due`.
     pub(super) looking: bool,
 }
 
@@ -142,7 +139,6 @@ impl PageOps {
         }
     }
 
-    /// A page write begins to wait as the newest of its page.
     #[inline]
     pub(super) fn insert_write(&mut self, page: Host, request: u32, fingerprint: Fingerprint) -> u32 {
         let write = PageOp { fingerprint, ..PageOp::new(page, request, State::Preparing(None), 0) };
@@ -166,7 +162,6 @@ impl PageOps {
         write
     }
 
-    /// Any other page operation begins to wait.
     pub(super) fn insert(
         &mut self,
         page: Host,

@@ -142,7 +142,6 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         self.page_done(request, None, |_, _| ());
     }
 
-    /// Sends the reads that waited for the decision of a write to the flash.
     pub(super) fn let_readers_go(&mut self, write: u32) -> Result<(), SimError> {
         for read in self.waits.wake(Condition::Decision(write)) {
             let PageOp { page, request, mut charged, since_ns, .. } = self.page_ops.remove(read);

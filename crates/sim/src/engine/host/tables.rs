@@ -21,7 +21,6 @@ struct Walk {
 
 #[derive(Debug, Default)]
 pub(super) struct Tables {
-    /// Lookups of the page operation in hand, kept for its memory.
     looked_up: Vec<Lookup>,
     walks: Slab<Walk>,
 }

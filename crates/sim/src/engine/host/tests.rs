@@ -80,7 +80,6 @@ impl Controller for NextPage {
     }
 }
 
-/// Records the times of answers, and their charges.
 #[derive(Default)]
 pub(super) struct Answers(Vec<(HostOp, u64, Ledger)>);
 
@@ -92,7 +91,6 @@ impl Observer for Answers {
 
 type TestEngine = Engine<NextPage, Answers>;
 
-/// A device that hashes pages, as long as it says, and that has not been written to.
 pub(super) fn engine(config: EngineConfig) -> TestEngine {
     let geometry = device().geometry;
     engine_with(NextPage::new(&geometry), &config, FlashArray::new(&geometry), true)
@@ -102,13 +100,11 @@ fn engine_with(controller: NextPage, config: &EngineConfig, flash: FlashArray, h
     Engine::new(controller, Answers::default(), &device(), config, flash, hashes, 1)
 }
 
-/// A device that hashes nothing.
 fn plain_engine(config: EngineConfig) -> TestEngine {
     let geometry = device().geometry;
     engine_with(NextPage::new(&geometry), &config, FlashArray::new(&geometry), false)
 }
 
-/// A request of one page, and its data.
 pub(super) fn write(engine: &mut TestEngine, lpn: u32) -> (Host, u32) {
     let epoch = engine.decider.interface.flushes.write_begins(false);
     let request = engine.decider.interface.requests.insert(Request::new(engine.now_ns(), 1, epoch));
@@ -159,7 +155,6 @@ fn read_waits_for_a_decision_where_ram_serves_none() {
     assert_eq!(engine.accounts().counts.requests[0], 1);
 }
 
-/// A request of one page arrives, or a flush.
 fn serve(engine: &mut TestEngine, time_ns: u64, op: HostOp, lpn: u32) {
     let window = Window {
         first_request: 0,
@@ -179,7 +174,6 @@ fn answered(engine: &TestEngine) -> Vec<(HostOp, u64)> {
     engine.accounts().observer.0.iter().map(|&(op, time_ns, _)| (op, time_ns)).collect()
 }
 
-/// The last answered request's wait for this cause.
 fn last_waited_ns(engine: &TestEngine, charge: Charge) -> u64 {
     engine.accounts().observer.0.last().unwrap().2.of(charge)
 }

@@ -1,13 +1,9 @@
 //! Waits of page operations, in one table by condition.
 //!
-//! To let a page operation wait for one more thing, add a variant of [`Condition`], and a file beside this one that
-//! calls [`Waits::wait`] where the operation must stop and [`Waits::wake`] where the thing has come. For example, a
-//! read that must stay behind the decision of a write: `waits.wait(Condition::Decision(write), read)`. A write that
-//! waits counts one more of `PageOp::needs` meanwhile, and goes on by `Decider::got_what_it_needs`.
-//!
-//! Four waits stand elsewhere: pages in the hash unit ([`super::hash_unit`]), flushes ([`super::flush`]), requests
-//! behind a place in the write cache, which gives its places away itself, and reads behind the program of their page,
-//! which is an order of the array's.
+//! To let a page operation wait for one more thing, add a variant of [`Condition`], call [`Waits::wait`] where it must
+//! stop and [`Waits::wake`] where the thing has come. A write that waits counts one more of `PageOp::needs` meanwhile,
+//! and goes on by `Decider::got_what_it_needs`. Waits for a hash, a flush, a cache place and a program stand in their
+//! own files.
 
 use std::collections::VecDeque;
 

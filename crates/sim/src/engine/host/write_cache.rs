@@ -45,7 +45,6 @@ pub(super) struct CachePlacement {
     pub(super) waits: bool,
 }
 
-/// The cache. Pages beyond its capacity are those of writes that wait for a place.
 #[derive(Debug)]
 pub(super) struct WriteCache {
     capacity: u32,
@@ -154,13 +153,13 @@ impl WriteCache {
         !self.waiting.is_empty()
     }
 
-    /// Whether the whole page is here.
     #[inline]
     pub(super) fn has(&self, lpn: Lpn) -> bool {
         self.find(lpn).is_some_and(|at| !self.pages[at as usize].partial)
     }
 
-    /// The host trims a page. Returns whether it was dirty, and the request that gets its place, if the place is given up.
+    /// The host trims a page. Returns whether it was dirty, and the request that gets its place, if the place is given
+    /// up.
     pub(super) fn trim(&mut self, lpn: Lpn) -> (bool, Option<u32>) {
         let Some(at) = self.find(lpn) else { return (false, None) };
         self.take_off(at);

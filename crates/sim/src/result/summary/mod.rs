@@ -152,7 +152,6 @@ impl Summary {
     }
 }
 
-/// Mean and standard deviation of the population.
 fn mean_and_stddev(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;

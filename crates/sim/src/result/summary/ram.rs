@@ -20,7 +20,7 @@ const COUNT_BYTES: u64 = 2;
 /// RR-SSD's (paper III.B), the inverted one CA-SSD's (paper 4.1: LPT, iLPT, HPT, iHPT). The parts
 /// are those of the scheme that ran. The totals of both schemes and of a page map are given for
 /// every system.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub(super) struct Ram {
     /// From logical to physical pages.
     lpn_to_ppn_bytes: u64,
@@ -61,98 +61,59 @@ pub(super) struct Ram {
 
 impl Ram {
     pub(super) fn of(resolved: &Resolved, sizes: &TableSizes, paging: Option<&PagingSizes>) -> Ram {
-        let config = &resolved.config;
-        let (parts, totals) = parts(resolved, sizes);
-        let page_bytes = u64::from(config.nand.page_bytes);
-        let directory = paging.map(|paging| paging.pages * NUMBER_BYTES);
-        let cache = paging.and_then(|paging| match config.ftl.mapping_cache.bytes {
+        let (ftl, page_bytes) = (&resolved.config.ftl, u64::from(resolved.config.nand.page_bytes));
+        let (two_level, inverted) = (two_level(resolved, sizes), inverted(sizes));
+        let totals =
+            (ftl.mapping == Mapping::Content).then(|| (two_level.all_tables(), inverted.all_tables()));
+        let mut ram = match (ftl.mapping, ftl.dedup.tables) {
+            (Mapping::Page, _) => page_map(sizes),
+            (Mapping::Content, TableKind::TwoLevel) => two_level,
+            (Mapping::Content, TableKind::Inverted) => inverted,
+        };
+        ram.partition_bytes = sizes.partition_bytes;
+        ram.write_cache_bytes = u64::from(resolved.config.engine.write_cache_pages) * page_bytes;
+        ram.page_map_bytes = sizes.mapped_lpns * NUMBER_BYTES;
+        (ram.two_level_total_bytes, ram.inverted_total_bytes) = totals.unzip();
+        ram.table_directory_bytes = paging.map(|paging| paging.pages * NUMBER_BYTES);
+        ram.mapping_cache_bytes = paging.and_then(|paging| match ftl.mapping_cache.bytes {
             CacheBytes::Unlimited => None,
             CacheBytes::Limited(bytes) => Some((bytes / page_bytes).min(paging.pages) * page_bytes),
         });
-        let total = match cache {
-            Some(cache) => parts.total() - parts.paged(config.ftl.mapping_cache.fingerprints) + cache,
-            None => parts.total(),
+        let total = match ram.mapping_cache_bytes {
+            Some(cache) => ram.all_tables() - ram.paged(ftl.mapping_cache.fingerprints) + cache,
+            None => ram.all_tables(),
         };
-        Ram {
-            lpn_to_ppn_bytes: parts.lpn_to_ppn,
-            lpn_to_vpn_bytes: parts.lpn_to_vpn,
-            vpn_to_ppn_bytes: parts.vpn_to_ppn,
-            fingerprint_store_bytes: parts.fingerprints,
-            replica_lists_bytes: parts.replicas,
-            inverse_tables_bytes: parts.inverse,
-            filter_bytes: parts.filters,
-            twin_lists_bytes: parts.twins,
-            partition_bytes: parts.partitions,
-            write_cache_bytes: u64::from(config.engine.write_cache_pages) * page_bytes,
-            priority_lists_bytes: parts.recency,
-            mapping_cache_bytes: cache,
-            table_directory_bytes: directory,
-            total_bytes: total + directory.unwrap_or(0),
-            page_map_bytes: sizes.mapped_lpns * NUMBER_BYTES,
-            two_level_total_bytes: totals.map(|totals| totals.0),
-            inverted_total_bytes: totals.map(|totals| totals.1),
-        }
+        ram.total_bytes = total + ram.table_directory_bytes.unwrap_or(0);
+        ram
+    }
+
+    fn paged(&self, fingerprints: bool) -> u64 {
+        let store = if fingerprints { self.fingerprint_store_bytes } else { 0 };
+        self.lpn_to_ppn_bytes + self.lpn_to_vpn_bytes + self.vpn_to_ppn_bytes + store
+    }
+
+    fn all_tables(&self) -> u64 {
+        self.paged(true)
+            + self.replica_lists_bytes
+            + self.inverse_tables_bytes
+            + self.filter_bytes
+            + self.twin_lists_bytes
+            + self.partition_bytes
+            + self.priority_lists_bytes
     }
 }
 
-/// The tables of the form that ran, and the totals of the two-level and the inverted form where contents are mapped.
-fn parts(resolved: &Resolved, sizes: &TableSizes) -> (Parts, Option<(u64, u64)>) {
-    let ftl = &resolved.config.ftl;
-    let (two_level, inverted) = (two_level(resolved, sizes), inverted(sizes));
-    let (parts, totals) = match (ftl.mapping, ftl.dedup.tables) {
-        (Mapping::Page, _) => (
-            Parts {
-                lpn_to_ppn: sizes.mapped_lpns * NUMBER_BYTES,
-                filters: sizes.filter_bytes,
-                // The secondary map: a number a page, and its length a list.
-                twins: sizes.twin_pages * NUMBER_BYTES + sizes.twin_lists * COUNT_BYTES,
-                ..Parts::default()
-            },
-            None,
-        ),
-        (Mapping::Content, TableKind::TwoLevel) => (two_level, Some((two_level.total(), inverted.total()))),
-        (Mapping::Content, TableKind::Inverted) => (inverted, Some((two_level.total(), inverted.total()))),
-    };
-    (Parts { partitions: sizes.partition_bytes, ..parts }, totals)
-}
-
-/// Bytes table by table.
-#[derive(Clone, Copy, Default)]
-struct Parts {
-    lpn_to_ppn: u64,
-    lpn_to_vpn: u64,
-    vpn_to_ppn: u64,
-    fingerprints: u64,
-    replicas: u64,
-    inverse: u64,
-    filters: u64,
-    twins: u64,
-    partitions: u64,
-    recency: u64,
-}
-
-impl Parts {
-    /// Bytes of tables that a mapping cache holds pages of, with or without the fingerprint store.
-    fn paged(self, fingerprints: bool) -> u64 {
-        let store = if fingerprints { self.fingerprints } else { 0 };
-        self.lpn_to_ppn + self.lpn_to_vpn + self.vpn_to_ppn + store
-    }
-
-    fn total(self) -> u64 {
-        self.lpn_to_ppn
-            + self.lpn_to_vpn
-            + self.vpn_to_ppn
-            + self.fingerprints
-            + self.replicas
-            + self.inverse
-            + self.filters
-            + self.twins
-            + self.partitions
-            + self.recency
+fn page_map(sizes: &TableSizes) -> Ram {
+    Ram {
+        lpn_to_ppn_bytes: sizes.mapped_lpns * NUMBER_BYTES,
+        filter_bytes: sizes.filter_bytes,
+        // The secondary map: a number a page, and its length a list.
+        twin_lists_bytes: sizes.twin_pages * NUMBER_BYTES + sizes.twin_lists * COUNT_BYTES,
+        ..Ram::default()
     }
 }
 
-fn two_level(resolved: &Resolved, sizes: &TableSizes) -> Parts {
+fn two_level(resolved: &Resolved, sizes: &TableSizes) -> Ram {
     // Replication keeps of each content a bit a chip and a counter of log2(chips) bits (RR-SSD paper III.B: MV and
     // VPC). The paper has them in the fingerprint store; here they are with the VPN, of which there may be more than
     // fingerprints: an evicted fingerprint takes neither with it.
@@ -161,42 +122,40 @@ fn two_level(resolved: &Resolved, sizes: &TableSizes) -> Parts {
         false => 0,
         true => (chips + u64::from(chips.next_power_of_two().ilog2())).div_ceil(8),
     };
-    Parts {
-        lpn_to_vpn: sizes.mapped_lpns * NUMBER_BYTES,
-        vpn_to_ppn: sizes.vpns * (NUMBER_BYTES + COUNT_BYTES),
-        fingerprints: sizes.fingerprints * (FINGERPRINT_BYTES + NUMBER_BYTES),
-        replicas: sizes.replicas * NUMBER_BYTES + sizes.vpns * profile,
-        recency: sizes.listed_pages * PLACE_BYTES,
-        ..Parts::default()
+    Ram {
+        lpn_to_vpn_bytes: sizes.mapped_lpns * NUMBER_BYTES,
+        vpn_to_ppn_bytes: sizes.vpns * (NUMBER_BYTES + COUNT_BYTES),
+        fingerprint_store_bytes: sizes.fingerprints * (FINGERPRINT_BYTES + NUMBER_BYTES),
+        replica_lists_bytes: sizes.replicas * NUMBER_BYTES + sizes.vpns * profile,
+        priority_lists_bytes: sizes.listed_pages * PLACE_BYTES,
+        ..Ram::default()
     }
 }
 
 /// LPT: a number an LPN. HPT: a hash and a number an entry. iLPT: a number an LPN on some list, and
 /// one a page for its list. iHPT: for each entry of the HPT a page's number and the entry's address
 /// (paper 4.1: as many entries as the HPT; with 16 bytes of MD5 the paper's 28 bytes an entry).
-fn inverted(sizes: &TableSizes) -> Parts {
-    Parts {
-        lpn_to_ppn: sizes.mapped_lpns * NUMBER_BYTES,
-        fingerprints: sizes.fingerprints * (FINGERPRINT_BYTES + NUMBER_BYTES),
-        inverse: (sizes.mapped_lpns + sizes.vpns + 2 * sizes.fingerprints) * NUMBER_BYTES,
-        ..Parts::default()
+fn inverted(sizes: &TableSizes) -> Ram {
+    Ram {
+        lpn_to_ppn_bytes: sizes.mapped_lpns * NUMBER_BYTES,
+        fingerprint_store_bytes: sizes.fingerprints * (FINGERPRINT_BYTES + NUMBER_BYTES),
+        inverse_tables_bytes: (sizes.mapped_lpns + sizes.vpns + 2 * sizes.fingerprints) * NUMBER_BYTES,
+        ..Ram::default()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resolve::resolve;
+    use crate::resolve::tests::preset;
 
     #[test]
     fn a_cache_stands_in_for_the_tables_that_it_holds_pages_of() {
         let sizes =
             TableSizes { mapped_lpns: 10_000, vpns: 4000, fingerprints: 100, ..TableSizes::default() };
         let paging = PagingSizes { pages: 16, ..PagingSizes::default() };
-        let of = |bytes: &str| {
-            let sets = [("mapping_cache.bytes".to_owned(), bytes.to_owned())];
-            Ram::of(&resolve("ca-ssd", &sets).unwrap(), &sizes, Some(&paging))
-        };
+        let with = |sets: &[(&str, &str)]| Ram::of(&preset("ca-ssd", sets).unwrap(), &sizes, Some(&paging));
+        let of = |bytes: &str| with(&[("mapping_cache.bytes", bytes)]);
         // Five whole pages, 64 bytes of directory, and the fingerprints.
         let small = of("24000");
         assert_eq!((small.mapping_cache_bytes, small.table_directory_bytes), (Some(20480), Some(64)));
@@ -208,16 +167,14 @@ mod tests {
         assert_eq!(unlimited.mapping_cache_bytes, None);
         assert_eq!(unlimited.total_bytes, 40_000 + 24_000 + 64 + 2400);
         // The store may be among them.
-        let sets = [("mapping_cache.bytes", "24000"), ("mapping_cache.fingerprints", "true")]
-            .map(|(key, value)| (key.to_owned(), value.to_owned()));
-        let with_store = Ram::of(&resolve("ca-ssd", &sets).unwrap(), &sizes, Some(&paging));
+        let with_store = with(&[("mapping_cache.bytes", "24000"), ("mapping_cache.fingerprints", "true")]);
         assert_eq!((with_store.total_bytes, with_store.fingerprint_store_bytes), (20480 + 64, 2400));
     }
 
     #[test]
     fn chips_and_counter_of_a_content_are_stored_by_vpn() {
         let sizes = TableSizes { vpns: 143_000, fingerprints: 1000, replicas: 50, ..TableSizes::default() };
-        let of = |system: &str| Ram::of(&resolve(system, &[]).unwrap(), &sizes, None);
+        let of = |system: &str| Ram::of(&preset(system, &[]).unwrap(), &sizes, None);
         // 64 chips: 64 bits and 6, in 9 bytes.
         for system in ["rr-ssd", "rr-ssd-online"] {
             assert_eq!(of(system).fingerprint_store_bytes, 24_000);
@@ -230,7 +187,7 @@ mod tests {
     #[test]
     fn both_totals_stand_side_by_side_whichever_form_runs() {
         let sizes = TableSizes { mapped_lpns: 1000, vpns: 400, fingerprints: 100, ..TableSizes::default() };
-        let of = |system| Ram::of(&resolve(system, &[]).unwrap(), &sizes, None);
+        let of = |system| Ram::of(&preset(system, &[]).unwrap(), &sizes, None);
         let (two_level, inverted, page) = (of("ca-ssd"), of("ca-ssd-inverted"), of("conventional"));
         for form in [&two_level, &inverted] {
             assert_eq!(form.two_level_total_bytes, Some(4000 + 2400 + 2400));

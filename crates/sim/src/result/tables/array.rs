@@ -178,7 +178,6 @@ impl CopiesRow {
     }
 }
 
-/// The places of a histogram that are not empty, with their counts.
 fn seen(histogram: &[u64]) -> impl Iterator<Item = (u32, u64)> {
     (0..).zip(histogram.iter().copied()).filter(|&(_, count)| count > 0)
 }

@@ -19,7 +19,6 @@ use self::responses::{LatencyRow, LedgerRow};
 use crate::finished::FinishedRun;
 use crate::requests::RequestRow;
 
-/// All tables of a run, by name.
 pub(super) fn tables(run: &mut FinishedRun<'_>) -> Vec<(String, RecordBatch)> {
     vec![
         of(&PeriodColumns::all(&run.periods)),
@@ -38,7 +37,6 @@ pub(super) fn tables(run: &mut FinishedRun<'_>) -> Vec<(String, RecordBatch)> {
     ]
 }
 
-/// The schema of a row of each table, by its name.
 pub(super) fn schemas() -> Vec<(String, Value)> {
     vec![
         PeriodColumns::schema(),

@@ -6,7 +6,6 @@ use crate::engine::Charge;
 use crate::finished::FinishedRun;
 use crate::metrics::{Course, Ledgers, Metrics, Share};
 
-/// The slices of the slowest requests, and their names.
 const SLICES: [(&str, u64); 2] = [("slowest_1_percent", 100), ("slowest_0_1_percent", 1000)];
 
 rows! {
@@ -133,7 +132,6 @@ fn kinds(metrics: &Metrics) -> [(&'static str, &Course, &Ledgers); 3] {
         .map(|(name, kind)| (name, kind.course(), kind.ledgers()))
 }
 
-/// The slices of the slowest requests, by name.
 fn slowest(ledgers: &Ledgers) -> [(&'static str, Share); 2] {
     let requests = ledgers.whole().count;
     SLICES.map(|(name, part)| (name, ledgers.slowest(requests.div_ceil(part))))

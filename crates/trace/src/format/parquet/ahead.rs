@@ -96,7 +96,6 @@ mod tests {
     use crate::columns::Columns;
     use crate::request::{Op, Request};
 
-    /// A file of groups of rows whose times are 0, 1, 2 and so on.
     fn written(rows: i64, group: usize) -> (Vec<u8>, Reading) {
         let times: Vec<i64> = (0..rows).collect();
         let request =
@@ -138,7 +137,6 @@ mod tests {
         }
     }
 
-    /// No thread is left waiting.
     #[test]
     fn undecodable_group_is_an_error_behind_the_good_rows() {
         let (mut damaged, reading) = written(100, 10);
@@ -151,7 +149,6 @@ mod tests {
         let mut ahead = Batches::Ahead { threads, group: 0, groups: 10 };
         let rows: usize = ahead.by_ref().map_while(Result::ok).map(|batch| batch.columns.len()).sum();
         assert_eq!(rows, 30);
-        // Dropping it in the middle is fine: its threads end by themselves.
         drop(ahead);
     }
 }

@@ -70,7 +70,6 @@ impl Reading {
     }
 }
 
-/// A row group whose columns are all read up to the same row.
 struct RowGroup {
     rows_left: usize,
     required: [Column; 5],
@@ -159,7 +158,6 @@ struct Levels {
 }
 
 impl Column {
-    /// The numbers of the next rows, none of which may be missing.
     fn numbers<N: TryFrom<i64> + TryFrom<u64>>(&mut self, rows: usize) -> Result<Vec<N>, Fault> {
         let values = self.integers(rows)?;
         if values.len() < rows {
@@ -170,13 +168,11 @@ impl Column {
         Ok(values)
     }
 
-    /// Content ids of the next rows; a missing one is unknown.
     fn ids(&mut self, rows: usize) -> Result<Lists<u32>, Fault> {
         let values = self.integers(rows)?;
         self.levels.lists(rows, values, NO_CONTENT)
     }
 
-    /// Digests of the next rows, none where one is missing.
     fn digests(&mut self, rows: usize) -> Result<Lists<Option<[u8; 16]>>, Fault> {
         fn folded<T: AsBytes>(values: Vec<T>) -> impl Iterator<Item = Option<[u8; 16]>> {
             values.into_iter().map(|value| Some(fold(value.as_bytes())))
@@ -198,7 +194,6 @@ impl Column {
         self.levels.lists(rows, digests, None)
     }
 
-    /// The whole numbers of the next rows that are not missing.
     fn integers<N: TryFrom<i64> + TryFrom<u64>>(&mut self, rows: usize) -> Result<Vec<N>, Fault> {
         let is_signed = integer(&self.levels.about).is_some_and(|(is_signed, _)| is_signed);
         self.levels.clear();

@@ -14,7 +14,6 @@ type BadRow = (usize, String);
 /// The digests of each row, one row behind another: in a trace those of the contents that it is the first to carry.
 #[derive(Default)]
 pub(super) struct RowDigests {
-    /// How many each row has.
     pub(super) counts: Vec<usize>,
     pub(super) digests: Vec<[u8; 16]>,
 }
@@ -92,7 +91,6 @@ pub(super) struct Named {
 }
 
 impl Named {
-    /// Gives a batch the contents that its digests stand for.
     pub(super) fn add(
         &mut self,
         lists: Lists<Option<[u8; 16]>>,
@@ -116,7 +114,6 @@ impl Named {
         Ok(number)
     }
 
-    /// Its bytes, and its largest growth at one time for `further` more digests.
     pub(super) fn bytes(&self, further: usize) -> (u64, u64) {
         const ENTRY_BYTES: u64 = 16 + 4 + 1;
         let (numbers, digests) = (self.numbers.capacity(), self.digests.capacity());

@@ -78,7 +78,6 @@ pub struct Recording {
     file: File,
     schema: TypePtr,
     properties: Arc<WriterProperties>,
-    /// Metadata common to all groups.
     common: FileMetaData,
     groups: Vec<RowGroupMetaData>,
     /// Where the footer begins, and where the file ends.
@@ -240,14 +239,12 @@ impl Recording {
     }
 }
 
-/// Writes at an offset of a file that no other thread uses. Unix and Windows have no positioned
-/// write in common.
+/// Writes at an offset of a file that no other thread uses: Unix and Windows have no positioned write in common.
 fn write_at(mut file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
     file.seek(SeekFrom::Start(at))?;
     file.write_all(bytes)
 }
 
-/// Reads at a place of a file, as [`write_at`] writes.
 fn read_at(mut file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
     file.seek(SeekFrom::Start(at))?;
     file.read_exact(bytes)

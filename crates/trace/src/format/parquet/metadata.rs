@@ -16,7 +16,6 @@ pub(super) fn malformed(name: &str, what: impl Into<String>) -> TraceError {
     TraceError::new(ErrorCause::Malformed, name, what, SCHEMA_CURE)
 }
 
-/// The JSON of a value; plain numbers, strings and lists always have one.
 pub(super) fn json<T: Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
@@ -49,7 +48,6 @@ impl Metadata {
     }
 }
 
-/// Metadata of contents; missing entries are unknown.
 #[derive(Debug, Default)]
 pub(super) struct ContentMetadata {
     /// By the numbers that the file has for volumes.

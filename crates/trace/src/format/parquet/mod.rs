@@ -28,13 +28,11 @@ pub(crate) const ROW: Row = Row {
     reader: Reader::Parquet,
 };
 
-/// How every Parquet file begins.
 pub(crate) const MAGIC: &[u8] = b"PAR1";
 
 /// Version of the schema; files of a later one are refused.
 const SCHEMA_VERSION: u32 = 1;
 
-// Keys of the file's key-value metadata.
 const KEY_SCHEMA: &str = "flashtwin.schema";
 const KEY_CHUNK_BYTES: &str = "flashtwin.chunk_bytes";
 const KEY_SOURCE_NAME: &str = "flashtwin.source_name";
@@ -53,7 +51,5 @@ const CONTENT: &str = "content";
 const DIGEST: &str = "digest";
 /// The column of a recorder that does not know which contents came before: a digest for every content.
 const CONTENT_DIGEST: &str = "content_digest";
-/// Bytes of a digest as it is kept.
 const DIGEST_BYTES: usize = 16;
-/// Properties of a request that only a recorder sees.
 const FLAGS: &str = "flags";

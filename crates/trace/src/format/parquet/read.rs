@@ -111,7 +111,6 @@ fn plan(name: &str, source: ParquetSource, digests: bool, threaded: bool) -> Res
 }
 
 impl Plan {
-    /// Contents that this number of rows is likely to carry.
     fn contents_of(&self, rows: usize) -> usize {
         let share = u128::from(self.contents) * rows as u128 / self.rows.max(1) as u128;
         usize::try_from(share).unwrap_or(0)
@@ -187,18 +186,14 @@ struct Rows {
     ended: bool,
     earliest_ns: i64,
     latest_ns: i64,
-    /// Names of the volumes by their number in the file.
     names: Vec<String>,
     volumes: Volumes,
     /// The metadata's contents and holes; the holes by index of `volumes`.
     known: ContentMetadata,
     holes: Holes,
     quality: Quality,
-    /// Digests of contents, where the file has them and they are wanted.
     inside: Option<digests::Inside>,
-    /// Contents by their digests, if the file has digests.
     named: Option<digests::Named>,
-    /// Statistics of the rows, if all are read at once.
     tally: Option<Tally>,
 }
 
@@ -249,7 +244,6 @@ impl Feed for Rows {
 }
 
 impl Rows {
-    /// Index of the volume with this number in the file.
     #[inline]
     fn volume(&mut self, number: u32) -> u32 {
         self.volumes.index(number.into(), |key| {
@@ -257,7 +251,6 @@ impl Rows {
         })
     }
 
-    /// Takes batches until there are `rows` rows.
     fn fill(
         &mut self,
         columns: &mut Columns,
@@ -287,14 +280,12 @@ impl Rows {
         Ok(())
     }
 
-    /// Bytes of the rows so far, and the largest growth at one time for `further` more rows.
     fn bytes(&self, columns: &Columns, further: usize) -> (u64, u64) {
         let (held, more) = columns.bytes(further);
         let named = self.named.as_ref().map_or((0, 0), |named| named.bytes(further));
         (held + named.0, more + named.1)
     }
 
-    /// The error of a batch that begins with row `first_row` of the file.
     fn error(&self, fault: Fault, first_row: usize) -> TraceError {
         match fault {
             Fault::File(error) => broken(&self.name, &error),
@@ -303,7 +294,6 @@ impl Rows {
         }
     }
 
-    /// Numbers the contents of a batch by its digests, if it has any.
     fn number_contents(&mut self, batch: &mut Decoded, first_row: usize) -> Result<(), TraceError> {
         let Some(lists) = batch.digests.take() else { return Ok(()) };
         if let Some(named) = &mut self.named {

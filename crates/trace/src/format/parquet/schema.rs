@@ -16,14 +16,12 @@ pub(super) const REQUIRED: [(&str, &str); 5] = [
     ("length_bytes", "UInt32"),
 ];
 
-/// Where a file has the columns that are read.
 #[derive(Clone, Debug)]
 pub(super) struct Places {
     pub(super) required: [usize; 5],
     pub(super) content: Option<usize>,
     pub(super) digests: Option<usize>,
     pub(super) flags: Option<usize>,
-    /// Whether contents are given as digests.
     pub(super) named: bool,
 }
 

@@ -2,7 +2,6 @@
 
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 
-/// Finds impossible values in the footer of a file whose pages end at `end`.
 pub(super) fn check(metadata: &ParquetMetaData, end: u64) -> Result<(), String> {
     let mut rows = 0_i64;
     for (number, group) in metadata.row_groups().iter().enumerate() {
@@ -16,9 +15,9 @@ pub(super) fn check(metadata: &ParquetMetaData, end: u64) -> Result<(), String> 
                 .map_err(|what| wrong(format!("column {}: {what}", column.column_path())))?;
         }
     }
-    let told = metadata.file_metadata().num_rows();
-    if told != rows {
-        return Err(format!("it tells of {told} rows, its row groups of {rows}"));
+    let listed = metadata.file_metadata().num_rows();
+    if listed != rows {
+        return Err(format!("it tells of {listed} rows, its row groups of {rows}"));
     }
     Ok(())
 }

@@ -52,7 +52,6 @@ impl ChunkReader for ParquetSource {
     }
 }
 
-/// The bytes at a position and behind it.
 pub(super) struct Part {
     source: ParquetSource,
     at: u64,

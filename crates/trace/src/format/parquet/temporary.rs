@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use crate::error::{ErrorCause, TraceError};
 
 const ENDING: &str = ".part";
-/// Names tried before giving up.
 const ATTEMPTS: u32 = 100;
 
 /// A file under a temporary name, removed unless it is finished. Its writer keeps it locked, which tells it from a
@@ -84,12 +83,11 @@ fn remove_left_over(wanted: &Path) {
     }
 }
 
-/// Whether an open file is the one that a path leads to.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    let found = (file.metadata(), std::fs::metadata(path));
-    matches!(found, (Ok(a), Ok(b)) if (a.dev(), a.ino()) == (b.dev(), b.ino()))
+    let files = (file.metadata(), std::fs::metadata(path));
+    matches!(files, (Ok(a), Ok(b)) if (a.dev(), a.ino()) == (b.dev(), b.ino()))
 }
 
 #[cfg(not(unix))]

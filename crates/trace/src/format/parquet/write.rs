@@ -50,7 +50,6 @@ pub(super) const FLAGS_COLUMN: &str = "
 pub(super) const CONTENT_DIGEST_COLUMN: &str = "
     optional group content_digest (LIST) { repeated group list { required fixed_len_byte_array(16) item; } }";
 
-/// The schema of requests with these further columns.
 pub(super) fn schema(further: &[&str]) -> ParquetResult<TypePtr> {
     let further = further.concat();
     Ok(Arc::new(parse_message_type(&format!("message arrow_schema {{{REQUEST_COLUMNS}{further} }}"))?))
@@ -150,7 +149,6 @@ impl<'a> TraceFile<'a> {
         written.map_err(|error| cannot_write(self.path, &error))
     }
 
-    /// Ends the file, with metadata that is known only now.
     pub(super) fn finish(mut self, metadata: Vec<(&str, String)>) -> Result<(), TraceError> {
         for (key, value) in metadata {
             self.writer.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
@@ -182,7 +180,6 @@ fn write_group<W: Write + Send>(
     Ok(())
 }
 
-/// Writes the columns that all files begin with.
 pub(super) fn write_requests<W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     run: &Requests<'_>,
@@ -257,7 +254,6 @@ fn next_column<'a, W: Write + Send>(
     group.next_column()?.ok_or_else(|| ParquetError::General("the schema has no such column".to_owned()))
 }
 
-/// The bytes of a file of these row groups.
 #[cfg(test)]
 pub(super) fn encode(groups: &[crate::columns::Columns]) -> ParquetResult<Vec<u8>> {
     let properties = Arc::new(properties(Vec::new()).build());

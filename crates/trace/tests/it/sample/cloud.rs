@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use super::{Asked, lines, read_or_write, requests};
 
-/// Alibaba, in microseconds.
 pub(crate) fn alibaba() -> String {
     lines(|text, asked| {
         let (op, offset, length) = (read_or_write(asked, "R", "W"), asked.sector * 512, asked.sectors * 512);
@@ -13,7 +12,6 @@ pub(crate) fn alibaba() -> String {
     })
 }
 
-/// Tencent, in seconds.
 pub(crate) fn tencent() -> String {
     lines(|text, asked| {
         let (time, op) = (1_538_323_200 + asked.ticks / 10_000_000, read_or_write(asked, "0", "1"));
@@ -42,7 +40,6 @@ pub(crate) fn of_one_volume() -> Vec<Asked> {
     requests().into_iter().filter(|asked| asked.volume == 0).collect()
 }
 
-/// CloudPhysics, in seconds, with other commands in between.
 pub(crate) fn cloudphysics() -> String {
     let mut text = "version,time,op,size,lbn\n".to_owned();
     for asked in of_one_volume() {

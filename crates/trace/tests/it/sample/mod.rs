@@ -96,7 +96,6 @@ pub(crate) fn trace_of(requests: Vec<Asked>, unit_ns: u64, with_content: bool, w
     builder.build().unwrap()
 }
 
-/// 32 hex digits that stand for a content.
 fn digest(number: u64) -> String {
     let mut random = Random::new(number);
     format!("{:016x}{:016x}", random.next(), random.next())
@@ -134,7 +133,6 @@ fn read_or_write(asked: &Asked, read: &'static str, write: &'static str) -> &'st
 
 const START_NS: u64 = 89_966_527_950_500;
 
-/// FIU, a line a request.
 pub(crate) fn fiu() -> String {
     fiu_with(digests)
 }
@@ -168,7 +166,6 @@ pub(crate) fn fiu_lines() -> String {
     })
 }
 
-/// MSR Cambridge, with a header as some copies have it.
 pub(crate) fn msr() -> String {
     let header = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n".to_owned();
     header
@@ -179,7 +176,6 @@ pub(crate) fn msr() -> String {
         })
 }
 
-/// UMass SPC, with a further column on every line.
 pub(crate) fn spc() -> String {
     lines(|text, asked| {
         let (whole, part) = (asked.ticks / 10_000_000, asked.ticks % 10_000_000);
@@ -188,7 +184,6 @@ pub(crate) fn spc() -> String {
     })
 }
 
-/// MQSim and SSDSim.
 pub(crate) fn mqsim() -> String {
     lines(|text, asked| {
         let op = read_or_write(asked, "1", "0");
@@ -197,7 +192,6 @@ pub(crate) fn mqsim() -> String {
     })
 }
 
-/// The same with digests.
 pub(crate) fn mqsim_digests() -> String {
     lines(|text, asked| {
         let (op, digests) = (read_or_write(asked, "1", "0"), sector_digests(asked));
@@ -222,7 +216,6 @@ pub(crate) fn disksim() -> String {
     })
 }
 
-/// DiskSim in bytes.
 pub(crate) fn disksim_bytes() -> String {
     lines(|text, asked| {
         let (whole, part) = (asked.ticks / 10_000, asked.ticks % 10_000);

@@ -5,7 +5,6 @@ use flashtwin_trace::{Op, Recipe, synthesize, synthesize_parquet};
 
 use super::{count, open};
 
-/// Numbers of a seed.
 struct Draw(u64);
 
 impl Draw {

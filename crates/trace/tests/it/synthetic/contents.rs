@@ -1,5 +1,4 @@
-//! Page contents: those of all pages, pages with equal contents, reads of pages that are
-//! overwritten.
+//! Contents of all pages, pages with equal contents, reads of pages that are overwritten.
 
 use std::collections::{HashMap, HashSet};
 
@@ -53,7 +52,6 @@ pub(super) fn follow(trace: &Trace) -> Followed {
     }
 }
 
-/// Pages written once with the content of another page written once.
 fn pages_with_others(trace: &Trace) -> usize {
     let mut writes: HashMap<u64, (u64, u32)> = HashMap::new();
     for index in (0..trace.len()).filter(|&index| trace.op[index] == Op::Write) {

@@ -13,7 +13,6 @@ fn of_days(recipe: &Recipe, days: u64, scale: f64) -> Trace {
     synthesize(&recipe, "mine.toml", scale, 2, &()).unwrap()
 }
 
-/// Whether a trace begins with all of another.
 fn begins_with(trace: &Trace, first: &Trace) -> bool {
     let same = |index: usize| {
         trace.request(index) == first.request(index) && trace.contents(index) == first.contents(index)

@@ -1,5 +1,4 @@
-//! Values of pages: depth of repeats, reborn values, values on several pages, contents by Zipf's
-//! law.
+//! Values of pages: depth of repeats, reborn values, values on several pages, Zipf's law.
 
 use std::collections::{HashMap, HashSet};
 
@@ -26,8 +25,7 @@ fn positions(trace: &Trace) -> Vec<usize> {
 
 #[test]
 fn repeats_lie_as_deep_in_the_lru_list_as_the_recipe_says() {
-    // Many single values, many days, and rewrites of the page's own content: each makes the others
-    // harder.
+    // Many single values, many days, and rewrites of the page's own content: each makes the others harder.
     let plain = SMALL.replace("= 20_000", "= 40_000").replace("= 9_000", "= 18_000");
     let homes = plain
         .replace(
@@ -83,8 +81,7 @@ fn values_are_reborn_no_more_often_than_the_recipe_says() {
     assert!(least < 2.7, "{least}");
 }
 
-/// Values that are read before they are written, in percent of the values written; and page writes of a value that lies
-/// on some page at that time, in percent of the page writes.
+/// Percent of the values written that were read before, and of the page writes whose value lies on some page.
 fn read_before(trace: &Trace) -> (f64, f64) {
     let mut read = HashSet::new();
     let mut written = HashSet::new();

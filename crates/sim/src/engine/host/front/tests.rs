@@ -4,7 +4,6 @@ use flashtwin_ftl::Rng;
 
 use super::*;
 
-/// A request, and how long the controller is busy with it.
 #[derive(Debug, Clone)]
 struct Job {
     time_ns: u64,
@@ -101,7 +100,6 @@ fn by_front(rules: &Rules, jobs: &[Job]) -> (Vec<Times>, Vec<[u64; 3]>) {
     }
 }
 
-/// Plain lists of where requests are.
 #[derive(Default)]
 struct Lists {
     host: Vec<usize>,
