@@ -3,8 +3,6 @@
 python .ci/structure.py [ROOT]      prints each fault, exit 1 if there is any
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 import json

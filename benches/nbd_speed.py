@@ -9,8 +9,6 @@ Servers: nbdkit's `file`; ours on the same image, and before nbdkit as a proxy, 
 drives of two systems. Ours without recording is an example of the crate, because `flashtwin record` always records.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil

@@ -8,8 +8,6 @@ greedy partition, written once in order; then 10 M uniform writes are drawn and 
 clock of the processor runs. ftlsim keeps one block free and fills one, as wa-simulator does.
 """
 
-from __future__ import annotations
-
 import os
 import statistics
 import subprocess

@@ -7,8 +7,6 @@ footprint. The device is the one of `evidence/peers`. MQSim keeps its map in RAM
 flash operation a request. Times are those of whole processes, with reading of the trace; runs take turns.
 """
 
-from __future__ import annotations
-
 import shlex
 import statistics
 import subprocess

@@ -7,8 +7,6 @@ killed, caches are dropped where one may, and the drive is opened again. The tim
 checkpoint that follows. Memory is the growth of the process.
 """
 
-from __future__ import annotations
-
 import argparse
 import signal
 import subprocess

@@ -4,8 +4,6 @@ Replays in this process and the same as a sweep of one worker, of the local pool
 begins with an empty folder and draws no page. The pool starts its processes within its time, Dask's stand ready.
 """
 
-from __future__ import annotations
-
 import os
 import statistics
 import tempfile

@@ -7,8 +7,6 @@ trace of one request gives the time to start, which is taken off. Times are wall
 counts. Reading has threads of its own.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

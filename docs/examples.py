@@ -1,7 +1,5 @@
 """Examples in docstrings, as doctest reads them, become blocks of code in the reference. An extension of Griffe."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

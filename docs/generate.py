@@ -5,8 +5,6 @@ python docs/generate.py            write them
 python docs/generate.py --check    say which are stale, exit 1 if any is
 """
 
-from __future__ import annotations
-
 import argparse
 import copy
 import json

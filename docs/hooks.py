@@ -1,22 +1,17 @@
 """Hooks of MkDocs (mkdocs.yml), called by name: CONTRIBUTING.md becomes a page, links out of docs/ lead to the site."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from mkdocs.config.defaults import MkDocsConfig
-    from mkdocs.structure.files import Files
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds CONTRIBUTING.md, whose links to the manual become the site's own."""
-    from mkdocs.structure.files import File
-
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").replace("](docs/", "](")
     files.append(File.generated(config, "contributing.md", content=text))
     return files

@@ -9,8 +9,6 @@
 An interrupted study goes on where it was: every replay is kept as it finishes, below out/evidence.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -1,7 +1,5 @@
 """The code behind a figure: a digest over that code, without comments and tests."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """How figures are written on a page."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ beside a sentence that the record must support. A published number is written as
 `{{ setting("120 s") }}`. If record and words disagree, no page is made and the error names the sentence.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A study: one question, the command that answers it, and the record that keeps the figures of the pages."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import json
@@ -45,6 +43,18 @@ Data = Mapping[str, Any]
 
 class MissingInputError(Exception):
     """A study needs something that is not here. The message names the cure."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A finished replay."""
+
+    summary: Mapping[str, Any]
+
+    def get(self, dotted: str) -> float | None:
+        """A number of the summary by its dotted path. None if it is undefined."""
+        value = dig(self.summary, schema.summary_field(dotted))
+        return value if isinstance(value, int | float) else None
 
 
 class Lab:
@@ -126,18 +136,6 @@ def _key(trace: ft.Trace, system: System) -> str:
     """Names the input of a replay: the code that replays (not the library built of it), trace, configuration."""
     text = json.dumps([code.digest(code.REPLAY), trace.digest, system.config], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-@dataclass(frozen=True)
-class Replay:
-    """A finished replay."""
-
-    summary: Mapping[str, Any]
-
-    def get(self, dotted: str) -> float | None:
-        """A number of the summary by its dotted path. None if it is undefined."""
-        value = dig(self.summary, schema.summary_field(dotted))
-        return value if isinstance(value, int | float) else None
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,6 @@
 The peers are public: github.com/CMU-SAFARI/MQSim and github.com/huaicheng/ssdsim, at the commits that the record names.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import tempfile
 import tomllib

@@ -1,7 +1,5 @@
 """Measurements of a run by any simulator, and how a peer is run."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterable, Mapping

@@ -5,8 +5,6 @@ completion, in whole microseconds). The log does not say which request a line is
 requests are `workloads.GAP_NS` apart.
 """
 
-from __future__ import annotations
-
 import bisect
 import re
 from pathlib import Path

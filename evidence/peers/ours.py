@@ -1,7 +1,5 @@
 """flashtwin with the same device, and with the rules of each peer."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

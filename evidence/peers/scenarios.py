@@ -1,7 +1,5 @@
 """The runs: one device, synthetic requests at three loads and of other shapes, collection, and aged drives."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial

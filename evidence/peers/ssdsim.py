@@ -8,8 +8,6 @@ Three properties of it shape its input:
 * Every page that the trace reads at any time is there before it begins; these count as written.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The device and the requests that every simulator gets."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Iterable, Sequence

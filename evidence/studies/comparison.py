@@ -1,7 +1,5 @@
 """Each system as its paper has it, on the recorded traces and one aged drive."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from evidence.forms import NOTHING, change, grid, ratio, us

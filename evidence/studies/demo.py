@@ -1,7 +1,5 @@
 """The trace that comes with flashtwin, as `make demo` studies it, and the hash unit with more lanes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import flashtwin as ft

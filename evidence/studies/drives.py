@@ -1,7 +1,5 @@
 """The drive that the recorded traces are compared on, and the figures that are kept of a replay."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

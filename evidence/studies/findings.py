@@ -1,7 +1,5 @@
 """Findings of the papers, tested on the recorded traces and heads of public ones: nothing is replayed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -8,8 +8,6 @@ A case is one trace on one drive under one load. Its change is that of each seed
 greater than the spread over seeds, or than a hundredth, is a tie.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import statistics

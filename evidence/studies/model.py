@@ -1,7 +1,5 @@
 """Figures of the page on the model: wear levelling, partitions, mapping tables on flash, planes in one command."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

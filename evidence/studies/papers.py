@@ -1,7 +1,5 @@
 """The four papers: on recipes at their default scale, and on the recorded traces under the papers' names."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -5,8 +5,6 @@ compares one figure of two designs row by row. The answer is a conclusion if no 
 spread over seeds, or below a hundredth, is a tie.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Drives that were measured: each fitted on every other rate, the rows that were left out predicted."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict

@@ -3,8 +3,6 @@
 These figures are one machine's at one time. Measure them on a machine that does nothing else. Their pages name it.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import subprocess

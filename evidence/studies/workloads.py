@@ -1,7 +1,5 @@
 """How far recipes meet their targets, and how far a recipe that imitates a recorded trace does."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
