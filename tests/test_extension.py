@@ -1,8 +1,4 @@
-"""What CONTRIBUTING says that one more of a kind takes, done on a copy of the sources.
-
-Policies, metric and reason to wait are those of docs/adding-a-policy.md; the trace format is a renamed copy.
-Files and places are counted here. `make test-slow` compiles the copy and runs its tests.
-"""
+"""What CONTRIBUTING says that one more of a kind takes, done on a copy of the sources; `make test-slow` compiles it."""
 
 import difflib
 import os

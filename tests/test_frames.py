@@ -177,10 +177,12 @@ class TestReadingBack:
         with pytest.raises(ft.FlashtwinError, match=r"summary\.json:1:2: not JSON"):
             ft.Result.read(tmp_path)
 
-    def test_a_table_that_is_not_there_is_named(self, both: ft.Comparison, saved: Path) -> None:
-        for result in (both["rr-ssd"], ft.Comparison.read(saved)["rr-ssd"]):
-            with pytest.raises(ft.FlashtwinError, match=r"no table is called 'chip'; there are: .*chips"):
+    def test_a_table_that_is_not_there_is_named(self, trace: ft.Trace, both: ft.Comparison, saved: Path) -> None:
+        characterized = ft.characterize(trace, period_s=0.005)
+        for result in (both["rr-ssd"], ft.Comparison.read(saved)["rr-ssd"], characterized):
+            with pytest.raises(ft.FlashtwinError, match=r"no table is called 'chip'; there are: .*"):
                 result.table("chip")
+        assert characterized.chart("temperature").axes
 
 
 def again(value: Any) -> Any:

@@ -42,10 +42,7 @@ def again_and_again(
     work: Callable[[Path, Callable[[], None]], None],
     check: Callable[[Path], None],
 ) -> None:
-    """Has `work` use the mounted drive until the server is killed, which it does itself; then `check` looks at it.
-
-    Kills it this many times, on one drive.
-    """
+    """Has `work` use the mounted drive and kill its server, and `check` look at it, this many times on one drive."""
     image = folder / "d.img"
     ft.serve(image, system=system, size_bytes=SIZE).stop()
     with server(image) as (_, uri), mounting.mounted(uri, folder):

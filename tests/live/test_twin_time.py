@@ -228,7 +228,9 @@ def test_metrics_over_http(tmp_path: Path) -> None:
             client(server, "h.pwrite(bytes(range(256)) * 16, 0)")
             samples = scraped(said[0].removeprefix("figures: "))
     assert samples['flashtwin_requests_total{operation="write"}'] == "1"
-    assert samples["flashtwin_host_pages_written_total"] == "1"
+    assert (
+        samples["flashtwin_host_pages_written_total"] == samples['flashtwin_flash_writes_total{cause="unique"}'] == "1"
+    )
     assert (
         float(samples["flashtwin_twin_held_back_total"]) + float(samples["flashtwin_twin_store_was_slower_total"]) == 1
     )
