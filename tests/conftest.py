@@ -66,7 +66,6 @@ Process = Callable[..., Outcome]
 
 
 def clean_environment() -> dict[str, str]:
-    """The environment without what changes how text looks."""
     kept = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "NO_COLOR", "COLUMNS")}
     return {**kept, "TERM": "dumb", "LC_ALL": "C.UTF-8", "MPLBACKEND": "agg"}
 
@@ -114,7 +113,6 @@ def _standard_stream(number: int, file: IO[bytes]) -> Iterator[TextIO]:
 
 
 def finished(*words: object, **how: Any) -> Outcome:
-    """The outcome of a program."""
     how = {"env": clean_environment(), "capture_output": True, "encoding": "utf-8", "timeout": PATIENCE_S, **how}
     done = subprocess.run(list(map(str, words)), check=False, **how)
     return Outcome(done.returncode, done.stdout, done.stderr)

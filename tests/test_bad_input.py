@@ -71,7 +71,6 @@ BAD_TRACES = (
 
 
 def complains(status: int, err: str, words: tuple[str, ...]) -> None:
-    """One line of error with all the words in it, and no traceback."""
     assert status == 2, err
     assert "Traceback" not in err
     assert "panicked" not in err

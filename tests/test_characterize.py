@@ -30,7 +30,6 @@ def _status(done: Outcome) -> tuple[int, str]:
 
 @pytest.fixture
 def many(tmp_path: Path) -> Path:
-    """Three small traces in two folders, one file that is none, and what lies beside traces."""
     folder = tmp_path / "many"
     for name, requests in (("mail/a", 1500), ("mail/b", 1800), ("web/a", 1200)):
         path = folder / f"{name}.fiu"

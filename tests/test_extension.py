@@ -32,7 +32,6 @@ def rust(beginning: str) -> str:
 
 
 def of_page(name: str, file: str, beginning: str, module: tuple[str, str], row: tuple[str, str]) -> Addition:
-    """A file of the page, with its module and row behind others."""
     lines = rust(f"mod {name};").strip("\n").split("\n\n")
     return {file: rust(beginning)}, tuple(
         (*place, f"{line}\n") for place, line in zip((module, row), lines, strict=True)
@@ -133,7 +132,6 @@ class Grown:
 
 
 def put_behind(path: Path, last: str, more: str) -> None:
-    """Adds lines where their like already stand: behind the last of them."""
     text = path.read_text(encoding="utf-8")
     assert text.count(last) == 1, f"{last!r} stands {text.count(last)} times in {path.name}"
     path.write_text(text.replace(last, last + more), encoding="utf-8")

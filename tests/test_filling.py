@@ -19,7 +19,6 @@ WORDS = [word for key, value in NARROW.items() for word in ("--set", f"{key}={va
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Path:
-    """400 pages, each written once, then any of them, again and again."""
     path = tmp_path / "over.fiu"
     draw = random.Random(1)
     pages = [*range(400), *(draw.randrange(400) for _ in range(4_000))]

@@ -116,7 +116,6 @@ def choose(folder: Path, source: ft.Trace, fill: float | None) -> None:
 
 @functools.cache
 def characterization(**made: Any) -> Characterization:
-    """The properties of the trace, for blocks so small that partitions of them are spared."""
     return ft.characterize(trace(**made), settings={"period_s": PERIOD_S, "wa.block_pages": [4], **SPARE})
 
 
@@ -125,7 +124,6 @@ def summary(folder: Path, run: str) -> dict[str, Any]:
 
 
 def edit_summary(folder: Path, run: str, change: Callable[[dict[str, Any]], Any]) -> None:
-    """Rewrites the summary of one run through `change(summary)`."""
     path = folder / "runs" / run / "summary.json"
     summary = json.loads(path.read_text(encoding="utf-8"))
     change(summary)

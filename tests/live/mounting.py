@@ -83,7 +83,6 @@ def build_project(folder: Path, files: int = 40) -> None:
 
 
 def fill_database(path: Path, rows: int = 2_000, transactions: int = 40) -> list[tuple[int, str]]:
-    """Rows in many transactions, some changed, some deleted; returns the expected content."""
     with sqlite3.connect(path, isolation_level=None) as base:
         base.execute("PRAGMA journal_mode = WAL")
         base.execute("PRAGMA synchronous = FULL")

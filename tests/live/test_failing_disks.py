@@ -62,7 +62,6 @@ def full_by_limit(folder: Path, seed: int) -> int:
 
 @contextmanager
 def small_disk(folder: Path, size_bytes: int) -> Iterator[Path]:
-    """A file system in memory of this many bytes."""
     place = folder / "small"
     place.mkdir(exist_ok=True)
     words = ["mount", "-t", "tmpfs", "-o", f"size={size_bytes}", "tmpfs", str(place)]

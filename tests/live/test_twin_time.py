@@ -32,13 +32,11 @@ def has_nbdsh() -> None:
 
 
 def client(server: ft.Server, script: str) -> dict[str, Any]:
-    """The values that a script for nbdsh puts into `found`."""
     found: dict[str, Any] = json.loads(nbdsh(server.uri, f"{TIMED}\n{script}\nprint(json.dumps(found))"))
     return found
 
 
 def model_of(server: ft.Server) -> dict[str, Any]:
-    """The result of the modelled drive, once the server has ended."""
     assert server.figures["twin"]["failure"] is None
     return server.result.summary
 
