@@ -198,17 +198,11 @@ class TestPickles:
         assert again(both).to_arrow().equals(both.to_arrow())
         assert again(again(both).baseline).row == both.baseline.row
 
-    def test_traces_come_back_whole(self, trace: ft.Trace) -> None:
-        copy = again(trace)
+    def test_traces_characterizations_and_systems_come_back_whole(self, trace: ft.Trace) -> None:
+        copy, found = again(trace), ft.characterize(trace, period_s=0.005)
         assert (copy.digest, copy.name, copy.volumes) == (trace.digest, trace.name, trace.volumes)
-
-    def test_characterizations_come_back_whole(self, trace: ft.Trace) -> None:
-        found = ft.characterize(trace, period_s=0.005)
-        copy = again(found)
+        copy, system = again(found), ft.system("rr-ssd", settings={"replication.alpha": 0.25})
         assert (copy.row, copy.advice, copy.table_names) == (found.row, found.advice, found.table_names)
-
-    def test_systems_are_resolved_again(self) -> None:
-        system = ft.system("rr-ssd", settings={"replication.alpha": 0.25})
         assert again(system).config == system.config
 
     @pytest.mark.parametrize("error", [ft.TraceError("a"), ft.ArgumentError("b"), ft.InternalError("c")])
