@@ -98,7 +98,7 @@ STRICT = jsonschema.validators.extend(
     jsonschema.Draft202012Validator,
     type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int),
 )
-IS = {
+KINDS = {
     "string": pyarrow.types.is_string, "integer": pyarrow.types.is_integer, "number": pyarrow.types.is_floating,
     "boolean": pyarrow.types.is_boolean,
 }  # fmt: skip
@@ -113,7 +113,7 @@ def mistyped_columns(name: str, table: Any, types: dict[str, Any]) -> list[str]:
     for field in pyarrow.table(table).schema:
         kinds = types[name]["properties"][field.name].get("type", [])
         kind = kinds if isinstance(kinds, str) else next(iter(kinds), None)
-        if kind is not None and not IS[kind](field.type):
+        if kind is not None and not KINDS[kind](field.type):
             faults.append(f"{name}.{field.name}: {field.type} is not {kind}")
     return faults
 
