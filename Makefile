@@ -23,7 +23,8 @@ DEMO_OUT ?= demo-out
 DEMO_ARGS ?= --period 120s --speed 100 --set hash_lanes=16
 
 # Tests of Python that are over in seconds: they look at results that are made up, or at the sources.
-QUICK := tests/test_structure.py tests/test_advice.py tests/test_effects.py tests/report/test_findings.py tests/causes
+QUICK := tests/test_structure.py tests/test_advice.py tests/report/test_findings.py tests/test_results.py \
+	tests/test_effects.py tests/causes
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find $(wildcard crates devices systems workloads) \
 	-type f \( -name '*.rs' -o -name '*.toml' \) -not -path '*/tests/*' -not -path '*/benches/*')

@@ -84,7 +84,8 @@ def package(root: Path) -> Iterator[str]:
     for module, path in files.items():
         tree = ast.parse(path.read_text(encoding="utf-8"))
         used = imported(module, path.name == "__init__.py", tree)
-        yield from (f"flashtwin.{module}: {fault}" for fault in layers(module, used, files))
+        faults = (*layers(module, used, files), *results(module, path.read_text(encoding="utf-8"), tree))
+        yield from (f"flashtwin.{module}: {fault}" for fault in faults)
         for name in {module, *(used & files.keys())} - {""} if module else ():
             rooms.setdefault(module.split(".", 1)[0], set()).add(name.split(".", 1)[0])
             rooms.setdefault(name.split(".", 1)[0], set())
@@ -102,6 +103,25 @@ def package(root: Path) -> Iterator[str]:
             yield f"flashtwin.{module}: declares a callback; `Notify` of `flashtwin.progress` is that"
     for circle in circles({room: used - {room} for room, used in rooms.items()}):
         yield f"flashtwin: rooms import one another in a circle: {', '.join(sorted(circle))}"
+
+
+#: A file of results by its ending. Shown are those of the command line's help, and data of the package.
+FILE = re.compile(r"\S*\w\.(json|parquet|csv|md|html)")
+SHOWN = {"OUTPUT.parquet", "schema.json", "verdicts.json"}
+#: Where tables are read and written. Requests from a frame become a trace's file.
+PARQUET = re.compile(r"^\s*(from pyarrow import .*\bparquet\b|import pyarrow\.parquet)", re.MULTILINE)
+TABLES_IN = {"results.documents", "results.folder", "results.frames", "traces.frames"}
+
+
+def results(module: str, text: str, tree: ast.Module) -> Iterator[str]:
+    """Names of files outside of `results.names`, but in docstrings, and Parquet outside of its modules."""
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in docs}
+    for name in texts - SHOWN if module != "results.names" else ():
+        if isinstance(name, str) and FILE.fullmatch(name):
+            yield f"names the file {name}; put it into results.names"
+    if PARQUET.search(text) and module not in TABLES_IN:
+        yield "reads or writes Parquet; results.folder and results.frames do"
 
 
 def imported(module: str, is_room: bool, tree: ast.Module) -> set[str]:

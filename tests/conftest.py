@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TextIO
@@ -66,7 +66,6 @@ Process = Callable[..., Outcome]
 
 
 def clean_environment() -> dict[str, str]:
-    """The environment without what changes how text looks."""
     kept = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "NO_COLOR", "COLUMNS")}
     return {**kept, "TERM": "dumb", "LC_ALL": "C.UTF-8", "MPLBACKEND": "agg"}
 
@@ -114,7 +113,6 @@ def _standard_stream(number: int, file: IO[bytes]) -> Iterator[TextIO]:
 
 
 def finished(*words: object, **how: Any) -> Outcome:
-    """The outcome of a program."""
     how = {"env": clean_environment(), "capture_output": True, "encoding": "utf-8", "timeout": PATIENCE_S, **how}
     done = subprocess.run(list(map(str, words)), check=False, **how)
     return Outcome(done.returncode, done.stdout, done.stderr)
@@ -157,10 +155,7 @@ with open(sys.argv[1], "w") as out:
 
 
 def peak_mib(folder: Path, *arguments: str | Path) -> tuple[Outcome, float]:
-    """The outcome of a command, and the most memory it held, in MiB.
-
-    A small process starts it: Linux counts memory of the starting process as its child's, and this one may be large.
-    """
+    """The outcome of a command and its peak memory. A small process starts it, because Linux adds its parent's."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.NamedTemporaryFile() as found:
         command = [sys.executable, "-S", "-c", MEASURE, found.name, str(PROGRAM), *map(str, arguments)]
         subprocess.run(command, cwd=folder, env=clean_environment(), stdout=out, stderr=err, check=True)
@@ -203,10 +198,7 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
 @pytest.fixture
 def golden_digests(request: pytest.FixtureRequest) -> Callable[[str, dict[str, str]], None]:
-    """Compares digests by field with those of a case in `tests/golden/TEST.json`; `--update-golden` writes them.
-
-    The file names the fields once and has the digests of a case, in their order, on one line.
-    """
+    """Compares digests, by field, with the line of a case in `tests/golden/TEST.json`; `--update-golden` writes it."""
     path = ROOT / "tests" / "golden" / f"{request.path.stem.removeprefix('test_')}.json"
 
     def check(case: str, found: dict[str, str]) -> None:
@@ -236,9 +228,14 @@ def at_root() -> Iterator[Path]:
     os.chdir(before)
 
 
+def fiu(rows: Iterable[tuple[int, int, str, int]]) -> str:
+    """Requests of a page each: time in ns, page, kind, content."""
+    return "".join(f"{time} 1 p {page * 8} 8 {kind} 8 0 {content:032x}\n" for time, page, kind, content in rows)
+
+
 def fiu_trace(requests: int, *, footprint: int = 400, step_ns: int = 100_000) -> str:
     """A FIU trace of one-page requests: half of them writes, a third of these of 20 common contents."""
-    lines = []
+    rows = []
     held: dict[int, int] = {}
     for number in range(requests):
         page = (number * 7919 + (number // 3) * 31) % footprint
@@ -246,8 +243,8 @@ def fiu_trace(requests: int, *, footprint: int = 400, step_ns: int = 100_000) ->
             held[page] = number % 20 if number % 3 == 0 else 1_000_000 + number
         content = held.setdefault(page, 100 + page % 50)
         kind = "W" if number % 2 == 0 else "R"
-        lines.append(f"{number * step_ns} 100 worker {page * 8} 8 {kind} 8 0 {content:032x}")
-    return "\n".join(lines) + "\n"
+        rows.append((number * step_ns, page, kind, content))
+    return fiu(rows)
 
 
 @pytest.fixture(scope="session")

@@ -53,7 +53,6 @@ def plant(bugs: list[dict], sources: Path) -> None:
 
 
 def build() -> dict[str, list[str]]:
-    """Builds tests and core of the copy; the test programs of each crate."""
     cargo = ["cargo", "test", "--release", "--config", ".cargo/test.toml", "--no-run", "--workspace"]
     made = subprocess.run([*cargo, "--message-format=json"], cwd=COPY, stdout=subprocess.PIPE, check=True, text=True)
     programs: dict[str, list[str]] = {}
@@ -80,7 +79,6 @@ def fails(command: list[str], folder: Path, number: int) -> bool:
 
 
 def caught_by(bug: dict, number: int, programs: dict[str, list[str]]) -> str | None:
-    """The first test program that notices a bug; None if all pass."""
     if bug["file"].startswith("crates/"):
         crate = bug["file"].split("/")[1]
         suites = [crate, *AFTER[crate]]

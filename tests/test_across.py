@@ -56,10 +56,14 @@ def test_every_figure_of_the_paper_is_there_and_in_order(traces: list[Characteri
     figures = [row[0] for row in across.distributions(across.entrants(traces))]
     expected = ["1a", "1b", "1c", "2", "3", "4", "6", "7", "9", "10", "12", "15", "16", "17", "18"]
     assert list(dict.fromkeys(figures)) == expected
-
-
-def test_nothing_comes_of_nobody() -> None:
     assert across.distributions(across.entrants([])) == []
+
+
+def test_regression_of_points_on_a_line_and_of_too_few() -> None:
+    fit = across.regression([(x, 0.9 * x + 0.1) for x in (0.0, 1.0, 2.0, 5.0)])
+    assert fit == pytest.approx({"slope": 0.9, "intercept": 0.1, "r_squared": 1.0, "count": 4})
+    for points in ([], [(0.0, 1.0), (1.0, 2.0)], [(1.0, 1.0)] * 5):
+        assert across.regression(points) == {}
 
 
 def test_percentiles_are_those_of_the_values(traces: list[CharacterizedTrace]) -> None:
@@ -159,16 +163,6 @@ def test_changes_beyond_the_bins_are_in_the_last_ones() -> None:
     shares = {row[3]: row[4] for row in rows_ if row[2] is None}
     assert shares["below_5_percent"] == pytest.approx(200 / 3)
     assert shares["down_percent"] == pytest.approx(100 / 3)
-
-
-def test_regression_of_points_on_a_line() -> None:
-    fit = across.regression([(x, 0.9 * x + 0.1) for x in (0.0, 1.0, 2.0, 5.0)])
-    assert fit == pytest.approx({"slope": 0.9, "intercept": 0.1, "r_squared": 1.0, "count": 4})
-
-
-@pytest.mark.parametrize("points", [[], [(0.0, 1.0), (1.0, 2.0)], [(1.0, 1.0)] * 5])
-def test_no_regression_without_enough_points(points: list[tuple[float, float]]) -> None:
-    assert across.regression(points) == {}
 
 
 def test_scatters_name_their_traces(traces: list[CharacterizedTrace]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Cli, fiu_trace, peak_mib
+from .conftest import Cli, fiu, fiu_trace, peak_mib
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ def truncated_gzip() -> bytes:
 def backwards() -> bytes:
     """The last request an hour before the first ones: no sorting window reaches that far."""
     start = 10**13
-    good = [f"{start + number * 10**6} 1 p {number * 8} 8 W 8 0 {number:032x}" for number in range(300_000)]
-    return ("\n".join([*good, f"{start - 3600 * 10**9} 1 p 0 8 W 8 0 {1:032x}"]) + "\n").encode()
+    good = [(start + number * 10**6, number, "W", number) for number in range(300_000)]
+    return fiu([*good, (start - 3600 * 10**9, 0, "W", 1)]).encode()
 
 
 ONE_DIE = ("channels=1", "chips_per_channel=1", "dies_per_chip=1", "planes_per_die=1")
@@ -71,7 +71,6 @@ BAD_TRACES = (
 
 
 def complains(status: int, err: str, words: tuple[str, ...]) -> None:
-    """One line of error with all the words in it, and no traceback."""
     assert status == 2, err
     assert "Traceback" not in err
     assert "panicked" not in err

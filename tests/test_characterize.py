@@ -30,7 +30,6 @@ def _status(done: Outcome) -> tuple[int, str]:
 
 @pytest.fixture
 def many(tmp_path: Path) -> Path:
-    """Three small traces in two folders, one file that is none, and what lies beside traces."""
     folder = tmp_path / "many"
     for name, requests in (("mail/a", 1500), ("mail/b", 1800), ("web/a", 1200)):
         path = folder / f"{name}.fiu"
@@ -402,20 +401,3 @@ def test_a_trace_without_content(cli: Cli, tmp_path: Path) -> None:
     cli("characterize", "plain.csv", "--no-reports", status=0)
     advice = cli("advise", "plain-workload").out
     assert "The saving by deduplication is unknown, because the trace carries no content." in advice
-
-
-def test_from_python(small_trace: Path, tmp_path: Path) -> None:
-    found = ft.characterize(small_trace, period_s=0.05)
-    again = ft.characterize(ft.open(small_trace), period_s=0.05, threads=1)
-    assert found.summary == again.summary
-    assert found.row == again.row
-    assert set(found.table_names) >= TABLES
-    assert polars.DataFrame(found.table("partitions")).height > 0
-    with pytest.raises(ft.FlashtwinError, match=r"no table is called 'nope'; there are: .*partitions"):
-        found.table("nope")
-    folder = found.write(tmp_path / "out")
-    read = ft.Characterization.read(folder)
-    assert read.summary == found.summary
-    assert read.row == found.row
-    assert read.advice == found.advice
-    assert found.chart("temperature").axes

@@ -87,14 +87,6 @@ def test_done_again_only_what_changed_is_done(cli: Cli, small_trace: Path, tmp_p
     assert (other_trace.status, "reusing" in other_trace.err) == (0, False)
 
 
-def test_report_of_a_comparison(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
-    done = cli("compare", small_trace, "--systems", "ca-ssd,rr-ssd", "--out", "both", "--json", status=0)
-    assert list(json.loads(done.out)) == ["ca-ssd", "rr-ssd"]
-    report = cli("report", "both", "--json", status=0)
-    assert json.loads(report.out)["report"] == "both/report.html"
-    assert (tmp_path / "both" / "report.html").is_file()
-
-
 @pytest.mark.usefixtures("no_pages")
 def test_study_without_contents_skips_systems_that_need_them(cli: Cli, tmp_path: Path) -> None:
     """Most public traces have none; the verb that newcomers type first once ended with an error."""

@@ -1,6 +1,5 @@
 """Keys that change nothing: those that a system does not look at, and those whose time does not come."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from flashtwin.results.keys import matters
 from flashtwin.results.sweeps import load
 from flashtwin.results.trees import leaves
 
-from .conftest import Cli
+from .conftest import Cli, fiu
 
 DRIVE = {
     "channels": 2, "chips_per_channel": 2, "dies_per_chip": 1, "planes_per_die": 2, "pages_per_block": 16,
@@ -26,15 +25,10 @@ HAPPENED = ("completed_ns", "response", "requests", "page_ops", "flash_operation
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Writes and reads of few contents on few pages, so that all that a system can do is done."""
     path = tmp_path_factory.mktemp("effects") / "busy.fiu"
-    path.write_text("\n".join(_lines()) + "\n", encoding="utf-8")
+    pages = [turn * 7919 % 600 if turn % 3 else turn % 40 for turn in range(4_000)]
+    kinds = ["W" if turn < 600 or turn % 2 else "R" for turn in range(4_000)]
+    path.write_text(fiu((turn * 250_000, pages[turn], kinds[turn], pages[turn] * turn % 97) for turn in range(4_000)))
     return path
-
-
-def _lines() -> Iterator[str]:
-    for turn in range(4_000):
-        page = turn * 7919 % 600 if turn % 3 else turn % 40
-        kind = "W" if turn < 600 or turn % 2 else "R"
-        yield f"{turn * 250_000} 1 p {page * 8} 8 {kind} 8 0 {page * turn % 97:032x}"
 
 
 def _others(schema: dict[str, Any], value: Any) -> list[Any]:

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benches.whole import engine
-from evidence import code, forms, render, studies, study
+from evidence import code, render, studies, study
 from evidence.render import PAGES, ClaimError
-from evidence.studies import gains, papers, ranges, workloads
+from evidence.studies import gains, ranges
 from evidence.studies.drives import AGED, drive, figures
 from evidence.study import Lab, MissingInputError, Study
 
@@ -59,15 +58,6 @@ class TestPages:
             render.page(template, {"demo": {"figures": {"a": 1, "b": 1}}})
         with pytest.raises(ClaimError, match="'demo' is undefined; is the study made"):
             render.page(template, {})
-
-    def test_numbers_read_as_the_pages_write_them(self) -> None:
-        assert forms.us(1_763_500) == "1,763.5"
-        assert forms.signed(-0.0001) == "+0.0 %"
-        assert forms.percent(0.625) == "62 %"
-        assert forms.cut(100.0, 38.0) == "62 %"
-        assert forms.span([0.62, None, 0.16]) == "16 to 62 %"
-        assert forms.us(None) == forms.percent(None) == forms.span([]) == "–"
-        assert forms.change(0.0, 1.0) is forms.change(None, 1.0) is None
 
 
 class TestStudies:
@@ -225,56 +215,6 @@ class TestGains:
         for one in gains.CAUSES:
             for spare, sets in ((gains.SPARE, one.on), (one.spare_off, one.off)):
                 gains.systems((one.base, one.design), {**gains.keys(gains.MAIN[0], trace, spare), **sets})
-
-
-def test_papers_claims_stand_beside_published_numbers() -> None:
-    def claim(subject: str, quantity: str, published: float, measured: float | None, verdict: str) -> dict[str, Any]:
-        return {"subject": subject, "quantity": quantity, "published_low": published, "published_high": published,
-                "measured": measured, "unit": "%", "verdict": verdict}  # fmt: skip
-
-    item = {
-        "id": "table-4", "verdict": "disagrees",
-        "claims": [
-            claim("webvm", "share", 88.1, 85.0, "agrees"), claim("mail", "share", 78.8, None, "not measurable"),
-            claim("webvm", "reads", 23.4, 22.6, "agrees"),
-        ],
-        "tables": [{"title": "The rates", "header": ["workload", "speed"], "rows": [["webvm", "1,070.5"]]}],
-    }  # fmt: skip
-    found = papers.Results({"papers": [{"id": "rr-ssd", "items": [item]}]}, "rr-ssd")
-    assert found.columns(("table-4", "share"), ("table-4", "reads"))[2:] == [
-        "| webvm | 88.1 % → 85 % ✓ | 23.4 % → 22.6 % ✓ |"
-    ]
-    assert found.table("table-4", "rates", "speed")[2:] == ["| 1,070.5 |"]
-    assert found.verdicts()[2:] == ["| disagrees | `table-4` |"]
-    with pytest.raises(KeyError):
-        found.claim("table-4", "webvm", "writes")
-
-
-def test_recipes_show_the_target_that_is_furthest_off() -> None:
-    targets = [
-        {"metric": "requests", "wanted": 1000, "found": 1000, "error": 0.0, "bound": "equal", "verdict": "met"},
-        {"metric": "gap", "wanted": 2.0, "found": 1.9, "error": -0.05, "bound": "equal", "verdict": "met"},
-        {"metric": "low", "wanted": 2.0, "found": 0.2, "error": -0.9, "bound": "at-most", "verdict": "met"},
-        {"metric": "odd", "wanted": 4.0, "found": 8.0, "error": 1.0, "bound": "equal", "verdict": "conflict"},
-    ]
-    assert workloads.checks({"one": {"scale": 0.5, "targets": targets}})[2:] == [
-        "| `one` | 0.5 | 4 | 3 | `gap` -5.0 % |"
-    ]
-    lines = workloads.imitations({"mail": targets, "web": targets[:1]})
-    assert lines[2] == "| `requests` | 1,000 → 1,000 (+0.00 %) | 1,000 → 1,000 (+0.00 %) |"
-    assert lines[3] == "| `gap` | 2.00 → 1.90 (-5.00 %) | – |"
-
-
-def test_output_of_the_bench_is_read() -> None:
-    line = (
-        "ds-ftl           0.617 s     1.62 M page ops/s,  0.24 of the bare loop (  6.74 M),     2.54 M flash "
-        "ops/s; tables 86.9 B/page, - B/content; resident set grew by 40 MB"
-    )
-    assert engine(line)["ds-ftl"] == {
-        "host": 1.62, "share": 0.24, "bare": 6.74, "flash": 2.54, "page": 86.9, "content": None,
-    }  # fmt: skip
-    with pytest.raises(ValueError, match="not what the bench"):
-        engine("error: could not compile")
 
 
 class TestArtifact:

@@ -1,8 +1,4 @@
-"""What CONTRIBUTING says that one more of a kind takes, done on a copy of the sources.
-
-Policies, metric and reason to wait are those of docs/adding-a-policy.md; the trace format is a renamed copy.
-Files and places are counted here. `make test-slow` compiles the copy and runs its tests.
-"""
+"""What CONTRIBUTING says that one more of a kind takes, done on a copy of the sources; `make test-slow` compiles it."""
 
 import difflib
 import os
@@ -36,7 +32,6 @@ def rust(beginning: str) -> str:
 
 
 def of_page(name: str, file: str, beginning: str, module: tuple[str, str], row: tuple[str, str]) -> Addition:
-    """A file of the page, with its module and row behind others."""
     lines = rust(f"mod {name};").strip("\n").split("\n\n")
     return {file: rust(beginning)}, tuple(
         (*place, f"{line}\n") for place, line in zip((module, row), lines, strict=True)
@@ -137,7 +132,6 @@ class Grown:
 
 
 def put_behind(path: Path, last: str, more: str) -> None:
-    """Adds lines where their like already stand: behind the last of them."""
     text = path.read_text(encoding="utf-8")
     assert text.count(last) == 1, f"{last!r} stands {text.count(last)} times in {path.name}"
     path.write_text(text.replace(last, last + more), encoding="utf-8")

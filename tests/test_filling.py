@@ -10,7 +10,7 @@ import pytest
 import flashtwin as ft
 from flashtwin.replays.filling import filled
 
-from .conftest import Cli
+from .conftest import Cli, fiu
 
 #: One chip with small blocks: a step of one block is a small part of the drive.
 NARROW = {"channels": 2, "chips_per_channel": 1, "dies_per_chip": 1, "planes_per_die": 1, "pages_per_block": 8}
@@ -19,12 +19,10 @@ WORDS = [word for key, value in NARROW.items() for word in ("--set", f"{key}={va
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Path:
-    """400 pages, each written once, then any of them, again and again."""
     path = tmp_path / "over.fiu"
     draw = random.Random(1)
     pages = [*range(400), *(draw.randrange(400) for _ in range(4_000))]
-    lines = [f"{turn * 1_000_000} 1 p {page * 8} 8 W 8 0 {turn:032x}" for turn, page in enumerate(pages)]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path.write_text(fiu((turn * 1_000_000, page, "W", turn) for turn, page in enumerate(pages)))
     return path
 
 

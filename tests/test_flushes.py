@@ -87,6 +87,8 @@ def test_the_wait_of_each_flush_is_charged_to_earlier_writes(trace: ft.Trace) ->
 
 def test_tables_show_flushes_where_there_are_some(trace: ft.Trace, tmp_path: Path, cli: Cli) -> None:
     trace.write_parquet(tmp_path / "flushed.parquet")
+    told = json.loads(cli("trace", "info", tmp_path / "flushed.parquet", "--json").out)
+    assert (told["flushes"], told["durable_writes"]) == (TRANSACTIONS, 0)
     shown = cli("replay", tmp_path / "flushed.parquet", "--system", "conventional", "--out", tmp_path / "run")
     assert "mean flush, us" in shown.out
     assert "  flushes" in shown.out
@@ -100,12 +102,6 @@ def test_tables_show_flushes_where_there_are_some(trace: ft.Trace, tmp_path: Pat
     ft.Trace.from_frame(plain, name="plain").write_parquet(tmp_path / "plain.parquet")
     shown = cli("replay", tmp_path / "plain.parquet", "--system", "conventional", status=0)
     assert "flush" not in shown.out
-
-
-def test_info_tells_flushes(trace: ft.Trace, tmp_path: Path, cli: Cli) -> None:
-    trace.write_parquet(tmp_path / "flushed.parquet")
-    told = json.loads(cli("trace", "info", tmp_path / "flushed.parquet", "--json").out)
-    assert (told["flushes"], told["durable_writes"]) == (TRANSACTIONS, 0)
 
 
 def test_a_fitted_recipe_flushes_as_often() -> None:

@@ -177,10 +177,12 @@ class TestReadingBack:
         with pytest.raises(ft.FlashtwinError, match=r"summary\.json:1:2: not JSON"):
             ft.Result.read(tmp_path)
 
-    def test_a_table_that_is_not_there_is_named(self, both: ft.Comparison, saved: Path) -> None:
-        for result in (both["rr-ssd"], ft.Comparison.read(saved)["rr-ssd"]):
-            with pytest.raises(ft.FlashtwinError, match=r"no table is called 'chip'; there are: .*chips"):
+    def test_a_table_that_is_not_there_is_named(self, trace: ft.Trace, both: ft.Comparison, saved: Path) -> None:
+        characterized = ft.characterize(trace, period_s=0.005)
+        for result in (both["rr-ssd"], ft.Comparison.read(saved)["rr-ssd"], characterized):
+            with pytest.raises(ft.FlashtwinError, match=r"no table is called 'chip'; there are: .*"):
                 result.table("chip")
+        assert characterized.chart("temperature").axes
 
 
 def again(value: Any) -> Any:
@@ -196,17 +198,11 @@ class TestPickles:
         assert again(both).to_arrow().equals(both.to_arrow())
         assert again(again(both).baseline).row == both.baseline.row
 
-    def test_traces_come_back_whole(self, trace: ft.Trace) -> None:
-        copy = again(trace)
+    def test_traces_characterizations_and_systems_come_back_whole(self, trace: ft.Trace) -> None:
+        copy, found = again(trace), ft.characterize(trace, period_s=0.005)
         assert (copy.digest, copy.name, copy.volumes) == (trace.digest, trace.name, trace.volumes)
-
-    def test_characterizations_come_back_whole(self, trace: ft.Trace) -> None:
-        found = ft.characterize(trace, period_s=0.005)
-        copy = again(found)
+        copy, system = again(found), ft.system("rr-ssd", settings={"replication.alpha": 0.25})
         assert (copy.row, copy.advice, copy.table_names) == (found.row, found.advice, found.table_names)
-
-    def test_systems_are_resolved_again(self) -> None:
-        system = ft.system("rr-ssd", settings={"replication.alpha": 0.25})
         assert again(system).config == system.config
 
     @pytest.mark.parametrize("error", [ft.TraceError("a"), ft.ArgumentError("b"), ft.InternalError("c")])

@@ -1,8 +1,4 @@
-"""What modules outside `results` ask summaries, characterizations and tables for is there; a name that is none fails.
-
-`results.reading` checks every name when it is read; these modules go through rows by the million, or through parts of a
-summary, as plain mappings.
-"""
+"""What modules that read results as plain mappings ask for is there; `results.reading` checks all other names."""
 
 import ast
 from collections.abc import Iterator

@@ -32,7 +32,6 @@ def long_trace(tmp_path: Path, text: str) -> Path:
 
 @contextmanager
 def at_work(tmp_path: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """A process that has begun to work in `out`."""
     lock = tmp_path / "out" / locking.LOCK
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     with started(PROGRAM, *arguments, "--out", "out", cwd=tmp_path, **quiet) as program:

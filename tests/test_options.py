@@ -86,10 +86,8 @@ def test_percentile_is_found_as_it_is_printed(path: str) -> None:
     printed = re.sub(r"(p\d+)_(\d+)", r"\1.\2", name)
     assert figures.figure(printed).path == figures.figure(name).path == path
     assert figures.bounds(f"{printed}<=2ms")[0].figure.path == path
-
-
-def test_goal_is_found_as_it_is_printed() -> None:
-    assert goal("write.p99.9") == goal("write.p99_9")
+    if not name.startswith("flush."):
+        assert goal(printed) == goal(name)
 
 
 @given(st.text("abp0123456789._", max_size=12))

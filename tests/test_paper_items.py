@@ -16,8 +16,7 @@ import flashtwin as ft
 from flashtwin.experiments import sets_of
 from flashtwin.papers import bench, choose, papers, running, sources, swc_causes
 from flashtwin.papers.ca_ssd import choice_items as ca_ssd_choices
-from flashtwin.papers.ca_ssd import result_items, workload_items
-from flashtwin.papers.claims import Agreement
+from flashtwin.papers.ca_ssd import workload_items
 from flashtwin.papers.ds_ftl import choice_items as ds_ftl_choices
 from flashtwin.papers.experiment import Experiment
 from flashtwin.papers.rr_ssd import choice_items as rr_ssd_choices
@@ -128,31 +127,6 @@ def test_half_of_the_writes_goes_to_the_values_of_the_law() -> None:
         assert found == pytest.approx(workload_items.by_law(exponent, 1000.0), rel=0.1)
     # One write a value: half of the writes cannot need more than half as many values as there are writes.
     assert workload_items.values_for_half(0.0, 10_000, 10_000) < 5_000
-
-
-def test_published_half_of_hm_exceeds_the_writes_of_table_3() -> None:
-    hm = {"writes": 6.08, "0": 1.2, "0.4": 1.0, "law 0": 3.04, "law 0.4": 1.9}
-    outcome = judged("ca-ssd", "hm-values", {"hm": {workload_items.HM: hm}})
-    assert "Half of them are 3.04 M writes, which cannot go to 4.5 M values" in outcome.notes[0]
-    assert "at a = 0.64, not at 0.4" in outcome.notes[1]
-    assert next(claim.verdict for claim in outcome.claims) is Agreement.DISAGREES
-
-
-def test_anchor_clock_saves_seven_milliseconds_on_homes() -> None:
-    """On a drive that begins full the same saving comes at half the clock."""
-    roomy, full = result_items.ANCHORS
-    drive: dict[Any, float] = {}
-    for name, by_speed in result_items.ANCHORS.items():
-        for at, (cut, shorter) in by_speed.items():
-            drive |= {shorter: (7.0 if name == roomy else 14.0) * at, cut: (10.0 if name == roomy else 40.0) * at}
-    claims = judged("ca-ssd", "anchor", {"homes": drive, "web": drive}).claims
-    found = {(one.subject, one.quantity): one.measured for one in claims}
-    at_anchor = "response time, cut, at the anchored clock"
-    assert [found[name, f"{roomy}: {at_anchor}"] for name in ("homes", "web", "mail")] == [10.0, 10.0, None]
-    assert found["web", f"{full}: {at_anchor}"] == 20.0
-    assert found["homes", f"{full}, 16 K entries: shorter by, recorded clock"] == 14.0
-    alone = judged("ca-ssd", "anchor", {"web": drive})
-    assert {one.measured for one in alone.claims} == {None}, "without homes there is no anchor"
 
 
 @pytest.fixture(scope="module")

@@ -14,11 +14,12 @@ from flashtwin.papers.ca_ssd import result_items as ca_ssd
 from flashtwin.papers.claims import Agreement, Claim, judge, number, orders
 from flashtwin.papers.ds_ftl import items as ds_ftl
 from flashtwin.papers.facts import measured
-from flashtwin.papers.model import Paper, PaperWorkload
 from flashtwin.papers.rr_ssd import common, published, result_items
 from flashtwin.papers.running import ReproductionOptions
 from flashtwin.papers.search import CLOSE
 from flashtwin.recipes.workloads import Workload
+
+from .conftest import fiu
 
 
 @pytest.mark.parametrize(
@@ -74,6 +75,7 @@ def test_items_are_unique_and_stand_without_a_trace() -> None:
     for paper in papers().values():
         assert len({item.id for item in paper.items}) == len(paper.items)
         names = {workload.name for workload in paper.workloads}
+        assert len(names) == len({workload.recipe for workload in paper.workloads}) == len(paper.workloads)
         for item in paper.items:
             assert set(item.workloads) <= names
             assert item.judge({}).claims or paper.population, f"{item.id}: what was published stands without a trace"
@@ -116,9 +118,8 @@ def test_recorded_traces_are_found_under_their_publishers_names(tmp_path: Path) 
 
 
 def test_days_in_files_of_their_own_are_one_trace(tmp_path: Path) -> None:
-    line = "{time} 1 p {lba} 8 W 8 0 {content:032x}\n"
     for day in (1, 2):
-        text = "".join(line.format(time=(day * 100 + i) * 1000, lba=8 * i, content=i) for i in range(20))
+        text = fiu(((day * 100 + i) * 1000, i, "W", i) for i in range(20))
         (tmp_path / f"homes-110108-112108.{day}.blkparse").write_text(text)
     source = sources.find(papers()["rr-ssd"].workload("homes"), tmp_path, 1.0, 0, tmp_path)
     assert source.kind == "recorded"
@@ -130,15 +131,15 @@ def busy_trace(path: Path, requests: int = 2500, seed: int = 1) -> ft.Trace:
     draw = random.Random(seed)
     contents = [int(60 * draw.random() ** 3) for _ in range(300)]
     now = 0
-    lines = []
+    rows: list[tuple[int, int, str, int]] = []
     for _ in range(requests):
         now += int(draw.expovariate(1.0) * 40_000)
         page = int(300 * draw.random() ** 2)
         write = draw.random() < 0.5
         if write:
-            contents[page] = int(60 * draw.random() ** 3) if draw.random() < 0.6 else 1000 + len(lines)
-        lines.append(f"{now} 1 p {page * 8} 8 {'W' if write else 'R'} 8 0 {contents[page]:032x}\n")
-    path.write_text("".join(lines), encoding="ascii")
+            contents[page] = int(60 * draw.random() ** 3) if draw.random() < 0.6 else 1000 + len(rows)
+        rows.append((now, page, "W" if write else "R", contents[page]))
+    path.write_text(fiu(rows))
     return ft.open(path)
 
 
@@ -367,12 +368,6 @@ def test_another_text_of_a_recipe_is_another_trace(tmp_path: Path, monkeypatch: 
     assert len({source.key for source in (before, *others)}) == 5
 
 
-def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "thesis.tex").touch()
-    with pytest.raises(ft.FlashtwinError, match=r"holds 'thesis\.tex' but no results of flashtwin"):
-        running.run(choose("rr-ssd", ["fig-4"]), tmp_path, ReproductionOptions())
-
-
 def test_the_command_line_lists_and_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -391,22 +386,6 @@ def test_the_command_line_lists_and_runs(
     assert "did you mean 'rr-ssd'?" in capsys.readouterr().err
 
 
-def test_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    patch_recipes(monkeypatch, tmp_path)
-    seen: list[tuple[int, int]] = []
-    done = ft.reproduce(
-        "rr-ssd", ["fig-4"], out=tmp_path / "out", scale=1.0, workloads=["webvm"], period_s=1.0,
-        progress=lambda _, count, total: seen.append((count, total)),
-    )  # fmt: skip
-    assert done.report.is_file()
-    assert [item["id"] for item in done.papers[0]["items"]] == ["fig-4"]
-    assert seen[-1][0] == seen[-1][1]
-    with pytest.raises(ft.ArgumentError, match="scale is 0"):
-        ft.reproduce("rr-ssd", scale=0)
-    with pytest.raises(ft.ArgumentError, match="scale is 'slow'"):
-        ft.reproduce("rr-ssd", scale="slow")  # type: ignore[arg-type]
-
-
 def test_scale_is_a_papers_own_or_a_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -418,16 +397,12 @@ def test_scale_is_a_papers_own_or_a_number(
     for asked, scale in (("quick", papers()["rr-ssd"].quick_scale), ("0.5", 0.5)):
         assert cli_run([*common, str(tmp_path / asked), "--scale", asked]) == 0
         assert json.loads(capsys.readouterr().out)["papers"][0]["workloads"][0]["scale"] == scale
+    for bad in (0, "slow"):
+        with pytest.raises(ft.ArgumentError, match=f"scale is {bad!r}"):
+            ft.reproduce("rr-ssd", scale=bad)
     for wrong in ("0", "1.5", "nan", "small"):
         assert cli_run([*common, str(tmp_path / "wrong"), "--scale", wrong]) == 2
         assert f"'{wrong}' is neither `quick` nor `default` nor a share above 0" in capsys.readouterr().err
-
-
-def test_names_of_papers_workloads_are_unique() -> None:
-    paper: Paper
-    for paper in papers().values():
-        names: list[PaperWorkload] = list(paper.workloads)
-        assert len({one.name for one in names}) == len({one.recipe for one in names}) == len(names)
 
 
 def test_ca_ssd_numbers_of_the_traditional_drive_agree() -> None:

@@ -2,7 +2,6 @@
 
 import textwrap
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +28,6 @@ def test_made_requests_have_load_shape_and_gaps() -> None:
     assert all(request.sector % 64 == 0 and request.sector < 6400 for request in requests)
 
 
-def test_device_is_filled_and_then_overwritten() -> None:
-    requests = workloads.filled_and_overwritten(footprint_pages=10, overwrites=30, mean_gap_us=50, write_share=0.5)
-    assert [request.sector // 8 for request in requests[:10]] == list(range(10))
-    assert len(requests) == 40
-    assert workloads.counts(requests[:10]) == {"read": 0, "write": 10}
-    assert all(late.time_ns - early.time_ns >= GAP_NS for early, late in pairwise(requests))
-    assert workloads.pages_read(REQUESTS) == {0, 2, 3}
-
-
 def test_percentile_is_the_value_of_its_rank() -> None:
     assert latency(float(value) for value in range(1, 2001)) == Latency(2000, 1000.5, 1980.0)
     assert latency([3.0, 1.0]) == Latency(2, 2.0, None)
@@ -59,22 +49,6 @@ class TestMqsim:
         with pytest.raises(PeerError, match=r"expected one <PCIe_Lane_Bandwidth> in ssdconfig\.xml, found 0"):
             mqsim.configuration("<Other/>", SMALL, {})
         assert "<Channel_IDs>0,1</Channel_IDs><Chip_IDs>0</Chip_IDs><Die_IDs>0</Die_IDs>" in mqsim.flow(SMALL)
-
-    def test_its_log_names_requests_by_their_arrival(self) -> None:
-        # Ends at 522.9 and 187.575 and 1,030.001 us, in order of completion, cut to whole microseconds.
-        log = "SimulationTime(us)\tReponseTime(us)\tEndToEndDelay(us)\n187\t177\t177\n522\t502\t502\n1030\t1000\t1000\n"
-        assert mqsim.response_times(log, REQUESTS) == {False: [177.5, 1000.5], True: [502.5]}
-        with pytest.raises(PeerError, match="no request arrived when"):
-            mqsim.response_times("head\n187\t160\t160\n", REQUESTS)
-
-    def test_commands_on_two_planes_are_two_pages(self) -> None:
-        results = (
-            'Issued_Flash_Program_CMD="7" Issued_Flash_Multiplane_Program_CMD="2" '
-            'Issued_Flash_Erase_CMD="3" Issued_Flash_Multiplane_Erase_CMD="0" Issued_Flash_Program_CMD_For_Mapping="9"'
-        )
-        assert mqsim.flash_counts(results, SMALL) == (11, 3)
-        with pytest.raises(PeerError, match="for 2 only"):
-            mqsim.flash_counts(results, replace(SMALL, planes_per_die=4))
 
     def test_stand_in_is_run_and_read(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (tmp_path / "ssdconfig.xml").write_text("".join(f"<{key}>old</{key}>" for key in mqsim.values(SMALL, {})))

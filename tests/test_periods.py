@@ -8,7 +8,7 @@ import pytest
 import flashtwin as ft
 from flashtwin.replays.periods import DAY_S, length_s, with_periods
 
-from .conftest import Cli
+from .conftest import Cli, fiu
 
 DAY_NS = int(DAY_S * 1e9)
 
@@ -17,11 +17,8 @@ DAY_NS = int(DAY_S * 1e9)
 def trace(tmp_path: Path) -> Path:
     """Ten minutes of reads and writes of few contents, popular enough to be copied."""
     path = tmp_path / "short.fiu"
-    lines = [
-        f"{turn * 300_000_000} 1 p {turn * 7 % 50 * 8} 8 {'W' if turn < 50 else 'R'} 8 0 {turn * 7 % 50 % 10:032x}"
-        for turn in range(2_000)
-    ]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    pages = [(turn, turn * 7 % 50) for turn in range(2_000)]
+    path.write_text(fiu((turn * 300_000_000, page, "W" if turn < 50 else "R", page % 10) for turn, page in pages))
     return path
 
 
@@ -39,9 +36,7 @@ def test_a_trace_of_days_and_one_of_nearly_nothing_keep_the_day(duration_ns: int
 
 def test_what_somebody_set_is_kept_and_everybodys(tmp_path: Path) -> None:
     hour = tmp_path / "hour.toml"
-    hour.write_text(
-        'mapping = "page"\n[replay]\nperiod_s = 3600.0\n'.replace('mapping = "page"\n', ""), encoding="utf-8"
-    )
+    hour.write_text("[replay]\nperiod_s = 3600.0\n")
     named = {"file": ft.system(hour), "rr": ft.system("rr-ssd")}
     assert {one.period_s for one in with_periods(10 * 60 * 10**9, named).values()} == {3600.0}
     # A day that somebody asks for is a day; a day in a file that was printed whole is nobody's wish.

@@ -1,6 +1,7 @@
 """Rules for every replay, of any trace on any system: through the whole program, `verify` on."""
 
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -8,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import flashtwin as ft
+
+from .conftest import fiu
 
 #: Few pages, so that garbage collection works, and several chips, so that copies have somewhere to go.
 SMALL_DEVICE = {
@@ -40,15 +43,11 @@ LINES = st.lists(
 
 
 def opened(lines: list[Line]) -> ft.Trace:
-    time_us = 0
-    texts = []
-    for line in lines:
-        time_us += line.gap_us
-        kind = "W" if line.write else "R"
-        texts.append(f"{time_us * 1000} 1 p {line.page * 8} 8 {kind} 8 0 {line.content:032x}\n")
+    times_us = accumulate(line.gap_us for line in lines)
+    rows = ((1000 * at, one.page, "RW"[one.write], one.content) for at, one in zip(times_us, lines, strict=True))
     with TemporaryDirectory() as folder:
         path = Path(folder) / "any.fiu"
-        path.write_text("".join(texts), encoding="ascii")
+        path.write_text(fiu(rows))
         return ft.open(path)
 
 

@@ -28,6 +28,7 @@ def test_dir_shows_what_is_public_and_nothing_else() -> None:
     assert not [name for name in dir(ft) if name.startswith("_") and name != "__version__"]
     for name in dir(ft):
         assert getattr(ft, name) is not None
+    assert not {path.stem for path in PACKAGE.iterdir()} & set(ft.__all__), "a room hides a public name"
     with pytest.raises(AttributeError, match="has no attribute 'replays_'"):
         _ = ft.replays_
 
@@ -37,11 +38,6 @@ def test_renamed_names_answer_with_the_new_ones() -> None:
         assert ft.fit is ft.imitate
     with pytest.warns(DeprecationWarning, match=r"flashtwin\.Imitation now"):
         assert ft.Fit is ft.Imitation
-
-
-def test_no_public_name_is_that_of_a_room() -> None:
-    rooms = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()}
-    assert not rooms & set(ft.__all__)
 
 
 def test_type_checkers_see_what_is_loaded_lazily() -> None:
@@ -237,11 +233,6 @@ def test_what_is_the_cores_is_nobody_elses(trace: Path) -> None:
     for one in (opened, ft.scan(trace), ft.replay(opened, "conventional"), ft.system("conventional")):
         public = {name: getattr(one, name) for name in dir(one) if not name.startswith("_")}
         assert not [name for name, value in public.items() if type(value).__module__ == "flashtwin._core"]
-
-
-def test_a_recipe_is_fitted_to_a_trace_in_memory(trace: Path) -> None:
-    with pytest.raises(ft.ArgumentError, match=r"in memory is needed .* `scan.open\(\)` reads it"):
-        ft.imitate(ft.scan(trace))  # type: ignore[arg-type]
 
 
 def test_response_times_are_attributes_named_as_in_the_summary(trace: Path) -> None:

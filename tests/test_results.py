@@ -1,8 +1,6 @@
-"""Results are known in one place: how files are called, what fields and columns there are."""
+"""Results are known in one place: what fields and columns there are, and of which types."""
 
-import ast
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,46 +16,9 @@ from flashtwin.cli import _characterizing
 from flashtwin.judgement import facts, judging, ledger
 from flashtwin.judgement.evidence import Evidence
 from flashtwin.report import colours
-from flashtwin.results import names, schema
+from flashtwin.results import schema
 from flashtwin.results.reading import SavedRun, load, read_json
 from flashtwin.results.trees import leaves
-
-from .conftest import ROOT
-
-PACKAGE = ROOT / "python" / "flashtwin"
-PARQUET = re.compile(r"^\s*(from pyarrow import .*\bparquet\b|import pyarrow\.parquet)", re.MULTILINE)
-FILES = {value for key, value in vars(names).items() if key.isupper() and isinstance(value, str) and "." in value[1:]}
-#: A file of results by its ending, whether or not `names` has it; an ending alone is no name, but where it has a stem.
-RESULTS = re.compile(r"\S*\w\.(json|parquet|csv|md|html)")
-#: What people are shown of the command line, and the only files of the package that are none of results.
-SHOWN = {
-    ("cli", "_options.py"): {"OUTPUT.parquet"}, ("results", "schema.py"): {"schema.json"},
-    # Data of the package: verdicts on the papers' items.
-    ("cli", "_reproducing.py"): {"verdicts.json"},
-}  # fmt: skip
-
-
-def strings(path: Path) -> Iterator[str]:
-    """The texts of a module, without its docstrings, which are for people."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
-            yield node.value
-
-
-@pytest.mark.parametrize(
-    "path", sorted(set(PACKAGE.rglob("*.py")) - {PACKAGE / "results" / "names.py"}), ids=lambda path: path.stem
-)
-def test_no_other_module_knows_the_name_of_a_file(path: Path) -> None:
-    found = {text for text in strings(path) if text in FILES or RESULTS.fullmatch(text)}
-    assert found <= SHOWN.get(path.parts[-2:], set())
-
-
-def test_tables_are_read_and_written_in_one_room() -> None:
-    using = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if PARQUET.search(path.read_text())}
-    # Requests from a frame become a trace's file: no results.
-    assert using == {"results/documents.py", "results/folder.py", "results/frames.py", "traces/frames.py"}
 
 
 def fields(summary: Any) -> Iterator[str]:
@@ -137,7 +98,7 @@ STRICT = jsonschema.validators.extend(
     jsonschema.Draft202012Validator,
     type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int),
 )
-IS = {
+KINDS = {
     "string": pyarrow.types.is_string, "integer": pyarrow.types.is_integer, "number": pyarrow.types.is_floating,
     "boolean": pyarrow.types.is_boolean,
 }  # fmt: skip
@@ -152,7 +113,7 @@ def mistyped_columns(name: str, table: Any, types: dict[str, Any]) -> list[str]:
     for field in pyarrow.table(table).schema:
         kinds = types[name]["properties"][field.name].get("type", [])
         kind = kinds if isinstance(kinds, str) else next(iter(kinds), None)
-        if kind is not None and not IS[kind](field.type):
+        if kind is not None and not KINDS[kind](field.type):
             faults.append(f"{name}.{field.name}: {field.type} is not {kind}")
     return faults
 

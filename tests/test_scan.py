@@ -195,10 +195,7 @@ _PAGE_BYTES = 4096
 
 
 def write_long_trace(path: Path, requests: int, *, pages: int, contents: int) -> None:
-    """Requests of a page each to some of `pages` pages, three of five of them writes, of `contents` contents or fewer.
-
-    Some pages and some contents are much more popular than others.
-    """
+    """Requests of a page each, three of five of them writes; some pages and some contents are much more popular."""
     random = np.random.Generator(np.random.PCG64(1))
     schema = pa.schema(
         [("time_ns", pa.int64()), ("volume", pa.uint32()), ("op", pa.uint8()), ("offset_bytes", pa.uint64()),

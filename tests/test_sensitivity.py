@@ -116,7 +116,6 @@ MEASURED = {
 
 
 def changes(paper: str, key: str, value: object) -> list[bool]:
-    """For each system of a paper, whether the value is another one than under the paper's set-up."""
     setup = papers()[paper].setup
     configs = [ft.system(name, settings=setup.sets if setup else {}).config for name in MEASURED[paper]]
     return [dig(config, key) != value for config in configs]

@@ -40,6 +40,8 @@ def tree(root: Path, files: dict[str, str]) -> Path:
         ("sweeps/odd.py", "class Job:\n    pass\n", "flashtwin.sweeps.jobs has a class Job already"),
         ("sweeps/odd.py", "raise ValueError(1)\n", "raises ValueError"),
         ("sweeps/odd.py", "x: Callable[[str], None]\n", "declares a callback"),
+        ("sweeps/odd.py", 'x = "rows.json"\n', "names the file rows.json"),
+        ("sweeps/odd.py", "import pyarrow.parquet\n", "reads or writes Parquet"),
     ],
 )
 def test_faults_of_python_are_found(module: str, text: str, fault: str, structure: ModuleType, tmp_path: Path) -> None:

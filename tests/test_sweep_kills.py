@@ -33,7 +33,6 @@ def start(folder: Path, words: list[str], stderr: int = subprocess.DEVNULL) -> A
 
 
 def runs(out: Path) -> dict[str, int]:
-    """The runs that are there, each with the time at which it was written."""
     place = out / names.STORE / names.RUNS
     return {file.stem: file.stat().st_mtime_ns for file in place.glob("*/*.json") if not file.name.startswith(".")}
 

@@ -14,7 +14,7 @@ from flashtwin.report.charts import sweeps
 from flashtwin.results import figures, names
 from flashtwin.results import sweeps as reading
 
-from .conftest import Cli
+from .conftest import Cli, fiu
 
 #: A device whose single channel is what limits reads.
 ONE_CHANNEL: dict[str, Any] = {"nand.channels": 1, "nand.chips_per_channel": 64}
@@ -22,9 +22,8 @@ PAGE = 4096
 
 
 def one_page_requests(path: Path, kind: str, requests: int, step_ns: int = 0) -> ft.Trace:
-    lines = [f"{n * step_ns} 1 p {n % 1024 * 8} 8 {kind} 8 0 {n % 977:032x}" for n in range(requests)]
     file = path / f"{kind}.fiu"
-    file.write_text("\n".join(lines) + "\n", encoding="ascii")
+    file.write_text(fiu((n * step_ns, n % 1024, kind, n % 977) for n in range(requests)))
     return ft.open(file)
 
 
@@ -140,14 +139,14 @@ def test_a_search_may_be_for_the_most(cli: Cli, small_trace: Path, tmp_path: Pat
 
 @pytest.fixture(scope="module")
 def crowded(tmp_path_factory: pytest.TempPathFactory) -> ft.Result:
-    random, lines = 12_345, []
+    random, rows = 12_345, []
     for number in range(20_000):
         random = (random * 1_103_515_245 + 12_345) % 2**31
         kind = "RW"[random >> 16 & 1]
         time = number * 4_000 + (number // 2_000) * 3_000_000
-        lines.append(f"{time} 1 p {(random >> 8) % 2_000 * 8} 8 {kind} 8 0 {random % 5_000:032x}")
+        rows.append((time, (random >> 8) % 2_000, kind, random % 5_000))
     path = tmp_path_factory.mktemp("crowded") / "made.fiu"
-    path.write_text("\n".join(lines) + "\n", encoding="ascii")
+    path.write_text(fiu(rows))
     return ft.replay(path, "ca-ssd", per_request=True)
 
 

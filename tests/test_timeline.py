@@ -102,7 +102,6 @@ class Timeline:
         )
 
     def of(self, group: str, *, inside: bool = False) -> list[Slice]:
-        """The slices of a group that no other is around, or those inside others."""
         return [one for one in self.slices if one.track[0] == group and (one.around is not None) == inside]
 
     def busy_ns(self, group: str) -> Counter[str]:

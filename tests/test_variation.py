@@ -54,22 +54,19 @@ def grid(axes: dict[str, list[Any]], **of: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def test_families_take_turns() -> None:
-    assert ranked({"write.p99": (1, 50), "write.p50": (1, 40), "read.mean": (2, 3)}) == [
-        "write.p99", "read.mean", "write.p50",
-    ]  # fmt: skip
-
-
-def test_figure_that_hardly_varies_has_no_turn() -> None:
-    assert ranked({"write.p99": (1, 50), "write.p50": (1, 40), "read.mean": (97, 100)}) == [
-        "write.p99", "write.p50", "read.mean",
-    ]  # fmt: skip
-
-
-def test_mean_stands_before_percentile_that_varies_as_much() -> None:
-    # 87 and 89 % are both nine tenths; 60 % is not.
-    assert ranked({"write.mean": (13, 100), "write.p99": (11, 100)}) == ["write.mean", "write.p99"]
-    assert ranked({"write.mean": (40, 100), "write.p99": (11, 100)}) == ["write.p99", "write.mean"]
+@pytest.mark.parametrize(
+    ("varies", "turns"),
+    [
+        ({"write.p99": (1, 50), "write.p50": (1, 40), "read.mean": (2, 3)}, ["write.p99", "read.mean", "write.p50"]),
+        # What hardly varies has no turn.
+        ({"write.p99": (1, 50), "write.p50": (1, 40), "read.mean": (97, 100)}, ["write.p99", "write.p50", "read.mean"]),
+        # 87 and 89 % are both nine tenths, and a mean stands first; 60 % is not.
+        ({"write.mean": (13, 100), "write.p99": (11, 100)}, ["write.mean", "write.p99"]),
+        ({"write.mean": (40, 100), "write.p99": (11, 100)}, ["write.p99", "write.mean"]),
+    ],
+)
+def test_families_take_turns(varies: dict[str, tuple[float, ...]], turns: list[str]) -> None:
+    assert ranked(varies) == turns
 
 
 @given(st.lists(st.floats(0, 1e12), min_size=2, max_size=6))
@@ -95,11 +92,7 @@ def test_run_counts_once(keys: list[str]) -> None:
     together = variation.alike(rows)
     assert sorted(one["point"] for run in together for one in run) == list(range(len(keys)))
     assert len(together) == len(set(keys))
-
-
-def test_missing_rows_are_not_one_run() -> None:
-    rows = [{**row(at, "same"), "status": "missing"} for at in range(3)]
-    assert len(variation.alike(rows)) == 3
+    assert len(variation.alike([{**one, "status": "missing"} for one in rows])) == len(rows)
 
 
 def test_table_shows_what_differs_and_names_what_does_not() -> None:
@@ -107,11 +100,8 @@ def test_table_shows_what_differs_and_names_what_does_not() -> None:
     found = variation.columns(rows, [figure("read.mean"), figure("programs")], closed=False, at_most=8)
     assert [one.path for one in found.shown] == [WRITE]
     assert {one.path: value for one, value in found.equal} == {READ: 5.0, "pages_programmed": 7}
-
-
-def test_table_has_a_figure_even_if_none_differs() -> None:
-    found = variation.columns([row(1, **{READ: 5.0})], [], closed=False, at_most=8)
-    assert [one.path for one in found.shown] == [READ]
+    alone = variation.columns([row(1, **{READ: 5.0})], [], closed=False, at_most=8)
+    assert [one.path for one in alone.shown] == [READ], "a table has a figure even if none differs"
 
 
 def test_rates_of_an_open_loop_are_left_out() -> None:

@@ -1,8 +1,4 @@
-"""Tiny real results for tests: a made trace of a few thousand requests, replayed in milliseconds.
-
-Cases that no replay of it shows, for example a system that loses, a test writes into the results
-(`edit_summary`, `respond`): all else stays real.
-"""
+"""Tiny real results: a made trace replayed in milliseconds. What no replay shows, a test writes into the results."""
 
 import functools
 import json
@@ -120,12 +116,14 @@ def choose(folder: Path, source: ft.Trace, fill: float | None) -> None:
 
 @functools.cache
 def characterization(**made: Any) -> Characterization:
-    """The properties of the trace, for blocks so small that partitions of them are spared."""
     return ft.characterize(trace(**made), settings={"period_s": PERIOD_S, "wa.block_pages": [4], **SPARE})
 
 
+def summary(folder: Path, run: str) -> dict[str, Any]:
+    return json.loads((folder / "runs" / run / "summary.json").read_text(encoding="utf-8"))
+
+
 def edit_summary(folder: Path, run: str, change: Callable[[dict[str, Any]], Any]) -> None:
-    """Rewrites the summary of one run through `change(summary)`."""
     path = folder / "runs" / run / "summary.json"
     summary = json.loads(path.read_text(encoding="utf-8"))
     change(summary)
@@ -139,10 +137,7 @@ _WRITE = {"channel_wait": 3.0, "transfer": 5.0, "flash": 400.0, "controller": 1.
 
 
 def respond(folder: Path, run: str, **parts_us: Mapping[str, float]) -> None:
-    """Gives a run other response times: `read={"queueing": 900.0}` in us, the other parts as on the RR-SSD device.
-
-    Percentiles are as much longer as the mean is; the wait ledger stays.
-    """
+    """Gives a run other response times in us, the other parts as on the RR-SSD device, percentiles with the mean."""
     edit_summary(folder, run, lambda summary: _respond(summary, parts_us))
 
 

@@ -25,11 +25,7 @@ def missing(*names: str) -> list[str]:
 
 
 def need(*names: str) -> None:
-    """Skips the test, or the file where it is called at import, if a program is missing.
-
-    With FLASHTWIN_NO_SKIPS set, as in continuous integration, it fails instead: there a skip would hide that a whole
-    suite did not run.
-    """
+    """Skips the test, or the file at import, if a program is missing. With FLASHTWIN_NO_SKIPS, as in CI, it fails."""
     import pytest  # `.ci/run` calls this file before anything is installed
 
     if absent := missing(*names):

@@ -51,8 +51,6 @@ def test_a_few_replays_are_made_of_the_longest_trace() -> None:
 
 @dataclass
 class Machine:
-    """Replays that take no time; every one returns the base's figures."""
-
     base: Figures
     done: list[Sets] = field(default_factory=list)
 
@@ -72,7 +70,6 @@ class AskedCase:
 
     @classmethod
     def of(cls, name: str = "ca-ssd") -> Self:
-        """Bursts of duplicates on a hash unit."""
         trace, chosen = hash_lane().trace(), system(name)
         figures = base_replays(trace, {name: chosen}, KeptFigures(None))
         return cls(trace, Inquiry(chosen, figures[name], usual_goal(chosen.config)))

@@ -34,7 +34,6 @@ DEARER = [pytest.param(name, marks=pytest.mark.slow) for name in ("replica_pass"
 
 
 def made(ns: float) -> Figures:
-    """A replay with this mean response, half of it waiting."""
     return Figures(
         {"all": {"mean": ns}}, {"all": {"all": {"host_read": ns / 2, "service": ns / 2}}}, dict.fromkeys(COUNTS, 1)
     )
@@ -52,7 +51,6 @@ def searched(search: Search, value: Any) -> int:
 
 
 def every(search: Search) -> list[Point]:
-    """All points where every setting matters."""
     levels = (range(len(axis) + 1) for axis in search.axes)
     return [point for point in itertools.product(*levels) if search._sensible(point)]
 

@@ -21,7 +21,6 @@ def side(per_s: float, us: Mapping[float, int], *, seconds: float = 100.0, size:
 
 
 def job(name: str, tag: str, *, deep: float = 0.0, error: int = 0, **sides: Mapping[str, Any]) -> dict[str, Any]:
-    """One job; `tag` is what follows `flashtwin` in its description."""
     nothing = {"total_ios": 0}
     return {
         "jobname": name, "error": error, "desc": f"flashtwin {tag}", "job options": {},
@@ -45,7 +44,6 @@ def overwriting(
     folder: Path, number: int, fill_gib: float, amplification: float, *, tag: str = "uniform", series: str = "uniform",
     rates: tuple[float, ...] = (80e3,) * 8, overwrites: float = 4.0, drive: str = "mine",
 ) -> None:  # fmt: skip
-    """A run of random writes in parts, with counters."""
     host = int(fill_gib * GIB * overwrites / len(rates))
     total = (10**12, 3 * 10**12)
     for part, rate in enumerate(rates, start=1):

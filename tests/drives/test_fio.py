@@ -85,6 +85,7 @@ def test_space_and_overhead_of_a_made_drive_are_found(tmp_path: Path) -> None:
     space, overhead = spare.spare(found)
     assert space.number == pytest.approx(1000, rel=1e-3)
     assert overhead.number == pytest.approx(1.05, rel=1e-3)
+    assert space.low <= space.number <= space.high
     assert not notes
 
 

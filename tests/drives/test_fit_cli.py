@@ -1,7 +1,6 @@
 """`flashtwin fit` as people run it: tables, files, and messages in place of tracebacks."""
 
 import csv
-import importlib.util
 import json
 import re
 import shutil
@@ -208,11 +207,6 @@ def test_without_scipy_the_commands_load_and_say_the_cure(arguments: list[str], 
     assert done.out.startswith("#!/usr/bin/env bash") == (status == 0)
 
 
-def test_without_scipy_the_cure_is_said(fit: Fit, results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    assert fit("results") == (2, "", NO_SCIPY)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -237,15 +231,6 @@ def test_jobs_are_printed_with_a_warning_apart_from_them(cli: Cli) -> None:
     assert writing.err == "warning: the script destroys all data on /dev/nvme9n9\n"
     assert f"SIZE={512 << 30}\n" in writing.out
     assert finished("bash", "-n", input=writing.out).status == 0
-
-
-def test_a_cut_result_ends_in_a_message(fit: Fit, results: Path) -> None:
-    """As `test_fio` cuts them anywhere; the command adds the cure."""
-    file = results / "003-open-loop.json"
-    file.write_bytes(file.read_bytes()[:1000])
-    status, out, err = fit("results", "--drive", "mine", "--force")
-    assert (status, out) == (2, "")
-    assert "003-open-loop.json: the JSON is cut or damaged" in err
 
 
 @pytest.mark.slow

@@ -11,7 +11,6 @@ BLOCKS, LARGE, SMALL = 300, 4096, 512
 
 
 def amplified(pattern: Pattern, pages: int, space_gib: float, monkeypatch: pytest.MonkeyPatch) -> float:
-    """On blocks of so many pages, after the drive was filled in order."""
     monkeypatch.setattr(history, "BLOCKS", BLOCKS)
     monkeypatch.setattr(history, "BLOCK_PAGES", pages)
     keys = {**history._ONE_PLANE, "nand.blocks_per_plane": BLOCKS, "nand.pages_per_block": pages}

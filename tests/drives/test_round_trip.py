@@ -77,10 +77,7 @@ def _page_types(draw: np.random.Generator) -> dict[str, float | list[float]]:
 
 
 def _slots(draw: np.random.Generator, per_s: float) -> dict[str, int | str]:
-    """On every other drive, requests that the controller has in hand at most.
-
-    Queues that take turns differ from one queue only where the thread that is looked at sends less than its share.
-    """
+    """Requests in hand at most, on every other drive. Only a thread that sends less than its share tells turns."""
     if draw.random() < 0.5:
         return {"engine.slots": 0}
     in_turn = per_s > _LEAST_IN_TURN_PER_S and draw.random() < 0.5
@@ -89,10 +86,7 @@ def _slots(draw: np.random.Generator, per_s: float) -> dict[str, int | str]:
 
 @pytest.fixture
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shorter loads than a fit has, as there are twenty drives.
-
-    With half as many, drive 16 under another seed is 2 % off its own percentiles, and a fit's tPROG was 4 % off.
-    """
+    """Shorter loads than a fit has, as there are twenty drives. Half of this is too short: tPROG was 4 % off."""
     monkeypatch.setattr(twin, "REQUESTS", 120_000)
 
 

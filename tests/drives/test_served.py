@@ -1,8 +1,4 @@
-"""fio on a served drive: its results go through our readers and determine the drive that was simulated.
-
-A client of a network block device waits some hundred microseconds more than the modelled drive says, so the drives here
-are slow: reads take milliseconds.
-"""
+"""fio on a served drive determines it. Reads take milliseconds here, because a client waits some hundred us more."""
 
 import os
 import re
@@ -98,10 +94,7 @@ def test_dies_are_told_by_reads_at_several_depths(drives: dict[str, Measurements
 
 
 def strongest_us(drive: Measurements, modes: int) -> list[float]:
-    """Response times of reads one at a time, by time: of the modes those with the most reads.
-
-    A host that is short of time has others, in which the server was woken some milliseconds late.
-    """
+    """The modes with the most reads. A host short of time has others, where the server was woken late."""
     alone = drive.probes.alone_of("read")
     found = sorted(alone.times.modes(), key=lambda mode: mode.share)[-modes:]
     return sorted(mode.time_us for mode in found)

@@ -63,16 +63,6 @@ def test_specimens_of_a_model_are_one_drive(tmp_path: Path) -> None:
     assert tables.drives(tmp_path) == ["x-1"]
 
 
-def test_space_and_overhead_of_a_made_drive_are_found(tmp_path: Path) -> None:
-    rows = "".join(
-        f"x,{used},uniform,,one,4,{float(amplification(1000, used, 1.05)):.4f},5000\n" for used in (500, 700, 900)
-    )
-    space, overhead = spare.spare(tables.read(written(tmp_path, "a.csv", WRITES + rows)))
-    assert space.value == pytest.approx(1000, rel=1e-3)
-    assert overhead.value == pytest.approx(1.05, rel=1e-3)
-    assert space.low <= float(space.value) <= space.high  # type: ignore[arg-type]
-
-
 def test_one_fill_takes_the_overhead_of_sequential_writes(tmp_path: Path) -> None:
     wa = float(amplification(1000, 800, 1.05))
     text = f"{WRITES}x,800,sequential,,one,1,1.05,9000\nx,800,uniform,,one,4,{wa:.4f},5000\n"

@@ -49,10 +49,7 @@ def device(uri: str, folder: Path) -> Iterator[Path]:
 def mounted(
     uri: str, folder: Path, file_system: str = "ext4", *, make: bool = True, dies: bool = False
 ) -> Iterator[Path]:
-    """A file system on a server's export, mounted; checked once it is unmounted, and found clean.
-
-    Of one whose server `dies` meanwhile nothing can be checked, and it takes a moment until nobody uses it.
-    """
+    """A file system on an export, mounted; checked once it is unmounted, but for one whose server `dies` meanwhile."""
     place = folder / "mounted"
     with device(uri, folder / "fuse") as loop:
         if make:
@@ -86,7 +83,6 @@ def build_project(folder: Path, files: int = 40) -> None:
 
 
 def fill_database(path: Path, rows: int = 2_000, transactions: int = 40) -> list[tuple[int, str]]:
-    """Rows in many transactions, some changed, some deleted; returns the expected content."""
     with sqlite3.connect(path, isolation_level=None) as base:
         base.execute("PRAGMA journal_mode = WAL")
         base.execute("PRAGMA synchronous = FULL")
@@ -141,9 +137,7 @@ def make_cluster(folder: Path, scale: int, *more: tuple[str | Path, ...], socket
 
 
 def bench_postgres(folder: Path, transactions: int = 300) -> str:
-    """A cluster in an empty folder, used by pgbench, stopped, its checksums verified; returns the sums of balances that
-    must agree, as one line.
-    """
+    """A cluster used by pgbench, its checksums verified; returns the sums of balances, which must agree."""
     make_cluster(folder, 2, ("pgbench", "-c", "4", "-j", "2", "-t", str(transactions // 4)))
     as_postgres(postgres_programs() / "pg_checksums", "--check", "-D", folder / "data")
     return postgres_sums(folder)
@@ -163,9 +157,7 @@ def postgres_sums(folder: Path) -> str:
 def running_postgres(
     programs: Path, folder: Path, socket: Path | None = None, *, dies: bool = False
 ) -> Iterator[list[str]]:
-    """A server that listens on a socket in a folder alone, its data's unless told otherwise; yields the options that
-    reach it. One that `dies` may have ended by itself.
-    """
+    """A server that listens on a socket alone; yields the options that reach it. If it `dies`, it may have ended."""
     socket = socket or folder
     _forget_dead(folder / "data" / "postmaster.pid")
     start = [programs / "pg_ctl", "-w", "-s", "-D", folder / "data"]
@@ -181,10 +173,7 @@ def running_postgres(
 
 
 def _forget_dead(lock: Path) -> None:
-    """Removes the lock of a server that has ended and whose end nobody has taken note of.
-
-    In some containers the first process never does, and PostgreSQL takes such a server for one that runs.
-    """
+    """Removes the lock of a server that has ended, because the first process of some containers reaps nobody."""
     with suppress(OSError, ValueError):
         process = int(lock.read_text(encoding="ascii").split()[0])
         if Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z":

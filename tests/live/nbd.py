@@ -14,10 +14,9 @@ PAGE = 4096
 
 
 class Client:
-    """A connection to a server on a Unix socket, simple replies, one request at a time."""
+    """A connection on a Unix socket, one request at a time, which returns the number of its error, 0 for none."""
 
     def __init__(self, uri: str) -> None:
-        """Connects and goes into transmission."""
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.settimeout(60)
         self._socket.connect(unquote(parse_qs(urlparse(uri).query)["socket"][0]))
@@ -48,19 +47,16 @@ class Client:
         return int(error)
 
     def read(self, offset: int, length: int) -> tuple[int, bytes]:
-        """The number of the error, 0 for none, and the bytes."""
         error = self._ask(READ, offset, length)
         return error, b"" if error else self._get(length)
 
     def write(self, offset: int, data: bytes, *, durable: bool = False) -> int:
-        """The number of the error, 0 for none."""
         return self._ask(WRITE, offset, len(data), data, int(durable))
 
     def flush(self) -> int:
         return self._ask(FLUSH)
 
     def trim(self, offset: int, length: int) -> int:
-        """The number of the error, 0 for none."""
         return self._ask(TRIM, offset, length)
 
     def __enter__(self) -> Self:
@@ -69,7 +65,6 @@ class Client:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Hangs up."""
         self._socket.close()
 
 
@@ -77,7 +72,6 @@ class Pages:
     """The allowed contents of each page: values name their write, so that another page's old bytes are found out."""
 
     def __init__(self, seed: int, pages: int) -> None:
-        """For a drive of zeroes with this many pages."""
         self.draw = random.Random(seed)
         self.pages = pages
         #: Values that a page may have now, and after the drive was opened again.
@@ -86,7 +80,6 @@ class Pages:
         self.number = self.first = (seed + 1) * 1_000_000
 
     def write(self, client: Client, *, durable: bool = False) -> int:
-        """Writes a page, mostly one of few; the error."""
         page = self.draw.randrange(self.pages // (8 if self.draw.random() < 0.7 else 1))
         self.number += 1
         # Some writes repeat earlier contents.
@@ -98,7 +91,6 @@ class Pages:
         return error
 
     def trim(self, client: Client) -> int:
-        """Forgets a page, which may keep its bytes; the error."""
         page = self.draw.randrange(self.pages)
         before = self.now.get(page, {0})
         error = self._change(page, 0, lambda: client.trim(page * PAGE, PAGE))
@@ -116,18 +108,15 @@ class Pages:
         return error
 
     def flush(self, client: Client) -> int:
-        """Flushes; the error."""
         error = client.flush()
         if not error:
             self.flushed()
         return error
 
     def flushed(self) -> None:
-        """All is durable as it is now."""
         self.kept = {page: set(values) for page, values in self.now.items()}
 
     def restart(self) -> None:
-        """The drive was opened again."""
         self.now = {page: set(values) for page, values in self.kept.items()}
 
     def read_all(self, client: Client) -> int:

@@ -42,10 +42,7 @@ def again_and_again(
     work: Callable[[Path, Callable[[], None]], None],
     check: Callable[[Path], None],
 ) -> None:
-    """Has `work` use the mounted drive until the server is killed, which it does itself; then `check` looks at it.
-
-    Kills it this many times, on one drive.
-    """
+    """Has `work` use the mounted drive and kill its server, and `check` look at it, this many times on one drive."""
     image = folder / "d.img"
     ft.serve(image, system=system, size_bytes=SIZE).stop()
     with server(image) as (_, uri), mounting.mounted(uri, folder):
@@ -78,7 +75,6 @@ while True:
 
 
 def text_of(number: int, last: int) -> str:
-    """The content of a row when `last` is the last number."""
     changes = sum(max(1, later - 50) == number for later in range(max(1, number), min(last, number + 50) + 1))
     return f"{number}-" + "x" * (number * 37 % 3000) + "y" * changes
 
@@ -138,8 +134,6 @@ END;
 
 
 class Postgres:
-    """A cluster on the drive, and the rows that it reported as committed."""
-
     def __init__(self, folder: Path, seed: int) -> None:
         self.folder, self.draw = folder, random.Random(seed)
         self.programs = mounting.postgres_programs()

@@ -116,15 +116,6 @@ def test_the_verbs(cli: Cli, tmp_path: Path) -> None:
     cli("drive", "check", "nothing.img", status=2)
 
 
-def test_figures_for_prometheus(tmp_path: Path) -> None:
-    from flashtwin.cli._metrics import metrics, prometheus
-
-    with ft.serve(tmp_path / "drive.img", system="rr-ssd", size_bytes=SIZE) as server:
-        assert 'flashtwin_flash_writes_total{cause="unique"} 0' in prometheus(server.figures)
-        with metrics(server, "127.0.0.1:0"):
-            pass
-
-
 #: A client that writes pages again and again, some of them with equal contents, one request after the other.
 CLIENT = """
 import random

@@ -98,7 +98,6 @@ def test_who_is_not_known_or_speaks_in_the_open_is_refused(pki: Path, tmp_path: 
 
 
 def hello(server: ft.Server) -> socket.socket:
-    """A connection behind the greeting."""
     host, _, port = server.uri.removeprefix("nbds://").rstrip("/").rpartition(":")
     stream = socket.create_connection((host.strip("[]"), int(port)), timeout=20)
     assert stream.recv(18)[:8] == b"NBDMAGIC"

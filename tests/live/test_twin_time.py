@@ -32,13 +32,11 @@ def has_nbdsh() -> None:
 
 
 def client(server: ft.Server, script: str) -> dict[str, Any]:
-    """The values that a script for nbdsh puts into `found`."""
     found: dict[str, Any] = json.loads(nbdsh(server.uri, f"{TIMED}\n{script}\nprint(json.dumps(found))"))
     return found
 
 
 def model_of(server: ft.Server) -> dict[str, Any]:
-    """The result of the modelled drive, once the server has ended."""
     assert server.figures["twin"]["failure"] is None
     return server.result.summary
 
@@ -228,7 +226,9 @@ def test_metrics_over_http(tmp_path: Path) -> None:
             client(server, "h.pwrite(bytes(range(256)) * 16, 0)")
             samples = scraped(said[0].removeprefix("figures: "))
     assert samples['flashtwin_requests_total{operation="write"}'] == "1"
-    assert samples["flashtwin_host_pages_written_total"] == "1"
+    assert (
+        samples["flashtwin_host_pages_written_total"] == samples['flashtwin_flash_writes_total{cause="unique"}'] == "1"
+    )
     assert (
         float(samples["flashtwin_twin_held_back_total"]) + float(samples["flashtwin_twin_store_was_slower_total"]) == 1
     )

@@ -37,7 +37,6 @@ def unlike(four: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def built(unlike: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the report of `unlike`, each chart drawn for the page alone."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FLASHTWIN_CHARTS", "page")
         return report.build(unlike, out=tmp_path_factory.mktemp("built")).parent
@@ -45,7 +44,6 @@ def built(unlike: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def study(four: Path, tmp_path: Path) -> Path:
-    """A copy of `four` that a test may change."""
     return Path(shutil.copytree(four, tmp_path / "study"))
 
 

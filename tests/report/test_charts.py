@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from matplotlib.figure import Figure
 from tests import tiny
+from tests.tiny import summary
 
 import flashtwin as ft
 from flashtwin import report, units
@@ -49,11 +50,6 @@ def panels(drawing: Drawing) -> list[Panel]:
 
 def marks(panel: Panel, method: str) -> list[Mark]:
     return [mark for mark in panel.marks if mark.method == method]
-
-
-def summary(folder: Path, run: str) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads((folder / "runs" / run / "summary.json").read_text())
-    return value
 
 
 def runs(folder: Path) -> dict[str, SavedRun]:

@@ -3,18 +3,13 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests import tiny
+from tests.tiny import summary
 
 from flashtwin import report, units
 from flashtwin.results.reading import read_json
-
-
-def summary(folder: Path, run: str) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads((folder / "runs" / run / "summary.json").read_text())
-    return value
 
 
 def change(new: float, old: float) -> float:

@@ -129,7 +129,6 @@ def test_nothing_is_in_the_page_twice(built: Path) -> None:
 
 
 def streams(document: bytes) -> bytes:
-    """A PDF with its compressed parts unpacked, as far as they are."""
     found = [document]
     for start in re.finditer(rb"stream\r?\n", document):
         with contextlib.suppress(zlib.error):
