@@ -21,7 +21,6 @@ from flashtwin.results.keys import K
 from flashtwin.sweeps.plan import shard
 from flashtwin.traces.scan import Replayable
 
-#: Arguments.
 TracePath = Annotated[str, Shared(metavar="TRACE")]
 TracePaths = Annotated[str, Shared(metavar="TRACE...")]
 Output = Annotated[Path, click.Path(path_type=Path, dir_okay=False), Shared(metavar="OUTPUT.parquet")]
@@ -31,7 +30,6 @@ Folder = Annotated[Path, click.Path(path_type=Path, file_okay=False)]
 
 AcrossTraces = Annotated[bool, Shared("Compare saved results even if their traces differ.")]
 _SEED = Shared("Seed of random choices. Example: --seed 7", "N")
-#: A seed that may be negative.
 AnySeed = Annotated[int, _SEED]
 Seed = Annotated[int, click.IntRange(min=0), _SEED]
 _DEVICE = "NAND device: a name of `flashtwin devices`, or a TOML file. Example: --device rr-ssd"

@@ -60,7 +60,6 @@ class Address:
         return {"socket": by_default, "listen": self.listen, "tls_certificates": self.tls_certificates}
 
 
-#: Seconds between two looks at the figures.
 LOOK_S = 0.5
 
 

@@ -36,7 +36,6 @@ from flashtwin.traces.reading import Reading
 from flashtwin.traces.scan import Replayable, Scan
 from flashtwin.traces.trace import OnBadLine, Trace
 
-#: The figures of the trade-off unless others are asked for.
 TRADE = "read.mean,programs"
 
 
