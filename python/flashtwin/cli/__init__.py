@@ -43,7 +43,6 @@ VERBS = {
     "cache": "List or delete cached aged drives.",
     "version": "Print the version.",
 }
-#: The modules of verbs that share one.
 _MODULES = {"devices": "systems"}
 
 

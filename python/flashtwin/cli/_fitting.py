@@ -14,7 +14,6 @@ from flashtwin.drives.comparing import Error, FigureComparison, errors
 from flashtwin.drives.estimates import Estimate
 from flashtwin.drives.fit import DriveFit
 
-#: Characters of an experiment's description in a terminal.
 _WIDTH = 90
 
 

@@ -21,7 +21,6 @@ from flashtwin.results.keys import K
 from flashtwin.sweeps.plan import shard
 from flashtwin.traces.scan import Replayable
 
-#: Arguments.
 TracePath = Annotated[str, Shared(metavar="TRACE")]
 TracePaths = Annotated[str, Shared(metavar="TRACE...")]
 Output = Annotated[Path, click.Path(path_type=Path, dir_okay=False), Shared(metavar="OUTPUT.parquet")]
@@ -31,38 +30,29 @@ Folder = Annotated[Path, click.Path(path_type=Path, file_okay=False)]
 
 AcrossTraces = Annotated[bool, Shared("Compare saved results even if their traces differ.")]
 _SEED = Shared("Seed of random choices. Example: --seed 7", "N")
-#: A seed that may be negative.
 AnySeed = Annotated[int, _SEED]
 Seed = Annotated[int, click.IntRange(min=0), _SEED]
 _DEVICE = "NAND device: a name of `flashtwin devices`, or a TOML file. Example: --device rr-ssd"
 Device = Annotated[str, Shared(_DEVICE, "NAME")]
 _EFFORT = "Budget of extra replays, in page operations; 0: none, all: no limit. Example: --effort 1G"
 Effort = Annotated[int, Text(_types.effort, lambda pages: f"{pages // 10**6}M"), Shared(_EFFORT, "N")]
-EqualGround = Annotated[
-    bool,
-    Shared(
-        "Give all systems the baseline's device, engine, allocation, collection and replay keys, so that only their "
-        "mechanisms differ."
-    ),
-]
+_GROUND = (
+    "Give all systems the baseline's device, engine, allocation, collection and replay keys, so that only their "
+    "mechanisms differ."
+)
+EqualGround = Annotated[bool, Shared(_GROUND)]
 Force = Annotated[bool, Shared("Replace output files that exist.")]
-Goal = Annotated[
-    str,
-    Shared(
-        "Figure to shorten, such as all.mean or write.max, or time for the whole trace. Example: --goal read.p99  "
-        "[default: all.mean; time in a closed loop]",
-        "FIGURE",
-    ),
-]
+_GOAL = (
+    "Figure to shorten, such as all.mean or write.max, or time for the whole trace. Example: --goal read.p99  "
+    "[default: all.mean; time in a closed loop]"
+)
+Goal = Annotated[str, Shared(_GOAL, "FIGURE")]
 Json = Annotated[bool, Shared("Print JSON.")]
-On = Annotated[
-    str,
-    Shared(
-        "Run on a Dask cluster: dask://HOST:8786, or dask:FILE, its scheduler file. Needs `make extras`. "
-        "Example: --on dask://node1:8786",
-        "ADDRESS",
-    ),
-]
+_ON = (
+    "Run on a Dask cluster: dask://HOST:8786, or dask:FILE, its scheduler file. Needs `make extras`. "
+    "Example: --on dask://node1:8786"
+)
+On = Annotated[str, Shared(_ON, "ADDRESS")]
 _PER_REQUEST = "Also write each request, with the parts of its response time, to the run's `requests.parquet`."
 PerRequest = Annotated[bool, Shared(_PER_REQUEST)]
 _SHARD = "Do part I of N, for example in a Slurm array; all parts may share one folder. Example: --shard 2/8"
@@ -70,13 +60,11 @@ Shard = Annotated[tuple[int, int], Text(shard), Shared(_SHARD, "I/N")]
 _SETS = "Set a configuration key; repeatable. Example: --set replication.alpha=0.2"
 Sets = Annotated[tuple[Annotated[tuple[str, str], Text(_types.key_value)], ...], Shared(_SETS, "KEY=VALUE")]
 Share = Annotated[float, Text(_types.share)]
-Stream = Annotated[
-    bool,
-    Shared(
-        "Read the file again for each replay instead of keeping it in memory; same results. Automatic if the trace "
-        "does not fit in memory."
-    ),
-]
+_STREAM = (
+    "Read the file again for each replay instead of keeping it in memory; same results. Automatic if the trace "
+    "does not fit in memory."
+)
+Stream = Annotated[bool, Shared(_STREAM)]
 _SYSTEMS = "Systems, by name or TOML file; the first is the baseline. Example: --systems conventional,rr-ssd"
 Systems = Annotated[tuple[str, ...], Text(_types.systems, ",".join), Shared(_SYSTEMS, "A,B,...")]
 _WORKERS = "Jobs to run at once; 0: one per core. Example: --workers 4"

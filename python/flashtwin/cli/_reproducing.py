@@ -26,7 +26,6 @@ _WORDS: dict[str, str] = {
     Agreement.SIGN: "agree in sign and order",
     Agreement.DISAGREES: "disagree",
 }
-#: Reasons that the summary gives.
 REASONS_MAX = 3
 SYNTHETIC = "synthetic"
 

@@ -28,13 +28,8 @@ from flashtwin.errors import FlashtwinError
 from flashtwin.live.recording import Server
 
 For = Annotated[float, Shared("Stop after this time. Example: --for 30min", "TIME")]
-Metrics = Annotated[
-    str,
-    Shared(
-        "Serve Prometheus metrics at http://HOST:PORT/metrics. Example: --metrics 127.0.0.1:9100",
-        "HOST:PORT",
-    ),
-]
+_METRICS = "Serve Prometheus metrics at http://HOST:PORT/metrics. Example: --metrics 127.0.0.1:9100"
+Metrics = Annotated[str, Shared(_METRICS, "HOST:PORT")]
 ReadOnly = Annotated[bool, Shared("Refuse writes.")]
 
 
@@ -60,7 +55,6 @@ class Address:
         return {"socket": by_default, "listen": self.listen, "tls_certificates": self.tls_certificates}
 
 
-#: Seconds between two looks at the figures.
 LOOK_S = 0.5
 
 

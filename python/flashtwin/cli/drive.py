@@ -13,7 +13,6 @@ from flashtwin.errors import FlashtwinError
 from flashtwin.live.beside import FigurePair, compare_drive, drive_system
 from flashtwin.live.drives import check_drive, drive_info
 
-#: Counts of a check, and how they are called.
 _CHECKED = {
     "mapped_pages": "logical pages that hold something",
     "pages_read": "pages read",

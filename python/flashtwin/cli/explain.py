@@ -17,15 +17,8 @@ from flashtwin.cli._types import Text, words
 from flashtwin.replays.presets import System
 from flashtwin.traces.reading import Reading, Source
 
-SystemOption = Annotated[
-    tuple[str, ...],
-    Text(words),
-    Shared(
-        "Systems to explain; for a folder, its runs. Example: --system rr-ssd  [default: all runs of a folder]",
-        "A,B,...",
-        ("--system", "--systems"),
-    ),
-]
+_SYSTEM = "Systems to explain; for a folder, its runs. Example: --system rr-ssd  [default: all runs of a folder]"
+SystemOption = Annotated[tuple[str, ...], Text(words), Shared(_SYSTEM, "A,B,...", ("--system", "--systems"))]
 
 
 @verb()

@@ -17,7 +17,6 @@ from flashtwin.live import recording
 from flashtwin.live.linux import expect_linux
 from flashtwin.live.recording import Format
 
-#: The ending of each format.
 ENDINGS = {"parquet": ".parquet", "fiu": ".fiu"}
 
 

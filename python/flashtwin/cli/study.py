@@ -37,15 +37,11 @@ def _devices(text: str) -> tuple[str, ...]:
     return names
 
 
-Devices = Annotated[
-    tuple[str, ...],
-    Text(_devices),
-    Shared(
-        "NAND device, by name or TOML file, and a second one to show the candidates on. Example: --device "
-        f"rr-ssd,{TODAY}  [default: the systems' own, and {TODAY}]",
-        "A[,B]",
-    ),
-]
+_DEVICES = (
+    "NAND device, by name or TOML file, and a second one to show the candidates on. Example: --device "
+    f"rr-ssd,{TODAY}  [default: the systems' own, and {TODAY}]"
+)
+Devices = Annotated[tuple[str, ...], Text(_devices), Shared(_DEVICES, "A[,B]")]
 
 
 @verb()

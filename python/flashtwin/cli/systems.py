@@ -24,7 +24,7 @@ def systems(name: str | None = None, *, set_: Sets = (), json: Json = False) -> 
     if name is None:
         _list({system: _described(presets.system_toml(system)) for system in presets.systems()}, as_json=json)
         return
-    chosen = presets.resolve_text(name, list(set_))
+    chosen = presets.resolve_text(name, set_)
     data_json(chosen.config) if json else data(chosen.toml.rstrip())
 
 

@@ -167,7 +167,6 @@ def imitate(
         expect_new(out, (".toml",), ", the ending of recipes", force=force)
     with Bars() as bars:
         opened = Source(path, reading).open(bars.job)
-    # Only this verb needs these modules.
     from flashtwin.recipes import imitation
 
     with Bars() as bars:

@@ -133,14 +133,13 @@ def record(
         target: A file, a block device, or the URI of another server: `nbd://HOST:PORT/NAME`,
             `nbd+unix:///NAME?socket=PATH`.
         out: The trace. An existing one is replaced.
-        socket: The Unix socket to serve on, for its owner alone; one in a folder of its own unless told otherwise.
-        listen: `HOST:PORT` in place of a socket; loopback only unless clients prove who they are. Port 0 is any.
+        socket: As of `serve`.
+        listen: As of `serve`.
         key_file: The key of the digests, 64 hex digits; made where there is none. Without one, a key that is forgotten.
         format: `parquet` is canonical Parquet, `fiu` FIU's text, which has no trims and no flushes.
         read_only: Whether clients may write nothing.
         loss_s: Seconds of the recording that may be lost if this process is killed; of a long one, a 256th.
-        tls_certificates: A folder with `server-cert.pem` and `server-key.pem`: clients must speak TLS. With
-            `ca-cert.pem` in it they must have a certificate of that authority, and may come from other machines.
+        tls_certificates: As of `serve`.
 
     Raises:
         LiveError: it cannot be served, or not written down there.

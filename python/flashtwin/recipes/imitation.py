@@ -26,7 +26,6 @@ POINTS = (5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0)
 #: Halvings of an hour over which burstiness is measured.
 HALVINGS = 10
 
-#: The kind of a flush in the column `op`.
 FLUSH = 3
 
 #: Requests of the trace that the imitation is checked with, at most.
@@ -73,11 +72,9 @@ class Replayed:
     """A figure of the original beside that of its imitation, on one system."""
 
     system: str
-    #: For example `"mean read, us"`.
     figure: str
     #: None where the trace has no such request.
     original: float | None
-    #: The same of the imitation.
     imitation: float | None
 
     @property
@@ -102,7 +99,6 @@ class Imitation:
     workload: Workload
     #: The trace's statistics beside those of a trace made from the recipe.
     achieved: list[Achieved]
-    #: Scale at which that trace was made.
     scale: float
     #: Figures of both traces, replayed; empty where that was not asked for.
     replays: list[Replayed]

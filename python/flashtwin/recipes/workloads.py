@@ -48,7 +48,6 @@ class Achieved:
     """A target beside the trace's value."""
 
     target: Target
-    #: The target at the scale of the trace.
     wanted: float
     #: The measured value; None where it is undefined, for example without reads.
     found: float | None
@@ -87,7 +86,6 @@ class Workload:
 
     #: Its name among `workloads()`, or the path of its file.
     name: str
-    #: The recipe as it is written.
     toml: str = field(repr=False)
 
     @cached_property

@@ -21,20 +21,15 @@ from flashtwin.traces.scan import Replayable, Scan, prepare
 SYSTEMS = ("conventional", "ca-ssd", "rr-ssd", "oracle")
 
 
-class Contents(Protocol):
-    """The options of reading a trace that a replay depends on."""
-
+class _Contents(Protocol):
     @property
-    def name(self) -> str:
-        """The name of the trace."""
-
+    def name(self) -> str: ...
     @property
-    def has_content(self) -> bool:
-        """Whether pages carry contents."""
+    def has_content(self) -> bool: ...
 
 
 def without_contents(
-    trace: Contents, systems: Mapping[str, System], notify: Notify | None = None
+    trace: _Contents, systems: Mapping[str, System], notify: Notify | None = None
 ) -> Mapping[str, System]:
     """Of the systems, those that can replay a trace: where it has no contents, those that do not look at them.
 

@@ -289,7 +289,6 @@ def _named(result: Result | None, run: together.SavedResult) -> Result:
     return stored(run.label, json.dumps(run.summary, ensure_ascii=False), run.tables)
 
 
-#: The figures of a run in a notebook: name, and path in the summary.
 _SHOWN = (
     ("mean read, ns", "response.read.mean_ns"),
     ("p99 of reads, ns", "response.read.p99_ns"),

@@ -15,36 +15,29 @@ from flashtwin import units
 from flashtwin.errors import ArgumentError
 from flashtwin.results import schema
 
-#: Short names of single fields; `read.p99` and the like stand for fields of `response`, `read.iops` of `throughput`.
-SHORT = {
-    "wa": "write_amplification",
-    "programs": "pages_programmed",
-    "erases": "erases.total",
-    "ram": "ram.total_bytes",
-    "space": "space.pages_in_use_peak",
-    "life": "erases.life_used_percent",
-    "iops": "throughput.all.iops",
-    "mb_per_s": "throughput.all.mb_per_s",
-}
-_LABELS = {
-    "write_amplification": "write amplification",
-    "pages_programmed": "pages programmed",
-    "erases.total": "erases",
-    "ram.total_bytes": "tables in RAM",
-    "space.pages_in_use_peak": "pages in use, peak",
-    "erases.life_used_percent": "life used",
-    "response.read.mean_ns": "mean read",
-    "response.write.mean_ns": "mean write",
-    "response.flush.mean_ns": "mean flush",
-    "response.all.mean_ns": "mean response",
-    "throughput.all.iops": "IOPS",
-    "throughput.read.iops": "read IOPS",
-    "throughput.write.iops": "write IOPS",
-    "throughput.flushes_per_s": "flushes a second",
-    "throughput.all.mb_per_s": "MB/s",
-    "throughput.read.mb_per_s": "MB/s read",
-    "throughput.write.mb_per_s": "MB/s written",
-}
+#: Short names of fields, if any, and their labels; `read.p99` and `read.iops` stand for fields of `response` and
+#: `throughput`.
+_NAMED = (
+    ("wa", "write_amplification", "write amplification"),
+    ("programs", "pages_programmed", "pages programmed"),
+    ("erases", "erases.total", "erases"),
+    ("ram", "ram.total_bytes", "tables in RAM"),
+    ("space", "space.pages_in_use_peak", "pages in use, peak"),
+    ("life", "erases.life_used_percent", "life used"),
+    ("", "response.read.mean_ns", "mean read"),
+    ("", "response.write.mean_ns", "mean write"),
+    ("", "response.flush.mean_ns", "mean flush"),
+    ("", "response.all.mean_ns", "mean response"),
+    ("iops", "throughput.all.iops", "IOPS"),
+    ("", "throughput.read.iops", "read IOPS"),
+    ("", "throughput.write.iops", "write IOPS"),
+    ("", "throughput.flushes_per_s", "flushes a second"),
+    ("mb_per_s", "throughput.all.mb_per_s", "MB/s"),
+    ("", "throughput.read.mb_per_s", "MB/s read"),
+    ("", "throughput.write.mb_per_s", "MB/s written"),
+)
+SHORT = {name: path for name, path, _ in _NAMED if name}
+_LABELS = {path: label for _, path, label in _NAMED}
 #: Units that a bound may be written with, by the unit of the figure.
 _TIMES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 _SIZES = {

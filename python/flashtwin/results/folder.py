@@ -262,8 +262,7 @@ def record_characterization(path: Path, key: str) -> None:
 
 def run_key(digest: str, config: Mapping[str, Any]) -> str:
     """Names all that a run's result depends on: the core itself, the trace, the configuration."""
-    parts = json.dumps([core_digest(), digest, config], sort_keys=True)
-    return hashlib.sha256(parts.encode()).hexdigest()
+    return characterization_key(digest, config)
 
 
 def finished_runs(path: Path) -> dict[str, str]:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-#: Rows that a notebook shows of a table.
 SHOWN_ROWS = 10
 
 

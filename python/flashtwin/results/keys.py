@@ -35,7 +35,6 @@ class Key:
     moves: str
     #: Why it defines a system by its paper; empty for ground.
     design: str
-    #: Whether no result depends on it.
     label: bool
 
 

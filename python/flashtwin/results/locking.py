@@ -115,11 +115,9 @@ def _lock(file: Path) -> int | None:
         # The process that had the lock removes the file when it ends. If it did so between `open` and `flock`, this
         # lock is on a file that has no name any more, and another process may lock a new one of that name: try again.
         with suppress(FileNotFoundError):
-            if os.path.sameopenfile(handle, again := os.open(file, os.O_RDONLY)):
-                os.close(again)
+            if os.path.samestat(os.fstat(handle), file.stat()):
                 _write(handle)
                 return handle
-            os.close(again)
         os.close(handle)
 
 

@@ -43,7 +43,6 @@ from pathlib import Path
 
 STUDY = "study.json"
 RUNS = "runs"
-#: Runs that others of their name have replaced.
 EARLIER = "earlier"
 SUMMARY = "summary.json"
 CHARACTERIZATION = "characterization.json"
@@ -51,7 +50,6 @@ ADVICE = "advice.json"
 WORKLOAD = "workload"
 VOLUMES = "volumes"
 CAUSES = "causes"
-#: The systems with their best cheap settings, and the gain of these.
 CANDIDATES = "candidates.json"
 #: In the folder of causes: the figures of every replay, by all that it depends on.
 REPLAYS = "replays.json"
@@ -84,7 +82,6 @@ STORE = "store"
 REPORT = "report.html"
 CHARTS = "charts"
 
-#: The table of a run with every request by itself, there where it was asked for.
 REQUESTS = "requests"
 
 #: The input of each finished run, so that the same run need not be made again.
@@ -92,10 +89,8 @@ MADE_FROM = ".made-from.json"
 #: The same for a characterization.
 CHARACTERIZED_FROM = ".characterized-from.json"
 
-#: How tables are stored.
 TABLE = ".parquet"
 
-#: The figures of a served drive, in the folder that `flashtwin serve --out` names.
 SERVED = "served.json"
 
 #: Endings of files that lie beside traces and are none.

@@ -26,11 +26,9 @@ class Trial:
     """One setting, with its run on every trace."""
 
     number: int
-    #: A row for each trace, in their order.
     rows: Sequence[Row]
     #: For each figure asked for, its ratio to the reference over the traces.
     ratios: tuple[float, ...]
-    #: Whether all bounds are kept on every trace.
     kept: bool
 
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 #: NumPy takes a tenth of a second to load, and a replay does without it.
 Floats: TypeAlias = "NDArray[np.float64]"
 
-#: A JSON object from a file; see `documents`.
 read_json = documents.read_json
 
 

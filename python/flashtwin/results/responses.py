@@ -15,7 +15,6 @@ class ResponseTimes:
     request of the kind, and of results of a version that did not measure it, a figure is None.
     """
 
-    #: Number of requests.
     count: int | None
     mean_ns: float | None
     stddev_ns: float | None
@@ -41,7 +40,6 @@ class Responses:
     read: ResponseTimes
     write: ResponseTimes
     flush: ResponseTimes
-    #: Of all requests together.
     all: ResponseTimes
 
     @classmethod

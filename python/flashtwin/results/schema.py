@@ -17,7 +17,6 @@ from typing import Any
 
 from flashtwin.errors import InternalError
 
-#: Written by `make docs`.
 FILE = "schema.json"
 
 
@@ -38,11 +37,8 @@ def _tables(what: str) -> dict[str, tuple[str, ...]]:
 
 #: Fields of the summary of a run by their dotted paths, but for the configuration; of lists, those of the entries.
 SUMMARY = _fields("run")
-#: Tables of a run, with their columns.
 TABLES = _tables("run")
-#: Fields of a characterization.
 CHARACTERIZATION = _fields("characterization")
-#: Tables of a characterization, with their columns.
 WORKLOAD_TABLES = _tables("characterization")
 #: The field of a run with its whole configuration; its keys are those of docs/configuration.md.
 CONFIG = "config"

@@ -21,7 +21,6 @@ from flashtwin.results.variation import PointColumns, columns, is_seed
 DEPTH = K.replay.queue_depth
 #: The state of a point: replayed, refused by the core, or not replayed yet.
 DONE, FAILED, MISSING = "done", "failed", "missing"
-#: Figures in a table of points.
 FIGURES_MAX = 8
 
 

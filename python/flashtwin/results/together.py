@@ -21,7 +21,6 @@ class SavedResult:
     """A run that lies somewhere."""
 
     label: str
-    #: The name under which it was saved.
     name: str
     #: The folder that was named, whose name tells it from others.
     place: Path

@@ -64,7 +64,6 @@ class Line:
 
     trace: str
     system: str
-    #: The values of the other keys.
     others: tuple[tuple[str, Any], ...]
     cells: tuple[RunGroup, ...]
 

@@ -40,7 +40,6 @@ REGRESSED = tuple((page, cache) for page in (4_096, LARGE_PAGE) for cache in (1,
 #: Bins of Fig. 4 and 9, changes in percent; the outermost hold all that lies beyond.
 CHANGE_BINS = tuple(np.arange(-20.0, 20.1, 2.5))
 
-#: Columns of `distributions`.
 COLUMNS = ("figure", "series", "x", "statistic", "value", "trace")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -58,23 +58,18 @@ def _next(ended: SimpleQueue[Any], client: Any) -> Any:
     """The next task that has ended, as long as there is a scheduler."""
     lost_at = None
     while True:
-        try:
-            return _whole(ended.get(timeout=0.2), client)
-        except Empty:
-            pass
+        with suppress(Empty):
+            future = ended.get(timeout=0.2)
+            # One that was let go because its scheduler is gone has not ended.
+            if future.status in ("lost", "cancelled") and client.status != "running":
+                raise _gone()
+            return future
         if client.status == "running":
             lost_at = None
             continue
         lost_at = lost_at or time.monotonic()
         if client.status == "closed" or time.monotonic() - lost_at > PATIENCE_S:
             raise _gone()
-
-
-def _whole(future: Any, client: Any) -> Any:
-    """A task that has ended; one that was let go because its scheduler is gone has not."""
-    if future.status in ("lost", "cancelled") and client.status != "running":
-        raise _gone()
-    return future
 
 
 def _gone() -> FlashtwinError:
@@ -102,14 +97,17 @@ def _client(on: Any) -> Iterator[Any]:
     if isinstance(on, distributed.Client):
         yield on
         return
-    with ExitStack() as stack:
-        try:
-            reached = {**_reached(on), "timeout": REACH_S, "set_as_default": False}
-            client = distributed.Client(**reached)  # type: ignore[no-untyped-call]
-        except (OSError, TimeoutError, ValueError) as error:
-            raise FlashtwinError(f"{on}: no Dask scheduler answers ({error}); check its address") from None
-        stack.callback(_close, client)
+    try:
+        reached = {**_reached(on), "timeout": REACH_S, "set_as_default": False}
+        client = distributed.Client(**reached)  # type: ignore[no-untyped-call]
+    except (OSError, TimeoutError, ValueError) as error:
+        raise FlashtwinError(f"{on}: no Dask scheduler answers ({error}); check its address") from None
+    try:
         yield client
+    finally:
+        # Where nobody answers any more, there is nothing to part from.
+        with suppress(TimeoutError, OSError):
+            client.close(timeout=CLOSE_S)  # type: ignore[no-untyped-call]
 
 
 def _reached(on: Any) -> dict[str, Any]:
@@ -120,9 +118,3 @@ def _reached(on: Any) -> dict[str, Any]:
     if scheme != "dask" or not colon or not rest.strip("/"):
         raise ArgumentError(f"'{on}' is no cluster; write it like dask://HOST:8786, or dask:FILE of the scheduler")
     return {"address": f"tcp:{rest}"} if rest.startswith("//") else {"scheduler_file": rest}
-
-
-def _close(client: Any) -> None:
-    # Where nobody answers any more, there is nothing to part from.
-    with suppress(TimeoutError, OSError):
-        client.close(timeout=CLOSE_S)

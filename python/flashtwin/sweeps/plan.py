@@ -14,7 +14,6 @@ from flashtwin.errors import ArgumentError
 
 #: How values of several keys are combined: each with each, or the first with the first.
 Mode = Literal["grid", "zip"]
-#: Keys with their values, as text.
 Sets = tuple[tuple[str, str], ...]
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
@@ -54,7 +53,6 @@ class Range:
         return str(round(value)) if self.whole else f"{float(f'{value:.12g}')!r}"
 
 
-#: The values of a key.
 Axis = tuple[str, ...] | Range
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from flashtwin.errors import OutputError, SimError, TraceError
-from flashtwin.replays.presets import System, resolve_text
+from flashtwin.replays.presets import resolve_text
 from flashtwin.replays.running import replay
 from flashtwin.results import folder
 from flashtwin.sweeps.crew import Task
@@ -64,7 +64,7 @@ class RunTask(Task):
         if store.has(self.key, tables=self.keep_tables):
             return
         trace = _traces.get(self.source)
-        system = self._system()
+        system = replace(resolve_text(self.system, self.sets), name=self.name)
         if folder.run_key(trace.digest, system.config) != self.key:
             raise OutputError(
                 f"{self.source.path}: the trace, the system or flashtwin itself is not what it was when the sweep "
@@ -77,9 +77,6 @@ class RunTask(Task):
             store.put_refusal(self.key, str(error))
             return
         store.put(self.key, result.summary, result._native if self.keep_tables else None)
-
-    def _system(self) -> System:
-        return replace(resolve_text(self.system, list(self.sets)), name=self.name)
 
 
 class _Traces:

@@ -28,7 +28,6 @@ from flashtwin.results.folder import WritableRun, outward
 
 #: Ending of incomplete files; the name before it tells the writer.
 _PARTIAL = ".partial"
-#: Such names.
 _LEFT_OVER = f".*~*~*~*{_PARTIAL}"
 _numbers = itertools.count()
 

@@ -20,7 +20,7 @@ from flashtwin.replays.folders import SYSTEMS, without_contents
 from flashtwin.replays.periods import with_periods
 from flashtwin.replays.presets import System
 from flashtwin.replays.running import name_systems
-from flashtwin.results import figures, folder, ground, locking, names
+from flashtwin.results import figures, folder, ground, names
 from flashtwin.results.keys import matters
 from flashtwin.results.over import Over
 from flashtwin.results.trees import leaves
@@ -36,7 +36,6 @@ from flashtwin.traces.reading import Reading
 from flashtwin.traces.scan import Replayable, Scan
 from flashtwin.traces.trace import OnBadLine, Trace
 
-#: The figures of the trade-off unless others are asked for.
 TRADE = "read.mean,programs"
 
 
@@ -205,7 +204,7 @@ def made_ready(out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{out}: cannot be made ({(error.strerror or str(error)).lower()})") from None
-    ours = {names.SWEEP, names.STORE, locking.LOCK}
+    ours = {names.SWEEP, names.STORE}
     held = [entry.name for entry in out.iterdir() if not entry.name.startswith(".")]
     if held and not ours & set(held):
         raise OutputError(f"{out}: holds '{min(held)}' but no sweep; choose a new or an empty folder")
@@ -224,22 +223,19 @@ def _points(bench: SweepBench, axes: Mapping[str, plan.Axis], notify: Notify | N
     return [point for point in found if point.system in fit[point.trace]]
 
 
+@dataclass
 class SweepBench:
-    """The environment of points: traces, systems, the store, and the replayer."""
+    """The environment of points: traces, systems with nothing swept yet, the store, and the replayer."""
 
-    def __init__(
-        self, traces: Sequence[SweepTrace], systems: Mapping[str, System], store: Store, how: SweepOptions
-    ) -> None:
-        """Systems are those of the sweep with nothing swept yet."""
-        self.traces = traces
-        self.systems = systems
-        self.store = store
-        self.how = how
-        self._resolved: dict[Sets, dict[str, System | str]] = {}
-        self._runs: dict[str, RunTask] = {}
-        #: Blocks a plane of drives that are filled, by trace, share and kind of drive: equal flash for all points.
-        self._blocks: dict[tuple[int, str, str], int] = {}
-        self._last: tuple[int, Replayable] | None = None
+    traces: Sequence[SweepTrace]
+    systems: Mapping[str, System]
+    store: Store
+    how: SweepOptions
+    _resolved: dict[Sets, dict[str, System | str]] = field(default_factory=dict)
+    _runs: dict[str, RunTask] = field(default_factory=dict)
+    #: Blocks a plane of drives that are filled, by trace, share and kind of drive: equal flash for all points.
+    _blocks: dict[tuple[int, str, str], int] = field(default_factory=dict)
+    _last: tuple[int, Replayable] | None = None
 
     def plan(self, points: Sequence[Point], axes: Mapping[str, plan.Axis], notify: Notify | None = None) -> Plan:
         """The points as the folder has them."""

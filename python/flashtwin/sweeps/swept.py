@@ -55,7 +55,6 @@ class Plan:
     #: Keys that are swept, with their values as text; of a range that is drawn from, its ends.
     axes: dict[str, list[str]]
     points: list[Planned]
-    #: The two figures of the trade-off.
     trade: list[str]
     #: Of a search: `minimize`, `maximize`, `subject_to`, `trials`, `ended`; over several traces also `over`.
     search: dict[str, Any] = field(default_factory=dict)

@@ -31,11 +31,9 @@ OPTIONAL = ("volume", "content", "queue")
 NS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 #: Kinds of requests by the first letter of their name.
 KINDS = {"r": 0, "w": 1, "t": 2, "d": 2, "u": 2, "f": 3, "s": 3}
-#: The kind that addresses no bytes.
 FLUSH = 3
 #: Bytes of the pages that have contents of their own, and most that the canonical form takes of a request.
 CONTENT_BYTES, LENGTH_MAX = 4_096, 2**32 - 1
-#: A content that nobody knows.
 UNKNOWN = 2**32 - 1
 #: Submission queues of requests, and the unit of a queue's first bit in the column `flags`.
 QUEUES, QUEUE_FLAG = 32, 8

@@ -24,15 +24,8 @@ OnBadLine = Literal["fail", "skip"]
 
 #: Which event of blkparse text is the request: queued, issued to the driver, completed.
 BlkparseAction = Literal["Q", "D", "C"]
-
-#: Units of the times of a frame or a CSV file.
 TimeUnit = Literal["s", "ms", "us", "ns"]
-
-#: The unit of a sample of a trace.
 SampleBy = Literal["address", "content"]
-
-
-#: The end of any trace.
 END_NS = 2**63 - 1
 
 
