@@ -87,7 +87,6 @@ impl AgedDrives {
     }
 }
 
-/// A drive as it is before the trace begins: read back, or filled by `fill`.
 pub(crate) fn drive(
     trace: &Outline,
     resolved: &Resolved,

@@ -276,9 +276,7 @@ impl<'a> Loader<'a> {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-    use flashtwin_trace::{
-        ContentSource, FirstAccess, Op, PageColumns, PageQuality, PageTrace, TraceError, Windows,
-    };
+    use flashtwin_trace::{Op, PageColumns, PageTrace, TraceError, Windows};
 
     use super::*;
 
@@ -293,21 +291,8 @@ mod tests {
             lpn: vec![0; content.len()],
             content: content.to_vec(),
         };
-        let outline = Outline {
-            name: "by hand".into(),
-            digest: String::new(),
-            page_bytes: 4096,
-            requests: u64::from(ops),
-            page_ops: u64::from(ops),
-            bytes: [0; Op::COUNT],
-            duration_ns: 0,
-            lpn_address: vec![0],
-            content_count: 5,
-            initial_content: vec![NO_CONTENT],
-            first_access: vec![FirstAccess::Write],
-            content_source: ContentSource::Recorded,
-            quality: PageQuality::default(),
-        };
+        let empty = crate::stepped::outline("by hand", 4096, 1, 5);
+        let outline = Outline { requests: ops.into(), page_ops: ops.into(), ..empty };
         PageTrace { outline, columns }
     }
 

@@ -102,7 +102,6 @@ pub(crate) const MOST_PERIODS: u64 = 200_000;
 /// 36 years, so that sums of times cannot overflow.
 const LONGEST_NS: f64 = (1u64 << 60) as f64;
 
-/// Times that would make a run endless are known before it begins.
 fn check_times(trace: &Outline, resolved: &Resolved) -> Result<(), SimError> {
     let replay = &resolved.config.replay;
     let last_ns = trace.duration_ns.max(0);
@@ -282,28 +281,12 @@ impl<'a> Replay<'a> {
 
 #[cfg(test)]
 mod tests {
-    use flashtwin_trace::{ContentSource, FirstAccess, Op, PageQuality};
-
     use super::*;
     use crate::resolve::resolve;
 
-    /// A trace without contents.
     fn outline(footprint: u32, duration_ns: i64) -> Outline {
-        Outline {
-            name: "by hand".into(),
-            digest: String::new(),
-            page_bytes: 4096,
-            requests: 5,
-            page_ops: 5,
-            bytes: [0; Op::COUNT],
-            lpn_address: (0..u64::from(footprint)).collect(),
-            content_count: 0,
-            initial_content: Vec::new(),
-            first_access: vec![FirstAccess::Write; footprint as usize],
-            content_source: ContentSource::None,
-            quality: PageQuality::default(),
-            duration_ns,
-        }
+        let empty = crate::stepped::outline("by hand", 4096, footprint, 0);
+        Outline { requests: 5, page_ops: 5, duration_ns, ..empty }
     }
 
     fn system(name: &str, change: impl FnOnce(&mut crate::config::Config)) -> Resolved {

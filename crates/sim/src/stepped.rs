@@ -5,7 +5,7 @@
 use flashtwin_bits::By;
 use flashtwin_ftl::{Content, Ftl, Mapping};
 use flashtwin_nand::{Chip, FlashArray};
-use flashtwin_trace::{ContentSource, Op, Outline, Window, marks};
+use flashtwin_trace::{ContentSource, FirstAccess, Op, Outline, PageQuality, Window, marks};
 
 use crate::config::PartialWrite;
 use crate::engine::{Arrivals, Engine};
@@ -36,6 +36,25 @@ pub struct SteppedRequest<'a> {
     pub last_is_partial: bool,
     /// Whether it is to be on flash before it is answered (forced unit access).
     pub durable: bool,
+}
+
+/// A trace that has no requests yet.
+pub(crate) fn outline(name: &str, page_bytes: u32, pages: u32, contents: u32) -> Outline {
+    Outline {
+        name: name.into(),
+        digest: String::new(),
+        page_bytes,
+        requests: 0,
+        page_ops: 0,
+        bytes: [0; Op::COUNT],
+        duration_ns: 0,
+        lpn_address: (0..u64::from(pages)).collect(),
+        content_count: contents,
+        initial_content: Vec::new(),
+        first_access: vec![FirstAccess::Write; pages as usize],
+        content_source: if contents > 0 { ContentSource::Recorded } else { ContentSource::None },
+        quality: PageQuality::default(),
+    }
 }
 
 /// A drive and its clock. Times are nanoseconds since it was made, and never run backwards.
@@ -79,22 +98,7 @@ impl SteppedDrive {
         let device = &resolved.device;
         let mut engine = Engine::new(ftl, metrics, device, &config.engine, flash, hashes, config.seed);
         engine.accounts_mut().observer.receivers.completions = Some(Vec::new());
-        let pages = logical_pages as usize;
-        let outline = Outline {
-            name: name.into(),
-            digest: String::new(),
-            page_bytes: geometry.page_bytes,
-            requests: 0,
-            page_ops: 0,
-            bytes: [0; Op::COUNT],
-            duration_ns: 0,
-            lpn_address: (0..u64::from(logical_pages)).collect(),
-            content_count: contents,
-            initial_content: Vec::new(),
-            first_access: vec![flashtwin_trace::FirstAccess::Write; pages],
-            content_source: if contents > 0 { ContentSource::Recorded } else { ContentSource::None },
-            quality: flashtwin_trace::PageQuality::default(),
-        };
+        let outline = outline(name, geometry.page_bytes, logical_pages, contents);
         let read_modify_write = config.replay.partial_write == PartialWrite::ReadModifyWrite;
         Ok(Self { engine, resolved, outline, periods: Periods::default(), read_modify_write, clock_ns: 0 })
     }

@@ -48,7 +48,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::document;
-    use crate::resolve::{resolve, schema};
+    use crate::resolve::resolve;
 
     #[test]
     fn keys_and_tables_follow_their_descriptions() {
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn the_document_of_a_system_reads_back_as_the_system() {
         let resolved = resolve("rr-ssd", &[]).unwrap();
-        let text = document(&resolved.json(), &schema());
+        let text = resolved.toml_documented();
         let read: Value = toml::from_str(&text).unwrap();
         assert_eq!(read, resolved.json());
         assert!(

@@ -57,7 +57,6 @@ impl QueueSeries {
         state.bin.max = state.bin.max.max(length);
     }
 
-    /// Closes the bins of `chip` before the one that holds `now_ns`.
     #[cold]
     fn advance(&mut self, chip: Chip, now_ns: u64) {
         while now_ns >> self.shift >= MAX_BINS {

@@ -5,7 +5,6 @@ use crate::error::SimError;
 use crate::requests::{RequestLog, RequestTable};
 use crate::timeline::Timeline;
 
-/// Most runs have none of them.
 #[derive(Debug, Default)]
 pub(crate) struct Receivers {
     pub(crate) log: Option<Box<RequestLog>>,

@@ -28,7 +28,6 @@ impl Lanes {
         self.given_back.insert(lane);
     }
 
-    /// For a span whose end is known.
     pub(super) fn take_for(&mut self, begin_ns: u64, end_ns: u64) -> u32 {
         let lane = self.take(begin_ns);
         self.give_back(lane, end_ns);

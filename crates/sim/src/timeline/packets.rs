@@ -66,7 +66,6 @@ const BEGIN: u64 = 1;
 const END: u64 = 2;
 const INSTANT: u64 = 3;
 
-/// A group of tracks, shown as a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Group {
@@ -131,7 +130,6 @@ struct Names {
 pub(super) struct Packets {
     to: TimelineFile,
     names: Names,
-    /// Kind of flash unit: chip, die or plane.
     unit: &'static str,
     described: BTreeSet<u64>,
 }

@@ -42,7 +42,6 @@ const WRITE_ORDER: [Charge; Charge::COUNT] = {
     order
 };
 
-/// Requests under way, and their lanes once the window has begun.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     /// By slot of the engine. No lane: the request is complete before the window or arrives behind it.

@@ -1,7 +1,7 @@
 //! Results for units, periods, tables and the simulator, against figures by hand.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::types::Int64Type;
 use flashtwin_sim::{Resolved, RunResult, run};
 
 use crate::bench::{
@@ -47,26 +47,6 @@ fn reads_that_another_chip_serves_are_counted_there() {
     assert_eq!(column(&result, "chips", "reads"), [1; 4]);
     assert_eq!(column(&result, "chips", "redirected_reads").iter().sum::<u64>(), 3);
     assert_eq!(column(&result, "periods", "redirected_reads").iter().sum::<u64>(), 3);
-}
-
-#[test]
-fn where_nothing_happened_nothing_is_defined() {
-    for (name, hash_us) in [("conventional", 0.0), ("rr-ssd", 12.0), ("ds-ftl", 0.0)] {
-        let mut resolved = system_on([2, 1, 1, 1, 32, 8], name, &NEW);
-        resolved.config.engine.hash_us = hash_us;
-        let result = ran(&resolved, &[]);
-        for part in ["min_ns", "max_ns", "mean_ns", "stddev_ns", "p99_ns"] {
-            assert!(result.summary["response"]["read"][part].is_null(), "{name}: {part}");
-        }
-        assert!(result.summary["throughput"]["requests_per_s"].is_null());
-        for (table, batch) in &result.tables {
-            for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
-                if let Some(values) = column.as_primitive_opt::<Float64Type>() {
-                    assert!(values.iter().flatten().all(f64::is_finite), "{name}: {table}.{}", field.name());
-                }
-            }
-        }
-    }
 }
 
 #[test]

@@ -200,42 +200,6 @@ fn free_deduplication_changes_nothing_without_duplicates() {
 }
 
 #[test]
-fn deduplication_keeps_commands_without_duplicates() {
-    let mut commands = 0;
-    for seed in 0..60 {
-        let mut rng = Rng::stream(seed, "commands");
-        let levels = levels(&mut rng);
-        let mut engine = engine(&mut rng);
-        engine.write_cache_pages = 0;
-        let allocation = pick(&mut rng, &AllocationPolicy::ALL);
-        let footprint = footprint(&mut rng, levels);
-        let (mut now, mut content) = (0, footprint);
-        let asks: Vec<Ask> = (0..500)
-            .map(|_| {
-                now += i64::from(rng.below(150_000));
-                let pages = (1 + rng.below(5)).min(footprint);
-                let lpn = rng.below(footprint - pages + 1);
-                let op = pick(&mut rng, &[Op::Read, Op::Write, Op::Write]);
-                let contents = (0..pages).map(|page| content + page).collect();
-                content += pages;
-                Ask { op, contents, partial: rng.below(8) == 0, ..write(now, lpn, 0) }
-            })
-            .collect();
-        let logs = [Mapping::Page, Mapping::Content].map(|mapping| {
-            let bench = Bench::new(levels).holding(footprint).with(|bench| {
-                (bench.engine, bench.footprint, bench.contents) = (engine.clone(), footprint, content);
-                (bench.ftl.mapping, bench.ftl.allocation.policy) = (mapping, allocation);
-            });
-            bench.serve(&asks).log
-        });
-        assert!(logs[0].commands == logs[1].commands, "seed {seed}: {levels:?} {allocation:?} {engine:?}");
-        assert!(logs[0].pages == logs[1].pages && logs[0].responses == logs[1].responses, "seed {seed}");
-        commands += logs[0].commands.len();
-    }
-    assert!(commands > 60_000, "{commands}");
-}
-
-#[test]
 fn without_room_for_copies_replication_changes_nothing() {
     // Every page holds a content of its own, so that deduplication leaves no space, and alpha adds none.
     let whole = Shape { trim_percent: 0, partial_percent: 0, ..UNIQUE };

@@ -149,17 +149,4 @@ mod tests {
         assert!(matches!(accounts.take_failure(), Err(SimError::Interrupted)));
         assert!(accounts.take_failure().is_ok());
     }
-
-    #[test]
-    fn service_lasts_from_first_arrival_to_last_response() {
-        let mut accounts = Accounts::new(Nobody);
-        assert_eq!(accounts.served_ns(), None);
-        accounts.arrived(30);
-        accounts.arrived(50);
-        accounts.left(HostOp::Read, 80);
-        assert_eq!(
-            (accounts.served_ns(), accounts.counts.requests[HostOp::Read as usize]),
-            (Some((30, 80)), 1)
-        );
-    }
 }

@@ -98,7 +98,6 @@ pub(crate) struct Array {
     /// `None` where pages are programmed one by one, without parity.
     program_units: Option<Box<ProgramUnits>>,
     idle_ns: u64,
-    /// Reads that wait for the program of their page; `None` where controller RAM serves them.
     awaited: Option<Box<ProgramWaits>>,
     merging: Option<Merging>,
     news: News,
@@ -285,7 +284,6 @@ impl Array {
             && !self.blocks.erase_is_pending(self.geometry.block_index(ppn))
     }
 
-    /// Whether everything that the operation must follow has happened.
     #[inline]
     pub(super) fn may_start(&self, op: u32) -> bool {
         let op = &self.ops[op];

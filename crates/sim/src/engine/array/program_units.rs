@@ -176,7 +176,6 @@ impl Array {
         self.dispatch_or_hold(unit, accounts);
     }
 
-    /// Queues the units that are not full, because nothing more will come.
     pub(crate) fn program_open_units<O: Observer>(&mut self, accounts: &mut Accounts<O>) {
         while let Some(&block) = self.program_units.as_ref().and_then(|units| units.open.keys().next()) {
             let unit = self.unit_of_plane[self.geometry.plane_of_block(block)];

@@ -62,7 +62,6 @@ impl Array {
         awaited.insert(page, read)
     }
 
-    /// The read reaches its chip; `waited`: its charges meanwhile.
     pub(crate) fn awaited_read_comes<O: Observer>(
         &mut self,
         at: u32,

@@ -3,10 +3,10 @@
 use flashtwin_ftl::{Cause, FlashOp, NO_JOB, OpKind, ReadTarget, Rng, Unit};
 use flashtwin_nand::{FlashArray, NandConfig, NandDevice, Ppn};
 
-use super::super::accounts::{Accounts, Charge, Observer, OpenLedger};
+use super::super::accounts::{Accounts, Observer, OpenLedger};
 use super::super::pool::NONE;
-use super::{Array, AwaitedRead, Completion, Op, Queue, Work};
-use crate::config::{Concurrency, EngineConfig, MergeReads, MultiPlane, Suspend, WriteCompletes};
+use super::{Array, Completion, Op, Queue, Work};
+use crate::config::{Concurrency, EngineConfig, MergeReads, MultiPlane, Suspend};
 
 #[derive(Default)]
 struct Started(Vec<(u64, &'static str)>);
@@ -151,19 +151,6 @@ fn collection_waits_for_host_programs_unless_in_turn() {
 }
 
 #[test]
-fn read_goes_before_program_and_both_end_in_time() {
-    let mut scene = Scene::new(EngineConfig::default());
-    let [first, second] = [scene.page(0, 0, 1), scene.page(1, 0, 1)];
-    scene.program(first, 1);
-    scene.program(second, 2);
-    scene.read(scene.page(1, 0, 0), 3);
-    // Command, data and array of the first program; then the read, which overtakes the second program.
-    assert_eq!(scene.requests_that_end(), [(210_100, 1), (270_200, 3), (480_300, 2)]);
-    assert_eq!(scene.accounts.observer.0, [(0, "program"), (210_100, "read"), (270_200, "program")]);
-    assert_eq!(scene.accounts.counts.flash_ops, [1, 2, 0]);
-}
-
-#[test]
 fn erase_waits_for_reads_of_its_block_and_is_news() {
     let mut scene = Scene::new(EngineConfig::default());
     let page = scene.page(0, 0, 0);
@@ -179,22 +166,6 @@ fn erase_waits_for_reads_of_its_block_and_is_news() {
     scene.run();
     assert_eq!(scene.accounts.counts.flash_ops, [0, 1, 1]);
     assert_eq!(scene.array.news().erased, [scene.device.geometry.block_index(page)]);
-}
-
-#[test]
-fn reads_of_one_page_share_a_command() {
-    let config = EngineConfig { merge_reads: MergeReads::SamePage, ..EngineConfig::default() };
-    let mut scene = Scene::new(config);
-    let page = scene.page(0, 0, 0);
-    scene.program(scene.page(1, 0, 1), 9);
-    (1..4).for_each(|request| scene.read(page, request));
-    let ended = scene.run();
-    assert_eq!(ended.iter().map(|(_, op)| op.request).collect::<Vec<_>>(), [9, 1]);
-    let joined = scene.array.take_merged(ended[1].1.other);
-    assert_eq!(joined.iter().map(|read| read.request).collect::<Vec<_>>(), [2, 3]);
-    // They waited for the program as long as the read that they joined.
-    assert!(joined.iter().all(|read| read.held[Charge::HostProgram as usize] == 210_100));
-    assert_eq!(scene.accounts.counts.pages.merged_reads, 2);
 }
 
 /// Between the end of a command and the next one, a read comes and shares the command of a read that waited.
@@ -225,42 +196,6 @@ fn read_begun_in_another_command_is_not_joined() {
 }
 
 #[test]
-fn read_of_page_under_way_waits_for_its_program() {
-    let mut scene = Scene::new(EngineConfig { buffer_reads: false, ..EngineConfig::default() });
-    let page = scene.page(0, 0, 1);
-    scene.program(page, 1);
-    let (work, other, charged) = (Work::HostRead, NONE, OpenLedger::NONE);
-    let read = AwaitedRead { target: scene.target(page), data: 0, request: 2, work, other, charged };
-    let at = scene.array.await_program(read, &mut scene.accounts);
-    scene.array.awaited_read_comes(at, OpenLedger::NONE, &mut scene.accounts);
-    let ended = scene.run();
-    assert_eq!(
-        ended.iter().map(|&(time_ns, op)| (time_ns, op.request)).collect::<Vec<_>>(),
-        [(210_100, 1), (270_200, 2)]
-    );
-    let ledger = scene.accounts.close(ended[1].1.charged).unwrap();
-    assert_eq!(ledger.of(Charge::PageProgram), 210_100);
-}
-
-#[test]
-fn programs_of_two_planes_are_one_command() {
-    let config = EngineConfig {
-        multi_plane: MultiPlane::SamePage,
-        concurrency: Concurrency::Die,
-        write_completes: WriteCompletes::Programmed,
-        ..EngineConfig::default()
-    };
-    let mut scene = Scene::new(config);
-    let held = scene.array.hold();
-    scene.program(scene.page(0, 0, 1), 1);
-    scene.program(scene.page(1, 0, 1), 2);
-    scene.array.release(held, &mut scene.accounts);
-    // Both load one after the other, then both are programmed.
-    assert_eq!(scene.requests_that_end(), [(220_200, 1), (220_200, 2)]);
-    assert_eq!(scene.accounts.counts.pages.multi_plane_ops, 2);
-}
-
-#[test]
 fn read_suspends_an_erase() {
     let config =
         EngineConfig { suspend: Suspend::Erase, suspend_us: 20.0, resume_us: 5.0, ..EngineConfig::default() };
@@ -276,21 +211,6 @@ fn read_suspends_an_erase() {
     let begins_ns = 210_100 + 100;
     assert_eq!((read_ns - begins_ns, erase_ns - read_ns), (20_000 + 60_100, 5_000 + 1_000_000));
     assert_eq!(scene.accounts.counts.pages.suspensions, 1);
-}
-
-#[test]
-fn programs_of_one_unit_are_one_command_once_it_is_full() {
-    let device = NandConfig { program_pages: 2, ..config() }.resolve().unwrap();
-    let mut scene = Scene::on(device, EngineConfig::default(), 1);
-    let [first, second] = [scene.page(0, 1, 0), scene.page(0, 1, 1)];
-    scene.program(first, 1);
-    assert_eq!((scene.run().len(), scene.array.host_pages_in_units()), (0, (1, 0)));
-    assert_eq!(scene.array.place_on_flash(first), None, "controller RAM has it");
-    scene.program(second, 2);
-    assert_eq!(scene.array.host_pages_in_units(), (0, 2));
-    // Both pass over the channel, then both are programmed.
-    assert_eq!(scene.requests_that_end(), [(220_100, 1), (220_100, 2)]);
-    assert_eq!((scene.array.place_on_flash(first), scene.array.host_pages_in_units()), (Some(first), (0, 0)));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The clock: it finds the next event.
 
 use super::hash_unit::HashUnit;
-use super::ram_answers::Answer;
+use super::interface::RamAnswer;
 use super::write_cache::WriteCache;
 use super::{Condition, Controller, Decider, Engine, FOREVER, NO_EVENT, Observer};
 use crate::error::SimError;
@@ -63,8 +63,7 @@ impl<C: Controller, O: Observer> Engine<C, O> {
             }
             return is_last;
         }
-        if let Some(Answer { due_ns, request, waited_ns }) = interface.ram_answers.pop() {
-            interface.note_delayed();
+        if let Some(RamAnswer { due_ns, request, waited_ns }) = interface.pop_ram_answer() {
             back.array.advance_to(due_ns);
             interface.answered(&mut back.books(), request, waited_ns);
         }

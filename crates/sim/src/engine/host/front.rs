@@ -141,7 +141,6 @@ pub(super) struct Front {
 }
 
 impl Front {
-    /// The front end of a drive; `None` where requests pass it in no time.
     pub(super) fn of(config: &EngineConfig, page_bytes: u32) -> Option<Box<Self>> {
         let mut front = Self {
             arbitration: config.arbitration,
@@ -251,7 +250,6 @@ impl Front {
         }
     }
 
-    /// A queue keeps its turn until it has sent a burst.
     fn take_turn(&mut self, number: usize) {
         self.sent = if number == self.turn { self.sent + 1 } else { 1 };
         self.turn = number;

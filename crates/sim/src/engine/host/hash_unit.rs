@@ -71,7 +71,6 @@ impl HashUnit {
         self.queue.get(before).map(|&(_, write)| write)
     }
 
-    /// When the next page has its hash; `u64::MAX` when there is none.
     #[inline]
     pub(crate) fn next_time(&self) -> u64 {
         self.queue.front().map_or(u64::MAX, |&(time_ns, _)| time_ns)
@@ -84,44 +83,5 @@ impl HashUnit {
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(u64, u32)> {
         self.queue.pop_front()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_lanes_take_pages_in_order_and_are_counted() {
-        let mut unit = HashUnit::new(100, 2);
-        assert_eq!((unit.lanes(), unit.queue_length(), unit.busy_ns()), (2, 0, 0));
-        assert_eq!((unit.waiting(0), unit.next_time()), (None, u64::MAX));
-        for write in 5..8 {
-            unit.submit(10, write);
-        }
-        assert_eq!((unit.queue_length(), unit.pages(), unit.busy_ns()), (3, 3, 300));
-        assert_eq!([0, 1, 2, 3].map(|place| unit.waiting(place)), [Some(5), Some(6), Some(7), None]);
-        assert_eq!(unit.pop_at(109), None);
-        let done: Vec<_> = std::iter::from_fn(|| unit.pop()).collect();
-        assert_eq!(done, [(110, 5), (110, 6), (210, 7)]);
-        assert_eq!((unit.queue_length(), unit.lanes(), unit.pages()), (0, 2, 3));
-    }
-
-    #[test]
-    fn pipeline_lets_no_page_wait() {
-        let mut unit = HashUnit::new(100, 0);
-        (0..3).for_each(|write| unit.submit(u64::from(write), write));
-        let done: Vec<_> = std::iter::from_fn(|| unit.pop()).collect();
-        assert_eq!(done, [(100, 0), (101, 1), (102, 2)]);
-        assert_eq!((unit.lanes(), unit.pages()), (0, 3));
-    }
-
-    #[test]
-    fn pages_that_pass_at_once_are_counted_and_take_no_time() {
-        let mut unit = HashUnit::new(0, 3);
-        unit.pass();
-        unit.pass();
-        assert!(unit.takes_no_time());
-        assert_eq!((unit.pages(), unit.queue_length(), unit.busy_ns(), unit.lanes()), (2, 0, 0, 3));
     }
 }

@@ -9,7 +9,6 @@ use super::{Arrivals, Controller, Decider, Observer, Request};
 use crate::error::SimError;
 
 impl<C: Controller, O: Observer> Decider<C, O> {
-    /// Takes in a request that comes to the controller at `arrival_ns`.
     #[inline(always)] // A call for every request, and its other caller is seldom used.
     pub(super) fn take_in(
         &mut self,

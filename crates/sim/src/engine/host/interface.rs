@@ -1,22 +1,31 @@
 //! The host interface: requests under way until the host has their answers. It orders no flash operations.
 
+use std::collections::VecDeque;
+
 use flashtwin_ftl::{Host, Lpn};
 use flashtwin_trace::Op as HostOp;
 
 use super::flush::{Epoch, Flushes, NO_EPOCH};
 use super::front::{Front, OutgoingRead};
-use super::ram_answers::RamAnswers;
 use super::slots::Slots;
 use super::write_cache::WriteCache;
 use super::{Books, Charge, Completed, Ledger, NO_EVENT, NONE, Observer, Pool, Request, ServedBy};
 use crate::config::EngineConfig;
+
+pub(super) struct RamAnswer {
+    pub(super) due_ns: u64,
+    pub(super) request: u32,
+    pub(super) waited_ns: u64,
+}
 
 pub(super) struct Interface {
     pub(super) requests: Pool<Request>,
     pub(super) slots: Slots,
     pub(super) front: Option<Box<Front>>,
     pub(super) write_cache: Option<WriteCache>,
-    pub(super) ram_answers: RamAnswers,
+    /// Answers of the write cache on their way to the host. DRAM and link delay each, so they arrive in order.
+    ram_answers: VecDeque<RamAnswer>,
+    ram_delay_ns: u64,
     pub(super) delayed_ns: u64,
     pub(super) flushes: Flushes,
     pub(super) controller_ns: u64,
@@ -29,7 +38,8 @@ impl Interface {
             slots: Slots::default(),
             front: Front::of(config, page_bytes),
             write_cache: WriteCache::of(config),
-            ram_answers: RamAnswers::new(config.write_cache_ns()),
+            ram_answers: VecDeque::new(),
+            ram_delay_ns: config.write_cache_ns(),
             delayed_ns: NO_EVENT,
             flushes: Flushes::new(config),
             controller_ns: config.controller_ns(),
@@ -49,7 +59,6 @@ impl Interface {
         if entry.pages_left > 0 { None } else { Some(*entry) }
     }
 
-    /// All pages of a read or a write are complete, the last one served by `server`.
     #[inline]
     pub(super) fn complete_pages<O: Observer>(
         &mut self,
@@ -135,11 +144,21 @@ impl Interface {
     #[cold]
     pub(super) fn note_delayed(&mut self) {
         let front_ns = self.front.as_ref().map_or(NO_EVENT, |front| front.next_ns());
-        self.delayed_ns = self.ram_answers.next_time().min(front_ns);
+        self.delayed_ns = self.next_ram_answer_ns().min(front_ns);
+    }
+
+    fn next_ram_answer_ns(&self) -> u64 {
+        self.ram_answers.front().map_or(NO_EVENT, |answer| answer.due_ns)
+    }
+
+    pub(super) fn pop_ram_answer(&mut self) -> Option<RamAnswer> {
+        let answer = self.ram_answers.pop_front();
+        self.note_delayed();
+        answer
     }
 
     pub(super) fn front_is_next(&self, now_ns: u64) -> bool {
-        self.delayed_ns <= now_ns && self.ram_answers.next_time() > now_ns
+        self.delayed_ns <= now_ns && self.next_ram_answer_ns() > now_ns
     }
 
     /// The epoch that a program of a request must keep; none if the request is complete already.
@@ -152,7 +171,6 @@ impl Interface {
         self.flushes.program_begins(epoch).bits()
     }
 
-    /// A write or a program that flushes may wait for is safe.
     #[inline]
     pub(super) fn is_safe<O: Observer>(&mut self, books: &mut Books<'_, O>, epoch: Epoch) {
         if epoch != NO_EPOCH && self.flushes.is_safe(epoch) {
@@ -239,17 +257,18 @@ impl Interface {
     /// A page of a request has its place in the cache, or was found there: the answer leaves for the host.
     fn complete_cached<O: Observer>(&mut self, books: &mut Books<'_, O>, request: u32) {
         let waited_ns = books.now_ns - self.taken_in_ns(request);
-        if self.ram_answers.delay_ns == 0 {
+        if self.ram_delay_ns == 0 {
             return self.answered(books, request, waited_ns);
         }
-        self.ram_answers.send(books.now_ns, request, waited_ns);
+        let due_ns = books.now_ns + self.ram_delay_ns;
+        self.ram_answers.push_back(RamAnswer { due_ns, request, waited_ns });
         self.note_delayed();
     }
 
     /// The host has the answer for a page that the cache took or served, and that had waited for a place before.
     pub(super) fn answered<O: Observer>(&mut self, books: &mut Books<'_, O>, number: u32, waited_ns: u64) {
         let Some(request) = self.end_page(number) else { return };
-        let mut ledger = Ledger::only(Charge::Controller, self.controller_ns + self.ram_answers.delay_ns);
+        let mut ledger = Ledger::only(Charge::Controller, self.controller_ns + self.ram_delay_ns);
         ledger.charge(Charge::CachePlace, waited_ns);
         self.complete_pages(books, (number, &request), &ledger, None);
     }

@@ -29,7 +29,6 @@ mod intake;
 mod interface;
 mod look_ahead;
 mod page_op;
-mod ram_answers;
 mod reads;
 mod request;
 mod slots;

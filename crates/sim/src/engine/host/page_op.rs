@@ -178,7 +178,6 @@ impl PageOps {
         self.slots[slot]
     }
 
-    /// A write may have all it needs.
     #[inline]
     pub(super) fn note_due(&mut self, slot: u32) {
         if !std::mem::replace(&mut self.slots[slot].due, true) {

@@ -110,7 +110,6 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         self.await_program((page.lpn, asks), read, walk);
     }
 
-    /// Lets a read wait for a program, and for its tables if `walk` lists any.
     fn await_program(&mut self, (lpn, request): (Lpn, u32), read: AwaitedRead, walk: u32) {
         let at = self.back.array.await_program(read, &mut self.back.accounts);
         if walk == NONE {

@@ -9,7 +9,6 @@ use flashtwin_ftl::{Cause, Lookup};
 
 use super::{BackEnd, Condition, Controller, Decider, NONE, Observer, Waits};
 
-/// The missing table pages of a page operation.
 #[derive(Debug, Default)]
 struct Walk {
     /// In the order in which they are needed. The operation goes on after the last page that delays it; pages behind

@@ -11,7 +11,6 @@ use hashbrown::HashMap;
 
 use super::Condition;
 
-/// Page operations by condition, in the order in which they came.
 #[derive(Debug, Default)]
 pub(super) struct Waits {
     lists: HashMap<Condition, VecDeque<u32>>,
@@ -35,7 +34,6 @@ impl Waits {
         self.lists.get(&condition).is_some_and(|list| !list.is_empty())
     }
 
-    /// Ends the waits of all.
     pub(super) fn wake(&mut self, condition: Condition) -> VecDeque<u32> {
         self.lists.remove(&condition).unwrap_or_default()
     }

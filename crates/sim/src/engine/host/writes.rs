@@ -17,7 +17,6 @@ use crate::config::WriteCompletes;
 use crate::error::SimError;
 
 impl<C: Controller, O: Observer> Decider<C, O> {
-    /// Takes in the pages of a request to write, in runs that share a sample.
     pub(super) fn write_pages(
         &mut self,
         arrivals: &Arrivals<'_>,
@@ -129,7 +128,6 @@ impl<C: Controller, O: Observer> Decider<C, O> {
         Ok(Some(slot))
     }
 
-    /// Orders the reads of a page write before its hash: tables, old page.
     #[inline(never)]
     fn prepare_page(&mut self, slot: u32, partial: bool) -> Result<(), SimError> {
         let PageOp { page, before, .. } = self.page_ops[slot];

@@ -84,7 +84,6 @@ impl Redundancy {
     }
 }
 
-/// Mean and standard deviation of a share of planes, over those that have it.
 fn spread<T>(planes: &Option<By<Plane, Vec<T>>>, share: fn(&T) -> Option<f64>) -> Option<(f64, f64)> {
     let shares: Vec<f64> = planes.iter().flat_map(|planes| planes.iter()).filter_map(share).collect();
     (!shares.is_empty()).then(|| mean_and_stddev(&shares))

@@ -55,7 +55,6 @@ impl Responses {
     }
 }
 
-/// The ledgers of reads and writes together.
 pub(in crate::result) fn all_ledgers(metrics: &Metrics) -> Ledgers {
     let mut all = Ledgers::default();
     all.add(metrics.reads.ledgers());
