@@ -217,7 +217,6 @@ def _facts_line(study: TraceResults) -> str:
 
 
 def _pace(study: StudyFolder) -> list[str]:
-    """How the trace's clock was changed; nothing where it was not."""
     depths = {depth for run in study.runs if (depth := as_number(run.setting("replay.queue_depth")))}
     speeds = {speed for run in study.runs if (speed := as_number(run.setting("replay.speed"))) not in (None, 1.0)}
     if depths:
@@ -228,7 +227,6 @@ def _pace(study: StudyFolder) -> list[str]:
 
 
 def _origin(study: TraceResults) -> list[tuple[str, str]]:
-    """How the results came to be: version, trace digest, seeds."""
     rows = []
     runs = study.runs if isinstance(study, StudyFolder) else ()
     version = study.info.get("flashtwin") or next((run.summary.get("flashtwin") for run in runs), None)
