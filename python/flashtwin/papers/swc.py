@@ -1,7 +1,4 @@
-"""G. Yadgar et al., "SSD-based Workload Characteristics and Their Performance Implications" (SWC), TOS 2021.
-
-Its workloads are whatever traces there are: all of a folder, or all recipes of the other papers.
-"""
+"""G. Yadgar et al., "SSD-based Workload Characteristics and Their Performance Implications" (SWC), TOS 2021."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""Puts findings, tables and charts together into one HTML page.
-
-The page is self-contained: no external file, one style sheet, the charts as
-inline SVG that follows the reader's light or dark setting, each for a desk and
-for a phone. A small script sorts tables, copies commands and hides systems;
-without it everything still reads. The content security policy forbids any
-request and any other script; links lead to the charts' files beside the page.
-"""
+"""One HTML page of findings, tables and charts. It needs no other file; its security policy allows no request."""
 
 from __future__ import annotations
 

@@ -68,7 +68,6 @@ PLAN = Sensitivity(
     for_system=for_system,
 )
 
-#: Everything that the paper leaves open; the first level is the presets'.
 FACTORS = (
     experiment.rates(1.0, 10.0),
     experiment.ORDER,
@@ -121,7 +120,6 @@ EXPERIMENT = Experiment(
         *(Headline(f"redirected {kind}s", value, REDIRECTED[kind], NAMES, "means", f"redirected {kind}s", effect=False)
           for kind, value in published.REDIRECTED_MEAN.items()),
     ],
-    # The factors that the screening found to matter.
     {
         "pages before the next": ("1", "2"),
         "units": ("die", "chip"),

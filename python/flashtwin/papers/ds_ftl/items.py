@@ -10,7 +10,19 @@ import numpy as np
 from flashtwin.papers.bench import PaperRun, Stand
 from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.ds_ftl import published
-from flashtwin.papers.facts import Fact, Run, all_keep_up, derived, mean, minus, of_runs, of_trace, saved, total
+from flashtwin.papers.facts import (
+    Fact,
+    Run,
+    all_keep_up,
+    derived,
+    mean,
+    minus,
+    of_runs,
+    of_trace,
+    saved,
+    total,
+    trace_fact,
+)
 from flashtwin.papers.model import (
     BarPanel,
     ByWorkload,
@@ -108,13 +120,14 @@ def _mean_kb(stand: Stand) -> float | None:
     return None if not requests or read is None or written is None else (read + written) / requests / 1024.0
 
 
-#: WorkloadTable of Table 3: title, unit, how it is measured, its place among the published ones.
-COLUMNS = (
-    ("requests", "requests", _requests, 0), ("write ratio", "", _write_ratio, 2), ("mean size", "KB", _mean_kb, 3),
-)  # fmt: skip
-TABLE_3 = tuple(
-    Quantity(title, of_trace(measure), {name: row[place] for name, row in published.TABLE_3.items()}, unit)
-    for title, unit, measure, place in COLUMNS
+def _column(place: int) -> dict[str, float]:
+    return {name: row[place] for name, row in published.TABLE_3.items()}
+
+
+TABLE_3 = (
+    Quantity("requests", of_trace(_requests), _column(0), "requests"),
+    Quantity("write ratio", of_trace(_write_ratio), _column(2), ""),
+    Quantity("mean size", of_trace(_mean_kb), _column(3), "KB"),
 )
 
 STATIC = scheme("static")
@@ -133,7 +146,7 @@ def _panels_fig_2(facts: ByWorkload) -> list[dict[str, Any]]:
     return panels
 
 
-DUPLICATES = of_trace(lambda stand: stand.fact("duplication.duplicate_percent"))
+DUPLICATES = trace_fact("duplication.duplicate_percent")
 
 
 def _equal_on_planes(run: PaperRun) -> list[float]:
