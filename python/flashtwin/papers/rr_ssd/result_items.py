@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -399,7 +398,7 @@ def _panels_fig_10(facts: ByWorkload) -> list[dict[str, Any]]:
 
 
 def _online(system: str, kind: str, **sets: Value) -> Fact:
-    return saves(system, MEANS[kind], partial(at_rate, **sets))
+    return saves(system, MEANS[kind], lambda name, **_: at_rate(name, **sets))
 
 
 #: Copies made at once, and at the end of the day.
