@@ -26,7 +26,7 @@ def bars_of(study: StudyFolder) -> Axis:
     return Axis(ticks="bars", of=[run.label for run in study.runs])
 
 
-def note(sentence: str, systems: Sequence[str]) -> list[str]:
+def note(sentence: str, systems: list[str]) -> list[str]:
     """The sentence with the systems in place of `{}`; none without systems."""
     return [sentence.format(units.names(systems))] if systems else []
 
