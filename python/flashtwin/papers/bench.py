@@ -83,7 +83,6 @@ class Stand:
         self.period_s, self.threads = period_s, threads
         self.setup = dict(setup or {})
         self.replayed = 0
-        #: State shared by the items of one paper.
         self.memo: dict[Any, Any] = {}
         self._options = dict(options or {})
         self._otherwise: Mapping[str, Value] = {}

@@ -1,9 +1,7 @@
 """One designed experiment a paper: every choice that it leaves open, against all that it published at once.
 
-A balanced design screens the choices: each row is a whole set-up, replayed on every workload. The few that matter are
-then replayed in full, each combination of their levels, and choices with many levels one level after the other. All
-set-ups that were tried are put in order by their distance to all published numbers of the paper, over all workloads
-together: nothing is chosen for one.
+A balanced design screens the choices, then the few that matter are replayed in all combinations. The set-ups are ranked
+by their distance to all published numbers, over all workloads together: nothing is chosen for one.
 """
 
 from __future__ import annotations

@@ -85,6 +85,11 @@ def of_trace(compute: Callable[[Stand], Any]) -> Fact:
     return Fact((), value)
 
 
+def trace_fact(key: str) -> Fact:
+    """A number of the workload's characterization."""
+    return of_trace(lambda stand: stand.fact(key))
+
+
 def entry(fact: Fact, key: str) -> Fact:
     """One entry of a fact that has several; None where it is missing."""
     return derived(lambda found: found.get(key), fact)

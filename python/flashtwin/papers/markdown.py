@@ -21,35 +21,16 @@ def page(papers: Sequence[Mapping[str, Any]], choices: Sequence[Mapping[str, Any
     for table in choices:
         lines += ["", f"{table['title']}:", "", *_table(table["header"], table["rows"])]
     for paper in papers:
-        lines += [*_head(paper), "", "### Workloads", "", *_workloads(paper)]
+        lines += ["", f"## {paper['id']}: {paper['title']}", "", paper["setting"], "", *_verdicts(paper)]
+        lines += ["", "### Workloads", "", *_workloads(paper)]
         for item in paper["items"]:
-            lines += _words(item)
+            lines += ["", f"### {item['place']}: {item['title']}", "", f"**{_sentence(item)}**"]
+            lines += [line for text in (item["explanation"], *item["notes"]) if text for line in ("", text)]
             lines += ["", *_claims(item["claims"])] if item["claims"] else []
             lines += _reasons(item["claims"])
             for table in item["tables"]:
                 lines += ["", f"{table['title']}:", "", *_table(table["header"], table["rows"])]
     return "\n".join(lines).strip() + "\n"
-
-
-def words(papers: Sequence[Mapping[str, Any]]) -> str:
-    """All papers without the tables of claims: the verdict of each item and its notes."""
-    lines: list[str] = []
-    for paper in papers:
-        lines += _head(paper)
-        for item in paper["items"]:
-            lines += [*_words(item), *_reasons(item["claims"])]
-    return "\n".join(lines).strip() + "\n"
-
-
-def _head(paper: Mapping[str, Any]) -> list[str]:
-    return ["", f"## {paper['id']}: {paper['title']}", "", paper["setting"], "", *_verdicts(paper)]
-
-
-def _words(item: Mapping[str, Any]) -> list[str]:
-    lines = ["", f"### {item['place']}: {item['title']}", "", f"**{_sentence(item)}**"]
-    for text in (item["explanation"], *item["notes"]):
-        lines += ["", text] if text else []
-    return lines
 
 
 def _sentence(item: Mapping[str, Any]) -> str:

@@ -52,7 +52,6 @@ class Quantity:
     #: One value for all workloads of the item, or the value of each; workloads without one have no claim.
     published: Published | Mapping[str, Published]
     unit: str = "%"
-    #: Whether its sign has a meaning: a gain is an effect, a share is not.
     effect: bool = False
     #: Why a workload that was measured lacks the figure.
     why: str = ""
@@ -239,17 +238,6 @@ class ComputedItem(Item):
 
 
 @dataclass(frozen=True)
-class Statistic:
-    """A published figure about a workload, and how it is measured on ours."""
-
-    name: str
-    published: float
-    unit: str
-    place: str
-    measure: Callable[[Stand], float | None]
-
-
-@dataclass(frozen=True)
 class PaperWorkload:
     """A trace of the paper: its name there, the recipe, the names of recorded files, its published numbers."""
 
@@ -257,7 +245,9 @@ class PaperWorkload:
     recipe: str
     #: Beginnings of file names under which its owners publish it.
     files: tuple[str, ...] = ()
-    statistics: tuple[Statistic, ...] = ()
+    #: Published figures about the workload itself, and the table that has them.
+    statistics: tuple[Quantity, ...] = ()
+    place: str = ""
     path: Path | None = None
     #: The volume of that file that is the workload; None: the whole file.
     volume: str | None = None

@@ -18,6 +18,7 @@ from flashtwin.papers import choose, markdown, sensitivity
 from flashtwin.papers.bench import Stand, Stopped
 from flashtwin.papers.claims import Agreement, Claim, judge
 from flashtwin.papers.explanations import why_different
+from flashtwin.papers.facts import measured
 from flashtwin.papers.model import Facts, Item, Paper, PaperWorkload, Scale
 from flashtwin.papers.sources import WorkloadSource, find
 from flashtwin.progress import Notify, Progress
@@ -301,10 +302,12 @@ def measure(
             workload, bench.source, place, period_s=how.period_s * bench.source.scale, threads=threads, stop=stop,
             options=bench.paper.options, setup=bench.paper.setup.sets if bench.paper.setup else None,
         )  # fmt: skip
+        figures = measured([one.fact for one in workload.statistics], stand)
         bench.statistics = [
-            _statistic(statistic.name, statistic.published, statistic.measure(stand), statistic.unit, statistic.place)
-            for statistic in workload.statistics
-        ]
+            {**_claim(replace(one.claim(workload.name, figures[one.fact], ""), subject=one.title)),
+             "place": workload.place}
+            for one in workload.statistics
+        ]  # fmt: skip
     except FlashtwinError as error:
         bench.failures = {item.id: str(error) for item in bench.items}
         return
@@ -319,11 +322,6 @@ def measure(
         step()
     stand.close()
     bench.replayed = stand.replayed
-
-
-def _statistic(name: str, published: float, measured: float | None, unit: str, place: str) -> dict[str, Any]:
-    claim = Claim(name, name, published, published, measured, unit)
-    return {**_claim(claim), "place": place}
 
 
 def _refuse_nothing(benches: Sequence[PaperBench]) -> None:

@@ -1,7 +1,4 @@
-"""The effects of the engine's main choices: a paper's headlines again, with one choice at a time made otherwise.
-
-All papers have the same table, so that those of a run stand under one another as one.
-"""
+"""The effects of the engine's main choices: each paper's headlines again, with one choice at a time made otherwise."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""G. Yadgar et al., "SSD-based Workload Characteristics and Their Performance Implications" (SWC), TOS 2021.
-
-Its workloads are whatever traces there are: all of a folder, or all recipes of the other papers.
-"""
+"""G. Yadgar et al., "SSD-based Workload Characteristics and Their Performance Implications" (SWC), TOS 2021."""
 
 from __future__ import annotations
 
@@ -110,7 +107,6 @@ def _of_trace(trace: across.CharacterizedTrace) -> list[float]:
 
 
 def _fig_1a(traces: TraceStatistics) -> Outcome:
-    """Lowest and highest, and two categories; the same of short traces, and without hot pages."""
     low, high = (traces.get("1a", "all", 2.0, name) for name in ("minimum", "maximum"))
     databases, mail = _needed(traces.who, DATABASE_WORDS), _needed(traces.who, MAIL_WORDS)
     at_75 = float(np.percentile(databases, 75)) if databases else None
@@ -138,7 +134,6 @@ def _entered(traces: TraceStatistics) -> list[str]:
 
 
 def _fig_1b(traces: TraceStatistics) -> Outcome:
-    """Lowest and highest by ratio; and those of short traces, and without hot pages."""
     claims = [
         number(name, f"partitions for f_r <= {ratio:g}", value, traces.get("1b", "all", ratio, statistic), "")
         for ratio, ends in BY_RATIO.items()
@@ -155,7 +150,6 @@ def _lines(
 
 
 def _fig_1c(traces: TraceStatistics) -> Outcome:
-    """Highest and median of f_min."""
     claims = []
     for count, (highest, median) in F_MIN.items():
         measured = traces.get("1c", "all", float(count), "maximum")
@@ -208,7 +202,6 @@ def _apart(large: TraceStatistics, curves: Mapping[int, Mapping[float, float | N
 
 
 def _fig_3(traces: TraceStatistics) -> Outcome:
-    """Traces with hardly any amplification at OP 50 % with 4 partitions; and where neighbours share their fate."""
     measured = traces.get("3", "OP 50 %", 4.0, "below_1.05_percent")
     claims = [number("traces", "WA < 1.05, OP 50 %, 4 partitions", LOW_WA, measured)]
     series = [(name, *traces.points("3", name, "median")) for name in traces.series("3")]
@@ -220,7 +213,6 @@ def _fig_3(traces: TraceStatistics) -> Outcome:
 
 
 def _fig_4(traces: TraceStatistics) -> Outcome:
-    """Cost and saving of f_r <= 3 beside f_r <= 2; and where each page's writes are evenly spaced."""
     two, three = (traces.get("1b", "all", ratio, "median") for ratio in (2.0, 3.0))
     claims = [number("median", "fewer partitions for f_r <= 3", FEWER, smaller(two, three), effect=True)]
     return Outcome([*claims, *_changed(traces, "4", FALLS)], _histogram(traces, "4"))
@@ -267,7 +259,6 @@ def _fig_6(traces: TraceStatistics) -> Outcome:
 
 
 def _fig_7(traces: TraceStatistics) -> Outcome:
-    """The effect of doubling the page size from 4 KB on the write amplification."""
     claims = []
     for count, published in LARGER_PAGE.items():
         ratios = []
@@ -288,7 +279,6 @@ def _fig_7(traces: TraceStatistics) -> Outcome:
 
 
 def _fig_10(traces: TraceStatistics) -> Outcome:
-    """Read amplification against the page size."""
     shares = [trace.number("read_amplification.highest_percent_of_page") for trace in traces.who.reading]
     highest = max(shares, default=None)
     claims = [Claim("highest trace", "read amplification, of a page's sectors", None, HALF_PAGE, highest)]
@@ -297,7 +287,6 @@ def _fig_10(traces: TraceStatistics) -> Outcome:
 
 
 def _fig_12(traces: TraceStatistics) -> Outcome:
-    """Cost of reading: cheapest at 4 KB, dearer beyond, and halved by partial reads; and that of larger requests."""
     cheapest = [trace.number("read_cost.cheapest_full_page_bytes") for trace in traces.who.reading]
     at_4k = 100.0 * sum(size == rows.PAGE_BYTES for size in cheapest) / len(cheapest) if cheapest else None
     rises = [trace.number("read_full_ns_32768") > trace.number("read_full_ns_4096") for trace in traces.who.reading]
@@ -314,7 +303,6 @@ def _fig_12(traces: TraceStatistics) -> Outcome:
 
 
 def _fig_15(traces: TraceStatistics) -> Outcome:
-    """Distance gains more than waiting."""
     claims = []
     for kind in ("write", "read"):
         waiting = [traces.get("15", f"{kind}, D = {at:g}", None, "median") for at in across.DISTANCES]

@@ -1,8 +1,4 @@
-"""SWC: runs in which what makes a finding disagree is switched off, and nothing else.
-
-A trace is made anew from the workload's, or drives are made otherwise; the finding is then judged again by the same
-rule. Recorded traces and recipes are treated alike.
-"""
+"""SWC: the findings judged again, each time without one thing that may make them disagree."""
 
 from __future__ import annotations
 
@@ -33,7 +29,6 @@ class CauseRemoval:
     """Something that may make a finding disagree, and how it is switched off."""
 
     id: str
-    #: The column of its table: the change made.
     title: str
     make: Callable[[Trace], Trace]
     #: Options of the characterization that differ.
@@ -163,7 +158,6 @@ SMALL_BLOCKS = {
 }  # fmt: skip
 SHORT = CauseRemoval("short", "the first 10,000 requests of each", head, NO_DRIVES, "short")
 LARGER = CauseRemoval("larger", "requests twice as large", twice_as_large, NO_DRIVES, "larger")
-#: By the pages that are overwritten together.
 TOGETHER = {
     part: CauseRemoval(
         f"together-{part}",

@@ -1,9 +1,4 @@
-"""The modelling choices behind the numbers, in the words of the keys, and what a reader must know of the results.
-
-Simulators differ here silently; a report that does not say where a response
-time ends cannot be compared with another. Only what `summary.config` holds is
-stated.
-"""
+"""The modelling choices behind the numbers, in the words of the keys, and what a reader must know of the results."""
 
 from __future__ import annotations
 

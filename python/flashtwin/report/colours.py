@@ -1,9 +1,6 @@
-"""The look of charts: colours, dashes and widths of lines, sizes of letters.
+"""The look of charts. A system's colour depends on its name and preset alone, so that it is the same on every page.
 
-A system's colour depends on its name and its preset alone, so that it is the same on every page, whichever systems
-stand beside it. Only where two would share a hue does the later in the alphabet take another.
-
-Neutral colours are hex codes that occur nowhere else, because the page replaces them by CSS variables (dark mode).
+The page replaces the neutral colours by CSS variables (dark mode), because their hex codes occur nowhere else.
 """
 
 from __future__ import annotations

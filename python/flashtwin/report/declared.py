@@ -1,7 +1,4 @@
-"""The declaration of a chart: a frame of panels, each with marks on two axes, and the sentences and numbers beside it.
-
-A declaration needs no Matplotlib, so that a page without drawings costs none; `drawing` makes the figure.
-"""
+"""The declaration of a chart: panels with marks, sentences and numbers. It needs no Matplotlib; `drawing` draws it."""
 
 from __future__ import annotations
 

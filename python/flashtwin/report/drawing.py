@@ -1,8 +1,4 @@
-"""Draws a declared chart: a frame becomes a Matplotlib figure.
-
-Figures are explicit `Figure` objects made inside `styled()`: no pyplot, no state left behind, and the user's
-matplotlibrc does not matter.
-"""
+"""Draws a declared chart as a Matplotlib figure, without pyplot, so that the user's matplotlibrc does not matter."""
 
 from __future__ import annotations
 
@@ -105,7 +101,6 @@ class Sheet(Figure):
     """A figure whose panels stand one below the other where the medium is narrow; a notebook shows it as a picture."""
 
     def _repr_png_(self) -> bytes:
-        """The picture that a notebook shows."""
         return self._picture("png")
 
     def _repr_svg_(self) -> str:

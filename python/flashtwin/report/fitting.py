@@ -1,7 +1,4 @@
-"""The last touches of a figure, once its places are known: nothing overlaps, nothing hides, nothing vanishes.
-
-Charts say what to draw; what is here looks at the drawn figure alone and knows nothing of what it means.
-"""
+"""The last touches of a figure, once its places are known: nothing overlaps, nothing hides, nothing vanishes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""The font of charts: DejaVu Sans, as Matplotlib brings it, without what charts never use.
+"""The font of charts: DejaVu Sans, cut to the letters of charts once a process, because each PDF would cut it anew.
 
-A PDF holds the letters that occur in it. To cut them out of the whole of DejaVu Sans, with its rules for scripts from
-Arabic to Lao, takes longer than to draw the chart. So it is cut once a process to what charts are written in; a
-letter beyond that, in the name of a trace say, comes from the whole font.
+Letters beyond these, in the name of a trace for example, come from the whole font.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The marks that charts put into panels: `mark.plot(x, y, color=hue, tip="96 pages")`.
-
-A mark is a method of Matplotlib's `Axes` with its arguments, so that a chart says it without Matplotlib.
-"""
+"""The marks of a panel: a method of Matplotlib's `Axes` with its arguments, so that a chart needs no Matplotlib."""
 
 from __future__ import annotations
 

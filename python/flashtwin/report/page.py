@@ -1,11 +1,4 @@
-"""Puts findings, tables and charts together into one HTML page.
-
-The page is self-contained: no external file, one style sheet, the charts as
-inline SVG that follows the reader's light or dark setting, each for a desk and
-for a phone. A small script sorts tables, copies commands and hides systems;
-without it everything still reads. The content security policy forbids any
-request and any other script; links lead to the charts' files beside the page.
-"""
+"""One HTML page of findings, tables and charts. It needs no other file; its security policy allows no request."""
 
 from __future__ import annotations
 
@@ -217,7 +210,6 @@ def _facts_line(study: TraceResults) -> str:
 
 
 def _pace(study: StudyFolder) -> list[str]:
-    """How the trace's clock was changed; nothing where it was not."""
     depths = {depth for run in study.runs if (depth := as_number(run.setting("replay.queue_depth")))}
     speeds = {speed for run in study.runs if (speed := as_number(run.setting("replay.speed"))) not in (None, 1.0)}
     if depths:
@@ -228,7 +220,6 @@ def _pace(study: StudyFolder) -> list[str]:
 
 
 def _origin(study: TraceResults) -> list[tuple[str, str]]:
-    """How the results came to be: version, trace digest, seeds."""
     rows = []
     runs = study.runs if isinstance(study, StudyFolder) else ()
     version = study.info.get("flashtwin") or next((run.summary.get("flashtwin") for run in runs), None)

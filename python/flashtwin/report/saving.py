@@ -1,8 +1,4 @@
-"""How a figure becomes files: SVG, PDF, PNG, and the drawing that stands inside the page.
-
-The same figure gives the same bytes: no timestamps, ids derived from a fixed salt. Text stays text: an SVG names its
-fonts, a PDF holds them (TrueType, not Type 3, which publishers refuse).
-"""
+"""How a figure becomes files: the same figure gives the same bytes (no dates, a fixed salt), and text stays text."""
 
 from __future__ import annotations
 

@@ -133,7 +133,6 @@ def systems(study: StudyFolder) -> tuple[list[tuple[str, str]], list[tuple[Saved
     return [(title, second) for title, second, _, _ in columns], rows
 
 
-#: A table of traces and a row of it.
 TraceRow = tuple[SavedTable, int]
 
 

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from flashtwin.papers.bench import Stand
 from flashtwin.papers.ca_ssd import choice_items, published, result_items, workload_items
-from flashtwin.papers.ca_ssd.workload_items import COLUMNS_2, COLUMNS_3
-from flashtwin.papers.facts import Fact, measured
-from flashtwin.papers.model import Paper, PaperWorkload, Statistic
+from flashtwin.papers.ca_ssd.workload_items import TABLE_2, TABLE_3
+from flashtwin.papers.model import Paper, PaperWorkload
 
 
 def _workload(name: str) -> PaperWorkload:
-    place, columns = ("Table 2", COLUMNS_2) if name in published.TABLE_2 else ("Table 3", COLUMNS_3)
-    values: tuple[float, ...] = published.TABLE_2.get(name) or published.TABLE_3[name]
-    statistics = tuple(
-        Statistic(title, value, unit, place, partial(_measured, fact))
-        for (title, fact, unit), value in zip(columns, values, strict=True)
-    )
-    return PaperWorkload(name, f"ca-ssd/{name}", published.FILES.get(name, ()), statistics)
-
-
-def _measured(fact: Fact, stand: Stand) -> float | None:
-    return measured([fact], stand)[fact]  # type: ignore[no-any-return]
+    place, columns = ("Table 2", TABLE_2) if name in published.TABLE_2 else ("Table 3", TABLE_3)
+    return PaperWorkload(name, f"ca-ssd/{name}", published.FILES.get(name, ()), columns, place)
 
 
 PAPER = Paper(

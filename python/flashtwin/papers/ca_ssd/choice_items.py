@@ -92,7 +92,6 @@ EXPERIMENT = Experiment(
                    f"{title} cut") for key, title in TITLES.items()),
         Headline("homes, 16 K entries: ms shorter", published.SHORTER_MS, SHORTER, "homes", "means", "ms shorter"),
     ],
-    # The factors that the screening found to matter.
     {
         "rate": ("1 times", "0.25 times", "0.5 times", "2 times"),
         "drive": ("has room", "begins full", "begins full, CA-SSD's empty"),

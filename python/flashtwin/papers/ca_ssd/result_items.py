@@ -152,14 +152,6 @@ VICTIMS = {name: victims_of(run) for name, run in RUNS.items()}
 CURVES = {name: of_runs(_curve, run) for name, run in RUNS.items()}
 
 
-def _claims_fig_6(facts: ByWorkload) -> list[Claim]:
-    return [
-        number(name, "valid pages of a victim", value, facts.get("web", {}).get(VICTIMS[name]), "pages",
-               why="no block was collected")
-        for name, value in zip(SYSTEMS, published.VICTIMS_WEB, strict=True)
-    ]  # fmt: skip
-
-
 def _panels_fig_6(facts: ByWorkload) -> list[dict[str, Any]]:
     series = [(name, *facts["web"][curve]) for name, curve in CURVES.items() if facts["web"][curve][0]]
     return [lines(series, "valid pages", "share of the victims")] if series else []
@@ -376,8 +368,12 @@ def _panels_anchor(facts: ByWorkload) -> list[dict[str, Any]]:
 
 
 ITEMS = (
-    Item("fig-6", "Valid pages of collected blocks", "Fig. 6", ("web",), _claims_fig_6, _panels_fig_6,
-         facts=[*VICTIMS.values(), *CURVES.values()]),
+    Item(
+        "fig-6", "Valid pages of collected blocks", "Fig. 6", ("web",),
+        [Overall("valid pages of a victim", VICTIMS[name], value, "pages", False, "no block was collected", name)
+         for name, value in zip(SYSTEMS, published.VICTIMS_WEB, strict=True)],
+        _panels_fig_6, facts=[*CURVES.values()],
+    ),
     Item(
         "fig-7a", "Response time", "Fig. 7a", NAMES,
         [

@@ -12,12 +12,8 @@ from flashtwin.papers.bench import Stand
 from flashtwin.papers.ca_ssd import published
 from flashtwin.papers.ca_ssd.result_items import NAMES, PAGE_BYTES
 from flashtwin.papers.claims import EFFECT_POINTS, Claim, number
-from flashtwin.papers.facts import Fact, derived, entry, of_trace
+from flashtwin.papers.facts import Fact, derived, entry, of_trace, trace_fact
 from flashtwin.papers.model import BarPanel, ByWorkload, Facts, Item, Quantity, above, lines, table
-
-
-def _fact(key: str) -> Fact:
-    return of_trace(lambda stand: stand.fact(key))
 
 
 def _whole(fact: Fact, unit: float) -> Fact:
@@ -31,21 +27,21 @@ def _share(part: float | None, whole: float | None) -> float | None:
 
 
 READ_PAGES, WRITTEN_PAGES = (
-    derived(lambda size: None if size is None else size / PAGE_BYTES, _fact(f"info.{kind}_bytes"))
+    derived(lambda size: None if size is None else size / PAGE_BYTES, trace_fact(f"info.{kind}_bytes"))
     for kind in ("read", "write")
 )
 #: Table 2 counts requests of 4 KB, Table 3 those of any size.
 ALL_PAGES = derived(lambda a, b: None if a is None or b is None else a + b, READ_PAGES, WRITTEN_PAGES)
-SIZE = ("footprint", _whole(_fact("info.footprint_pages"), 2**30 / PAGE_BYTES), "GB")
+SIZE = ("footprint", _whole(trace_fact("info.footprint_pages"), 2**30 / PAGE_BYTES), "GB")
 COLUMNS_2: tuple[tuple[str, Fact, str], ...] = (
     ("requests", _whole(ALL_PAGES, 1e6), "million"), SIZE, ("writes", derived(_share, WRITTEN_PAGES, ALL_PAGES), "%"),
-    ("unique among writes", _fact("info.unique_values_write_percent"), "%"),
-    ("unique among reads", _fact("info.unique_values_read_percent"), "%"),
-    ("sequential", _fact("info.sequential_percent"), "%"),
+    ("unique among writes", trace_fact("info.unique_values_write_percent"), "%"),
+    ("unique among reads", trace_fact("info.unique_values_read_percent"), "%"),
+    ("sequential", trace_fact("info.sequential_percent"), "%"),
 )  # fmt: skip
 COLUMNS_3: tuple[tuple[str, Fact, str], ...] = (
-    ("requests", _whole(_fact("info.requests"), 1e6), "million"), SIZE,
-    ("writes", derived(_share, _fact("info.writes"), _fact("info.requests")), "%"),
+    ("requests", _whole(trace_fact("info.requests"), 1e6), "million"), SIZE,
+    ("writes", derived(_share, trace_fact("info.writes"), trace_fact("info.requests")), "%"),
 )  # fmt: skip
 
 
@@ -80,7 +76,7 @@ def _panels_fig_2(facts: ByWorkload) -> list[dict[str, Any]]:
 
 def _positions(kind: str) -> Fact:
     """LRU positions at which values, or addresses, are written again."""
-    return _whole(_fact(f"value_locality.write.{kind}.entries_for_90_percent_of_reaccesses"), 1.0)
+    return _whole(trace_fact(f"value_locality.write.{kind}.entries_for_90_percent_of_reaccesses"), 1.0)
 
 
 def misses(stand: Stand) -> Facts:
@@ -200,7 +196,7 @@ ITEMS = (
     Item("table-2", "The workloads", "Table 2", NAMES, [TABLE_2]),
     Item(
         "fig-2", "Popularity of values", "Fig. 2", NAMES,
-        [Quantity("values with 50 % of the writes", _fact("popularity.write.contents_for_50_percent"),
+        [Quantity("values with 50 % of the writes", trace_fact("popularity.write.contents_for_50_percent"),
                   published.HALF_OF_WRITES)],
         _panels_fig_2, facts=[POPULARITY],
     ),
@@ -209,7 +205,7 @@ ITEMS = (
         [
             Quantity("LRU positions with 90 % of the repeated writes", _positions("content"), published.POSITIONS,
                      "positions"),
-            Quantity("memory saved by a queue so long", _fact("value_locality.write.content.memory_saved_percent"),
+            Quantity("memory saved by a queue so long", trace_fact("value_locality.write.content.memory_saved_percent"),
                      published.SAVED),
         ],
         [BarPanel("entries for 90 % of the repeats",
@@ -225,7 +221,7 @@ ITEMS = (
     Item(
         "value-locality", "Value locality beside locality of addresses", "Section 3", NAMES,
         [
-            Quantity("writes of what the address holds", _fact("space.rewrite_percent"), published.SAME_CONTENT),
+            Quantity("writes of what the address holds", trace_fact("space.rewrite_percent"), published.SAME_CONTENT),
             above("reads: hits by value above hits by address, 64 K entries",
                   entry(HITS["value"], "hits"), entry(HITS["address"], "hits"), least=EFFECT_POINTS),
         ],

@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 from flashtwin.papers.ds_ftl import choice_items, items, published
-from flashtwin.papers.model import Paper, PaperWorkload, Statistic
-
-
-def _workload(name: str) -> PaperWorkload:
-    row = published.TABLE_3[name]
-    statistics = tuple(
-        Statistic(title, row[place], unit, "Table 3", measure) for title, unit, measure, place in items.COLUMNS
-    )
-    return PaperWorkload(name, f"ds-ftl/{name}", published.FILES[name], statistics)
-
+from flashtwin.papers.model import Paper, PaperWorkload
 
 PAPER = Paper(
     "ds-ftl",
@@ -22,7 +13,10 @@ PAPER = Paper(
     f"rate is chosen. All schemes run under one set-up, the presets and `{published.SETUP.command}`; the allocation "
     "below DS-FTL's "
     "own (4.1) is HIPA's. At a scale below 1 the drive is as much smaller as the workload.",
-    tuple(_workload(name) for name in published.NAMES),
+    tuple(
+        PaperWorkload(name, f"ds-ftl/{name}", published.FILES[name], items.TABLE_3, "Table 3")
+        for name in published.NAMES
+    ),
     (*items.ITEMS, *choice_items.ITEMS),
     default_scale=0.1,
     quick_scale=0.01,

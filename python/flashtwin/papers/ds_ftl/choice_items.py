@@ -17,6 +17,7 @@ from flashtwin.papers.ds_ftl.items import (
     KINDS,
     NAMES,
     REDIRECTED,
+    STATISTICS,
     redirected,
 )
 from flashtwin.papers.experiment import Experiment
@@ -67,7 +68,6 @@ PLAN = Sensitivity(
     for_system=for_system,
 )
 
-#: Everything that the paper leaves open; the first level is the presets'.
 FACTORS = (
     experiment.rates(1.0, 10.0),
     experiment.ORDER,
@@ -90,9 +90,6 @@ FACTORS = (
 CUTS = {(kind, other): FIG_10[kind, other, 1.0] for kind, other, _ in published.CUTS}
 
 
-STATISTICS: tuple[Callable[[Any], float | None], ...] = (min, max, mean)
-
-
 def _overall(subject: str, fact: Fact, value: float, statistic: Callable[[Any], Any], unit: str = "%") -> Overall:
     return Overall(subject, fact, value, unit, statistic=statistic, needs="any")
 
@@ -101,7 +98,7 @@ def _spread(facts: Mapping[str, Fact], of: Mapping[str, tuple[float, float, floa
     return [
         Overall(name, facts[name], value, unit, statistic=statistic, needs="run")
         for name, values in of.items()
-        for value, statistic in zip(values, STATISTICS, strict=True)
+        for value, statistic in zip(values, STATISTICS.values(), strict=True)
     ]
 
 
@@ -123,7 +120,6 @@ EXPERIMENT = Experiment(
         *(Headline(f"redirected {kind}s", value, REDIRECTED[kind], NAMES, "means", f"redirected {kind}s", effect=False)
           for kind, value in published.REDIRECTED_MEAN.items()),
     ],
-    # The factors that the screening found to matter.
     {
         "pages before the next": ("1", "2"),
         "units": ("die", "chip"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,26 @@ import numpy as np
 from flashtwin.papers.bench import PaperRun, Stand
 from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.ds_ftl import published
-from flashtwin.papers.facts import Fact, Run, all_keep_up, derived, mean, minus, of_runs, of_trace, saved, total
+from flashtwin.papers.facts import (
+    Fact,
+    Run,
+    all_keep_up,
+    derived,
+    mean,
+    minus,
+    of_runs,
+    of_trace,
+    saved,
+    total,
+    trace_fact,
+)
 from flashtwin.papers.model import (
     BarPanel,
     ByWorkload,
     Item,
     Overall,
     Quantity,
+    WorkloadTable,
     bars,
     claims_of,
     column,
@@ -77,20 +90,19 @@ def utilisation(run: PaperRun, table: str) -> list[float]:
     return [100.0 * one / max(1.0, *busy) for one in busy]
 
 
-def spread_claims(
-    figures: Mapping[str, list[float | None]], as_published: Mapping[str, tuple[float, float, float]], what: str,
-    unit: str,
-) -> list[Claim]:  # fmt: skip
+#: Statistics over the workloads, as the paper gives them.
+STATISTICS: dict[str, Callable[[Any], float | None]] = {"lowest": min, "highest": max, "mean": mean}
+
+
+def spread(
+    facts: Mapping[str, Fact], as_published: Mapping[str, tuple[float, float, float]], what: str, unit: str
+) -> list[Overall]:
     """Lowest, highest and mean over the workloads, scheme by scheme."""
-    claims = []
-    for name, ends in as_published.items():
-        values = [value for value in figures[name] if value is not None]
-        whole = len(values) == len(NAMES)
-        why = "" if whole else "over all eight workloads"
-        measured = (min(values), max(values), mean(values)) if whole else (None, None, None)
-        for word, value, of_ours in zip(("lowest", "highest", "mean"), ends, measured, strict=True):
-            claims.append(number(name, f"{what}, {word}", value, of_ours, unit, why=why))
-    return claims
+    return [
+        Overall(f"{what}, {word}", facts[name], value, unit, False, "over all eight workloads", name, statistic)
+        for name, values in as_published.items()
+        for (word, statistic), value in zip(STATISTICS.items(), values, strict=True)
+    ]
 
 
 def _requests(stand: Stand) -> float | None:
@@ -108,13 +120,14 @@ def _mean_kb(stand: Stand) -> float | None:
     return None if not requests or read is None or written is None else (read + written) / requests / 1024.0
 
 
-#: WorkloadTable of Table 3: title, unit, how it is measured, its place among the published ones.
-COLUMNS = (
-    ("requests", "requests", _requests, 0), ("write ratio", "", _write_ratio, 2), ("mean size", "KB", _mean_kb, 3),
-)  # fmt: skip
-TABLE_3 = tuple(
-    Quantity(title, of_trace(measure), {name: row[place] for name, row in published.TABLE_3.items()}, unit)
-    for title, unit, measure, place in COLUMNS
+def _column(place: int) -> dict[str, float]:
+    return {name: row[place] for name, row in published.TABLE_3.items()}
+
+
+TABLE_3 = (
+    Quantity("requests", of_trace(_requests), _column(0), "requests"),
+    Quantity("write ratio", of_trace(_write_ratio), _column(2), ""),
+    Quantity("mean size", of_trace(_mean_kb), _column(3), "KB"),
 )
 
 STATIC = scheme("static")
@@ -133,7 +146,7 @@ def _panels_fig_2(facts: ByWorkload) -> list[dict[str, Any]]:
     return panels
 
 
-DUPLICATES = of_trace(lambda stand: stand.fact("duplication.duplicate_percent"))
+DUPLICATES = trace_fact("duplication.duplicate_percent")
 
 
 def _equal_on_planes(run: PaperRun) -> list[float]:
@@ -145,13 +158,12 @@ PLANES = {name: of_runs(_equal_on_planes, scheme(name)) for name in ("static", "
 ON_PLANES = PLANES["static"]
 
 
-def _claims_fig_4(facts: ByWorkload) -> list[Claim]:
-    """Lowest and highest over planes and workloads; which workload the figure is of is not said."""
-    every = [value for found in facts.values() for value in found[ON_PLANES]]
-    return [
-        number(f"{word} plane", "duplicates on a plane", value, pick(every, default=None))
-        for word, value, pick in zip(("lowest", "highest"), published.ON_PLANES, (min, max), strict=True)
-    ]
+#: Lowest and highest over planes and workloads, because the paper does not say which workload its figure is of.
+EXTREME_PLANES = [
+    Overall("duplicates on a plane", derived(lambda planes, end=end: end(planes, default=None), ON_PLANES), value,
+            subject=f"{word} plane", statistic=end, needs="any")
+    for word, value, end in zip(("lowest", "highest"), published.ON_PLANES, (min, max), strict=True)
+]  # fmt: skip
 
 
 def _by_plane(named: Mapping[str, list[float]], label: str) -> list[dict[str, Any]]:
@@ -325,11 +337,6 @@ REDUNDANCY = {
 EQUAL_WRITTEN = {name: REDUNDANCY[name, "equal pages written"] for name in published.REDUNDANCY}
 
 
-def _claims_fig_11(facts: ByWorkload) -> list[Claim]:
-    figures = {name: column(facts, NAMES, fact) for name, fact in EQUAL_WRITTEN.items()}
-    return spread_claims(figures, published.REDUNDANCY, "redundancy of planes", "%")
-
-
 def _tables_fig_11(facts: ByWorkload) -> list[dict[str, Any]]:
     as_published = [percent(published.REDUNDANCY[name][2]) for name, _ in REDUNDANCY]
     rows = [
@@ -363,12 +370,6 @@ OF_TIME = {name: in_percent(total(scheme(name), "utilisation.channel_stddev")) f
 STATIC_BUSY = in_percent(total(STATIC, "utilisation.channel_mean"))
 
 
-def _claims_fig_14(facts: ByWorkload) -> list[Claim]:
-    """Lowest, highest, mean. A channel's utilisation is read as its share of what all of them transfer."""
-    figures = {name: column(facts, NAMES, fact) for name, fact in DEVIATION.items()}
-    return spread_claims(figures, published.DEVIATION, "deviation of channel utilisation", "points")
-
-
 def _notes_fig_14(facts: ByWorkload) -> list[str]:
     busy = [found[STATIC_BUSY] for found in facts.values() if found[STATIC_BUSY] is not None]
     if not busy:
@@ -382,14 +383,15 @@ def _notes_fig_14(facts: ByWorkload) -> list[str]:
     ]
 
 
-def _tables_fig_14(facts: ByWorkload) -> list[dict[str, Any]]:
-    both = {title: fact for name in DEVIATION
-            for title, fact in ((name, DEVIATION[name]), (f"{name}, of time", OF_TIME[name]))}  # fmt: skip
-    rows = [
-        [name, *("–" if found[fact] is None else f"{found[fact]:.3f}" for fact in both.values())]
-        for name, found in facts.items()
-    ]
-    return [table("Deviation in points: of shares of transfers, and of time", ["workload", *both], rows)]
+def _points(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+BOTH_DEVIATIONS = {
+    title: (fact, _points)
+    for name in DEVIATION
+    for title, fact in ((name, DEVIATION[name]), (f"{name}, of time", OF_TIME[name]))
+}
 
 
 ITEMS = (
@@ -409,7 +411,7 @@ ITEMS = (
         [BarPanel("of pages written, %", {"duplicates": DUPLICATES})],
     ),
     Item(
-        "fig-4", "Duplicates on each plane", "Fig. 4", NAMES, _claims_fig_4,
+        "fig-4", "Duplicates on each plane", "Fig. 4", NAMES, EXTREME_PLANES,
         lambda facts: _by_plane({name: facts[name][ON_PLANES] for name in NAMES if name in facts},
                                 "duplicates on the plane, %"),
         notes=_notes_fig_4, facts=[ON_PLANES],
@@ -422,7 +424,8 @@ ITEMS = (
         [*FIG_10.values(), *FREE.values(), *KEEP_UP.values(), *(one for of in MERGING.values() for one in of.values())],
     ),
     Item(
-        "fig-11", "Redundancy of the planes", "Fig. 11", NAMES, _claims_fig_11,
+        "fig-11", "Redundancy of the planes", "Fig. 11", NAMES,
+        spread(EQUAL_WRITTEN, published.REDUNDANCY, "redundancy of planes", "%"),
         [BarPanel("redundancy, %", EQUAL_WRITTEN)], _tables_fig_11, facts=[*REDUNDANCY.values()],
     ),
     # No number is given.
@@ -438,7 +441,11 @@ ITEMS = (
                   {f"{kind}s": (REDIRECTED[kind], published.REDIRECTED[kind]) for kind in KINDS})],
     ),
     Item(
-        "fig-14", "Deviation of channel utilisation", "Fig. 14", NAMES, _claims_fig_14,
-        [BarPanel("deviation, points", DEVIATION)], _tables_fig_14, _notes_fig_14, [*OF_TIME.values(), STATIC_BUSY],
+        "fig-14", "Deviation of channel utilisation", "Fig. 14", NAMES,
+        # A channel's utilisation is read as its share of what all of them transfer.
+        spread(DEVIATION, published.DEVIATION, "deviation of channel utilisation", "points"),
+        [BarPanel("deviation, points", DEVIATION)],
+        [WorkloadTable("Deviation in points: of shares of transfers, and of time", BOTH_DEVIATIONS)],
+        _notes_fig_14, [STATIC_BUSY],
     ),
 )  # fmt: skip

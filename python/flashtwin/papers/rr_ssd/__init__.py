@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from flashtwin.papers.bench import Stand
-from flashtwin.papers.model import Paper, PaperWorkload, Statistic
+from flashtwin.papers.facts import of_trace, trace_fact
+from flashtwin.papers.model import Paper, PaperWorkload, Quantity
 from flashtwin.papers.rr_ssd import choice_items, placement_items, published, result_items, workload_items
 
 
@@ -13,20 +14,14 @@ def _writes(stand: Stand) -> float | None:
     return None if read is None or written is None or not read + written else 100.0 * written / (read + written)
 
 
-def _workload(name: str) -> PaperWorkload:
-    statistics = (
-        Statistic("writes", published.WRITES[name], "%", "Table III", _writes),
-        Statistic(
-            "unique values among writes", published.UNIQUE_WRITES[name], "%", "Table III",
-            lambda stand: stand.fact("info.unique_values_write_percent"),
-        ),
-        Statistic(
-            "unique values among reads", published.UNIQUE_READS[name], "%", "Table III",
-            lambda stand: stand.fact("info.unique_values_read_percent"),
-        ),
-    )  # fmt: skip
-    return PaperWorkload(name, f"rr-ssd/{name}", published.FILES.get(name, ()), statistics)
-
+#: Table III.
+STATISTICS = (
+    Quantity("writes", of_trace(_writes), published.WRITES),
+    Quantity(
+        "unique values among writes", trace_fact("info.unique_values_write_percent"), published.UNIQUE_WRITES
+    ),
+    Quantity("unique values among reads", trace_fact("info.unique_values_read_percent"), published.UNIQUE_READS),
+)  # fmt: skip
 
 PAPER = Paper(
     "rr-ssd",
@@ -36,7 +31,10 @@ PAPER = Paper(
     f"`{published.SETUP.command}`. Requests arrive as they were recorded. `table-4`, `fair-bound` and Fig. 9 to 13, "
     "which the paper has from the same runs, choose one number for each workload, the rate of arrival "
     "(`replay.speed`), so that Oracle's read improvement over `ca-ssd` is the published one.",
-    tuple(_workload(name) for name in published.WORKLOADS),
+    tuple(
+        PaperWorkload(name, f"rr-ssd/{name}", published.FILES.get(name, ()), STATISTICS, "Table III")
+        for name in published.WORKLOADS
+    ),
     (*result_items.ITEMS, *placement_items.ITEMS, *choice_items.ITEMS, *workload_items.ITEMS),
     default_scale=0.2,
     quick_scale=0.02,

@@ -79,7 +79,6 @@ DRIVE = "the set-up, drive"
 AGED = {
     f"sized to the workload and aged, wear rule {rule}": {"ftl.wear.policy": rule} for rule in ("dynamic", "static")
 }
-#: Everything that the paper leaves open; the first level is the presets'.
 FACTORS = (
     Factor("rate", {"as recorded": {"replay.speed": 1.0}, "4 times": {"replay.speed": 4.0}}),
     # All 24 are tried by themselves; what changes fastest decides which pages are neighbours on a chip.
@@ -140,7 +139,6 @@ EXPERIMENT = Experiment(
             ("p99 of all", published.TAIL, TAIL),
         )
     ],
-    # The factors that the screening found to matter.
     {
         "order": ("CWDP", "PDWC"),
         "pages before the next": ("1", "2", "4"),

@@ -9,20 +9,7 @@ import numpy as np
 
 from flashtwin.papers.bench import PaperRun, Stand
 from flashtwin.papers.claims import Claim
-from flashtwin.papers.facts import (
-    Fact,
-    Run,
-    derived,
-    entry,
-    mean,
-    of_runs,
-    of_trace,
-    part,
-    saved,
-    share,
-    smaller,
-    total,
-)
+from flashtwin.papers.facts import Fact, Run, derived, entry, mean, of_runs, of_trace, part, share, smaller, total
 from flashtwin.papers.model import (
     BarPanel,
     ByWorkload,
@@ -45,7 +32,6 @@ from flashtwin.papers.rr_ssd.common import (
     KINDS,
     MEANS,
     NAMES,
-    READ,
     at_clock,
     at_rate,
     matched,
@@ -317,7 +303,7 @@ def _replicas(sets: Mapping[str, Value]) -> dict[str, Fact]:
         "replica writes, of the host's writes": part(
             total(run, "flash_writes.replica"), total(run, "host_pages_written")
         ),
-        "reads: time saved": saved(at_clock("ca-ssd"), run, READ),
+        "reads: time saved": saves("rr-ssd", sets=sets),
     }  # fmt: skip
 
 
@@ -412,7 +398,7 @@ def _panels_fig_10(facts: ByWorkload) -> list[dict[str, Any]]:
 
 
 def _online(system: str, kind: str, **sets: Value) -> Fact:
-    return saved(at_rate("ca-ssd", **sets), at_rate(system, **sets), MEANS[kind])
+    return saves(system, MEANS[kind], lambda name, **_: at_rate(name, **sets))
 
 
 #: Copies made at once, and at the end of the day.

@@ -10,7 +10,7 @@ from flashtwin.results.reading import Floats, SavedRun, StudyFolder
 
 from .. import colours, mark
 from ..declared import Axis, Data, Drawing, Frame, Panel, chart, is_column, line_key, nothing, patch_key, with_change
-from .response import bars_of, stacked
+from .response import bars_of, note, stacked
 from .timelines import columns
 
 
@@ -45,8 +45,7 @@ def writes(study: StudyFolder) -> Drawing:
     for run in study.runs:
         paths = (*(f"flash_writes.{key}" for key in labels), *fields)
         data.rows.append((run.name, *(run.number(path) for path in paths)))
-    empty = [run.label for run in study.runs if not causes[run]]
-    notes = [f"No flash write was recorded for {units.names(empty)}."] if empty else []
+    notes = note("No flash write was recorded for {}.", [run.label for run in study.runs if not causes[run]])
     return Drawing(frame, _sees_writes(study), notes, data)
 
 
@@ -119,8 +118,8 @@ def gc_victims(study: StudyFolder) -> Drawing:
     without = [run for run in study.runs if run not in victims]
     idle = [run.label for run in without if not run.count("erases.total")]
     lost = [run.label for run in without if run.count("erases.total")]
-    notes = [f"No garbage collection took place under {units.names(idle)}."] if idle else []
-    notes += [f"The table `gc_victims` is missing for {units.names(lost)}."] if lost else []
+    notes = note("No garbage collection took place under {}.", idle)
+    notes += note("The table `gc_victims` is missing for {}.", lost)
     return Drawing(frame, [words], notes, data)
 
 
@@ -155,7 +154,7 @@ def copies(study: StudyFolder) -> Drawing:
     panel = Panel(marks, x=x_axis, y=Axis("contents", "counts", log=True, low=0.5))
     keys = [line_key(run.label, color=hues[run.name], marker="o", markersize=4) for run in shown]
     single = [run.label for run in known if run not in shown]
-    notes = [f"One copy of every content and therefore not drawn: {units.names(single)}."] if single else []
+    notes = note("One copy of every content and therefore not drawn: {}.", single)
     return Drawing(Frame(2.6, [[panel]], keys), sees, notes, data)
 
 
@@ -316,7 +315,7 @@ def ram(study: StudyFolder) -> Drawing:
     if largest:
         words += f", of which the {label if label[0].islower() else label + ' map'} is {units.size(largest)}"
     missing = [run.label for run in study.runs if not totals[run]]
-    notes = [f"The size of the tables was not recorded for {units.names(missing)}."] if missing else []
+    notes = note("The size of the tables was not recorded for {}.", missing)
     data = Data(("system", *tables, "total_bytes"))
     for run in study.runs:
         data.rows.append((run.name, *(run.number(f"ram.{key}") for key in tables), totals[run] or given[run]))

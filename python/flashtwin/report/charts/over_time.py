@@ -28,6 +28,7 @@ from ..declared import (
     shorten,
 )
 from . import timelines
+from .response import note
 
 #: The two slices, as columns of the table, with the words for them.
 SLICES = ledger.REQUESTS[1:]
@@ -79,7 +80,7 @@ def response_over_time(study: StudyFolder) -> Drawing:
     keys = [*(line_key(run.label, **looks[run.name]) for run in shown), line_key("all requests", **_EVERY)]
     grid = {"sharex": True, "height_ratios": [2.1, 0.95] * len(kinds)}
     hidden = [run.label for run in study.runs if run not in shown]
-    notes = [f"No `response_over_time` was written for {units.names(hidden)}."] if hidden else []
+    notes = note("No `response_over_time` was written for {}.", hidden)
     sees = _sees_courses(study, [kind for kind, _ in kinds], found)
     return Drawing(Frame(0.6 + 3.2 * len(kinds), rows, keys, grid=grid), sees, notes, data)
 
@@ -329,7 +330,7 @@ def queues(study: StudyFolder) -> Drawing:
     hashing = {run.name: timelines.hash_queue(run) for run, _ in shown}
     top = max(1.0, *(float(queue.mean.max()) for _, queue in shown))
     longest = max(float(queue.spread[2].max()) for _, queue in shown)
-    most_hashing = max((float(queue.mean.max()) for queue in hashing.values() if queue is not None), default=0.0)
+    most_hashing = max((float(mean.max()) for _, mean in filter(None, hashing.values())), default=0.0)
     data = Data(("system", "start_ns", "chip_shortest", "chips_mean", "chip_longest", "hash_unit_mean"))
     hues = colours.of_runs(study)
     maps, panels, heights = [], [], []
@@ -342,7 +343,7 @@ def queues(study: StudyFolder) -> Drawing:
         if hash_queue is not None:
             panels.append(_hash_unit(hash_queue, most_hashing))
             heights.append(0.55)
-            means = dict(zip(hash_queue.start_ns.tolist(), hash_queue.mean.tolist(), strict=True))
+            means = dict(zip(hash_queue[0][:-1].tolist(), hash_queue[1].tolist(), strict=True))
         for start, *spread in zip(queue.start_ns, *queue.spread, strict=True):
             data.rows.append((run.name, *map(float, (start, *spread)), means.get(float(start))))
     x_axis = Axis("time on the device since the first request", "time", (None, 8))
@@ -383,10 +384,9 @@ def _spread(queue: timelines.Queues, longest: float, colour: str) -> Panel:
     return Panel(marks, y=Axis("chips", "queue lengths", longest))
 
 
-def _hash_unit(queue: timelines.HashQueue, most: float) -> Panel:
-    ends = np.append(queue.start_ns, queue.start_ns[-1] + queue.width_ns[-1])
-    levels = np.append(queue.mean, queue.mean[-1])
-    marks = [mark.fill_between(ends, 0, levels, step="post", color=_HASH_COLOUR, linewidth=0)]
+def _hash_unit(queue: timelines.Curve, most: float) -> Panel:
+    ends, mean = queue
+    marks = [mark.fill_between(ends, 0, np.append(mean, mean[-1]), step="post", color=_HASH_COLOUR, linewidth=0)]
     return Panel(marks, y=Axis("hash unit", "queue lengths", most))
 
 
@@ -410,11 +410,9 @@ def _sees_queues(shown: list[tuple[SavedRun, timelines.Queues]]) -> list[str]:
 
 
 def _absent_queues(known: list[tuple[SavedRun, timelines.Queues | None]]) -> list[str]:
-    notes = []
     missing = [run.label for run, queue in known if queue is None]
-    if missing:
-        notes.append(f"No `queue_over_time` was written for {units.names(missing)}.")
     left_out = [run.label for run, queue in known if queue is not None][MAPS_MAX:]
-    if left_out:
-        notes.append(f"Only {MAPS_MAX} systems fit; not shown: {units.names(left_out)}.")
-    return notes
+    return [
+        *note("No `queue_over_time` was written for {}.", missing),
+        *note(f"Only {MAPS_MAX} systems fit; not shown: {{}}.", left_out),
+    ]

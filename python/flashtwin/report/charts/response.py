@@ -26,6 +26,11 @@ def bars_of(study: StudyFolder) -> Axis:
     return Axis(ticks="bars", of=[run.label for run in study.runs])
 
 
+def note(sentence: str, systems: list[str]) -> list[str]:
+    """The sentence with the systems in place of `{}`; none without systems."""
+    return [sentence.format(units.names(systems))] if systems else []
+
+
 def stacked(
     place: int, label: str, parts: Iterable[tuple[str, float, str, dict[str, Any]]], height: float = 0.62
 ) -> tuple[list[mark.Mark], float]:
@@ -265,9 +270,7 @@ def _absent_means(study: StudyFolder) -> list[str]:
         if not any(facts.mean(run, kind) for run in study.runs)
     ]
     unsplit = [run.label for run in study.runs if facts.mean(run, "all") and facts.split(run, "all") is None]
-    if unsplit:
-        notes.append(f"The split of the response time was not recorded for {units.names(unsplit)}.")
-    return notes
+    return notes + note("The split of the response time was not recorded for {}.", unsplit)
 
 
 def _mean_data(study: StudyFolder) -> Data:
@@ -321,7 +324,7 @@ def waits(study: StudyFolder) -> Drawing:
     ]
     frame = Frame(0.75 + len(kinds) * (0.72 + 0.36 * len(study.runs)), rows, keys)
     missing = [run.label for run in study.runs if run.table("wait_ledger") is None]
-    notes = [f"The wait ledger was not recorded for {units.names(missing)}."] if missing else []
+    notes = note("The wait ledger was not recorded for {}.", missing)
     return Drawing(frame, _sees_waits(study, kinds), notes, _wait_data(study))
 
 
@@ -416,10 +419,8 @@ def latency(study: StudyFolder) -> Drawing:
     shown = [run for run in study.runs if any(curves[run.name, kind] for kind, _ in kinds)]
     keys = [line_key(run.label, **looks[run.name]) for run in shown]
     frame = Frame(5.6, list(zip(*columns, strict=True)), keys, grid={"sharex": "col"})
-    notes = []
     hidden = [run.label for run in study.runs if run not in shown]
-    if hidden:
-        notes.append(f"No `latency_histogram` was written for {units.names(hidden)}.")
+    notes = note("No `latency_histogram` was written for {}.", hidden)
     if len(kinds) == 1:
         other = "writes" if kinds[0][0] == "read" else "reads"
         notes.append(f"There are no {other} in the histograms, so there is no panel for them.")

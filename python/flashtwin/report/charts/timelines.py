@@ -59,7 +59,6 @@ class Queues:
     width_ns: Floats
     chips: Floats
     mean: Floats
-    longest: Floats
 
     @property
     def spread(self) -> tuple[Floats, Floats, Floats]:
@@ -76,19 +75,10 @@ class Queues:
         return float(longest.sum() / average.sum()) if average.sum() > 0 else None
 
 
-@dataclass(frozen=True)
-class HashQueue:
-    """Pages waiting for the hash unit and in it, by time bin."""
-
-    start_ns: Floats
-    width_ns: Floats
-    mean: Floats
-
-
-def hash_queue(run: SavedRun) -> HashQueue | None:
-    """The table `hash_queue_over_time`; None for a system that does not hash."""
+def hash_queue(run: SavedRun) -> Curve | None:
+    """Edges of time bins, and the pages waiting for the hash unit or in it; None for a system that does not hash."""
     known = columns(run.table("hash_queue_over_time"), "start_ns", "width_ns", "queue_mean")
-    return None if known is None else HashQueue(known[0], known[1], np.nan_to_num(known[2]))
+    return None if known is None else (np.append(known[0], known[0][-1] + known[1][-1]), np.nan_to_num(known[2]))
 
 
 def queues(run: SavedRun) -> Queues | None:
@@ -102,9 +92,6 @@ def queues(run: SavedRun) -> Queues | None:
     chips, row = np.unique(chip, return_inverse=True)
     matrix = np.zeros((chips.size, bins.size))
     matrix[row, column] = np.nan_to_num(level)
-    longest = np.zeros_like(matrix)
-    peak = table.get("queue_max")
-    longest[row, column] = np.nan_to_num(level if peak is None else peak)
     width = table.get("width_ns")
     step = np.zeros(bins.size)
     if width is not None:
@@ -112,23 +99,15 @@ def queues(run: SavedRun) -> Queues | None:
     elif bins.size > 1:
         step[:] = np.median(np.diff(bins))
     step[step <= 0] = 1.0
-    return Queues(bins, step, chips, matrix, longest)
+    return Queues(bins, step, chips, matrix)
 
 
 @dataclass(frozen=True)
 class Periods:
-    """Rows of the table `periods` that two runs share, as arrays over `period`."""
+    """Periods that two runs share, and how much shorter one's figure is than the other's in percent (or NaN)."""
 
     period: Floats
-    new: Floats
-    old: Floats
-
-    @property
-    def improvement(self) -> Floats:
-        """How much shorter the mean response is than the reference's, in percent; NaN where undefined."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            value = (1.0 - self.new / self.old) * 100.0
-        return np.where(np.isfinite(value), value, np.nan)
+    improvement: Floats
 
 
 def by_period(run: SavedRun, other: SavedRun, column: str) -> Periods | None:
@@ -145,4 +124,6 @@ def by_period(run: SavedRun, other: SavedRun, column: str) -> Periods | None:
     # Runs with another `period_s` have other periods of the same numbers.
     if starts is not None and others is not None and not np.array_equal(starts[left], others[right]):
         return None
-    return Periods(shared, new[left], old[right]) if shared.size else None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shorter = (1.0 - new[left] / old[right]) * 100.0
+    return Periods(shared, np.where(np.isfinite(shorter), shorter, np.nan)) if shared.size else None
