@@ -110,7 +110,7 @@ fn bare_loop(trace: &PageTrace, resolved: &Resolved) -> Result<f64, Box<dyn std:
         Engine::new(controller, NoMetrics, &resolved.device, &resolved.config.engine, flash, false, 1);
     let arrivals = Arrivals { window: trace.window(), queue_depth: 0, speed: 1.0, read_modify_write: true };
     let begin = Clock::start();
-    for index in 0..trace.requests() {
+    for index in 0..trace.columns.requests() {
         engine.serve(&arrivals, index)?;
     }
     engine.drain()?;
@@ -224,10 +224,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Ok(());
     }
     let trace = PageTrace::build(&trace, 4096, ContentSource::Recorded)?;
-    let operations = trace.page_ops() as f64;
+    let operations = trace.columns.page_ops() as f64;
     println!(
         "{} page operations, {} pages, {} contents",
-        trace.page_ops(),
+        trace.columns.page_ops(),
         trace.outline.footprint_pages(),
         trace.outline.content_count
     );

@@ -215,7 +215,7 @@ fn file_speed(path: &Path) -> Result<(), TraceError> {
         trace.quality.lines as f64 / seconds / 1e6,
         trace.len(),
         trace.content_count(),
-        pages.page_ops(),
+        pages.columns.page_ops(),
         build * 1e3,
         pages.outline.footprint_pages(),
         pages.outline.quality,

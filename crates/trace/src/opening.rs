@@ -2,14 +2,13 @@
 
 use crate::columns::check_digests;
 use crate::error::TraceError;
-use crate::excerpt;
 use crate::feed::Opened;
 use crate::format;
 use crate::input::Source;
 use crate::memory;
-use crate::one_volume;
 use crate::options::OpenOptions;
 use crate::progress::Progress;
+use crate::selection;
 use crate::trace::{Trace, finish};
 
 pub(crate) fn open(
@@ -20,11 +19,11 @@ pub(crate) fn open(
 ) -> Result<Opened, TraceError> {
     let opened = format::open(source, options, digests, progress)?;
     let opened = match &options.volume {
-        Some(volume) => one_volume::of_opened(opened, volume, &source.label()),
+        Some(volume) => selection::volume_of(opened, volume, &source.label()),
         None => opened,
     };
     Ok(match &options.excerpt_ns {
-        Some(span_ns) => excerpt::of_opened(opened, span_ns, options.sort_window_ns, &source.label()),
+        Some(span_ns) => selection::span_of(opened, span_ns, options.sort_window_ns, &source.label()),
         None => opened,
     })
 }

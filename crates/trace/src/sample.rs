@@ -7,7 +7,7 @@ use crate::columns::Columns;
 use crate::error::{ErrorCause, TraceError};
 use crate::memory::{bytes_in_words, memory_allowed_bytes};
 use crate::request::{CHUNK_BYTES, NO_CONTENT, Op, Request};
-use crate::trace::{Trace, finish};
+use crate::trace::Trace;
 use crate::volumes::Volumes;
 use flashtwin_bits::mix;
 
@@ -55,13 +55,8 @@ impl Trace {
     /// sample without a request.
     pub fn sample(&self, rate: f64, seed: u64, by: SampleBy) -> Result<Trace, TraceError> {
         if !(rate > 0.0 && rate <= 1.0) {
-            let what = format!("{rate} is not a share of pages");
-            return Err(TraceError::new(
-                ErrorCause::Argument,
-                &self.name,
-                what,
-                "use a number above 0, up to 1",
-            ));
+            let (what, cure) = (format!("{rate} is not a share of pages"), "use a number above 0, up to 1");
+            return Err(TraceError::new(ErrorCause::Argument, &self.name, what, cure));
         }
         if by == SampleBy::Content && !self.has_content() {
             let what = "this trace carries no content to choose by";
@@ -95,8 +90,6 @@ impl Trace {
                 "use a higher rate or another seed",
             ));
         }
-        columns.digests = self.digests.clone();
-        columns.zero_content = self.zero_content;
         let mut volumes = Volumes::default();
         for volume in &mut columns.volume {
             *volume = volumes.index(u64::from(*volume), |key| {
@@ -105,13 +98,9 @@ impl Trace {
             });
         }
         columns.holes = self.holes.renumbered(|volume| volumes.get(volume.into()));
-        let mut quality = self.quality.clone();
-        quality.warnings.clear();
-        Ok(finish(&format!("{}-sample", self.name), self.format, columns, volumes, quality, None))
+        Ok(self.part(&format!("{}-sample", self.name), columns, volumes))
     }
-}
 
-impl Trace {
     fn too_many_parts(&self, rate: f64, allowed: u64) -> TraceError {
         TraceError::new(
             ErrorCause::TooLarge,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::columns::{Columns, sort_by_time};
-use crate::digest::{Digests, TraceHasher};
+use crate::digest::TraceHasher;
 use crate::error::{ErrorCause, TraceError};
 use crate::feed::{Feed, Opened};
 use crate::holes::Holes;
@@ -14,7 +14,7 @@ use crate::progress::Progress;
 use crate::quality::{Figures, Quality};
 use crate::request::{CHUNK_BYTES, NO_CONTENT};
 use crate::tally::count_unaligned;
-use crate::trace::{Trace, up_to_last};
+use crate::trace::Trace;
 use crate::volumes::Appearance;
 
 /// Requests of a batch; the last one has fewer.
@@ -223,33 +223,15 @@ impl TraceStream {
         for id in columns.content.iter_mut().filter(|id| **id != NO_CONTENT) {
             *id = self.contents.number(*id).0;
         }
-        if columns.content.is_empty() {
-            columns.content_start = Vec::new();
-        }
         self.zero_content = feed.zero_content().and_then(|zero| self.contents.get(zero));
         if !feed.holes().is_empty() {
             self.holes = Arc::new(feed.holes().renumbered(|index| self.volumes.get(index)));
         }
         self.unaligned += count_unaligned(&columns.content_start, &columns.offset_bytes);
         self.figures.add(&columns.time_ns, &columns.op, &columns.offset_bytes, &columns.length_bytes);
-        let batch = Trace {
-            name: self.name.clone(),
-            format: self.format,
-            time_ns: Arc::new(columns.time_ns),
-            volume: columns.volume,
-            op: Arc::new(columns.op),
-            offset_bytes: columns.offset_bytes,
-            length_bytes: columns.length_bytes,
-            content_start: columns.content_start,
-            content: columns.content,
-            chunk_bytes: CHUNK_BYTES,
-            flags: up_to_last(columns.flags),
-            holes: Arc::clone(&self.holes),
-            zero_content: self.zero_content,
-            digests: Digests::default(),
-            volume_names: self.volume_names.clone(),
-            quality: Quality::default(),
-        };
+        columns.zero_content = self.zero_content;
+        let (holes, names) = (Arc::clone(&self.holes), self.volume_names.clone());
+        let batch = Trace::of(&self.name, self.format, columns, holes, names, Quality::default());
         self.requests += batch.len() as u64;
         self.hasher.add(&batch.requests(0..batch.len()));
         batch

@@ -77,6 +77,39 @@ impl Trace {
         }
     }
 
+    /// A trace of columns that are in a trace's form.
+    pub(crate) fn of(
+        name: &str,
+        format: Format,
+        mut columns: Columns,
+        holes: Arc<Holes>,
+        volume_names: Vec<String>,
+        quality: Quality,
+    ) -> Trace {
+        // Without the zeroes at the end, so that equal traces are equal.
+        let flagged = columns.flags.iter().rposition(|&bits| bits != 0).map_or(0, |last| last + 1);
+        columns.flags.truncate(flagged);
+        let has_content = !columns.content.is_empty();
+        Trace {
+            name: name.to_owned(),
+            format,
+            time_ns: Arc::new(columns.time_ns),
+            volume: columns.volume,
+            op: Arc::new(columns.op),
+            offset_bytes: columns.offset_bytes,
+            length_bytes: columns.length_bytes,
+            content_start: if has_content { columns.content_start } else { Vec::new() },
+            content: columns.content,
+            chunk_bytes: CHUNK_BYTES,
+            digests: columns.digests,
+            flags: columns.flags,
+            holes,
+            zero_content: columns.zero_content,
+            volume_names,
+            quality,
+        }
+    }
+
     /// Makes a trace from columns: checks them, sorts them by time (stably), lets the first request be
     /// at 0 and makes volumes and contents dense.
     ///
@@ -198,7 +231,6 @@ pub(crate) fn finish(
         }
     }
     if columns.content.is_empty() {
-        columns.content_start = Vec::new();
         columns.digests = Digests::default();
     }
     if tally.numbered {
@@ -209,30 +241,8 @@ pub(crate) fn finish(
     }
     quality.unaligned_content = tally.unaligned;
     quality.judge(&tally.figures);
-    Trace {
-        name: name.to_owned(),
-        format,
-        time_ns: Arc::new(columns.time_ns),
-        volume: columns.volume,
-        op: Arc::new(columns.op),
-        offset_bytes: columns.offset_bytes,
-        length_bytes: columns.length_bytes,
-        content_start: columns.content_start,
-        content: columns.content,
-        chunk_bytes: CHUNK_BYTES,
-        flags: up_to_last(columns.flags),
-        holes: Arc::new(columns.holes.renumbered(|volume| dense.get(volume as usize).copied())),
-        zero_content: columns.zero_content,
-        digests: columns.digests,
-        volume_names,
-        quality,
-    }
-}
-
-/// The same without the zeroes at the end, so that equal traces are equal.
-pub(crate) fn up_to_last(mut flags: Vec<u8>) -> Vec<u8> {
-    flags.truncate(flags.iter().rposition(|&bits| bits != 0).map_or(0, |last| last + 1));
-    flags
+    let holes = columns.holes.renumbered(|volume| dense.get(volume as usize).copied());
+    Trace::of(name, format, columns, Arc::new(holes), volume_names, quality)
 }
 
 fn sort_from_zero(columns: &mut Columns) {

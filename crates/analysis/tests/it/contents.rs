@@ -106,14 +106,14 @@ fn pages_and_contents(trace: &Trace) -> (usize, usize) {
             held.insert(lpn, pages.outline.initial_content[lpn as usize]);
         }
     }
-    for request in 0..pages.requests() {
-        for page_op in pages.page_ops_of(request) {
+    for request in 0..pages.columns.requests() {
+        for page_op in pages.columns.page_ops_of(request) {
             let lpn = pages.columns.lpn[page_op];
             match pages.columns.op[request] {
                 Op::Write => {
                     held.insert(lpn, pages.columns.content[page_op]);
                 }
-                Op::Trim if !pages.is_partial(request, page_op) => {
+                Op::Trim if !pages.columns.is_partial(request, page_op) => {
                     held.remove(&lpn);
                 }
                 _ => {}

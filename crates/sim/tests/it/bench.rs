@@ -393,7 +393,7 @@ impl Bench {
             speed: 1.0,
             read_modify_write: true,
         };
-        for index in 0..trace.requests() {
+        for index in 0..trace.columns.requests() {
             engine.serve(&arrivals, index).unwrap();
         }
         engine.drain().unwrap();

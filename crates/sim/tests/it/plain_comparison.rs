@@ -183,7 +183,7 @@ fn engine(pages: &PageTrace, resolved: &Resolved) -> (Counts, Vec<Option<u64>>) 
     let table = result.requests.unwrap().read().unwrap();
     let column = |name: &str| table.column_by_name(name).unwrap().as_primitive::<UInt64Type>().clone();
     let (request, response) = (column("request"), column("response_ns"));
-    let mut responses = vec![None; pages.requests()];
+    let mut responses = vec![None; pages.columns.requests()];
     for (request, response) in request.iter().zip(response.iter()) {
         responses[request.unwrap() as usize] = response;
     }

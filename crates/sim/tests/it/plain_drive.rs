@@ -78,7 +78,7 @@ impl Drive {
         let columns = &trace.columns;
         self.last_arrival = columns.time_ns.last().map_or(0, |&time| time as u64);
         let mut boundary = self.rules.period_ns;
-        for request in 0..trace.requests() {
+        for request in 0..columns.requests() {
             let now = columns.time_ns[request] as u64;
             while now >= boundary {
                 self.until(boundary);
@@ -90,13 +90,13 @@ impl Drive {
             self.arrivals.push(now);
             let op = columns.op[request];
             self.responses.push(if op == Op::Trim { None } else { Some(0) });
-            self.pages_left.push(trace.page_ops_of(request).len());
+            self.pages_left.push(columns.page_ops_of(request).len());
             match op {
                 Op::Write => assert!(self.writing.insert(request)),
                 Op::Flush => self.flushing.push((request, self.writing.clone())),
                 Op::Read | Op::Trim => {}
             }
-            for at in trace.page_ops_of(request) {
+            for at in columns.page_ops_of(request) {
                 let lpn = columns.lpn[at] as usize;
                 match op {
                     Op::Read => self.read(lpn, request),

@@ -219,9 +219,9 @@ fn number(summary: &Value, path: &str) -> u64 {
 fn check(trace: &PageTrace, resolved: &Resolved, result: &RunResult) {
     let summary = &result.summary;
     let n = |path: &str| number(summary, path);
-    assert_eq!(n("requests.completed"), trace.requests() as u64);
+    assert_eq!(n("requests.completed"), trace.columns.requests() as u64);
     let page_ops = n("page_ops.read") + n("page_ops.write") + n("page_ops.trim");
-    assert_eq!(page_ops, trace.page_ops() as u64);
+    assert_eq!(page_ops, trace.columns.page_ops() as u64);
     // Every page reaches the controller or is absorbed by the write cache.
     assert_eq!(n("host_pages_written"), n("page_ops.write"));
     // A page on its way to the flash is read from RAM, or waited for.
@@ -466,12 +466,12 @@ fn write_pages(
     request: usize,
     mut write: impl FnMut(&mut Ftl, usize, bool) -> bool,
 ) {
-    let pages = trace.page_ops_of(request);
+    let pages = trace.columns.page_ops_of(request);
     let most = ftl.sampling_pages() as usize;
     for first in pages.clone().step_by(most) {
         let run = first..pages.end.min(first + most);
         // A page of which only a part is written is no sample if another can be.
-        let whole: Vec<usize> = run.clone().filter(|&at| !trace.is_partial(request, at)).collect();
+        let whole: Vec<usize> = run.clone().filter(|&at| !trace.columns.is_partial(request, at)).collect();
         let among = if whole.is_empty() { run.clone().collect() } else { whole };
         let contents: Vec<u32> = among.iter().map(|&at| trace.columns.content[at]).collect();
         let sample = among[sample_of(Content::named(&contents))];
@@ -507,7 +507,7 @@ fn untimed(trace: &PageTrace, resolved: &Resolved) -> [u64; 9] {
     ftl.end_preload();
     let period_ns = (config.replay.period_s * 1e9) as i64;
     let mut boundary = period_ns;
-    for request in 0..trace.requests() {
+    for request in 0..trace.columns.requests() {
         while trace.columns.time_ns[request] >= boundary {
             ftl.end_period(&mut ops).unwrap();
             boundary += period_ns;
@@ -522,13 +522,13 @@ fn untimed(trace: &PageTrace, resolved: &Resolved) -> [u64; 9] {
                 ftl.write(page, fingerprinted, &loads, &mut ops).unwrap().program.is_none()
             }),
             op => {
-                for at in trace.page_ops_of(request) {
+                for at in trace.columns.page_ops_of(request) {
                     match op {
                         Op::Read => {
                             ftl.read(Lpn::new(trace.columns.lpn[at]), &loads).unwrap();
                             ftl.begin_jobs(&mut ops).unwrap();
                         }
-                        _ if trace.is_partial(request, at) => {}
+                        _ if trace.columns.is_partial(request, at) => {}
                         _ => ftl.trim(Lpn::new(trace.columns.lpn[at])),
                     }
                 }

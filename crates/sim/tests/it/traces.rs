@@ -99,7 +99,7 @@ fn a_trace_in_windows_is_the_trace() {
         let source = resolved.content_source(true);
         let whole = PageTrace::build(&trace, resolved.config.nand.page_bytes, source).unwrap();
         let once = run(&whole, &resolved, &()).unwrap();
-        for requests in [1, 7, 100, whole.requests() * 2 / 3 + 1] {
+        for requests in [1, 7, 100, whole.columns.requests() * 2 / 3 + 1] {
             // The last window is shorter than those before.
             let cut = run(&InWindows::new(whole.clone(), requests), &resolved, &()).unwrap();
             assert_eq!(cut.summary, once.summary, "{name}, {requests}");

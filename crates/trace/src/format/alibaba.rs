@@ -17,8 +17,6 @@ const NS_PER_US: i64 = 1000;
 
 const DEVICE: Field = Field { name: "device id", expected: "a whole number" };
 const OPCODE: Field = Field { name: "opcode", expected: "R or W" };
-const OFFSET: Field = Field { name: "offset", expected: "a number of bytes" };
-const LENGTH: Field = Field { name: "length", expected: "a number of bytes" };
 const TIME: Field = Field { name: "timestamp", expected: "a whole number of microseconds" };
 
 #[derive(Default)]
@@ -38,8 +36,8 @@ impl LineParser for Alibaba {
             b"R" => Some(Op::Read),
             _ => None,
         })?;
-        let offset_bytes = fields.offset(OFFSET, 1)?;
-        let length_bytes = fields.length(LENGTH, 1)?;
+        let offset_bytes = fields.offset(Field::OFFSET, 1)?;
+        let length_bytes = fields.length(Field::LENGTH, 1)?;
         let time_at = fields.at;
         let time = fields.ticks(TIME)?;
         fields.end()?;

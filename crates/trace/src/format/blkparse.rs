@@ -27,12 +27,10 @@ const DEVICE: Field = Field { name: "device", expected: "major and minor number,
 const CPU: Field = Field { name: "CPU", expected: "a whole number" };
 const SEQUENCE: Field = Field { name: "sequence number", expected: "a whole number" };
 const TIME: Field = Field { name: "time", expected: "a decimal number of seconds" };
-const PID: Field = Field { name: "process id", expected: "a whole number" };
 const ACTION: Field = Field { name: "action", expected: "one or two letters, such as Q, D or C" };
 const RWBS: Field = Field { name: "flags", expected: "F, R, W, D, N or Z with further letters" };
 const SECTOR: Field = Field { name: "sector", expected: "a number of 512-byte sectors" };
 const PLUS: Field = Field { name: "separator", expected: "a plus sign" };
-const SIZE: Field = Field { name: "size", expected: "a number of 512-byte sectors" };
 
 #[derive(Default)]
 struct Blkparse {
@@ -59,7 +57,7 @@ impl LineParser for Blkparse {
         fields.number(SEQUENCE, u64::MAX, "beyond 2^64")?;
         let time_at = fields.at;
         let time = fields.decimal_time(TIME, NS_PER_SECOND)?;
-        fields.number(PID, u64::MAX, "beyond 2^64")?;
+        fields.number(Field::PID, u64::MAX, "beyond 2^64")?;
         let action_at = fields.at;
         let action = fields.word(ACTION)?;
         if action.len() > 2 || !action.iter().all(u8::is_ascii_alphabetic) {
@@ -142,6 +140,6 @@ fn event(fields: &mut Fields<'_, false>) -> Result<Event, Bad> {
         return Ok(nothing);
     }
     fields.meaning(PLUS, |word| (word == b"+").then_some(()))?;
-    let length_bytes = fields.length(SIZE, SECTOR_BYTES)?;
+    let length_bytes = fields.length(Field::SECTORS, SECTOR_BYTES)?;
     Ok(Event { flush, op, offset_bytes, length_bytes, durable })
 }

@@ -33,9 +33,6 @@ const NS_PER_MS: u64 = 1_000_000;
 const READ_FLAG: u64 = 1;
 
 const TIME: Field = Field { name: "time", expected: "a decimal number of milliseconds" };
-const DEVICE: Field = Field { name: "device", expected: "a whole number" };
-const ADDRESS_SECTORS: Field = Field { name: "address", expected: "a number of 512-byte sectors" };
-const SIZE_SECTORS: Field = Field { name: "size", expected: "a number of 512-byte sectors" };
 const ADDRESS_BYTES: Field = Field { name: "address", expected: "a number of bytes, a multiple of 512" };
 const SIZE_BYTES: Field = Field { name: "size", expected: "a number of bytes, a multiple of 512" };
 const FLAGS: Field = Field { name: "flags", expected: "a whole number" };
@@ -48,11 +45,11 @@ impl<const UNIT: u64> LineParser for DiskSim<UNIT> {
     #[inline]
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         let (address, size) =
-            if UNIT == 1 { (ADDRESS_BYTES, SIZE_BYTES) } else { (ADDRESS_SECTORS, SIZE_SECTORS) };
+            if UNIT == 1 { (ADDRESS_BYTES, SIZE_BYTES) } else { (Field::ADDRESS, Field::SECTORS) };
         let mut fields = Fields::<false>::new(line);
         let time_at = fields.at;
         let time = fields.decimal_time(TIME, NS_PER_MS)?;
-        let device = fields.small(DEVICE)?;
+        let device = fields.small(Field::DEVICE)?;
         let offset_at = fields.at;
         let offset_bytes = fields.offset(address, UNIT)?;
         if !offset_bytes.is_multiple_of(SECTOR_BYTES) {

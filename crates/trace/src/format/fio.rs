@@ -30,8 +30,6 @@ const ACTION: Field =
 const ACTION_2: Field =
     Field { name: "action", expected: "read, write, trim, sync, datasync, wait, add, open or close" };
 const WAIT: Field = Field { name: "wait", expected: "a whole number of microseconds" };
-const OFFSET: Field = Field { name: "offset", expected: "a number of bytes" };
-const LENGTH: Field = Field { name: "length", expected: "a number of bytes" };
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Version {
@@ -77,8 +75,8 @@ impl LineParser for Fio {
             b"sync" | b"datasync" => Op::Flush,
             _ => return Err(Bad::new(action_at, Complaint::NotA(expected))),
         };
-        let offset_bytes = fields.offset(OFFSET, 1)?;
-        let length_bytes = fields.length(LENGTH, 1)?;
+        let offset_bytes = fields.offset(Field::OFFSET, 1)?;
+        let length_bytes = fields.length(Field::LENGTH, 1)?;
         fields.end()?;
         let time_ns = sink.time(time, NS_PER_US, time_at)?;
         let volume = sink.volume(self.file(file), |_| file.escape_ascii().to_string());
@@ -93,7 +91,7 @@ impl Fio {
     fn wait(&mut self, mut fields: Fields<'_, false>, sink: &mut Collector) -> Result<(), Bad> {
         let wait_at = fields.at;
         let wait = fields.ticks(WAIT)?;
-        fields.length(LENGTH, 1)?;
+        fields.length(Field::LENGTH, 1)?;
         fields.end()?;
         let waited = self.waited.checked_add(wait).filter(|&waited| waited <= i64::MAX as u64);
         self.waited = waited.ok_or_else(|| Bad::new(wait_at, Complaint::Beyond(WAIT, "beyond 292 years")))?;

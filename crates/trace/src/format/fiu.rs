@@ -11,9 +11,7 @@
 use super::Row;
 use crate::options::OpenOptions;
 use crate::request::{CHUNK_BYTES, Op};
-use crate::text::{
-    Bad, Collector, Field, Fields, LineParser, Parsed, SECTOR_BYTES, add_contents, check_digest,
-};
+use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed, SECTOR_BYTES, add_contents, digests};
 
 pub(crate) const ROW: Row = Row::text::<Fiu>(
     "fiu",
@@ -22,14 +20,10 @@ pub(crate) const ROW: Row = Row::text::<Fiu>(
 );
 
 const TIME: Field = Field { name: "time", expected: "a whole number of nanoseconds" };
-const PID: Field = Field { name: "process id", expected: "a whole number" };
 const PROCESS: Field = Field { name: "process name", expected: "a word" };
-const ADDRESS: Field = Field { name: "address", expected: "a number of 512-byte sectors" };
-const SIZE: Field = Field { name: "size", expected: "a number of 512-byte sectors" };
 const DIRECTION: Field = Field { name: "direction", expected: "W or R" };
 const MAJOR: Field = Field { name: "major device number", expected: "a whole number" };
 const MINOR: Field = Field { name: "minor device number", expected: "a whole number" };
-const DIGEST: Field = Field { name: "digest", expected: "hex digits, 32 or 256 for every 4 KB" };
 
 #[derive(PartialEq, Eq)]
 struct Continued {
@@ -56,13 +50,13 @@ impl LineParser for Fiu {
         let mut fields = Fields::<false>::new(line);
         let time_at = fields.at;
         let time = fields.ticks(TIME)?;
-        let pid = fields.number(PID, u64::MAX, "beyond 2^64")?;
+        let pid = fields.number(Field::PID, u64::MAX, "beyond 2^64")?;
         fields.word(PROCESS)?;
         if !matches!(fields.peek(), Some(b'0'..=b'9')) {
             pass_name_with_blanks(&mut fields);
         }
-        let address = fields.offset(ADDRESS, SECTOR_BYTES)?;
-        let length = fields.length(SIZE, SECTOR_BYTES)?;
+        let address = fields.offset(Field::ADDRESS, SECTOR_BYTES)?;
+        let length = fields.length(Field::SECTORS, SECTOR_BYTES)?;
         let op = fields.meaning(DIRECTION, |word| match word {
             b"W" | b"w" => Some(Op::Write),
             b"R" | b"r" => Some(Op::Read),
@@ -71,14 +65,11 @@ impl LineParser for Fiu {
         let major = fields.small(MAJOR)?;
         let minor = fields.small(MINOR)?;
         let volume_key = u64::from(major) << 32 | u64::from(minor);
-        let digest_at = fields.at;
-        let digest = if length == 0 && fields.ended() { &[] } else { fields.word(DIGEST)? };
-        fields.end()?;
-        check_digest(digest, length, DIGEST).map_err(|complaint| Bad::new(digest_at, complaint))?;
+        let digests = digests(&mut fields, length)?;
         let volume = sink.volume(volume_key, |_| format!("{major}:{minor}"));
         let time_ns = sink.time(time, 1, time_at)?;
         let this = Continued { time, pid, op, volume, address };
-        add_contents(sink, digest, length);
+        add_contents(sink, digests, length);
         let continues = self.join && self.last.as_ref() == Some(&this);
         if !(continues && sink.lengthen_last(length)) {
             let request =

@@ -65,10 +65,7 @@ impl Row {
 }
 
 pub(crate) enum Reader {
-    Text {
-        fit: fn(&[&[u8]]) -> usize,
-        open: fn(Blocks, Vec<u8>, &OpenOptions, u64) -> Box<dyn Feed>,
-    },
+    Text { fit: fn(&[&[u8]]) -> usize, open: fn(Blocks, Vec<u8>, &OpenOptions, u64) -> Box<dyn Feed> },
     Parquet,
 }
 

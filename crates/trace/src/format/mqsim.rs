@@ -6,9 +6,7 @@
 
 use super::Row;
 use crate::request::Op;
-use crate::text::{
-    Bad, Collector, Field, Fields, LineParser, Parsed, SECTOR_BYTES, add_contents, check_digest,
-};
+use crate::text::{Bad, Collector, Field, Fields, LineParser, Parsed, SECTOR_BYTES, add_contents, digests};
 
 pub(crate) const ROW: Row = Row::text::<MqSim>(
     "mqsim",
@@ -17,11 +15,7 @@ pub(crate) const ROW: Row = Row::text::<MqSim>(
 );
 
 const TIME: Field = Field { name: "time", expected: "a whole number of nanoseconds" };
-const DEVICE: Field = Field { name: "device", expected: "a whole number" };
-const ADDRESS: Field = Field { name: "address", expected: "a number of 512-byte sectors" };
-const SIZE: Field = Field { name: "size", expected: "a number of 512-byte sectors" };
 const OPERATION: Field = Field { name: "operation", expected: "1 (read) or 0 (write)" };
-const DIGEST: Field = Field { name: "digest", expected: "hex digits, 32 or 256 for every 4 KB" };
 
 #[derive(Default)]
 struct MqSim;
@@ -32,25 +26,19 @@ impl LineParser for MqSim {
         let mut fields = Fields::<false>::new(line);
         let time_at = fields.at;
         let time = fields.ticks(TIME)?;
-        let device = fields.small(DEVICE)?;
-        let offset_bytes = fields.offset(ADDRESS, SECTOR_BYTES)?;
-        let length_bytes = fields.length(SIZE, SECTOR_BYTES)?;
+        let device = fields.small(Field::DEVICE)?;
+        let offset_bytes = fields.offset(Field::ADDRESS, SECTOR_BYTES)?;
+        let length_bytes = fields.length(Field::SECTORS, SECTOR_BYTES)?;
         let op = fields.meaning(OPERATION, |word| match word {
             b"0" => Some(Op::Write),
             b"1" => Some(Op::Read),
             _ => None,
         })?;
-        let mut digest: &[u8] = &[];
-        if !fields.ended() {
-            let digest_at = fields.at;
-            digest = fields.word(DIGEST)?;
-            fields.end()?;
-            check_digest(digest, length_bytes, DIGEST).map_err(|complaint| Bad::new(digest_at, complaint))?;
-        }
+        let digests = if fields.ended() { &[] } else { digests(&mut fields, length_bytes)? };
         let time_ns = sink.time(time, 1, time_at)?;
         let volume = sink.volume(u64::from(device), |device| device.to_string());
-        if !digest.is_empty() {
-            add_contents(sink, digest, length_bytes);
+        if !digests.is_empty() {
+            add_contents(sink, digests, length_bytes);
         }
         sink.push(&Parsed { time_ns, time_at, volume, op, offset_bytes, length_bytes })
     }

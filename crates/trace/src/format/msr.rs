@@ -19,8 +19,6 @@ const TIME: Field = Field { name: "time", expected: "a whole number of 100 ns ti
 const HOST: Field = Field { name: "host", expected: "a name" };
 const DISK: Field = Field { name: "disk", expected: "a whole number" };
 const TYPE: Field = Field { name: "type", expected: "Read or Write" };
-const OFFSET: Field = Field { name: "offset", expected: "a number of bytes" };
-const SIZE: Field = Field { name: "size", expected: "a number of bytes" };
 const RESPONSE: Field = Field { name: "response time", expected: "a whole number of ticks" };
 
 #[derive(Default)]
@@ -45,8 +43,8 @@ impl LineParser for Msr {
             _ if word.eq_ignore_ascii_case(b"read") => Some(Op::Read),
             _ => None,
         })?;
-        let offset_bytes = fields.offset(OFFSET, 1)?;
-        let length_bytes = fields.length(SIZE, 1)?;
+        let offset_bytes = fields.offset(Field::OFFSET, 1)?;
+        let length_bytes = fields.length(Field::SIZE, 1)?;
         if !fields.ended() {
             fields.number(RESPONSE, u64::MAX, "beyond 2^64")?;
             fields.end()?;

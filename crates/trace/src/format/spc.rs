@@ -14,8 +14,6 @@ pub(crate) const ROW: Row = Row::text::<Spc>("spc", &["umass"], "asu,lba_512,siz
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
 const ASU: Field = Field { name: "ASU", expected: "a whole number" };
-const ADDRESS: Field = Field { name: "address", expected: "a number of 512-byte sectors" };
-const SIZE: Field = Field { name: "size", expected: "a number of bytes" };
 const OPCODE: Field = Field { name: "opcode", expected: "R or W" };
 const TIME: Field = Field { name: "time", expected: "a decimal number of seconds" };
 
@@ -27,8 +25,8 @@ impl LineParser for Spc {
     fn line(&mut self, line: &[u8], sink: &mut Collector) -> Result<(), Bad> {
         let mut fields = Fields::<true>::new(line);
         let asu = fields.small(ASU)?;
-        let offset_bytes = fields.offset(ADDRESS, SECTOR_BYTES)?;
-        let length_bytes = fields.length(SIZE, 1)?;
+        let offset_bytes = fields.offset(Field::ADDRESS, SECTOR_BYTES)?;
+        let length_bytes = fields.length(Field::SIZE, 1)?;
         let op = fields.meaning(OPCODE, |word| match word {
             b"W" | b"w" => Some(Op::Write),
             b"R" | b"r" => Some(Op::Read),

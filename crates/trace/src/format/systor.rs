@@ -20,8 +20,6 @@ const TIME: Field = Field { name: "timestamp", expected: "a decimal number of se
 const RESPONSE: Field = Field { name: "response", expected: "a decimal number of seconds" };
 const TYPE: Field = Field { name: "type", expected: "R, W or nothing" };
 const LUN: Field = Field { name: "LUN", expected: "a whole number" };
-const OFFSET: Field = Field { name: "offset", expected: "a number of bytes" };
-const SIZE: Field = Field { name: "size", expected: "a number of bytes" };
 
 #[derive(Default)]
 struct Systor;
@@ -49,8 +47,8 @@ impl LineParser for Systor {
             })?
         };
         let lun = fields.small(LUN)?;
-        let offset_bytes = fields.offset(OFFSET, 1)?;
-        let length_bytes = fields.length(SIZE, 1)?;
+        let offset_bytes = fields.offset(Field::OFFSET, 1)?;
+        let length_bytes = fields.length(Field::SIZE, 1)?;
         fields.end()?;
         let Some(op) = op else {
             sink.pass_line();

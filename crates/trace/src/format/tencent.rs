@@ -20,7 +20,6 @@ const NS_PER_SECOND: i64 = 1_000_000_000;
 
 const TIME: Field = Field { name: "timestamp", expected: "a whole number of seconds" };
 const OFFSET: Field = Field { name: "offset", expected: "a number of 512-byte sectors" };
-const SIZE: Field = Field { name: "size", expected: "a number of 512-byte sectors" };
 const TYPE: Field = Field { name: "type", expected: "0 (read) or 1 (write)" };
 const VOLUME: Field = Field { name: "volume id", expected: "a whole number" };
 
@@ -34,7 +33,7 @@ impl LineParser for Tencent {
         let time_at = fields.at;
         let time = fields.ticks(TIME)?;
         let offset_bytes = fields.offset(OFFSET, SECTOR_BYTES)?;
-        let length_bytes = fields.length(SIZE, SECTOR_BYTES)?;
+        let length_bytes = fields.length(Field::SECTORS, SECTOR_BYTES)?;
         let op = fields.meaning(TYPE, |word| match word {
             b"0" => Some(Op::Read),
             b"1" => Some(Op::Write),

@@ -131,28 +131,6 @@ impl PageTrace {
     pub fn window(&self) -> Window<'_> {
         self.columns.window(0, &self.outline)
     }
-
-    /// Number of requests.
-    pub fn requests(&self) -> usize {
-        self.columns.requests()
-    }
-
-    /// Number of page operations.
-    pub fn page_ops(&self) -> usize {
-        self.columns.page_ops()
-    }
-
-    /// Page operations of a request.
-    #[inline]
-    pub fn page_ops_of(&self, request: usize) -> std::ops::Range<usize> {
-        self.columns.page_ops_of(request)
-    }
-
-    /// Whether page operation `page_op` of `request` covers only a part of its page.
-    #[inline]
-    pub fn is_partial(&self, request: usize, page_op: usize) -> bool {
-        self.columns.is_partial(request, page_op)
-    }
 }
 
 /// The first access of each page, and its content before the trace if contents are `recorded`.

@@ -166,20 +166,14 @@ fn without_followed(quality: &PageQuality) -> PageQuality {
 
 /// The first way through a file. Pages are numbered by first appearance.
 struct First {
-    name: String,
-    page_bytes: u32,
-    content_source: ContentSource,
+    /// Of the requests so far, without the pages.
+    outline: Outline,
     table: PageTable,
     volume_pages: Vec<u64>,
     accesses: FirstAccesses,
     before: Before,
     /// `None` where contents are followed only when the file is gone through again.
     follower: Option<Follower>,
-    quality: PageQuality,
-    requests: u64,
-    page_ops: u64,
-    bytes: [u64; Op::COUNT],
-    duration_ns: i64,
     has_content: bool,
     columns: PageColumns,
 }
@@ -189,48 +183,56 @@ impl First {
         let known = TraceProperties { name, page_bytes, chunk_bytes: CHUNK_BYTES, first: None };
         // Recorded contents of another size than pages are refused at the end, if there are any.
         let fits = content_source != ContentSource::Recorded || page_bytes.is_multiple_of(CHUNK_BYTES);
-        First {
+        let outline = Outline {
             name: name.to_owned(),
+            digest: String::new(),
             page_bytes,
+            requests: 0,
+            page_ops: 0,
+            bytes: [0; Op::COUNT],
+            duration_ns: 0,
+            lpn_address: Vec::new(),
+            content_count: UNDECIDED,
+            initial_content: Vec::new(),
+            first_access: Vec::new(),
             content_source,
+            quality: PageQuality::default(),
+        };
+        First {
+            outline,
             table: PageTable::default(),
             volume_pages: Vec::new(),
             accesses: FirstAccesses::default(),
             before: Before::new(page_bytes, CHUNK_BYTES),
             follower: if fits { Follower::new(content_source, &known) } else { None },
-            quality: PageQuality::default(),
-            requests: 0,
-            page_ops: 0,
-            bytes: [0; Op::COUNT],
-            duration_ns: 0,
             has_content: false,
             columns: PageColumns::default(),
         }
     }
 
     fn add(&mut self, requests: &crate::Requests<'_>) -> Result<(), TraceError> {
-        let columns = &mut self.columns;
-        lengthen_volumes(&mut self.volume_pages, requests, self.page_bytes);
-        let unaligned = cut_window(requests, self.page_bytes, &mut self.table, columns);
+        let (columns, outline) = (&mut self.columns, &mut self.outline);
+        lengthen_volumes(&mut self.volume_pages, requests, outline.page_bytes);
+        let unaligned = cut_window(requests, outline.page_bytes, &mut self.table, columns);
         let pages = self.table.len() as usize;
-        self.requests += requests.len() as u64;
-        self.page_ops += columns.page_ops() as u64;
-        add_bytes(requests, &mut self.bytes);
-        self.duration_ns = columns.time_ns.last().copied().unwrap_or(self.duration_ns);
+        outline.requests += requests.len() as u64;
+        outline.page_ops += columns.page_ops() as u64;
+        add_bytes(requests, &mut outline.bytes);
+        outline.duration_ns = columns.time_ns.last().copied().unwrap_or(outline.duration_ns);
         self.has_content |= !requests.all_contents().is_empty();
         let Some(unaligned) = unaligned else {
-            return Err(too_large(&self.name, "pages"));
+            return Err(too_large(&outline.name, "pages"));
         };
-        self.quality.unaligned_content_requests += unaligned;
+        outline.quality.unaligned_content_requests += unaligned;
         self.check_memory(pages as u64)?;
         let columns = &mut self.columns;
         self.before.look_up(requests, columns, pages);
         self.accesses.add(columns, 0..columns.requests(), pages);
-        if self.content_source == ContentSource::Recorded {
+        if self.outline.content_source == ContentSource::Recorded {
             self.before.add(requests, columns, 0..columns.requests(), pages);
         }
         match &mut self.follower {
-            Some(follower) => follower.add(requests, columns, pages, &self.before, &mut self.quality),
+            Some(follower) => follower.add(requests, columns, pages, &self.before, &mut self.outline.quality),
             None => Ok(()),
         }
     }
@@ -238,19 +240,18 @@ impl First {
     fn check_memory(&self, pages: u64) -> Result<(), TraceError> {
         let needed = pages * PAGE_BYTES;
         // Asking for the free memory costs a system call.
-        if needed < 1 << 28 || needed <= memory_allowed_bytes(self.requests) {
+        let Outline { requests, page_bytes, .. } = self.outline;
+        if needed < 1 << 28 || needed <= memory_allowed_bytes(requests) {
             return Ok(());
         }
         Err(TraceError::new(
             ErrorCause::TooLarge,
-            &self.name,
+            &self.outline.name,
             format!(
-                "its first {} requests touch {pages} pages of {} bytes, for which a replay takes about {} of \
-                 memory, {} is allowed",
-                self.requests,
-                self.page_bytes,
+                "its first {requests} requests touch {pages} pages of {page_bytes} bytes, for which a replay takes \
+                 about {} of memory, {} is allowed",
                 bytes_in_words(needed),
-                bytes_in_words(memory_allowed_bytes(self.requests)),
+                bytes_in_words(memory_allowed_bytes(requests)),
             ),
             "check the unit of sizes (the format), thin the trace out with `flashtwin trace sample`, or use larger pages",
         ))
@@ -258,48 +259,36 @@ impl First {
 
     /// Numbers pages by address. The number of contents is [`UNDECIDED`] where another reading must find out.
     fn finish(self, stream: &TraceStream, content_source: ContentSource) -> Result<Scanned, TraceError> {
-        let First { mut table, mut quality, accesses, before, .. } = self;
+        let First { mut table, mut outline, accesses, before, .. } = self;
         let order = stream.volume_order();
         let mut by_number = vec![0; order.len()];
         for (&number, &pages) in order.iter().zip(&self.volume_pages) {
             by_number[number as usize] = pages;
         }
-        let bases = volume_bases(&self.name, by_number)?;
+        let bases = volume_bases(&outline.name, by_number)?;
         let bases: Vec<u64> = order.iter().map(|&number| bases[number as usize]).collect();
         let (renumbered, lpn_address) = table.number_by_address(&bases);
         let pages = lpn_address.len();
         // Followed contents are not needed if no contents are wanted.
         let followed = match self.follower {
             _ if content_source == ContentSource::None => Some(Follower::None.finish(pages)),
-            Some(follower) if content_source == self.content_source && follower.was_right(&before) => {
+            Some(follower) if content_source == outline.content_source && follower.was_right(&before) => {
                 Some(follower.finish(pages))
             }
             _ => None,
         };
-        accesses.count(&mut quality);
+        if let Some(Followed { initial_content, content_count }) = followed {
+            outline.content_count = content_count;
+            outline.initial_content = moved(&initial_content, &renumbered, NO_CONTENT);
+        }
+        accesses.count(&mut outline.quality);
         if content_source == ContentSource::None {
-            quality = without_followed(&quality);
+            outline.quality = without_followed(&outline.quality);
         }
-        let undecided = Followed { initial_content: Vec::new(), content_count: UNDECIDED };
-        let Followed { mut initial_content, content_count } = followed.unwrap_or(undecided);
-        if content_count != UNDECIDED {
-            initial_content = moved(&initial_content, &renumbered, NO_CONTENT);
-        }
-        let outline = Outline {
-            name: self.name,
-            digest: stream.digest(),
-            page_bytes: self.page_bytes,
-            requests: self.requests,
-            page_ops: self.page_ops,
-            bytes: self.bytes,
-            duration_ns: self.duration_ns,
-            lpn_address,
-            content_count,
-            initial_content,
-            first_access: moved(&accesses.first(&before), &renumbered, FirstAccess::Never),
-            content_source,
-            quality,
-        };
+        outline.digest = stream.digest();
+        outline.lpn_address = lpn_address;
+        outline.first_access = moved(&accesses.first(&before), &renumbered, FirstAccess::Never);
+        outline.content_source = content_source;
         Ok(Scanned {
             source: Source::Stdin,
             options: OpenOptions::default(),

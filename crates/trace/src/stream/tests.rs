@@ -1,6 +1,7 @@
 //! Holding requests back, against sorting all of them at once.
 
 use super::*;
+use crate::digest::Digests;
 use crate::feed::Parts;
 use crate::request::Op;
 use crate::volumes::Volumes;

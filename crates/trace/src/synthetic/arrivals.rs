@@ -9,13 +9,9 @@ const SHORTEST_NS: u64 = 1_000;
 
 /// Arrival times in rising order, as many as were asked for.
 ///
-/// Below an hour it is the b-model (Wang et al., ICDE '02): of the requests of an interval one half of it,
-/// chosen at random, receives the share `bias` and the other half the rest, and so on down to the
-/// microsecond. 0.5 is a steady stream; the higher, the longer the queues. Bursts have a memory at every
-/// scale: the index of dispersion grows with the interval it is measured over.
-///
-/// With trains, their beginnings are spread in this way, and the requests of each follow its first
-/// one.
+/// Below an hour it is the b-model (Wang et al., ICDE '02): one half of an interval, chosen at random, receives the
+/// share `bias` of its requests, and so on down to the microsecond. 0.5 is a steady stream. With trains, their
+/// beginnings are spread in this way, and the other requests of each follow its first one.
 #[derive(Debug)]
 pub(super) struct Arrivals {
     random: Random,

@@ -32,8 +32,7 @@ impl Births {
         self.occurrences.total
     }
 
-    /// One of the things left, as the first to occur in a random order of all occurrences would be; how
-    /// often it occurs. There must be one.
+    /// Takes a thing left, as the first of a random order of all occurrences would be; how often it occurs.
     #[inline]
     pub(super) fn by_popularity(&mut self, random: &mut Random) -> u32 {
         let class = self.occurrences.find(random.below(self.occurrences.total));

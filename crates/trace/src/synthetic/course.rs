@@ -8,7 +8,6 @@ const MADE_UP_AFTER: f64 = 64.0;
 
 #[derive(Debug)]
 pub(super) struct Course {
-    /// Reads and writes among all requests, and among those to come.
     all: [u64; 2],
     left: [u64; 2],
     /// Kind and number of the requests of the present stretch, and of the one that the same train goes on with.
@@ -23,7 +22,6 @@ impl Course {
         Course { all, left: all, now: (0, 0), then: (0, 0), horizon }
     }
 
-    /// Whether the next request begins something new: another stretch, or its second part.
     pub(super) fn is_over(&self) -> bool {
         self.now.1 == 0
     }

@@ -10,8 +10,7 @@ pub(super) enum Wrong {
     NotRising,
 }
 
-/// Equally likely numbers, dealt without replacement: each deal of the whole deck has exactly the
-/// distribution, and an order of its own.
+/// Equally likely numbers, dealt without replacement: each deal of the whole deck has exactly the distribution.
 #[derive(Clone, Debug)]
 pub(super) struct Deck {
     cards: Vec<u32>,
@@ -19,10 +18,8 @@ pub(super) struct Deck {
 }
 
 impl Deck {
-    /// Points `[value, percent]`: this percentage of the numbers is at most `value`. Between two
-    /// points, and below the first one, the numbers are spread evenly on a logarithmic scale of
-    /// `1 + value`. `whole` numbers begin one above the point before. `unit` is the size of a `value`
-    /// of one.
+    /// Points `[value, percent]`: this percentage of the numbers is at most `value`, evenly on a scale of `1 + value`
+    /// between points. `whole` numbers begin one above the point before; `unit` is the size of a `value` of one.
     pub(super) fn new(points: &[(f64, f64)], whole: bool, unit: f64, cards: usize) -> Result<Deck, Wrong> {
         check(points)?;
         let card = |index: usize| {
@@ -44,7 +41,6 @@ impl Deck {
         self.cards.iter().copied().map(f64::from).sum::<f64>() / self.cards.len() as f64
     }
 
-    /// Share of the numbers that are at least `value`.
     pub(super) fn share_from(&self, value: u32) -> f64 {
         self.cards.iter().filter(|&&card| card >= value).count() as f64 / self.cards.len() as f64
     }

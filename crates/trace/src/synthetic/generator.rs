@@ -33,7 +33,6 @@ pub(super) struct Generator {
     /// Rounds of the plan's days that are over, and when the one at hand began.
     round: u64,
     round_begins_ns: u64,
-    /// When the trace ends within a round, and the last arrival so far.
     ends_ns: u64,
     last_ns: u64,
     arrivals: Arrivals,
@@ -61,12 +60,10 @@ enum Pages {
 #[derive(Debug, Default)]
 struct Run {
     write: bool,
-    /// Whether it reads pages that are overwritten: if it is cut, they may hold something else when it goes on.
     live: bool,
     page: u64,
     sizes: Vec<u32>,
     next: usize,
-    /// The value of each page of the run; empty where the trace has none.
     values: Vec<u32>,
     next_value: usize,
 }
@@ -155,7 +152,6 @@ impl Generator {
 
     #[inline]
     fn next_arrival(&mut self) -> Option<u64> {
-        // Trains are made an hour at a time, when their first request arrives.
         let time = match self.arrivals.next() {
             Some(time) => time,
             None if self.next_round() => self.arrivals.next()?,
@@ -198,7 +194,6 @@ impl Generator {
         }
     }
 
-    /// Adds a flush behind the write that was just added, if its turn has come.
     fn note_write(&mut self, columns: &mut Columns) {
         self.writes_left -= 1;
         if self.writes_left > 0 {
@@ -262,7 +257,6 @@ impl Generator {
         if reads_left + writes_left == 0 {
             return false;
         }
-        // All orders of the runs left are equally likely.
         let write = self.kinds.below(reads_left + writes_left) >= reads_left;
         self.next_run(write, u64::MAX)
     }

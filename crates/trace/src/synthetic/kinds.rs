@@ -8,7 +8,6 @@ use crate::error::TraceError;
 #[derive(Clone, Debug)]
 pub(super) struct KindPlan {
     pub(super) requests: u64,
-    /// Runs of requests each of which begins where the one before ended.
     pub(super) runs: u64,
     /// Pages of a request and how many requests have as many, summing up to `requests`.
     pub(super) sizes: Vec<(u32, u64)>,
@@ -23,7 +22,6 @@ impl KindPlan {
     }
 }
 
-/// Longest request, in pages of 4 KiB.
 const PAGES_MAX: u32 = 1 << 16;
 
 pub(super) fn kinds(
@@ -40,7 +38,6 @@ pub(super) fn kinds(
         Some(percent) => keys.share("requests.read_sequential_percent", percent)?,
         None => sequential,
     };
-    // The writes' figure for which reads and writes together meet the request.
     let of_writes = if writes > 0 {
         let all = sequential * count as f64 - of_reads * (count - writes) as f64;
         keys.between(
@@ -75,13 +72,11 @@ pub(super) fn kinds(
     Ok([reads, kind("requests.pages", writes, of_writes, &requests.pages)?])
 }
 
-/// Shares of sequential requests with which runs are made so that the requested shares are left
-/// after the cuts by ends of stretches.
+/// Shares of sequential requests with which runs are made, so that the requested shares are left after cuts.
 ///
-/// Runs of writes are made to fit. Data are read in the runs in which they were written, and a cut
-/// run later: for reads, each end of a stretch costs sequentiality. Writes make up for that as far
-/// as they can, and longer runs of reads for the rest. If reads have a share of their own, it is
-/// the share of the data read, however they are cut.
+/// Data are read in the runs in which they were written, so each end of a stretch costs reads sequentiality. Writes
+/// make up for that as far as they can, and longer runs of reads for the rest. A share of reads of their own is that
+/// of the data read, however they are cut.
 fn in_trains(
     [reads, writes]: [f64; 2],
     [read_requests, write_requests]: [f64; 2],

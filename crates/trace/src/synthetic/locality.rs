@@ -8,9 +8,7 @@ pub(super) struct Mixed<'a> {
     /// Pools, the length of the order that each is spread over in accesses, and how many there are like it.
     pools: Vec<(&'a Multiplicities, f64, f64)>,
     accesses: f64,
-    /// Share of accesses that are the first to their thing.
     first: f64,
-    /// Share of repeats that are taken out of turn, soon after the access before them.
     taken: f64,
 }
 
@@ -33,16 +31,11 @@ impl Mixed<'_> {
 
     /// Closeness with which `share` of repeats are found among the `depth` things used last.
     ///
-    /// Two successive occurrences of an item `g` accesses apart have as many other items between
-    /// them as a window of `g` touches. The mean number is the integral, over windows up to `g`, of
-    /// the share of accesses that are first ones or whose item was last used longer ago (Denning
-    /// and Schwartz, CACM 15(3), 1972; Xiang et al., ASPLOS '13).
-    ///
-    /// Close repeats have distances up to `within`, all equally likely. Other repeats lie in random
-    /// order, so their distances are known too. Both unknowns follow: `within` from the depth, the
-    /// share of close repeats from that of the others. Close repeats reach a little deeper than
-    /// asked for, so that the share is not found at their very end, where a small error in it would
-    /// be a large one in the depth.
+    /// Two occurrences of an item `g` accesses apart have as many others between them as a window of `g` touches: the
+    /// integral, over windows up to `g`, of the share of accesses that are first ones or whose item was used longer ago
+    /// (Denning and Schwartz, CACM 15(3), 1972; Xiang et al., ASPLOS '13). Close repeats have distances up to
+    /// `within`, all equally likely, others lie in random order. Close ones reach a little deeper than asked for:
+    /// at their very end a small error in the share would be a large one in the depth.
     pub(super) fn closeness(&self, share: f64, depth: f64) -> Closeness {
         if self.first >= 1.0 || self.first.is_nan() || share <= self.taken || depth < 1.0 {
             return Closeness::default();
@@ -60,7 +53,6 @@ impl Mixed<'_> {
         Closeness { share: self.close_share(deeper, low), within: (low as u64).max(1) }
     }
 
-    /// The distance up to which `share` of all repeats that are not taken out of turn lie.
     fn gap_of(&self, share: f64, close: f64, within: f64) -> f64 {
         let (mut low, mut high) = (0.0, self.accesses);
         for _ in 0..BISECTIONS {
@@ -72,8 +64,7 @@ impl Mixed<'_> {
 
     /// Share of close repeats with which `share` of all that are not taken out of turn lie within `window`.
     fn close_share(&self, share: f64, window: f64) -> f64 {
-        // The contribution of the other repeats depends a little on their number: a few rounds
-        // settle it.
+        // The contribution of the other repeats depends a little on their number: a few rounds settle it.
         let mut close = share;
         for _ in 0..ROUNDS {
             let others = 1.0 - self.longer(close, window);

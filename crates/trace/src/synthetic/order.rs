@@ -8,9 +8,7 @@ use crate::random::Random;
 /// Accesses of one kind still to come. A *thing* is an accessed item: a value for writes, an extent for reads.
 #[derive(Debug)]
 pub(super) struct Order {
-    /// Things that may be accessed on any day.
     lasting: Pool,
-    /// The first day's accesses to lasting things, where every later day repeats them.
     recurring: Option<Recurring>,
     /// Things that are accessed on the day in hand only.
     today: Option<Pool>,
@@ -19,7 +17,6 @@ pub(super) struct Order {
     closeness: Closeness,
     accesses: u64,
     done: u64,
-    /// The number of accesses at which the day in hand ends.
     day_ends: u64,
     days_in_all: u64,
     things_of_later_days: u64,
@@ -28,11 +25,9 @@ pub(super) struct Order {
     pub(super) entries: Entries,
 }
 
-/// Accesses that every day repeats.
 #[derive(Debug, Default)]
 struct Recurring {
     of_first_day: Vec<Extent>,
-    /// How many of them the day in hand has repeated.
     again: usize,
     /// Whether the last access is on the first day and to a lasting thing, so that it is to be repeated.
     settles: bool,
@@ -86,7 +81,6 @@ impl Order {
         self.lasting.unseen()
     }
 
-    /// Things that have not occurred, those of later days included.
     pub(super) fn unseen(&self) -> u64 {
         self.lasting.unseen() + self.today.as_ref().map_or(0, Pool::unseen) + self.things_of_later_days
     }
@@ -115,7 +109,6 @@ impl Order {
         }
     }
 
-    /// Accesses of lasting things to come: with recurring ones, today.
     #[inline]
     fn left_lasting(&self) -> u64 {
         match &self.recurring {
@@ -150,7 +143,6 @@ impl Order {
         }
     }
 
-    /// The next access; there must be one left.
     #[inline]
     pub(super) fn next(&mut self, random: &mut Random) -> Occurrence {
         self.advance();
@@ -212,7 +204,6 @@ impl Order {
         }
     }
 
-    /// A lasting thing that has not occurred; there must be one.
     pub(super) fn first(&mut self, evenly: bool, random: &mut Random) -> Occurrence {
         self.advance();
         self.done += 1;

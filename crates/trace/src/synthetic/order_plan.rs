@@ -34,9 +34,7 @@ pub(super) struct OrderRecipe<'a> {
     pub(super) popularity: &'a [(f64, f64)],
     pub(super) locality: Option<LocalityRecipe>,
     pub(super) of_the_day: f64,
-    /// Values that are accessed together.
     pub(super) pages_each: f64,
-    /// Accesses that repeat the page's own content.
     pub(super) same_content: f64,
     /// Accesses whose values come in groups, one access after the other.
     pub(super) shared: f64,
@@ -63,8 +61,7 @@ impl OrderRecipe<'_> {
         Ok(OrderPlan { whole, of_days, closeness, recurs: false })
     }
 
-    /// The plan of accesses that are as the recipe says on each day by itself, the share `recurring` of which
-    /// is the same every day.
+    /// The plan of accesses that are as the recipe says on each day by itself, `recurring` of them the same every day.
     pub(super) fn plan_days(
         mut self,
         keys: &Keys<'_>,

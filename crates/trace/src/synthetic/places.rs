@@ -2,8 +2,7 @@
 
 use crate::random::Random;
 
-/// Pages `0..top`, used from the end downwards: two runs that are new, one after the other, are then not
-/// taken for one run.
+/// Pages `0..top`, used from the end downwards, so that two new runs in a row are not taken for one.
 #[derive(Debug)]
 pub(super) struct Places {
     pub(super) top: u64,
@@ -22,7 +21,6 @@ impl Places {
         self.top - self.fresh
     }
 
-    /// The place of a page among those used, the first used being 0.
     #[inline]
     pub(super) fn index(&self, page: u64) -> usize {
         (self.top - 1 - page) as usize
@@ -45,7 +43,6 @@ impl Places {
         start
     }
 
-    /// Says that a run elsewhere came between.
     pub(super) fn forget(&mut self) {
         self.last_end = u64::MAX;
     }

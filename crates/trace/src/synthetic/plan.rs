@@ -24,7 +24,6 @@ pub(super) struct Plan {
     pub(super) overwrite_skew: f64,
     pub(super) footprint: u64,
     pub(super) content: ContentPlan,
-    /// Writes from one flush to the next; 0: none is flushed.
     pub(super) writes_per_flush: u64,
 }
 
@@ -40,11 +39,9 @@ pub(super) struct ValuesPlan {
     pub(super) writes: OrderPlan,
     /// Of runs, not of pages.
     pub(super) reads: OrderPlan,
-    /// Pages written with their own content.
     pub(super) same_content: u64,
     /// Pages written with a value that lies nowhere any more; not looked after where there is no number.
     pub(super) reborn: Option<u64>,
-    /// Values that the trace reads before it writes them.
     pub(super) read_before: u64,
     /// Pages of values read that were there before, and that the trace writes.
     pub(super) pages_there: u64,
@@ -54,13 +51,10 @@ pub(super) struct ValuesPlan {
     /// The same for each further round, in which recurring reads are not new.
     pub(super) later: LaterPages,
     pub(super) agreement: f64,
-    /// Runs of reads that go to pages which are overwritten.
     pub(super) live_runs: u64,
-    /// Pages that are written once, with contents that others of them hold, too.
     pub(super) pages_shared: u64,
 }
 
-/// Pages of values that a further round is the first to read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LaterPages {
     /// Those that were there before, those that the round writes, and those that hold the same as others.
@@ -70,15 +64,13 @@ pub(super) struct LaterPages {
 }
 
 impl LaterPages {
-    /// Addresses that a round needs for them: behind those that were there, enough for those that were to be kept
-    /// and are not.
+    /// Addresses that a round needs for them, with enough for those that were to be kept and are not.
     pub(super) fn addresses(&self) -> u64 {
         self.there + 2 * self.kept + self.copied
     }
 }
 
 impl ValuesPlan {
-    /// Pages that are read, none of which is ever overwritten.
     pub(super) fn pages_read(&self) -> u64 {
         self.pages_there + self.pages_kept + self.pages_copied
     }
@@ -155,7 +147,6 @@ impl Plan {
 }
 
 impl Plan {
-    /// Requests in all, flushes among them; about as many where part of a round is made.
     pub(super) fn requests(&self) -> u64 {
         let flushes = self.kinds[WRITE].requests.checked_div(self.writes_per_flush).unwrap_or(0);
         let of_a_round = self.kinds.iter().map(|kind| kind.requests).sum::<u64>() + flushes;
@@ -167,7 +158,6 @@ impl Plan {
     }
 }
 
-/// Refuses more rounds than pages and values have numbers for.
 fn check_rounds(
     keys: &Keys<'_>,
     rounds: u64,
@@ -315,7 +305,6 @@ fn order_of_reads<'a>(
     })
 }
 
-/// Refuses more values that are both written and read, `kept` of the `read_pages`, than can be.
 fn check_kept(
     reads: &ReadsRecipe,
     keys: &Keys<'_>,
@@ -344,7 +333,6 @@ fn check_kept(
     Ok(())
 }
 
-/// Refuses more values that are read and then written than are read from pages that lay `there`.
 fn check_read_before(keys: &Keys<'_>, wanted: u64, there: u64, written: u64) -> Result<(), TraceError> {
     if wanted <= there {
         return Ok(());

@@ -9,12 +9,9 @@ pub(super) const NONE: u32 = u32::MAX;
 /// An item of an order: for writes a value, for reads pages that hold consecutive values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
-    /// First page; 0 for a value that is not bound to a place.
     pub(super) start: u32,
     pub(super) pages: u32,
-    /// Value of the first page.
     pub(super) value: u32,
-    /// Seed of the cut into requests.
     pub(super) cut: u32,
 }
 
@@ -24,11 +21,8 @@ const NOTHING: Extent = Extent { start: 0, pages: 0, value: NONE, cut: 0 };
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     what: Extent,
-    /// Occurrences to come.
     left: u32,
-    /// Pages that hold the thing now, where they are counted.
     copies: u32,
-    /// Whether the thing belongs to the pool of one day.
     of_a_day: bool,
     next: u32,
 }
@@ -78,7 +72,6 @@ impl Entries {
         }
     }
 
-    /// A page that held `value`, for which `entry` stood, holds it no more.
     #[inline]
     pub(super) fn release(&mut self, entry: u32, value: u32) {
         if self.awaits(entry, value).is_some() {
@@ -121,7 +114,6 @@ pub(super) const GROUP: u32 = 8;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Closeness {
-    /// Share of repeats that follow closely.
     pub(super) share: f64,
     /// Most occurrences between such a repeat and the one it repeats; all distances are equally likely.
     pub(super) within: u64,
@@ -137,13 +129,9 @@ pub(super) enum Occurrence {
 
 /// Occurrences that are still to be put into an order.
 ///
-/// An item that has occurred waits, with `r` occurrences left, for the first of `r` points in the
-/// rest of the order, or for a near point if the repeat is to be close. Where no repeat is due, a
-/// new item occurs, drawn by popularity.
-///
-/// Without closeness that is the order of shuffled occurrences: an item that occurs `m` times has
-/// not been seen after a part `x` of the order with probability `(1 - x)^m`, and its gaps are those
-/// between random points. Counts are exact, for any draw.
+/// An item that has occurred waits, with `r` occurrences left, for the first of `r` points in the rest of the order,
+/// or for a near point if the repeat is to be close. Where no repeat is due, a new item occurs, drawn by popularity.
+/// Without closeness that is the order of shuffled occurrences. Counts are exact, for any draw.
 #[derive(Debug)]
 pub(super) struct Pool {
     births: Births,
@@ -194,7 +182,6 @@ impl Pool {
         self.horizon - self.left()
     }
 
-    /// An unseen thing, by popularity or evenly; there must be one.
     #[inline]
     pub(super) fn first(&mut self, entries: &mut Entries, evenly: bool, random: &mut Random) -> Occurrence {
         let times = if evenly { self.births.evenly(random) } else { self.births.by_popularity(random) };
@@ -247,7 +234,6 @@ impl Pool {
         }
     }
 
-    /// An occurrence of a thing of this pool out of turn; it must be awaited.
     #[inline]
     pub(super) fn take(&mut self, entries: &mut Entries, entry: u32) {
         entries.entries[entry as usize].left -= 1;
@@ -271,7 +257,6 @@ impl Pool {
         self.queue.push(entries, entry, due);
     }
 
-    /// Frees the queue when the pool has no occurrence left.
     pub(super) fn close(&mut self, entries: &mut Entries) {
         while self.queue.length > 0 {
             let entry = self.queue.pop(entries);
@@ -333,7 +318,6 @@ impl Queue {
         self.length += 1;
     }
 
-    /// The entry that is due first; there must be one.
     #[inline]
     fn pop(&mut self, entries: &Entries) -> u32 {
         while self.buckets[self.cursor].length == 0 {

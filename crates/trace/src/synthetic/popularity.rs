@@ -7,7 +7,6 @@ pub(super) struct Multiplicities {
     pub(super) classes: Vec<Class>,
 }
 
-/// `things` of them occur `times` times each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Class {
     pub(super) times: u32,
@@ -21,7 +20,6 @@ pub(super) struct Skew {
     pub(super) things_share: f64,
 }
 
-/// No concentration like this is possible; the nearest shares of things that are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Impossible {
     pub(super) least: f64,
@@ -44,8 +42,7 @@ impl Multiplicities {
         let (mut flat, mut steep) = (EXPONENTS.0, EXPONENTS.1);
         let (most, flattest) = share(flat);
         let (least, steepest) = share(steep);
-        // Published numbers are rounded and may lie a little beyond the possible. Of few
-        // occurrences, any two concentrations are far apart.
+        // Published numbers are rounded. Of few occurrences, any two concentrations are far apart.
         let few = occurrences < FEW;
         if skew.things_share >= most {
             return if few || skew.things_share <= most * TOLERANCE {

@@ -1,26 +1,29 @@
 //! Hex digests of lines: one MD5 for every 4 KB, or one for every 512-byte sector.
 
 use super::collect::Collector;
-use super::fields::{Complaint, Field, SECTOR_BYTES};
+use super::fields::{Bad, Complaint, Field, Fields, SECTOR_BYTES};
 use crate::request::CHUNK_BYTES;
 
 const DIGITS: usize = 32;
 
-/// Checks length and digits of the digests of a request of `length` bytes.
+/// The digests of a request of `length` bytes, which end the line; checks their number and digits.
 #[inline]
-pub(crate) fn check_digest(digits: &[u8], length: u32, field: Field) -> Result<(), Complaint> {
+pub(crate) fn digests<'a>(fields: &mut Fields<'a, false>, length: u32) -> Result<&'a [u8], Bad> {
+    let at = fields.at;
+    let digits = if length == 0 && fields.ended() { &[] } else { fields.word(Field::DIGEST)? };
+    fields.end()?;
     let chunks = length.div_ceil(CHUNK_BYTES) as usize;
     let sectors = length as usize / SECTOR_BYTES as usize;
     if digits.len() != chunks * DIGITS && digits.len() != sectors * DIGITS {
         let complaint = if digits.iter().all(u8::is_ascii_hexdigit) {
             Complaint::DigestLength { digits: digits.len(), chunks: chunks as u64 }
         } else {
-            Complaint::NotA(field)
+            Complaint::NotA(Field::DIGEST)
         };
-        return Err(complaint);
+        return Err(Bad::new(at, complaint));
     }
     let bad = digits.iter().fold(0, |bad, &digit| bad | nibble(digit) & 0x80);
-    if bad == 0 { Ok(()) } else { Err(Complaint::NotA(field)) }
+    if bad == 0 { Ok(digits) } else { Err(Bad::new(at, Complaint::NotA(Field::DIGEST))) }
 }
 
 /// Adds the contents of a request of `length` bytes, whose digests have been checked.

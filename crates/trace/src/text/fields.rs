@@ -16,6 +16,22 @@ pub(crate) struct Field {
     pub(crate) expected: &'static str,
 }
 
+/// Fields that several formats have.
+impl Field {
+    pub(crate) const OFFSET: Field = Field::new("offset", "a number of bytes");
+    pub(crate) const LENGTH: Field = Field::new("length", "a number of bytes");
+    pub(crate) const SIZE: Field = Field::new("size", "a number of bytes");
+    pub(crate) const SECTORS: Field = Field::new("size", "a number of 512-byte sectors");
+    pub(crate) const ADDRESS: Field = Field::new("address", "a number of 512-byte sectors");
+    pub(crate) const DIGEST: Field = Field::new("digest", "hex digits, 32 or 256 for every 4 KB");
+    pub(crate) const DEVICE: Field = Field::new("device", "a whole number");
+    pub(crate) const PID: Field = Field::new("process id", "a whole number");
+
+    const fn new(name: &'static str, expected: &'static str) -> Field {
+        Field { name, expected }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Complaint {
     NotA(Field),
@@ -23,14 +39,8 @@ pub(crate) enum Complaint {
     Negative(Field),
     Beyond(Field, &'static str),
     Surplus,
-    TooEarly {
-        behind_ns: u64,
-        window_ns: u64,
-    },
-    DigestLength {
-        digits: usize,
-        chunks: u64,
-    },
+    TooEarly { behind_ns: u64, window_ns: u64 },
+    DigestLength { digits: usize, chunks: u64 },
 }
 
 /// A line that cannot be read: where on the line (bytes from 0), and why.

@@ -6,7 +6,7 @@ mod fields;
 mod intern;
 
 pub(crate) use collect::{Collector, Parsed};
-pub(crate) use digits::{add_contents, check_digest};
+pub(crate) use digits::{add_contents, digests};
 pub(crate) use fields::{Bad, Complaint, Field, Fields, SECTOR_BYTES};
 
 use crate::columns::Columns;

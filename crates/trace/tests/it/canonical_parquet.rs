@@ -4,9 +4,9 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::common::{Folder, Stop};
+use crate::common::{Folder, Stop, open};
 use flashtwin_trace::{
-    ErrorCause, NO_CONTENT, Op, OpenOptions, Request, Source, Trace, TraceBuilder, TraceError, write_parquet,
+    ErrorCause, NO_CONTENT, Op, OpenOptions, Request, Source, Trace, TraceBuilder, write_parquet,
 };
 use parquet::basic::{BrotliLevel, Compression, Encoding, GzipLevel, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
@@ -14,10 +14,6 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
-
-fn open(path: &Path) -> Result<Trace, TraceError> {
-    Trace::open(&Source::File(path.to_owned()), &OpenOptions::default(), &())
-}
 
 fn fiu() -> Trace {
     let text = "\

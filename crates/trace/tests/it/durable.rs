@@ -1,11 +1,9 @@
-//! Forced unit access stays with its request wherever the request goes.
+//! Forced unit access stays with its request; `queues` has it written and cut into pages.
 
 use std::fmt::Write as _;
 
-use crate::common::{Folder, Random};
-use flashtwin_trace::{
-    ContentSource, Op, OpenOptions, PageScan, PageSource, PageTrace, SampleBy, Source, Trace, TraceStream,
-};
+use crate::common::Random;
+use flashtwin_trace::{Op, OpenOptions, SampleBy, Source, Trace, TraceStream};
 
 /// blkparse's output for `requests` on two devices, each at its own address, some durable or late, and flushes.
 fn text(requests: u64, seed: u64) -> String {
@@ -46,7 +44,7 @@ fn sorted(mut addresses: Vec<u64>) -> Vec<u64> {
 }
 
 #[test]
-fn it_is_read_sorted_streamed_written_and_cut_with_its_request() {
+fn it_is_read_sorted_and_streamed_with_its_request() {
     for (requests, seed) in [(1, 1), (60, 2), (3_000, 3), (200_000, 4)] {
         let text = text(requests, seed);
         let source = source(&text);
@@ -60,30 +58,6 @@ fn it_is_read_sorted_streamed_written_and_cut_with_its_request() {
             streamed.extend(durable(&batch));
         }
         assert_eq!((streamed, stream.digest()), (durable(&trace), trace.digest()));
-
-        let folder = Folder::new();
-        let path = folder.file("durable.parquet");
-        trace.write_parquet(&path).unwrap();
-        let read = open(&Source::File(path.clone()));
-        assert_eq!((&read.flags, read.digest()), (&trace.flags, trace.digest()));
-
-        let pages = PageTrace::build(&trace, 4096, ContentSource::None).unwrap();
-        let window = pages.window();
-        assert!((0..trace.len()).all(|row| window.is_durable(row) == trace.is_durable(row)));
-        let scan = PageScan::open(
-            &Source::File(path.clone()),
-            &OpenOptions::default(),
-            4096,
-            |_| ContentSource::None,
-            &(),
-        )
-        .unwrap();
-        let mut marks: Vec<u8> = Vec::new();
-        let mut windows = scan.windows().unwrap();
-        while let Some(window) = windows.next().unwrap() {
-            marks.extend(window.marks);
-        }
-        assert_eq!(marks, pages.columns.marks);
     }
 }
 

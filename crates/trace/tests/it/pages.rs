@@ -287,13 +287,13 @@ fn compare(trace: &Trace, page_bytes: u32, source: ContentSource) {
     assert_eq!(pages.outline.lpn_address, addresses);
     let lpn: HashMap<Page, u32> = touched.iter().copied().zip(0..).collect();
 
-    assert_eq!(pages.page_ops(), reference.operations.len());
-    assert_eq!(pages.requests(), trace.len());
+    assert_eq!(pages.columns.page_ops(), reference.operations.len());
+    assert_eq!(pages.columns.requests(), trace.len());
     for (page_op, operation) in reference.operations.iter().enumerate() {
-        assert!(pages.page_ops_of(operation.request).contains(&page_op));
+        assert!(pages.columns.page_ops_of(operation.request).contains(&page_op));
         assert_eq!(pages.columns.op[operation.request], operation.op);
         assert_eq!(pages.columns.lpn[page_op], lpn[&operation.page]);
-        assert_eq!(pages.is_partial(operation.request, page_op), operation.partial);
+        assert_eq!(pages.columns.is_partial(operation.request, page_op), operation.partial);
     }
     assert_eq!(pages.columns.content, reference.content);
     let held = lpn.keys().filter(|&&page| reference.first_access(page) != FirstAccess::Never).count();
@@ -557,7 +557,7 @@ fn seeds_make_other_draws_and_reads_do_not() {
     }
     let written = |builder: &TraceBuilder, text: &str| -> Vec<usize> {
         let pages = PageTrace::build(&builder.build().unwrap(), 4096, zipf(text)).unwrap();
-        let writes = (0..pages.requests()).filter(|&request| pages.columns.op[request] == Op::Write);
+        let writes = (0..pages.columns.requests()).filter(|&request| pages.columns.op[request] == Op::Write);
         let contents: Vec<u32> = writes.map(|request| pages.columns.content[request]).collect();
         let mut first: HashMap<u32, usize> = HashMap::new();
         contents.iter().enumerate().map(|(number, id)| *first.entry(*id).or_insert(number)).collect()

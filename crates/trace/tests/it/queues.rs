@@ -1,6 +1,6 @@
 //! Submission queues of requests: they stay with them wherever a trace goes.
 
-use crate::common::Folder;
+use crate::common::{Folder, open};
 use flashtwin_trace::{
     ContentSource, Op, OpenOptions, PageScan, PageSource, PageTrace, SampleBy, Source, Trace, TraceBuilder,
     TraceStream,
@@ -25,18 +25,14 @@ fn given(trace: &Trace, row: usize) -> u8 {
     if trace.op[row] == Op::Flush { 31 } else { (trace.offset_bytes[row] / 4096 * 11 % 32) as u8 }
 }
 
-fn open(path: &std::path::Path) -> Trace {
-    Trace::open(&Source::File(path.to_owned()), &OpenOptions::default(), &()).unwrap()
-}
-
 #[test]
 fn queues_go_wherever_requests_go() {
-    let trace = trace(3_000, |at| (at * 11 % 32) as u8);
+    let trace = trace(200_000, |at| (at * 11 % 32) as u8);
     assert!((0..trace.len()).all(|row| trace.queue(row) == given(&trace, row)));
     let folder = Folder::new();
     let path = folder.file("queues.parquet");
     trace.write_parquet(&path).unwrap();
-    let read = open(&path);
+    let read = open(&path).unwrap();
     assert_eq!((&read.flags, read.digest()), (&trace.flags, trace.digest()));
 
     let source = Source::File(path.clone());

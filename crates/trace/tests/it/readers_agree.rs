@@ -1,5 +1,6 @@
 //! One sample in every format and compression (tests/data): all readers see the same trace.
 
+use crate::common::Folder;
 use crate::sample;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -178,23 +179,22 @@ fn digests_are_those_of_the_lines() {
     assert_eq!(parquet.volume_names, ["8:0", "8:1"]);
 }
 
+/// Writes tests/data anew if `FLASHTWIN_WRITE_DATA` is set; otherwise they must hold what would be written.
 #[test]
 fn the_files_are_up_to_date() {
+    let write = std::env::var_os("FLASHTWIN_WRITE_DATA").is_some();
     for Sample { file, text, .. } in FILES {
+        if write {
+            std::fs::write(data(file), compress(file, text().as_bytes()).unwrap()).unwrap();
+        }
         let bytes = std::fs::read(data(file)).unwrap();
         assert_eq!(decompress(file, &bytes).unwrap(), text(), "{file}");
     }
-}
-
-/// Writes tests/data anew: `cargo test -p flashtwin-trace --test it -- readers_agree --ignored`.
-#[test]
-#[ignore = "writes tests/data"]
-fn make_the_files() {
-    for Sample { file, text, .. } in FILES {
-        std::fs::write(data(file), compress(file, text().as_bytes()).unwrap()).unwrap();
-    }
-    let trace = open(&Source::File(data("sample.fiu")), None).unwrap();
-    trace.write_parquet(&data(PARQUET)).unwrap();
+    let folder = Folder::new();
+    let place = if write { data(PARQUET) } else { folder.file(PARQUET) };
+    open(&Source::File(data("sample.fiu")), None).unwrap().write_parquet(&place).unwrap();
+    let [written, there] = [place, data(PARQUET)].map(|path| open(&Source::File(path), None).unwrap());
+    assert_eq!(written, there);
 }
 
 fn ending(file: &str) -> &str {

@@ -83,7 +83,7 @@ fn check(path: &Path, options: &OpenOptions, page_bytes: u32, content: ContentSo
     for again in 0..2 {
         assert_eq!(joined(&scan).unwrap(), pages.columns, "{label}, time {again}");
     }
-    let places: Vec<u64> = (0..50).map(|n| n * n * 31 % pages.page_ops() as u64).collect();
+    let places: Vec<u64> = (0..50).map(|n| n * n * 31 % pages.columns.page_ops() as u64).collect();
     assert_eq!(scan.contents_at(&places).unwrap(), pages.contents_at(&places).unwrap(), "{label}");
 }
 

@@ -1,10 +1,10 @@
 //! Shared by the tests of this crate.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use flashtwin_bits::SplitMix64;
-use flashtwin_trace::Progress;
+use flashtwin_trace::{OpenOptions, Progress, Source, Trace, TraceError};
 
 /// A folder of its own for each test, removed at the end.
 pub(crate) struct Folder(PathBuf);
@@ -35,6 +35,10 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
+}
+
+pub(crate) fn open(path: &Path) -> Result<Trace, TraceError> {
+    Trace::open(&Source::File(path.to_owned()), &OpenOptions::default(), &())
 }
 
 /// Stops the work at once.
