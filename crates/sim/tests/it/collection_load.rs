@@ -5,10 +5,10 @@ use arrow_array::types::Float64Type;
 use flashtwin_ftl::{Rng, WearPolicy};
 use flashtwin_nand::NandConfig;
 use flashtwin_sim::{Preload, Resolved, RunResult, run};
-use flashtwin_trace::{PageTrace, Trace};
+use flashtwin_trace::{Op, PageTrace, Trace, TraceBuilder};
 
 use crate::bench::{Levels, nand, pick, system_with};
-use crate::relations::{Shape, UNIQUE, number, trace_at};
+use crate::relations::number;
 
 /// A drive with as many blocks a plane as collection needs to behave as on a large one.
 fn drive(rng: &mut Rng) -> NandConfig {
@@ -27,12 +27,23 @@ fn drive(rng: &mut Rng) -> NandConfig {
     }
 }
 
-/// Single pages at random times; `hot`: most of the writes go to few of the pages.
-fn trace(rng: &mut Rng, footprint: u32, hot: bool) -> Trace {
-    let whole =
-        Shape { partial_percent: 0, trim_percent: 0, most_pages: 1, together: 1, fill_ns: 0, ..UNIQUE };
-    let hot_percent = if hot { 70 } else { 0 };
-    trace_at(rng, footprint, &Shape { requests: 20_000, read_percent: 30, hot_percent, ..whole }, 1_000_000)
+/// Single pages at random times; `hot`: 80 % of the writes go to a fifth of the pages.
+fn trace(rng: &mut Rng, footprint: u32, hot: bool, mean_ns: f64) -> Trace {
+    let mut builder = TraceBuilder::new("collection under load");
+    let mut now = 0.0;
+    // Every page is there, and the order of the addresses is that of the pages.
+    builder.request(0, Op::Read, 0, footprint * 4096, &[]);
+    for _ in 0..20_000 {
+        let uniform = f64::from(1 + rng.below(1 << 30)) / f64::from(1 << 30);
+        now += -uniform.ln() * mean_ns;
+        let page = match hot && rng.below(10) < 8 {
+            true => rng.below(footprint / 5),
+            false => rng.below(footprint),
+        };
+        let op = if rng.below(10) < 7 { Op::Write } else { Op::Read };
+        builder.request(now as i64, op, u64::from(page) * 4096, 4096, &[]);
+    }
+    builder.build().unwrap()
 }
 
 fn busy_percent(result: &RunResult) -> f64 {
@@ -55,7 +66,7 @@ fn scene(rng: &mut Rng, hot: bool) -> Scene {
     let planes = base.device.geometry.planes();
     let raw = planes * (base.config.nand.blocks_per_plane - 4) * base.config.nand.pages_per_block;
     let footprint = (f64::from(raw) * pick(rng, &[0.75, 0.82, 0.88])) as u32;
-    let trace = trace(rng, footprint, hot);
+    let trace = trace(rng, footprint, hot, 1_000_000.0);
     let pages = PageTrace::build(&trace, 4096, base.content_source(trace.has_content())).unwrap();
     let wanted = f64::from(30 + rng.below(26));
     base.config.replay.speed = 0.5;

@@ -44,7 +44,7 @@ pub(crate) struct Shape {
     pub(crate) hot_percent: u32,
     /// Requests that come at one time; 0: drawn.
     pub(crate) together: u32,
-    /// Time between the writes that fill all pages at first; 0: one read touches them all.
+    /// Time between the writes that fill all pages at first.
     pub(crate) fill_ns: i64,
 }
 
@@ -84,10 +84,7 @@ pub(crate) fn trace_at(rng: &mut Rng, footprint: u32, shape: &Shape, mean_ns: u3
         some => shape.draw(rng, some),
     };
     let mut now = 0;
-    if shape.fill_ns == 0 {
-        builder.request(0, Op::Read, 0, footprint * 4096, &[]);
-    }
-    for page in (0..footprint).filter(|_| shape.fill_ns > 0) {
+    for page in 0..footprint {
         now += shape.fill_ns;
         let content = content(rng);
         builder.request(now, Op::Write, u64::from(page) * 4096, 4096, &[content]);

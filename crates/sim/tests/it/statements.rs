@@ -155,7 +155,7 @@ fn copies_in_deduplicated_space_need_no_extra_pages() {
 #[test]
 fn all_replication_policies_stay_within_the_same_space() {
     let mut full = [0; 3];
-    for (seed, kind) in (15..).zip(&KINDS) {
+    for (seed, kind) in (115..).zip(&KINDS) {
         let trace = trace(kind, 4_000, seed);
         for alpha in ["0", "0.1", "0.5"] {
             let budgets = REPLICATING.map(|name| {
