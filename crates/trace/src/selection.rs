@@ -129,8 +129,7 @@ pub(crate) fn volume_of(opened: Opened, name: &str, label: &str) -> Opened {
 pub(crate) fn span_of(opened: Opened, span_ns: &Range<i64>, window_ns: u64, label: &str) -> Opened {
     let trace = span_name(&opened.name, span_ns);
     let span_ns = span_ns.clone();
-    let wanted = Wanted::Span { span_ns, window_ns, early: Columns::empty(), origin_ns: None };
-    Selection::of(opened, trace, label, wanted)
+    Selection::of(opened, trace, label, Wanted::Span { span_ns, window_ns, origin_ns: None })
 }
 
 enum Wanted {
@@ -141,8 +140,6 @@ enum Wanted {
     Span {
         span_ns: Range<i64>,
         window_ns: u64,
-        /// Requests read before the time of the first one was certain.
-        early: Columns,
         /// When the first request of the file arrives, by the file's clock.
         origin_ns: Option<i64>,
     },
@@ -153,6 +150,8 @@ struct Selection {
     feed: Box<dyn Feed>,
     wanted: Wanted,
     label: String,
+    /// Requests read before the time of the first one was certain.
+    early: Columns,
     any: bool,
     /// Holes before the first wanted request, once some requests were read.
     holes: Option<Holes>,
@@ -161,19 +160,20 @@ struct Selection {
 impl Selection {
     fn of(opened: Opened, name: String, label: &str, wanted: Wanted) -> Opened {
         let label = label.to_owned();
-        let feed = Selection { feed: opened.feed, wanted, label, any: false, holes: None };
+        let early = Columns::empty();
+        let feed = Selection { feed: opened.feed, wanted, label, early, any: false, holes: None };
         Opened { name, format: opened.format, feed: Box::new(feed) }
     }
 
     /// Reads a span's first requests, until no earlier request can come than those read.
     fn find_origin(&mut self, rows: usize, progress: &dyn Progress) -> Result<(), TraceError> {
-        let Wanted::Span { window_ns, early, origin_ns: origin @ None, .. } = &mut self.wanted else {
+        let Wanted::Span { window_ns, origin_ns: origin @ None, .. } = &mut self.wanted else {
             return Ok(());
         };
         loop {
             let read = self.feed.read(rows, progress)?;
-            early.extend_from(&read, 0..read.len());
-            let earliest = early.time_ns.iter().copied().min().unwrap_or(i64::MAX);
+            self.early.extend_from(&read, 0..read.len());
+            let earliest = self.early.time_ns.iter().copied().min().unwrap_or(i64::MAX);
             if self.feed.ended() || self.feed.latest_ns().saturating_sub_unsigned(*window_ns) >= earliest {
                 *origin = Some(earliest);
                 return Ok(());
@@ -240,10 +240,7 @@ impl Feed for Selection {
     fn read(&mut self, rows: usize, progress: &dyn Progress) -> Result<Columns, TraceError> {
         self.find_origin(rows.min(ROWS_AT_A_TIME), progress)?;
         let mut columns = Columns::empty();
-        let mut read = match &mut self.wanted {
-            Wanted::Span { early, .. } => std::mem::replace(early, Columns::empty()),
-            Wanted::Volume { .. } => Columns::empty(),
-        };
+        let mut read = std::mem::replace(&mut self.early, Columns::empty());
         loop {
             self.take(&read, &mut columns);
             if self.ended() || columns.len() >= rows {
