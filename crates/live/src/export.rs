@@ -20,8 +20,7 @@ pub struct Extent {
     pub zero: bool,
 }
 
-/// A client that waits for an answer; `()` waits to the end. Long work checks now and then whether the client has
-/// left.
+/// A client that waits for an answer (`()` waits to the end). Long work checks now and then whether it has left.
 pub trait Caller {
     fn has_left(&self) -> bool;
 

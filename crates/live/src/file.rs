@@ -16,8 +16,7 @@ pub struct FileExport {
 }
 
 impl FileExport {
-    /// Opens an existing file or device. A file is locked: one server at a time may write to it, or any number read
-    /// it.
+    /// Opens an existing file or device. A lock lets one server write to a file, or any number read it.
     pub fn open(path: &Path, read_only: bool) -> io::Result<FileExport> {
         let told = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
         FileExport::open_it(path, read_only).map_err(told)

@@ -1,5 +1,4 @@
-//! The controller and its decisions, carried out on the medium: everything behind the drive's one
-//! lock.
+//! The controller and its decisions, carried out on the medium, behind the drive's one lock.
 
 use flashtwin_ftl::Controller;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
@@ -120,8 +119,7 @@ pub(crate) fn of_ftl(error: FtlError) -> io::Error {
 }
 
 impl Core {
-    /// Refuses to go on after a failure: the controller's decisions since then may not be on the
-    /// medium.
+    /// Fails after a failure, because the controller's decisions since then may not be on the medium.
     pub(crate) fn may_write(&self) -> io::Result<()> {
         match self.failed.clone().or_else(|| self.in_flight.failed()) {
             None => Ok(()),
@@ -140,10 +138,8 @@ impl Core {
         outcome
     }
 
-    /// Carries out the controller's operations in order. The host's page goes as soon as its block
-    /// can take it: behind the operations that made room for it, before the collection that its
-    /// write set off. A job's end is reported after all earlier operations, when tables and medium
-    /// agree.
+    /// Carries out the controller's operations in order. The host's page goes as soon as its block can take it. A job's
+    /// end is reported after all earlier operations, when tables and medium agree.
     pub(crate) fn carry_out(&mut self, host: Option<HostPage<'_>>) -> io::Result<()> {
         let mut host = host;
         self.queue.extend(self.ops.drain(..));
@@ -312,8 +308,7 @@ impl Core {
         }
     }
 
-    /// Waits for the previous batch, then returns the records since; `None` if there are none. The batch counts as
-    /// under way from now on.
+    /// Waits for the batch under way, and returns the next one, which is then under way; `None` without records.
     pub(crate) fn seal(&mut self) -> io::Result<Option<Batch>> {
         self.arrive()?;
         if self.log.is_empty() {

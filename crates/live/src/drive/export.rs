@@ -123,8 +123,7 @@ impl Drive {
         }
     }
 
-    /// Reads without the lock. If the page has moved meanwhile, its digest does not fit, and it is read again under
-    /// the lock.
+    /// Reads without the lock, and again under it if the digest does not fit because the page has moved meanwhile.
     fn read_page(&self, lpn: u32, into: &mut [u8]) -> io::Result<()> {
         if !self.options.check_reads {
             let mut core = self.core();

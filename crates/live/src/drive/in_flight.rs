@@ -1,5 +1,4 @@
-//! The batch that a flush is making durable without the drive's lock: at most one at a time, and no other batch is
-//! written before it is durable.
+//! The batch that a flush makes durable without the drive's lock. The next one is written after it.
 
 use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard};

@@ -22,8 +22,7 @@ pub(crate) fn tables(system: &System, geometry: &Geometry, logical_pages: u32) -
     let empty = pages * (12 + 4) + blocks * (8 + 14 + 40) + logical * if aware { 4 + 12 } else { 4 };
     let contents = if aware { logical } else { 0 };
     let controller = memory::tables(&system.ftl, geometry, logical, contents).touched_bytes;
-    // An owner for each page; a digest and its index entry for each content; a log entry for each
-    // logical page.
+    // An owner a page; a digest and its index entry a content; a log entry a logical page.
     let full = empty + controller + pages * 4 + contents * 40 + logical * 24;
     TableBytes { empty, full }
 }

@@ -72,8 +72,7 @@ impl Core {
         io::Error::new(io::ErrorKind::InvalidData, text)
     }
 
-    /// Reads a logical page from whichever of its pages is whole; zeroes where nothing was written. If all fail, the
-    /// error is that of the first.
+    /// Reads whichever page of a logical page is whole, or zeroes if it has none. The error is that of the first.
     pub(crate) fn read_any(&self, lpn: u32, into: &mut [u8]) -> io::Result<()> {
         let Some((home, others)) = self.ftl.places_of(Lpn::new(lpn)) else {
             into.fill(0);
@@ -114,5 +113,49 @@ impl Core {
         if *damaged == DAMAGED_PAGES_TO_RETIRE {
             self.ftl.retire(block, u64::from(self.layout.logical_pages));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use flashtwin_ftl::{Controller, Host, LoadView, NO_CONTENT, NO_JOB};
+
+    use super::*;
+    use crate::drive::{CreateOptions, Drive, DriveOptions, Plan};
+    use crate::export::{Export, Writing};
+    use crate::store::fault::FaultMedium;
+
+    /// The controller decides on, as it does before a failure shows, and nothing is carried out.
+    #[test]
+    fn old_pages_do_not_stand_for_those_of_a_decided_erase() {
+        let levels = ["channels", "chips_per_channel", "dies_per_chip", "planes_per_die"].map(|key| (key, 1));
+        let sizes = levels.into_iter().chain([("blocks_per_plane", 9), ("pages_per_block", 8)]);
+        let sets = sizes.map(|(key, value)| (format!("nand.{key}"), value.to_string())).collect();
+        let options = CreateOptions { sets, ..CreateOptions::default() };
+        let plan = Plan::new("conventional", 39 * 4096, &options).unwrap();
+        let medium = FaultMedium::new(plan.medium_bytes() as usize);
+        plan.write(&medium).unwrap();
+        let drive = Drive::open_on(Arc::new(medium), &DriveOptions::default()).unwrap();
+        for page in 0..39 * 5 {
+            drive.write(page % 39 * 4096, &[7; 4096], Writing::default(), &()).unwrap();
+        }
+        let mut core = drive.core();
+        let Core { ftl, ops, loads, .. } = &mut *core;
+        for lpn in (0..39 * 5).map(|page| Lpn::new(page % 39)) {
+            let page = Host { lpn, address: u64::from(lpn.number()), content: NO_CONTENT };
+            ftl.write(page, true, &LoadView::new(loads, loads), ops).unwrap();
+            while let Some(op) = ops.pop() {
+                if op.job != NO_JOB {
+                    ftl.job_done(op.job, &LoadView::new(loads, loads), ops).unwrap();
+                }
+            }
+        }
+        let homes: Vec<Ppn> = Lpn::each(0..39).filter_map(|lpn| core.ftl.home_of(lpn)).collect();
+        let programmed = |ppn: &&Ppn| core.flash.is_programmed(&core.layout.geometry, **ppn);
+        let old = homes.iter().filter(programmed).count();
+        assert!(old > 5, "{old} of {} places of new pages hold old ones", homes.len());
+        assert!(homes.iter().all(|&ppn| core.place(ppn).is_err()));
     }
 }

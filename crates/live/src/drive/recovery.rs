@@ -18,8 +18,7 @@ use crate::store::spare::{Spare, SpareBytes};
 use crate::store::superblock::Superblock;
 use crate::store::{DriveError, Medium};
 
-/// Content numbers beyond those of logical pages, for contents that a request names before it is
-/// written.
+/// Content numbers beyond those of logical pages: a request names its contents before it is written.
 const SPARE_CONTENTS: u32 = 1024;
 
 pub(crate) struct Recovered {

@@ -1,8 +1,7 @@
 //! Another server's export, so that it can be served or recorded on the way.
 //!
-//! One connection carries all requests. The caller's thread writes the request, one thread reads replies and wakes
-//! the callers. Once the connection fails, all requests fail: unflushed writes may be lost, and a new connection
-//! would hide it.
+//! Callers write their requests to one connection, and a thread reads the replies. Once the connection fails, all
+//! requests fail, because unflushed writes may be lost and a new connection would hide it.
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};

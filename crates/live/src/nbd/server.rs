@@ -213,8 +213,7 @@ fn wait_for_one(listener: &Listener, woken: &UnixStream) -> bool {
     let wanted = |descriptor| libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
     let mut both = [wanted(listener.as_fd().as_raw_fd()), wanted(woken.as_raw_fd())];
     loop {
-        // SAFETY: the array has two entries, and their descriptors stay open as long as the
-        // borrowed streams do.
+        // SAFETY: the array has two entries, whose descriptors are open as long as the borrowed streams.
         let found = unsafe { libc::poll(both.as_mut_ptr(), 2, -1) };
         if found > 0 {
             return both[1].revents == 0;

@@ -1,8 +1,7 @@
 //! TLS as an option of the NBD protocol. Everything that the client negotiated before it is void.
 //!
-//! One thread for each connection encrypts and decrypts. One end of a socket pair stands in for the connection, so
-//! that requests are served as on any other. The thread holds a buffer in each direction and reads on when it is
-//! empty.
+//! A thread for each connection encrypts and decrypts, with a buffer in each direction. One end of a socket pair
+//! stands in for the connection, so that requests are served as on any other.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -43,8 +42,7 @@ impl fmt::Debug for Tls {
 }
 
 impl Tls {
-    /// Reads `server-cert.pem` and `server-key.pem`. Where there is `ca-cert.pem`, clients must have a certificate of
-    /// that authority.
+    /// Reads `server-cert.pem` and `server-key.pem`. With `ca-cert.pem`, clients need a certificate of that authority.
     pub fn from_folder(folder: &Path) -> io::Result<Tls> {
         let certificates = certificates(&folder.join(CERTIFICATE))?;
         let key_file = folder.join(KEY);
@@ -247,8 +245,7 @@ fn wait(wire: &Stream, inner: &UnixStream, wanted: Events, patience: Option<Dura
     let place = |fd, events| libc::pollfd { fd: if events == 0 { -1 } else { fd }, events, revents: 0 };
     let mut both = [place(wire.as_fd().as_raw_fd(), wanted.wire), place(inner.as_raw_fd(), wanted.inner)];
     let timeout = patience.map_or(-1, |left| left.as_millis().clamp(1, 1 << 30) as i32);
-    // SAFETY: the array has two entries, and their descriptors stay open as long as the borrowed
-    // streams do.
+    // SAFETY: the array has two entries, whose descriptors are open as long as the borrowed streams.
     let found = unsafe { libc::poll(both.as_mut_ptr(), 2, timeout) };
     if found < 0 {
         let error = io::Error::last_os_error();

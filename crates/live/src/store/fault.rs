@@ -1,7 +1,5 @@
-//! A medium in memory that fails: for tests of the drive's guarantees.
-//!
-//! It loses power at a step, after which no call succeeds; or chosen calls fail and all others succeed. Sectors of a
-//! failed call are drawn at random.
+//! A medium in memory for tests: it loses power at a step, or chosen calls fail. Sectors of a failed call are drawn
+//! at random.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -29,8 +27,7 @@ struct State {
     durable: Vec<u8>,
     /// Writes to each sector since the last sync, the oldest first.
     unsynced: BTreeMap<u64, Vec<Sector>>,
-    /// What the page cache shows for sectors that a failed sync lost: a system shows written data until it needs the
-    /// memory.
+    /// Sectors that a failed sync lost, as the page cache shows them until the system needs its memory.
     shown: BTreeMap<u64, Sector>,
     steps: u64,
     cut_at: u64,

@@ -266,3 +266,20 @@ fn nothing_behind(
         at += length;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_has_the_room_that_those_before_left() {
+        let geometry = flashtwin_nand::Geometry::new([1, 1, 1, 1, 4, 4, 512]).unwrap();
+        let layout = Layout::new(&geometry, 8, false, 64 << 10);
+        let end = LogEnd { epoch: 0, sequence: 0, position: layout.log_bytes - ALIGN, programs: 0 };
+        let mut log = Log::new([0; 16], end);
+        log.push(&Record::Trim { lpn: 0 });
+        assert!(log.seal(&layout).is_some());
+        log.push(&Record::Trim { lpn: 1 });
+        assert!(log.seal(&layout).is_none(), "written behind its half of the log");
+    }
+}

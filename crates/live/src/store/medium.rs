@@ -45,8 +45,7 @@ impl FileMedium {
         Ok(medium)
     }
 
-    /// Makes a sparse file for a new drive, accessible to its owner only. A file left by an interrupted creation is
-    /// reused.
+    /// Makes a sparse file that only its owner can open. A file left by an interrupted creation is reused.
     pub fn begin(path: &Path, size_bytes: u64) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options

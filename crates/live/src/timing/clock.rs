@@ -1,8 +1,7 @@
 //! The event engine under the wall clock.
 //!
-//! A thread sleeps until the engine's next event, advances the engine to now, and wakes the requests that are
-//! complete. A thread that brings a request does the same on the way, and wakes the sleeper only if the next event is
-//! earlier now.
+//! A thread sleeps until the engine's next event, advances the engine, and wakes the requests that are complete. A
+//! thread that brings a request does the same, and wakes the sleeper if the next event is earlier now.
 
 use std::collections::HashMap;
 use std::io;
@@ -180,8 +179,7 @@ impl Clock {
         Some(Ticket(waiter))
     }
 
-    /// Or until the client has left. The engine may report a completion ahead of its time if it is certain, for
-    /// example that of a write to RAM.
+    /// Or until the client has left. The engine may report a completion ahead of its time if it is certain.
     pub(super) fn sleep_until(&self, then_ns: u64, caller: &dyn Caller) {
         loop {
             let left_ns = then_ns.saturating_sub(self.now_ns());

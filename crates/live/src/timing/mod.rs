@@ -235,8 +235,7 @@ impl Export for TimedDrive {
         })
     }
 
-    /// Whole pages that need no room are trimmed, by the modelled drive too. All others are written, one after
-    /// another.
+    /// Whole pages that need no room are trimmed, by the modelled drive too. All others are written.
     fn write_zeroes(&self, offset: u64, length: u64, how: Writing, caller: &dyn Caller) -> io::Result<()> {
         let page = self.page_bytes;
         let end = offset + length;

@@ -1,5 +1,4 @@
-//! The drive has the same programs as a controller without a medium, cause by cause: it has no
-//! policy of its own.
+//! The drive has the programs of a controller without a medium, by cause, because it has no policy of its own.
 
 use flashtwin_ftl::Controller;
 use std::collections::HashMap;

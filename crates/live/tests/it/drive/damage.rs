@@ -155,8 +155,7 @@ fn a_hole_in_the_log_is_no_torn_end() {
     };
     let error = open(damaged(&newest[0]), &DriveOptions::default()).err().unwrap();
     assert!(error.contains("log of epoch") && error.contains("no torn end"), "{error}");
-    // Only the last batch may have been torn; its records are forgotten, which a flush would have
-    // prevented.
+    // Only the last batch may have been torn: its records are forgotten.
     let (drive, _) = open(damaged(newest.last().unwrap()), &DriveOptions::default()).unwrap();
     assert!(drive.notes()[0].contains("no copy of the last batch is whole"), "{:?}", drive.notes());
     // Of each batch one copy is enough.

@@ -178,8 +178,7 @@ fn no_system_returns_a_wrong_byte_when_calls_fail() {
     everything(seed()..seed() + 50, 8);
 }
 
-/// Tests the tests: a page that counts as programmed when its program is ordered is read with its
-/// old data.
+/// Tests the tests: a page that counts as programmed when it is ordered is read with its old data.
 #[test]
 fn a_page_read_before_it_is_programmed_is_noticed() {
     let mut caught = 0;

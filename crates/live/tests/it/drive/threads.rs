@@ -23,8 +23,7 @@ fn page(value: u8) -> Vec<u8> {
     vec![value; TIGHT.page_bytes as usize]
 }
 
-/// Writes, reads and flushes the pages of one thread, each of which holds one byte's value over and over; ends at the
-/// first error if it `stops` there.
+/// Writes, reads and flushes the pages of one thread, each of one value; ends at the first error if it `stops`.
 fn work(drive: &Drive, thread: usize, seed: u64, count: usize, stops: bool) -> Result<Pages, String> {
     let mut random = SplitMix64(seed ^ (thread as u64) << 32);
     let lpns: Vec<usize> = (thread..TIGHT.logical as usize).step_by(THREADS).collect();
