@@ -1,5 +1,4 @@
-//! Basics and popularity on ten million requests, beside a loop that only looks at every request and
-//! counts every content.
+//! Basics and popularity on ten million requests, beside a loop that only counts requests and contents.
 
 #![allow(clippy::print_stdout)]
 

@@ -1,8 +1,5 @@
-//! Speed of measuring locality: accesses and requests a second, each beside a bare loop with only
-//! the unavoidable work.
-//!
-//! `cargo bench -p flashtwin-analysis --bench locality` runs all; a further argument runs those whose name
-//! contains it.
+//! Accesses and requests a second of the locality metrics, beside a bare loop with only the unavoidable work. An
+//! argument runs the benches whose name contains it.
 
 #![allow(clippy::print_stdout)]
 

@@ -2,8 +2,8 @@
 
 use flashtwin_trace::{NO_CONTENT, Op, Requests};
 
-use crate::accumulator::Accumulator;
 use crate::extents::Extents;
+use crate::input::Accumulator;
 use crate::page_ops::{PAGE_BYTES, PageOp, page_ops};
 use crate::pages::{NO_PAGE, PageTable};
 use crate::sample::Sample;

@@ -4,18 +4,16 @@ use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, Requests, Trace};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
-use crate::accumulator::Accumulator;
-use crate::metric::{FirstPass, Metric, Tables, named};
+use crate::error;
+use crate::input::Accumulator;
+use crate::metric::{FirstPass, Metric, Table};
 use crate::page_ops::{at, known};
 use crate::periods::Clock;
 use crate::popularity::{curve_steps, ranks};
-use crate::rows::Row as _;
 use crate::rows::batch_of;
 use crate::sample::{GROUPS, Sample};
 use crate::value_counts::percent;
-use crate::{error, rows};
 
 /// A chart cannot show more.
 const CURVES_MAX: usize = 31;
@@ -46,7 +44,7 @@ pub struct Drift {
     pub curves: RecordBatch,
 }
 
-rows! {
+crate::rows! {
     /// One row a period: shares of its page reads that go to contents popular, read, or seen
     /// before.
     ///
@@ -69,7 +67,7 @@ rows! {
     }
 }
 
-rows! {
+crate::rows! {
     /// Popularity in each period, contents in order of their reads in the first period that has any.
     ///
     /// The curve of a later period ends below 1 where it reads other contents. At most 31 periods of at most 200
@@ -137,7 +135,7 @@ pub(crate) struct DriftFollower {
     groups: [Row; GROUPS],
     /// Contents of the first period with reads, most read first.
     first_order: Vec<u32>,
-    curves: Vec<(u32, f64, f64)>,
+    curves: Vec<PeriodCurveRow>,
     curves_of: usize,
 }
 
@@ -221,15 +219,21 @@ impl DriftFollower {
         for ranks in curve_steps(contents, POINTS_MAX) {
             let next = &self.first_order[ranks.clone()];
             sum += next.iter().map(|&content| u64::from(self.reads[content as usize])).sum::<u64>();
-            let point = (ranks.end as f64 / contents as f64, sum as f64 / self.row.reads as f64);
-            self.curves.push((self.clock.period(), point.0, point.1));
+            self.curves.push(PeriodCurveRow {
+                period: self.clock.period(),
+                value_fraction: ranks.end as f64 / contents as f64,
+                access_fraction: sum as f64 / self.row.reads as f64,
+            });
         }
     }
 }
 
 impl Metric for DriftFollower {
     type Figures = Option<Drift>;
-    const SCHEMAS: &[fn() -> (String, Value)] = &[PeriodCurveRow::schema, StabilityRow::schema];
+    const TABLES: &'static [Table<Self::Figures>] = &[
+        Table::of::<PeriodCurveRow>(|found| Some(found.as_ref()?.curves.clone())),
+        Table::of::<StabilityRow>(|found| Some(found.as_ref()?.stability.clone())),
+    ];
 
     fn begin(first_pass: &mut FirstPass<'_>) -> Self {
         DriftFollower::new(first_pass.clock, first_pass.sample)
@@ -239,7 +243,7 @@ impl Metric for DriftFollower {
     fn standard_errors(&self) -> Vec<(&'static str, Option<f64>)> {
         let error = |part: fn(&Row) -> u64| {
             let sums = self.groups.map(|group| (part(&group), group.reads));
-            error::of_ratio(&sums).map(|error| error * 100.0)
+            error::of_percent(&sums)
         };
         vec![
             ("popular_before_percent", error(|row| row.popular_before)),
@@ -247,13 +251,6 @@ impl Metric for DriftFollower {
             ("seen_before_percent", error(|row| row.seen_before)),
             ("first_read_percent", error(|row| row.first_read)),
         ]
-    }
-
-    fn tables(figures: &Option<Drift>) -> Tables {
-        let tables = |found: &Drift| {
-            vec![named::<PeriodCurveRow>(&found.curves), named::<StabilityRow>(&found.stability)]
-        };
-        figures.as_ref().map(tables).unwrap_or_default()
     }
 
     fn finish(mut self) -> Option<Drift> {
@@ -272,7 +269,7 @@ impl Metric for DriftFollower {
             first_read_percent: mean(before(rows, |row| row.first_read)),
             new_contents_max: later.map(estimate),
             stability: stability(rows, estimate),
-            curves: curves(&self.curves),
+            curves: batch_of(&self.curves),
         })
     }
 }
@@ -323,13 +320,4 @@ fn stability(rows: &[Row], estimate: impl Fn(u64) -> u64) -> RecordBatch {
         new_contents: estimate(row.new_contents),
     };
     batch_of(&(0..).zip(rows).map(row).collect::<Vec<_>>())
-}
-
-fn curves(points: &[(u32, f64, f64)]) -> RecordBatch {
-    let row = |&(period, value_fraction, access_fraction)| PeriodCurveRow {
-        period,
-        value_fraction,
-        access_fraction,
-    };
-    batch_of(&points.iter().map(row).collect::<Vec<_>>())
 }

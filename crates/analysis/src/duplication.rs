@@ -4,15 +4,14 @@ use arrow_array::RecordBatch;
 use flashtwin_trace::{NO_CONTENT, Op, Requests, Trace};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
-use crate::accumulator::Accumulator;
-use crate::metric::{FirstPass, Metric, Tables, named};
+use crate::error;
+use crate::input::Accumulator;
+use crate::metric::{FirstPass, Metric, Table};
 use crate::page_ops::page_ops;
-use crate::rows::{Row, batch_of};
+use crate::rows::batch_of;
 use crate::sample::{GROUPS, Sample};
 use crate::value_counts::percent;
-use crate::{error, rows};
 
 const WORD: u32 = u64::BITS;
 
@@ -36,7 +35,7 @@ pub struct Duplication {
     pub by_plane: RecordBatch,
 }
 
-rows! {
+crate::rows! {
     /// One row an allocation, a number of planes and a plane.
     ///
     /// `static`: a page goes to plane (page number on its volume) modulo planes, for example with 8
@@ -135,18 +134,15 @@ impl DuplicationCounter {
 
 impl Metric for DuplicationCounter {
     type Figures = Option<Duplication>;
-    const SCHEMAS: &[fn() -> (String, Value)] = &[PlaneDuplicatesRow::schema];
+    const TABLES: &'static [Table<Self::Figures>] =
+        &[Table::of::<PlaneDuplicatesRow>(|found| Some(found.as_ref()?.by_plane.clone()))];
 
     fn begin(first_pass: &mut FirstPass<'_>) -> Self {
         DuplicationCounter::new(&first_pass.options.planes, first_pass.sample)
     }
 
     fn standard_errors(&self) -> Vec<(&'static str, Option<f64>)> {
-        vec![("duplicate_percent", error::of_ratio(&self.groups).map(|error| error * 100.0))]
-    }
-
-    fn tables(figures: &Option<Duplication>) -> Tables {
-        figures.iter().map(|found| named::<PlaneDuplicatesRow>(&found.by_plane)).collect()
+        vec![("duplicate_percent", error::of_percent(&self.groups))]
     }
 
     fn finish(self) -> Option<Duplication> {

@@ -9,7 +9,7 @@ const SEEN_MIN: u64 = 10;
 /// would move with other items (W. Cochran, Sampling Techniques, 3rd ed., 6.4; the ratio estimator over equal random
 /// groups). Missing with fewer than two groups that have any of the denominator, and when the numerator (or its
 /// complement) was seen fewer than 10 times, because the scatter of so few has no meaning.
-pub(crate) fn of_ratio(groups: &[(u64, u64)]) -> Option<f64> {
+fn of_ratio(groups: &[(u64, u64)]) -> Option<f64> {
     let used = groups.iter().filter(|&&(_, whole)| whole > 0).count() as f64;
     if used < 2.0 {
         return None;
@@ -23,6 +23,11 @@ pub(crate) fn of_ratio(groups: &[(u64, u64)]) -> Option<f64> {
     let scatter: f64 = groups.iter().map(|&(part, whole)| (part as f64 - ratio * whole as f64).powi(2)).sum();
     let mean_whole = whole as f64 / used;
     Some((scatter / (used * (used - 1.0))).sqrt() / mean_whole)
+}
+
+/// [`of_ratio`] for a ratio in percent.
+pub(crate) fn of_percent(groups: &[(u64, u64)]) -> Option<f64> {
+    of_ratio(groups).map(|error| error * 100.0)
 }
 
 /// Standard error of a figure that is about the mean of the groups' estimates. Missing with fewer than two.

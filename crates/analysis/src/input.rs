@@ -3,8 +3,6 @@
 use flashtwin_trace::{Op, OpenOptions, Progress, Quality, Requests, Source, Trace, TraceError, TraceStream};
 use rayon::prelude::*;
 
-use crate::accumulator::Accumulator;
-
 /// Requests handled together, by one metric after the other, while they are in the cache.
 const RUN_REQUESTS: usize = 1 << 16;
 /// ... and the bytes they address, so that few long requests do not take long until anybody can stop it.
@@ -39,6 +37,11 @@ pub struct Asked {
     pub bytes: u64,
 }
 
+/// A metric in the making: it is shown a trace run by run, in order, and finished by its own method.
+pub(crate) trait Accumulator: Send {
+    fn add(&mut self, requests: &Requests<'_>);
+}
+
 /// A trace that can be gone through from its beginning, as often as needed.
 pub trait Input {
     fn about(&self) -> &About;
@@ -46,8 +49,7 @@ pub trait Input {
     /// Whether a pass costs no reading, so that many small ones are better than one large one.
     fn is_in_memory(&self) -> bool;
 
-    /// Shows all requests to `visit`, run by run, in order. Fails if the file cannot be read again, or `progress`
-    /// says to stop.
+    /// Shows all requests to `visit` in order. Fails if the file cannot be read again or `progress` says to stop.
     fn pass(
         &mut self,
         progress: &dyn Progress,

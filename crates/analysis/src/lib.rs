@@ -3,7 +3,6 @@
 //! Every metric has its definition and source in its doc comment. An undefined ratio (of no reads, for example) is
 //! missing, never NaN.
 
-mod accumulator;
 mod basics;
 mod before;
 mod characterize;

@@ -6,9 +6,8 @@ use std::collections::VecDeque;
 
 use flashtwin_trace::{ErrorCause, Op, Progress, Requests, TraceError, bytes_in_words, memory_allowed_bytes};
 
-use crate::accumulator::Accumulator;
 use crate::extents::Extents;
-use crate::input::{About, Asked, Input, pass};
+use crate::input::{About, Accumulator, Asked, Input, pass};
 use crate::logical_locality::LogicalLocalityMeter;
 use crate::options::Options;
 use crate::page_ops::PAGE_BYTES;

@@ -5,9 +5,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::accumulator::Accumulator;
 use crate::before::Footprint;
-use crate::input::About;
+use crate::input::{About, Accumulator};
 use crate::options::Options;
 use crate::periods::Clock;
 use crate::rows::Row;
@@ -18,6 +17,19 @@ pub(crate) type Tables = Vec<(String, RecordBatch)>;
 
 pub(crate) fn named<R: Row>(table: &RecordBatch) -> (String, RecordBatch) {
     (R::TABLE.to_owned(), table.clone())
+}
+
+/// A table of a metric: its name, the schema of a row, and its rows from the metric's figures.
+pub(crate) struct Table<F> {
+    pub(crate) name: &'static str,
+    pub(crate) schema: fn() -> (String, Value),
+    pub(crate) rows: fn(&F) -> Option<RecordBatch>,
+}
+
+impl<F> Table<F> {
+    pub(crate) const fn of<R: Row>(rows: fn(&F) -> Option<RecordBatch>) -> Self {
+        Table { name: R::TABLE, schema: R::schema, rows }
+    }
 }
 
 pub(crate) struct FirstPass<'a> {
@@ -33,9 +45,8 @@ pub(crate) struct FirstPass<'a> {
 /// A metric that follows the requests of a trace once, beside others.
 pub(crate) trait Metric: Accumulator + Sized {
     /// An object of the summary. Comments of its fields are the manual's text.
-    type Figures: Serialize + JsonSchema + std::fmt::Debug;
-    /// Of a row of each of its tables, if it has tables.
-    const SCHEMAS: &[fn() -> (String, Value)] = &[];
+    type Figures: Serialize + JsonSchema + std::fmt::Debug + 'static;
+    const TABLES: &'static [Table<Self::Figures>] = &[];
 
     fn begin(first_pass: &mut FirstPass<'_>) -> Self;
 
@@ -45,10 +56,6 @@ pub(crate) trait Metric: Accumulator + Sized {
     }
 
     fn finish(self) -> Self::Figures;
-
-    fn tables(_figures: &Self::Figures) -> Tables {
-        Tables::new()
-    }
 }
 
 /// Lists the metrics: a row is the name of an object of the summary, its text, and the [`Metric`] that fills it.
@@ -70,8 +77,8 @@ macro_rules! metrics {
             }
 
             /// The last of the list first: slow ones stand there, and the others fill up the threads.
-            pub(crate) fn accumulators(&mut self) -> Vec<&mut dyn $crate::accumulator::Accumulator> {
-                let mut all: Vec<&mut dyn $crate::accumulator::Accumulator> = vec![$(&mut self.$name),+];
+            pub(crate) fn accumulators(&mut self) -> Vec<&mut dyn $crate::input::Accumulator> {
+                let mut all: Vec<&mut dyn $crate::input::Accumulator> = vec![$(&mut self.$name),+];
                 all.reverse();
                 all
             }
@@ -94,14 +101,16 @@ macro_rules! metrics {
             /// The tables behind the figures.
             pub(crate) fn tables(&self) -> $crate::metric::Tables {
                 let mut all = Vec::new();
-                $(all.extend(<$Metric as $crate::metric::Metric>::tables(&self.$name));)+
+                $(for table in <$Metric as $crate::metric::Metric>::TABLES {
+                    all.extend((table.rows)(&self.$name).map(|rows| (table.name.to_owned(), rows)));
+                })+
                 all
             }
 
             /// The name of each table with the schema of a row.
             pub(crate) fn schemas() -> Vec<(String, serde_json::Value)> {
                 let mut all = Vec::new();
-                $(all.extend(<$Metric as $crate::metric::Metric>::SCHEMAS.iter().map(|schema| schema()));)+
+                $(all.extend(<$Metric as $crate::metric::Metric>::TABLES.iter().map(|table| (table.schema)()));)+
                 all
             }
         }

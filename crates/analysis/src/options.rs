@@ -90,8 +90,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The defaults with some keys set otherwise. A key may be any unique ending of a dotted key, its value TOML or a
-    /// bare word.
+    /// The defaults with some keys set: a key is any unique ending of a dotted key, its value TOML or a bare word.
     pub fn resolve(sets: &[(String, String)]) -> Result<Options, SettingError> {
         let keys = Keys::new(&Options::schema(), "docs/configuration.md lists every key");
         let mut tree = tree();

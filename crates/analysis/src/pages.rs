@@ -21,8 +21,7 @@ impl PageTable {
         PageTable { table: flashtwin_trace::PageTable::default(), sample }
     }
 
-    /// Bytes that it takes at most for these pages in runs of neighbours: while it grows 137 for a slot in use, which six
-    /// neighbours share.
+    /// The most bytes for these pages in runs of neighbours: 137 a slot while it grows, and six neighbours share one.
     pub(crate) fn bytes(pages: f64, runs: f64) -> f64 {
         (pages / 6.0 + runs) * 137.0
     }
@@ -56,8 +55,7 @@ impl PageTable {
         }
     }
 
-    /// Shows `visit` the pages of a run that the sample keeps, ascending. Pages beyond 2^32 - 2 are passed over, see
-    /// [`PageTable::is_full`].
+    /// Shows `visit` the kept pages of a run, ascending, without those beyond 2^32 - 2 ([`PageTable::is_full`]).
     #[inline]
     pub(crate) fn run(&mut self, volume: u32, pages: Range<u64>, mut visit: impl FnMut(NumberedPage)) {
         self.each(volume, pages, |page| {

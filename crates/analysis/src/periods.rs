@@ -3,9 +3,8 @@
 use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, Requests};
 
-use crate::accumulator::Accumulator;
+use crate::input::Accumulator;
 use crate::page_ops::{at, known, soon};
-use crate::rows;
 use crate::rows::batch_of;
 use crate::sample::Sample;
 use flashtwin_bits::prefetch_if_there as prefetch;
@@ -51,7 +50,7 @@ impl Clock {
     }
 }
 
-rows! {
+crate::rows! {
     /// One row a period.
     pub(crate) struct WorkloadPeriodRow in "periods" {
         /// Number, from 0.

@@ -9,7 +9,6 @@ use serde::Serialize;
 
 use crate::error;
 use crate::input::whole;
-use crate::rows;
 use crate::rows::batch_of;
 use crate::sample::Sample;
 use crate::value_counts::ValueCounts;
@@ -29,7 +28,7 @@ pub struct Popularity {
     pub table: RecordBatch,
 }
 
-rows! {
+crate::rows! {
     /// Curves of at most 1,000 points, denser where contents are most popular; absent without contents.
     ///
     /// Contents of equal popularity stay in order of first appearance.

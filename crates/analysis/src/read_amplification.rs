@@ -4,13 +4,11 @@ use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, Requests, Trace};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
-use crate::accumulator::Accumulator;
+use crate::input::Accumulator;
 use crate::logical_locality::LogicalLocality;
-use crate::metric::{FirstPass, Metric, Tables, named};
-use crate::rows;
-use crate::rows::{Row, batch_of};
+use crate::metric::{FirstPass, Metric, Table};
+use crate::rows::batch_of;
 
 /// Sector size of the SWC paper from section 4.2 on, for every trace.
 pub(crate) const SECTOR_BYTES: u32 = 512;
@@ -67,7 +65,7 @@ impl ReadAmplification {
     }
 }
 
-rows! {
+crate::rows! {
     /// One row a page size (1, 2, 4, ... 128 sectors) and cache size (0, 1, 2, 4, 8, 16 pages; 1 is the one-page
     /// buffer of SWC 4.3).
     #[derive(PartialEq)]
@@ -142,7 +140,8 @@ impl ReadSimulator {
 
 impl Metric for ReadSimulator {
     type Figures = ReadAmplification;
-    const SCHEMAS: &[fn() -> (String, Value)] = &[ReadAmplificationRow::schema];
+    const TABLES: &'static [Table<Self::Figures>] =
+        &[Table::of::<ReadAmplificationRow>(|figures| Some(figures.table()))];
 
     fn begin(_: &mut FirstPass<'_>) -> Self {
         ReadSimulator::new()
@@ -164,10 +163,6 @@ impl Metric for ReadSimulator {
             within_half_page: highest.map(|percent| percent <= 50.0),
             rows: self.rows(),
         }
-    }
-
-    fn tables(figures: &ReadAmplification) -> Tables {
-        vec![named::<ReadAmplificationRow>(&figures.table())]
     }
 }
 
@@ -289,8 +284,7 @@ impl Cache {
         let within = |held: (u32, u64), end: u64| held.0 == volume && (first..end).contains(&held.1);
         let mut missing = last - first + 1;
         for (place, &held) in before.iter().enumerate().filter(|(_, held)| within(**held, last + 1)) {
-            // When its turn comes, the pages of the run below it are in front of it, and those that were in front of
-            // it and do not belong to the run.
+            // When its turn comes, the run's pages below it and the others that were in front of it are in front.
             let others = before[..place].iter().filter(|other| !within(**other, held.1)).count();
             let place = held.1 - first + others as u64;
             found[place.min(DEPTH as u64) as usize] += 1;

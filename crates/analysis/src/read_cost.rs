@@ -4,13 +4,11 @@ use arrow_array::RecordBatch;
 use flashtwin_trace::{Op, Requests, Trace};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
-use crate::accumulator::Accumulator;
-use crate::metric::{FirstPass, Metric, Tables, named};
+use crate::input::Accumulator;
+use crate::metric::{FirstPass, Metric, Table};
 use crate::read_amplification::{SECTOR_BYTES, Segment, page_sizes};
-use crate::rows;
-use crate::rows::{Row, batch_of};
+use crate::rows::batch_of;
 
 const TLC_PAGE_BYTES: u32 = 32 * SECTOR_BYTES;
 
@@ -92,14 +90,11 @@ impl ReadCostMeter {
 
 impl Metric for ReadCostMeter {
     type Figures = ReadCost;
-    const SCHEMAS: &[fn() -> (String, Value)] = &[CostRow::schema];
+    const TABLES: &'static [Table<Self::Figures>] =
+        &[Table::of::<CostRow>(|figures| Some(figures.table.clone()))];
 
     fn begin(_: &mut FirstPass<'_>) -> Self {
         ReadCostMeter::new()
-    }
-
-    fn tables(figures: &ReadCost) -> Tables {
-        vec![named::<CostRow>(&figures.table)]
     }
 
     fn finish(self) -> ReadCost {
@@ -208,7 +203,7 @@ impl PageSize {
     }
 }
 
-rows! {
+crate::rows! {
     /// One row a chip and page size.
     pub(crate) struct CostRow in "read_cost" {
         /// `slc-mlc`, or `tlc`, whose parameters are known for 16 KB only.

@@ -4,18 +4,15 @@ use arrow_array::RecordBatch;
 use flashtwin_trace::{NO_CONTENT, Op, PageQuality, Requests, Trace};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
-use crate::accumulator::Accumulator;
 use crate::before::{AHEAD, Footprint, NAMELESS, NOT_KEPT, NOTHING, PagesBefore, keeps};
 use crate::error;
-use crate::input::whole;
-use crate::metric::{FirstPass, Metric, Tables, named};
+use crate::input::{Accumulator, whole};
+use crate::metric::{FirstPass, Metric, Table};
 use crate::page_ops::{PAGE_BYTES, PageOp, at, page_ops, soon};
 use crate::pages::{NO_PAGE, PageTable};
 use crate::periods::Clock;
-use crate::rows;
-use crate::rows::{Row, batch_of};
+use crate::rows::batch_of;
 use crate::sample::{GROUPS, Sample};
 use crate::value_counts::percent;
 use flashtwin_bits::prefetch_if_there as prefetch;
@@ -40,7 +37,7 @@ pub struct Space {
     pub table: RecordBatch,
 }
 
-rows! {
+crate::rows! {
     /// One row a period, at its end. Counts are estimates when sampled.
     pub(crate) struct SpaceRow in "space" {
         /// Number, from 0.
@@ -56,8 +53,7 @@ rows! {
     }
 }
 
-/// [`Space`] (missing without contents) and irregularities of 4 KB pages, with periods of `period_ns` (one period if
-/// it is not positive). Exact.
+/// [`Space`] (missing without contents) and irregularities of 4 KB pages; one period if `period_ns` is not positive.
 pub fn space(trace: &Trace, period_ns: i64) -> (Option<Space>, Option<PageQuality>) {
     let footprint = whole(PagesBefore::new(Sample::ALL), trace).finish();
     let clock = Clock::new(period_ns, trace.duration_ns());
@@ -83,7 +79,7 @@ pub(crate) struct SpaceFollower {
     /// Page reads and those of duplicates among them, by group of items.
     reads: [(u64, u64); GROUPS],
     quality: PageQuality,
-    rows: Vec<(u32, i64, u64, u64)>,
+    rows: Vec<SpaceRow>,
     ids: Vec<u32>,
 }
 
@@ -270,14 +266,20 @@ impl SpaceFollower {
         }
         let mut rewrites = self.writes;
         rewrites.iter_mut().zip(self.rewrites).for_each(|(group, rewrites)| group.0 = rewrites);
-        [self.writes, rewrites, self.reads, held]
-            .map(|groups| error::of_ratio(&groups).map(|error| error * 100.0))
+        [self.writes, rewrites, self.reads, held].map(|groups| error::of_percent(&groups))
     }
 
     fn end_period(&mut self) {
         let scale = |count: u64| (count as f64 / self.sample.rate).round() as u64;
-        let contents = self.distinct_held + self.nameless_held;
-        self.rows.push((self.clock.period(), self.clock.end_ns(), scale(self.pages_held), scale(contents)));
+        let pages_held = scale(self.pages_held);
+        let contents_held = scale(self.distinct_held + self.nameless_held);
+        self.rows.push(SpaceRow {
+            period: self.clock.period(),
+            end_ns: self.clock.end_ns(),
+            pages_held,
+            contents_held,
+            share_percent: percent(contents_held, pages_held),
+        });
     }
 
     /// Missing when sampled.
@@ -306,7 +308,7 @@ impl SpaceFollower {
             rewrite_percent: percent(self.rewrites.iter().sum(), writes),
             duplicate_read_percent: percent(duplicates_read, reads),
             contents_of_pages_held_percent: percent(contents, self.pages_held),
-            table: space_table(&self.rows),
+            table: batch_of(&self.rows),
         })
     }
 }
@@ -314,7 +316,8 @@ impl SpaceFollower {
 /// Where there are contents to follow.
 impl Metric for Option<SpaceFollower> {
     type Figures = Option<Space>;
-    const SCHEMAS: &[fn() -> (String, Value)] = &[SpaceRow::schema];
+    const TABLES: &'static [Table<Self::Figures>] =
+        &[Table::of::<SpaceRow>(|found| Some(found.as_ref()?.table.clone()))];
 
     fn begin(first_pass: &mut FirstPass<'_>) -> Self {
         let footprint = first_pass.footprint.take()?;
@@ -335,10 +338,6 @@ impl Metric for Option<SpaceFollower> {
     fn finish(self) -> Option<Space> {
         self?.finish()
     }
-
-    fn tables(figures: &Option<Space>) -> Tables {
-        figures.iter().map(|found| named::<SpaceRow>(&found.table)).collect()
-    }
 }
 
 impl Accumulator for Option<SpaceFollower> {
@@ -353,15 +352,4 @@ impl Accumulator for SpaceFollower {
     fn add(&mut self, requests: &Requests<'_>) {
         if self.sample.is_all() { self.add_all(requests) } else { self.add_sampled(requests) }
     }
-}
-
-fn space_table(rows: &[(u32, i64, u64, u64)]) -> RecordBatch {
-    let row = |&(period, end_ns, pages_held, contents_held): &(u32, i64, u64, u64)| SpaceRow {
-        period,
-        end_ns,
-        pages_held,
-        contents_held,
-        share_percent: percent(contents_held, pages_held),
-    };
-    batch_of(&rows.iter().map(row).collect::<Vec<_>>())
 }

@@ -2,8 +2,8 @@
 
 use flashtwin_trace::{Op, Requests};
 
-use crate::accumulator::Accumulator;
 use crate::error;
+use crate::input::Accumulator;
 use crate::page_ops::{at, known, soon};
 use crate::sample::{GROUPS, Sample};
 use flashtwin_bits::prefetch_if_there as prefetch;
@@ -41,7 +41,7 @@ impl ValueCounts {
         let groups = self.groups(op);
         let sums = groups
             .map(|counts| (counts.len() as u64, counts.iter().map(|&count| u64::from(count)).sum::<u64>()));
-        error::of_ratio(&sums).map(|error| error * 100.0)
+        error::of_percent(&sums)
     }
 
     /// Those above 0.

@@ -63,8 +63,7 @@ impl Recorded {
 
     fn stop(&mut self) -> std::io::Result<()> {
         let stopped = self.server.stop();
-        // An error of the export weighs more than one of the recording; the recording is ended in
-        // any case.
+        // The recording is ended in any case, but an error of the export weighs more.
         let finished = self.recorder.finish();
         // The last flush is ours, not a client's, and stands in no trace.
         stopped.and(self.inner.flush()).and(finished.map(drop))

@@ -11,8 +11,7 @@ pub use random::Random;
 
 pub const ROUNDS: usize = 3;
 
-/// Seconds that this thread spent on a processor, so that a busy machine disturbs less; the wall clock
-/// where the system does not tell.
+/// Processor seconds of this thread, because a busy machine disturbs them less than the wall clock.
 pub struct Clock {
     wall: Instant,
     processor_ns: Option<u64>,

@@ -16,13 +16,11 @@ pub(crate) use requested::{Requested, VolumeRow};
 pub use sizes::RequestBytes;
 pub use trains::Trains;
 
-use crate::accumulator::Accumulator;
 use crate::before::{CountPages, Footprint, PagesBefore};
-use crate::input::{About, InMemory, Input, pass};
+use crate::input::{About, Accumulator, InMemory, Input, pass};
 use crate::memory;
 use crate::periods::{Clock, Periods};
 use crate::popularity::{self, Popularity};
-use crate::rows;
 use crate::rows::batch_of;
 use crate::sample::Sample;
 use crate::space::{Space, SpaceFollower};
@@ -309,7 +307,7 @@ impl TraceInfo {
 
 const SIZES_MAX: usize = 1000;
 
-rows! {
+crate::rows! {
     /// Request sizes: one row a kind and size, at most 1,000 sizes a kind.
     pub(crate) struct RequestSizeRow in "request_sizes" {
         /// `read`, `write`.
@@ -339,7 +337,7 @@ pub(crate) fn request_sizes(requested: &mut Requested) -> RecordBatch {
     batch_of(&rows)
 }
 
-rows! {
+crate::rows! {
     /// Times between requests.
     pub(crate) struct IntervalRow in "interarrival" {
         /// Time between a request and the next, rounded up by at most 3 %.

@@ -6,9 +6,8 @@ use flashtwin_trace::{NO_CONTENT, Op, PageQuality, Requests};
 use super::arrivals::Arrivals;
 use super::sizes::Sizes;
 use super::trains::TrainCounts;
-use crate::accumulator::Accumulator;
+use crate::input::Accumulator;
 use crate::page_ops::PAGE_BYTES;
-use crate::rows;
 use crate::rows::batch_of;
 use crate::value_counts::percent;
 
@@ -140,7 +139,7 @@ impl Requested {
     }
 }
 
-rows! {
+crate::rows! {
     /// One row a volume, in order of their names.
     pub(crate) struct VolumeRow in "volumes" {
         /// Name of the volume.

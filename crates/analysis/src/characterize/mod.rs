@@ -149,8 +149,8 @@ impl<'a> Work<'a> {
         for sizes in sizes.chunks(together.max(1)) {
             let count = |&bytes: &u32| CountWrites::new(bytes, of_wa.contains(&bytes), self.sample);
             let mut counts: Vec<CountWrites> = sizes.iter().map(count).collect();
-            let mut accumulators: Vec<&mut dyn crate::accumulator::Accumulator> =
-                counts.iter_mut().map(|count| count as &mut dyn crate::accumulator::Accumulator).collect();
+            let mut accumulators: Vec<&mut dyn crate::input::Accumulator> =
+                counts.iter_mut().map(|count| count as &mut dyn crate::input::Accumulator).collect();
             pass(self.input, &self.progress, &mut accumulators)?;
             self.progress.done += 1;
             for (&bytes, count) in sizes.iter().zip(counts) {

@@ -6,11 +6,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::metrics::{Following, MetricResults};
-use crate::accumulator::Accumulator;
 use crate::basics::{
     IntervalRow, RequestSizeRow, Requested, Survey, TraceInfo, VolumeRow, interarrival, request_sizes,
 };
-use crate::input::About;
+use crate::input::{About, Accumulator};
 use crate::metric::{FirstPass, Tables, named};
 use crate::options::Options;
 use crate::periods::{Clock, Periods, WorkloadPeriodRow};

@@ -13,8 +13,7 @@ pub(super) struct Hits {
     time_max: u32,
     /// Differences of counts, wrapping: row = distance, column = time - 1.
     corners: Vec<u32>,
-    /// Twice the cell, and 1 where the difference goes down. The table is larger than the cache, and many cells at a
-    /// time are loaded side by side.
+    /// Twice the cell, and 1 where the difference goes down. Many at a time, because the table exceeds the cache.
     pending: Vec<u32>,
     /// Differences that no longer fit into `corners`; empty until there are any.
     earlier: Vec<i64>,

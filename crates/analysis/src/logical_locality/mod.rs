@@ -13,12 +13,10 @@ use arrow_array::RecordBatch;
 use flashtwin_trace::{Requests, Trace};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use self::options::{Direction, LogicalLocalityOptions};
-use crate::accumulator::Accumulator;
-use crate::metric::{FirstPass, Metric, Tables, named};
-use crate::rows::Row as _;
+use crate::input::Accumulator;
+use crate::metric::{FirstPass, Metric, Table};
 use hits::Hits;
 use pages::Pages;
 use recency::Recency;
@@ -127,7 +125,10 @@ impl LogicalLocalityMeter {
 
 impl Metric for LogicalLocalityMeter {
     type Figures = LogicalLocality;
-    const SCHEMAS: &[fn() -> (String, Value)] = &[LocalityRow::schema, GainRow::schema];
+    const TABLES: &'static [Table<Self::Figures>] = &[
+        Table::of::<LocalityRow>(|figures| Some(figures.table.clone())),
+        Table::of::<GainRow>(|figures| Some(figures.gain.clone())),
+    ];
 
     fn begin(first_pass: &mut FirstPass<'_>) -> Self {
         let asked = &first_pass.options.locality;
@@ -145,10 +146,6 @@ impl Metric for LogicalLocalityMeter {
         let kinds = [("read", &read), ("write", &write)];
         let (table, gain) = (tables::locality(options, &kinds), tables::gain(options, &kinds));
         LogicalLocality { options, read, write, table, gain }
-    }
-
-    fn tables(figures: &LogicalLocality) -> Tables {
-        vec![named::<LocalityRow>(&figures.table), named::<GainRow>(&figures.gain)]
     }
 }
 

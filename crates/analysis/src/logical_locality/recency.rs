@@ -14,8 +14,7 @@ pub(super) struct Step {
     pub(super) time: u32,
 }
 
-/// Memory is bounded by the window, for any footprint: 4.3 KB for each chunk of 1,024 pages that a request of the
-/// window touches.
+/// Takes 4.3 KB for each chunk of 1,024 pages that a request of the window touches, for any footprint.
 pub(super) struct Recency {
     window: u32,
     now: u32,

@@ -4,7 +4,6 @@ use arrow_array::RecordBatch;
 
 use super::LocalityOfKind;
 use super::options::LogicalLocalityOptions;
-use crate::rows;
 use crate::rows::batch_of;
 
 /// Distances at which the gain of waiting is given; those of SWC Fig. 15 and some more.
@@ -21,7 +20,7 @@ fn grid(first: u32, last: u32) -> Vec<u32> {
     grid
 }
 
-rows! {
+crate::rows! {
     /// P(D, T) on a grid that is denser where small. No rows for a kind without requests.
     pub(crate) struct LocalityRow in "logical_locality" {
         /// `read`, `write`.
@@ -51,7 +50,7 @@ pub(super) fn locality(
     batch_of(&rows)
 }
 
-rows! {
+crate::rows! {
     /// The gain of a longer or wider window (SWC Fig. 15 and 16).
     pub(crate) struct GainRow in "locality_gain" {
         /// `read`, `write`.

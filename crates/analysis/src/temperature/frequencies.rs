@@ -129,8 +129,7 @@ impl Frequencies {
         self.lowest_ratio(partitions).filter(|ratio| *ratio <= F_MIN_MOST).map(Ratio::value)
     }
 
-    /// Hottest first; `None` when there are more than `most`. A frequency must fit with itself, and with all between
-    /// two that fit.
+    /// Hottest first; `None` beyond `most`. A frequency must fit with itself, and with all between two that fit.
     fn greedy(&self, most: usize, fits: impl Fn(u32, u32) -> bool) -> Option<Partitioning> {
         let mut partitioning = Partitioning::default();
         let mut left = self.levels.as_slice();

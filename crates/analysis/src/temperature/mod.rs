@@ -16,13 +16,11 @@ pub use order::{OrderError, WriteOrder};
 pub(crate) use writes::CountWrites;
 pub use writes::PageWrites;
 
-use crate::accumulator::Accumulator;
-use crate::rows;
+use crate::input::Accumulator;
 use crate::rows::batch_of;
 use crate::sample::Sample;
 
-/// Limits of the update frequency ratio for which partitions are always counted (SWC paper, Fig. 1 and section 4.2).
-/// Binary fractions, so each is exact.
+/// Limits of f_r that are always counted (SWC paper, Fig. 1 and section 4.2), exact as binary fractions.
 const RATIOS: [f64; 5] = [1.5, 2.0, 2.5, 3.0, 5.0];
 /// Numbers of partitions for which the lowest ratio is sought (SWC paper, Fig. 1c).
 const PARTITIONS: std::ops::RangeInclusive<u32> = 2..=32;
@@ -71,7 +69,7 @@ pub struct Temperature {
     pub f_min: RecordBatch,
 }
 
-rows! {
+crate::rows! {
     /// Pages by number of writes.
     pub(crate) struct FrequencyRow in "temperature" {
         /// Size of a page.
@@ -83,7 +81,7 @@ rows! {
     }
 }
 
-rows! {
+crate::rows! {
     /// Greedy partitions needed for f_r <= 1.5, 2, 2.5, 3 and 5, and for the limits in the options.
     pub(crate) struct PartitionsRow in "partitions" {
         /// Size of a page.
@@ -95,7 +93,7 @@ rows! {
     }
 }
 
-rows! {
+crate::rows! {
     /// The lowest f_r for which 2 to 32 partitions suffice.
     pub(crate) struct FMinRow in "f_min" {
         /// Size of a page.
@@ -125,9 +123,12 @@ pub fn page_writes(trace: &Trace, page_bytes: u32, in_order: bool) -> PageWrites
 
 /// From one page size after another, so that not all need to be in memory at once.
 pub(crate) struct TemperatureBuilder {
+    sector_bytes: u32,
     /// Ascending.
     ratios: Vec<f64>,
-    result: Temperature,
+    /// Pages written, page writes and writes a page, of pages of a sector.
+    sectors: (u64, u64, Option<f64>),
+    of_sectors: Frequencies,
     frequencies: Vec<FrequencyRow>,
     partitions: Vec<PartitionsRow>,
     f_min: Vec<FMinRow>,
@@ -139,24 +140,9 @@ impl TemperatureBuilder {
         let mut ratios = [&RATIOS, further].concat();
         ratios.sort_by(f64::total_cmp);
         ratios.dedup();
-        let result = Temperature {
-            sector_bytes,
-            sectors_written: 0,
-            sector_writes: 0,
-            writes_per_sector_mean: None,
-            writes_per_sector_max: None,
-            partitions_for_ratio_1_5: 0,
-            partitions_for_ratio_2: 0,
-            partitions_for_ratio_3: 0,
-            f_min_2: None,
-            f_min_4: None,
-            f_min_8: None,
-            frequencies: batch_of::<FrequencyRow>(&[]),
-            partitions: batch_of::<PartitionsRow>(&[]),
-            f_min: batch_of::<FMinRow>(&[]),
-        };
         let (frequencies, partitions, f_min) = (Vec::new(), Vec::new(), Vec::new());
-        TemperatureBuilder { ratios, result, frequencies, partitions, f_min }
+        let (sectors, of_sectors) = ((0, 0, None), Frequencies::of(&[]));
+        TemperatureBuilder { sector_bytes, ratios, sectors, of_sectors, frequencies, partitions, f_min }
     }
 
     pub(crate) fn add(&mut self, writes: &PageWrites) {
@@ -165,32 +151,41 @@ impl TemperatureBuilder {
         for &(frequency, pages) in frequencies.levels().iter().rev() {
             self.frequencies.push(FrequencyRow { page_bytes, writes_per_page: frequency, pages });
         }
-        let needed = |ratio| Ratio::new(ratio).map_or(0, |ratio| frequencies.partitions(ratio).len() as u64);
         for &frequency_ratio in &self.ratios {
-            let partitions = needed(frequency_ratio);
+            let partitions = partitions_for(&frequencies, frequency_ratio);
             self.partitions.push(PartitionsRow { page_bytes, frequency_ratio, partitions });
         }
         for partitions in PARTITIONS {
             self.f_min.push(FMinRow { page_bytes, partitions, f_min: frequencies.f_min(partitions) });
         }
-        if page_bytes == self.result.sector_bytes {
-            let result = &mut self.result;
-            result.sectors_written = writes.writes.len() as u64;
-            result.sector_writes = writes.page_writes;
-            result.writes_per_sector_mean = writes.per_page();
-            result.writes_per_sector_max = frequencies.levels().first().map(|&(frequency, _)| frequency);
-            [result.partitions_for_ratio_1_5, result.partitions_for_ratio_2, result.partitions_for_ratio_3] =
-                [1.5, 2.0, 3.0].map(needed);
-            [result.f_min_2, result.f_min_4, result.f_min_8] = [2, 4, 8].map(|n| frequencies.f_min(n));
+        if page_bytes == self.sector_bytes {
+            self.sectors = (writes.writes.len() as u64, writes.page_writes, writes.per_page());
+            self.of_sectors = frequencies;
         }
     }
 
     pub(crate) fn finish(self) -> Temperature {
+        let (sectors_written, sector_writes, writes_per_sector_mean) = self.sectors;
+        let of_sectors = &self.of_sectors;
         Temperature {
+            sector_bytes: self.sector_bytes,
+            sectors_written,
+            sector_writes,
+            writes_per_sector_mean,
+            writes_per_sector_max: of_sectors.levels().first().map(|&(frequency, _)| frequency),
+            partitions_for_ratio_1_5: partitions_for(of_sectors, 1.5),
+            partitions_for_ratio_2: partitions_for(of_sectors, 2.0),
+            partitions_for_ratio_3: partitions_for(of_sectors, 3.0),
+            f_min_2: of_sectors.f_min(2),
+            f_min_4: of_sectors.f_min(4),
+            f_min_8: of_sectors.f_min(8),
             frequencies: batch_of(&self.frequencies),
             partitions: batch_of(&self.partitions),
             f_min: batch_of(&self.f_min),
-            ..self.result
         }
     }
+}
+
+fn partitions_for(frequencies: &Frequencies, ratio: f64) -> u64 {
+    Ratio::new(ratio).map_or(0, |ratio| frequencies.partitions(ratio).len() as u64)
 }

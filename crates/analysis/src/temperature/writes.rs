@@ -5,7 +5,7 @@ use std::ops::Range;
 use flashtwin_trace::{Op, Requests};
 
 use super::order::{OrderError, WriteOrder};
-use crate::accumulator::Accumulator;
+use crate::input::Accumulator;
 use crate::pages::{NO_PAGE, PageTable};
 use crate::sample::Sample;
 use flashtwin_bits::prefetch_if_there as prefetch;

@@ -10,14 +10,12 @@ use flashtwin_trace::{Op, Requests, Trace};
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
-use crate::accumulator::Accumulator;
-use crate::metric::{FirstPass, Metric, Tables, named};
+use crate::input::Accumulator;
+use crate::metric::{FirstPass, Metric, Table};
 use crate::page_ops::{PAGE_BYTES, known};
 use crate::pages::{NO_PAGE, PageTable};
-use crate::rows;
-use crate::rows::{Row, batch_of};
+use crate::rows::batch_of;
 use crate::sample::Sample;
 use crate::value_counts::ValueCounts;
 pub use curve::MissRatioCurve;
@@ -50,7 +48,7 @@ pub struct ValueLocality {
     pub popular_miss_ratio: RecordBatch,
 }
 
-rows! {
+crate::rows! {
     /// LRU caches of all small sizes, then in steps of 1 %, up to the largest that gains hits.
     ///
     /// First accesses are misses. Sampled, the smallest size is 16 / rate.
@@ -68,7 +66,7 @@ rows! {
     }
 }
 
-rows! {
+crate::rows! {
     /// The same as `miss_ratio` for accesses to popular contents, in caches that all contents pass through.
     pub(crate) struct PopularMissRatioRow in "popular_miss_ratio" {
         /// `read`, `write`.
@@ -228,7 +226,10 @@ impl ValueLocalityMeter {
 
 impl Metric for ValueLocalityMeter {
     type Figures = ValueLocality;
-    const SCHEMAS: &[fn() -> (String, Value)] = &[MissRatioRow::schema, PopularMissRatioRow::schema];
+    const TABLES: &'static [Table<Self::Figures>] = &[
+        Table::of::<MissRatioRow>(|figures| Some(figures.miss_ratio.clone())),
+        Table::of::<PopularMissRatioRow>(|figures| Some(figures.popular_miss_ratio.clone())),
+    ];
 
     fn begin(first_pass: &mut FirstPass<'_>) -> Self {
         let popular = PopularContents::new([first_pass.values.of(Op::Read), first_pass.values.of(Op::Write)]);
@@ -251,13 +252,6 @@ impl Metric for ValueLocalityMeter {
             miss_ratio: miss_ratio(&content, &address),
             popular_miss_ratio: popular_miss_ratio(&content),
         }
-    }
-
-    fn tables(figures: &ValueLocality) -> Tables {
-        vec![
-            named::<MissRatioRow>(&figures.miss_ratio),
-            named::<PopularMissRatioRow>(&figures.popular_miss_ratio),
-        ]
     }
 }
 

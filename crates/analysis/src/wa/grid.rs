@@ -8,13 +8,12 @@ use thiserror::Error;
 
 use super::WaOptions;
 use super::simulator::{WaCounts, WaDevice, WaError, WaSimulator};
-use crate::rows;
 use crate::temperature::{Frequencies, OrderError, PageWrites, Partitioning, Ratio, WriteOrder};
 
 /// Page writes between two checks whether to stop.
 const WRITES_TO_LOOK: u64 = 1 << 20;
 
-rows! {
+crate::rows! {
     /// One simulated SSD and its results.
     #[derive(PartialEq)]
     pub struct WaCell in "write_amplification" {

@@ -2,8 +2,7 @@
 
 const WORD: usize = 64;
 
-/// One bit each, under a tree of 64-way summaries: every operation touches one word a level, and there are four
-/// levels for 16 million integers.
+/// One bit each, under a tree of 64-way summaries: an operation touches a word a level, four for 16 million integers.
 pub(super) struct MinSet {
     /// The members first; then, level by level, which words of the level below are not 0.
     levels: Vec<Vec<u64>>,

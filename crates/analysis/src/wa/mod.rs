@@ -1,7 +1,5 @@
-//! Write amplification that a workload causes on SSDs with partitions of similar temperature.
-//!
-//! SWC paper, sections 3.2, 3.3 and 4.2. Partitions are known before the first write, so the result is a lower bound
-//! for an FTL that has to learn them.
+//! Write amplification on SSDs with partitions of similar temperature (SWC paper, sections 3.2, 3.3 and 4.2).
+//! Partitions are known before the first write, so an FTL that has to learn them causes more.
 
 mod grid;
 mod min_set;
@@ -78,59 +76,55 @@ pub fn write_amplification(
 pub(crate) struct WaBuilder<'a> {
     options: &'a WaOptions,
     enough_sector_writes: bool,
-    result: WriteAmplification,
+    writes_per_sector_mean: Option<f64>,
+    /// Of the whole grid's page size: pages written, page writes, and writes a page.
+    pages: (u64, u64, Option<f64>),
+    cells: Vec<WaCell>,
 }
 
 impl<'a> WaBuilder<'a> {
     pub(crate) fn new(options: &'a WaOptions) -> WaBuilder<'a> {
-        let result = WriteAmplification {
-            page_bytes: options.page_bytes,
-            pages_written: 0,
-            page_writes: 0,
-            writes_per_page_mean: None,
+        WaBuilder {
+            options,
+            enough_sector_writes: false,
             writes_per_sector_mean: None,
-            enters_statistics: false,
-            write_amplification_1: None,
-            write_amplification_for_ratio_2: None,
-            write_amplification_for_ratio_3: None,
+            pages: (0, 0, None),
             cells: Vec::new(),
-            table: batch_of::<WaCell>(&[]),
-        };
-        WaBuilder { options, enough_sector_writes: false, result }
+        }
     }
 
     pub(crate) fn sectors(&mut self, writes: &PageWrites) {
         let sectors = writes.writes.len() as u64;
         self.enough_sector_writes = writes.page_writes >= STATISTICS_WRITES_PER_SECTOR * sectors;
-        self.result.writes_per_sector_mean = writes.per_page();
+        self.writes_per_sector_mean = writes.per_page();
     }
 
     /// The writes must have been kept in order.
     pub(crate) fn add(&mut self, writes: &PageWrites, progress: &dyn Progress) -> Result<(), WaError> {
-        let cells = grid::cells(writes, self.options, progress)?;
-        let result = &mut self.result;
         if writes.page_bytes == self.options.page_bytes {
-            result.pages_written = writes.writes.len() as u64;
-            result.page_writes = writes.page_writes;
-            result.writes_per_page_mean = writes.per_page();
-            let found = |purpose: &str, asked: Option<u32>| {
-                let wanted = |cell: &&WaCell| {
-                    cell.purpose == purpose && asked.is_none_or(|asked| asked == cell.partitions_asked)
-                };
-                cells.iter().find(wanted)?.write_amplification
-            };
-            result.write_amplification_1 = found("grid", Some(1));
-            result.write_amplification_for_ratio_2 = found("f_r<=2", None);
-            result.write_amplification_for_ratio_3 = found("f_r<=3", None);
+            self.pages = (writes.writes.len() as u64, writes.page_writes, writes.per_page());
         }
-        result.cells.extend(cells);
+        self.cells.extend(grid::cells(writes, self.options, progress)?);
         Ok(())
     }
 
     pub(crate) fn finish(self) -> WriteAmplification {
-        let mut result = self.result;
-        result.enters_statistics = self.enough_sector_writes && result.page_writes >= STATISTICS_PAGE_WRITES;
-        result.table = batch_of(&result.cells);
-        result
+        let page_bytes = self.options.page_bytes;
+        let (pages_written, page_writes, writes_per_page_mean) = self.pages;
+        let of_grid = self.cells.iter().filter(|cell| cell.page_bytes == page_bytes);
+        let first = |wanted: &dyn Fn(&&WaCell) -> bool| of_grid.clone().find(wanted)?.write_amplification;
+        WriteAmplification {
+            page_bytes,
+            pages_written,
+            page_writes,
+            writes_per_page_mean,
+            writes_per_sector_mean: self.writes_per_sector_mean,
+            enters_statistics: self.enough_sector_writes && page_writes >= STATISTICS_PAGE_WRITES,
+            write_amplification_1: first(&|cell| cell.purpose == "grid" && cell.partitions_asked == 1),
+            write_amplification_for_ratio_2: first(&|cell| cell.purpose == "f_r<=2"),
+            write_amplification_for_ratio_3: first(&|cell| cell.purpose == "f_r<=3"),
+            table: batch_of(&self.cells),
+            cells: self.cells,
+        }
     }
 }

@@ -114,8 +114,7 @@ impl<'a> WaSimulator<'a> {
     /// Bytes of a page.
     pub(crate) const PAGE_BYTES: f64 = 12.0;
 
-    /// An empty SSD for the logical pages whose partitions are given (hottest partition 0, though the order does not
-    /// matter).
+    /// An empty SSD for the logical pages whose partitions are given.
     pub fn new(device: WaDevice, partition_of_page: &'a [u8]) -> Result<WaSimulator<'a>, WaError> {
         let WaDevice { block_pages, physical_blocks, partitions } = device;
         if !(1..=BLOCK_PAGES_MAX).contains(&block_pages) {

@@ -1,9 +1,7 @@
 //! The victim: the closed block with the fewest valid pages; among equals, the one closed first.
 //!
-//! Blocks are ordered by valid pages, then by their place in the order of closing. Only those with few valid pages
-//! are kept in order: all other invalidations cost a count and a comparison. When no such block is left, more are
-//! added. When there are too many, some are removed. Both scan every block, but seldom, so that choosing takes
-//! constant time.
+//! Only blocks with few valid pages are kept in order: all other invalidations cost a count and a comparison. When
+//! none or too many are left, a scan of every block adds or removes some, but seldom.
 
 use super::min_set::MinSet;
 

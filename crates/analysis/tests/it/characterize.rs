@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::common::{Random, messy_trace};
+use crate::common::{Random, messy_trace, trace_of};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt64Type};
 use flashtwin_analysis::{Characterization, Options, Streamed, characterize, characterize_trace};
@@ -76,11 +76,7 @@ fn the_number_of_threads_does_not_matter() {
 
 #[test]
 fn missing_contents_or_reads_give_missing_metrics() {
-    let mut builder = TraceBuilder::new("writes");
-    for time in 0..50 {
-        builder.request(time, Op::Write, time as u64 % 7 * 4096, 4096, &[]);
-    }
-    let found = of(&builder.build().unwrap(), &quick());
+    let found = of(&trace_of((0..50).map(|time| (Op::Write, time % 7 * 4096, 4096))), &quick());
     for metric in ["popularity", "drift", "space", "duplication"] {
         assert_eq!(found.summary[metric], Value::Null, "{metric}");
     }
@@ -91,9 +87,13 @@ fn missing_contents_or_reads_give_missing_metrics() {
 }
 
 #[test]
-fn options_that_do_not_exist_are_refused() {
-    let refused = serde_json::from_str::<Options>(r#"{"perod_s": 1}"#);
-    assert!(refused.unwrap_err().to_string().contains("perod_s"));
+fn options_have_defaults_and_no_unknown_names() {
+    let read = serde_json::from_str::<Options>;
+    assert_eq!(read("{}").unwrap(), Options::default());
+    assert_eq!(read(r#"{"wa": {"block_pages": [256]}}"#).unwrap().wa.page_bytes, 4096);
+    for (text, name) in [(r#"{"perod_s": 1}"#, "perod_s"), (r#"{"wa": {"block_page": []}}"#, "block_page")] {
+        assert!(read(text).unwrap_err().to_string().contains(name));
+    }
 }
 
 /// Zipf-like contents and addresses; contents drift and are often copied; a second per 1,000 requests.

@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::common::{Random, messy_trace, random_trace};
+use crate::common::{Random, messy_trace, page_ops, random_trace, share};
 use flashtwin_analysis::{Options, Streamed, characterize, space, trace_info};
-use flashtwin_trace::{NO_CONTENT, Op, OpenOptions, Source, Trace, TraceBuilder};
+use flashtwin_trace::{Op, OpenOptions, Source, Trace, TraceBuilder};
 
 /// The same requests, on volumes with holes, one content of which is known to be zeroes.
 fn with_holes(trace: &Trace, seed: u64) -> Trace {
@@ -24,13 +24,13 @@ fn with_holes(trace: &Trace, seed: u64) -> Trace {
 
 /// Content of each page, a page operation at a time, in a plain map.
 struct Plain {
-    duplicates: u64,
-    writes: u64,
+    duplicates: usize,
+    writes: usize,
     reads_of_holes: u64,
     touched: HashSet<(u32, u64)>,
     /// Page reads and writes with a known content, and zeroes among them.
-    known: [u64; 2],
-    zeroes: [u64; 2],
+    known: [usize; 2],
+    zeroes: [usize; 2],
 }
 
 /// Follows the requests, all of which have whole pages and known contents.
@@ -58,10 +58,10 @@ fn plain(trace: &Trace) -> Plain {
         }
         found.touched.insert(page);
         found.known[op as usize] += 1;
-        found.zeroes[op as usize] += u64::from(Some(content) == trace.zero_content);
+        found.zeroes[op as usize] += usize::from(Some(content) == trace.zero_content);
         if op == Op::Write {
             found.writes += 1;
-            found.duplicates += u64::from(held.values().any(|&other| other == Some(content)));
+            found.duplicates += usize::from(held.values().any(|&other| other == Some(content)));
             held.insert(page, Some(content));
         } else if held[&page].is_none() {
             found.reads_of_holes += 1;
@@ -70,41 +70,20 @@ fn plain(trace: &Trace) -> Plain {
     found
 }
 
-fn page_ops(trace: &Trace) -> Vec<(usize, (u32, u64), u32)> {
-    let mut page_ops = Vec::new();
-    for row in 0..trace.len() {
-        for nth in 0..u64::from(trace.length_bytes[row]) / 4096 {
-            let page = (trace.volume[row], trace.offset_bytes[row] / 4096 + nth);
-            page_ops.push((row, page, trace.contents(row).get(nth as usize).copied().unwrap_or(NO_CONTENT)));
-        }
-    }
-    page_ops
-}
-
-fn percent(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64 * 100.0)
-}
-
 #[test]
 fn holes_are_not_held_and_zeroes_are_counted() {
     let (mut of_holes, mut of_zeroes) = (0, 0);
     for seed in 0..300 {
         let trace = with_holes(&random_trace(seed), seed);
         let (info, expected) = (trace_info(&trace), plain(&trace));
-        assert_eq!(
-            info.duplicate_write_percent,
-            percent(expected.duplicates, expected.writes),
-            "seed {seed}"
-        );
+        let duplicates = share(expected.duplicates, expected.writes);
+        assert_eq!(info.duplicate_write_percent, duplicates, "seed {seed}");
         assert_eq!(info.footprint_pages, Some(expected.touched.len() as u64), "seed {seed}");
         assert_eq!(info.page_quality.unwrap().reads_of_holes, expected.reads_of_holes, "seed {seed}");
         let known = trace.zero_content.is_some();
-        let percent = |kind: usize| percent(expected.zeroes[kind], expected.known[kind]).filter(|_| known);
-        assert_eq!(
-            (info.zero_read_percent, info.zero_write_percent),
-            (percent(0), percent(1)),
-            "seed {seed}"
-        );
+        let percent = |kind: usize| share(expected.zeroes[kind], expected.known[kind]).filter(|_| known);
+        let zeroes = (info.zero_read_percent, info.zero_write_percent);
+        assert_eq!(zeroes, (percent(0), percent(1)), "seed {seed}");
         assert_eq!(info.hole_bytes, trace.holes.bytes());
         of_holes += expected.reads_of_holes;
         of_zeroes += expected.zeroes[1];

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::common::Random;
+use crate::common::{Random, trace_of};
 use flashtwin_analysis::{Options, basics, characterize_trace, trace_info};
 use flashtwin_trace::{ErrorCause, Op, Request, Trace, TraceBuilder};
 
@@ -46,11 +46,8 @@ fn footprint_and_partial_pages_agree_with_a_look_at_every_page() {
         let info = trace_info(&trace);
         assert_eq!(info.footprint_pages, Some(touched.len() as u64), "round {round}");
         let quality = info.page_quality.as_ref().unwrap();
-        assert_eq!(
-            (quality.partial_writes, quality.partial_trims),
-            (partial[1], partial[2]),
-            "round {round}"
-        );
+        let partials = [quality.partial_writes, quality.partial_trims];
+        assert_eq!(partials, partial[1..], "round {round}");
         assert_eq!((quality.reads_of_holes, quality.read_mismatches), (0, 0));
         assert_eq!(basics(&trace, 0).0.info.footprint_pages, info.footprint_pages);
         let found = characterize_trace(&trace, &small(), &()).unwrap();
@@ -110,19 +107,11 @@ fn what_would_take_too_much_is_refused_before_it_is_taken() {
 #[test]
 fn what_is_addressed_again_and_again_is_not_refused() {
     // 300 requests of 64 MiB to the same place: sums say 19 GiB, of which 64 MiB are distinct.
-    let mut builder = TraceBuilder::new("same");
-    for number in 0..300 {
-        builder.request(number, Op::Write, 0, 64 << 20, &[]);
-    }
-    let trace = builder.build().unwrap();
+    let trace = trace_of((0..300).map(|_| (Op::Write, 0, 64 << 20)));
     let options = Options { memory_gb: 0.05, ..small() };
     assert_eq!(characterize_trace(&trace, &options, &()).unwrap().summary["info"]["footprint_pages"], 16_384);
     // The same limit refuses as many bytes that are distinct, and a sample of them passes.
-    let mut builder = TraceBuilder::new("distinct");
-    for number in 0..300 {
-        builder.request(number, Op::Write, number as u64 * (64 << 20), 64 << 20, &[]);
-    }
-    let trace = builder.build().unwrap();
+    let trace = trace_of((0..300).map(|number| (Op::Write, number * (64 << 20), 64 << 20)));
     assert_eq!(characterize_trace(&trace, &options, &()).unwrap_err().cause, ErrorCause::TooLarge);
     let sampled = Options { sample_rate: 0.001, ..options };
     let found = characterize_trace(&trace, &sampled, &()).unwrap();

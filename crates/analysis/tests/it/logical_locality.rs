@@ -4,7 +4,7 @@ use arrow_array::cast::AsArray;
 use flashtwin_analysis::{Direction, LocalityOfKind, LogicalLocalityOptions, logical_locality};
 use flashtwin_trace::{Op, Trace, TraceBuilder};
 
-use crate::common::{Random, floats, u32s};
+use crate::common::{Random, floats, trace_of, u32s};
 
 /// A request's volume, first and last page.
 type Extent = (u32, u64, u64);
@@ -162,11 +162,7 @@ fn agrees_with_all_pairs_across_blocks() {
 }
 
 fn writes(pages: &[(u64, u64)]) -> Trace {
-    let mut builder = TraceBuilder::new("writes");
-    for (time, &(page, pages)) in pages.iter().enumerate() {
-        builder.request(time as i64, Op::Write, page * 4096, (pages * 4096) as u32, &[]);
-    }
-    builder.build().unwrap()
+    trace_of(pages.iter().map(|&(page, pages)| (Op::Write, page * 4096, pages * 4096)))
 }
 
 #[test]

@@ -8,7 +8,7 @@ use flashtwin_analysis::{
 };
 use flashtwin_trace::{Op, Request, Trace, TraceBuilder};
 
-use crate::common::{Random, floats, seed, u32s, u64s};
+use crate::common::{Random, floats, seed, trace_of, u32s, u64s};
 
 /// Requests in sectors: many near each other, some long, some off the grid of sectors.
 fn random_trace(random: &mut Random, sector_bytes: u64) -> Trace {
@@ -138,11 +138,7 @@ fn check_amplifications(seed: u64, rounds: usize) {
 }
 
 fn reads(sectors: &[(u64, u64)]) -> Trace {
-    let mut builder = TraceBuilder::new("reads");
-    for (time, &(first, sectors)) in sectors.iter().enumerate() {
-        builder.request(time as i64, Op::Read, first * 512, (sectors * 512) as u32, &[]);
-    }
-    builder.build().unwrap()
+    trace_of(sectors.iter().map(|&(first, sectors)| (Op::Read, first * 512, sectors * 512)))
 }
 
 fn amplified(trace: &Trace) -> ReadAmplification {
@@ -182,9 +178,7 @@ fn single_sectors_far_apart_go_beyond_half_a_page() {
 
 #[test]
 fn without_reads_ratios_are_missing() {
-    let mut builder = TraceBuilder::new("writes");
-    builder.request(0, Op::Write, 0, 512, &[]);
-    let trace = builder.build().unwrap();
+    let trace = trace_of([(Op::Write, 0, 512)]);
     let found = amplified(&trace);
     assert_eq!((found.within_half_page, found.read_amplification_16_kb), (None, None));
     assert_eq!(found.table()["read_amplification"].null_count(), found.table().num_rows());

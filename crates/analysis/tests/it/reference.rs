@@ -8,7 +8,7 @@ use arrow_array::types::Int64Type;
 use flashtwin_analysis::{Concentration, basics, popularity, trace_info};
 use flashtwin_trace::{NO_CONTENT, Op, Trace, TraceBuilder};
 
-use crate::common::{SECOND, floats, random_trace, share, u64s};
+use crate::common::{SECOND, floats, page_ops, random_trace, share, trace_of, u64s};
 
 fn close(a: Option<f64>, b: Option<f64>) -> bool {
     match (a, b) {
@@ -19,16 +19,7 @@ fn close(a: Option<f64>, b: Option<f64>) -> bool {
 
 /// All page accesses: (operation, volume and page, content), in order.
 fn accesses(trace: &Trace) -> Vec<(Op, (u32, u64), u32)> {
-    let mut accesses = Vec::new();
-    for index in 0..trace.len() {
-        let request = trace.request(index);
-        for page in 0..u64::from(request.length_bytes) / 4096 {
-            let content = trace.contents(index).get(page as usize);
-            let address = (request.volume, request.offset_bytes / 4096 + page);
-            accesses.push((request.op, address, content.copied().unwrap_or(NO_CONTENT)));
-        }
-    }
-    accesses
+    page_ops(trace).into_iter().map(|(row, page, content)| (trace.op[row], page, content)).collect()
 }
 
 /// Share of page writes whose content some page holds, with pages that are read first preloaded.
@@ -265,9 +256,7 @@ fn popularity_agrees_with_the_reference() {
 
 #[test]
 fn undefined_ratios_are_missing() {
-    let mut builder = TraceBuilder::new("one");
-    builder.request(7, Op::Write, 0, 512, &[]);
-    let trace = builder.build().unwrap();
+    let trace = trace_of([(Op::Write, 0, 512)]);
     let info = flashtwin_analysis::info(&trace);
     for key in ["unique_values_read_percent", "unique_values_write_percent", "duplicate_write_percent"] {
         assert!(info[key].is_null(), "{key}: {}", info[key]);

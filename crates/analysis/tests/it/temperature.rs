@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use flashtwin_analysis::{Frequencies, OrderError, Ratio, page_writes, temperature};
 use flashtwin_trace::{Op, Request, Trace, TraceBuilder};
 
-use crate::common::{Random, floats, u32s, u64s};
+use crate::common::{Random, floats, trace_of, u32s, u64s};
 
 impl Random {
     /// Few pages or many, alike or very unlike, hot ones and whole multiples among them.
@@ -158,21 +158,17 @@ fn as_many_pages_as_a_byte_can_tell_apart() {
     assert_eq!((all.len(), all.of_pages(&more)), (257, None));
 }
 
-/// Writes of one page each.
-fn trace_of(pages: &[(u64, u32)]) -> Trace {
-    let mut builder = TraceBuilder::new("example");
+/// Each page with its number of writes.
+fn writes_of(pages: &[(u64, u32)]) -> Trace {
     let writes = pages.iter().flat_map(|&(page, writes)| (0..writes).map(move |_| page));
-    for (time, page) in writes.enumerate() {
-        builder.request(time as i64, Op::Write, page * 4096, 4096, &[]);
-    }
-    builder.build().unwrap()
+    trace_of(writes.map(|page| (Op::Write, page * 4096, 4096)))
 }
 
 /// SWC paper, Fig. 5: alignment raises the skew of A and lowers that of B.
 #[test]
 fn the_example_of_two_workloads() {
-    let a = trace_of(&[(0, 4), (1, 3), (2, 2), (3, 1)]);
-    let b = trace_of(&[(0, 4), (1, 1), (2, 3), (3, 2)]);
+    let a = writes_of(&[(0, 4), (1, 3), (2, 2), (3, 1)]);
+    let b = writes_of(&[(0, 4), (1, 1), (2, 3), (3, 2)]);
     let frequencies = |trace, page_bytes| Frequencies::of(&page_writes(trace, page_bytes, false).writes);
     assert_eq!(frequencies(&a, 4096), frequencies(&b, 4096));
     assert_eq!(frequencies(&a, 4096).levels(), [(4, 1), (3, 1), (2, 1), (1, 1)]);

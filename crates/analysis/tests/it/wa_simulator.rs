@@ -9,10 +9,10 @@ use flashtwin_analysis::{
     Options, OrderError, WaBlockRole, WaCounts, WaDevice, WaError, WaOptions, WaSimulator,
     characterize_trace, page_writes, physical_blocks, temperature, write_amplification,
 };
-use flashtwin_trace::{Op, Progress, Trace, TraceBuilder};
+use flashtwin_trace::{Op, Progress, Trace};
 use naive::Naive;
 
-use crate::common::Random;
+use crate::common::{Random, trace_of};
 
 impl Random {
     /// Lower numbers more often, the more the larger `skew` is.
@@ -227,18 +227,15 @@ fn says_what_it_cannot_simulate() {
 }
 
 fn random_trace(random: &mut Random) -> Trace {
-    let mut builder = TraceBuilder::new("random");
     let pages = 10 + random.below(200);
-    for time in 0..400 + random.below(800) as i64 {
+    let requests = 400 + random.below(800);
+    trace_of((0..requests).map(|_| {
         let op = if random.below(8) == 0 { Op::Read } else { Op::Write };
-        let page = random.least_of(pages, 3);
-        builder.request(time, op, page * 4096, 4096 * (1 + random.below(3)) as u32, &[]);
-    }
-    builder.build().unwrap()
+        (op, random.least_of(pages, 3) * 4096, 4096 * (1 + random.below(3)))
+    }))
 }
 
-/// The grid cell by cell, from the trace: partitions by the tested partitions, devices by the naive
-/// simulator.
+/// Partitions by the tested partitions, devices by the naive simulator.
 #[test]
 fn the_grid_agrees_with_the_reference() {
     let mut random = Random::new(4);
@@ -301,12 +298,8 @@ fn the_grid_agrees_with_the_reference() {
 
 #[test]
 fn the_summary_is_of_the_base_page_size() {
-    let mut builder = TraceBuilder::new("enough");
-    for time in 0..100_000 {
-        let page = if time < 25_000 { time } else { Random::new(time).least_of(25_000, 4) };
-        builder.request(time as i64, Op::Write, page * 4096, 4096, &[]);
-    }
-    let trace = builder.build().unwrap();
+    let page = |time| if time < 25_000 { time } else { Random::new(time).least_of(25_000, 4) };
+    let trace = trace_of((0..100_000).map(|time| (Op::Write, page(time) * 4096, 4096)));
     let options = WaOptions { other_page_bytes: vec![], ..WaOptions::default() };
     let result = write_amplification(&trace, 4096, &options, &()).unwrap();
     assert_eq!((result.page_bytes, result.pages_written, result.page_writes), (4096, 25_000, 100_000));
@@ -326,11 +319,7 @@ fn the_summary_is_of_the_base_page_size() {
     assert_eq!(temperature(&trace, 4096).partitions_for_ratio_2, u64::from(of("f_r<=2", 7).partitions));
     // One sector more, or one write less, and it does not enter.
     for (pages, writes) in [(25_001, 100_000), (20_000, 99_999)] {
-        let mut builder = TraceBuilder::new("not enough");
-        for time in 0..writes {
-            builder.request(time as i64, Op::Write, time % pages * 4096, 4096, &[]);
-        }
-        let trace = builder.build().unwrap();
+        let trace = trace_of((0..writes).map(|time| (Op::Write, time % pages * 4096, 4096)));
         let options = WaOptions { partitions: vec![1], frequency_ratios: vec![], ..options.clone() };
         assert!(!write_amplification(&trace, 4096, &options, &()).unwrap().enters_statistics);
     }
@@ -338,16 +327,12 @@ fn the_summary_is_of_the_base_page_size() {
 
 /// 100,000 requests that write pages of 4 KB in turn, each one or all of the eight sectors of a page.
 fn sector_writes(pages: u64, sectors: u64) -> Trace {
-    let mut builder = TraceBuilder::new("sectors");
-    for time in 0..100_000 {
-        let (page, turn) = (time % pages, time / pages);
-        let sector = if sectors == 1 { turn % 8 } else { 0 };
-        let length = (sectors * 512) as u32;
-        builder.request(time as i64, Op::Write, page * 4096 + sector * 512, length, &[]);
-    }
+    let write = |time| {
+        let sector = if sectors == 1 { time / pages % 8 } else { 0 };
+        (Op::Write, time % pages * 4096 + sector * 512, sectors * 512)
+    };
     // One request off the 4 KB grid, so that the granularity is 512 bytes.
-    builder.request(100_000, Op::Write, 512, 512, &[]);
-    builder.build().unwrap()
+    trace_of((0..100_000).map(write).chain([(Op::Write, 512, 512)]))
 }
 
 #[test]
@@ -378,15 +363,6 @@ fn statistics_ask_for_four_writes_of_each_sector() {
 }
 
 #[test]
-fn options_have_defaults_and_no_unknown_names() {
-    let options: WaOptions = serde_json::from_str("{}").unwrap();
-    assert_eq!(options, WaOptions::default());
-    let options: WaOptions = serde_json::from_str(r#"{"block_pages": [256]}"#).unwrap();
-    assert_eq!(options, WaOptions { block_pages: vec![256], ..WaOptions::default() });
-    assert!(serde_json::from_str::<WaOptions>(r#"{"block_page": [256]}"#).is_err());
-}
-
-#[test]
 fn nonsense_is_a_reason_not_a_crash() {
     let mut random = Random::new(5);
     let trace = random_trace(&mut random);
@@ -407,7 +383,7 @@ fn nonsense_is_a_reason_not_a_crash() {
         assert!(!possible || cell.write_amplification.is_some(), "{cell:?}");
         assert_eq!(cell.write_amplification.is_none(), cell.why_missing.is_some());
     }
-    let empty = TraceBuilder::new("empty").build().unwrap();
+    let empty = trace_of([]);
     let result = write_amplification(&empty, 512, &WaOptions::default(), &()).unwrap();
     assert_eq!(result.cells.len(), 3 * 9 + 7 * 5);
     assert!(result.cells.iter().all(|cell| cell.why_missing.as_deref() == Some("nothing is written")));

@@ -34,6 +34,28 @@ pub fn share(part: usize, whole: usize) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64 * 100.0)
 }
 
+/// Requests of one volume without contents, one each nanosecond: kind, first byte, bytes.
+pub fn trace_of(requests: impl IntoIterator<Item = (Op, u64, u64)>) -> Trace {
+    let mut builder = TraceBuilder::new("requests");
+    for (time, (op, offset, length)) in (0..).zip(requests) {
+        builder.request(time, op, offset, length as u32, &[]);
+    }
+    builder.build().unwrap()
+}
+
+/// Row, volume and page, and content of each page of all requests, which have whole pages.
+pub fn page_ops(trace: &Trace) -> Vec<(usize, (u32, u64), u32)> {
+    let mut page_ops = Vec::new();
+    for row in 0..trace.len() {
+        for nth in 0..u64::from(trace.length_bytes[row]) / 4096 {
+            let page = (trace.volume[row], trace.offset_bytes[row] / 4096 + nth);
+            let content = trace.contents(row).get(nth as usize).copied();
+            page_ops.push((row, page, content.unwrap_or(flashtwin_trace::NO_CONTENT)));
+        }
+    }
+    page_ops
+}
+
 /// Aligned requests of 1 to 4 pages with contents, over about 20 seconds.
 pub fn random_trace(seed: u64) -> Trace {
     let mut random = Random::new(seed);

@@ -82,12 +82,8 @@ fn one_partition_and_uniform_writes_are_the_mean_field() {
     }
 }
 
-/// Hot and cold pages, each written uniformly. If they are separated, with the victim chosen among
-/// all blocks, both partitions come to victims with equally few valid pages, give or take one,
-/// hence to the write amplification of uniform writes: partitions resized by a greedy choice reach
-/// that (SWC paper, section 3.2). Mixed is worse. The best split of the spare blocks would be
-/// better still, but no greedy choice finds it: its hot victims have fewer valid pages than its
-/// cold ones.
+/// Hot and cold pages, each written uniformly. Separated, both partitions come to victims with equally few valid
+/// pages, and so to the write amplification of uniform writes (SWC paper, section 3.2). Mixed is worse.
 #[test]
 fn two_partitions_for_two_temperatures() {
     let (block_pages, physical_blocks) = (128, 1000);
