@@ -1,4 +1,4 @@
-"""Whether the tests catch the bugs of `tests/planted.toml`: `make planted`, about 20 minutes on two cores.
+"""Whether the tests catch the bugs of `tests/planted.toml`: `make planted`.
 
 All bugs are built into one copy of the sources, each behind the environment variable PLANTED, so that one build serves
 for all. `python tests/planted.py PART ...` tries only bugs whose file or description contains a PART.
