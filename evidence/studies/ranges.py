@@ -185,7 +185,6 @@ class Answer:
 
     @property
     def known(self) -> list[float]:
-        """The changes that are defined."""
         return [value for value in self.changes if value is not None]
 
     @property

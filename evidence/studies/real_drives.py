@@ -19,16 +19,13 @@ from flashtwin.drives.drive import FittedDrive
 from flashtwin.drives.tables import Measurements
 from flashtwin.results import folder
 
-#: The place of the fitted drives.
 DEVICES = ROOT / "devices" / "real"
 #: Who measured them.
 SOURCE = "# Measurements: Haas, Lee, Bonnet, Leis: SSD-iq, PVLDB 18(11), 2025."
 CODE = ("python/flashtwin/drives", "crates/nand/src", "crates/ftl/src", "crates/sim/src")
-#: Percentiles of the picture.
 _SHOWN = (("read p50", "#0077bb"), ("read p99", "#ee7733"), ("read p99.9", "#cc3311"), ("write p50", "#009988"))
 #: Errors of rates in percent that are named.
 _FAR = 25.0
-#: The errors of the table over all drives: rows and figure.
 _SUMMARY = (
     (BELOW_THE_KNEE, "read p50"), (BELOW_THE_KNEE, "read p99"), (BELOW_THE_KNEE, "read p99.9"),
     (BELOW_THE_KNEE, "write p50"), (BELOW_THE_KNEE, "write p99"), (SATURATED, "read p50"), (SATURATED, "requests"),
@@ -139,7 +136,6 @@ def _value(estimate: Data) -> str:
 
 
 def drawings(data: Data) -> Mapping[Path, str]:
-    """A picture of each drive."""
     return {ROOT / "docs" / "images" / f"{name}.svg": _picture(name, drive) for name, drive in data["drives"].items()}
 
 

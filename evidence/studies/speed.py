@@ -27,7 +27,6 @@ LIVE_CODE = (
     "crates/bits/src", "crates/nand/src", "crates/ftl/src", "crates/live/src", "crates/live/examples",
     "crates/python/src/drive.rs", "systems", "devices", "benches/nbd_speed.py", "benches/recovery.py",
 )  # fmt: skip
-#: Benches by package.
 BENCHES = {
     "engine": "flashtwin-sim", "basics": "flashtwin-analysis", "locality": "flashtwin-analysis",
     "wa": "flashtwin-analysis", "ingest": "flashtwin-trace", "synthesize": "flashtwin-trace",

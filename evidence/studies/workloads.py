@@ -45,7 +45,6 @@ def measure(lab: Lab) -> Data:
 
 
 def _beside(achieved: Iterable[Achieved]) -> list[dict[str, Any]]:
-    """Targets beside measured values."""
     return [
         {
             "metric": one.target.metric, "wanted": one.wanted, "found": one.found, "error": one.error,

@@ -44,7 +44,6 @@ class Options:
     threads: int = 1
 
     def json(self) -> str:
-        """As the core takes it."""
         return json.dumps({**json.loads(self.key), "threads": self.threads})
 
     @property
@@ -294,7 +293,6 @@ def _words(source: Trace | str | Path, reading: Reading) -> str:
 
 
 def _volumes(whole: Characterization) -> list[str]:
-    """Names of the volumes that have requests."""
     rows: list[dict[str, Any]] = whole.table("volumes").to_arrow().to_pylist()
     return [row["volume"] for row in rows if row["reads"] + row["writes"] + row["trims"] > 0]
 

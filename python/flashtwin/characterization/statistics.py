@@ -16,9 +16,6 @@ CA_SSD_ENTRIES = 65_536
 
 @dataclass(frozen=True)
 class Metric:
-    """A statistic."""
-
-    #: A description, in one line.
     meaning: str
     #: A scalar of the summary by its dotted name, or a function of a characterization and the scale of its trace.
     base: str | Callable[[Characterization, float], float | None]

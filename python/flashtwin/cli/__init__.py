@@ -50,11 +50,9 @@ class Verbs(click.Group):
     """Loads a verb's module when it is asked for, and names the nearest verb when there is none."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All verbs, in the order of the help."""
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """A verb's command."""
         if name not in VERBS:
             return None
         module = importlib.import_module(f"flashtwin.cli.{_MODULES.get(name, name)}")

@@ -55,7 +55,6 @@ _FIGURES = (
 
 
 def prometheus(figures: Mapping[str, Any]) -> str:
-    """Figures in Prometheus' text format."""
     operations = figures["server"]["operations"]
     lines: list[str] = []
     for key, name, words in _OPERATIONS:

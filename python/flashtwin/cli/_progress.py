@@ -59,14 +59,12 @@ class Bars:
         self._tasks: dict[str, TaskID] = {}
 
     def __enter__(self) -> Self:
-        """Begins to draw."""
         self._progress.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Takes the bars off the terminal."""
         self._progress.stop()
 
     def named(self, name: str, unit: str) -> Heard:

@@ -115,7 +115,6 @@ def replay_all(
 
 
 def show(summaries: Mapping[str, Summary], *, as_json: bool) -> None:
-    """Prints the summaries: all of them as JSON, or the main figures side by side."""
     if as_json:
         data_json(_with_ground(summaries))
         return
@@ -137,6 +136,5 @@ def _with_ground(summaries: Mapping[str, Summary]) -> dict[str, Summary]:
 
 
 def cell(summary: Summary, path: str, write: Callable[[float], str]) -> str:
-    """A figure as it is shown; a dash where the run has none."""
     value = dig(summary, schema.summary_field(path))
     return "-" if value is None else write(value)

@@ -26,7 +26,6 @@ def refuse_options(ctx: click.Context) -> None:
 
 
 def show(runs: Sequence[together.SavedResult], *, across_traces: bool, as_json: bool) -> None:
-    """Prints the differences, then the figures, each with its change against the first run."""
     warnings = together.warnings(runs, folder.VERSION)
     comparable = across_traces or together.same_trace(runs)
     if not comparable:
@@ -47,7 +46,6 @@ def show(runs: Sequence[together.SavedResult], *, across_traces: bool, as_json: 
 
 
 def _settings(runs: Sequence[together.SavedResult], differences: Sequence[ground.Difference]) -> str:
-    """A row for each setting that differs, and for the trace where it does."""
     rows = [
         [one.key, *(literal(one.values[run.label]) if run.label in one.values else "-" for run in runs)]
         for one in differences

@@ -170,7 +170,6 @@ def _line() -> Iterator[Any]:
 
 
 def line(before: Mapping[str, Any], now: Mapping[str, Any], seconds: float) -> str:
-    """The events of a time, in one line."""
     parts = []
     for was, found in zip(before["server"]["operations"], now["server"]["operations"], strict=True):
         requests = found["requests"] - was["requests"]
@@ -184,7 +183,6 @@ def line(before: Mapping[str, Any], now: Mapping[str, Any], seconds: float) -> s
 
 
 def _behind(now: Mapping[str, Any]) -> str:
-    """The requests in a few words."""
     if "drive" not in now:
         recording = now["recording"]
         return f"recorded {recording['requests']:,} requests, {recording['file_bytes'] / 1e6:,.1f} MB"

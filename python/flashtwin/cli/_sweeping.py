@@ -14,7 +14,6 @@ from flashtwin.sweeps.swept import Sweep
 
 #: Runs shown; the table has all.
 _SHOWN = 20
-#: Figures shown, unless more were asked for.
 _FIGURES = 5
 
 
@@ -54,7 +53,6 @@ def show(done: Sweep, *, as_json: bool) -> None:
 
 
 def _say_over(done: Sweep, best: Mapping[str, Any]) -> None:
-    """The best setting over several traces, and how to make each of its runs."""
     figure, search = figures.figure(done._saved.goals[0]), done.plan.search
     kind = {"mean": "the geometric mean", "worst": "the worst"}[search["over"]]
     value = best[f"over.{figure.path}"]

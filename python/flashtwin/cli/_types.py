@@ -25,7 +25,6 @@ class Text(click.ParamType[Any]):
         self.written = written
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Reads the text."""
         if not isinstance(value, str):
             return value
         try:
@@ -90,7 +89,6 @@ def key_value(text: str) -> tuple[str, str]:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Words between commas."""
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 

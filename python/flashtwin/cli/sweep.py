@@ -55,7 +55,6 @@ class AxisOptions:
 
     @property
     def axes(self) -> dict[str, plan.Axis]:
-        """The values by key."""
         fill = self.fill and re.sub(r"([\d.]+)\s*%", lambda share: str(Decimal(share[1]) / 100), self.fill)
         short = {
             "device": self.device,

@@ -89,7 +89,6 @@ def _check_all(scale: float | None, seed: int, *, as_json: bool) -> int:
 
 
 def _status(achieved: list[Achieved]) -> int:
-    """The exit status of a check."""
     return int(any(one.verdict in ("missed", "undefined") for one in achieved))
 
 

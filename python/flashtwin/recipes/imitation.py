@@ -366,7 +366,6 @@ def _arrivals(time_ns: Any, write: Any, follows: Any, days: int, day_s: float) -
 
 
 def _rhythm(time_ns: Any, hour_ns: float, days: int) -> tuple[float, float]:
-    """Swing and busiest hour of the day."""
     hours = np.bincount((time_ns / hour_ns).astype(np.int64) % 24, minlength=24)
     wave = np.exp(2j * np.pi * (np.arange(24) + 0.5) / 24)
     first = (hours * wave).sum() / hours.sum()

@@ -22,8 +22,6 @@ _Column = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Trains:
-    """Trains of a trace."""
-
     #: Keys of `arrivals.trains`.
     recipe: dict[str, Any]
     #: When each train that is not joined to the one before begins.

@@ -27,13 +27,10 @@ CHECK_REQUESTS = 400_000
 
 @dataclass(frozen=True)
 class Target:
-    """A statistic that a workload must have."""
-
     #: Which one: a key of `flashtwin.characterization.statistics.METRICS`.
     metric: str
     #: The published value, at scale 1.
     value: float
-    #: Where.
     source: str
     #: Whether it must be met, or not be exceeded, or not be fallen short of.
     bound: Bound = "equal"
@@ -163,7 +160,6 @@ class Workload:
 
 
 def compared(targets: list[Target], found: Any, scale: float) -> list[Achieved]:
-    """Targets beside a characterization's statistics."""
     achieved = []
     for target in targets:
         metric = statistics.METRICS.get(target.metric)

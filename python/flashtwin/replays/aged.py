@@ -35,8 +35,6 @@ _PREFIX = "aged-"
 
 @dataclass(frozen=True)
 class KeptDrive:
-    """One aged drive in the folder."""
-
     name: str
     bytes: int
     #: When it was last made or used, in seconds since 1970.

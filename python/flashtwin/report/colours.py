@@ -129,7 +129,6 @@ def _by_letters(name: str, free: Sequence[Pair]) -> Pair:
 
 
 def pairs_of_runs(study: StudyFolder) -> dict[str, Pair]:
-    """The light and the dark colour of each run."""
     return of_systems((run.name, run.system) for run in study.runs)
 
 

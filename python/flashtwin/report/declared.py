@@ -32,7 +32,6 @@ class Medium:
 
     @property
     def suffix(self) -> str:
-        """What its files have after the name of the chart."""
         return f"-{self.name}" if self.name else ""
 
 
@@ -73,8 +72,6 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Marks on two axes."""
-
     marks: Sequence[Mark] = ()
     title: str = ""
     x: Axis = Axis()
@@ -100,12 +97,10 @@ class LegendEntry:
 
 
 def line_key(label: str, **how: Any) -> LegendEntry:
-    """A line or a marker in the legend."""
     return LegendEntry(label, "line", how)
 
 
 def patch_key(label: str, colour: str, **how: Any) -> LegendEntry:
-    """A patch of colour in the legend."""
     return LegendEntry(label, "patch", {"facecolor": colour, "linewidth": 0, **how})
 
 
@@ -134,7 +129,6 @@ class Frame:
 
     @property
     def panels(self) -> list[Panel]:
-        """All panels, row by row."""
         return [panel for row in self.rows for panel in row if panel is not None]
 
 
@@ -172,7 +166,6 @@ class Drawing:
     """A chart of some results. Without a frame there is nothing to draw, and `absent` says what is missing and why."""
 
     frame: Frame | None
-    #: Sentences computed from the data.
     sees: Sequence[str] = ()
     absent: Sequence[str] = ()
     data: Data = field(default_factory=lambda: Data(()))
@@ -185,8 +178,6 @@ def nothing(*reasons: str) -> Drawing:
 
 @dataclass(frozen=True)
 class Chart(Generic[Results_contra]):
-    """A chart that the report can draw."""
-
     name: str
     title: str
     #: The question that the chart answers, as the reader would ask it.
@@ -208,7 +199,6 @@ def chart(
 
 
 def shorten(name: str, limit: int = 26) -> str:
-    """A name that fits beside a bar."""
     return name if len(name) <= limit else name[: limit - 1] + "…"
 
 

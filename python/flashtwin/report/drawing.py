@@ -157,7 +157,6 @@ def _sheet(height: float) -> Sheet:
 
 
 def figure(frame: Frame) -> Figure:
-    """The figure of a frame, on the medium that it was declared for."""
     with styled():
         fig = _sheet(frame.height_in)
         places: dict[Panel, Axes] = {}

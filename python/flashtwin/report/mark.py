@@ -42,5 +42,4 @@ def small_dots(curve: tuple[Any, Any], colour: str, label: str) -> Mark:
 
 
 def value_label(x: float, y: float, words: str) -> Mark:
-    """Words just behind the end of a bar."""
     return annotate(words, (x, y), (3, 0), textcoords="offset points", va="center", size=SMALL_PT)

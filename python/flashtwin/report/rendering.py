@@ -20,7 +20,6 @@ from .declared import Chart, Drawing, Medium
 VARIABLE, PAGE, NONE = "FLASHTWIN_CHARTS", "page", "none"
 #: Every file that a chart may have, after its name.
 ENDINGS = (".svg", ".pdf", ".png", "-column.svg", "-column.pdf", ".csv")
-#: The note in a chart's place.
 _NOT_DRAWN = Markup("<p>Not drawn: {} was {}. <code>flashtwin report</code> draws it.</p>").format(VARIABLE, NONE)
 
 

@@ -19,7 +19,6 @@ __all__ = ["charts", "is_sweep", "load", "page"]
 
 
 def page(found: SavedSweep, rendered: Sequence[RenderedChart]) -> str:
-    """The page as text."""
     trade, *multiples = rendered
     best = found.best
     lights = [light for light, _ in colours.PAGE_PAIRS]

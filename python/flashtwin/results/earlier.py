@@ -44,7 +44,6 @@ def keep(path: Path, name: str, summary: identity.Summary) -> str | None:
 
 
 def holds_any(path: Path) -> bool:
-    """Whether a result folder holds earlier runs that can be brought back."""
     return bool(_keys(path / names.EARLIER))
 
 

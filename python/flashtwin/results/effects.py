@@ -25,7 +25,6 @@ class NoEffect:
 
     @property
     def line(self) -> str:
-        """As a sentence."""
         return f"{self.key} changed nothing on {self.system}: {self.why}."
 
 

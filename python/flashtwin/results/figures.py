@@ -68,7 +68,6 @@ class Figure:
         return -value if self.more_is_better else value
 
     def written(self, value: float | None) -> str:
-        """The value as people read it."""
         if self.unit:
             return {"ns": units.duration, "bytes": units.size, "percent": units.percent}[self.unit](value)
         if self.more_is_better:
@@ -132,7 +131,6 @@ def _label(path: str) -> str:
 
 
 def figures(text: str) -> list[Figure]:
-    """Figures by their names between commas."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
         raise ArgumentError("no figure is named; write it like read.p99, or wa,ram for two")

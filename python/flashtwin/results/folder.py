@@ -93,7 +93,6 @@ def locked(path: Path) -> Iterator[bool]:
 
 
 def check_run_name(name: str) -> None:
-    """Refuses names that cannot be the name of a folder."""
     if not name or name.startswith(".") or any(sign in name for sign in "/\\\0"):
         raise ConfigError(f"'{name}' cannot name a run: it must be a file name that does not begin with a dot")
 
@@ -106,7 +105,6 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Writes a JSON file, complete or not at all."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
@@ -121,7 +119,6 @@ def write_run(path: Path, name: str, result: WritableRun) -> None:
 
 
 def has_requests(path: Path, name: str) -> bool:
-    """Whether a run has the table of every request by itself."""
     return names.table(names.run(path, name), names.REQUESTS).is_file()
 
 
@@ -196,7 +193,6 @@ def table_bytes(table: Any) -> bytes:
 
 
 def read_table(path: Path) -> Any:
-    """A Parquet file as a PyArrow table."""
     from pyarrow import lib
 
     try:
@@ -274,12 +270,10 @@ def finished_runs(path: Path) -> dict[str, str]:
 
 
 def record_run(path: Path, name: str, key: str) -> None:
-    """Notes the input of a finished run."""
     write_json(path / names.MADE_FROM, dict(sorted({**finished_runs(path), name: key}.items())))
 
 
 def forget_run(path: Path, name: str) -> None:
-    """Takes back the note on a run that is about to be replaced."""
     finished = finished_runs(path)
     if finished.pop(name, None) is not None:
         write_json(path / names.MADE_FROM, finished)

@@ -23,7 +23,6 @@ def same(one: Summary, other: Summary) -> bool:
 
 
 def version(summary: Summary) -> str:
-    """The version of flashtwin that made a run."""
     return str(summary.get("flashtwin") or "of unknown version")
 
 
@@ -34,7 +33,6 @@ def trace_of(summary: Summary) -> str:
 
 
 def trace_name(summary: Summary) -> str:
-    """The name of the trace."""
     return str((summary.get("trace") or {}).get("name") or "unknown")
 
 

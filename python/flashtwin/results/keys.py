@@ -26,8 +26,6 @@ Config = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Key:
-    """A key and its properties."""
-
     name: str
     #: The condition under which it matters; "always" where there is none.
     when: str

@@ -56,7 +56,6 @@ def summary_field(path: str) -> str:
 
 
 def characterization_field(path: str) -> str:
-    """A path into a characterization; as `summary_field`."""
     return _known(path, _branches(CHARACTERIZATION), "characterization")
 
 
@@ -68,17 +67,14 @@ def trace_field(path: str) -> str:
 
 
 def run_table(name: str) -> str:
-    """The name of a table of a run; as `summary_field`."""
     return _known(name, TABLES, "run's tables")
 
 
 def workload_table(name: str) -> str:
-    """The name of a table of a characterization; as `summary_field`."""
     return _known(name, WORKLOAD_TABLES, "tables of a characterization")
 
 
 def column(name: str, columns: Collection[str]) -> str:
-    """A column of a table that has these; as `summary_field`."""
     return _known(name, columns, "table")
 
 

@@ -18,8 +18,6 @@ from flashtwin.results.documents import read_json, read_stored
 
 @dataclass(frozen=True)
 class SavedResult:
-    """A run that lies somewhere."""
-
     label: str
     name: str
     #: The folder that was named, whose name tells it from others.
@@ -65,7 +63,6 @@ def differences(runs: Sequence[SavedResult]) -> list[ground.Difference]:
 
 
 def same_trace(runs: Sequence[SavedResult]) -> bool:
-    """Whether all runs replayed one trace."""
     return len({identity.trace_of(run.summary) for run in runs}) < 2
 
 

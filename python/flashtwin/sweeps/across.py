@@ -82,7 +82,6 @@ class Entrants:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many traces there are and how many enter each statistic."""
         return {
             "traces": len(self.all),
             "large_enough": len(self.any),

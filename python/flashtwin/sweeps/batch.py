@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Failure:
-    """A trace that could not be characterized, and why."""
-
     trace: str
     message: str
 
@@ -211,7 +209,6 @@ def _do_all(work: Sequence[jobs.Job], workers: int, on: Any, progress: Progress 
 
 
 def _finish(path: Path, good: Sequence[jobs.Job], categories: dict[str, str], failures: dict[str, str]) -> Batch:
-    """Writes the statistics over all traces and the report."""
     import pyarrow
 
     from flashtwin import report

@@ -42,7 +42,6 @@ class Task(ABC):
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Task:
-        """From its parent."""
         return cls(**value)
 
     @property
@@ -157,7 +156,6 @@ class _Worker(Generic[AnyTask]):
             self._process.terminate()
 
     def stop(self) -> None:
-        """Waits until the process has ended."""
         try:
             self._process.wait(self.PATIENCE_S)
         except subprocess.TimeoutExpired:
@@ -213,7 +211,6 @@ def _close(process: subprocess.Popen[str]) -> None:
                 stream.close()
 
 
-#: The program of a worker.
 WORKER = (sys.executable, "-c", "from flashtwin.sweeps.worker import main; main()")
 
 

@@ -35,7 +35,6 @@ class SweepTrace:
 
     @property
     def as_json(self) -> dict[str, Any]:
-        """For the sweep's folder."""
         return {"name": self.name, "path": self.source.path, "digest": self.digest}
 
 

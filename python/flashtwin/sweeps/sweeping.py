@@ -238,7 +238,6 @@ class SweepBench:
     _last: tuple[int, Replayable] | None = None
 
     def plan(self, points: Sequence[Point], axes: Mapping[str, plan.Axis], notify: Notify | None = None) -> Plan:
-        """The points as the folder has them."""
         self._equal_flash(points, notify)
         whole = {key: self.whole_key(key) for key in axes}
         values = {whole[key]: _said(found) for key, found in axes.items()}
@@ -383,7 +382,6 @@ class SweepBench:
         return made | {name: system.with_sets(more[name]) for name, system in good.items()}
 
     def _command(self, point: Point, system: System | str) -> str:
-        """The command that makes the run by itself."""
         source, base = self.traces[point.trace].source, self.systems[point.system]
         name, before = base.recipe
         sets = [*before, *point.sets] if isinstance(system, str) else system.recipe[1]

@@ -45,12 +45,10 @@ class Columns:
 
     columns: Mapping[str, str] | None = None
     time_unit: TimeUnit = "ns"
-    #: Bytes of one unit.
     offset_unit: int = 1
     length_unit: int = 1
 
     def __post_init__(self) -> None:
-        """Refuses impossible combinations."""
         if self.columns is not None and not isinstance(self.columns, Mapping):
             raise ArgumentError("columns is a mapping of what a request consists of to names: {'time': 'Timestamp'}")
         unknown = sorted(set(self.columns or ()) - set(CANONICAL))
@@ -63,7 +61,6 @@ class Columns:
 
 
 def from_frame(frame: Any, name: str, how: Columns) -> Trace:
-    """The trace of a frame; see `Trace.from_frame`."""
     import pyarrow
 
     try:
@@ -76,7 +73,6 @@ def from_frame(frame: Any, name: str, how: Columns) -> Trace:
 
 
 def from_csv(path: Path, how: Columns, delimiter: str) -> Trace:
-    """The trace of a CSV file; see `Trace.from_csv`."""
     import pyarrow
     from pyarrow import csv
 

@@ -90,7 +90,6 @@ class Scan:
         return open_trace(**self.source, progress=progress)
 
 
-#: The types that can be replayed.
 Replayable = Trace | Scan
 
 

@@ -21,7 +21,6 @@ NEEDED = {
 
 
 def _series(table: SavedTable | None) -> dict[str, SavedTable]:
-    """The rows of each series, in order; none without a table."""
     names = dict.fromkeys(table.texts.get("series", ())) if table is not None else {}
     return {name: table.where("series", name) for name in names} if table is not None else {}
 
@@ -36,7 +35,6 @@ def _statistic(table: SavedTable, name: str) -> tuple[Floats, Floats]:
 
 
 def _single(table: SavedTable, name: str) -> float | None:
-    """A statistic that has one value in the series."""
     rows = table.where("statistic", name)
     return float(rows.columns["value"][0]) if rows.rows else None
 

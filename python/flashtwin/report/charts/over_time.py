@@ -30,7 +30,6 @@ from ..declared import (
 from . import timelines
 from .response import note
 
-#: The two slices, as columns of the table, with the words for them.
 SLICES = ledger.REQUESTS[1:]
 _EVERY = {"color": colours.MUTED, "linewidth": 0.9, "linestyle": (0, (4, 3))}
 

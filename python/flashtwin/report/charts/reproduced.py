@@ -23,7 +23,6 @@ PUBLISHED: dict[str, Any] = {
 
 
 def draw(panels: Sequence[PaperPanel]) -> Drawing:
-    """All panels of a figure, and their numbers."""
     names = list(dict.fromkeys(series["name"] for panel in panels for series in panel["series"]))
     hues = colours.series_colours(names)
     bars = panels[0]["form"] == "bars"

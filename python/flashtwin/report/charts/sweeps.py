@@ -29,9 +29,7 @@ from flashtwin.results.variation import (
 from .. import colours, mark
 from ..declared import Axis, Chart, Data, Drawing, Frame, LegendEntry, Panel, is_column, line_key, nothing, shorten
 
-#: Traces that have panels of their own.
 TRACES_MAX = 6
-#: Figures of a key, and panels of a chart in all.
 FIGURES_MAX, PANELS_MAX = 6, 12
 #: Settings of a search over several traces that are shown, the best first; traces told apart by their marks.
 TRIALS_MAX = 20
@@ -67,7 +65,6 @@ def charts(found: SavedSweep) -> list[Chart[SavedSweep]]:
 
 
 def hues_of(found: SavedSweep) -> dict[str, str]:
-    """One colour a system, as in the report of a study."""
     return {name: light for name, (light, _) in colours.of_systems((name, name) for name in found.systems).items()}
 
 
@@ -306,7 +303,6 @@ def keys_of(found: SavedSweep) -> list[str]:
 
 
 def panels_of(found: SavedSweep, key: str) -> list[KeyPanel]:
-    """The panels of a key, in the order of the sweep."""
     rows, others = found.rows, [one for one in found.axes if one != key and one not in found.seeds]
     if found.plan["mode"] != "grid":
         # Drawn from ranges, or side by side, no two points agree in the other keys.
