@@ -91,7 +91,6 @@ class Lab:
         return trace
 
     def scratch(self, name: str) -> Path:
-        """A folder for results that are made a piece at a time."""
         path = SCRATCH / name
         path.mkdir(parents=True, exist_ok=True)
         return path

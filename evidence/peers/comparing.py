@@ -139,7 +139,6 @@ def lost(data: Data, name: str) -> int:
 
 
 def pages(data: Data) -> Data:
-    """The largest differences by group of scenarios, and the rules that explain them."""
     every = list(cells(data))
     light = {scenario["name"] for scenario in data["scenarios"] if scenario["light"]}
     own = [one for one in cells(data, by_rules_of_peer=False)

@@ -121,7 +121,6 @@ CAUSES = (
 
 
 def measure(lab: Lab) -> Data:
-    """Figures by drive, trace, load, system and seed; changes with and without their causes, on one drive."""
     drives: dict[str, dict[str, Any]] = {name: {} for name in (*MAIN, *OTHERS)}
     causes = {}
     for trace in CAPTURED:
@@ -292,7 +291,6 @@ def _causes_table(data: Data) -> list[str]:
 
 
 def pages(data: Data) -> Data:
-    """The table of all cases, for traces with many and with few duplicates; the causes."""
     shares = {trace: grounds["duplicate_percent"] for _, trace, grounds in _grounds(data)}
     many = [trace for trace, share in shares.items() if share > MANY_PERCENT]
     few = [trace for trace in shares if trace not in many]

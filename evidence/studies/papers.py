@@ -93,7 +93,6 @@ class Results:
         ))  # fmt: skip
 
     def beside(self, wanted: Iterable[tuple[str, str, str]]) -> list[str]:
-        """Chosen claims, one a row."""
         claims = [(item, self.claim(item, subject, quantity)) for item, subject, quantity in wanted]
         return grid(["item", "of", "what", "published", "measured"], (
             [f"`{item}`", one["subject"], one["quantity"], published(one), _measured(one)] for item, one in claims
@@ -123,7 +122,6 @@ def _pair(claim: Data | None) -> str:
 
 
 def summary(data: Data) -> list[str]:
-    """Items and numbers of each paper by verdict."""
     rows = []
     for paper in data["papers"]:
         items, claims = paper["items"], [claim for item in paper["items"] for claim in item["claims"]]

@@ -35,7 +35,6 @@ _SUMMARY = (
 
 
 def measure(lab: Lab) -> Data:
-    """By drive: the fitted keys, and every figure measured and predicted."""
     measurements = lab.folder("drives")
     return {"drives": {name: _kept(lab, measurements, name) for name in tables.drives(measurements)}}
 
@@ -78,7 +77,6 @@ def _with_errors(drive: FittedDrive, rows: list[comparing.FigureComparison]) -> 
 
 
 def pages(data: Data) -> Data:
-    """The errors over all drives, the rows that are far off, and the keys that the measurements determine."""
     drives = data["drives"]
     below = [error for drive in drives.values() if (error := _error(drive, BELOW_THE_KNEE, "write p99")) is not None]
     errors = [[figure, rows, *(_both(drive, rows, figure) for drive in drives.values())] for rows, figure in _SUMMARY]
@@ -119,7 +117,6 @@ def _pair(row: Data) -> str:
 
 
 def _estimates(drives: Mapping[str, Data]) -> list[str]:
-    """The keys that the measurements determine: a row a key, a column a drive."""
     by_drive = [{one["key"]: one for one in drive["estimates"] if one["is_measured"]} for drive in drives.values()]
     keys = dict.fromkeys(key for estimates in by_drive for key in estimates)
     return grid(["figure", *drives], (

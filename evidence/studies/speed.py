@@ -48,13 +48,11 @@ def measure(lab: Lab) -> Data:
 
 
 def measure_sweeps(lab: Lab) -> Data:
-    """The output of `benches/sweeps.py`."""
     lab.say("benches/sweeps.py")
     return {"machine": machine(), "output": _script("sweeps")}
 
 
 def measure_live(lab: Lab) -> Data:
-    """The output of `benches/nbd_speed.py` and `benches/recovery.py`."""
     lab.say("benches/nbd_speed.py, benches/recovery.py")
     return {
         "machine": machine(),

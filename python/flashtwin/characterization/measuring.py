@@ -261,7 +261,6 @@ def measure(
     by_volume: bool = False,
     progress: Progress | None = None,
 ) -> Characterization:
-    """`characterize` with its options gathered; for the modules of this package."""
     heard = named(progress, "characterizing")
 
     source: Trace | str | Path

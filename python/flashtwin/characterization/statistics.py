@@ -1,7 +1,5 @@
 """Statistics that papers publish about workloads, taken from a characterization."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ Data goes to stdout, talk to stderr. Exit status: 0 done, 1 flashtwin itself fai
 or bad input, 130 interrupted.
 """
 
-from __future__ import annotations
-
 import difflib
 import importlib
 import io

@@ -6,8 +6,6 @@ dataclass stands for one option for each field. A name that ends in `_s` or `_ns
 not part of the option.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import re

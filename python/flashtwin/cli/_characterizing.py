@@ -1,7 +1,5 @@
 """Shared by `characterize` and `advise`: options of the metrics, and printing the most telling numbers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """The output of `flashtwin fit`: keys with their intervals, and measured beside predicted."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

@@ -1,7 +1,5 @@
 """Progress on a terminal: a bar, a rate and the time left for each job; silence when piped."""
 
-from __future__ import annotations
-
 from types import TracebackType
 from typing import Self
 

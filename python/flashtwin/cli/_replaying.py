@@ -1,7 +1,5 @@
 """Shared by `replay` and `compare`: running systems, and showing their figures side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -125,7 +123,6 @@ def show(summaries: Mapping[str, Summary], *, as_json: bool) -> None:
 
 
 def _with_ground(summaries: Mapping[str, Summary]) -> dict[str, Summary]:
-    """Each summary with the differences between its system and the others, if there are any, beyond the mechanisms."""
     if len(summaries) < 2:
         return dict(summaries)
     unequal = ground.ground({name: summary["config"] for name, summary in summaries.items()})

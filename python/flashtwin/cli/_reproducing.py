@@ -1,7 +1,5 @@
 """A reproduction as people read it on the terminal: items, then scale, counts and reasons in a few lines."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from importlib import resources

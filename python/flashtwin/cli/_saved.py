@@ -1,7 +1,5 @@
 """Saved results side by side: differing settings first, then their figures with the first as baseline."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,7 +16,6 @@ _APPLIES = frozenset({"paths", "out", "json", "across_traces"})
 
 
 def refuse_options(ctx: click.Context) -> None:
-    """Options of replays are refused where there is nothing to replay."""
     for option in ctx.command.params:
         name = option.name or ""
         if name not in _APPLIES and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:

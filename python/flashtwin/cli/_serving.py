@@ -1,7 +1,5 @@
 """Shared by verbs that serve: the end of serving, and the display meanwhile."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -100,7 +98,6 @@ def _wait(server: Server, running: subprocess.Popen[bytes] | None, seconds: floa
 
 
 def warn(figures: Mapping[str, Any], told: set[str]) -> None:
-    """Warns of failures, each kind once."""
     for kind, words in (("failure", _failure(figures)), ("damage", _damage(figures))):
         if words and kind not in told:
             told.add(kind)

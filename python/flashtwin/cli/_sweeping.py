@@ -1,7 +1,5 @@
 """A sweep as people and machines read it on the terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -18,7 +16,6 @@ _FIGURES = 5
 
 
 def show(done: Sweep, *, as_json: bool) -> None:
-    """Prints the points with the figures of the trade-off; for machines all of them, with their commands."""
     if as_json:
         data_json(_said(done))
         return

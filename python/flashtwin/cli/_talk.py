@@ -83,7 +83,6 @@ def show_report(
     *,
     as_json: bool,
 ) -> None:
-    """Prints the choice, the bottlenecks, the findings and the report's path; for machines also the differences."""
     if as_json:
         data_json({
             "report": str(page), "limits": [dict(one) for one in limits], "findings": list(findings),

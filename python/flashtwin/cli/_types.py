@@ -1,7 +1,5 @@
 """How the values of options are written: one function for each type, from text to value."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any
@@ -48,7 +46,6 @@ def time_text(time_s: float) -> str:
 
 
 def times(text: str) -> str:
-    """Lengths of time between commas, as seconds between commas."""
     return ",".join(f"{time(one):g}" for one in text.split(","))
 
 

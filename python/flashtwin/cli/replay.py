@@ -1,7 +1,5 @@
 """`flashtwin replay`: one trace on one system."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`flashtwin sweep`: many replays, one table; or a search for the best of them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from decimal import Decimal

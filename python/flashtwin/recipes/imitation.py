@@ -137,12 +137,10 @@ class _Firsts:
 
     @property
     def read_before(self) -> Any:
-        """Values that are read and then written."""
         return (self.read < self.write) & (self.write < self.never)
 
     @property
     def written_before(self) -> Any:
-        """Values that are written and then read."""
         return (self.write < self.read) & (self.read < self.never)
 
 

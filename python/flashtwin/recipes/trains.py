@@ -1,7 +1,5 @@
 """The trains of a trace as a recipe has them: `arrivals.trains` of docs/workloads.md."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

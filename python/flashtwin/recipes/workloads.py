@@ -1,7 +1,5 @@
 """Synthetic workloads: recipes, traces made from them, and checks of their targets."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -42,8 +40,6 @@ class Target:
 
 @dataclass(frozen=True)
 class Achieved:
-    """A target beside the trace's value."""
-
     target: Target
     wanted: float
     #: The measured value; None where it is undefined, for example without reads.

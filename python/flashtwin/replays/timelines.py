@@ -1,7 +1,5 @@
 """Timelines of runs: the part of a run to draw, and its file."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 The page replaces the neutral colours by CSS variables (dark mode), because their hex codes occur nowhere else.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any

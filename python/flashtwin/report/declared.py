@@ -89,8 +89,6 @@ class Panel:
 
 @dataclass(frozen=True)
 class LegendEntry:
-    """An entry of the legend above all panels: a line, or a patch of colour."""
-
     label: str
     kind: str
     how: Mapping[str, Any]
@@ -106,8 +104,6 @@ def patch_key(label: str, colour: str, **how: Any) -> LegendEntry:
 
 @dataclass(frozen=True)
 class ColourBar:
-    """The scale of heat maps, beside these panels."""
-
     panels: Sequence[Panel]
     how: Mapping[str, Any]
     unit: str = ""
@@ -203,7 +199,6 @@ def shorten(name: str, limit: int = 26) -> str:
 
 
 def with_change(value: str, change: float | None) -> str:
-    """A value and, in brackets, its change against the baseline when there is one."""
     return value if change is None else f"{value} ({units.change(change)})"
 
 

@@ -1,7 +1,5 @@
 """The marks of a panel: a method of Matplotlib's `Axes` with its arguments, so that a chart needs no Matplotlib."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

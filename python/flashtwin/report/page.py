@@ -1,7 +1,5 @@
 """One HTML page of findings, tables and charts. It needs no other file; its security policy allows no request."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

@@ -1,7 +1,5 @@
 """From a chart to its files and its part of the page: each drawn on both widths."""
 
-from __future__ import annotations
-
 import html
 import os
 from collections.abc import Iterable, Mapping
@@ -33,7 +31,6 @@ class RenderedChart:
 
 
 def render(chart: Chart[Any], results: Any) -> RenderedChart:
-    """The chart of some results, drawn on both widths unless nothing is to be drawn."""
     drawing = chart.draw(results)
     if drawing.frame is None:
         return RenderedChart(chart, drawing)

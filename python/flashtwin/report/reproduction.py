@@ -1,7 +1,5 @@
 """The page of `flashtwin reproduce`: every item of a paper, published beside measured."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How a figure becomes files: the same figure gives the same bytes (no dates, a fixed salt), and text stays text."""
 
-from __future__ import annotations
-
 import io
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """The page of a sweep: the trade-off, small multiples, every point with its command."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

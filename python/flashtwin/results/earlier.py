@@ -7,8 +7,6 @@
 A run that is the same in all but the build of flashtwin is replaced: nobody could tell the two apart.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

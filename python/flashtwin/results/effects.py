@@ -1,7 +1,5 @@
 """Keys of a sweep that changed nothing, system by system, and why where the figures tell."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 `read.p99`, `wa`, `ram`, `iops`; every number of docs/results.md under its whole name as well. Pure.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Mapping, Sequence
@@ -77,8 +75,6 @@ class Figure:
 
 @dataclass(frozen=True)
 class Bound:
-    """A limit that a figure must not exceed (`<=`), or not fall below (`>=`)."""
-
     figure: Figure
     sign: str
     limit: float

@@ -4,8 +4,6 @@ Every file is written under another name first and renamed; a run's folder likew
 writes into a folder (`locking`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
@@ -175,7 +173,6 @@ def _file_names(wanted: Iterable[str]) -> list[str]:
 
 
 def write_table(path: Path, table: Any) -> None:
-    """Writes a PyArrow table as Parquet, complete or not at all."""
     from pyarrow import parquet
 
     with _writing(path) as partial:
@@ -217,7 +214,6 @@ def read_characterization(path: Path) -> dict[str, Any]:
 
 
 def _what_instead(path: Path) -> str:
-    """An error for a folder without a characterization, with the command that makes one."""
     if (path / names.TRACES).is_dir():
         return f"it holds many traces, each with its own in `{path / names.TRACES}/NAME`"
     if (path / names.RUNS).is_dir() or (path / names.STUDY).is_file():

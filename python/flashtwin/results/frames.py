@@ -200,7 +200,6 @@ def stacked(tables: Mapping[str, ArrowTable], column: str) -> pyarrow.Table:
 
 
 def shown(table: pyarrow.Table) -> str:
-    """The first rows of a table as HTML, for notebooks."""
     head = "".join(f"<th>{html.escape(name)}</th>" for name in table.column_names)
     rows = table.slice(0, SHOWN_ROWS).to_pylist()
     body = "".join(f"<tr>{''.join(f'<td>{_cell(row[name])}</td>' for name in table.column_names)}</tr>" for row in rows)

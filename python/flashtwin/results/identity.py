@@ -3,8 +3,6 @@
 A run is its system with all its settings, the trace it replayed, and the version of flashtwin that made it. Pure.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -9,8 +9,6 @@ The core declares both beside the keys and the policies (`x-when`, `x-moves`, `x
     K.engine.hash_us                         # 'engine.hash_us'
 """
 
-from __future__ import annotations
-
 import functools
 import json
 from collections.abc import Iterable, Mapping

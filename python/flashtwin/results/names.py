@@ -36,8 +36,6 @@ A sweep, and the store of its runs, which several may share:
     STORE/traces/KEY.json           facts of a file, so that it need not be read again
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -132,7 +130,6 @@ def explained(path: Path) -> list[Path]:
 
 
 def part_of(trace: str, volume: str | None, from_s: float | None = None, to_s: float | None = None) -> str:
-    """The name of results of a volume of a trace, or of a span of its time."""
     parts = [trace]
     parts += [] if volume is None else [file_name(volume)]
     parts += [] if from_s is None else [f"from-{from_s:g}s"]

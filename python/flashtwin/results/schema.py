@@ -6,8 +6,6 @@ instead of being absent from a chart. Units are in the names; docs/results.md an
 field means.
 """
 
-from __future__ import annotations
-
 import difflib
 import json
 from collections.abc import Collection

@@ -1,7 +1,5 @@
 """Reads the folder of a sweep: its points in order and the figures of each. Reads files only."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ Each gets a label of its own: its name, where no other has it, else its name wit
 the folder it lies in. The first is the baseline.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path

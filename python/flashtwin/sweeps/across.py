@@ -9,8 +9,6 @@ PyArrow is no faster (0.26 s for one of the 15 figures) and has no exact percent
 more dependency of everybody.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -124,7 +124,6 @@ def run(
     progress: Progress | None = None,
     notify: Notify | None = None,
 ) -> Batch:
-    """`characterize_many` with its options gathered; for the modules of this package."""
     with folder.prepared(out, holding=names.COLLECTION) if shard is None else shared(out) as ready:
         found = find(paths)
         traces = ready / names.TRACES

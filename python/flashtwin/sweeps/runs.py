@@ -48,7 +48,6 @@ class RunTask(Task):
         return f"{self.source.path}: does not fit into memory; use fewer --workers, or --stream"
 
     def lost(self, why: str) -> str:
-        """The message when processes that made it ended, again and again."""
         return (
             f"{self.name} on {self.source.path}: {self.ATTEMPTS} processes that replayed it ended ({why}), "
             "out of memory perhaps; use fewer --workers, or --stream"

@@ -6,8 +6,6 @@ second with the same key replaces a file by an equal one. The file carries a dig
 a failing disk or network has torn counts as absent and is made again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

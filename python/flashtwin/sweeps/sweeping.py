@@ -41,8 +41,6 @@ TRADE = "read.mean,programs"
 
 @dataclass(frozen=True)
 class SweepOptions:
-    """Everything about a sweep but its traces, its systems and its keys."""
-
     reading: Reading = field(default_factory=Reading)
     mode: plan.Mode = "grid"
     sample: int | None = None
@@ -174,7 +172,6 @@ def run(
     progress: Progress | None = None,
     notify: Notify | None = None,
 ) -> Sweep:
-    """`sweep` with its options gathered; for the modules of this package."""
     made_ready(out)
     store = Store((how.store or out / names.STORE).resolve())
     try:

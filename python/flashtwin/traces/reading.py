@@ -59,7 +59,6 @@ class Reading:
         return self.format, self.on_bad_line, self.sort_window_ns, self.blkparse_action, self.volume, span
 
     def label(self, trace: str) -> str:
-        """The name of results of the part that is read."""
         return part_of(trace, self.volume, self.from_s, self.to_s)
 
     @property

@@ -1,7 +1,5 @@
 """Charts over many traces: boxes, lines with intervals, histograms and scatters out of `distributions` (SWC)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np
@@ -68,7 +66,6 @@ def _interval(table: SavedTable, colour: str, label: str) -> list[mark.Mark]:
 
 
 def _histogram(series: Iterable[tuple[str, SavedTable, str]], width: float, scale: float = 1.0) -> list[mark.Mark]:
-    """Counts of traces by bin, several series (label, rows, colour) side by side."""
     known = [(label, _statistic(table, "traces"), colour) for label, table, colour in series]
     part = width * 0.9 / max(len(known), 1)
     return [

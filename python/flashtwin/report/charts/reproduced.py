@@ -1,7 +1,5 @@
 """A paper's figure in its own form: grouped bars or lines, measured, with the published values marked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

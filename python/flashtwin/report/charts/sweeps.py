@@ -1,7 +1,5 @@
 """Charts of a sweep: the trade-off of two figures, trace by trace, throughput against response time, key by key."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -238,7 +236,6 @@ def throughput(found: SavedSweep) -> Drawing:
 
 
 def _deep(found: SavedSweep) -> list[Row]:
-    """Points of a closed loop with all figures, by depth."""
     column, wanted = f"config.{DEPTH}", (SERVED, *RESPONSES)
     whole = [row for row in found.done if row.get(column) and all(number(row, one) is not None for one in wanted)]
     return sorted(whole, key=lambda row: row[column])
@@ -273,7 +270,6 @@ def _served(found: SavedSweep, of_setting: Mapping[tuple[Any, ...], list[Row]], 
 
 
 def _sees_served(found: SavedSweep, trace: str, of_setting: Mapping[tuple[Any, ...], list[Row]]) -> list[str]:
-    """The most that each system serves, with how many requests under way, and how long these then take."""
     first = [values[0] for key, values in found.axes.items() if key != DEPTH]
     where = f"On {trace}, " if len(found.traces) > 1 else ""
     sentences = []
@@ -406,7 +402,6 @@ def _place(cell: RunGroup, words: list[str] | None) -> float:
 
 
 def _sees_varied(key: str, varied: Sequence[Variation], drawn: Sequence[Variation]) -> list[str]:
-    """The figure that varies most, the others that vary, and those that do not."""
     top = max(varied, key=lambda one: one.share)
     if top.share == 0:
         return [f"No figure varies with `{key}`."]
