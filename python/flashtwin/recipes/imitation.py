@@ -33,34 +33,14 @@ CHECK_REQUESTS = 3_000_000
 
 #: Statistics that are compared; those a recipe has no key for show how well the others carry them.
 COMPARED = (
-    "requests",
-    "write_percent",
-    "mean_request_kib",
-    "sequential_percent",
-    "footprint_pages",
-    "unique_write_percent",
-    "unique_read_percent",
-    "values_for_half_of_writes_percent",
-    "values_for_half_of_reads_percent",
-    "duplicate_write_percent",
-    "held_duplicate_write_percent",
-    "duplicate_read_percent",
-    "space_percent",
-    "same_content_write_percent",
-    "write_entries_for_90_percent",
-    "read_entries_for_90_percent",
-    "popular_write_miss_percent",
-    "first_read_percent",
-    "read_before_percent",
-    "index_of_dispersion",
-    "index_of_dispersion_10_ms",
-    "within_1_ms_percent",
-    "train_median_requests",
-    "train_p90_requests",
-    "requests_in_long_trains_percent",
-    "mixed_trains_percent",
-    "joined_trains_percent",
-)
+    "requests", "write_percent", "mean_request_kib", "sequential_percent", "footprint_pages", "unique_write_percent",
+    "unique_read_percent", "values_for_half_of_writes_percent", "values_for_half_of_reads_percent",
+    "duplicate_write_percent", "held_duplicate_write_percent", "duplicate_read_percent", "space_percent",
+    "same_content_write_percent", "write_entries_for_90_percent", "read_entries_for_90_percent",
+    "popular_write_miss_percent", "first_read_percent", "read_before_percent", "index_of_dispersion",
+    "index_of_dispersion_10_ms", "within_1_ms_percent", "train_median_requests", "train_p90_requests",
+    "requests_in_long_trains_percent", "mixed_trains_percent", "joined_trains_percent",
+)  # fmt: skip
 
 
 #: Both traces are replayed on these: one that takes no notice of contents, one that deduplicates, one that replicates.
