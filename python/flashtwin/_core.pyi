@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Literal, Self, TypeAlias, final
 
-__all__: list[str]
 __version__: str
 
 _Path: TypeAlias = str | PathLike[str]
