@@ -20,6 +20,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from flashtwin.errors import FlashtwinError
+from flashtwin.progress import Progress
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -91,6 +92,21 @@ def cores() -> int:
 def size(wanted: int, work: int) -> int:
     """How many processes: as many as wanted, 0 for one each core, and no more than there is work."""
     return max(1, min(wanted or cores(), work))
+
+
+def do_all(
+    tasks: Sequence[AnyTask], workers: int, on: Any, what: str, progress: Progress | None
+) -> list[tuple[AnyTask, str]]:
+    """Does all tasks, and says how many are done of `what`; returns those that failed, each with its message."""
+    failed = []
+    if progress:
+        progress(what, 0, len(tasks))
+    for done, (task, answer) in enumerate(at_work(tasks, size(workers, len(tasks)), on), start=1):
+        if "error" in answer:
+            failed.append((task, answer["error"]))
+        if progress:
+            progress(what, done, len(tasks))
+    return failed
 
 
 def at_work(work: Sequence[AnyTask], workers: int, on: Any = None) -> Iterator[tuple[AnyTask, Answer]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,10 @@ class Job(Task):
 
     def lost(self, why: str) -> str:
         return f"{self.path}: the process that read it ended ({why}), out of memory perhaps; try --stream"
+
+    def absolute(self) -> Job:
+        """The same wherever a process works."""
+        return replace(self, path=str(Path(self.path).resolve()), out=str(Path(self.out).resolve()))
 
     @property
     def is_done(self) -> bool:

@@ -286,18 +286,9 @@ class SweepBench:
         missing = [key for key in keys if not self.store.has(key, tables=self.how.keep_tables)]
         if say_reused and notify and len(missing) < len(keys):
             notify(f"reusing {len(keys) - len(missing)} of {len(keys)} runs from {_shown(self.store.path)}")
-        if progress:
-            progress("runs", 0, len(missing))
-        lost = {}
-        workers = crew.size(self.how.workers, len(missing))
-        each = crew.at_work([self._runs[key] for key in missing], workers, self.how.on)
-        for done, (run, answer) in enumerate(each, start=1):
-            if "error" in answer:
-                lost[run.key] = answer["error"]
-            if progress:
-                progress("runs", done, len(missing))
-        if lost and notify:
-            for message in dict.fromkeys(lost.values()):
+        lost = crew.do_all([self._runs[key] for key in missing], self.how.workers, self.how.on, "runs", progress)
+        if notify:
+            for message in dict.fromkeys(message for _, message in lost):
                 notify(message)
 
     def whole_key(self, key: str) -> str:

@@ -144,11 +144,16 @@ def _canonical(table: pyarrow.Table, place: str, how: Columns) -> pyarrow.Table:
     return made.take(compute.sort_indices(made["time_ns"].combine_chunks()))
 
 
-def _refuse_missing(missing: Any, part: str, place: str) -> None:
+def _first(wrong: Any) -> int:
+    """The first row that is wrong; -1 where none is."""
     from pyarrow import compute
 
-    if compute.any(missing).as_py():
-        row = compute.index(missing, True).as_py()
+    row: int = compute.index(wrong, True).as_py()
+    return row
+
+
+def _refuse_missing(missing: Any, part: str, place: str) -> None:
+    if (row := _first(missing)) >= 0:
         raise TraceError(f"{place}: the {part} of a request is missing in row {row + 1:,}")
 
 
@@ -176,8 +181,7 @@ def _bytes(column: Any, unit: int, part: str, most: int, place: str) -> Any:
     except (pyarrow.ArrowException, OverflowError) as error:
         raise TraceError(f"{place}: the {part} of a request is no number of bytes ({error})") from None
     wrong = compute.or_(compute.less(found, 0), compute.greater(found, most))
-    if compute.any(wrong).as_py():
-        row = compute.index(wrong, True).as_py()
+    if (row := _first(wrong)) >= 0:
         raise TraceError(f"{place}: the {part} in row {row + 1:,} is {found[row]} bytes; expected 0 to {most:,}")
     return found.cast(pyarrow.uint64() if part == "offset" else pyarrow.uint32())
 
@@ -203,8 +207,7 @@ def _queues(column: Any, place: str) -> Any:
     except pyarrow.ArrowException as error:
         raise TraceError(f"{place}: the queue of a request is no whole number ({error})") from None
     wrong = compute.or_(compute.less(found, 0), compute.greater_equal(found, QUEUES))
-    if compute.any(wrong).as_py():
-        row = compute.index(wrong, True).as_py()
+    if (row := _first(wrong)) >= 0:
         raise TraceError(f"{place}: the queue in row {row + 1:,} is {found[row]}; expected 0 to {QUEUES - 1}")
     return compute.multiply(found, QUEUE_FLAG).cast(pyarrow.uint8())
 
@@ -237,8 +240,7 @@ def _contents(column: Any, length_bytes: Any, place: str) -> Any:
     one = pyarrow.scalar(1, pyarrow.int64())
     has = compute.fill_null(compute.list_value_length(column).cast(pyarrow.int64()), 0) if listed else one
     wrong = compute.and_(compute.is_valid(column), compute.not_equal(per_page, has))
-    if compute.any(wrong).as_py():
-        row = compute.index(wrong, True).as_py()
+    if (row := _first(wrong)) >= 0:
         raise TraceError(
             f"{place}: the content in row {row + 1:,} is {'a list of another length' if listed else 'one value'}; "
             f"a request of {length_bytes[row]} bytes has {per_page[row]}, one for every 4,096 bytes"
