@@ -43,14 +43,8 @@ MSR = "".join(f"12816637200306162{n:02},hm,0,{'Write' if n % 2 else 'Read'},{n *
 
 BAD_TRACES = (
     Case("truncated-gzip", truncated_gzip, ("bad.trace", "gzip")),
-    Case("binary", lambda: bytes(range(256)) * 64, ("bad.trace", "binary", "supported formats")),
     Case(
         "negative-size", lambda: lines("50000000 1 p 0 -8 W 8 0 " + "0" * 32), ("bad.trace:501", "-8", "--on-bad-line")
-    ),
-    Case(
-        "huge-offset",
-        lambda: lines(f"50000000 1 p {2**63} 8 W 8 0 " + "0" * 32),
-        ("bad.trace:501", str(2**63), "--on-bad-line"),
     ),
     Case("backwards", backwards, ("bad.trace", "300001", "sort")),
     Case("empty", lambda: b"", ("bad.trace", "empty")),
@@ -91,7 +85,7 @@ def test_replay_refuses(case: Case, cli: Cli, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.trace"]
 
 
-@pytest.mark.parametrize("case", BAD_TRACES[:6], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", BAD_TRACES[:4], ids=lambda case: case.name)
 def test_convert_leaves_nothing(case: Case, cli: Cli, tmp_path: Path) -> None:
     trace = tmp_path / "bad.trace"
     trace.write_bytes(case.content())

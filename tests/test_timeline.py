@@ -36,7 +36,6 @@ class Slice:
     begin_ns: int
     end_ns: int = 0
     args: dict[str, Any] = field(default_factory=dict)
-    flows: list[int] = field(default_factory=list)
     around: "Slice | None" = None
 
     @property
@@ -97,7 +96,6 @@ class Timeline:
             packet.timestamp,
             packet.timestamp,
             args,
-            list(event.flow_ids),
         )
 
     def of(self, group: str, *, inside: bool = False) -> list[Slice]:
@@ -169,10 +167,6 @@ def test_commands_are_as_many_as_the_flash_carried_out(drawn: Drawn) -> None:
         assert shown == counted
         assert len(collected) == done["erase"] > 0
         assert sum(one.args["pages_read"] for one in collected) == reads["gc"]
-    flows = {one.args["request"]: one.flows for one in drawn.timeline.of("host") if one.name != "trim"}
-    for one in drawn.timeline.of("dies"):
-        if "request" in one.args:
-            assert one.flows == flows[one.args["request"]]
 
 
 def test_bytes_are_the_same_streamed_and_nothing_else_differs(tmp_path: Path) -> None:
