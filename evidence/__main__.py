@@ -22,7 +22,6 @@ from flashtwin.results import folder
 
 
 def main() -> int:
-    """Runs the studies asked for and returns the exit status."""
     arguments = _parsed()
     if arguments.status:
         return _status()

@@ -16,7 +16,6 @@ REPLAY = (
 ANALYSIS = ("crates/bits/src", "crates/trace/src", "crates/analysis/src")
 #: Files that decide the traces made from recipes.
 RECIPES = ("crates/bits/src", "crates/trace/src", "workloads")
-#: How the papers' figures are measured and judged.
 PAPERS = ("python/flashtwin/papers",)
 
 

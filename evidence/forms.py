@@ -70,7 +70,6 @@ def span(values: Iterable[float | None], form: Callable[[float | None], str] = p
 
 
 def grid(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
-    """The lines of a table."""
     lines = [head, ["---"] * len(head), *rows]
     return ["| " + " | ".join(str(cell) for cell in line) + " |" for line in lines]
 

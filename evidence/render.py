@@ -54,7 +54,6 @@ def _block(name: str, records: Records) -> str:
 
 
 def page(template: Path, records: Records) -> str:
-    """One page."""
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False,
         trim_blocks=True, lstrip_blocks=True, finalize=lambda value: "\n".join(value) if _is_table(value) else value,
@@ -94,7 +93,6 @@ def made(records: list[Mapping[str, Any]]) -> str:
 
 
 def took(record: Mapping[str, Any]) -> str:
-    """How long a study took."""
     seconds = record["wall_s"]
     if seconds is None:
         return NOTHING

@@ -22,7 +22,6 @@ from flashtwin.results import folder, schema
 from flashtwin.results.trees import dig
 from flashtwin.sweeps.store import Store
 
-#: The records, one file a study.
 RECORDS = ROOT / "docs" / "evidence"
 #: The full data of the studies. A release carries them, the repository does not.
 DATA = ROOT / "evidence" / "data"
@@ -35,7 +34,6 @@ INPUTS = {"captured": "the recorded traces", "samples": "public traces", "drives
 #: Replays given to the core at one time. Their results are in memory until the last is done.
 BATCH = 24
 
-#: Fields of a record that say how it was made.
 KEPT = ("flashtwin", "made", "code", "traces", "wall_s", "note")
 
 Data = Mapping[str, Any]
@@ -47,8 +45,6 @@ class MissingInputError(Exception):
 
 @dataclass(frozen=True)
 class Replay:
-    """A finished replay."""
-
     summary: Mapping[str, Any]
 
     def get(self, dotted: str) -> float | None:
@@ -62,7 +58,6 @@ class Lab:
 
     def __init__(self, folders: Mapping[str, Path | None], say: Notify) -> None:
         self.say = say
-        #: Digests of the traces that the study has used.
         self.traces: dict[str, str] = {}
         #: Whether a replay of an earlier, interrupted run was used again.
         self.reused = False
@@ -92,12 +87,10 @@ class Lab:
         return self.note(ft.open(path, to_s=to_s))
 
     def note(self, trace: ft.Trace) -> ft.Trace:
-        """Notes a trace among the inputs of the study."""
         self.traces[trace.name] = trace.digest
         return trace
 
     def scratch(self, name: str) -> Path:
-        """A folder for results that are made a piece at a time."""
         path = SCRATCH / name
         path.mkdir(parents=True, exist_ok=True)
         return path

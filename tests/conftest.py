@@ -220,12 +220,8 @@ def golden_digests(request: pytest.FixtureRequest) -> Callable[[str, dict[str, s
     return check
 
 
-@pytest.fixture
-def at_root() -> Iterator[Path]:
-    before = Path.cwd()
-    os.chdir(ROOT)
-    yield ROOT
-    os.chdir(before)
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def fiu(rows: Iterable[tuple[int, int, str, int]]) -> str:

@@ -139,31 +139,6 @@ def test_another_drive_is_another_file(trace: ft.Trace) -> None:
     assert len(aged.drives()) == before
 
 
-@pytest.mark.parametrize("damage", ["cut", "bit", "foreign", "header", "empty", "other"])
-def test_a_damaged_drive_is_said_to_be_and_aged_anew(
-    trace: ft.Trace, damage: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    made = replayed(trace, "rr-ssd")
-    file = newest()
-    whole = file.read_bytes()
-    middle = len(whole) // 2
-    damaged = {
-        "cut": whole[:-1],
-        "bit": whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :],
-        "foreign": b"PK\3\4" + bytes(200),
-        "header": whole[:50],
-        "empty": b"",
-        "other": whole[:24] + bytes(32) + whole[56:],
-    }[damage]
-    file.write_bytes(damaged)
-    assert replayed(trace, "rr-ssd") == made
-    (line,) = [record.getMessage() for record in caplog.records]
-    assert str(file) in line
-    assert "aged anew" in line
-    assert "\n" not in line
-    assert file.read_bytes() == whole
-
-
 def test_a_folder_that_cannot_be_written_is_said_and_no_more(
     trace: ft.Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -177,32 +152,19 @@ def test_a_folder_that_cannot_be_written_is_said_and_no_more(
     )
 
 
-def test_drives_used_longest_ago_make_room(trace: ft.Trace, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limits_are_heard(trace: ft.Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     replayed(trace, "conventional", seed=1)
-    replayed(trace, "conventional", seed=2)
-    first, second = (cache / one.name for one in reversed(aged.drives()))
-    os.utime(first, (1000, 1000))
-    os.utime(second, (500, 500))
-    monkeypatch.setenv(aged.BYTES_VARIABLE, str(first.stat().st_size * 2 + first.stat().st_size // 2))
-    replayed(trace, "conventional", seed=3)
-    names = {one.name for one in aged.drives()}
-    assert len(names) == 2
-    assert first.name in names
-    assert second.name not in names
-    # One that takes all by itself stays until the next.
+    (first,) = aged.drives()
     monkeypatch.setenv(aged.BYTES_VARIABLE, "1")
-    replayed(trace, "conventional", seed=4)
-    assert len(aged.drives()) == 1
+    replayed(trace, "conventional", seed=2)
+    (second,) = aged.drives()
+    assert second.name != first.name
+    monkeypatch.setattr(aged, "LEAST_S", 1000.0)
+    replayed(trace, "conventional", seed=3)
+    assert aged.drives() == [second]
     monkeypatch.setenv(aged.BYTES_VARIABLE, "much")
     with pytest.raises(ft.FlashtwinError, match="whole number of bytes"):
         replayed(trace, "conventional", seed=4)
-
-
-def test_drives_aged_quickly_and_verified_ones_are_not_kept(trace: ft.Trace, monkeypatch: pytest.MonkeyPatch) -> None:
-    replayed(trace, "conventional", verify=True)
-    monkeypatch.setattr(aged, "LEAST_S", 1000.0)
-    replayed(trace, "conventional")
-    assert aged.drives() == []
 
 
 def test_two_processes_at_one_drive_do_no_harm(trace: ft.Trace, cache: Path) -> None:

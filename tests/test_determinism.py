@@ -7,30 +7,15 @@ import pytest
 import flashtwin as ft
 from flashtwin.replays import aged
 
-from .conftest import Cli
+from .conftest import Cli, contents
 
 SYSTEMS = "conventional,rr-ssd"
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-
-
 def test_two_studies_and_two_thread_counts_agree(cli: Cli, tmp_path: Path, small_trace: Path) -> None:
     for name, threads in (("first", "1"), ("threads", "2")):
-        cli(
-            "study",
-            small_trace,
-            "--systems",
-            SYSTEMS,
-            "--period",
-            "0.05s",
-            "--threads",
-            threads,
-            "--out",
-            name,
-            status=0,
-        )
+        options = ("--systems", SYSTEMS, "--period", "0.05s", "--threads", threads)
+        cli("study", small_trace, *options, "--out", name, status=0)
     first = contents(tmp_path / "first")
     assert {"study.json", "report.html", "runs/rr-ssd/summary.json", "runs/rr-ssd/periods.parquet"} <= first.keys()
     found = contents(tmp_path / "threads")

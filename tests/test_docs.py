@@ -54,13 +54,11 @@ def short_traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def at_a_clone(tmp_path: Path, short_traces: Path) -> Iterator[Path]:
+def at_a_clone(tmp_path: Path, short_traces: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder that looks like the repository to an example, and may be written to."""
     (tmp_path / "traces").symlink_to(short_traces)
-    before = Path.cwd()
-    os.chdir(tmp_path)
+    monkeypatch.chdir(tmp_path)
     yield tmp_path
-    os.chdir(before)
     plt.close("all")
 
 

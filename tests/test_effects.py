@@ -7,9 +7,7 @@ import pytest
 
 import flashtwin as ft
 from flashtwin.results import effects
-from flashtwin.results.keys import matters
 from flashtwin.results.sweeps import load
-from flashtwin.results.trees import leaves
 
 from .conftest import Cli, fiu
 
@@ -17,8 +15,6 @@ DRIVE = {
     "channels": 2, "chips_per_channel": 2, "dies_per_chip": 1, "planes_per_die": 2, "pages_per_block": 16,
     "blocks_per_plane": 10, "replay.period_s": 0.2,
 }  # fmt: skip
-HAPPENED = ("completed_ns", "response", "requests", "page_ops", "flash_operations", "flash_reads", "flash_writes",
-            "erases")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -29,51 +25,6 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     kinds = ["W" if turn < 600 or turn % 2 else "R" for turn in range(4_000)]
     path.write_text(fiu((turn * 250_000, pages[turn], kinds[turn], pages[turn] * turn % 97) for turn in range(4_000)))
     return path
-
-
-def _others(schema: dict[str, Any], value: Any) -> list[Any]:
-    words = [one.get("const") for one in schema.get("oneOf", []) if "const" in one] + schema.get("enum", [])
-    if words:
-        return [word for word in words if word != value]
-    if isinstance(value, bool):
-        return [not value]
-    if isinstance(value, int | float):
-        return [value * 2 + 1, value / 2 if isinstance(value, float) else value // 2]
-    return []
-
-
-def _schema_of(key: str) -> dict[str, Any]:
-    found = ft.config_schema()
-    for part in key.split("."):
-        found = found["properties"][part]
-    return found
-
-
-@pytest.mark.parametrize("name", ft.systems())
-def test_what_does_not_concern_a_system_changes_nothing(name: str, trace: Path) -> None:
-    """A sweep lets one run stand for all values of such a key, so that this must be true."""
-    opened = ft.open(trace)
-    base = ft.system(name, settings=DRIVE)
-    happened = _happened(opened, base)
-    tried = 0
-    for key, value in leaves(base.config):
-        if matters(key, base.config):
-            continue
-        for other in _others(_schema_of(key), value):
-            try:
-                changed = base.with_sets({key: other})
-            except ft.ConfigError:
-                continue
-            if matters(key, changed.config):
-                continue
-            assert _happened(opened, changed) == happened, (key, other)
-            tried += 1
-    assert tried > 10
-
-
-def _happened(trace: ft.Trace, system: ft.System) -> dict[str, Any]:
-    summary = ft.replay(trace, system).summary
-    return {name: summary[name] for name in HAPPENED}
 
 
 def test_points_that_differ_in_such_a_key_share_a_run(trace: Path, tmp_path: Path) -> None:

@@ -55,34 +55,8 @@ def test_flushes_are_counted(trace: ft.Trace) -> None:
     summary = replayed(trace)
     assert summary["requests"]["flush"] == summary["response"]["flush"]["count"] == TRANSACTIONS
     assert summary["requests"]["completed"] == len(trace)
-
-
-def test_a_flush_costs_what_the_key_says(trace: ft.Trace) -> None:
-    waits, free = replayed(trace), replayed(trace, flush="none")
-    # All writes of a transaction come at once, and its flush with them: it ends with the last of them.
-    assert waits["response"]["flush"]["mean_ns"] == pytest.approx(waits["response"]["write"]["max_ns"], rel=0.05)
-    assert free["response"]["flush"]["max_ns"] == 0
-    assert waits["response"]["write"] == free["response"]["write"]
-    # A volatile cache is written out by each flush, a protected one is not.
-    cache = {"write_cache_pages": 4096, "write_cache_dirty": 1.0}
-    volatile, protected = replayed(trace, **cache), replayed(trace, **cache, write_cache_protected=True)
-    assert volatile["response"]["flush"]["min_ns"] > 200_000
-    assert protected["response"]["flush"]["max_ns"] < 20_000
-    assert protected["pages_programmed"] < 0.5 * volatile["pages_programmed"]
-
-
-def test_the_wait_of_each_flush_is_charged_to_earlier_writes(trace: ft.Trace) -> None:
-    result = ft.replay(trace, "conventional", per_request=True)
-    requests = pa.table(result.table("requests"))
-    flushes = requests.filter(pc.equal(requests["op"], "flush"))
-    assert flushes["earlier_writes_ns"].to_pylist() == flushes["response_ns"].to_pylist()
-    assert set(flushes["pages"].to_pylist()) == {0}
-    others = requests.filter(pc.not_equal(requests["op"], "flush"))
-    assert set(others["earlier_writes_ns"].to_pylist()) == {0}
-    ledger = pa.table(result.table("wait_ledger"))
-    of_all = ledger.filter(pc.and_(pc.equal(ledger["kind"], "flush"), pc.equal(ledger["requests"], "all")))
-    mean = result.summary["response"]["flush"]["mean_ns"]
-    assert sum(of_all["mean_ns"].to_pylist()) == pytest.approx(mean, rel=1e-12)
+    assert summary["response"]["flush"]["min_ns"] > 0
+    assert replayed(trace, flush="none")["response"]["flush"]["max_ns"] == 0
 
 
 def test_tables_show_flushes_where_there_are_some(trace: ft.Trace, tmp_path: Path, cli: Cli) -> None:

@@ -124,12 +124,6 @@ def test_study_repeats_runs_without_request_tables(trace: ft.Trace, tmp_path: Pa
     assert not list((tmp_path / "out").rglob(".*partial"))
 
 
-def test_a_saved_result_has_them(trace: ft.Trace, tmp_path: Path) -> None:
-    result = ft.replay(trace, "ca-ssd", per_request=True)
-    read = ft.Result.read(result.save(tmp_path / "one"))
-    assert pa.table(read.table(names.REQUESTS)).equals(pa.table(result.table(names.REQUESTS)))
-
-
 def test_on_the_command_line(cli: Cli, small_trace: Path, tmp_path: Path) -> None:
     refused = cli("replay", small_trace, "--system", "ca-ssd", "--per-request", status=2)
     assert "--per-request writes a table; say with --out where to" in refused.err

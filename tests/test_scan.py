@@ -176,16 +176,6 @@ def test_trace_larger_than_memory_is_streamed_with_a_note(
     ]
 
 
-def test_a_file_that_changes_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "written.fiu"
-    path.write_text(fiu_trace(500), encoding="ascii")
-    streamed = ft.scan(path)
-    ft.replay(streamed, "conventional", **LITTLE)
-    path.write_text(fiu_trace(600), encoding="ascii")
-    with pytest.raises(ft.TraceError, match=r"written\.fiu: the file has changed while it was replayed"):
-        ft.replay(streamed, "conventional", **LITTLE)
-
-
 #: Rows that are made, and written, together.
 _ROWS = 1 << 18
 #: Mean time between two requests.

@@ -43,14 +43,6 @@ def test_one_at_a_time_is_the_inverse_of_the_response(reads: ft.Trace) -> None:
     assert found["read"]["bytes"] == reads.info["read_bytes"]
 
 
-def test_a_saturated_channel_carries_a_page_every_transfer_time(reads: ft.Trace) -> None:
-    summary = ft.replay(reads, "conventional", settings=ONE_CHANNEL, queue_depth=512).summary
-    nand = summary["config"]["nand"]
-    transfer_s = summary["response"]["read"]["split"]["transfer_ns"] / 1e9
-    assert transfer_s < nand["read_us"] / 1e6 / 4, "the channel is not what limits"
-    assert summary["throughput"]["read"]["mb_per_s"] == pytest.approx(PAGE / 1e6 / transfer_s, rel=0.02)
-
-
 def test_rates_of_no_time_are_missing(tmp_path: Path) -> None:
     trace = one_page_requests(tmp_path, "W", 1)
     summary = ft.replay(trace, "conventional", write_completes="buffered", hash_us=0).summary["throughput"]
@@ -74,15 +66,6 @@ def depths(tmp_path_factory: pytest.TempPathFactory) -> ft.Sweep:
     trace = one_page_requests(tmp_path_factory.mktemp("traces"), "R", 8_000, 1)
     out = tmp_path_factory.mktemp("depths") / "out"
     return ft.sweep(trace, out, ["conventional", "rr-ssd"], settings=ONE_CHANNEL, queue_depth=[1, 4, 16, 64], workers=1)
-
-
-def test_requests_under_way_are_throughput_times_response(depths: ft.Sweep) -> None:
-    """Little's law, as long as requests do not run out, which the last few do."""
-    rows = depths.to_arrow().to_pylist()
-    assert len(rows) == 8
-    for row in rows:
-        under_way = row["throughput.all.iops"] * row["response.all.mean_ns"] / 1e9
-        assert under_way == pytest.approx(row["config.replay.queue_depth"], rel=0.02)
 
 
 def test_depth_sweep_draws_throughput_against_response_time(depths: ft.Sweep) -> None:

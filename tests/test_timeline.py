@@ -1,6 +1,5 @@
-"""Timelines, read back with Perfetto's own classes: slices nest, fill the requests' time, sum to the run's counts."""
+"""Timelines, read back with Perfetto's own classes; what holds of any run is in crates/sim/tests/it/timeline.rs."""
 
-import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -37,7 +36,6 @@ class Slice:
     begin_ns: int
     end_ns: int = 0
     args: dict[str, Any] = field(default_factory=dict)
-    flows: list[int] = field(default_factory=list)
     around: "Slice | None" = None
 
     @property
@@ -98,17 +96,10 @@ class Timeline:
             packet.timestamp,
             packet.timestamp,
             args,
-            list(event.flow_ids),
         )
 
     def of(self, group: str, *, inside: bool = False) -> list[Slice]:
         return [one for one in self.slices if one.track[0] == group and (one.around is not None) == inside]
-
-    def busy_ns(self, group: str) -> Counter[str]:
-        busy: Counter[str] = Counter()
-        for one in self.of(group):
-            busy[one.track[1]] += one.ns
-        return busy
 
 
 @dataclass
@@ -140,17 +131,6 @@ def test_packets_have_one_sequence_and_a_known_clock(drawn: Drawn) -> None:
     assert {packet.sequence_flags for packet in drawn.timeline.packets[1:]} == {2}
 
 
-def test_slices_of_a_track_do_not_overlap(drawn: Drawn) -> None:
-    """Those inside another one lie within it, one after the other."""
-    siblings: dict[tuple[tuple[str, str], int], list[Slice]] = defaultdict(list)
-    for one in drawn.timeline.slices:
-        siblings[one.track, id(one.around)].append(one)
-        assert one.around is None or one.around.begin_ns <= one.begin_ns <= one.end_ns <= one.around.end_ns
-    for together in siblings.values():
-        together.sort(key=lambda one: (one.begin_ns, one.end_ns))
-        assert all(before.end_ns <= after.begin_ns for before, after in itertools.pairwise(together))
-
-
 def test_requests_and_their_parts_are_those_of_the_table(drawn: Drawn) -> None:
     inside: dict[int, list[Slice]] = defaultdict(list)
     for part in drawn.timeline.of("host", inside=True):
@@ -170,20 +150,6 @@ def test_requests_and_their_parts_are_those_of_the_table(drawn: Drawn) -> None:
         }
 
 
-def test_channels_and_dies_are_busy_as_the_run_counts(drawn: Drawn) -> None:
-    channels = drawn.timeline.busy_ns("channels")
-    assert [channels[f"channel {row['channel']}"] for row in rows(drawn.result, "channels")] == [
-        row["busy_ns"] for row in rows(drawn.result, "channels")
-    ]
-    dies = drawn.timeline.busy_ns("dies")  # A chip of this drive is one die.
-    assert [dies[f"die {row['chip']}"] for row in rows(drawn.result, "chips")] == [
-        row["busy_ns"] for row in rows(drawn.result, "chips")
-    ]
-    engine = drawn.result.summary["config"]["engine"]
-    hashed = drawn.result.summary["hash_unit"]["pages"] or 0
-    assert drawn.timeline.busy_ns("hash unit").total() == hashed * round(engine["hash_us"] * 1000)
-
-
 def test_commands_are_as_many_as_the_flash_carried_out(drawn: Drawn) -> None:
     done: Counter[str] = Counter()
     for one in drawn.timeline.of("dies"):
@@ -201,30 +167,6 @@ def test_commands_are_as_many_as_the_flash_carried_out(drawn: Drawn) -> None:
         assert shown == counted
         assert len(collected) == done["erase"] > 0
         assert sum(one.args["pages_read"] for one in collected) == reads["gc"]
-    flows = {one.args["request"]: one.flows for one in drawn.timeline.of("host") if one.name != "trim"}
-    for one in drawn.timeline.of("dies"):
-        if "request" in one.args:
-            assert one.flows == flows[one.args["request"]]
-
-
-def test_a_part_of_the_run_has_what_reaches_into_it(tmp_path: Path) -> None:
-    system = ft.system("conventional").with_sets({"replay.period_s": 120.0})
-    whole, part = tmp_path / "whole.pftrace", tmp_path / "part.pftrace"
-    ft.replay(tiny.trace(), system, timeline=whole)
-    arrivals = [one.begin_ns for one in Timeline(whole).of("host")]
-    from_s, to_s = sorted(arrivals)[1000] / 1e9, sorted(arrivals)[1100] / 1e9 + 1e-9
-    ft.replay(tiny.trace(), system, timeline=part, timeline_from_s=from_s, timeline_to_s=to_s)
-    begin_ns, end_ns = round(from_s * 1e9), round(to_s * 1e9)
-
-    def shown(path: Path) -> Counter[tuple[str, str, int, int]]:
-        return Counter(
-            (one.track[0], one.name, one.begin_ns, one.end_ns)
-            for one in Timeline(path).slices
-            if (one.around or one).begin_ns < end_ns and (one.around or one).end_ns > begin_ns
-        )
-
-    assert shown(part) == shown(whole)
-    assert 100 < len(Timeline(part).of("host")) < 200
 
 
 def test_bytes_are_the_same_streamed_and_nothing_else_differs(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 import flashtwin as ft
 from flashtwin.causes import choosing
@@ -129,6 +130,13 @@ def edit_summary(folder: Path, run: str, change: Callable[[dict[str, Any]], Any]
     change(summary)
     summary["traits"] = sorted(traits(summary["config"]))
     path.write_text(json.dumps(summary, indent=1), encoding="utf-8")
+
+
+def edit_column(path: Path, name: str, change: Callable[[list[Any]], list[Any]]) -> None:
+    """Changes the values of a column in a Parquet file."""
+    table = pq.read_table(path)
+    values = change(table[name].to_pylist())
+    pq.write_table(table.set_column(table.column_names.index(name), name, [values]), path)
 
 
 #: Parts of a response time that are waiting, and those that are not, in us for a read and for a write.

@@ -83,7 +83,6 @@ class Cell:
 
     @property
     def off(self) -> float | None:
-        """The difference as a share of theirs."""
         return None if not self.theirs or self.ours is None else self.ours / self.theirs - 1
 
     @property
@@ -103,7 +102,6 @@ class Cell:
 
 
 def differences() -> list[dict[str, Any]]:
-    """The rules of differences.toml."""
     text = (Path(__file__).parent / "differences.toml").read_text(encoding="utf-8")
     found: list[dict[str, Any]] = tomllib.loads(text)["difference"]
     return found
@@ -128,7 +126,6 @@ def cells(data: Data, *, by_rules_of_peer: bool = True) -> Iterator[Cell]:
 
 
 def worst(found: Iterable[Cell]) -> float:
-    """The largest difference."""
     return max((abs(cell.off) for cell in found if cell.off is not None), default=0.0)
 
 
@@ -142,7 +139,6 @@ def lost(data: Data, name: str) -> int:
 
 
 def pages(data: Data) -> Data:
-    """The largest differences by group of scenarios, and the rules that explain them."""
     every = list(cells(data))
     light = {scenario["name"] for scenario in data["scenarios"] if scenario["light"]}
     own = [one for one in cells(data, by_rules_of_peer=False)

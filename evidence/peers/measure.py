@@ -56,7 +56,6 @@ class Peer:
         return path
 
     def run(self, arguments: str, folder: Path, *, answer: str, status: int = 0) -> str:
-        """Runs the peer to its end and returns its output."""
         program = self.program()
         assert program is not None, f"set {self.variable} first"
         try:

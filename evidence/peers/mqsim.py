@@ -58,7 +58,6 @@ def values(device: Device, options: Options) -> Options:
 
 
 def configuration(template: str, device: Device, options: Options) -> str:
-    """MQSim's own configuration file with our values."""
     for key, value in values(device, options).items():
         template, found = re.subn(rf"<{key}>[^<]*</{key}>", f"<{key}>{value}</{key}>", template)
         if found != 1:
@@ -67,7 +66,6 @@ def configuration(template: str, device: Device, options: Options) -> str:
 
 
 def flow(device: Device) -> str:
-    """One flow over the whole device, without a cache."""
     counts = (device.channels, device.chips_per_channel, device.dies_per_chip, device.planes_per_die)
     channels, chips, dies, planes = (",".join(map(str, range(count))) for count in counts)
     return FLOW.format(channels=channels, chips=chips, dies=dies, planes=planes)
@@ -102,7 +100,6 @@ def flash_counts(results: str, device: Device) -> tuple[int, int]:
 
 
 def configure(device: Device, options: Options, folder: Path) -> None:
-    """Writes the files that MQSim reads, beside the trace."""
     program = PEER.program()
     assert program is not None, f"set {PEER.variable} first"
     template = (program.parent / "ssdconfig.xml").read_text()
@@ -111,7 +108,6 @@ def configure(device: Device, options: Options, folder: Path) -> None:
 
 
 def run(folder: Path) -> None:
-    """Runs MQSim."""
     output = PEER.run("-i device.xml -w flow.xml", folder, answer="\n")
     # It ends with status 0 after an error in its configuration, too.
     if "ERROR" in output:

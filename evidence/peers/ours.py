@@ -12,7 +12,6 @@ from .workloads import Device, Requests, text
 
 NAME = "flashtwin"
 SYSTEM = "conventional"
-#: The rules of a peer that keys of ours express.
 AS_MQSIM: Options = {"engine.concurrency": "chip", "engine.multi_plane": "same-page", "ftl.gc.step_pages": 64}
 AS_SSDSIM: Options = {
     "engine.concurrency": "chip", "engine.write_completes": "transferred", "engine.merge_reads": "same-page",
@@ -20,7 +19,6 @@ AS_SSDSIM: Options = {
 
 
 def settings(device: Device, rules: Options) -> dict[str, Any]:
-    """Keys of the configuration."""
     return {
         "device": "ds-ftl",
         "nand.channels": device.channels,

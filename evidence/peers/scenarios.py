@@ -39,14 +39,12 @@ class Scenario:
     device: Device
     build: Callable[[], list[Request]]
     light: bool = False
-    #: Options by peer.
     options: Mapping[str, Options] = field(default_factory=dict)
     #: Requests before those that are measured.
     first: int = 0
 
 
 def everything() -> list[Scenario]:
-    """All scenarios of the table."""
     light, medium = LOADS["light"], LOADS["medium"]
     return [
         *(_poisson(f"{load}-{kind}", at, share) for load, at in LOADS.items() for kind, share in WRITE_SHARES.items()),

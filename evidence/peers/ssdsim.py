@@ -72,15 +72,12 @@ def lead(device: Device) -> list[Request]:
 
 
 def trace(device: Device, requests: Requests) -> str:
-    """The input of SSDsim."""
     shifted = [request._replace(time_ns=request.time_ns + LEAD_NS) for request in requests]
     last = Request(shifted[-1].time_ns + TAIL_NS, 0, PAGE_SECTORS, write=True)
     return text([*lead(device), *shifted, last]).removesuffix("\n")
 
 
 def outcome(output: str, device: Device, requests: Requests, first: int = 0) -> Outcome:
-    """The figures of `ex.out`."""
-
     def counter(name: str) -> int:
         found = re.findall(rf"^{name}: +(\d+)$", output, re.MULTILINE)
         if not found:

@@ -57,8 +57,6 @@ class Device:
 
 
 class Request(NamedTuple):
-    """A request of the host, in sectors."""
-
     time_ns: int
     sector: int
     sectors: int
@@ -141,13 +139,11 @@ def filled_and_overwritten(
 
 
 def counts(requests: Iterable[Request]) -> dict[str, int]:
-    """Requests of each kind."""
     writes = [request.write for request in requests]
     return {"read": len(writes) - sum(writes), "write": sum(writes)}
 
 
 def pages_read(requests: Iterable[Request]) -> set[int]:
-    """Distinct pages that are read."""
     reads = (request for request in requests if not request.write)
     return {
         page

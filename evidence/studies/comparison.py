@@ -13,7 +13,6 @@ SYSTEMS = (
 
 
 def measure(lab: Lab) -> Data:
-    """Figures by trace and system."""
     traces = {}
     for name in CAPTURED:
         systems = {system: preset(system, system, drive(name), AGED) for system in SYSTEMS}

@@ -38,7 +38,6 @@ def measure(lab: Lab) -> Data:
 
 
 def pages(data: Data) -> Data:
-    """The figures that README and ARTIFACT state."""
     wanted = ("all_ns", "read_ns", "write_ns", "programs", "copies")
 
     def short(systems: Mapping[str, Data]) -> dict[str, Data]:

@@ -16,7 +16,6 @@ SPEED = 0.1
 PERIOD_S = 120.0
 
 AGED: Mapping[str, Value] = {"replay.preload": "footprint"}
-#: The figures of a replay by the fields of its summary.
 FIGURES = {
     "read_ns": "response.read.mean_ns", "read_p99_ns": "response.read.p99_ns", "write_ns": "response.write.mean_ns",
     "write_p99_ns": "response.write.p99_ns", "all_ns": "response.all.mean_ns", "programs": "pages_programmed",

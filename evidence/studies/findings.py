@@ -27,7 +27,6 @@ OPTIONS: Mapping[str, Any] = {"period_s": PERIOD_S, **swc.PAPER.options}
 
 
 def measure(lab: Lab) -> Data:
-    """The findings of SWC over all traces, those of the other papers on the recorded ones."""
     facts: dict[str, Facts] = {}
     contents: dict[str, Any] = {}
     unread: list[str] = []
@@ -104,7 +103,6 @@ def _contents(found: Characterization) -> dict[str, Any]:
 
 
 def pages(data: Data) -> Data:
-    """The findings of SWC, published beside measured, and the contents of the recorded traces."""
     claims = [(item, one) for item, of in data["claims"].items() for one in of if one["measured"] is not None]
     contents = data["contents"]
     return {

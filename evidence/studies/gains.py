@@ -46,7 +46,6 @@ MANY_PERCENT = 50.0
 SYSTEMS = ("conventional", "ds-ftl", "ca-ssd", "rr-ssd", "oracle")
 #: The systems that hash every page, and their lanes. Papers have one lane.
 HASHING, LANES = ("ca-ssd", "rr-ssd", "oracle"), 16
-#: The systems on the other drives.
 COPYING = ("conventional", "ca-ssd", "rr-ssd")
 #: Loads, as parts of the clock at the knee of `conventional`.
 LOADS: Mapping[str, float] = {"near the knee": 1.0, "past the knee": 4.0}
@@ -95,7 +94,6 @@ class Cause:
     #: Keys under which the effect is looked at, beside the ground.
     on: Mapping[str, Value] = field(default_factory=dict)
     load: str = "near the knee"
-    #: Spare flash without the cause.
     spare_off: float = SPARE
 
 
@@ -123,7 +121,6 @@ CAUSES = (
 
 
 def measure(lab: Lab) -> Data:
-    """Figures by drive, trace, load, system and seed; changes with and without their causes, on one drive."""
     drives: dict[str, dict[str, Any]] = {name: {} for name in (*MAIN, *OTHERS)}
     causes = {}
     for trace in CAPTURED:
@@ -139,7 +136,6 @@ def measure(lab: Lab) -> Data:
 
 
 def _grid(lab: Lab, trace: ft.Trace, name: str, seeds: Sequence[int]) -> dict[str, Any]:
-    """One trace on one drive."""
     drive = keys(name, trace)
     at = knee(lab, trace, drive)
     loads = {}
@@ -193,12 +189,10 @@ class Case:
     drive: str
     trace: str
     changes: Sequence[float]
-    #: The spread over seeds.
     spread: float
 
     @property
     def mean(self) -> float:
-        """The mean over seeds."""
         return statistics.fmean(self.changes)
 
     @property
@@ -265,7 +259,6 @@ def verdict(found: Sequence[Case]) -> str:
     return f"{'pays' if -1 in signs else 'costs'}{' or changes nothing' if 0 in signs else ''}"
 
 
-#: Rows of the table of all cases: figure and load.
 COMPARED = (
     ("pages programmed", "programs", NEAR), ("mean read", "read_ns", NEAR), ("p99 of reads", "read_p99_ns", NEAR),
     ("mean read, static placement", "read_ns", STATIC), ("mean write", "write_ns", NEAR),
@@ -298,7 +291,6 @@ def _causes_table(data: Data) -> list[str]:
 
 
 def pages(data: Data) -> Data:
-    """The table of all cases, for traces with many and with few duplicates; the causes."""
     shares = {trace: grounds["duplicate_percent"] for _, trace, grounds in _grounds(data)}
     many = [trace for trace, share in shares.items() if share > MANY_PERCENT]
     few = [trace for trace in shares if trace not in many]
@@ -330,7 +322,6 @@ def pages(data: Data) -> Data:
     }  # fmt: skip
 
 
-#: Panels of the picture: title, figure, load.
 _PANELS = (
     ("mean read, near the knee", "read_ns", NEAR), ("mean read, static placement", "read_ns", STATIC),
     ("mean write, near the knee", "write_ns", NEAR), ("mean write, past the knee", "write_ns", PAST),

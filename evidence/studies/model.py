@@ -44,7 +44,6 @@ EIGHT: Mapping[str, Value] = {
 SIXTY_FOUR: Mapping[str, Value] = {"nand.blocks_per_plane": 88, "replay.speed": 1.0}
 CACHES = {"unlimited": None, "2 MiB": 2 << 20, "256 KiB": 256 << 10, "64 KiB": 64 << 10}
 CHECKPOINTS_S = (60.0, 10.0, 1.0)
-#: Figures of the page by the fields of a summary.
 FIELDS = {
     **FIGURES, **{f"erases_{key}": f"erases.per_block_{key}" for key in ("min", "max", "mean", "stddev")},
     "write_amplification": "write_amplification", "hit_ratio": "mapping_cache.hit_ratio",
@@ -69,7 +68,6 @@ def hot_writes(lab: Lab, name: str, pages: int, hot_share: float, writes_to_hot:
 
 
 def measure(lab: Lab) -> Data:
-    """Everything, by section of the page."""
     trans = lab.trace("trans")
     erases = ("erases_min", "erases_max", "erases_mean", "erases_stddev", "write_amplification")
     wearing = {label: preset(label, "hot-cold", TRANS, EIGHT, LEVELLING[label]) for label in

@@ -34,12 +34,10 @@ VERDICTS = ROOT / "python" / "flashtwin" / "papers" / "verdicts.json"
 
 
 def measure_recipes(lab: Lab) -> Data:
-    """All papers on recipes."""
     return {"papers": [_made(lab, paper, "recipes", ReproductionOptions()) for paper in NAMES]}
 
 
 def measure_captured(lab: Lab) -> Data:
-    """All papers on the recorded traces."""
     found = []
     for paper, workloads in NAMES.items():
         for trace in workloads.values():
@@ -71,12 +69,10 @@ class Results:
         self.items = {item["id"]: item for one in data["papers"] if one["id"] == paper for item in one["items"]}
 
     def claim(self, item: str, subject: str, quantity: str) -> Data:
-        """A published number beside the measured one."""
         claims = {(one["subject"], one["quantity"]): one for one in self.items[item]["claims"]}
         return dict(claims[subject, quantity])
 
     def verdicts(self) -> list[str]:
-        """The items by their verdict."""
         rows = []
         for verdict in Agreement:
             ids = [f"`{name}`" for name, item in self.items.items() if item["verdict"] == verdict]
@@ -97,7 +93,6 @@ class Results:
         ))  # fmt: skip
 
     def beside(self, wanted: Iterable[tuple[str, str, str]]) -> list[str]:
-        """Chosen claims, one a row."""
         claims = [(item, self.claim(item, subject, quantity)) for item, subject, quantity in wanted]
         return grid(["item", "of", "what", "published", "measured"], (
             [f"`{item}`", one["subject"], one["quantity"], published(one), _measured(one)] for item, one in claims
@@ -127,7 +122,6 @@ def _pair(claim: Data | None) -> str:
 
 
 def summary(data: Data) -> list[str]:
-    """Items and numbers of each paper by verdict."""
     rows = []
     for paper in data["papers"]:
         items, claims = paper["items"], [claim for item in paper["items"] for claim in item["claims"]]
@@ -148,7 +142,6 @@ FINDINGS = ("fig-1a", "fig-1b", "fig-1c", "fig-2", "fig-3", "fig-4", "fig-6", "f
 
 
 def pages(data: Data) -> Data:
-    """Verdicts and headlines of the papers."""
     rr, ca, ds, swc = (Results(data, paper) for paper in NAMES)
     reads = {trace: rr.claim("recorded-rate", trace, "RR-SSD, reads") for trace in ("webvm", "trans")}
     return {

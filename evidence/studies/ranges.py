@@ -134,7 +134,6 @@ def design() -> list[dict[str, str]]:
 
 
 def measure(lab: Lab) -> Data:
-    """Figures by trace, row and system; the rows themselves."""
     rows = design()
     traces: dict[str, list[dict[str, Any]]] = {}
     for name in TRACES:
@@ -185,7 +184,6 @@ class Answer:
 
     @property
     def known(self) -> list[float]:
-        """The changes that are defined."""
         return [value for value in self.changes if value is not None]
 
     @property
@@ -243,8 +241,6 @@ def common_sign(values: Iterable[float], tie: float) -> str | None:
 
 
 def pages(data: Data) -> Data:
-    """The answers over all rows, and over the rows in which both drives keep up."""
-
     def table(*, keeping_up: bool) -> list[str]:
         return grid(["", *(f"`{name}`" for name in data["traces"])], (
             [f"`{system}`, {WORDS[figure]}, against `{baseline}`",

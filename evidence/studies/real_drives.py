@@ -19,16 +19,13 @@ from flashtwin.drives.drive import FittedDrive
 from flashtwin.drives.tables import Measurements
 from flashtwin.results import folder
 
-#: The place of the fitted drives.
 DEVICES = ROOT / "devices" / "real"
 #: Who measured them.
 SOURCE = "# Measurements: Haas, Lee, Bonnet, Leis: SSD-iq, PVLDB 18(11), 2025."
 CODE = ("python/flashtwin/drives", "crates/nand/src", "crates/ftl/src", "crates/sim/src")
-#: Percentiles of the picture.
 _SHOWN = (("read p50", "#0077bb"), ("read p99", "#ee7733"), ("read p99.9", "#cc3311"), ("write p50", "#009988"))
 #: Errors of rates in percent that are named.
 _FAR = 25.0
-#: The errors of the table over all drives: rows and figure.
 _SUMMARY = (
     (BELOW_THE_KNEE, "read p50"), (BELOW_THE_KNEE, "read p99"), (BELOW_THE_KNEE, "read p99.9"),
     (BELOW_THE_KNEE, "write p50"), (BELOW_THE_KNEE, "write p99"), (SATURATED, "read p50"), (SATURATED, "requests"),
@@ -38,7 +35,6 @@ _SUMMARY = (
 
 
 def measure(lab: Lab) -> Data:
-    """By drive: the fitted keys, and every figure measured and predicted."""
     measurements = lab.folder("drives")
     return {"drives": {name: _kept(lab, measurements, name) for name in tables.drives(measurements)}}
 
@@ -81,7 +77,6 @@ def _with_errors(drive: FittedDrive, rows: list[comparing.FigureComparison]) -> 
 
 
 def pages(data: Data) -> Data:
-    """The errors over all drives, the rows that are far off, and the keys that the measurements determine."""
     drives = data["drives"]
     below = [error for drive in drives.values() if (error := _error(drive, BELOW_THE_KNEE, "write p99")) is not None]
     errors = [[figure, rows, *(_both(drive, rows, figure) for drive in drives.values())] for rows, figure in _SUMMARY]
@@ -122,7 +117,6 @@ def _pair(row: Data) -> str:
 
 
 def _estimates(drives: Mapping[str, Data]) -> list[str]:
-    """The keys that the measurements determine: a row a key, a column a drive."""
     by_drive = [{one["key"]: one for one in drive["estimates"] if one["is_measured"]} for drive in drives.values()]
     keys = dict.fromkeys(key for estimates in by_drive for key in estimates)
     return grid(["figure", *drives], (
@@ -139,7 +133,6 @@ def _value(estimate: Data) -> str:
 
 
 def drawings(data: Data) -> Mapping[Path, str]:
-    """A picture of each drive."""
     return {ROOT / "docs" / "images" / f"{name}.svg": _picture(name, drive) for name, drive in data["drives"].items()}
 
 

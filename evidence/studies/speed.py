@@ -27,7 +27,6 @@ LIVE_CODE = (
     "crates/bits/src", "crates/nand/src", "crates/ftl/src", "crates/live/src", "crates/live/examples",
     "crates/python/src/drive.rs", "systems", "devices", "benches/nbd_speed.py", "benches/recovery.py",
 )  # fmt: skip
-#: Benches by package.
 BENCHES = {
     "engine": "flashtwin-sim", "basics": "flashtwin-analysis", "locality": "flashtwin-analysis",
     "wa": "flashtwin-analysis", "ingest": "flashtwin-trace", "synthesize": "flashtwin-trace",
@@ -49,13 +48,11 @@ def measure(lab: Lab) -> Data:
 
 
 def measure_sweeps(lab: Lab) -> Data:
-    """The output of `benches/sweeps.py`."""
     lab.say("benches/sweeps.py")
     return {"machine": machine(), "output": _script("sweeps")}
 
 
 def measure_live(lab: Lab) -> Data:
-    """The output of `benches/nbd_speed.py` and `benches/recovery.py`."""
     lab.say("benches/nbd_speed.py, benches/recovery.py")
     return {
         "machine": machine(),

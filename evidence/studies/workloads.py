@@ -31,7 +31,6 @@ Targets = Sequence[Mapping[str, Any]]
 
 
 def measure(lab: Lab) -> Data:
-    """Every recipe at the scale of a check, every recorded trace beside its imitation."""
     recipes = {}
     for name in ft.workloads():
         lab.say(name)
@@ -45,7 +44,6 @@ def measure(lab: Lab) -> Data:
 
 
 def _beside(achieved: Iterable[Achieved]) -> list[dict[str, Any]]:
-    """Targets beside measured values."""
     return [
         {
             "metric": one.target.metric, "wanted": one.wanted, "found": one.found, "error": one.error,
@@ -57,7 +55,6 @@ def _beside(achieved: Iterable[Achieved]) -> list[dict[str, Any]]:
 
 
 def pages(data: Data) -> Data:
-    """The table of recipes with its counts, the table of imitations with the errors that the page explains."""
     targets = [(name, target) for name, one in data["recipes"].items() for target in one["targets"]]
     verdicts = [target["verdict"] for _, target in targets]
     fits = data["fits"]
@@ -78,7 +75,6 @@ def pages(data: Data) -> Data:
 
 
 def checks(recipes: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Each recipe: its targets, those met, and the one of them that is furthest off."""
     rows = []
     for name, one in recipes.items():
         met = [target for target in one["targets"] if target["verdict"] == "met"]
@@ -90,7 +86,6 @@ def checks(recipes: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def imitations(fits: Mapping[str, Targets]) -> list[str]:
-    """Each statistic of each trace beside that of its imitation."""
     metrics = dict.fromkeys(target["metric"] for targets in fits.values() for target in targets)
     head, _, *lines = grid(["statistic", *fits], (
         [f"`{metric}`", *(_cell(fits[trace], metric) for trace in fits)] for metric in metrics

@@ -4,49 +4,11 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Literal, Self, TypeAlias, final
 
-__all__ = [
-    "Characterization",
-    "Overwriting",
-    "Resolved",
-    "RunResult",
-    "Scan",
-    "Server",
-    "Table",
-    "Trace",
-    "__version__",
-    "characterize_stream",
-    "check_drive_json",
-    "check_recipe",
-    "config_keys",
-    "config_meaning",
-    "config_schema",
-    "create_drive",
-    "device_toml",
-    "devices",
-    "drive_info_json",
-    "expect_drive",
-    "import_log_writes",
-    "memory_in_whole",
-    "options_schema",
-    "recipe_schema",
-    "record",
-    "recover_recording",
-    "requests_by_volume",
-    "resolve",
-    "resolve_options",
-    "results_schema",
-    "run",
-    "serve_drive",
-    "synthesize",
-    "synthesize_parquet",
-    "system_toml",
-    "systems",
-    "workload_toml",
-    "workloads",
-]
-
 __version__: str
 
+_Path: TypeAlias = str | PathLike[str]
+#: Told how far the work is, and how much there is in all.
+_Progress: TypeAlias = Callable[[int, int], None]
 #: `format`, `on_bad_line`, `sort_window_ns`, `blkparse_action`, `volume`, `excerpt_ns`.
 _Reading: TypeAlias = tuple[
     str | None, Literal["fail", "skip"], int, Literal["Q", "D", "C"], str | None, tuple[int, int] | None
@@ -66,9 +28,7 @@ class Trace:
     """What the host asked for: requests sorted by time, with contents where the trace has them."""
 
     @staticmethod
-    def open(
-        path: str | PathLike[str], reading: _Reading, progress: Callable[[int, int], None] | None = None
-    ) -> Trace: ...
+    def open(path: _Path, reading: _Reading, progress: _Progress | None = None) -> Trace: ...
     @property
     def volumes(self) -> list[str]: ...
     def volume(self, name: str) -> Trace: ...
@@ -87,18 +47,16 @@ class Trace:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def info_json(self) -> str: ...
     def workload(self, period_s: float) -> dict[str, Table]: ...
-    def characterize(
-        self, options_json: str = "{}", progress: Callable[[int, int], None] | None = None
-    ) -> Characterization: ...
+    def characterize(self, options_json: str = "{}", progress: _Progress | None = None) -> Characterization: ...
     def sample(self, rate: float, seed: int, by: Literal["address", "content"]) -> Trace: ...
-    def write_parquet(self, path: str | PathLike[str]) -> None: ...
+    def write_parquet(self, path: _Path) -> None: ...
 
 @final
 class Scan:
     """A trace in a file. What is asked of the whole of it reads the file, once."""
 
     @staticmethod
-    def open(path: str | PathLike[str], reading: _Reading, window_requests: int = 0) -> Scan: ...
+    def open(path: _Path, reading: _Reading, window_requests: int = 0) -> Scan: ...
     @property
     def name(self) -> str: ...
     @property
@@ -110,8 +68,8 @@ class Scan:
     @property
     def duration_ns(self) -> int: ...
     def __len__(self) -> int: ...
-    def read(self, systems: Sequence[Resolved], progress: Callable[[int, int], None] | None = None) -> None: ...
-    def info_json(self, progress: Callable[[int, int], None] | None = None) -> str: ...
+    def read(self, systems: Sequence[Resolved], progress: _Progress | None = None) -> None: ...
+    def info_json(self, progress: _Progress | None = None) -> str: ...
 
 @final
 class Characterization:
@@ -151,22 +109,17 @@ class RunResult:
     @property
     def table_names(self) -> list[str]: ...
     def table(self, name: str) -> Table: ...
-    def write(self, path: str | PathLike[str]) -> None: ...
+    def write(self, path: _Path) -> None: ...
 
-def memory_in_whole(path: str | PathLike[str], reading: _Reading) -> tuple[int, int | None]:
+def memory_in_whole(path: _Path, reading: _Reading) -> tuple[int, int | None]:
     """Bytes of memory that reading a trace whole and replaying it takes, estimated from its beginning, and bytes that
     can be had, where the system tells."""
 
-def requests_by_volume(
-    path: str | PathLike[str], progress: Callable[[int, int], None] | None = None
-) -> list[tuple[str, int]]:
+def requests_by_volume(path: _Path, progress: _Progress | None = None) -> list[tuple[str, int]]:
     """Requests to each volume of a trace, by name; the file is read once, and not held."""
 
 def characterize_stream(
-    path: str | PathLike[str],
-    reading: _Reading,
-    options_json: str = "{}",
-    progress: Callable[[int, int], None] | None = None,
+    path: _Path, reading: _Reading, options_json: str = "{}", progress: _Progress | None = None
 ) -> Characterization: ...
 def resolve_options(sets: Sequence[tuple[str, str]]) -> str:
     """The options of a characterization with some keys set otherwise: every key, checked, as JSON text."""
@@ -192,11 +145,11 @@ def run(
     threads: int = 0,
     progress: Callable[[int, int, int], None] | None = None,
     finished: Callable[[int, RunResult], None] | None = None,
-    requests: Sequence[str | PathLike[str] | None] | None = None,
-    aged: tuple[str | PathLike[str], str, float, int] | None = None,
+    requests: Sequence[_Path | None] | None = None,
+    aged: tuple[_Path, str, float, int] | None = None,
     noted: Callable[[str], None] | None = None,
     informed: bool = False,
-    timelines: Sequence[tuple[str | PathLike[str], int, int | None] | None] | None = None,
+    timelines: Sequence[tuple[_Path, int, int | None] | None] | None = None,
 ) -> list[RunResult]: ...
 def workloads() -> list[str]:
     """Names of the recipes that come with flashtwin."""
@@ -211,12 +164,7 @@ def recipe_schema() -> str:
     """JSON schema of recipes, as text."""
 
 def synthesize(
-    toml: str,
-    place: str,
-    scale: float,
-    seed: int,
-    days: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    toml: str, place: str, scale: float, seed: int, days: int | None = None, progress: _Progress | None = None
 ) -> Trace:
     """Makes the trace of a recipe, of `days` where they are given; `place` is what the recipe is called in messages."""
 
@@ -225,10 +173,10 @@ def synthesize_parquet(
     place: str,
     scale: float,
     seed: int,
-    path: str | PathLike[str],
+    path: _Path,
     threaded: bool = True,
     days: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: _Progress | None = None,
 ) -> int:
     """Makes the trace of a recipe as a canonical Parquet file, without holding it; its number of requests."""
 
@@ -246,53 +194,45 @@ class Server:
 
 def record(
     target: str,
-    out: str | PathLike[str],
+    out: _Path,
     address: str,
     is_socket: bool,
-    key_file: str | PathLike[str] | None = None,
+    key_file: _Path | None = None,
     format: Literal["parquet", "fiu"] = "parquet",
     read_only: bool = False,
     name: str = "recording",
     loss_max_s: float = 10.0,
-    tls: str | PathLike[str] | None = None,
+    tls: _Path | None = None,
 ) -> Server:
     """Serves a file, a block device or another server's export, and records what passes."""
 
-def import_log_writes(
-    path: str | PathLike[str],
-    out: str | PathLike[str],
-    key_file: str | PathLike[str] | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> int:
+def import_log_writes(path: _Path, out: _Path, key_file: _Path | None = None, progress: _Progress | None = None) -> int:
     """Writes a log of dm-log-writes down as canonical Parquet; its requests."""
 
-def recover_recording(path: str | PathLike[str]) -> tuple[int, int]:
+def recover_recording(path: _Path) -> tuple[int, int]:
     """Cuts an interrupted recording back to what is whole: its rows, and the bytes that were cut off."""
 
-def create_drive(image: str | PathLike[str], system: str, size_bytes: int, sets: list[tuple[str, str]] = ...) -> None:
+def create_drive(image: _Path, system: str, size_bytes: int, sets: list[tuple[str, str]] = ...) -> None:
     """Makes the image of a drive."""
 
 def expect_drive(
-    image: str | PathLike[str],
-    system: str | None = None,
-    size_bytes: int | None = None,
-    sets: list[tuple[str, str]] = ...,
+    image: _Path, system: str | None = None, size_bytes: int | None = None, sets: list[tuple[str, str]] = ...
 ) -> None:
     """Refuses an image that is not the drive asked for."""
 
 def serve_drive(
-    image: str | PathLike[str],
+    image: _Path,
     address: str,
     is_socket: bool,
     read_only: bool = False,
     period_s: float | None = None,
-    tls: str | PathLike[str] | None = None,
+    tls: _Path | None = None,
     twin: tuple[str | None, list[tuple[str, str]]] | None = None,
 ) -> Server:
     """Serves a drive."""
 
-def drive_info_json(image: str | PathLike[str]) -> str:
+def drive_info_json(image: _Path) -> str:
     """What a drive is, as JSON text."""
 
-def check_drive_json(image: str | PathLike[str], all_pages: bool = False) -> str:
+def check_drive_json(image: _Path, all_pages: bool = False) -> str:
     """Whether a drive is whole, as JSON text."""

@@ -3,8 +3,6 @@
 Modules that only read results (`flashtwin.report`) raise errors of the family without loading the core.
 """
 
-from __future__ import annotations
-
 
 class FlashtwinError(ValueError):
     """Bad input, in one message: the fault, its place, and the cure. The parent of all others.

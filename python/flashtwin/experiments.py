@@ -6,8 +6,6 @@ row is another ground, and a least-squares fit tells the choices apart (Box, Hun
 Experimenters", chapters 5 to 7).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@
 that write folders take both; functions that only return a result put their decisions into it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Protocol
 

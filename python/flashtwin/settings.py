@@ -1,7 +1,5 @@
 """Keys and values as people give them: as keywords, as a mapping, or both."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any

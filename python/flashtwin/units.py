@@ -4,8 +4,6 @@ One place, so that a number reads the same in the findings, on a chart and in
 a table. A missing number is an en dash, never "nan".
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -27,10 +27,6 @@ def here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_pa
     return str(request.param)
 
 
-def cure(here: str) -> str:
-    return "WSL, or a Linux machine" if here == "Windows" else "a Linux machine, or a virtual one"
-
-
 @pytest.mark.parametrize(
     ("call", "words", "what"),
     [

@@ -141,9 +141,7 @@ def test_waits_have_colours_and_small_waits_share_one(four: Path) -> None:
 def test_a_wait_that_is_not_known_yet_is_drawn_and_named(study: Path) -> None:
     """A later version of the core may charge more."""
     path = study / "runs" / "rr-ssd" / "wait_ledger.parquet"
-    table = pq.read_table(path)
-    charges = ["tea_break" if charge == "host_read" else charge for charge in table["charge"].to_pylist()]
-    pq.write_table(table.set_column(table.column_names.index("charge"), "charge", [charges]), path)
+    tiny.edit_column(path, "charge", lambda charges: ["tea_break" if one == "host_read" else one for one in charges])
     found = drawn("waits", study)
     assert any(row["charge"] == "tea_break" for row in rows(found))
     assert "other waiting" in [key.label for key in found.frame.keys]
@@ -352,20 +350,14 @@ def test_one_run_lacks_a_table_and_the_others_are_drawn(study: Path) -> None:
 def test_nulls_in_a_period_are_gaps(study: Path) -> None:
     for run in ("ca-ssd", "rr-ssd"):
         path = study / "runs" / run / "periods.parquet"
-        table = pq.read_table(path)
-        values = table["read_mean_ns"].to_pylist()
-        values[3] = None
-        place = table.column_names.index("read_mean_ns")
-        pq.write_table(table.set_column(place, "read_mean_ns", [values]), path)
+        tiny.edit_column(path, "read_mean_ns", lambda values: [*values[:3], None, *values[4:]])
     gaps = [row for row in rows(drawn("periods", study)) if row["percent"] == ""]
     assert {(row["system"], row["period"]) for row in gaps} == {("rr-ssd", "4"), ("oracle", "4")}
 
 
 def test_runs_with_other_periods_are_not_compared(study: Path) -> None:
     path = study / "runs" / "rr-ssd" / "periods.parquet"
-    table = pq.read_table(path)
-    doubled = [value * 2 + 1 for value in table["start_ns"].to_pylist()]
-    pq.write_table(table.set_column(table.column_names.index("start_ns"), "start_ns", [doubled]), path)
+    tiny.edit_column(path, "start_ns", lambda starts: [value * 2 + 1 for value in starts])
     systems = {row["system"] for row in rows(drawn("periods", study)) if "shorter" in row["series"]}
     assert systems == {"oracle"}
 

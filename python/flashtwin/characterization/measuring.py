@@ -44,7 +44,6 @@ class Options:
     threads: int = 1
 
     def json(self) -> str:
-        """As the core takes it."""
         return json.dumps({**json.loads(self.key), "threads": self.threads})
 
     @property
@@ -262,7 +261,6 @@ def measure(
     by_volume: bool = False,
     progress: Progress | None = None,
 ) -> Characterization:
-    """`characterize` with its options gathered; for the modules of this package."""
     heard = named(progress, "characterizing")
 
     source: Trace | str | Path
@@ -294,7 +292,6 @@ def _words(source: Trace | str | Path, reading: Reading) -> str:
 
 
 def _volumes(whole: Characterization) -> list[str]:
-    """Names of the volumes that have requests."""
     rows: list[dict[str, Any]] = whole.table("volumes").to_arrow().to_pylist()
     return [row["volume"] for row in rows if row["reads"] + row["writes"] + row["trims"] > 0]
 

@@ -1,7 +1,5 @@
 """Statistics that papers publish about workloads, taken from a characterization."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +14,6 @@ CA_SSD_ENTRIES = 65_536
 
 @dataclass(frozen=True)
 class Metric:
-    """A statistic."""
-
-    #: A description, in one line.
     meaning: str
     #: A scalar of the summary by its dotted name, or a function of a characterization and the scale of its trace.
     base: str | Callable[[Characterization, float], float | None]
@@ -210,22 +205,9 @@ METRICS: dict[str, Metric] = {
 
 #: Statistics that a check shows whether or not they are targets: how requests arrive, and what comes again.
 SHOWN = (
-    "within_1_ms_percent",
-    "index_of_dispersion_10_ms",
-    "busiest_1_ms_requests",
-    "busiest_10_ms_requests",
-    "train_mean_requests",
-    "train_median_requests",
-    "train_p90_requests",
-    "requests_in_long_trains_percent",
-    "train_gap_us",
-    "short_silence_percent",
-    "mixed_trains_percent",
-    "joined_trains_percent",
-    "sequential_in_trains_percent",
-    "daily_unique_read_percent",
-    "first_read_percent",
-    "read_before_percent",
-    "duplicate_read_percent",
-    "space_percent",
-)
+    "within_1_ms_percent", "index_of_dispersion_10_ms", "busiest_1_ms_requests", "busiest_10_ms_requests",
+    "train_mean_requests", "train_median_requests", "train_p90_requests", "requests_in_long_trains_percent",
+    "train_gap_us", "short_silence_percent", "mixed_trains_percent", "joined_trains_percent",
+    "sequential_in_trains_percent", "daily_unique_read_percent", "first_read_percent", "read_before_percent",
+    "duplicate_read_percent", "space_percent",
+)  # fmt: skip

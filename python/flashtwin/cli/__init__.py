@@ -4,8 +4,6 @@ Data goes to stdout, talk to stderr. Exit status: 0 done, 1 flashtwin itself fai
 or bad input, 130 interrupted.
 """
 
-from __future__ import annotations
-
 import difflib
 import importlib
 import io
@@ -50,11 +48,9 @@ class Verbs(click.Group):
     """Loads a verb's module when it is asked for, and names the nearest verb when there is none."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All verbs, in the order of the help."""
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """A verb's command."""
         if name not in VERBS:
             return None
         module = importlib.import_module(f"flashtwin.cli.{_MODULES.get(name, name)}")

@@ -6,8 +6,6 @@ dataclass stands for one option for each field. A name that ends in `_s` or `_ns
 not part of the option.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import re
@@ -21,7 +19,6 @@ import click
 from flashtwin.cli._types import Text, time, time_text
 
 _SECTION = re.compile(r"\n+(?:Args|Attributes):\n")
-#: Metavar and help by name.
 Texts = Mapping[str, tuple[str | None, str]]
 _ENTRY = re.compile(r"^ {4}(\w+)(?: \(([^)]*)\))?: ", re.MULTILINE)
 
@@ -150,8 +147,6 @@ def _kind(name: str, hint: Any) -> tuple[Any, Shared]:
 
 
 def _time(scale: int) -> Text:
-    """A time in seconds, or in nanoseconds."""
-
     def read(text: str) -> float:
         return time(text) if scale == 1 else round(time(text) * scale)
 

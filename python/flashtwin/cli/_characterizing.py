@@ -1,7 +1,5 @@
 """Shared by `characterize` and `advise`: options of the metrics, and printing the most telling numbers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -69,7 +67,6 @@ class MeasuringOptions:
 
     @property
     def options(self) -> Options:
-        """The options as the core takes them."""
         short = {
             "period_s": self.period_s,
             "sample_rate": self.sample,
@@ -103,7 +100,6 @@ _FIGURES: tuple[tuple[str, str, Callable[[Any], str], str], ...] = (
 
 
 def show(found: Characterization, report: Path | None, *, as_json: bool) -> None:
-    """Prints one characterization: everything as JSON, or the most telling numbers."""
     if as_json:
         page = {} if report is None else {"report": str(report)}
         volumes = {"volumes": {name: _json(volume) for name, volume in found.volumes.items()}} if found.volumes else {}
@@ -117,7 +113,6 @@ def show(found: Characterization, report: Path | None, *, as_json: bool) -> None
 
 
 def show_batch(done: Batch, *, as_json: bool) -> None:
-    """Prints many characterizations: a row each, how many enter which statistic, and failures."""
     if as_json:
         failures = [asdict(failure) for failure in done.failures]
         data_json(
@@ -140,12 +135,10 @@ def show_batch(done: Batch, *, as_json: bool) -> None:
 
 
 def _json(found: Characterization) -> dict[str, Any]:
-    """Everything about a trace for machines."""
     return {**found.summary, "row": found.row, "advice": [entry.as_json() for entry in found.advice]}
 
 
 def _table(what: str, rows: dict[str, dict[str, Any]]) -> str:
-    """A row each of traces or volumes."""
     shown = [(short, key, write) for _, key, write, short in _FIGURES if short]
     body = [[name, *(_cell(row, key, write) for _, key, write in shown)] for name, row in rows.items()]
     return table([what, *(short for short, _, _ in shown)], body)

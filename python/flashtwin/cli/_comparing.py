@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 def as_row(one: Achieved) -> dict[str, Any]:
-    """For machines."""
     return {
         "metric": one.target.metric,
         "target": one.wanted,
@@ -28,18 +27,15 @@ def as_row(one: Achieved) -> dict[str, Any]:
 
 
 def comparison(achieved: list[Achieved]) -> str:
-    """Target beside achieved, as a table."""
     header = ("statistic", "target", "achieved", "error %", "verdict", "source")
     return table(header, [_cells(one) for one in achieved], last_is_text=True)
 
 
 def replayed_row(one: Replayed) -> dict[str, Any]:
-    """A figure of both replays for machines."""
     return {**asdict(one), "error": one.error}
 
 
 def side_by_side(replays: list[Replayed]) -> str:
-    """Original and imitation, replayed, as a table."""
     rows = [
         (
             one.system,
@@ -64,5 +60,4 @@ def _cells(one: Achieved) -> tuple[str, ...]:
 
 
 def number(value: float) -> str:
-    """A number as people read it."""
     return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}"

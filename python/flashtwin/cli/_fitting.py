@@ -1,7 +1,5 @@
 """The output of `flashtwin fit`: keys with their intervals, and measured beside predicted."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math
@@ -18,7 +16,6 @@ _WIDTH = 90
 
 
 def show(done: DriveFit) -> None:
-    """The two tables, to stdout."""
     header = ("key", "value", "interval of 95 %", "experiment")
     rows = [(one.key, _value(one), one.interval, _short(_experiment(one))) for one in done.estimates]
     data(table(header, rows, last_is_text=True))
@@ -72,7 +69,6 @@ def _percent(row: FigureComparison) -> str:
 
 
 def beside(rows: Sequence[FigureComparison]) -> str:
-    """Every figure as measured and as the twin has it, and below them the errors by kind."""
     return (
         f"{table(_COMPARED, [_cells(row) for row in rows])}\n\n{table(_ERRORS, [_kind(one) for one in errors(rows)])}"
     )
@@ -90,7 +86,6 @@ def _word(*, is_fitted: bool) -> str:
 
 
 def as_json(done: DriveFit) -> dict[str, Any]:
-    """Everything, for machines."""
     return {
         "drive": done.drive,
         "estimates": [

@@ -1,7 +1,5 @@
 """The figures of a server for Prometheus: as text, and over HTTP."""
 
-from __future__ import annotations
-
 import ipaddress
 import socket
 import threading
@@ -55,7 +53,6 @@ _FIGURES = (
 
 
 def prometheus(figures: Mapping[str, Any]) -> str:
-    """Figures in Prometheus' text format."""
     operations = figures["server"]["operations"]
     lines: list[str] = []
     for key, name, words in _OPERATIONS:
@@ -100,7 +97,6 @@ def _histogram(one: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def _warn_of_others(host: str) -> None:
-    """Warns if other machines can read the figures."""
     try:
         places = {found[4][0] for found in socket.getaddrinfo(host, None)}
         alone = all(ipaddress.ip_address(str(place).partition("%")[0]).is_loopback for place in places)

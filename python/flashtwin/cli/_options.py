@@ -110,7 +110,6 @@ class ReplayOptions:
     threads: Annotated[int, click.IntRange(min=0)] = 0
 
     def on(self, device: str | None) -> ReplayOptions:
-        """The same on a device."""
         return self if device is None else replace(self, set=(("device", device), *self.set))
 
     @property
@@ -127,11 +126,9 @@ class ReplayOptions:
         return [*self.set, *((key, str(value)) for key, value in short.items() if value is not None)]
 
     def system(self, name: str) -> System:
-        """A system with the keys set as asked for."""
         return resolve_text(name, self.sets)
 
     def fitted(
         self, trace: Replayable, systems: Mapping[str, System], progress: Progress | None = None
     ) -> dict[str, System]:
-        """The systems with the periods that suit the trace, on drives that it fills as asked for."""
         return fitted(trace, systems, self.fill, say, progress)

@@ -1,7 +1,5 @@
 """Progress on a terminal: a bar, a rate and the time left for each job; silence when piped."""
 
-from __future__ import annotations
-
 from types import TracebackType
 from typing import Self
 
@@ -59,14 +57,12 @@ class Bars:
         self._tasks: dict[str, TaskID] = {}
 
     def __enter__(self) -> Self:
-        """Begins to draw."""
         self._progress.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Takes the bars off the terminal."""
         self._progress.stop()
 
     def named(self, name: str, unit: str) -> Heard:

@@ -1,7 +1,5 @@
 """Shared by `replay` and `compare`: running systems, and showing their figures side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -115,7 +113,6 @@ def replay_all(
 
 
 def show(summaries: Mapping[str, Summary], *, as_json: bool) -> None:
-    """Prints the summaries: all of them as JSON, or the main figures side by side."""
     if as_json:
         data_json(_with_ground(summaries))
         return
@@ -126,7 +123,6 @@ def show(summaries: Mapping[str, Summary], *, as_json: bool) -> None:
 
 
 def _with_ground(summaries: Mapping[str, Summary]) -> dict[str, Summary]:
-    """Each summary with the differences between its system and the others, if there are any, beyond the mechanisms."""
     if len(summaries) < 2:
         return dict(summaries)
     unequal = ground.ground({name: summary["config"] for name, summary in summaries.items()})
@@ -137,6 +133,5 @@ def _with_ground(summaries: Mapping[str, Summary]) -> dict[str, Summary]:
 
 
 def cell(summary: Summary, path: str, write: Callable[[float], str]) -> str:
-    """A figure as it is shown; a dash where the run has none."""
     value = dig(summary, schema.summary_field(path))
     return "-" if value is None else write(value)

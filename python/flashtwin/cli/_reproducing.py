@@ -1,7 +1,5 @@
 """A reproduction as people read it on the terminal: items, then scale, counts and reasons in a few lines."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
@@ -31,7 +29,6 @@ SYNTHETIC = "synthetic"
 
 
 def show(papers: Papers, path: Path) -> None:
-    """Prints a line for each item, then the totals."""
     data(
         table(["item", "claims agree", "verdict"], [_line(paper, item) for paper in papers for item in paper["items"]])
     )
@@ -46,7 +43,6 @@ def _line(paper: Mapping[str, Any], item: Mapping[str, Any]) -> list[str]:
 
 
 def summary(papers: Papers, path: Path) -> list[str]:
-    """Scale, counts, items not claimed at this scale, and reasons for disagreement."""
     return [*_scale(papers), _counts(papers), *_not_claimed(papers), *_reasons(papers, path)]
 
 
@@ -77,7 +73,6 @@ def _scale_of(paper: Mapping[str, Any]) -> float | None:
 
 
 def _scale(papers: Papers) -> list[str]:
-    """The scale of the replays, and the default scale."""
     by_scale: dict[str, list[str]] = {}
     for paper in papers:
         by_scale.setdefault(_scale_words(paper), []).append(paper["id"])
@@ -105,7 +100,6 @@ def _counts(papers: Papers) -> str:
 
 
 def _not_claimed(papers: Papers) -> list[str]:
-    """Items whose verdict is another at the default scale, with that."""
     known = _at_default()
     said = [
         f"{paper['id']} {item['id']} ({known[paper['id']]['items'][item['id']]})"

@@ -1,7 +1,5 @@
 """Saved results side by side: differing settings first, then their figures with the first as baseline."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,7 +16,6 @@ _APPLIES = frozenset({"paths", "out", "json", "across_traces"})
 
 
 def refuse_options(ctx: click.Context) -> None:
-    """Options of replays are refused where there is nothing to replay."""
     for option in ctx.command.params:
         name = option.name or ""
         if name not in _APPLIES and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
@@ -26,7 +23,6 @@ def refuse_options(ctx: click.Context) -> None:
 
 
 def show(runs: Sequence[together.SavedResult], *, across_traces: bool, as_json: bool) -> None:
-    """Prints the differences, then the figures, each with its change against the first run."""
     warnings = together.warnings(runs, folder.VERSION)
     comparable = across_traces or together.same_trace(runs)
     if not comparable:
@@ -47,7 +43,6 @@ def show(runs: Sequence[together.SavedResult], *, across_traces: bool, as_json: 
 
 
 def _settings(runs: Sequence[together.SavedResult], differences: Sequence[ground.Difference]) -> str:
-    """A row for each setting that differs, and for the trace where it does."""
     rows = [
         [one.key, *(literal(one.values[run.label]) if run.label in one.values else "-" for run in runs)]
         for one in differences

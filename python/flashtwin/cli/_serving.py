@@ -1,7 +1,5 @@
 """Shared by verbs that serve: the end of serving, and the display meanwhile."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -100,7 +98,6 @@ def _wait(server: Server, running: subprocess.Popen[bytes] | None, seconds: floa
 
 
 def warn(figures: Mapping[str, Any], told: set[str]) -> None:
-    """Warns of failures, each kind once."""
     for kind, words in (("failure", _failure(figures)), ("damage", _damage(figures))):
         if words and kind not in told:
             told.add(kind)
@@ -170,7 +167,6 @@ def _line() -> Iterator[Any]:
 
 
 def line(before: Mapping[str, Any], now: Mapping[str, Any], seconds: float) -> str:
-    """The events of a time, in one line."""
     parts = []
     for was, found in zip(before["server"]["operations"], now["server"]["operations"], strict=True):
         requests = found["requests"] - was["requests"]
@@ -184,7 +180,6 @@ def line(before: Mapping[str, Any], now: Mapping[str, Any], seconds: float) -> s
 
 
 def _behind(now: Mapping[str, Any]) -> str:
-    """The requests in a few words."""
     if "drive" not in now:
         recording = now["recording"]
         return f"recorded {recording['requests']:,} requests, {recording['file_bytes'] / 1e6:,.1f} MB"

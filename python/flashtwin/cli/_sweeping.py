@@ -1,7 +1,5 @@
 """A sweep as people and machines read it on the terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -14,12 +12,10 @@ from flashtwin.sweeps.swept import Sweep
 
 #: Runs shown; the table has all.
 _SHOWN = 20
-#: Figures shown, unless more were asked for.
 _FIGURES = 5
 
 
 def show(done: Sweep, *, as_json: bool) -> None:
-    """Prints the points with the figures of the trade-off; for machines all of them, with their commands."""
     if as_json:
         data_json(_said(done))
         return
@@ -54,7 +50,6 @@ def show(done: Sweep, *, as_json: bool) -> None:
 
 
 def _say_over(done: Sweep, best: Mapping[str, Any]) -> None:
-    """The best setting over several traces, and how to make each of its runs."""
     figure, search = figures.figure(done._saved.goals[0]), done.plan.search
     kind = {"mean": "the geometric mean", "worst": "the worst"}[search["over"]]
     value = best[f"over.{figure.path}"]

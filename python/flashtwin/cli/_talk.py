@@ -28,12 +28,10 @@ def error(text: str) -> None:
 
 
 def data(text: str) -> None:
-    """Lines of data, to stdout."""
     click.echo(text)
 
 
 def data_json(value: Any) -> None:
-    """Data for machines, to stdout: one JSON document."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
@@ -53,7 +51,6 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, last_is_text:
 
 
 def pairs(rows: Sequence[tuple[str, str]]) -> str:
-    """Names and values, aligned."""
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name.ljust(width)}  {value}".rstrip() for name, value in rows)
 
@@ -86,7 +83,6 @@ def show_report(
     *,
     as_json: bool,
 ) -> None:
-    """Prints the choice, the bottlenecks, the findings and the report's path; for machines also the differences."""
     if as_json:
         data_json({
             "report": str(page), "limits": [dict(one) for one in limits], "findings": list(findings),

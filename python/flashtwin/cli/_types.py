@@ -1,7 +1,5 @@
 """How the values of options are written: one function for each type, from text to value."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +23,6 @@ class Text(click.ParamType[Any]):
         self.written = written
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Reads the text."""
         if not isinstance(value, str):
             return value
         try:
@@ -49,7 +46,6 @@ def time_text(time_s: float) -> str:
 
 
 def times(text: str) -> str:
-    """Lengths of time between commas, as seconds between commas."""
     return ",".join(f"{time(one):g}" for one in text.split(","))
 
 
@@ -90,7 +86,6 @@ def key_value(text: str) -> tuple[str, str]:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Words between commas."""
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 

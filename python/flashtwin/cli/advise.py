@@ -1,7 +1,5 @@
 """`flashtwin advise`: which mechanisms pay on a workload, in plain words."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from flashtwin.characterization.measuring import Characterization, measure

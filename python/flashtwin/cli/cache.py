@@ -1,7 +1,5 @@
 """`flashtwin cache`: the aged drives kept between runs."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import asdict
 

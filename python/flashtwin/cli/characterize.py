@@ -1,7 +1,5 @@
 """`flashtwin characterize`: the properties of workloads that matter to an SSD."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from flashtwin.characterization.measuring import Characterization

@@ -1,7 +1,5 @@
 """`flashtwin compare`: one trace on several systems side by side, or results that were saved."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """`flashtwin drive`: inspects the image of a drive, checks it, and compares its figures with a replay."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

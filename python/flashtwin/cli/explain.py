@@ -1,7 +1,5 @@
 """`flashtwin explain`: the bottleneck of a trace, and the change that removes it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """`flashtwin fit`: a twin of a drive you own, from your measurements."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

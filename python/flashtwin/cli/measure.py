@@ -1,7 +1,5 @@
 """`flashtwin measure`: the experiments of a drive on a twin, in the same tables."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`flashtwin record`: a block trace, with page contents, from a live workload."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

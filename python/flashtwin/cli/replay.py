@@ -1,7 +1,5 @@
 """`flashtwin replay`: one trace on one system."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +30,6 @@ class TimelineOptions:
 
     @property
     def drawn(self) -> Timeline | None:
-        """The timeline as the engine takes it."""
         if self.timeline is None and (self.timeline_from_s is not None or self.timeline_to_s is not None):
             flag = "--timeline-from" if self.timeline_from_s is not None else "--timeline-to"
             raise click.UsageError(

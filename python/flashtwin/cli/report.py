@@ -1,7 +1,5 @@
 """`flashtwin report`: the HTML page of saved results."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -50,7 +48,6 @@ def report(*folders: Path, out: Path | None = None, across_traces: AcrossTraces 
 
 
 def _together(folders: tuple[Path, ...], out: Path | None, *, across_traces: bool) -> Path:
-    """Writes the runs of several folders into one."""
     from flashtwin.cli._saved import default_out
     from flashtwin.replays.running import Comparison
     from flashtwin.results import together

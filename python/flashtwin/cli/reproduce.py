@@ -1,7 +1,5 @@
 """`flashtwin reproduce`: re-runs the papers' experiments and compares with the published numbers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

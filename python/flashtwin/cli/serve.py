@@ -1,7 +1,5 @@
 """`flashtwin serve`: a drive that keeps real bytes, as a network block device."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Annotated, Any
@@ -112,7 +110,6 @@ def _warn_of_space(image: Path) -> None:
 
 
 def _modelled(server: Server, twin: dict[str, Any], out: Path | None) -> None:
-    """Prints the response times of the modelled drive, and how closely the answers kept them."""
     result = server.result
     if result is None:
         say(f"warning: nothing was held back any more, the modelled drive stopped: {twin['failure']}")

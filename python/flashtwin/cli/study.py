@@ -1,7 +1,5 @@
 """`flashtwin study`: the main job, from a trace to a report."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

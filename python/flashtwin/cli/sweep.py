@@ -1,7 +1,5 @@
 """`flashtwin sweep`: many replays, one table; or a search for the best of them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from decimal import Decimal
@@ -55,7 +53,6 @@ class AxisOptions:
 
     @property
     def axes(self) -> dict[str, plan.Axis]:
-        """The values by key."""
         fill = self.fill and re.sub(r"([\d.]+)\s*%", lambda share: str(Decimal(share[1]) / 100), self.fill)
         short = {
             "device": self.device,

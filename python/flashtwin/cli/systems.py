@@ -1,7 +1,5 @@
 """`flashtwin systems` and `flashtwin devices`: lists the presets, or prints one."""
 
-from __future__ import annotations
-
 import itertools
 import tomllib
 

@@ -1,7 +1,5 @@
 """`flashtwin trace`: traces inspected, converted, cut, sampled, made and imitated."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -198,7 +196,6 @@ def _check_output(output: Path, *, force: bool) -> None:
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
-    """Nested values as dotted names and readable texts."""
     rows: list[tuple[str, str]] = []
     for key, value in values.items():
         if isinstance(value, Mapping):

@@ -1,7 +1,5 @@
 """`flashtwin version`."""
 
-from __future__ import annotations
-
 import platform
 
 from flashtwin import __version__

@@ -1,7 +1,5 @@
 """`flashtwin workloads`: lists the recipes, prints one, or checks it against its published statistics."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Annotated, Any
 
@@ -67,7 +65,6 @@ def workloads(
 
 
 def _check_all(scale: float | None, seed: int, *, as_json: bool) -> int:
-    """Checks all recipes, one after the other; the exit status."""
     rows: dict[str, Any] = {}
     achieved: list[Achieved] = []
     for name in names():
@@ -89,7 +86,6 @@ def _check_all(scale: float | None, seed: int, *, as_json: bool) -> int:
 
 
 def _status(achieved: list[Achieved]) -> int:
-    """The exit status of a check."""
     return int(any(one.verdict in ("missed", "undefined") for one in achieved))
 
 
@@ -108,7 +104,6 @@ def _measured(found: Characterization, scale: float) -> dict[str, float | None]:
 
 
 def _show_measured(found: Characterization, scale: float) -> None:
-    """Arrivals and re-reads, of the trace and day by day."""
     measured = {name: value for name, value in _measured(found, scale).items() if value is not None}
     data("\n" + pairs([(name, number(value)) for name, value in measured.items()]))
     days = statistics.by_day(found)

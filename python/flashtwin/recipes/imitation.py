@@ -33,34 +33,14 @@ CHECK_REQUESTS = 3_000_000
 
 #: Statistics that are compared; those a recipe has no key for show how well the others carry them.
 COMPARED = (
-    "requests",
-    "write_percent",
-    "mean_request_kib",
-    "sequential_percent",
-    "footprint_pages",
-    "unique_write_percent",
-    "unique_read_percent",
-    "values_for_half_of_writes_percent",
-    "values_for_half_of_reads_percent",
-    "duplicate_write_percent",
-    "held_duplicate_write_percent",
-    "duplicate_read_percent",
-    "space_percent",
-    "same_content_write_percent",
-    "write_entries_for_90_percent",
-    "read_entries_for_90_percent",
-    "popular_write_miss_percent",
-    "first_read_percent",
-    "read_before_percent",
-    "index_of_dispersion",
-    "index_of_dispersion_10_ms",
-    "within_1_ms_percent",
-    "train_median_requests",
-    "train_p90_requests",
-    "requests_in_long_trains_percent",
-    "mixed_trains_percent",
-    "joined_trains_percent",
-)
+    "requests", "write_percent", "mean_request_kib", "sequential_percent", "footprint_pages", "unique_write_percent",
+    "unique_read_percent", "values_for_half_of_writes_percent", "values_for_half_of_reads_percent",
+    "duplicate_write_percent", "held_duplicate_write_percent", "duplicate_read_percent", "space_percent",
+    "same_content_write_percent", "write_entries_for_90_percent", "read_entries_for_90_percent",
+    "popular_write_miss_percent", "first_read_percent", "read_before_percent", "index_of_dispersion",
+    "index_of_dispersion_10_ms", "within_1_ms_percent", "train_median_requests", "train_p90_requests",
+    "requests_in_long_trains_percent", "mixed_trains_percent", "joined_trains_percent",
+)  # fmt: skip
 
 
 #: Both traces are replayed on these: one that takes no notice of contents, one that deduplicates, one that replicates.
@@ -137,12 +117,10 @@ class _Firsts:
 
     @property
     def read_before(self) -> Any:
-        """Values that are read and then written."""
         return (self.read < self.write) & (self.write < self.never)
 
     @property
     def written_before(self) -> Any:
-        """Values that are written and then read."""
         return (self.write < self.read) & (self.read < self.never)
 
 
@@ -366,7 +344,6 @@ def _arrivals(time_ns: Any, write: Any, follows: Any, days: int, day_s: float) -
 
 
 def _rhythm(time_ns: Any, hour_ns: float, days: int) -> tuple[float, float]:
-    """Swing and busiest hour of the day."""
     hours = np.bincount((time_ns / hour_ns).astype(np.int64) % 24, minlength=24)
     wave = np.exp(2j * np.pi * (np.arange(24) + 0.5) / 24)
     first = (hours * wave).sum() / hours.sum()

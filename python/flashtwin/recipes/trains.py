@@ -1,7 +1,5 @@
 """The trains of a trace as a recipe has them: `arrivals.trains` of docs/workloads.md."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +20,6 @@ _Column = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Trains:
-    """Trains of a trace."""
-
     #: Keys of `arrivals.trains`.
     recipe: dict[str, Any]
     #: When each train that is not joined to the one before begins.

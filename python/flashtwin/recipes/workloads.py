@@ -1,7 +1,5 @@
 """Synthetic workloads: recipes, traces made from them, and checks of their targets."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,13 +25,10 @@ CHECK_REQUESTS = 400_000
 
 @dataclass(frozen=True)
 class Target:
-    """A statistic that a workload must have."""
-
     #: Which one: a key of `flashtwin.characterization.statistics.METRICS`.
     metric: str
     #: The published value, at scale 1.
     value: float
-    #: Where.
     source: str
     #: Whether it must be met, or not be exceeded, or not be fallen short of.
     bound: Bound = "equal"
@@ -45,8 +40,6 @@ class Target:
 
 @dataclass(frozen=True)
 class Achieved:
-    """A target beside the trace's value."""
-
     target: Target
     wanted: float
     #: The measured value; None where it is undefined, for example without reads.
@@ -163,7 +156,6 @@ class Workload:
 
 
 def compared(targets: list[Target], found: Any, scale: float) -> list[Achieved]:
-    """Targets beside a characterization's statistics."""
     achieved = []
     for target in targets:
         metric = statistics.METRICS.get(target.metric)

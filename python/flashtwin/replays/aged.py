@@ -5,8 +5,6 @@ is large. The aged drive is kept in a folder, so that the next run with the same
 reads it back (crates/sim/src/aged.rs). Results do not depend on it, byte by byte.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import sys
@@ -35,8 +33,6 @@ _PREFIX = "aged-"
 
 @dataclass(frozen=True)
 class KeptDrive:
-    """One aged drive in the folder."""
-
     name: str
     bytes: int
     #: When it was last made or used, in seconds since 1970.
@@ -69,7 +65,6 @@ def _caches() -> Path:
 
 
 def most_bytes() -> int:
-    """How many bytes aged drives may take together: `FLASHTWIN_CACHE_BYTES`, or 20 GB."""
     text = os.environ.get(BYTES_VARIABLE, "")
     if not text:
         return MOST_BYTES

@@ -1,7 +1,5 @@
 """The write-back cache that remedies add: how large it is, and which systems can have none."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

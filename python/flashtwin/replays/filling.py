@@ -1,7 +1,5 @@
 """Drives as full as one wants them: how many blocks a drive has, from how many pages a trace touches."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Mapping

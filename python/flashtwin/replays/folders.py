@@ -1,7 +1,5 @@
 """Replays into a result folder: each run is written as it finishes, and one that is there already is not made again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -109,7 +107,6 @@ def replay_into(
 
 
 def _summary_of(system: System, trace: Replayable) -> dict[str, Any]:
-    """The identity of a run, as its summary will have it."""
     return {"flashtwin": folder.VERSION, "config": system.config, "trace": {"name": trace.name, "digest": trace.digest}}
 
 

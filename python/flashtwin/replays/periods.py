@@ -4,8 +4,6 @@ Contents are copied and figures are kept by the period; the papers' is a day, of
 no such period ends, and nothing is ever copied.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path

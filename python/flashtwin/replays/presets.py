@@ -181,7 +181,6 @@ def as_system(chosen: str | Path | System, sets: Mapping[str, Value]) -> System:
 
 
 def finished(system: System) -> ConfigError:
-    """The error when keys are to be set on what `system` has returned."""
     return ConfigError(f"keys cannot be set on the finished system '{system.name}'; set them in `ft.system`")
 
 

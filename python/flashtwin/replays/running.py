@@ -117,7 +117,6 @@ class Result(Tabular):
 
 
 def stored(name: str, summary_json: str, tables: Mapping[str, Path]) -> Result:
-    """A result from its summary and the files of its tables."""
     return Result(name, StoredRun(summary_json, {key: partial(folder.read_table, one) for key, one in tables.items()}))
 
 
@@ -283,7 +282,6 @@ class Comparison(Tabular):
 
 
 def _named(result: Result | None, run: together.SavedResult) -> Result:
-    """A result under the label that tells it from others."""
     if result is not None:
         return Result(run.label, result._native)
     return stored(run.label, json.dumps(run.summary, ensure_ascii=False), run.tables)

@@ -1,7 +1,5 @@
 """Timelines of runs: the part of a run to draw, and its file."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,12 +35,10 @@ class Timeline:
 
     @property
     def native(self) -> tuple[Path, int, int | None]:
-        """As the core wants it."""
         return self.path, round((self.from_s or 0.0) * 1e9), None if self.to_s is None else round(self.to_s * 1e9)
 
 
 def wanted(path: str | Path | None, from_s: float | None, to_s: float | None) -> Timeline | None:
-    """The timeline that is asked for, if any."""
     if path is not None:
         return Timeline(Path(path), from_s, to_s)
     if from_s is not None or to_s is not None:

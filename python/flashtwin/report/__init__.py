@@ -103,5 +103,4 @@ def _judged(folder: Path | str) -> list[Verdict]:
 
 
 def chart_names() -> list[str]:
-    """The names of all charts: those of a workload, of a study's runs, and of many traces."""
     return [*WORKLOAD_CHARTS, *CHARTS, *ACROSS_CHARTS]

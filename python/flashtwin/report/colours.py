@@ -3,8 +3,6 @@
 The page replaces the neutral colours by CSS variables (dark mode), because their hex codes occur nowhere else.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -129,7 +127,6 @@ def _by_letters(name: str, free: Sequence[Pair]) -> Pair:
 
 
 def pairs_of_runs(study: StudyFolder) -> dict[str, Pair]:
-    """The light and the dark colour of each run."""
     return of_systems((run.name, run.system) for run in study.runs)
 
 

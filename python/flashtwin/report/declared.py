@@ -32,7 +32,6 @@ class Medium:
 
     @property
     def suffix(self) -> str:
-        """What its files have after the name of the chart."""
         return f"-{self.name}" if self.name else ""
 
 
@@ -73,8 +72,6 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Marks on two axes."""
-
     marks: Sequence[Mark] = ()
     title: str = ""
     x: Axis = Axis()
@@ -92,27 +89,21 @@ class Panel:
 
 @dataclass(frozen=True)
 class LegendEntry:
-    """An entry of the legend above all panels: a line, or a patch of colour."""
-
     label: str
     kind: str
     how: Mapping[str, Any]
 
 
 def line_key(label: str, **how: Any) -> LegendEntry:
-    """A line or a marker in the legend."""
     return LegendEntry(label, "line", how)
 
 
 def patch_key(label: str, colour: str, **how: Any) -> LegendEntry:
-    """A patch of colour in the legend."""
     return LegendEntry(label, "patch", {"facecolor": colour, "linewidth": 0, **how})
 
 
 @dataclass(frozen=True)
 class ColourBar:
-    """The scale of heat maps, beside these panels."""
-
     panels: Sequence[Panel]
     how: Mapping[str, Any]
     unit: str = ""
@@ -134,7 +125,6 @@ class Frame:
 
     @property
     def panels(self) -> list[Panel]:
-        """All panels, row by row."""
         return [panel for row in self.rows for panel in row if panel is not None]
 
 
@@ -172,7 +162,6 @@ class Drawing:
     """A chart of some results. Without a frame there is nothing to draw, and `absent` says what is missing and why."""
 
     frame: Frame | None
-    #: Sentences computed from the data.
     sees: Sequence[str] = ()
     absent: Sequence[str] = ()
     data: Data = field(default_factory=lambda: Data(()))
@@ -185,8 +174,6 @@ def nothing(*reasons: str) -> Drawing:
 
 @dataclass(frozen=True)
 class Chart(Generic[Results_contra]):
-    """A chart that the report can draw."""
-
     name: str
     title: str
     #: The question that the chart answers, as the reader would ask it.
@@ -208,12 +195,10 @@ def chart(
 
 
 def shorten(name: str, limit: int = 26) -> str:
-    """A name that fits beside a bar."""
     return name if len(name) <= limit else name[: limit - 1] + "…"
 
 
 def with_change(value: str, change: float | None) -> str:
-    """A value and, in brackets, its change against the baseline when there is one."""
     return value if change is None else f"{value} ({units.change(change)})"
 
 

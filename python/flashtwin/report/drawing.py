@@ -1,7 +1,5 @@
 """Draws a declared chart as a Matplotlib figure, without pyplot, so that the user's matplotlibrc does not matter."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -157,7 +155,6 @@ def _sheet(height: float) -> Sheet:
 
 
 def figure(frame: Frame) -> Figure:
-    """The figure of a frame, on the medium that it was declared for."""
     with styled():
         fig = _sheet(frame.height_in)
         places: dict[Panel, Axes] = {}
@@ -252,7 +249,6 @@ def _colour_bar(fig: Figure, bar: ColourBar, mappable: Any, places: dict[Panel, 
 
 
 def _legend_inside(axes: Axes, loc: Any, title: str | None = None, ncols: int = 1) -> None:
-    """A legend within the axes, close to its corner."""
     legend = axes.legend(
         loc=loc, title=title, ncols=ncols, handlelength=1.4, borderaxespad=0.3, columnspacing=1.2,
         title_fontsize=SMALL_PT,

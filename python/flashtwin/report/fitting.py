@@ -1,7 +1,5 @@
 """The last touches of a figure, once its places are known: nothing overlaps, nothing hides, nothing vanishes."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable, Sequence
 from functools import partial

@@ -3,8 +3,6 @@
 Letters beyond these, in the name of a trace for example, come from the whole font.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory

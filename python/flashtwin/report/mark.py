@@ -1,7 +1,5 @@
 """The marks of a panel: a method of Matplotlib's `Axes` with its arguments, so that a chart needs no Matplotlib."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -42,5 +40,4 @@ def small_dots(curve: tuple[Any, Any], colour: str, label: str) -> Mark:
 
 
 def value_label(x: float, y: float, words: str) -> Mark:
-    """Words just behind the end of a bar."""
     return annotate(words, (x, y), (3, 0), textcoords="offset points", va="center", size=SMALL_PT)

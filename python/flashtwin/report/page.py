@@ -1,7 +1,5 @@
 """One HTML page of findings, tables and charts. It needs no other file; its security policy allows no request."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html
@@ -68,7 +66,6 @@ def charts(results: TraceResults | Collection) -> list[Chart[Any]]:
 
 
 def page(results: TraceResults | Collection, rendered: Sequence[RenderedChart]) -> str:
-    """The whole page as text."""
     verdicts = judging.judge(Evidence.of(results)) if isinstance(results, TraceResults) else []
     values = _of_collection(results) if isinstance(results, Collection) else _of_trace(results, verdicts)
     values |= _of_study(results, verdicts) if isinstance(results, StudyFolder) else _NO_STUDY
@@ -173,7 +170,6 @@ def _template(name: str) -> jinja2.Template:
 
 
 def filled(template: str, **values: Any) -> str:
-    """A page of the report's style from a template."""
     style = Markup(_resource("page.css"))  # noqa: S704 - our own file
     return _template(template).render(pairs=colours.PAGE_PAIRS, css=style, **values)
 

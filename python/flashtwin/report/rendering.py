@@ -1,7 +1,5 @@
 """From a chart to its files and its part of the page: each drawn on both widths."""
 
-from __future__ import annotations
-
 import html
 import os
 from collections.abc import Iterable, Mapping
@@ -20,7 +18,6 @@ from .declared import Chart, Drawing, Medium
 VARIABLE, PAGE, NONE = "FLASHTWIN_CHARTS", "page", "none"
 #: Every file that a chart may have, after its name.
 ENDINGS = (".svg", ".pdf", ".png", "-column.svg", "-column.pdf", ".csv")
-#: The note in a chart's place.
 _NOT_DRAWN = Markup("<p>Not drawn: {} was {}. <code>flashtwin report</code> draws it.</p>").format(VARIABLE, NONE)
 
 
@@ -34,7 +31,6 @@ class RenderedChart:
 
 
 def render(chart: Chart[Any], results: Any) -> RenderedChart:
-    """The chart of some results, drawn on both widths unless nothing is to be drawn."""
     drawing = chart.draw(results)
     if drawing.frame is None:
         return RenderedChart(chart, drawing)

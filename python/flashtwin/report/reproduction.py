@@ -1,7 +1,5 @@
 """The page of `flashtwin reproduce`: every item of a paper, published beside measured."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -25,12 +23,10 @@ VERDICTS = {
 
 
 def load(folder: Path | str) -> Mapping[str, Any]:
-    """What `flashtwin reproduce` wrote."""
     return read_json(Path(folder) / names.REPRODUCTION)
 
 
 def charts(results: Mapping[str, Any]) -> list[Chart[Any]]:
-    """The chart of each item that has one."""
     return [
         Chart(key, f"{item['place']}: {item['title']}", "", "reproduction", partial(_draw, item["chart"]["panels"]))
         for paper in results.get("papers", ())
@@ -48,7 +44,6 @@ def _items(paper: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 def page(results: Mapping[str, Any], rendered: Sequence[RenderedChart]) -> str:
-    """The page as text."""
     figures = {one.chart.name: figure_of(one) for one in rendered}
     papers = []
     for paper in results.get("papers", ()):

@@ -1,7 +1,5 @@
 """How a figure becomes files: the same figure gives the same bytes (no dates, a fixed salt), and text stays text."""
 
-from __future__ import annotations
-
 import io
 import re
 from typing import Any
@@ -15,7 +13,6 @@ from . import drawing, fitting, fonts
 from .colours import GRID, INK, MUTED, PAGE_PAIRS, SURFACE
 from .declared import Frame, Medium
 
-#: The fonts of the page.
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 #: Dots an inch of a PNG, and of heat maps, which are pictures in all files.
 PNG_DPI, HEAT_DPI = 250, 120
@@ -66,7 +63,6 @@ def _hundredths(number: re.Match[str]) -> str:
 
 
 def pdf(fig: Figure) -> bytes:
-    """The figure as a PDF with its fonts in it."""
     buffer = io.BytesIO()
     with drawing.styled():
         canvas: Any = FigureCanvasPdf(fig)
@@ -77,7 +73,6 @@ def pdf(fig: Figure) -> bytes:
 
 
 def png(fig: Figure, dpi: int = PNG_DPI) -> bytes:
-    """The figure as a PNG on a light ground."""
     buffer = io.BytesIO()
     with drawing.styled():
         canvas: Any = FigureCanvasAgg(fig)

@@ -3,8 +3,6 @@
 A function takes the axes, `x` or `y`, and the argument that the chart gave.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The page of a sweep: the trade-off, small multiples, every point with its command."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,7 +17,6 @@ __all__ = ["charts", "is_sweep", "load", "page"]
 
 
 def page(found: SavedSweep, rendered: Sequence[RenderedChart]) -> str:
-    """The page as text."""
     trade, *multiples = rendered
     best = found.best
     lights = [light for light, _ in colours.PAGE_PAIRS]

@@ -1,7 +1,5 @@
 """The tables of a page: candidates, systems, traces."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -163,7 +161,6 @@ TRACE_COLUMNS = [(title, second) for title, second, _, _ in _TRACES]
 
 
 def traces(results: Collection) -> list[dict[str, Any]]:
-    """Every trace of many with its main figures, and where its own report lies beside the page, if anywhere."""
     table = results.traces
     if table is None:
         return []

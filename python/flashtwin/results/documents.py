@@ -1,7 +1,5 @@
 """Reads files of results; by itself, because the rest of reading loads PyArrow, which takes its time."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

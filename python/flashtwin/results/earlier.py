@@ -7,8 +7,6 @@
 A run that is the same in all but the build of flashtwin is replaced: nobody could tell the two apart.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any
@@ -44,7 +42,6 @@ def keep(path: Path, name: str, summary: identity.Summary) -> str | None:
 
 
 def holds_any(path: Path) -> bool:
-    """Whether a result folder holds earlier runs that can be brought back."""
     return bool(_keys(path / names.EARLIER))
 
 

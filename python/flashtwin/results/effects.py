@@ -1,7 +1,5 @@
 """Keys of a sweep that changed nothing, system by system, and why where the figures tell."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +23,6 @@ class NoEffect:
 
     @property
     def line(self) -> str:
-        """As a sentence."""
         return f"{self.key} changed nothing on {self.system}: {self.why}."
 
 

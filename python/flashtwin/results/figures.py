@@ -3,8 +3,6 @@
 `read.p99`, `wa`, `ram`, `iops`; every number of docs/results.md under its whole name as well. Pure.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Mapping, Sequence
@@ -68,7 +66,6 @@ class Figure:
         return -value if self.more_is_better else value
 
     def written(self, value: float | None) -> str:
-        """The value as people read it."""
         if self.unit:
             return {"ns": units.duration, "bytes": units.size, "percent": units.percent}[self.unit](value)
         if self.more_is_better:
@@ -78,8 +75,6 @@ class Figure:
 
 @dataclass(frozen=True)
 class Bound:
-    """A limit that a figure must not exceed (`<=`), or not fall below (`>=`)."""
-
     figure: Figure
     sign: str
     limit: float
@@ -132,7 +127,6 @@ def _label(path: str) -> str:
 
 
 def figures(text: str) -> list[Figure]:
-    """Figures by their names between commas."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
         raise ArgumentError("no figure is named; write it like read.p99, or wa,ram for two")

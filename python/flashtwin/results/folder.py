@@ -4,8 +4,6 @@ Every file is written under another name first and renamed; a run's folder likew
 writes into a folder (`locking`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
@@ -93,7 +91,6 @@ def locked(path: Path) -> Iterator[bool]:
 
 
 def check_run_name(name: str) -> None:
-    """Refuses names that cannot be the name of a folder."""
     if not name or name.startswith(".") or any(sign in name for sign in "/\\\0"):
         raise ConfigError(f"'{name}' cannot name a run: it must be a file name that does not begin with a dot")
 
@@ -106,7 +103,6 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Writes a JSON file, complete or not at all."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
@@ -121,7 +117,6 @@ def write_run(path: Path, name: str, result: WritableRun) -> None:
 
 
 def has_requests(path: Path, name: str) -> bool:
-    """Whether a run has the table of every request by itself."""
     return names.table(names.run(path, name), names.REQUESTS).is_file()
 
 
@@ -178,7 +173,6 @@ def _file_names(wanted: Iterable[str]) -> list[str]:
 
 
 def write_table(path: Path, table: Any) -> None:
-    """Writes a PyArrow table as Parquet, complete or not at all."""
     from pyarrow import parquet
 
     with _writing(path) as partial:
@@ -196,7 +190,6 @@ def table_bytes(table: Any) -> bytes:
 
 
 def read_table(path: Path) -> Any:
-    """A Parquet file as a PyArrow table."""
     from pyarrow import lib
 
     try:
@@ -221,7 +214,6 @@ def read_characterization(path: Path) -> dict[str, Any]:
 
 
 def _what_instead(path: Path) -> str:
-    """An error for a folder without a characterization, with the command that makes one."""
     if (path / names.TRACES).is_dir():
         return f"it holds many traces, each with its own in `{path / names.TRACES}/NAME`"
     if (path / names.RUNS).is_dir() or (path / names.STUDY).is_file():
@@ -274,12 +266,10 @@ def finished_runs(path: Path) -> dict[str, str]:
 
 
 def record_run(path: Path, name: str, key: str) -> None:
-    """Notes the input of a finished run."""
     write_json(path / names.MADE_FROM, dict(sorted({**finished_runs(path), name: key}.items())))
 
 
 def forget_run(path: Path, name: str) -> None:
-    """Takes back the note on a run that is about to be replaced."""
     finished = finished_runs(path)
     if finished.pop(name, None) is not None:
         write_json(path / names.MADE_FROM, finished)

@@ -74,7 +74,6 @@ class Row(tuple[Any, ...]):
     _fields: ClassVar[tuple[str, ...]] = ()
 
     def __getattr__(self, name: str) -> Any:
-        """The value in a column."""
         if name not in self._fields:
             raise AttributeError(f"the row has no column '{name}'; there are: {', '.join(self._fields)}")
         return self[self._fields.index(name)]
@@ -104,7 +103,6 @@ class Table(Rows):
         return self._source.__arrow_c_stream__(requested_schema)
 
     def __len__(self) -> int:
-        """Number of rows."""
         source: Any = self._source
         return len(source)
 
@@ -202,7 +200,6 @@ def stacked(tables: Mapping[str, ArrowTable], column: str) -> pyarrow.Table:
 
 
 def shown(table: pyarrow.Table) -> str:
-    """The first rows of a table as HTML, for notebooks."""
     head = "".join(f"<th>{html.escape(name)}</th>" for name in table.column_names)
     rows = table.slice(0, SHOWN_ROWS).to_pylist()
     body = "".join(f"<tr>{''.join(f'<td>{_cell(row[name])}</td>' for name in table.column_names)}</tr>" for row in rows)

@@ -3,8 +3,6 @@
 A run is its system with all its settings, the trace it replayed, and the version of flashtwin that made it. Pure.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,7 +21,6 @@ def same(one: Summary, other: Summary) -> bool:
 
 
 def version(summary: Summary) -> str:
-    """The version of flashtwin that made a run."""
     return str(summary.get("flashtwin") or "of unknown version")
 
 
@@ -34,7 +31,6 @@ def trace_of(summary: Summary) -> str:
 
 
 def trace_name(summary: Summary) -> str:
-    """The name of the trace."""
     return str((summary.get("trace") or {}).get("name") or "unknown")
 
 

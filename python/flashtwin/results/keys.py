@@ -9,8 +9,6 @@ The core declares both beside the keys and the policies (`x-when`, `x-moves`, `x
     K.engine.hash_us                         # 'engine.hash_us'
 """
 
-from __future__ import annotations
-
 import functools
 import json
 from collections.abc import Iterable, Mapping
@@ -26,8 +24,6 @@ Config = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Key:
-    """A key and its properties."""
-
     name: str
     #: The condition under which it matters; "always" where there is none.
     when: str

@@ -4,8 +4,6 @@ The lock is one of the operating system on the file `.lock`, so that one left by
 The content of the file is for the message to the second process.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

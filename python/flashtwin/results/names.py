@@ -36,8 +36,6 @@ A sweep, and the store of its runs, which several may share:
     STORE/traces/KEY.json           facts of a file, so that it need not be read again
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -101,7 +99,6 @@ EXPLAINED_FROM = ".explained-from.json"
 
 
 def run(path: Path, name: str) -> Path:
-    """The folder of a run of a result folder."""
     return path / RUNS / name
 
 
@@ -111,12 +108,10 @@ def stored_run(store: Path, key: str) -> Path:
 
 
 def stored_tables(store: Path, key: str) -> Path:
-    """The folder of the tables of a run of a store."""
     return stored_run(store, key).with_suffix(".tables")
 
 
 def stored_trace(store: Path, key: str) -> Path:
-    """The file of a store with the facts of a trace's file."""
     return store / TRACES / f"{key}.json"
 
 
@@ -126,7 +121,6 @@ def stored_requests(store: Path, digest: str, name: str) -> Path:
 
 
 def explained_file(path: Path, name: str) -> Path:
-    """The file with the bottleneck of a run."""
     return path / CAUSES / f"{file_name(name)}{EXPLAINED}"
 
 
@@ -136,7 +130,6 @@ def explained(path: Path) -> list[Path]:
 
 
 def part_of(trace: str, volume: str | None, from_s: float | None = None, to_s: float | None = None) -> str:
-    """The name of results of a volume of a trace, or of a span of its time."""
     parts = [trace]
     parts += [] if volume is None else [file_name(volume)]
     parts += [] if from_s is None else [f"from-{from_s:g}s"]
@@ -145,7 +138,6 @@ def part_of(trace: str, volume: str | None, from_s: float | None = None, to_s: f
 
 
 def table(path: Path, name: str) -> Path:
-    """The file of a table in the folder of a run, of a workload, or of many traces."""
     return path / f"{name}{TABLE}"
 
 

@@ -5,8 +5,6 @@ as it is, has on the same trace. Over the traces, the ratio of a setting is its 
 system is the reference does not change the order), or its worst. Pure.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -209,7 +209,6 @@ class StudyFolder(TraceResults):
         return found
 
     def others(self, run: SavedRun) -> tuple[SavedRun, ...]:
-        """All runs but this one, in order."""
         return tuple(other for other in self.runs if other is not run)
 
 

@@ -29,7 +29,6 @@ class ResponseTimes:
 
     @classmethod
     def of(cls, summary: Mapping[str, Any]) -> ResponseTimes:
-        """Those of one kind in a summary."""
         return cls(**{one.name: summary.get(one.name) for one in fields(cls)})
 
 
@@ -44,6 +43,5 @@ class Responses:
 
     @classmethod
     def of(cls, summary: Mapping[str, Any]) -> Responses:
-        """Those of the summary of a run."""
         found = summary.get("response") or {}
         return cls(**{one.name: ResponseTimes.of(found.get(one.name) or {}) for one in fields(cls)})

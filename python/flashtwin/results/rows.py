@@ -3,8 +3,6 @@
 Pure. The names below are those of `Characterization.row`, of the table of many traces and of the advice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ instead of being absent from a chart. Units are in the names; docs/results.md an
 field means.
 """
 
-from __future__ import annotations
-
 import difflib
 import json
 from collections.abc import Collection
@@ -56,7 +54,6 @@ def summary_field(path: str) -> str:
 
 
 def characterization_field(path: str) -> str:
-    """A path into a characterization; as `summary_field`."""
     return _known(path, _branches(CHARACTERIZATION), "characterization")
 
 
@@ -68,17 +65,14 @@ def trace_field(path: str) -> str:
 
 
 def run_table(name: str) -> str:
-    """The name of a table of a run; as `summary_field`."""
     return _known(name, TABLES, "run's tables")
 
 
 def workload_table(name: str) -> str:
-    """The name of a table of a characterization; as `summary_field`."""
     return _known(name, WORKLOAD_TABLES, "tables of a characterization")
 
 
 def column(name: str, columns: Collection[str]) -> str:
-    """A column of a table that has these; as `summary_field`."""
     return _known(name, columns, "table")
 
 

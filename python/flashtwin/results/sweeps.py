@@ -1,7 +1,5 @@
 """Reads the folder of a sweep: its points in order and the figures of each. Reads files only."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,7 +32,6 @@ class SavedSweep:
 
     @property
     def done(self) -> list[Mapping[str, Any]]:
-        """The rows of the points that were replayed."""
         return [row for row in self.rows if row["status"] == DONE]
 
     @cached_property
@@ -56,12 +53,10 @@ class SavedSweep:
 
     @property
     def traces(self) -> list[str]:
-        """Names of the traces."""
         return [str(trace["name"]) for trace in self.plan["traces"]]
 
     @property
     def systems(self) -> list[str]:
-        """Names of the systems."""
         return [str(name) for name in self.plan["systems"]]
 
     @property
@@ -71,7 +66,6 @@ class SavedSweep:
 
     @property
     def search(self) -> Mapping[str, Any]:
-        """The goals of a search; none of a sweep."""
         found: Mapping[str, Any] = self.plan.get("search") or {}
         return found
 
@@ -82,12 +76,10 @@ class SavedSweep:
 
     @property
     def bounds(self) -> list[figures.Bound]:
-        """The limits of a search."""
         return figures.bounds(str(self.search.get("subject_to", "")))
 
     @property
     def trade(self) -> list[Figure]:
-        """The two figures of the trade-off."""
         return [figures.figure(name) for name in self.plan["trade"]][:2]
 
     @property
@@ -144,7 +136,6 @@ def best_row(
 
 
 def number(row: Mapping[str, Any], figure: Figure) -> float | None:
-    """A figure of a row; None where it has none."""
     return as_number(row.get(figure.path))
 
 
@@ -154,7 +145,6 @@ def is_sweep(folder: Path | str) -> bool:
 
 
 def load(folder: Path | str) -> SavedSweep:
-    """Reads the folder of a sweep."""
     path = Path(folder)
     plan = read_json(path / names.SWEEP)
     rows = read_rows(names.table(path, names.SWEEP_ROWS))

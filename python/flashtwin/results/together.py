@@ -4,8 +4,6 @@ Each gets a label of its own: its name, where no other has it, else its name wit
 the folder it lies in. The first is the baseline.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,8 +16,6 @@ from flashtwin.results.documents import read_json, read_stored
 
 @dataclass(frozen=True)
 class SavedResult:
-    """A run that lies somewhere."""
-
     label: str
     name: str
     #: The folder that was named, whose name tells it from others.
@@ -65,7 +61,6 @@ def differences(runs: Sequence[SavedResult]) -> list[ground.Difference]:
 
 
 def same_trace(runs: Sequence[SavedResult]) -> bool:
-    """Whether all runs replayed one trace."""
     return len({identity.trace_of(run.summary) for run in runs}) < 2
 
 

@@ -1,7 +1,5 @@
 """Configurations and results as nested mappings: values by dotted path, and how a value is written."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -9,8 +9,6 @@ PyArrow is no faster (0.26 s for one of the 15 figures) and has no exact percent
 more dependency of everybody.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -82,7 +80,6 @@ class Entrants:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many traces there are and how many enter each statistic."""
         return {
             "traces": len(self.all),
             "large_enough": len(self.any),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Failure:
-    """A trace that could not be characterized, and why."""
-
     trace: str
     message: str
 
@@ -126,7 +124,6 @@ def run(
     progress: Progress | None = None,
     notify: Notify | None = None,
 ) -> Batch:
-    """`characterize_many` with its options gathered; for the modules of this package."""
     with folder.prepared(out, holding=names.COLLECTION) if shard is None else shared(out) as ready:
         found = find(paths)
         traces = ready / names.TRACES
@@ -139,7 +136,10 @@ def run(
             )
         if shard is None:
             folder.record_characterization(ready, "")
-        failures = _do_all(missing, crew.size(workers, len(missing)), on, progress)
+        if on is not None:
+            # A worker elsewhere may work in another folder.
+            missing = [job.absolute() for job in missing]
+        failures = {job.name: why for job, why in crew.do_all(missing, workers, on, "traces", progress)}
         good = [job for job in planned if job.name not in failures]
         if shard is not None:
             return Batch(ready, None, [job.name for job in good], _failed(failures), {}, [])
@@ -193,25 +193,7 @@ def shared(out: Path) -> Iterator[Path]:
         yield ready
 
 
-def _do_all(work: Sequence[jobs.Job], workers: int, on: Any, progress: Progress | None) -> dict[str, str]:
-    """Does all jobs; returns the messages of those that failed, by name."""
-    failures: dict[str, str] = {}
-    if on is not None:
-        # A worker elsewhere may work in another folder.
-        work = [replace(job, path=str(Path(job.path).resolve()), out=str(Path(job.out).resolve())) for job in work]
-    each = crew.at_work(work, workers, on)
-    if progress:
-        progress("traces", 0, len(work))
-    for done, (job, answer) in enumerate(each, start=1):
-        if "error" in answer:
-            failures[job.name] = answer["error"]
-        if progress:
-            progress("traces", done, len(work))
-    return failures
-
-
 def _finish(path: Path, good: Sequence[jobs.Job], categories: dict[str, str], failures: dict[str, str]) -> Batch:
-    """Writes the statistics over all traces and the report."""
     import pyarrow
 
     from flashtwin import report

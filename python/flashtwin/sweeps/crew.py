@@ -20,6 +20,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from flashtwin.errors import FlashtwinError
+from flashtwin.progress import Progress
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -42,7 +43,6 @@ class Task(ABC):
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Task:
-        """From its parent."""
         return cls(**value)
 
     @property
@@ -92,6 +92,21 @@ def cores() -> int:
 def size(wanted: int, work: int) -> int:
     """How many processes: as many as wanted, 0 for one each core, and no more than there is work."""
     return max(1, min(wanted or cores(), work))
+
+
+def do_all(
+    tasks: Sequence[AnyTask], workers: int, on: Any, what: str, progress: Progress | None
+) -> list[tuple[AnyTask, str]]:
+    """Does all tasks, and says how many are done of `what`; returns those that failed, each with its message."""
+    failed = []
+    if progress:
+        progress(what, 0, len(tasks))
+    for done, (task, answer) in enumerate(at_work(tasks, size(workers, len(tasks)), on), start=1):
+        if "error" in answer:
+            failed.append((task, answer["error"]))
+        if progress:
+            progress(what, done, len(tasks))
+    return failed
 
 
 def at_work(work: Sequence[AnyTask], workers: int, on: Any = None) -> Iterator[tuple[AnyTask, Answer]]:
@@ -157,7 +172,6 @@ class _Worker(Generic[AnyTask]):
             self._process.terminate()
 
     def stop(self) -> None:
-        """Waits until the process has ended."""
         try:
             self._process.wait(self.PATIENCE_S)
         except subprocess.TimeoutExpired:
@@ -213,7 +227,6 @@ def _close(process: subprocess.Popen[str]) -> None:
                 stream.close()
 
 
-#: The program of a worker.
 WORKER = (sys.executable, "-c", "from flashtwin.sweeps.worker import main; main()")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,6 @@ from flashtwin.traces.reading import Reading
 
 @dataclass(frozen=True)
 class JobOptions:
-    """How to characterize a trace."""
-
     options: Options
     reading: Reading
     stream: bool = False
@@ -28,8 +26,6 @@ class JobOptions:
 
 @dataclass(frozen=True)
 class Job(Task):
-    """A trace to characterize into a folder."""
-
     name: str
     path: str
     out: str
@@ -48,28 +44,27 @@ class Job(Task):
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Job:
-        """From its parent."""
         how = value.pop("how")
         options, reading = Options(**how.pop("options")), Reading(**how.pop("reading"))
         return cls(**value, how=JobOptions(options, reading, **how))
 
     @property
     def place(self) -> str:
-        """The trace's file."""
         return self.path
 
     @property
     def too_large(self) -> str:
-        """The message when the trace does not fit into memory."""
         return f"{self.path}: does not fit into memory; try --stream, or --sample"
 
     def do(self) -> None:
-        """Characterizes the trace into its folder."""
         do(self)
 
     def lost(self, why: str) -> str:
-        """The message when the process that read the trace ended."""
         return f"{self.path}: the process that read it ended ({why}), out of memory perhaps; try --stream"
+
+    def absolute(self) -> Job:
+        """The same wherever a process works."""
+        return replace(self, path=str(Path(self.path).resolve()), out=str(Path(self.out).resolve()))
 
     @property
     def is_done(self) -> bool:

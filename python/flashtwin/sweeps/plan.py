@@ -1,7 +1,5 @@
 """Which points a sweep has: every combination of its values, values side by side, or a sample. Pure."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

@@ -36,22 +36,18 @@ class RunTask(Task):
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> RunTask:
-        """From its parent."""
         source, sets = Source.from_json(value.pop("source")), tuple((key, text) for key, text in value.pop("sets"))
         return cls(**value, source=source, sets=sets)
 
     @property
     def place(self) -> str:
-        """The run's name."""
         return self.name
 
     @property
     def too_large(self) -> str:
-        """The message when the trace does not fit into memory."""
         return f"{self.source.path}: does not fit into memory; use fewer --workers, or --stream"
 
     def lost(self, why: str) -> str:
-        """The message when processes that made it ended, again and again."""
         return (
             f"{self.name} on {self.source.path}: {self.ATTEMPTS} processes that replayed it ended ({why}), "
             "out of memory perhaps; use fewer --workers, or --stream"

@@ -131,7 +131,6 @@ class _Search:
                     )
 
     def ask_sampler(self) -> None:
-        """Replays a few of the sampler's points at a time and tells it their figures."""
         # The reference is none of the trials.
         how, reference = self.bench.how, next(iter(self.seen.values()), [])
         study, trials = _study(how.seed, len(self.goal.best)), how.trials + len(self.seen)

@@ -1,7 +1,5 @@
 """The traces of a sweep: the facts of each file, known without reading it where it was read before."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence
@@ -35,7 +33,6 @@ class SweepTrace:
 
     @property
     def as_json(self) -> dict[str, Any]:
-        """For the sweep's folder."""
         return {"name": self.name, "path": self.source.path, "digest": self.digest}
 
 

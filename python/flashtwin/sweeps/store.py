@@ -6,8 +6,6 @@ second with the same key replaces a file by an equal one. The file carries a dig
 a failing disk or network has torn counts as absent and is made again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json
@@ -44,8 +42,6 @@ class StoreEntry:
 
 
 class Store:
-    """The store in a folder."""
-
     def __init__(self, path: str | Path) -> None:
         """Wraps the folder, which need not exist yet."""
         self.path = Path(path)
@@ -78,7 +74,6 @@ class Store:
         return read_stored(names.stored_trace(self.path, key))
 
     def put_trace(self, key: str, facts: Mapping[str, Any]) -> None:
-        """Keeps the facts of a trace's file."""
         _write(names.stored_trace(self.path, key), facts)
 
     def clear_left_over(self) -> None:

@@ -41,8 +41,6 @@ TRADE = "read.mean,programs"
 
 @dataclass(frozen=True)
 class SweepOptions:
-    """Everything about a sweep but its traces, its systems and its keys."""
-
     reading: Reading = field(default_factory=Reading)
     mode: plan.Mode = "grid"
     sample: int | None = None
@@ -174,7 +172,6 @@ def run(
     progress: Progress | None = None,
     notify: Notify | None = None,
 ) -> Sweep:
-    """`sweep` with its options gathered; for the modules of this package."""
     made_ready(out)
     store = Store((how.store or out / names.STORE).resolve())
     try:
@@ -238,7 +235,6 @@ class SweepBench:
     _last: tuple[int, Replayable] | None = None
 
     def plan(self, points: Sequence[Point], axes: Mapping[str, plan.Axis], notify: Notify | None = None) -> Plan:
-        """The points as the folder has them."""
         self._equal_flash(points, notify)
         whole = {key: self.whole_key(key) for key in axes}
         values = {whole[key]: _said(found) for key, found in axes.items()}
@@ -290,18 +286,9 @@ class SweepBench:
         missing = [key for key in keys if not self.store.has(key, tables=self.how.keep_tables)]
         if say_reused and notify and len(missing) < len(keys):
             notify(f"reusing {len(keys) - len(missing)} of {len(keys)} runs from {_shown(self.store.path)}")
-        if progress:
-            progress("runs", 0, len(missing))
-        lost = {}
-        workers = crew.size(self.how.workers, len(missing))
-        each = crew.at_work([self._runs[key] for key in missing], workers, self.how.on)
-        for done, (run, answer) in enumerate(each, start=1):
-            if "error" in answer:
-                lost[run.key] = answer["error"]
-            if progress:
-                progress("runs", done, len(missing))
-        if lost and notify:
-            for message in dict.fromkeys(lost.values()):
+        lost = crew.do_all([self._runs[key] for key in missing], self.how.workers, self.how.on, "runs", progress)
+        if notify:
+            for message in dict.fromkeys(message for _, message in lost):
                 notify(message)
 
     def whole_key(self, key: str) -> str:
@@ -383,7 +370,6 @@ class SweepBench:
         return made | {name: system.with_sets(more[name]) for name, system in good.items()}
 
     def _command(self, point: Point, system: System | str) -> str:
-        """The command that makes the run by itself."""
         source, base = self.traces[point.trace].source, self.systems[point.system]
         name, before = base.recipe
         sets = [*before, *point.sets] if isinstance(system, str) else system.recipe[1]

@@ -69,7 +69,6 @@ class Plan:
 
     @classmethod
     def read(cls, path: Path) -> Plan:
-        """Reads it."""
         from flashtwin.results.reading import read_json
 
         file = path / names.SWEEP
@@ -125,7 +124,6 @@ class Sweep(Tabular):
         return f"<flashtwin.Sweep {str(self.path)!r}: {self.state}>"
 
     def __len__(self) -> int:
-        """Number of points, done or not."""
         return len(self.plan.points)
 
     @property

@@ -5,8 +5,6 @@ does (memory, a crash) away from the others. It ends with its input, or on SIGTE
 and leaves complete files only.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os
@@ -19,7 +17,6 @@ from flashtwin.sweeps.crew import Task
 
 
 def main() -> None:
-    """Works until there is nothing left to do."""
     # Ctrl-C is for the parent to see, which then tells its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _stop)

@@ -45,12 +45,10 @@ class Columns:
 
     columns: Mapping[str, str] | None = None
     time_unit: TimeUnit = "ns"
-    #: Bytes of one unit.
     offset_unit: int = 1
     length_unit: int = 1
 
     def __post_init__(self) -> None:
-        """Refuses impossible combinations."""
         if self.columns is not None and not isinstance(self.columns, Mapping):
             raise ArgumentError("columns is a mapping of what a request consists of to names: {'time': 'Timestamp'}")
         unknown = sorted(set(self.columns or ()) - set(CANONICAL))
@@ -63,7 +61,6 @@ class Columns:
 
 
 def from_frame(frame: Any, name: str, how: Columns) -> Trace:
-    """The trace of a frame; see `Trace.from_frame`."""
     import pyarrow
 
     try:
@@ -76,7 +73,6 @@ def from_frame(frame: Any, name: str, how: Columns) -> Trace:
 
 
 def from_csv(path: Path, how: Columns, delimiter: str) -> Trace:
-    """The trace of a CSV file; see `Trace.from_csv`."""
     import pyarrow
     from pyarrow import csv
 
@@ -148,11 +144,16 @@ def _canonical(table: pyarrow.Table, place: str, how: Columns) -> pyarrow.Table:
     return made.take(compute.sort_indices(made["time_ns"].combine_chunks()))
 
 
-def _refuse_missing(missing: Any, part: str, place: str) -> None:
+def _first(wrong: Any) -> int:
+    """The first row that is wrong; -1 where none is."""
     from pyarrow import compute
 
-    if compute.any(missing).as_py():
-        row = compute.index(missing, True).as_py()
+    row: int = compute.index(wrong, True).as_py()
+    return row
+
+
+def _refuse_missing(missing: Any, part: str, place: str) -> None:
+    if (row := _first(missing)) >= 0:
         raise TraceError(f"{place}: the {part} of a request is missing in row {row + 1:,}")
 
 
@@ -180,8 +181,7 @@ def _bytes(column: Any, unit: int, part: str, most: int, place: str) -> Any:
     except (pyarrow.ArrowException, OverflowError) as error:
         raise TraceError(f"{place}: the {part} of a request is no number of bytes ({error})") from None
     wrong = compute.or_(compute.less(found, 0), compute.greater(found, most))
-    if compute.any(wrong).as_py():
-        row = compute.index(wrong, True).as_py()
+    if (row := _first(wrong)) >= 0:
         raise TraceError(f"{place}: the {part} in row {row + 1:,} is {found[row]} bytes; expected 0 to {most:,}")
     return found.cast(pyarrow.uint64() if part == "offset" else pyarrow.uint32())
 
@@ -207,8 +207,7 @@ def _queues(column: Any, place: str) -> Any:
     except pyarrow.ArrowException as error:
         raise TraceError(f"{place}: the queue of a request is no whole number ({error})") from None
     wrong = compute.or_(compute.less(found, 0), compute.greater_equal(found, QUEUES))
-    if compute.any(wrong).as_py():
-        row = compute.index(wrong, True).as_py()
+    if (row := _first(wrong)) >= 0:
         raise TraceError(f"{place}: the queue in row {row + 1:,} is {found[row]}; expected 0 to {QUEUES - 1}")
     return compute.multiply(found, QUEUE_FLAG).cast(pyarrow.uint8())
 
@@ -241,8 +240,7 @@ def _contents(column: Any, length_bytes: Any, place: str) -> Any:
     one = pyarrow.scalar(1, pyarrow.int64())
     has = compute.fill_null(compute.list_value_length(column).cast(pyarrow.int64()), 0) if listed else one
     wrong = compute.and_(compute.is_valid(column), compute.not_equal(per_page, has))
-    if compute.any(wrong).as_py():
-        row = compute.index(wrong, True).as_py()
+    if (row := _first(wrong)) >= 0:
         raise TraceError(
             f"{place}: the content in row {row + 1:,} is {'a list of another length' if listed else 'one value'}; "
             f"a request of {length_bytes[row]} bytes has {per_page[row]}, one for every 4,096 bytes"

@@ -40,7 +40,6 @@ class Reading:
     to_s: float | None = None
 
     def open(self, path: str | Path, progress: Progress | None = None) -> Trace:
-        """Reads it."""
         return open_trace(path, **asdict(self), progress=progress)
 
     def scan(self, path: str | Path) -> Scan:
@@ -56,12 +55,10 @@ class Reading:
 
     @property
     def native(self) -> _core._Reading:
-        """The options as the core wants them."""
         span = excerpt_ns(self.from_s, self.to_s)
         return self.format, self.on_bad_line, self.sort_window_ns, self.blkparse_action, self.volume, span
 
     def label(self, trace: str) -> str:
-        """The name of results of the part that is read."""
         return part_of(trace, self.volume, self.from_s, self.to_s)
 
     @property
@@ -90,8 +87,6 @@ _SHARE_OF_MEMORY = 0.75
 
 @dataclass(frozen=True)
 class Source:
-    """A trace's file and how to read it."""
-
     path: str
     reading: Reading = field(default_factory=Reading)
     #: Whether replays that get it from `replayable` read the file again each time instead of holding it.
@@ -108,7 +103,6 @@ class Source:
         return self.reading.label("stdin" if self.path == "-" else Path(self.path).name.split(".")[0])
 
     def open(self, progress: Progress | None = None) -> Trace:
-        """Reads it."""
         return self.reading.open(self.path, progress)
 
     def replayable(self) -> Replayable:

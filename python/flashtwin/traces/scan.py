@@ -1,7 +1,5 @@
 """Traces larger than memory: they stay in their files and are read again for each replay."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -90,7 +88,6 @@ class Scan:
         return open_trace(**self.source, progress=progress)
 
 
-#: The types that can be replayed.
 Replayable = Trace | Scan
 
 

@@ -19,7 +19,6 @@ from flashtwin.results.frames import Rows, Table, shown
 if TYPE_CHECKING:
     import pyarrow
 
-#: How to treat a line that cannot be read.
 OnBadLine = Literal["fail", "skip"]
 
 #: Which event of blkparse text is the request: queued, issued to the driver, completed.
@@ -59,7 +58,6 @@ class Trace(Rows):
         self.source = source
 
     def __len__(self) -> int:
-        """Number of requests."""
         return len(self._native)
 
     def __repr__(self) -> str:

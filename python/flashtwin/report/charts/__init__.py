@@ -3,8 +3,6 @@
 Every chart that a module declares is one of the report.
 """
 
-from __future__ import annotations
-
 from types import ModuleType
 from typing import Any
 

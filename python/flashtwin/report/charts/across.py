@@ -1,7 +1,5 @@
 """Charts over many traces: boxes, lines with intervals, histograms and scatters out of `distributions` (SWC)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np
@@ -21,7 +19,6 @@ NEEDED = {
 
 
 def _series(table: SavedTable | None) -> dict[str, SavedTable]:
-    """The rows of each series, in order; none without a table."""
     names = dict.fromkeys(table.texts.get("series", ())) if table is not None else {}
     return {name: table.where("series", name) for name in names} if table is not None else {}
 
@@ -36,7 +33,6 @@ def _statistic(table: SavedTable, name: str) -> tuple[Floats, Floats]:
 
 
 def _single(table: SavedTable, name: str) -> float | None:
-    """A statistic that has one value in the series."""
     rows = table.where("statistic", name)
     return float(rows.columns["value"][0]) if rows.rows else None
 
@@ -70,7 +66,6 @@ def _interval(table: SavedTable, colour: str, label: str) -> list[mark.Mark]:
 
 
 def _histogram(series: Iterable[tuple[str, SavedTable, str]], width: float, scale: float = 1.0) -> list[mark.Mark]:
-    """Counts of traces by bin, several series (label, rows, colour) side by side."""
     known = [(label, _statistic(table, "traces"), colour) for label, table, colour in series]
     part = width * 0.9 / max(len(known), 1)
     return [

@@ -16,7 +16,6 @@ _SHARES = Axis(ticks="shares")
 
 
 def no_content(workload: TraceResults, table: str) -> Drawing:
-    """Why a chart about contents cannot be drawn."""
     if workload.trace.get("has_content") is False:
         return nothing("The trace carries no content.")
     return nothing(

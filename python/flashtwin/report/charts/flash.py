@@ -55,7 +55,6 @@ def _causes(run: SavedRun) -> dict[str, float]:
 
 
 def _figures(study: StudyFolder) -> Panel:
-    """Figures beside the bars, aligned with them like the columns of a table."""
     marks = [mark.of("set_frame_on")(False)]
     if not is_column():
         marks.append(mark.of("tick_params")(axis="y", labelleft=False))

@@ -1,7 +1,5 @@
 """Charts over time: response times, improvement period by period, queues at the chips and the hash unit."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +28,6 @@ from ..declared import (
 from . import timelines
 from .response import note
 
-#: The two slices, as columns of the table, with the words for them.
 SLICES = ledger.REQUESTS[1:]
 _EVERY = {"color": colours.MUTED, "linewidth": 0.9, "linestyle": (0, (4, 3))}
 
@@ -126,7 +123,6 @@ def _slowest(courses: Mapping[SavedRun, Course], lines: Mapping[SavedRun, dict[s
 
 
 def _add_up(course: Course, counts: Floats, look: Mapping[str, Any]) -> list[mark.Mark]:
-    """The share of some requests that had arrived by each moment."""
     total = counts.sum()
     return [mark.plot(course.edges, np.append(0.0, np.cumsum(counts)) / total * 100.0, **look)] if total > 0 else []
 

@@ -1,7 +1,5 @@
 """Charts of pages and sectors: temperature ranges, write and read amplification, cost of reading, logical locality."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from flashtwin import units
@@ -114,7 +112,6 @@ def _usual(table: SavedTable, column: str, wanted: float) -> float:
 
 
 def _no_amplification(table: SavedTable | None) -> Drawing:
-    """Why there is no write amplification to draw, in the words of the core where it gave some."""
     reasons = [reason for reason in table.texts.get("why_missing", ()) if reason] if table else []
     if reasons:
         return nothing(f"The write amplification could not be simulated: {reasons[0].rstrip('.')}.")

@@ -1,7 +1,5 @@
 """A paper's figure in its own form: grouped bars or lines, measured, with the published values marked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,7 +21,6 @@ PUBLISHED: dict[str, Any] = {
 
 
 def draw(panels: Sequence[PaperPanel]) -> Drawing:
-    """All panels of a figure, and their numbers."""
     names = list(dict.fromkeys(series["name"] for panel in panels for series in panel["series"]))
     hues = colours.series_colours(names)
     bars = panels[0]["form"] == "bars"

@@ -1,7 +1,5 @@
 """Charts of response times: the candidates, bottlenecks, what a mean is made of, waits, distributions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
@@ -22,7 +20,6 @@ SYSTEMS_MAX, CAUSES_MAX = 6, 8
 
 
 def bars_of(study: StudyFolder) -> Axis:
-    """The y axis of a bar for each system."""
     return Axis(ticks="bars", of=[run.label for run in study.runs])
 
 
@@ -161,7 +158,6 @@ def causes(study: StudyFolder) -> Drawing:
 
 
 def knee_of(study: StudyFolder) -> tuple[str, Sequence[Mapping[str, Any]]] | None:
-    """The first system whose knee was looked for, and its points."""
     return next(((name, one["knee"]) for name, one in study.explained.items() if len(one["knee"]) > 2), None)
 
 

@@ -1,7 +1,5 @@
 """Charts of a sweep: the trade-off of two figures, trace by trace, throughput against response time, key by key."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,9 +27,7 @@ from flashtwin.results.variation import (
 from .. import colours, mark
 from ..declared import Axis, Chart, Data, Drawing, Frame, LegendEntry, Panel, is_column, line_key, nothing, shorten
 
-#: Traces that have panels of their own.
 TRACES_MAX = 6
-#: Figures of a key, and panels of a chart in all.
 FIGURES_MAX, PANELS_MAX = 6, 12
 #: Settings of a search over several traces that are shown, the best first; traces told apart by their marks.
 TRIALS_MAX = 20
@@ -67,7 +63,6 @@ def charts(found: SavedSweep) -> list[Chart[SavedSweep]]:
 
 
 def hues_of(found: SavedSweep) -> dict[str, str]:
-    """One colour a system, as in the report of a study."""
     return {name: light for name, (light, _) in colours.of_systems((name, name) for name in found.systems).items()}
 
 
@@ -241,7 +236,6 @@ def throughput(found: SavedSweep) -> Drawing:
 
 
 def _deep(found: SavedSweep) -> list[Row]:
-    """Points of a closed loop with all figures, by depth."""
     column, wanted = f"config.{DEPTH}", (SERVED, *RESPONSES)
     whole = [row for row in found.done if row.get(column) and all(number(row, one) is not None for one in wanted)]
     return sorted(whole, key=lambda row: row[column])
@@ -276,7 +270,6 @@ def _served(found: SavedSweep, of_setting: Mapping[tuple[Any, ...], list[Row]], 
 
 
 def _sees_served(found: SavedSweep, trace: str, of_setting: Mapping[tuple[Any, ...], list[Row]]) -> list[str]:
-    """The most that each system serves, with how many requests under way, and how long these then take."""
     first = [values[0] for key, values in found.axes.items() if key != DEPTH]
     where = f"On {trace}, " if len(found.traces) > 1 else ""
     sentences = []
@@ -306,7 +299,6 @@ def keys_of(found: SavedSweep) -> list[str]:
 
 
 def panels_of(found: SavedSweep, key: str) -> list[KeyPanel]:
-    """The panels of a key, in the order of the sweep."""
     rows, others = found.rows, [one for one in found.axes if one != key and one not in found.seeds]
     if found.plan["mode"] != "grid":
         # Drawn from ranges, or side by side, no two points agree in the other keys.
@@ -410,7 +402,6 @@ def _place(cell: RunGroup, words: list[str] | None) -> float:
 
 
 def _sees_varied(key: str, varied: Sequence[Variation], drawn: Sequence[Variation]) -> list[str]:
-    """The figure that varies most, the others that vary, and those that do not."""
     top = max(varied, key=lambda one: one.share)
     if top.share == 0:
         return [f"No figure varies with `{key}`."]

@@ -3,8 +3,6 @@
 A ratio whose parts are missing or whose denominator is zero is NaN in an array and None alone. No wording here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Charts of requests: when they come, how large they are and how closely they follow one another; facts in brief."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -178,7 +176,6 @@ def _sees_requests(sizes: dict[str, Curve], gaps: Curve | None) -> list[str]:
 
 
 def table_of_facts(study: TraceResults) -> list[tuple[str, str]]:
-    """The trace in brief, as label and value; unknown ones are left out."""
     total, peak = study.fact("requests"), study.fact("requests_per_second.peak")
 
     def with_share(value: float) -> str:
