@@ -10,10 +10,11 @@ import flashtwin as ft
 from flashtwin.papers import choose, papers, running, sensitivity
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import number
+from flashtwin.papers.designs import Headline
 from flashtwin.papers.ds_ftl import items
 from flashtwin.papers.facts import Fact
 from flashtwin.papers.running import ReproductionOptions
-from flashtwin.papers.sensitivity import AS_DECIDED, CHOICES, VARIANTS, Headline, Move, Sensitivity, move
+from flashtwin.papers.sensitivity import AS_DECIDED, CHOICES, VARIANTS, Move, Sensitivity, move
 from flashtwin.results.trees import dig
 
 from .test_paper_items import FakeRun

@@ -8,14 +8,13 @@ import pytest
 
 import flashtwin as ft
 from flashtwin.experiments import Factor
-from flashtwin.papers import experiment, papers
+from flashtwin.papers import designs, papers
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import Agreement, Claim, number
-from flashtwin.papers.experiment import PRESETS, SETUP, Experiment
+from flashtwin.papers.designs import PRESETS, SETUP, Experiment, Headline
 from flashtwin.papers.facts import Fact
 from flashtwin.papers.model import Overall
 from flashtwin.papers.rr_ssd import common
-from flashtwin.papers.sensitivity import Headline
 from flashtwin.settings import Value
 
 
@@ -89,12 +88,12 @@ def made_up(rows: int = 8) -> Experiment:
 
 
 def measured(*stands: FakeStand) -> dict[str, dict[str, Any]]:
-    return {stand.name: experiment.measure(made_up(), cast("Stand", stand)) for stand in stands}
+    return {stand.name: designs.measure(made_up(), cast("Stand", stand)) for stand in stands}
 
 
 def test_nearest_set_up_is_found_over_all_workloads() -> None:
     facts = measured(FakeStand("a", 4.0), FakeStand("b", 2.0))
-    outcome = experiment.judge(made_up(), facts, ("a", "b"))
+    outcome = designs.judge(made_up(), facts, ("a", "b"))
     # 3 + 20 + 2 + 5: every choice.
     assert [claim.measured for claim in outcome.claims] == [30.0]
     nearest = next(table for table in outcome.tables if table["title"].startswith("Set-ups nearest"))
@@ -109,16 +108,16 @@ def test_nearest_set_up_is_found_over_all_workloads() -> None:
 
 def test_rows_that_a_workload_cannot_have_count_for_none() -> None:
     facts = measured(FakeStand("a", 4.0), FakeStand("b", 2.0, ages=False))
-    tried = experiment.tried(made_up(), facts, ("a", "b"))
+    tried = designs.tried(made_up(), facts, ("a", "b"))
     assert tried, "new drives are left"
     assert all(one.row.get("drive") != "aged" for one in tried.values())
-    outcome = experiment.judge(made_up(), facts, ("a", "b"))
+    outcome = designs.judge(made_up(), facts, ("a", "b"))
     moved = next(table for table in outcome.tables if table["title"].startswith("What each choice moves"))
     assert "drive" not in [row[0] for row in moved["rows"]], "one level alone has no effect"
 
 
 def test_nothing_measured_claims_nothing() -> None:
-    assert [claim.measured for claim in experiment.judge(made_up(), {}, ("a", "b")).claims] == [None]
+    assert [claim.measured for claim in designs.judge(made_up(), {}, ("a", "b")).claims] == [None]
 
 
 @pytest.mark.parametrize(("pages", "expected"), [(4_000, None), (100_000, (16, 20)), (10_000_000, (256, 102))])

@@ -79,7 +79,8 @@ class Stand:
 
         `options` are those of the characterization, `setup` has the keys that the paper's experiments share.
         """
-        self.workload, self.source, self.path = workload, source, path
+        self.workload, self.path = workload, path
+        self.source: WorkloadSource = source
         self.period_s, self.threads = period_s, threads
         self.setup = dict(setup or {})
         self.replayed = 0

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from flashtwin.papers.bench import Stand, table_of
 from flashtwin.papers.markdown import MARKS
-from flashtwin.papers.model import Facts, Outcome, table
+from flashtwin.papers.model import Outcome
+from flashtwin.papers.panels import Facts, table
 from flashtwin.results import rows
 from flashtwin.sweeps import across
 from flashtwin.traces.trace import Trace
