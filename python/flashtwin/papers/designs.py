@@ -17,11 +17,10 @@ from flashtwin.experiments import Effects, Factor, Row, balanced, effects, level
 from flashtwin.papers.bench import ForSystem, Stand
 from flashtwin.papers.claims import Agreement, Claim, number
 from flashtwin.papers.facts import Fact, mean, measured
-from flashtwin.papers.model import ComputedItem, Outcome, Quantities, claims_of, declared
+from flashtwin.papers.model import Item, Outcome, Quantities, claims_of, declared
 from flashtwin.papers.panels import ByWorkload, Drawn, Facts, Series, bars, chart, column, table
 from flashtwin.settings import Value
 
-ID = "set-ups"
 #: Cap of a number's error, in tolerances: no single number decides.
 FARTHEST = 5.0
 SHOWN = 5
@@ -112,13 +111,55 @@ def under(stand: Stand, sets: Mapping[str, Value], for_system: ForSystem, facts:
 
 
 @dataclass(frozen=True)
-class Experiment:
+class SetupTrial:
+    """A set-up with its numbers beside the published ones."""
+
+    name: str
+    row: Row
+    claims: Sequence[Claim]
+    figures: Sequence[float | None]
+
+    @cached_property
+    def distance(self) -> float | None:
+        """The mean distance of all its numbers, in tolerances."""
+        known = [min(one.distance, FARTHEST) for one in self.claims if one.distance is not None]
+        return sum(known) / len(known) if known else None
+
+    @property
+    def agree(self) -> str:
+        """`3 of 7`: numbers that agree, of those that were measured."""
+        verdicts = [one.verdict for one in self.claims if one.measured is not None]
+        return f"{verdicts.count(Agreement.AGREES)} of {len(verdicts)}"
+
+    @property
+    def off(self) -> str:
+        """Distance and agreement in words."""
+        return f"off by {self.distance or 0.0:.2f}, {self.agree} agree"
+
+    @property
+    def cells(self) -> list[str]:
+        """Its headlines, distance and agreement in a table."""
+        figures = [NOTHING if value is None else f"{round(value, 1) + 0.0:.1f}" for value in self.figures]
+        return [*figures, f"{self.distance:.2f}" if self.distance is not None else NOTHING, self.agree]
+
+    def described(self, factors: Sequence[Factor]) -> str:
+        """`order PDWC, concurrency chip`: changes against the presets; the set-up with one level, by its name."""
+        if not self.row:
+            return self.name
+        changed = [f"{one.name} {self.row[one.name]}" for one in factors if self.row[one.name] != one.default]
+        return ", ".join(changed) or PRESETS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment(Item):
     """The open choices of a paper, and its published numbers.
 
-    Example: `Experiment(factors, 48, quantities, headlines, {"concurrency": ("chip", "die")}, {...}, keep_up)` replays
-    48 rows of the design, then both with everything else as `fixed` says.
+    Example: `rows=48, few={"concurrency": ("chip", "die")}` replays 48 rows of the design, then both with everything
+    else as `fixed` says.
     """
 
+    id: str = "set-ups"
+    title: str = "Every choice that the paper leaves open, and the set-up nearest to all its numbers"
     #: The choices; the first level is the presets'.
     factors: Sequence[Factor]
     rows: int
@@ -129,7 +170,7 @@ class Experiment:
     #: The few that matter: levels by factor, replayed in all combinations.
     few: Mapping[str, Sequence[str]]
     #: Levels of the other factors in these replays, where they are not the first.
-    fixed: Row
+    fixed: Row = field(default_factory=dict)
     #: Whether the drives of a set-up keep up; figures of drives that do not mean nothing.
     keep_up: Fact
     #: Choices with more levels than a design takes: each level by itself, under the paper's set-up.
@@ -183,147 +224,93 @@ class Experiment:
             pass
         return None
 
+    def measure(self, stand: Stand) -> Facts:
+        """The figures of one workload under every set-up."""
+        return {name: None if sets is None else self.figures(stand, sets) for name, sets in self.all_sets(stand)}
 
-def item(plan: Experiment, place: str, workloads: Sequence[str], why: str = "") -> ComputedItem:
-    """The item of a paper."""
-    return ComputedItem(
-        ID, "Every choice that the paper leaves open, and the set-up nearest to all its numbers", place,
-        tuple(workloads), why=why, measures=lambda stand: measure(plan, stand),
-        outcome=lambda facts: judge(plan, facts, workloads),
-    )  # fmt: skip
+    def tried(self, facts: ByWorkload) -> dict[str, SetupTrial]:
+        """All set-ups that were measured on every workload of the run, by their names."""
+        found = {}
+        for name in next(iter(facts.values()), {}):
+            of = {workload: measured[name] for workload, measured in facts.items()}
+            if None not in of.values():
+                figures = [headline.value(of) for headline in self.headlines]
+                row = self.named_rows.get(name, {})
+                found[name] = SetupTrial(name, row, claims_of(self.quantities, of, self.workloads), figures)
+        return found
 
+    def judge(self, facts: ByWorkload) -> Outcome:
+        """The headlines at the nearest set-up, what moves them, and the nearest beside the set-up and the presets."""
+        every = self.tried(facts)
+        known = [one for one in every.values() if one.distance is not None]
+        ranked = sorted(known, key=lambda one: (one.distance or 0.0, one.name))
+        at_best = {name: found[ranked[0].name] for name, found in facts.items()} if ranked else {}
+        claims = [
+            number("nearest set-up", one.title, one.published, one.value(at_best), effect=one.effect)
+            for one in self.headlines
+        ]
+        if not ranked:
+            return Outcome(claims)
+        others = [every[name] for name in (SETUP, PRESETS) if name in every]
+        titles = [*(headline.title for headline in self.headlines), "distance", "numbers that agree"]
+        nearest = [[str(at), one.described(self.factors), *one.cells] for at, one in enumerate(ranked[:SHOWN], start=1)]
+        nearest += [["", one.name, *one.cells] for one in others]
+        moved = self._effects(every)
+        tables = [
+            *([self._effects_table(moved)] if moved else []),
+            table("Set-ups nearest to all published numbers at once", ["rank", "set-up", *titles], nearest),
+            *(
+                table(f"{one.name}, everything else as it is", [one.name, *titles], [
+                    [level, *every[name].cells] for level in one.levels if (name := f"{one.name} {level}") in every
+                ])
+                for one in self.alone
+            ),
+        ]  # fmt: skip
+        as_published = [headline.published for headline in self.headlines]
+        series: list[Series] = [("the nearest", ranked[0].figures, as_published)]
+        series += [(one.name, one.figures, [None] * len(as_published)) for one in others]
+        panel = bars([headline.group or headline.title for headline in self.headlines], series, "%")
+        notes = [
+            *self._notes(facts, len(every)),
+            f"The nearest is {ranked[0].off}: {ranked[0].described(self.factors)}.",
+            *(f"{one.name[0].upper()}{one.name[1:]}: {one.off}." for one in others if one.distance is not None),
+        ]
+        return Outcome(claims, chart(panel), notes, tables)
 
-def measure(plan: Experiment, stand: Stand) -> Facts:
-    """The figures of one workload under every set-up."""
-    return {name: None if sets is None else plan.figures(stand, sets) for name, sets in plan.all_sets(stand)}
+    def _notes(self, facts: ByWorkload, comparable: int) -> list[str]:
+        all_of = next(iter(facts.values()))
+        all_of_paper = len(self.workloads)
+        of_paper = f" (the paper has {all_of_paper})" if len(facts) < all_of_paper else ""
+        return [
+            f"{len(all_of)} set-ups were tried, each on all {len(facts)} workloads of this run{of_paper}; "
+            f"{len(all_of) - comparable} of them cannot be compared: a drive falls behind, or cannot be made so small. "
+            "The best of many is better than it deserves: it shows that such a set-up exists, not "
+            "that it was the authors'.",
+            f"Distance: the mean over all published numbers of how many tolerances each is off, {FARTHEST:g} at most.",
+        ]
 
+    def _effects(self, every: Mapping[str, SetupTrial]) -> dict[str, Effects]:
+        """Main effects on each headline and on the distance, over the rows that were measured on every workload."""
+        known = [every[name] for at in range(len(self.screen)) if (name := f"screen {at}") in every]
+        rows = [one.row for one in known]
+        factors = [one for one in self.factors if len({row[one.name] for row in rows}) == len(one.levels)]
+        columns = {one.title: [trial.figures[place] for trial in known] for place, one in enumerate(self.headlines)}
+        columns["distance"] = [trial.distance for trial in known]
+        found = {title: effects(factors, rows, values) for title, values in columns.items()}
+        return {title: one for title, one in found.items() if one is not None}
 
-@dataclass(frozen=True)
-class SetupTrial:
-    """A set-up with its numbers beside the published ones."""
+    def _effects_table(self, moved: Mapping[str, Effects]) -> Drawn:
+        """A row a choice, those first that move the distance most; in each cell the range, and the level on top."""
 
-    name: str
-    row: Row
-    claims: Sequence[Claim]
-    figures: Sequence[float | None]
+        def cell(found: Effects, factor: str) -> str:
+            of = found.of[factor]
+            return f"{found.range_of(factor):.2g} ({max(of, key=lambda level: of[level])})"
 
-    @cached_property
-    def distance(self) -> float | None:
-        """The mean distance of all its numbers, in tolerances."""
-        known = [min(one.distance, FARTHEST) for one in self.claims if one.distance is not None]
-        return sum(known) / len(known) if known else None
-
-    @property
-    def agree(self) -> str:
-        """`3 of 7`: numbers that agree, of those that were measured."""
-        verdicts = [one.verdict for one in self.claims if one.measured is not None]
-        return f"{verdicts.count(Agreement.AGREES)} of {len(verdicts)}"
-
-    @property
-    def off(self) -> str:
-        """Distance and agreement in words."""
-        return f"off by {self.distance or 0.0:.2f}, {self.agree} agree"
-
-    @property
-    def cells(self) -> list[str]:
-        """Its headlines, distance and agreement in a table."""
-        figures = [NOTHING if value is None else f"{round(value, 1) + 0.0:.1f}" for value in self.figures]
-        return [*figures, f"{self.distance:.2f}" if self.distance is not None else NOTHING, self.agree]
-
-    def described(self, factors: Sequence[Factor]) -> str:
-        """`order PDWC, concurrency chip`: changes against the presets; the set-up with one level, by its name."""
-        if not self.row:
-            return self.name
-        changed = [f"{one.name} {self.row[one.name]}" for one in factors if self.row[one.name] != one.default]
-        return ", ".join(changed) or PRESETS
-
-
-def tried(plan: Experiment, facts: ByWorkload, names: Sequence[str]) -> dict[str, SetupTrial]:
-    """All set-ups that were measured on every workload of the run, by their names."""
-    found = {}
-    for name in next(iter(facts.values()), {}):
-        of = {workload: measured[name] for workload, measured in facts.items()}
-        if None not in of.values():
-            figures = [headline.value(of) for headline in plan.headlines]
-            row = plan.named_rows.get(name, {})
-            found[name] = SetupTrial(name, row, claims_of(plan.quantities, of, names), figures)
-    return found
-
-
-def judge(plan: Experiment, facts: ByWorkload, workloads: Sequence[str]) -> Outcome:
-    """The headlines at the nearest set-up; what moves them; the nearest of all, beside the set-up and the presets."""
-    every = tried(plan, facts, workloads)
-    known = [one for one in every.values() if one.distance is not None]
-    ranked = sorted(known, key=lambda one: (one.distance or 0.0, one.name))
-    at_best = {name: found[ranked[0].name] for name, found in facts.items()} if ranked else {}
-    claims = [
-        number("nearest set-up", one.title, one.published, one.value(at_best), effect=one.effect)
-        for one in plan.headlines
-    ]
-    if not ranked:
-        return Outcome(claims)
-    others = [every[name] for name in (SETUP, PRESETS) if name in every]
-    titles = [*(headline.title for headline in plan.headlines), "distance", "numbers that agree"]
-    nearest = [[str(at), one.described(plan.factors), *one.cells] for at, one in enumerate(ranked[:SHOWN], start=1)]
-    nearest += [["", one.name, *one.cells] for one in others]
-    moved = _effects(plan, every)
-    tables = [
-        *([_effects_table(plan, moved)] if moved else []),
-        table("Set-ups nearest to all published numbers at once", ["rank", "set-up", *titles], nearest),
-        *(
-            table(f"{factor.name}, everything else as it is", [factor.name, *titles], [
-                [level, *every[name].cells] for level in factor.levels if (name := f"{factor.name} {level}") in every
-            ])
-            for factor in plan.alone
-        ),
-    ]  # fmt: skip
-    as_published = [headline.published for headline in plan.headlines]
-    series: list[Series] = [("the nearest", ranked[0].figures, as_published)]
-    series += [(one.name, one.figures, [None] * len(as_published)) for one in others]
-    panel = bars([headline.group or headline.title for headline in plan.headlines], series, "%")
-    notes = [
-        *_notes(facts, len(every), len(workloads)),
-        f"The nearest is {ranked[0].off}: {ranked[0].described(plan.factors)}.",
-        *(f"{one.name[0].upper()}{one.name[1:]}: {one.off}." for one in others if one.distance is not None),
-    ]
-    return Outcome(claims, chart(panel), notes, tables)
-
-
-def _notes(facts: ByWorkload, comparable: int, workloads: int) -> list[str]:
-    all_of = next(iter(facts.values()))
-    of_paper = f" (the paper has {workloads})" if len(facts) < workloads else ""
-    return [
-        f"{len(all_of)} set-ups were tried, each on all {len(facts)} workloads of this run{of_paper}; "
-        f"{len(all_of) - comparable} of them cannot be compared: a drive falls behind, or cannot be made so small. "
-        "The best of many is better than it deserves: it shows that such a set-up exists, not "
-        "that it was the authors'.",
-        f"Distance: the mean over all published numbers of how many tolerances each is off, {FARTHEST:g} at most.",
-    ]
-
-
-def _effects(plan: Experiment, every: Mapping[str, SetupTrial]) -> dict[str, Effects]:
-    """Main effects on each headline and on the distance, over the rows that were measured on every workload."""
-    known = [every[name] for at in range(len(plan.screen)) if (name := f"screen {at}") in every]
-    rows = [one.row for one in known]
-    factors = [one for one in plan.factors if len({row[one.name] for row in rows}) == len(one.levels)]
-    columns = {one.title: [trial.figures[place] for trial in known] for place, one in enumerate(plan.headlines)}
-    columns["distance"] = [trial.distance for trial in known]
-    found = {title: effects(factors, rows, values) for title, values in columns.items()}
-    return {title: one for title, one in found.items() if one is not None}
-
-
-def _effects_table(plan: Experiment, moved: Mapping[str, Effects]) -> Drawn:
-    """A row a choice, those first that move the distance most; in each cell the range, and the level on top."""
-
-    def cell(found: Effects, factor: str) -> str:
-        of = found.of[factor]
-        return f"{found.range_of(factor):.2g} ({max(of, key=lambda level: of[level])})"
-
-    names = {factor.name: ", ".join(factor.levels) for factor in plan.factors}
-    order = moved.get("distance", next(iter(moved.values()))).strongest()
-    rows = [[name, names[name], *(cell(one, name) for one in moved.values())] for name in order]
-    residual = [f"{one.residual:.2g}" if one.residual is not None else NOTHING for one in moved.values()]
-    return table(
-        "What each choice moves: highest level less lowest, and which is the highest", ["choice", "levels", *moved],
-        [*rows, ["left unexplained (standard deviation)", "", *residual]],
-    )  # fmt: skip
+        names = {factor.name: ", ".join(factor.levels) for factor in self.factors}
+        order = moved.get("distance", next(iter(moved.values()))).strongest()
+        rows = [[name, names[name], *(cell(one, name) for one in moved.values())] for name in order]
+        residual = [f"{one.residual:.2g}" if one.residual is not None else NOTHING for one in moved.values()]
+        return table(
+            "What each choice moves: highest level less lowest, and which is the highest", ["choice", "levels", *moved],
+            [*rows, ["left unexplained (standard deviation)", "", *residual]],
+        )  # fmt: skip

@@ -20,7 +20,6 @@ from flashtwin.settings import Value
 
 if TYPE_CHECKING:
     from flashtwin.papers.bench import Stand
-    from flashtwin.papers.sensitivity import Sensitivity
 
 #: A published number, or a range with an open end as None.
 Published = float | tuple[float | None, float | None]
@@ -155,30 +154,16 @@ class Item:
 
     def judge(self, facts: ByWorkload) -> Outcome:
         """Puts published beside measured, from the facts by workload."""
-
-        def shown(parts: Sequence[BarPanel | Curves | WorkloadTable | Computed[Drawn]]) -> list[Drawn]:
-            each = (one(facts) if callable(one) else one.show(facts, self.workloads) for one in parts)
-            return [drawn for many in each for drawn in many]
-
         claims = claims_of(self.claims, facts, self.workloads)
-        panels, tables = (shown(self.panels), shown(self.tables)) if facts else ([], [])
+        panels, tables = (self.shown(parts, facts) if facts else [] for parts in (self.panels, self.tables))
         return Outcome(claims, chart(*panels), self.notes(facts), tables)
 
-
-@dataclass(frozen=True)
-class ComputedItem(Item):
-    """An item that measures and judges by functions of its own."""
-
-    measures: Callable[[Stand], Facts] = lambda _: {}
-    outcome: Callable[[ByWorkload], Outcome] = lambda _: Outcome([])
-
-    def measure(self, stand: Stand) -> Facts:
-        """Measures one workload."""
-        return self.measures(stand)
-
-    def judge(self, facts: ByWorkload) -> Outcome:
-        """Puts published beside measured, from the facts by workload."""
-        return self.outcome(facts)
+    def shown(
+        self, parts: Sequence[BarPanel | Curves | WorkloadTable | Computed[Drawn]], facts: ByWorkload
+    ) -> list[Drawn]:
+        """Panels or tables."""
+        each = (one(facts) if callable(one) else one.show(facts, self.workloads) for one in parts)
+        return [drawn for many in each for drawn in many]
 
 
 @dataclass(frozen=True)
@@ -258,8 +243,6 @@ class Paper:
     options: Mapping[str, Any] = field(default_factory=dict)
     #: Where any traces will do as workloads: finds them, in a folder of recorded ones or without.
     population: Callable[[Path | None], tuple[PaperWorkload, ...]] | None = None
-    #: Its headlines under other choices of the engine; none where nothing is replayed.
-    sensitivity: Sensitivity | None = None
     #: Keys fixed by its text or found, that differ from the presets; none where items say it themselves.
     setup: Setup | None = None
 

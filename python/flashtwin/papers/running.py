@@ -335,8 +335,12 @@ def _paper(
 
 def _sensitivity(chosen: Sequence[tuple[Paper, Sequence[Item]]], benches: Sequence[PaperBench]) -> list[dict[str, Any]]:
     """The effects of the engine's choices in several papers, as one table; a single paper's own item has them."""
-    found = [(paper, _facts(sensitivity.ID, [one for one in benches if one.paper is paper])) for paper, _ in chosen]
-    measured = [(paper.id, paper.sensitivity, facts) for paper, facts in found if paper.sensitivity and facts]
+    plans = [(paper, one) for paper, _ in chosen for one in paper.items if isinstance(one, sensitivity.Sensitivity)]
+    measured = [
+        (paper.id, plan, facts)
+        for paper, plan in plans
+        if (facts := _facts(plan.id, [one for one in benches if one.paper is paper]))
+    ]
     return sensitivity.together(measured) if len(measured) > 1 else []
 
 

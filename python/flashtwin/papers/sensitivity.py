@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
 from flashtwin.papers.bench import ForSystem, Stand
 from flashtwin.papers.claims import EFFECT_POINTS, Claim, number
 from flashtwin.papers.designs import NOTHING, Headline, choice, under
-from flashtwin.papers.facts import Fact
 from flashtwin.papers.markdown import MARKS
-from flashtwin.papers.model import ComputedItem, Outcome
+from flashtwin.papers.model import Item, Outcome
 from flashtwin.papers.panels import ByWorkload, Drawn, Facts, Series, bars, chart, table
 
 ID = "sensitivity"
@@ -36,19 +35,18 @@ NO_IDLE_WORK = "no system of these headlines works in idle time."
 NO_COPIES = "no system of these headlines makes copies in a period's end."
 
 
-@dataclass(frozen=True)
-class Sensitivity:
+@dataclass(frozen=True, kw_only=True)
+class Sensitivity(Item):
     """A paper's headlines under each variant."""
 
+    id: str = ID
+    title: str = "What the engine's choices move"
     headlines: Sequence[Headline]
     #: Choices, or single variants by their label, that are not measured, and why.
     left_out: Mapping[str, str]
     #: Variants by their label that the paper's set-up or the presets have already.
     decided: Collection[str]
     note: str = ""
-    #: Further tables, from the facts by workload, and the facts that they need.
-    details: Callable[[ByWorkload], list[Drawn]] = lambda _: []
-    facts: Sequence[Fact] = ()
     for_system: ForSystem = lambda _, sets: sets
 
     @property
@@ -56,6 +54,27 @@ class Sensitivity:
         """Labels of those that are measured."""
         apart = {*self.left_out, *self.decided}
         return [one for one in VARIANTS if one not in apart and one.partition(" = ")[0] not in apart]
+
+    def measure(self, stand: Stand) -> Facts:
+        """The headlines' figures as decided and under each variant."""
+        wanted = [*(headline.fact for headline in self.headlines), *self.facts]
+        every = {AS_DECIDED: {}, **{one: VARIANTS[one] for one in self.variants}}
+        return {name: under(stand, sets, self.for_system, wanted) for name, sets in every.items()}
+
+    def judge(self, facts: ByWorkload) -> Outcome:
+        """A conclusion holds for all options where both the lowest and the highest figure agree."""
+        lines = [_Line(self, headline, facts) for headline in self.headlines]
+        claims = [claim for line in lines for claim in line.extremes]
+        notes = [self.note] if self.note else []
+        notes += [f"Left out: {what}: {why}" for what, why in self.left_out.items()]
+        if not facts:
+            return Outcome(claims, notes=notes)
+        panels: dict[str, list[_Line]] = {}
+        for line in lines:
+            panels.setdefault(line.headline.panel, []).append(line)
+        tables = [_table([line.cells for line in lines], []), _by_choice(lines)]
+        return Outcome(claims, chart(*(_panel(title, of) for title, of in panels.items())), notes,
+                       [*tables, *self.shown(self.tables, facts)])  # fmt: skip
 
 
 class Move(IntEnum):
@@ -88,36 +107,6 @@ def move(decided: Claim, otherwise: Claim) -> Move | None:
 def _sign(value: float) -> int:
     """0 for no effect."""
     return 0 if abs(value) < EFFECT_POINTS else 1 if value > 0 else -1
-
-
-def item(plan: Sensitivity, place: str, workloads: Sequence[str], why: str = "") -> ComputedItem:
-    """The item of a paper."""
-    return ComputedItem(
-        ID, "What the engine's choices move", place, tuple(workloads), why=why,
-        measures=lambda stand: measure(plan, stand), outcome=lambda facts: judge(plan, facts),
-    )  # fmt: skip
-
-
-def measure(plan: Sensitivity, stand: Stand) -> Facts:
-    """The headlines' figures as decided and under each variant."""
-    wanted = [*(headline.fact for headline in plan.headlines), *plan.facts]
-    every = {AS_DECIDED: {}, **{one: VARIANTS[one] for one in plan.variants}}
-    return {name: under(stand, sets, plan.for_system, wanted) for name, sets in every.items()}
-
-
-def judge(plan: Sensitivity, facts: ByWorkload) -> Outcome:
-    """A conclusion holds for all options where both the lowest and the highest figure agree."""
-    lines = [_Line(plan, headline, facts) for headline in plan.headlines]
-    claims = [claim for line in lines for claim in line.extremes]
-    notes = [plan.note] if plan.note else []
-    notes += [f"Left out: {what}: {why}" for what, why in plan.left_out.items()]
-    if not facts:
-        return Outcome(claims, notes=notes)
-    panels: dict[str, list[_Line]] = {}
-    for line in lines:
-        panels.setdefault(line.headline.panel, []).append(line)
-    tables = [_table([line.cells for line in lines], []), _by_choice(lines), *plan.details(facts)]
-    return Outcome(claims, chart(*(_panel(title, of) for title, of in panels.items())), notes, tables)
 
 
 def together(papers: Iterable[tuple[str, Sensitivity, ByWorkload]]) -> list[Drawn]:

@@ -15,7 +15,7 @@ from flashtwin.papers import ca_ssd, ds_ftl, rr_ssd, swc_causes
 from flashtwin.papers.bench import Stand
 from flashtwin.papers.claims import Claim
 from flashtwin.papers.facts import smaller
-from flashtwin.papers.model import ComputedItem, Item, Outcome, Paper, PaperWorkload, Published
+from flashtwin.papers.model import Item, Outcome, Paper, PaperWorkload, Published
 from flashtwin.papers.panels import ByWorkload, Drawn, Facts, bars, chart, lines, table
 from flashtwin.results import rows
 from flashtwin.sweeps import across
@@ -105,25 +105,36 @@ def by_statistic(figure: str, series: str, *labels: str, y_log: bool = False) ->
     return panels
 
 
-def measure(stand: Stand) -> Facts:
-    """The row and the tables of a trace, and those without what may make it disagree; replays are not needed."""
-    return {**swc_causes.measured(stand.characterization), swc_causes.WITHOUT: swc_causes.measure(stand)}
+@dataclass(frozen=True, kw_only=True)
+class FindingItem(Item):
+    """An item that is judged of all traces, and again without each of the causes."""
+
+    findings: Sequence[Finding]
+    causes: Sequence[swc_causes.CauseRemoval] = ()
+    drawn: Panels
+    details: Panels = lambda _: []
+    is_population_told: bool = False
+
+    def measure(self, stand: Stand) -> Facts:
+        """The row and the tables of a trace, and those without each cause; replays are not needed."""
+        return {**swc_causes.measured(stand.characterization), swc_causes.WITHOUT: swc_causes.measure(stand)}
+
+    def judge(self, facts: ByWorkload) -> Outcome:
+        """Puts published beside measured, from the facts by workload."""
+        return swc_causes.beside(facts, self._outcome, *self.causes)
+
+    def _outcome(self, facts: ByWorkload) -> Outcome:
+        traces = TraceStatistics(facts)
+        claims = [one.claim(traces) for one in self.findings]
+        notes = _entered(traces) if self.is_population_told else []
+        return Outcome(claims, chart(*self.drawn(traces)), notes, self.details(traces))
 
 
 def _item(
-    id_: str, title: str, place: str, findings: Sequence[Finding],
-    panels: Panels, *causes: swc_causes.CauseRemoval, tables: Panels = lambda _: [],
-    notes: Callable[[TraceStatistics], list[str]] = lambda _: [], why: str = "",
+    id_: str, title: str, place: str, findings: Sequence[Finding], drawn: Panels, *causes: swc_causes.CauseRemoval,
+    why: str = "", **more: Any,
 ) -> Item:  # fmt: skip
-    """An item that is judged again without each of the causes."""
-
-    def outcome(facts: ByWorkload) -> Outcome:
-        traces = TraceStatistics(facts)
-        claims = [one.claim(traces) for one in findings]
-        return Outcome(claims, chart(*panels(traces)), notes(traces), tables(traces))
-
-    beside = lambda facts: swc_causes.beside(facts, outcome, *causes)  # noqa: E731
-    return ComputedItem(id_, title, place, (), measures=measure, outcome=beside, why=why)
+    return FindingItem(id_, title, place, (), findings=findings, drawn=drawn, causes=causes, why=why, **more)
 
 
 def _needed(trace: across.CharacterizedTrace) -> list[float]:
@@ -295,7 +306,7 @@ ITEMS = (
             Finding("mail servers, 25th percentile", TWO, (14.0, None), partial(_percentile, 25, MAIL_SERVERS), "",
                     why="no mail server among the traces"),
         ],
-        _bars_1a, swc_causes.SHORT, swc_causes.ALIKE, notes=_entered, why=HOT_PAGES,
+        _bars_1a, swc_causes.SHORT, swc_causes.ALIKE, is_population_told=True, why=HOT_PAGES,
     ),
     _item(
         "fig-1b", "Finding 1: partitions for other ratios", "Fig. 1b",
@@ -331,14 +342,14 @@ ITEMS = (
             Finding("OP 7 %", "blocks of 256 pages: mean WA differs by", (None, 10.0), _large_blocks),
         ],
         _panel_2,
-        notes=_entered,
+        is_population_told=True,
     ),
     # "Almost" 80 % of the traces.
     _item(
         "fig-3", "Finding 3: write amplification converges", "Fig. 3",
         [Finding("traces", "WA < 1.05, OP 50 %, 4 partitions", 80.0, at("3", "OP 50 %", 4.0, "below_1.05_percent"))],
         by_series("3", "median", "partitions", "median write amplification"), *swc_causes.TOGETHER.values(),
-        tables=_table_3,
+        details=_table_3,
         why="Recipes overwrite pages one by one in random order. The table has the same traces with 4, 16 and 32 "
         "neighbours always overwritten together, up to a request of 128 KB: blocks become wholly invalid, and write "
         "amplification converges.",

@@ -17,6 +17,5 @@ PAPER = Paper(
     (*workloads.ITEMS, *results.ITEMS, *designs.ITEMS),
     default_scale=0.2,
     quick_scale=0.02,
-    sensitivity=designs.PLAN,
     setup=results.SETUP,
 )

@@ -19,18 +19,19 @@ from flashtwin.settings import Value
 TITLES = {"response": "mean response", "writes": "pages written", "gc": "collection", "erases": "erases"}
 ONE_PLANE = "the drive has one plane, so nothing works beside it and there is no place to choose."
 PLAN = Sensitivity(
-    [
+    "Fig. 7", NAMES, why=EMPTY_DRIVE,
+    headlines=[
         Headline(f"{TITLES[key]} cut, {name}", CUTS[key][2][name], FIG_7[key], name, f"{TITLES[key]}, cut", name)
         for key in ("response", "writes", "erases")
         for name in NAMES
     ],
-    {
+    left_out={
         **dict.fromkeys(("concurrency", "load", "allocation", "order"), ONE_PLANE),
         "idle rule": sensitivity.NO_IDLE_WORK,
         "copies": sensitivity.NO_COPIES,
     },
-    ("merging = none", "write completes = programmed", "hashing = 1 lane"),
-)
+    decided=("merging = none", "write completes = programmed", "hashing = 1 lane"),
+)  # fmt: skip
 
 #: A level that only CA-SSD has, as a key of ours: what lies on its drive at the beginning.
 BEGINS = "ca-ssd begins"
@@ -49,7 +50,8 @@ def for_system(system: str, sets: Mapping[str, Value]) -> Mapping[str, Value]:
 #: The drive at the beginning. One plane has no order, no units, no load.
 DRIVES = {"has room": None, "begins full": FULL, "begins full, CA-SSD's empty": EMPTY}
 EXPERIMENT = Experiment(
-    (
+    "Fig. 6, 7, 5.2", NAMES, why=EMPTY_DRIVE,
+    factors=(
         choice("rate", "1 times", "0.25 times", "0.5 times", "2 times"),
         Factor("drive", {name: {} for name in DRIVES}),
         designs.write_completes("programmed", "transferred", "hashed", caches=["64 pages", "8,192 pages"]),
@@ -62,28 +64,24 @@ EXPERIMENT = Experiment(
                               "a block at once": {"ftl.gc.step_pages": 64}}),
         Factor("wear rule", levels("ftl.wear.policy", "dynamic", "static")),
     ),
-    32,
-    [
+    rows=32,
+    quantities=[
         *(results.cut_claims(FIG_7, key) for key in CUTS),
         Quantity("shorter by", SHORTER, {"homes": SHORTER_MS}, "ms", effect=True),
         results.FEWER_ERASES,
         *(Quantity(name, results.VICTIMS[name], {"web": value}, "pages")
           for name, value in results.VICTIMS_WEB.items()),
     ],
-    [
+    headlines=[
         *(Headline(f"{title} cut, mean", sum(CUTS[key][2].values()) / len(NAMES), FIG_7[key], NAMES)
           for key, title in TITLES.items()),
         Headline("homes, 16 K entries: ms shorter", SHORTER_MS, SHORTER, "homes"),
     ],
-    {
+    few={
         "rate": ("1 times", "0.25 times", "0.5 times", "2 times"), "drive": tuple(DRIVES), "victim": ("greedy", "fifo"),
     },
-    {},
-    all_keep_up(results.AFTER),
+    keep_up=all_keep_up(results.AFTER),
     worked={("drive", name): _begins_full(holds) for name, holds in DRIVES.items() if holds},
     for_system=for_system,
 )  # fmt: skip
-ITEMS = (
-    sensitivity.item(PLAN, "Fig. 7", NAMES, EMPTY_DRIVE),
-    designs.item(EXPERIMENT, "Fig. 6, 7, 5.2", NAMES, EMPTY_DRIVE),
-)
+ITEMS = (PLAN, EXPERIMENT)

@@ -16,6 +16,5 @@ PAPER = Paper(
     (*items.ITEMS, *designs.ITEMS),
     default_scale=0.1,
     quick_scale=0.01,
-    sensitivity=designs.PLAN,
     setup=items.SETUP,
 )

@@ -42,21 +42,22 @@ def _headlines(speed: float) -> Iterator[Headline]:
 
 
 PLAN = Sensitivity(
-    [one for speed in (1.0, 4000.0) for one in _headlines(speed)],
-    {
+    "Fig. 10, 13", WORKLOADS, why=OPEN_ORDER,
+    headlines=[one for speed in (1.0, 4000.0) for one in _headlines(speed)],
+    left_out={
         "hashing": "contents are hashed while pages wait in DRAM, which costs a write nothing.",
         "copies": sensitivity.NO_COPIES,
     },
-    ("concurrency = die", "write completes = programmed", "order = PDWC"),
-    "Three of the eight workloads stand for all, to spare time: `online`, whose reads gain most, and `webmail` and "
-    "`home3`, whose pages are redirected most and least. Cuts are means of the three; the published ones are of eight. "
-    "The allocation is that below DS-FTL's own (4.2.1); the schemes that it is compared with stay what they are. "
-    "Merging of `same-page` takes that of twins from DS-FTL and leaves the others as they are.",
+    decided=("concurrency = die", "write completes = programmed", "order = PDWC"),
+    note="Three of the eight workloads stand for all, to spare time: `online`, whose reads gain most, and `webmail` "
+    "and `home3`, whose pages are redirected most and least. Cuts are means of the three; the published ones are "
+    "of eight. The allocation is that below DS-FTL's own (4.2.1); the schemes that it is compared with stay what "
+    "they are. Merging of `same-page` takes that of twins from DS-FTL and leaves the others as they are.",
     for_system=for_system,
-)
-
+)  # fmt: skip
 EXPERIMENT = Experiment(
-    (
+    "Fig. 2, 10, 11, 13, 14", NAMES, why=OPEN_ORDER,
+    factors=(
         choice("rate", "1 times", "10 times"),
         choice("order", "CWDP", "WDPC", "DPWC", "PDWC"),
         choice("stripe"),
@@ -72,24 +73,21 @@ EXPERIMENT = Experiment(
         Factor("own copy", {"counts": {}, "does not": {"ftl.spread.own_copy_counts": False}}),
         choice("preload", "first-reads", "footprint"),
     ),
-    28,
-    [
+    rows=28,
+    quantities=[
         *(replace(one, needs="any") for one in (*items.cuts("read"), *items.cuts("write"), *items.FIG_13_MEANS)),
         *items.FIG_13,
         *(replace(one, needs="run") for one in (*items.FIG_11, *items.FIG_14)),
         items.CHIPS_DIFFER,
     ],
-    [
+    headlines=[
         *(Headline(f"{kind}s below {other}", value, FIG_10[kind, other, 1.0], NAMES) for kind, other, value in CUTS),
         *(Headline(f"redirected {kind}s", value, items.OF_PAGES[kind], NAMES, effect=False)
           for kind, value in items.REDIRECTED_MEAN.items()),
     ],
-    {"stripe": ("1", "2"), "concurrency": ("die", "chip"), "allocation": tuple(CHOICES["allocation"])},
-    {"order": "PDWC"},
-    items.KEEP_UP[1.0],
+    few={"stripe": ("1", "2"), "concurrency": ("die", "chip"), "allocation": tuple(CHOICES["allocation"])},
+    fixed={"order": "PDWC"},
+    keep_up=items.KEEP_UP[1.0],
     for_system=for_system,
 )  # fmt: skip
-ITEMS = (
-    sensitivity.item(PLAN, "Fig. 10, 13", WORKLOADS, OPEN_ORDER),
-    designs.item(EXPERIMENT, "Fig. 2, 10, 11, 13, 14", NAMES, OPEN_ORDER),
-)
+ITEMS = (PLAN, EXPERIMENT)

@@ -7,22 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from flashtwin.papers import panels
 from flashtwin.papers.bench import PaperRun, Stand
 from flashtwin.papers.claims import Claim, number
 from flashtwin.papers.facts import SCALE, Fact, Run, all_keep_up, derived, mean, of_runs, saved, total, trace_fact
 from flashtwin.papers.model import Choice, Item, Overall, PaperWorkload, Quantity, Setup
-from flashtwin.papers.panels import (
-    BarPanel,
-    ByWorkload,
-    Curves,
-    Drawn,
-    WorkloadTable,
-    bars,
-    column,
-    lines,
-    percent,
-    table,
-)
+from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Drawn, WorkloadTable, column, percent
 from flashtwin.settings import Value
 
 #: Table 3: requests, write ratio, mean size of a request in KB; and FIU SRCMap's name. Which home is which is our
@@ -135,7 +125,7 @@ CHIPS_DIFFER = Overall(
 def _panels_fig_2(facts: ByWorkload) -> list[Drawn]:
     most = max(facts, key=lambda name: facts[name][CHIPS_DIFFER.fact])
     return [
-        bars([str(place) for place in range(len(values))], [("static", values, [])], "% of the busiest",
+        panels.bars([str(place) for place in range(len(values))], [("static", values, [])], "% of the busiest",
              title=f"{most}, by {name.removesuffix('s')}")
         for name, fact in BUSY.items()
         if (values := facts[most][fact]) is not None
@@ -288,7 +278,7 @@ def _notes_load(facts: ByWorkload) -> list[str]:
 
 def _panels_load(facts: ByWorkload) -> list[Drawn]:
     return [
-        lines(
+        panels.lines(
             [(other, LOADS, [average(facts, FIG_10[kind, other, speed]) for speed in LOADS]) for other in of],
             "times the trace's clock", "DS-FTL below, %", title=f"{kind}s", x_log=True,
         )
@@ -307,9 +297,12 @@ def _tables_load(facts: ByWorkload) -> list[Drawn]:
         ]  # fmt: skip
         header = ["replay.speed", "keep up", *(f"{kind}s, {other}" for kind, other, _ in CUTS)]
         title = f"DS-FTL below the other schemes, mean of {len(facts)} workloads, {how}"
-        tables.append(table(title, header, rows))
+        tables.append(panels.table(title, header, rows))
     rows = [[f"{speed:g}", *(percent(average(facts, fact)) for fact in MERGING[speed].values())] for speed in LOADS]
-    return [*tables, table("What reads gain: placement and merging apart", ["replay.speed", *MERGING[1.0]], rows)]
+    return [
+        *tables,
+        panels.table("What reads gain: placement and merging apart", ["replay.speed", *MERGING[1.0]], rows),
+    ]
 
 
 #: 5.2.2, Fig. 11: redundancy of planes: lowest, highest, mean over the workloads.
@@ -337,7 +330,7 @@ def _tables_fig_11(facts: ByWorkload) -> list[Drawn]:
         ["mean", *(percent(average(facts, fact)) for fact in REDUNDANCY.values())],
     ]
     header = ["workload", *(f"{name}, {how}" for name, how in REDUNDANCY)]
-    return [table("Redundancy by how duplicates are counted", header, rows)]
+    return [panels.table("Redundancy by how duplicates are counted", header, rows)]
 
 
 #: Fig. 13: redirected pages of two workloads, and means.

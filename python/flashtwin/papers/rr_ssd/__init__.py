@@ -17,6 +17,5 @@ PAPER = Paper(
     (*results.ITEMS, *placement.ITEMS, *designs.ITEMS, *workloads.ITEMS),
     default_scale=0.2,
     quick_scale=0.02,
-    sensitivity=designs.PLAN,
     setup=common.SETUP,
 )

@@ -44,7 +44,8 @@ def details(facts: ByWorkload) -> list[Drawn]:
 
 OF_ORACLE, OVER_CA_SSD = "share of Oracle's reads", "time saved over ca-ssd, mean"
 PLAN = Sensitivity(
-    (
+    "Table IV", NAMES,
+    headlines=(
         *(Headline(f"{OF_ORACLE}, {name}", value, SHARE, name, OF_ORACLE, name)
           for name, value in common.SHARE.items()),
         *(
@@ -56,16 +57,18 @@ PLAN = Sensitivity(
             )
         ),
     ),
-    {
+    left_out={
         "preload = footprint": "a terabyte would be overwritten until it collects, before each replay; the paper's "
         "drive is empty.",
         "idle rule": sensitivity.NO_IDLE_WORK,
     },
-    ("merging = none", "concurrency = chip", "write completes = hashed", "hashing = a pipeline", "order = PDWC"),
-    "At the recorded clock, under the paper's set-up.",
-    details,
-    [ORACLE],
-    for_system,
+    decided=(
+        "merging = none", "concurrency = chip", "write completes = hashed", "hashing = a pipeline", "order = PDWC",
+    ),
+    note="At the recorded clock, under the paper's set-up.",
+    tables=[details],
+    facts=[ORACLE],
+    for_system=for_system,
 )  # fmt: skip
 
 #: All 24 orders of the levels, from the one that changes fastest to the slowest.
@@ -82,7 +85,8 @@ QUEUEING, CHANNEL, TRANSFER = (
 )
 TAIL = saves("rr-ssd", "response.all.p99_ns")
 EXPERIMENT = Experiment(
-    (
+    "Tables III to V, Fig. 1, 3, 13", NAMES,
+    factors=(
         choice("rate", "1 times", "4 times"),
         # All 24 are tried by themselves; what changes fastest decides which pages are neighbours on a chip.
         choice("order", "CWDP", "WDPC", "DPWC", "PDWC"),
@@ -99,8 +103,8 @@ EXPERIMENT = Experiment(
         choice("copies", "one a read", "0.25 a read", "at most 2", "read twice"),
         Factor("Pop", levels("ftl.replication.score_popularity", "mean", "sum")),
     ),
-    32,
-    [
+    rows=32,
+    quantities=[
         *(gain(key, CLOCKED[key], of) for key, of in TABLE_IV.items()),
         gain("tail", TAIL, common.TAIL),
         gain("ca-ssd", saves("ca-ssd", READ, baseline="conventional"), common.CA_SSD["read"]),
@@ -108,7 +112,7 @@ EXPERIMENT = Experiment(
         *declared(list(FIG_3.values())),
         gain("waits", (QUEUEING + CHANNEL + TRANSFER) / total(CONVENTIONAL, READ) * 100.0, common.QUEUEING["read"]),
     ],
-    [
+    headlines=[
         *(
             Headline(f"{who}, {kind}s" if kind == "read" else f"{who}, all", TABLE_IV_MEANS[f"{who} {kind}"],
                      CLOCKED[f"{who} {kind}"], NAMES)
@@ -118,17 +122,14 @@ EXPERIMENT = Experiment(
         Headline("Ideal, all", IDEAL_MEAN["all"], IDEAL["all"], NAMES),
         Headline("p99 of all", common.TAIL, TAIL, NAMES),
     ],
-    {
+    few={
         "order": ("CWDP", "PDWC"), "stripe": ("1", "2", "4"), "concurrency": ("die", "chip"),
         "write completes": ("programmed", "hashed"),
     },
-    {"hashing": "a pipeline"},
-    all_keep_up(*map(at_clock, ("conventional", "ca-ssd", "rr-ssd", "oracle", "oracle-conventional"))),
-    (Factor("the set-up, order", levels("ftl.allocation.order", *ORDERS)), Factor(DRIVE, {"new": {}, **AGED})),
-    {(DRIVE, level): common.sized for level in AGED},
-    for_system,
+    fixed={"hashing": "a pipeline"},
+    keep_up=all_keep_up(*map(at_clock, ("conventional", "ca-ssd", "rr-ssd", "oracle", "oracle-conventional"))),
+    alone=(Factor("the set-up, order", levels("ftl.allocation.order", *ORDERS)), Factor(DRIVE, {"new": {}, **AGED})),
+    worked={(DRIVE, level): common.sized for level in AGED},
+    for_system=for_system,
 )  # fmt: skip
-ITEMS = (
-    sensitivity.item(PLAN, "Table IV", NAMES),
-    designs.item(EXPERIMENT, "Tables III to V, Fig. 1, 3, 13", NAMES),
-)
+ITEMS = (PLAN, EXPERIMENT)

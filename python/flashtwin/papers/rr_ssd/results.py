@@ -7,22 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from flashtwin.papers import panels
 from flashtwin.papers.bench import PaperRun, Stand
 from flashtwin.papers.claims import Claim
 from flashtwin.papers.facts import Fact, Run, derived, listed, mean, of_runs, of_trace, share, smaller, total
 from flashtwin.papers.model import Item, Quantity, above, claims_of, gain
-from flashtwin.papers.panels import (
-    BarPanel,
-    ByWorkload,
-    Curves,
-    Drawn,
-    Facts,
-    WorkloadTable,
-    bars,
-    column,
-    percent,
-    table,
-)
+from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Drawn, Facts, WorkloadTable, column, percent
 from flashtwin.papers.rr_ssd import common
 from flashtwin.papers.rr_ssd.common import CLOCKED, KINDS, NAMES, RATED, SHARE, TABLE_IV, at_clock, at_rate, saves
 from flashtwin.papers.rr_ssd.workloads import by_number
@@ -138,7 +128,7 @@ def _panels_fair_variants(facts: ByWorkload) -> list[Drawn]:
         (title, [claim.measured for claim in claims if claim.quantity == title], [value] * len(FAIR))
         for title, value in FAIR_MEANS.items()
     ]
-    return [bars(list(FAIR), series, "time saved over ca-ssd, means, %")]
+    return [panels.bars(list(FAIR), series, "time saved over ca-ssd, means, %")]
 
 
 def _tables_fair_variants(facts: ByWorkload) -> list[Drawn]:
@@ -150,7 +140,7 @@ def _tables_fair_variants(facts: ByWorkload) -> list[Drawn]:
         there = [name for name in NAMES if name in facts]
         rows += [[label, name, *(percent(facts[name][fact]) for fact in of.values())] for name in there]
     header = ["set-up", "workload", *FAIR["the set-up"]]
-    return [table("Table IV at the recorded clock, one choice of the set-up taken back", header, rows)]
+    return [panels.table("Table IV at the recorded clock, one choice of the set-up taken back", header, rows)]
 
 
 #: Everything that was read the day before has a copy on every chip: no budget, no choice, no cost.

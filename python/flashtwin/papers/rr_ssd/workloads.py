@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from flashtwin.papers import panels
 from flashtwin.papers.bench import PaperRun, Stand
 from flashtwin.papers.claims import Claim, orders
 from flashtwin.papers.facts import SCALE, Fact, derived, of_runs, of_trace, total, trace_fact
 from flashtwin.papers.model import Item, Overall, PaperWorkload, Quantity, claims_of, gain
-from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Drawn, Facts, Series, bars, column, percent, table
+from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Drawn, Facts, Series, column, percent
 from flashtwin.papers.rr_ssd import common
 from flashtwin.papers.rr_ssd.common import CA_SSD, FIU, KINDS, NAMES, QUEUEING, at_clock, by_workload, over_all
 
@@ -53,7 +54,11 @@ def _readings(rules: Sequence[str], kind: str) -> dict[str, Fact]:
         total(at_clock(name, **{common.COMPLETES: rule}), f"response.{kind}.mean_ns")
         for name, rule in zip(("conventional", "ca-ssd"), rules, strict=True)
     ]
-    return {title: derived(read, *times) for title, read in READINGS.items()}
+    # Of a time that is 0, as that of writes which are complete at once, there is nothing to save.
+    return {
+        title: derived(lambda before, after, read=read: read(before, after) if before and after else None, *times)
+        for title, read in READINGS.items()
+    }
 
 
 IMPROVED = {(label, kind): _readings(rules, kind) for label, rules in RULES.items() for kind in CA_SSD}
@@ -68,7 +73,7 @@ def _tables_table_3(facts: ByWorkload) -> list[Drawn]:
         for kind, of in CA_SSD.items()
     ]
     header = ["writes are complete", "workload", "of", "published", *READINGS]
-    return [table("Three readings of the column, by when writes are complete", header, rows)]
+    return [panels.table("Three readings of the column, by when writes are complete", header, rows)]
 
 
 def _notes_table_3(facts: ByWorkload) -> list[str]:
@@ -129,7 +134,7 @@ def _panels_fig_1(facts: ByWorkload) -> list[Drawn]:
         columns = {name: column(facts, names, fact) for name, fact in of.items()}
         drawn = {name: of for name, of in columns.items() if any(of) or name in QUEUEING_AND_TRANSFER}
         series: list[Series] = [(name, of, []) for name, of in drawn.items()]
-        panels.append(bars(names, series, "share of the mean response, %", title=f"{kind}s", stacked=True))
+        panels.append(panels.bars(names, series, "share of the mean response, %", title=f"{kind}s", stacked=True))
     return panels
 
 
@@ -206,7 +211,7 @@ def _panels_fig_3(facts: ByWorkload) -> list[Drawn]:
         values = column(facts, NAMES, each.fact)
         mean = over.overall(facts, NAMES)
         series.append((each.title, [*values, mean.measured], [*([None] * len(values)), mean.published]))
-    return [bars([*NAMES, "mean"], series, "time saved over conventional, %")]
+    return [panels.bars([*NAMES, "mean"], series, "time saved over conventional, %")]
 
 
 def popularity(stand: Stand) -> Facts:
