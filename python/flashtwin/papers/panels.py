@@ -23,6 +23,11 @@ def percent(value: float | None) -> str:
     return "–" if value is None else f"{round(value, 1) + 0.0:.1f} %"
 
 
+def written(form: str, unit: str = "") -> Callable[[float | None], str]:
+    """Writes numbers by a format, such as `.2f`; an en dash for a missing one."""
+    return lambda value: "–" if value is None else f"{value:{form}}{unit}"
+
+
 def column(facts: ByWorkload, names: Sequence[str], fact: Fact | str) -> list[float | None]:
     """One figure of every workload, in the paper's order; None where it was not measured."""
     return [facts.get(name, {}).get(fact) for name in names]

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from flashtwin.papers import panels
 from flashtwin.papers.bench import PaperRun, Stand
 from flashtwin.papers.ca_ssd.workloads import NAMES, OTHERS, PAGE_BYTES, TABLE_2
-from flashtwin.papers.claims import Claim, number
+from flashtwin.papers.claims import Claim, nearest, number
 from flashtwin.papers.facts import SCALE, Fact, Run, Worked, derived, listed, of_runs, of_trace, saved, total
 from flashtwin.papers.model import Choice, Item, Overall, Quantity, Setup, gain
-from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Drawn, Facts, WorkloadTable, column, percent, table
+from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Drawn, Facts, WorkloadTable, column, percent, written
 from flashtwin.settings import Value
 
 #: How large the drive is, the text says by workload (Table 2), and how full it was not at all: items take the sizes of
@@ -152,14 +153,7 @@ FIG_7 = cuts(BEFORE, AFTER)
 VICTIMS = {name: of_runs(victims, run) for name, run in RUNS.items()}
 #: Deviation of response times; no number of their variance is given.
 DEVIATION = {name: total(run, "response.all.stddev_ns") for name, run in RUNS.items()}
-
-
-def _micro(ns: float | None) -> str:
-    return "–" if ns is None else f"{ns / 1e3:,.1f} µs"
-
-
-def _count(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.0f}"
+MICROSECONDS = written(",.1f", " µs")
 
 
 STORES = {full: on_device(CA_SSD, entries(full)) for full in RAM_MB}
@@ -219,20 +213,13 @@ BY_SPEED = {
 }
 
 
-def _pages(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1f}"
-
-
-def _two(value: float) -> str:
-    return f"{value:.2f}"
-
-
 def _begins_row(holds: str, said: str) -> dict[str, Any]:
     cut = {f"{title} cut": ON_FULL[holds][key] for key, title in
            (("response", "response"), ("writes", "writes"), ("gc", "collection"), ("erases", "erases"))}  # fmt: skip
     return {
-        "drive, GB": (GIGABYTES, _two), "traditional WA": (WA, _two), "CA-SSD begins": said, **cut,
-        "victims hold, traditional": (FULL_VICTIMS[TRADITIONAL], _pages), "CA-SSD": (FULL_VICTIMS[holds], _pages),
+        "drive, GB": (GIGABYTES, written(".2f")), "traditional WA": (WA, written(".2f")), "CA-SSD begins": said, **cut,
+        "victims hold, traditional": (FULL_VICTIMS[TRADITIONAL], written(".1f")),
+        "CA-SSD": (FULL_VICTIMS[holds], written(".1f")),
     }  # fmt: skip
 
 
@@ -269,15 +256,10 @@ ANCHORS = {
 }
 
 
-def nearest(drive: str, facts: ByWorkload) -> float | None:
+def anchor(drive: str, facts: ByWorkload) -> float | None:
     """The clock at which the cut of homes is nearest to the published one."""
     homes = facts.get("homes", {})
-    off = {
-        speed: abs(saved - SHORTER_MS)
-        for speed, (_, shorter) in ANCHORS[drive].items()
-        if (saved := homes.get(shorter)) is not None
-    }
-    return min(off, key=lambda speed: (off[speed], speed), default=None)
+    return nearest(SHORTER_MS, {speed: homes.get(shorter) for speed, (_, shorter) in ANCHORS[drive].items()})
 
 
 def _claims_anchor(facts: ByWorkload) -> list[Claim]:
@@ -286,7 +268,7 @@ def _claims_anchor(facts: ByWorkload) -> list[Claim]:
         recorded = facts.get("homes", {}).get(by_speed[1.0][1])
         title = f"{drive}, 16 K entries: shorter by, recorded clock"
         claims.append(number("homes", title, SHORTER_MS, recorded, "ms", effect=True))
-        speed = nearest(drive, facts)
+        speed = anchor(drive, facts)
         why = "" if speed else "homes, whose rate is the anchor, is not part of this run"
         for name in NAMES:
             cut = facts.get(name, {}).get(by_speed[speed][0]) if speed else None
@@ -300,7 +282,7 @@ def _notes_anchor(facts: ByWorkload) -> list[str]:
         f"{drive}: homes with 16 K entries is shorter by {facts['homes'][by_speed[speed][1]]:.2f} ms at {speed:g} "
         f"times the recorded clock, of the {len(SPEEDS)} clocks most nearly the published {SHORTER_MS:g} ms."
         for drive, by_speed in ANCHORS.items()
-        if (speed := nearest(drive, facts))
+        if (speed := anchor(drive, facts))
     ]
 
 
@@ -308,11 +290,10 @@ def _tables_anchor(facts: ByWorkload) -> list[Drawn]:
     rows = [["published", "", f"{SHORTER_MS:g} ms", *(percent(CUTS["response"][2][name]) for name in NAMES)]]
     for drive, by_speed in ANCHORS.items():
         for speed, (cut, shorter) in by_speed.items():
-            saved = facts.get("homes", {}).get(shorter)
-            cells = map(percent, column(facts, NAMES, cut))
-            rows.append([drive, f"{speed:g}", "–" if saved is None else f"{saved:.2f} ms", *cells])
+            milliseconds = written(".2f", " ms")(facts.get("homes", {}).get(shorter))
+            rows.append([drive, f"{speed:g}", milliseconds, *map(percent, column(facts, NAMES, cut))])
     header = ["drive", "replay.speed", "homes, 16 K entries: shorter by", *(f"{name}: cut" for name in NAMES)]
-    return [table("The mean response by clock", header, rows)]
+    return [panels.table("The mean response by clock", header, rows)]
 
 
 ITEMS = (
@@ -332,7 +313,8 @@ ITEMS = (
         ],
         cut_bars(FIG_7, "response"),
         [WorkloadTable("Measured", *(
-            {"system": name, "mean": (total(run, ALL), _micro), "standard deviation": (DEVIATION[name], _micro)}
+            {"system": name, "mean": (total(run, ALL) / 1e3, MICROSECONDS),
+             "standard deviation": (DEVIATION[name] / 1e3, MICROSECONDS)}
             for name, run in RUNS.items()
         ))],
         why=EMPTY_DRIVE,
@@ -341,7 +323,8 @@ ITEMS = (
          cut_bars(FIG_7, "writes", "gc"), why=EMPTY_DRIVE),
     Item("fig-7c", "Erases", "Fig. 7c", NAMES, [cut_claims(FIG_7, "erases", "the traditional SSD erased nothing")],
          cut_bars(FIG_7, "erases"),
-         [WorkloadTable("Measured", {name: (total(run, "erases.total"), _count) for name, run in RUNS.items()})],
+         [WorkloadTable("Measured", {name: (total(run, CUTS["erases"][1]), written(",.0f"))
+                                     for name, run in RUNS.items()})],
          why=EMPTY_DRIVE),
     Item(
         "cache-size", "Size of the fingerprint store", "5.2, Fig. 7", NAMES, [_as_unlimited, FEWER_ERASES, *STORE_RAM],

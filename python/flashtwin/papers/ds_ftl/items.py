@@ -9,10 +9,10 @@ import numpy as np
 
 from flashtwin.papers import panels
 from flashtwin.papers.bench import PaperRun, Stand
-from flashtwin.papers.claims import Claim, number
+from flashtwin.papers.claims import Claim, nearest, number
 from flashtwin.papers.facts import SCALE, Fact, Run, all_keep_up, derived, mean, of_runs, saved, total, trace_fact
 from flashtwin.papers.model import Choice, Item, Overall, PaperWorkload, Quantity, Setup
-from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Drawn, WorkloadTable, column, percent
+from flashtwin.papers.panels import BarPanel, ByWorkload, Curves, Drawn, WorkloadTable, column, percent, written
 from flashtwin.settings import Value
 
 #: Table 3: requests, write ratio, mean size of a request in KB; and FIU SRCMap's name. Which home is which is our
@@ -245,12 +245,9 @@ def chosen_load(facts: ByWorkload) -> float | None:
     """The clock at which all drives keep up and reads gain over static allocation most nearly what was published."""
     if len(facts) < len(NAMES):
         return None
-    off = {
-        speed: abs(gained - MEAN_CUT["read"]["static"])
-        for speed in LOADS
-        if _kept(facts, speed) == len(facts) and (gained := average(facts, FIG_10["read", "static", speed])) is not None
-    }
-    return min(off, key=lambda speed: (off[speed], speed), default=None)
+    kept = [speed for speed in LOADS if _kept(facts, speed) == len(facts)]
+    gained = {speed: average(facts, FIG_10["read", "static", speed]) for speed in kept}
+    return nearest(MEAN_CUT["read"]["static"], gained)
 
 
 def _claims_load(facts: ByWorkload) -> list[Claim]:
@@ -365,10 +362,6 @@ def _notes_fig_14(facts: ByWorkload) -> list[str]:
     ]
 
 
-def _points(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
 ITEMS = (
     Item("table-3", "The workloads", "Table 3", NAMES, [STATISTICS]),
     Item(
@@ -434,7 +427,7 @@ ITEMS = (
         "fig-14", "Deviation of channel utilisation", "Fig. 14", NAMES, FIG_14,
         [BarPanel("deviation, points", {name: fact for name, (fact, _) in DEVIATION.items()})],
         [WorkloadTable("Deviation in points: of shares of transfers, and of time", {
-            title: (fact, _points)
+            title: (fact, written(".3f"))
             for name, (of_transfers, _) in DEVIATION.items()
             for title, fact in (
                 (name, of_transfers),

@@ -129,13 +129,13 @@ def _fig_1(kind: str) -> tuple[Quantity, Quantity]:
 
 def _panels_fig_1(facts: ByWorkload) -> list[Drawn]:
     names = [name for name in NAMES if name in facts]
-    panels = []
+    shown = []
     for kind, of in SPLIT.items():
         columns = {name: column(facts, names, fact) for name, fact in of.items()}
         drawn = {name: of for name, of in columns.items() if any(of) or name in QUEUEING_AND_TRANSFER}
         series: list[Series] = [(name, of, []) for name, of in drawn.items()]
-        panels.append(panels.bars(names, series, "share of the mean response, %", title=f"{kind}s", stacked=True))
-    return panels
+        shown.append(panels.bars(names, series, "share of the mean response, %", title=f"{kind}s", stacked=True))
+    return shown
 
 
 #: The width of Fig. 2 in seconds, without any redirection of requests.
